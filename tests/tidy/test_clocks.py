@@ -13,6 +13,7 @@ import pytest
 
 PACKAGE = "python/steelyard/"
 MAY = {
+    PACKAGE + "cli/commands/probe.py": "tells how old a probe is",
     PACKAGE + "cli/options/running_server.py": "names a base backup",
     PACKAGE + "cli/views/drive_summary.py": "dates progress lines, as pgbench's option does",
     PACKAGE + "engines/builds/adding.py": "dates a build that was added",

@@ -7,9 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from steelyard.cli.views.machine.probe_view import notes
 from steelyard.record.environment import Environment
 from steelyard.telemetry.devices import Devices
 from steelyard.tuning.probe import kept
+from steelyard.tuning.profile import proposing
 from tuning.probe.made import probe_of
 
 
@@ -33,6 +35,28 @@ def test_a_probe_is_not_older_than_now_where_the_clock_was_set_back(tmp_path: Pa
     kept.keep(probe_of(), tmp_path)
     before = datetime(2026, 11, 22, tzinfo=UTC)
     assert kept.probe_facts(tmp_path, tmp_path, before)["probe_age_seconds"] == 0
+
+
+def test_of_a_file_system_without_a_device_it_is_said_that_and_why_nothing_is_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    why = "a file system of type overlay has no block device to be seen"
+    monkeypatch.setattr(kept, "devices_beneath", lambda _: Devices(unmapped=why))
+    assert kept.keep(probe_of(device=""), tmp_path) is None
+    assert kept.last_probe(tmp_path, tmp_path) is None
+    assert kept.why_not_kept(tmp_path) == why
+    storage = proposing._storage(tmp_path, tmp_path)
+    assert storage is not None
+    assert storage.why_not == f"no probe of it can be kept: {why}"
+    said = " ".join(notes(probe_of(device="")))
+    assert "`tune` and the records of later weighings cannot use it" in said
+    assert "cannot use it" not in " ".join(notes(probe_of()))
+
+
+@pytest.mark.usefixtures("on_nvme")
+def test_a_device_that_was_not_probed_yet_may_be(tmp_path: Path) -> None:
+    assert kept.why_not_kept(tmp_path) == ""
+    assert proposing._storage(tmp_path, tmp_path) is None
 
 
 @pytest.mark.usefixtures("on_nvme")

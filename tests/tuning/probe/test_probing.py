@@ -15,6 +15,7 @@ from steelyard.model.errors import EngineError, UsageError
 from steelyard.record.machine.drive_health import DriveHealth
 from steelyard.record.machine.probe import LOG_PATH, RANDOM_READ, SEQUENTIAL_READ, Probe
 from steelyard.report.charts.probe import picture_of, write_picture
+from steelyard.telemetry.devices import Devices
 from steelyard.tuning.probe import kept, probing
 from steelyard.tuning.probe.kept import keep, last_probe
 from steelyard.tuning.probe.probing import Wish, probe
@@ -34,7 +35,7 @@ def test_every_job_has_a_figure_and_nothing_is_left(tmp_path: Path) -> None:
     found = probe(tmp_path, QUICK, said.append)
     assert not list(tmp_path.iterdir())
     assert len(found.figures) == 11
-    assert len(said) == 12
+    assert len([one for one in said if " of 11: " in one]) == 11
     for one in found.figures:
         assert one.iops > 0, one.name
         assert 0 < one.p50_ns <= one.p99_ns <= one.p999_ns, one.name
@@ -130,6 +131,35 @@ def test_it_ends_within_three_minutes_on_a_drive_of_any_speed(
     assert least_bytes <= probed.size_bytes <= 4 << 30
     cut = [one for one in said if one.startswith("no more than")]
     assert bool(cut) == (probed.size_bytes < 4 << 30)
+    assert said[0] == "takes up to 2 min 56 s"
+
+
+def test_where_more_seconds_are_named_it_says_beforehand_how_long_it_takes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said: list[str] = []
+    unmapped = Devices(unmapped="a file system of type overlay has no block device to be seen")
+
+    def stop(directory: Path) -> None:
+        raise EngineError("before anything is written")
+
+    monkeypatch.setattr(probing, "private_place", stop)
+    monkeypatch.setattr(probing, "find_fio", lambda: probing.Fio("fio", "fio-3"))
+    monkeypatch.setattr(probing, "size_to_use", lambda directory, asked: 4 << 30)
+    monkeypatch.setattr(probing, "devices_beneath", lambda directory: unmapped)
+    with pytest.raises(EngineError):
+        probe(tmp_path, Wish(seconds=60), said.append)
+    assert said == [
+        "takes up to 12 min 17 s",
+        f"will not be kept for `tune` and later weighings: {unmapped.unmapped}",
+    ]
+
+
+def test_the_table_says_when_it_was_measured_and_how_long_ago_that_was() -> None:
+    found = probe_of(*SHOWN)
+    just_now, later = (probe_lines(found, 200, age)[0] for age in (None, 7200))
+    assert just_now.endswith("measured 2026-11-23 05:00 UTC")
+    assert later == f"{just_now}, 2 h ago"
 
 
 @pytest.mark.skipif(shutil.which("fio") is None, reason="there is no fio")

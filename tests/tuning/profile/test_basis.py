@@ -38,4 +38,4 @@ def test_nothing_of_the_device_is_taken_from_a_probe_through_the_page_cache() ->
     figures = figure(RANDOM_READ, 10_000), figure(SEQUENTIAL_READ, 8_000, 128 << 10)
     cached = Storage.of_probe(probe_of(*figures, figure(PEAK_READ, 500_000), direct=False))
     assert (cached.random_page_cost, cached.useful_depth) == (None, None)
-    assert cached.why_not == "the probe could not bypass the page cache"
+    assert cached.why_not.startswith("the probe could not bypass the page cache")

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from steelyard.model.errors import UsageError
 from steelyard.model.profiles import WorkKind
-from steelyard.tuning.profile.advice import GROUPS
+from steelyard.tuning.profile.advice import GROUPS, LeftAlone
 from steelyard.tuning.profile.basis import Storage
 from steelyard.tuning.profile.profile import make_profile
 from steelyard.tuning.profile.published import MEMORY_BYTES, PROCESSORS, as_printed, scaled
@@ -80,9 +80,10 @@ def test_what_storage_decides_is_measured_or_left_alone() -> None:
     cached = Storage("vda", PROBED.taken, None, None, why_not="it was memory")
     unmeasured = make_profile("ours", basis(storage=cached), ALLOWED)
     assert not {"random_page_cost", "effective_io_concurrency"} & set(unmeasured.settings)
-    assert [one.why for one in unmeasured.left_alone if "random_page_cost" in one.name] == [
-        "it was memory: its figures are memory's"
-    ]
+    assert (
+        LeftAlone("random_page_cost, effective_io_concurrency", "it was memory")
+        in unmeasured.left_alone
+    )
     by_processors = replace(PROBED, most_by_processors=True)
     [depth] = [
         one

@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from steelyard.cli.command_line import say
+
+if TYPE_CHECKING:
+    from steelyard.record.machine.probe import Probe
 
 Place = Annotated[
     Path | None,
     typer.Argument(metavar="DIR", help="Where data would stand; the cache without."),
 ]
 Seconds = Annotated[
-    float, typer.Option("--seconds", min=1, max=60, help="How long each of 11 jobs is measured.")
+    float,
+    typer.Option(
+        "--seconds",
+        min=1,
+        max=60,
+        help="How long each of 11 jobs is measured. The default ends within 3 minutes.",
+    ),
 ]
 Size = Annotated[
     str | None,
@@ -26,7 +36,7 @@ Picture = Annotated[
     Path | None, typer.Option("-o", "--picture", metavar="FILE.svg", help="Draw it, too.")
 ]
 Last = Annotated[
-    bool, typer.Option("--last", help="Show the last probe of the device; measure nothing.")
+    bool, typer.Option("--last", help="Show the last probe of the device and its age.")
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")]
 
@@ -52,20 +62,16 @@ def probe(
     from steelyard.cli.views.machine.probe_view import probe_json, probe_lines
     from steelyard.cli.views.text_layout import terminal_width
     from steelyard.engines.cache import cache_root, open_cache
-    from steelyard.model.errors import UsageError
-    from steelyard.tuning.probe.kept import keep, last_probe
+    from steelyard.tuning.probe.kept import age_s, keep
     from steelyard.tuning.probe.probing import Wish
     from steelyard.tuning.probe.probing import probe as run
 
     place = directory or open_cache().root
+    kept: Path | None = None
+    age: int | None = None
     if last:
-        known = last_probe(place, cache_root())
-        if known is None:
-            raise UsageError(
-                f'no probe of the device beneath "{place}" is kept',
-                hint=f"steelyard probe {place}",
-            )
-        found, kept = known, None
+        found = _kept(place, cache_root())
+        age = age_s(found, datetime.now(UTC))
     else:
         found = run(place, Wish(seconds, min(2.0, seconds / 4), size_option(size)), say)
         kept = keep(found, cache_root())
@@ -76,7 +82,23 @@ def probe(
     if as_json:
         typer.echo(probe_json(found))
         return
-    typer.echo("\n".join(probe_lines(found, terminal_width())))
+    typer.echo("\n".join(probe_lines(found, terminal_width(), age)))
     for name, path in (("kept", kept), ("picture", picture)):
         if path is not None:
             typer.echo(f"\n{name}  {path}")
+
+
+def _kept(place: Path, cache: Path) -> Probe:
+    """The last probe of the device; UsageError: there is none, or there never will be."""
+    from steelyard.model.errors import UsageError
+    from steelyard.tuning.probe.kept import last_probe, why_not_kept
+
+    known = last_probe(place, cache)
+    if known is not None:
+        return known
+    why_not = why_not_kept(place)
+    if why_not:
+        raise UsageError(f'no probe of "{place}" can be kept: {why_not}')
+    raise UsageError(
+        f'no probe of the device beneath "{place}" is kept', hint=f"steelyard probe {place}"
+    )

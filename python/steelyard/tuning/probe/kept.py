@@ -36,14 +36,24 @@ def last_probe(directory: Path, cache: Path) -> Probe | None:
         return None
 
 
+def why_not_kept(directory: Path) -> str:
+    """Why probes of a directory cannot be kept: there is no device to know them by; empty: they
+    can."""
+    return devices_beneath(directory).unmapped
+
+
+def age_s(probe: Probe, now: datetime) -> int:
+    """Seconds since it was taken; 0 where that is not known, since the clock was set back."""
+    return max(0, round((now - datetime.fromisoformat(probe.taken)).total_seconds()))
+
+
 def probe_facts(directory: Path, cache: Path, now: datetime) -> dict[str, object]:
     """The last probe of a directory's device and its age, as a record's environment has them; empty
-    where none is kept. Where the clock was set back since then the age is not known: 0."""
+    where none is kept."""
     probe = last_probe(directory, cache)
     if probe is None:
         return {}
-    age = now - datetime.fromisoformat(probe.taken)
-    return {"probe": probe.to_json(), "probe_age_seconds": max(0, round(age.total_seconds()))}
+    return {"probe": probe.to_json(), "probe_age_seconds": age_s(probe, now)}
 
 
 def _file(device: str, cache: Path) -> Path:

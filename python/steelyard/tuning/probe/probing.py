@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from steelyard.model.errors import EngineError
-from steelyard.model.units import format_bytes
+from steelyard.model.units import NS_PER_S, format_bytes, format_duration
 from steelyard.record.machine.probe import IoEngine, Probe
 from steelyard.telemetry.capacity import allowed_processors, filesystem
 from steelyard.telemetry.devices import devices_beneath
-from steelyard.telemetry.drives.reading import read_drives
+from steelyard.telemetry.drives.reading import LONGEST_S, read_drives
 from steelyard.telemetry.host import memory_bytes
 from steelyard.tuning.probe.fio import ENGINES, Fio, figure_of, find_fio, run_job
 from steelyard.tuning.probe.jobs import (
@@ -37,7 +37,8 @@ LAY_OUT_S = 40.0
 """For laying files out: what is not written by then the jobs do without."""
 SLACK_S = 10.0
 """For starting fio a dozen times, and for requests under way when a job's time is over. With both
-and the jobs' own time a probe ends within three minutes, reading the drives included."""
+and the jobs' own time a probe of the default seconds ends within three minutes, reading the drives
+included."""
 LEAST_JOB_S = 1.0
 LEAST_PART, MOST_PART = 64 << 20, 256 << 20
 """Bytes of the data file that are written at once: a drive that slows down when its cache is full
@@ -48,7 +49,8 @@ Say = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Wish:
-    """How long each job is measured, after what time, and on how much data."""
+    """How long each job is measured, after what time, and on how much data. More seconds than by
+    default make a probe longer than three minutes, which it says before it begins."""
 
     seconds: float = 9.0
     ramp_s: float = 2.0
@@ -117,12 +119,16 @@ def probe(directory: Path, wish: Wish, say: Say) -> Probe:
     """
     began, processors = time.monotonic(), len(allowed_processors())
     every = jobs(processors)
-    ends = began + LAY_OUT_S + len(every) * (wish.seconds + wish.ramp_s) + SLACK_S
+    longest_s = LAY_OUT_S + len(every) * (wish.seconds + wish.ramp_s) + SLACK_S
+    ends = began + longest_s
     require_directory(directory)
     directory = directory.resolve()  # fio runs in a directory of its own
     size_bytes = size_to_use(directory, wish.size_bytes)
     fio, beneath, drives = find_fio(), devices_beneath(directory), read_drives(directory)
     taken = datetime.now(UTC).isoformat(timespec="seconds")
+    say(f"takes up to {format_duration((longest_s + LONGEST_S) * NS_PER_S)}")
+    if beneath.unmapped:
+        say(f"will not be kept for `tune` and later weighings: {beneath.unmapped}")
     with private_place(directory) as place:
         say("lay out the files")
         whole = _Bench(fio, place, size_bytes, takes_direct(place))

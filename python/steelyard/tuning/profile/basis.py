@@ -31,7 +31,8 @@ class Storage:
     def of_probe(probe: Probe) -> Storage:
         """Depth by Little's law: most reads a second times the time of a lone one."""
         if not probe.direct:
-            return Storage(probe.device, probe.taken, None, None, why_not=NOT_DIRECT)
+            why = f"{NOT_DIRECT}: its figures are memory's"
+            return Storage(probe.device, probe.taken, None, None, why_not=why)
         lone, peak = probe.figure(RANDOM_READ), probe.figure(PEAK_READ)
         if lone is None or peak is None:
             return Storage(probe.device, probe.taken, probe.random_page_cost, None)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from steelyard.model.profiles import ProfileName, WorkKind
-from steelyard.tuning.probe.kept import last_probe
+from steelyard.tuning.probe.kept import last_probe, why_not_kept
 from steelyard.tuning.profile.advice import Profile
 from steelyard.tuning.profile.asking import Accepting
 from steelyard.tuning.profile.basis import (
@@ -35,7 +35,6 @@ class Wish:
 def propose(wish: Wish, accepting: Accepting, place: Path, cache: Path) -> Profile:
     """The profile of a server whose data stand at `place`; UsageError: its memory does not do."""
     have, source = memory_here(wish.cap_bytes, wish.servers)
-    probed = last_probe(place, cache)
     basis = Basis(
         kind=wish.kind,
         memory_bytes=have,
@@ -45,6 +44,17 @@ def propose(wish: Wish, accepting: Accepting, place: Path, cache: Path) -> Profi
         version_number=accepting.identity.version_number,
         free_disk_bytes=free_disk(place),
         data_bytes=wish.data_bytes,
-        storage=None if probed is None else Storage.of_probe(probed),
+        storage=_storage(place, cache),
     )
     return make_profile(wish.name, basis, accepting.allowed)
+
+
+def _storage(place: Path, cache: Path) -> Storage | None:
+    """What is known of the device, or why it never will be; None: a probe of it would tell."""
+    probed = last_probe(place, cache)
+    if probed is not None:
+        return Storage.of_probe(probed)
+    why_not = why_not_kept(place)
+    if not why_not:
+        return None
+    return Storage("", "", None, None, why_not=f"no probe of it can be kept: {why_not}")

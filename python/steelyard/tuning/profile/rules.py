@@ -275,7 +275,7 @@ def left_alone(basis: Basis) -> Iterator[LeftAlone]:
     elif basis.storage.why_not:
         yield LeftAlone(
             "random_page_cost, effective_io_concurrency",
-            f"{basis.storage.why_not}: its figures are memory's",
+            basis.storage.why_not,
         )
 
 

@@ -7,20 +7,23 @@ import math
 
 from steelyard.cli.views.text_layout import wrapped
 from steelyard.evaluation.drives_told import drive_rows
-from steelyard.model.units import format_bytes, format_duration
+from steelyard.model.units import NS_PER_S, format_bytes, format_duration
 from steelyard.record.machine.probe import LOG_PATH, NOT_DIRECT, Probe, ProbeFigure
 
 _NAME, _FIGURE = 32, 9
 _LEAST_CHART = 20
 
 
-def probe_lines(found: Probe, width: int) -> list[str]:
-    """The table, a line a job with its latencies on one scale, and notes."""
+def probe_lines(found: Probe, width: int, age_s: float | None = None) -> list[str]:
+    """The table, a line a job with its latencies on one scale, and notes; with its age where it was
+    not taken just now."""
     where = f"{found.directory} ({found.file_system} on {found.device or 'no device to be seen'})"
     way = "past the page cache" if found.direct else "through the page cache"
-    lines = wrapped(
-        f"{where}: {found.fio}, {found.engine}, {way}, {format_bytes(found.size_bytes)}", width, ""
-    )
+    measured = f"measured {found.taken[:16].replace('T', ' ')} UTC"
+    if age_s is not None:
+        measured += f", {format_duration(age_s * NS_PER_S)} ago"
+    size = format_bytes(found.size_bytes)
+    lines = wrapped(f"{where}: {found.fio}, {found.engine}, {way}, {size}, {measured}", width, "")
     heads = ("a second", "", "mean", "median", "99 %", "99.9 %")
     lines += ["", " " * _NAME + "".join(head.rjust(_FIGURE) for head in heads)]
     lines += [_row(one) for one in found.figures]
@@ -113,6 +116,11 @@ def notes(found: Probe) -> list[str]:
             f"{NOT_DIRECT}: reads and writes tell of memory, not of the device. No "
             "random_page_cost follows, `tune` leaves alone what depends on the device, and "
             "weighings show no share of it; the log's path is measured all the same"
+        )
+    if not found.device:
+        told.append(
+            "no device is to be seen beneath the file system, by which this probe could be kept: "
+            "`tune` and the records of later weighings cannot use it"
         )
     if found.size_bytes < found.memory_bytes:
         told.append(
