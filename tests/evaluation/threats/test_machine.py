@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from steelyard.evaluation.threats.machine import drive_threats, seen_on
-from steelyard.record.machine.drive_health import TOO_HOT, DriveHealth
+from steelyard.record.machine.drive_health import ONCE_AT_THRESHOLD, TOO_HOT, DriveHealth
 from steelyard.telemetry.host import HostSample, host_readings
 
 SECOND = 1_000_000_000
@@ -135,6 +135,14 @@ def test_a_warning_from_before_is_a_doubt_and_says_that_it_is_old() -> None:
     failing = COOL.model_copy(update={"warnings": ("its media are read-only",)})
     [doubt] = drive_threats([failing], [failing])
     assert doubt.seen.endswith("read-only, as it did before the weighing")
+
+
+def test_what_an_attribute_was_at_some_time_is_a_doubt_only_where_it_is_new() -> None:
+    past = COOL.model_copy(update={"warnings": (ONCE_AT_THRESHOLD,)})
+    assert list(drive_threats([past], [past])) == []
+    assert drive_doubts(warnings=(ONCE_AT_THRESHOLD,)) == [
+        ("drive failing", f"nvme0n1 warns: {ONCE_AT_THRESHOLD}", False)
+    ]
 
 
 def test_a_counter_that_was_not_read_before_raises_nothing() -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from steelyard.record.machine.drive_health import DriveHealth
+from steelyard.record.machine.drive_health import ONCE_AT_THRESHOLD, DriveHealth
 from steelyard.telemetry.capacity import Space
 from steelyard.telemetry.doctor import memory, processors, storage
 from steelyard.telemetry.doctor.examine import CHECKS
@@ -214,6 +214,11 @@ UNREAD = DriveHealth(device="nvme0n1", source="sysfs", why_not="not available: n
             (SOUND.model_copy(update={"warning_temperature_min": 4}),),
             "note",
             "4 min above its warning temperature",
+        ),
+        (
+            (SOUND.model_copy(update={"warnings": (ONCE_AT_THRESHOLD,)}),),
+            "note",
+            "at its threshold at some time",
         ),
         ((SOUND, SOUND.model_copy(update={"warnings": ("it fails",)})), "warning", "it fails"),
     ],

@@ -89,9 +89,18 @@ def test_wear_by_a_makers_own_attribute_is_not_concluded_from() -> None:
         (8, False, ["its own status says that it is failing"]),
         (8, True, ["its own status says that it is failing"]),
         (16, True, ["an attribute is at its failure threshold"]),
-        (32, True, []),
+        (32, True, ["an attribute was at its threshold at some time"]),
         (64, True, []),
-        (128, True, []),
+        (128, True, ["its self-test log has errors"]),
+        (
+            8 | 16 | 64 | 128,
+            False,
+            [
+                "its own status says that it is failing",
+                "an attribute is at its failure threshold",
+                "its self-test log has errors",
+            ],
+        ),
     ],
 )
 def test_a_failing_drive_warns_by_its_status_and_smartctls_exit_status(

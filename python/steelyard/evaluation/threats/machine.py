@@ -11,7 +11,7 @@ from steelyard.model.threat import Threat, raise_threat
 from steelyard.model.threat_kind import ThreatKind
 from steelyard.model.units import format_bytes, format_duration
 from steelyard.record.epoch import Epoch, EpochLine
-from steelyard.record.machine.drive_health import TOO_HOT, DriveHealth
+from steelyard.record.machine.drive_health import ONCE_AT_THRESHOLD, TOO_HOT, DriveHealth
 
 STEAL_SHARE = 0.02
 THROTTLED_SHARE = 0.005
@@ -88,7 +88,8 @@ def _failures(change: DriveChange, after: DriveHealth) -> Iterator[str]:
     if errors:
         yield f"found {errors} media error{'' if errors == 1 else 's'}"
     for words in after.warnings:
-        if words != TOO_HOT:
+        past = words == ONCE_AT_THRESHOLD and words not in change.new_warnings
+        if words != TOO_HOT and not past:
             yield f"warns: {words}{_since(change, words)}"
 
 

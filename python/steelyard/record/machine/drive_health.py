@@ -6,6 +6,8 @@ from steelyard.record.frozen import Frozen
 
 TOO_HOT = "its temperature is beyond a limit"
 """The critical warning that is about heat; the others are about the drive's life."""
+ONCE_AT_THRESHOLD = "an attribute was at its threshold at some time"
+"""The warning that is about the past, be it of heat or of wear: it says nothing of now."""
 
 
 class DriveHealth(Frozen):

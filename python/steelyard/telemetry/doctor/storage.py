@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator
 
 from steelyard.model.units import NS_PER_US, format_bytes, format_duration
-from steelyard.record.machine.drive_health import DriveHealth
+from steelyard.record.machine.drive_health import ONCE_AT_THRESHOLD, DriveHealth
 from steelyard.telemetry.capacity import filesystem, space
 from steelyard.telemetry.devices import device_counts, devices_beneath
 from steelyard.telemetry.doctor.finding import Check, Finding, Host, Level, chosen
@@ -102,7 +102,7 @@ def drive_health(host: Host) -> Finding:
     """What the drives say of their own health."""
     known = [one for one in host.drives if one.source]
     level: Level = "unseen"
-    if any(one.warnings for one in known):
+    if any({*one.warnings} - {ONCE_AT_THRESHOLD} for one in known):
         level = "warning"
     elif any(_has_suffered(one) for one in known):
         level = "note"
@@ -125,7 +125,7 @@ def _has_suffered(one: DriveHealth) -> bool:
     worn = (one.used_percent or 0) >= WORN_PERCENT
     hot = one.warning_temperature_min or one.critical_temperature_min
     throttled = one.light_throttling_count or one.heavy_throttling_count
-    return bool(worn or hot or throttled or one.media_errors)
+    return bool(worn or hot or throttled or one.media_errors or one.warnings)
 
 
 def _health_words(one: DriveHealth) -> Iterator[str]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from steelyard.record.machine.drive_health import ONCE_AT_THRESHOLD
 from steelyard.telemetry.drives.facts import Facts, Told, count, part, parts, text, times, whole
 
 _SECTORS = re.compile(r"Total_LBAs_(Written|Read)")
@@ -19,8 +20,14 @@ _SIZED = re.compile(
 """`Host_Writes_32MiB`, `Total_Reads_GiB`: by the host. `NAND_Writes_1GiB` is another thing."""
 _POWER = {"K": 1, "M": 2, "G": 3, "T": 4}
 _UNCORRECTABLE = ("Reported_Uncorrect", "Uncorrectable_Error_Cnt")
-_FAILING, _PREFAIL = 8, 16
-"""Bits of smartctl's exit status."""
+_FAILING = 8
+_BITS = {
+    16: "an attribute is at its failure threshold",
+    32: ONCE_AT_THRESHOLD,
+    128: "its self-test log has errors",
+}
+"""Bits of smartctl's exit status (smartctl.h); 64 says that the error log has entries, which are
+counted by themselves."""
 GENERAL, ERRORS, SOLID_STATE = 1, 4, 7
 """Pages of the device statistics (ACS-4, 9.5)."""
 
@@ -80,7 +87,7 @@ def _warnings(told: Told, status: int) -> tuple[str, ...] | None:
     failing = not passed or status & _FAILING
     return (
         *(("its own status says that it is failing",) if failing else ()),
-        *(("an attribute is at its failure threshold",) if status & _PREFAIL else ()),
+        *(words for bit, words in _BITS.items() if status & bit),
     )
 
 
