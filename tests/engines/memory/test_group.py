@@ -216,6 +216,15 @@ def test_systemd_run_becomes_the_program_in_a_scope_with_the_limits(
     assert "--scope" in fake_systemd.read_text().splitlines()
 
 
+def test_a_scope_goes_on_where_the_kernel_kills_a_process_of_it(tmp_path: Path) -> None:
+    """Else systemd stops it all, and the count of the kills goes with the scope."""
+    ours = Account("ours", os.geteuid(), os.getegid())
+    for takes, times in ((True, 1), (False, 0)):
+        cap = MemoryCap(400 * MB, "systemd-run", oom_policy=takes)
+        command = MemoryGroup.make(cap, tmp_path / "ID" / "slot0").command(ours, ["postgres"])
+        assert command.count("--property=OOMPolicy=continue") == times
+
+
 def test_an_ordinary_user_asks_its_own_manager(
     fake_systemd: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

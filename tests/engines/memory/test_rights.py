@@ -50,8 +50,26 @@ def test_systemd_is_asked_where_it_rules_the_groups(
         (paper_kernel / "user/systemd/private").touch()
         monkeypatch.setenv("XDG_RUNTIME_DIR", str(paper_kernel / "user"))
     cap = choose_cap(400 * MB, ourselves, place, paper_kernel)
-    assert cap == MemoryCap(400 * MB, "systemd-run")
-    assert "--scope" in fake_systemd.read_text().splitlines()
+    assert cap == MemoryCap(400 * MB, "systemd-run", oom_policy=True)
+    words = fake_systemd.read_text().splitlines()
+    assert {"--scope", "--property=OOMPolicy=continue"} < {*words}
+
+
+def test_a_systemd_that_does_not_know_the_policy_is_asked_without_it(
+    paper_kernel: Path, place: Path, ourselves: Account, fake_systemd: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    [program] = fake_systemd.parent.glob("programs/systemd-run")
+    script = program.read_text()
+    refusal = (
+        'case "$*" in *OOMPolicy*) echo "Unknown assignment: OOMPolicy=continue"; exit 1;; esac'
+    )
+    program.write_text(script.replace("#!/bin/sh\n", f"#!/bin/sh\n{refusal}\n"))
+    monkeypatch.setattr("steelyard.engines.memory.rights._systemd_is_there", lambda root: True)
+    assert choose_cap(400 * MB, ourselves, place, paper_kernel) == MemoryCap(
+        400 * MB, "systemd-run"
+    )
+    assert "--property=OOMPolicy=continue" not in fake_systemd.read_text().splitlines()
 
 
 def test_where_systemd_refuses_a_group_is_made(

@@ -19,6 +19,10 @@ class MemoryCap:
     by: HeldBy
     parent: Path | None = None
     """The group beneath which ours are made; None: systemd chooses."""
+    oom_policy: bool = False
+    """Whether systemd takes OOMPolicy= for a scope (systemd.scope(5): 253, late releases of 252).
+    Such a systemd stops a scope where the kernel kills a process of it, unless the policy forbids
+    that."""
 
 
 @dataclass(frozen=True)

@@ -73,6 +73,8 @@ class MemoryGroup:
         whose = [f"--uid={account.uid}", f"--gid={account.gid}"] if account.switched else []
         manager = [] if os.geteuid() == 0 else ["--user"]
         limits = [f"--property=MemoryMax={self.cap.size_bytes}", "--property=MemorySwapMax=0"]
+        if self.cap.oom_policy:  # else systemd stops the scope, and its count of kills goes with it
+            limits.append("--property=OOMPolicy=continue")
         scope = ["--scope", "--quiet", "--collect", f"--unit={self._name}.scope"]
         # In a scope systemd-run becomes the program: the process id stays.
         program = shutil.which("systemd-run") or "systemd-run"

@@ -37,7 +37,8 @@ def choose_cap(size_bytes: int, account: Account, directory: Path, root: Path = 
         why = _trial(cap, account, directory / "memory-trial", root)
         if not why:
             return cap
-        refused.append(f"{cap.by}{f' in {cap.parent}' if cap.parent else ''}: {why}")
+        words = f"{cap.by}{f' in {cap.parent}' if cap.parent else ''}: {why}"
+        refused += [] if words in refused else [words]
     raise EngineError(
         "cannot cap the memory of servers: this process has no right to make a control group",
         detail="; ".join(refused) or "No control group here hands the memory controller on.",
@@ -51,7 +52,8 @@ def _candidates(size_bytes: int, root: Path) -> Iterator[MemoryCap]:
         if (group / "memory.limit_in_bytes").exists():
             yield MemoryCap(size_bytes, "v1", group)
     if _systemd_is_there(root):
-        yield MemoryCap(size_bytes, "systemd-run")
+        yield MemoryCap(size_bytes, "systemd-run", oom_policy=True)
+        yield MemoryCap(size_bytes, "systemd-run")  # an older one, which refuses the property
     for group in groups:
         if "memory" in words_of(group / "cgroup.subtree_control"):
             yield MemoryCap(size_bytes, "v2", group)
