@@ -256,6 +256,14 @@ def test_what_each_arm_wrote_and_left_is_a_column_an_arm() -> None:
     ]
 
 
+def test_growth_of_the_files_is_told_where_it_is_known() -> None:
+    grown = sums("on", 30.0, first_files_bytes=1 << 30, last_files_bytes=3 << 29)
+    rows = turns.sum_rows(["on", "off"], [grown, sums("off", 30.0)])
+    assert tuple(rows[-1].values()) == (
+        "files of all arms, at its first turn and at its last", "1024 MB and 1536 MB", ""
+    )  # fmt: skip
+
+
 def test_the_sentence_names_the_distance_of_every_arm_and_the_time_scale() -> None:
     both = sums("on", 30.0), sums("off", 30.9)
     assert sentence(1, *both) == (

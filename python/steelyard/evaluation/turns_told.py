@@ -157,6 +157,8 @@ def _sums(arm: str, turns: Sequence[Turn]) -> TurnSumsLine:
         checkpoints=_known(found.checkpoints),
         waiting_at_start_bytes=_known(found.waiting_at_start),
         waiting_at_end_bytes=_known(found.waiting_at_end),
+        first_files_bytes=_known(turns[0].files_bytes) if turns else None,
+        last_files_bytes=_known(turns[-1].files_bytes) if turns else None,
     )
 
 

@@ -64,6 +64,7 @@ class Turn:
     at_end: Debt
     at_checkpoint: bool = True  # whether it was measured from the end of a checkpoint on
     age_ns: float = math.nan  # load before the measured part
+    files_bytes: float = math.nan  # of all arms, before it was started
 
     @property
     def measured_ns(self) -> int:

@@ -303,6 +303,7 @@ def sum_rows(arms: Sequence[str], sums: Iterable[TurnSumsLine]) -> list[Row]:
     return [
         {"what": what, **{str(place): column[what] for place, column in enumerate(columns)}}
         for what in columns[0]
+        if any(column[what] for column in columns)
     ]
 
 
@@ -315,7 +316,14 @@ def _sum_column(one: TurnSumsLine) -> Row:
         "WAL written": _bytes(one.wal_bytes),
         "waiting to be written, at the start": _bytes(one.waiting_at_start_bytes),
         "waiting to be written, at the end": _bytes(one.waiting_at_end_bytes),
+        "files of all arms, at its first turn and at its last": _growth(one),
     }
+
+
+def _growth(one: TurnSumsLine) -> str:
+    """Empty where it is not known."""
+    ends = one.first_files_bytes, one.last_files_bytes
+    return "" if None in ends else " and ".join(_bytes(end) for end in ends)
 
 
 def _known_seconds(seconds: float | None) -> str:

@@ -131,6 +131,7 @@ def turn_of(line: TurnLine, slices: Sequence[SliceLine]) -> Turn:
         at_start=_debt(line.at_start),
         at_end=_debt(line.at_end),
         at_checkpoint=line.at_checkpoint,
+        files_bytes=line.evicted_bytes or math.nan,
         age_ns=math.fsum(line.phases_ns.get(phase, math.nan) for phase in LOADED_PHASES),
     )
 

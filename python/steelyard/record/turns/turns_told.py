@@ -82,6 +82,10 @@ class TurnSumsLine(Frozen):
     waiting_at_start_bytes: float | None
     """Dirty and under write-back on the machine."""
     waiting_at_end_bytes: float | None
+    first_files_bytes: float | None = None
+    """Of all arms, before the first turn of the arm; None also in older verdicts."""
+    last_files_bytes: float | None = None
+    """Before its last turn: what grew from epoch to epoch, where files are not put back."""
 
 
 class TurnsTold(Frozen):
