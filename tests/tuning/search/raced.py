@@ -51,6 +51,8 @@ class Balance:
     """Whether a server with these settings does not start."""
     crashes: Crashes = lambda place, arm, epoch: False
     """Whether an arm crashes in an epoch of a record; the other arms have no ratio of it then."""
+    named: Mapping[str, float] = field(default_factory=dict)
+    """Arm → its effect whatever its settings are."""
     known: dict[Path, Verdict] = field(default_factory=dict)
     """Record → verdict: what is there already."""
     asked: Counter[str] = field(default_factory=Counter)
@@ -78,16 +80,25 @@ class Balance:
     def _line(
         self, control: Arm, arm: Arm, draw: random.Random, outcomes: Sequence[str]
     ) -> ContrastLine:
-        true = self.effect(arm.settings) - self.effect(control.settings)
+        own = self.named.get(arm.name, self.effect(arm.settings))
+        true = own - self.effect(control.settings)
         ratios = [true + draw.gauss(0, self.sd) for _ in outcomes]
         mean = 100 * math.expm1(sum(ratios) / len(ratios))
+        half = 200 * self.sd / math.sqrt(len(ratios))
         return contrast(
             arm.name,
             [r if how == "complete" else None for r, how in zip(ratios, outcomes, strict=True)],
             outcomes,
             control=control.name,
             estimate_percent=mean,
+            low_percent=mean - half,
+            high_percent=mean + half,
         )
+
+
+def named(effects: Mapping[str, float]) -> Balance:
+    """A balance of arms with known effects, and little luck."""
+    return Balance(sd=0.001, named=effects)
 
 
 def contrast(

@@ -14,10 +14,10 @@ OFF, ON = "off", "control"
 def test_ratios_are_above_zero_where_the_arm_is_better() -> None:
     line = contrast(OFF, [0.1, None, 0.2], ["complete", "crashed: other", "complete"])
     found = outcome_of(verdict_of(line), OFF)
-    assert (found.ratios, found.lost) == ((0.1, 0.2), None)
+    assert (found.ratios, found.lost) == ({0: 0.1, 2: 0.2}, None)
     faster = line.model_copy(update={"higher_is_better": False})
-    assert outcome_of(verdict_of(faster), OFF).ratios == (-0.1, -0.2)
-    assert outcome_of(verdict_of(line), "another").ratios == ()
+    assert outcome_of(verdict_of(faster), OFF).ratios == {0: -0.1, 2: -0.2}
+    assert outcome_of(verdict_of(line), "another").ratios == {}
 
 
 @pytest.mark.parametrize("how", ["crashed", "could not start", "out of memory"])

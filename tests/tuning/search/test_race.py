@@ -1,7 +1,8 @@
-"""A search drops the worse half, changes its mind only after a duel, and confirms afresh."""
+"""A search drops what is clearly worse, changes its mind only after a duel, and confirms afresh."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import pytest
 from steelyard.record.verdict import Verdict
 from steelyard.study.study import Study
 from steelyard.tuning.search.trial import Trial
-from tuning.search.raced import FIELD, Balance, no_effect, run, work_mem_helps
+from tuning.search.raced import FIELD, Balance, named, no_effect, run, work_mem_helps
 
 pytest.importorskip("optuna")
 
@@ -22,14 +23,41 @@ def test_every_candidate_is_weighed_against_the_control_in_the_same_epochs(tmp_p
     assert [arm.name for arm in first.arms] == ["trial-1", "trial-2", "trial-3", "trial-4"]
     assert first.control == FIELD.study.control
     assert first.budget.epochs == 2
-    assert len(balance.studies["round-01-on"].arms) == 2
-    assert balance.studies["round-01-on"].budget.epochs == 4
     assert [one.number for one in found.trials] == list(range(1, 13))
-    assert sum(one.outcome == "raced" for one in found.trials) == 6
-    assert sum(one.outcome == "dropped early" for one in found.trials) == 6
-    assert {len(one.log_ratios) for one in found.trials if not one.duelled} == {2, 6}
+    assert {len(one.log_ratios) for one in found.trials if not one.duelled} <= {2, 4, 6}
     assert {len(one.log_ratios) for one in found.trials if one.duelled} == {4}
     assert found.weighings == sum(balance.asked.values())
+
+
+def test_what_is_clearly_worse_is_dropped_after_two_epochs_and_nothing_else_is(
+    tmp_path: Path,
+) -> None:
+    effects = {"trial-1": 0.30, "trial-2": 0.301, "trial-3": 0.0, "trial-4": 0.302}
+    balance = named(effects)
+    found = run(balance, tmp_path, trials=4)
+    assert [len(one.log_ratios) for one in found.trials] == [6, 6, 2, 6]
+    assert re.fullmatch("dropped: clearly worse than trial-[124]", found.trials[2].outcome)
+    for place in ("round-01-epochs-3", "round-01-epochs-5"):
+        assert [arm.name for arm in balance.studies[place].arms] == [
+            "trial-1",
+            "trial-2",
+            "trial-4",
+        ]
+        assert balance.studies[place].budget.epochs == 2
+    assert sum(one.outcome == "raced" for one in found.trials) == 3
+
+
+def test_a_round_ends_where_one_is_left(tmp_path: Path) -> None:
+    found = run(named({"trial-2": 0.3}), tmp_path / "1", trials=4)
+    assert [len(one.log_ratios) for one in found.trials] == [2, 2, 2, 2]
+    assert [one.outcome for one in found.trials if one.number != 2] == [
+        "dropped: clearly worse than trial-2"
+    ] * 3
+    assert found.winner is found.trials[1]
+    hurts = run(named(dict.fromkeys(("trial-1", "trial-2", "trial-3", "trial-4"), -0.3)),
+                tmp_path / "2", trials=4)  # fmt: skip
+    assert {one.outcome for one in hurts.trials} == {"dropped: clearly worse than control"}
+    assert (hurts.winner, hurts.weighings) == (None, 1)
 
 
 def test_the_winner_is_confirmed_with_the_whole_plan_and_a_seed_of_its_own(tmp_path: Path) -> None:
@@ -124,10 +152,10 @@ def test_the_best_of_a_round_keeps_no_luck_that_shields_it(tmp_path: Path) -> No
 
 
 def test_a_best_that_won_a_duel_is_not_raced_against_what_reads_worse(tmp_path: Path) -> None:
-    def only_the_first_help(settings: Mapping[str, str]) -> float:
-        return 0.3 if settings == FIELD.first else -0.3 if settings else 0.0
+    def the_first_helps_most(settings: Mapping[str, str]) -> float:
+        return 0.3 if settings == FIELD.first else 0.1 if settings else 0.0
 
-    balance = Balance(only_the_first_help)
+    balance = Balance(the_first_helps_most)
     found = run(balance, tmp_path, trials=12)
     assert [name for name in balance.asked if name.startswith("duel-")] == [
         f"duel-1-{found.trials[4:8].index(_best_of(found.trials[4:8])) + 5}"

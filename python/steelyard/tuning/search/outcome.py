@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from steelyard.analysis.decision.epoch_reading import COMPLETE, blamed
 from steelyard.record.contrast import ContrastLine, EpochDetail
@@ -15,8 +16,8 @@ NO_WORK = "did no work"
 class ArmOutcome:
     """An arm against the control."""
 
-    ratios: tuple[float, ...] = ()
-    """One a complete epoch, above 0 where the arm is better."""
+    ratios: Mapping[int, float] = field(default_factory=dict)
+    """Complete epoch → log ratio, above 0 where the arm is better."""
     lost: str | None = None
     """How the arm was lost and in how many epochs; None: it survived all of them."""
     last: str = "no epoch was complete"
@@ -29,7 +30,8 @@ def outcome_of(verdict: Verdict, arm: str) -> ArmOutcome:
     for line in verdict.contrasts:
         if line.arm == arm:
             sign = 1.0 if line.higher_is_better else -1.0
-            ratios = tuple(sign * one for one in line.details.d if one is not None)
+            read = enumerate(line.details.d)
+            ratios = {epoch: sign * one for epoch, one in read if one is not None}
             return ArmOutcome(ratios, _lost(line), _last(line))
     return ArmOutcome()
 

@@ -1,9 +1,9 @@
-"""Races candidates of a search in rounds, drops the worse half early, and confirms the winner.
+"""Races candidates of a search in rounds, drops those clearly worse, and confirms the winner.
 
 Every candidate is weighed against the control in the same epochs, so that values of different hours
-compare. Dropping one claims nothing and needs no error rate (successive halving: Jamieson and
-Talwalkar, 2016); what is reported is a fresh weighing of the winner, with a seed of its own, which
-the luck of the search cannot favour. A candidate that crashes has failed, whatever it did before.
+compare. Dropping one claims nothing; what is reported is a fresh weighing of the winner, with a
+seed of its own, which the luck of the search cannot favour. A candidate that crashes has failed,
+whatever it did before.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from steelyard.record.verdict import Verdict
 from steelyard.study.arm import Arm
 from steelyard.study.study import Study
 from steelyard.tuning.profile.basis import Basis
+from steelyard.tuning.search.dropping import dropped
 from steelyard.tuning.search.outcome import outcome_of
 from steelyard.tuning.search.sampling import Told, derived_seed, next_point
 from steelyard.tuning.search.space import Point, Range, Room, settings_of
@@ -27,8 +28,10 @@ from steelyard.tuning.search.trial import Found, Trial
 Weigh = Callable[[Study, int, Path], Verdict]
 """Weighs a study with a seed into a record, or resumes or reads the one that is there."""
 Say = Callable[[str], None]
-RACED, UNMEASURED = "raced", "not measured"
-FIRST_EPOCHS, MORE_EPOCHS = 2, 4
+RACED, UNMEASURED, DROPPED = "raced", "not measured", "dropped: clearly worse than "
+STEP_EPOCHS, STEPS = 2, 3
+"""Epochs of a weighing within a round, and how many such weighings a round has at most."""
+DUEL_EPOCHS = 4
 BATCH = 4
 """Candidates of a round: with the control, five servers share the disk."""
 _FULL_EPOCHS = 10
@@ -100,23 +103,35 @@ class _Race:
         return made
 
     def round(self, number: int, batch: Sequence[Trial]) -> list[Trial]:
-        """All for two epochs, then the better half for four more."""
-        tried = self._rung(f"round-{number:02}", batch, FIRST_EPOCHS)
-        alive = sorted(
-            (one for one in tried if one.log_ratio is not None),
-            key=lambda one: -(one.log_ratio or 0.0),
-        )
-        kept = alive[: max(1, (len(alive) + 1) // 2)]
-        again = {o.number: o for o in self._rung(f"round-{number:02}-on", kept, MORE_EPOCHS)}
-        done = [
-            again.get(one.number)
-            or (one if one.log_ratio is None else replace(one, outcome="dropped early"))
-            for one in tried
-        ]
-        for one in done:
+        """All for two epochs, and again without those that are clearly worse than the best, which
+        may be the control: until one is left, or for six epochs."""
+        tried = {one.number: one for one in batch}
+        standing = list(batch)
+        for step in range(STEPS):
+            later = f"-epochs-{step * STEP_EPOCHS + 1}" if step else ""
+            raced = self._rung(f"round-{number:02}{later}", standing, STEP_EPOCHS)
+            raced, decided = self._drop(raced)
+            tried |= {one.number: one for one in raced}
+            standing = [one for one in raced if one.outcome == RACED]
+            if decided:
+                break
+        for one in tried.values():
             shown = "-" if one.log_ratio is None else format_percent(percent_of_log(one.log_ratio))
             self._say(f"{one.name}: {shown} in {len(one.log_ratios)} epochs, {one.outcome}")
-        return done
+        return list(tried.values())
+
+    def _drop(self, raced: Sequence[Trial]) -> tuple[list[Trial], bool]:
+        """The same, with the clearly worse ones dropped; and whether one contestant is left: the
+        best, or the control."""
+        standing = {one.name: one.ratios for one in raced if one.outcome == RACED}
+        if not standing:
+            return list(raced), True
+        better = dropped(standing, self._field.study.control.name)
+        after = [
+            replace(one, outcome=f"{DROPPED}{better[one.name]}") if one.name in better else one
+            for one in raced
+        ]
+        return after, len(better) == len(standing)
 
     def duel(self, best: Trial | None, done: Sequence[Trial]) -> list[Trial]:
         """The best so far and the best of a round, after a direct race: both against the control in
@@ -129,8 +144,8 @@ class _Race:
             return [best]
         if best.duelled and (challenger.log_ratio or 0.0) <= (best.log_ratio or 0.0):
             return [best]
-        fresh = [replace(one, log_ratios=(), duelled=True) for one in (best, challenger)]
-        after = self._rung(f"duel-{best.number}-{challenger.number}", fresh, MORE_EPOCHS)
+        fresh = [replace(one, ratios={}, duelled=True) for one in (best, challenger)]
+        after = self._rung(f"duel-{best.number}-{challenger.number}", fresh, DUEL_EPOCHS)
         won = _best(after) == after[1]
         self._say(f"{challenger.name} against {best.name}: {'won' if won else 'lost'}")
         for one in after:
@@ -166,7 +181,7 @@ class _Race:
             raise
         except SteelyardError as failure:
             return self._apart(place, batch, epochs, failure.primary)
-        tried = {one.number: _with(one, verdict) for one in batch}
+        tried = {one.number: _with(one, verdict, place) for one in batch}
         without = [one for one in batch if tried[one.number].outcome != RACED]
         innocent = [one for one in without if not tried[one.number].failed]
         if len(innocent) < len(without):
@@ -196,7 +211,7 @@ class _Race:
             raise
         except SteelyardError as failure:
             return one.fail(failure.primary)
-        tried = _with(one, verdict)
+        tried = _with(one, verdict, place)
         raced = tried.failed or tried.outcome == RACED
         return tried if raced else one.fail(outcome_of(verdict, one.name).last)
 
@@ -204,8 +219,8 @@ class _Race:
         """Weigh the control against itself: whatever makes that fail is no candidate's fault."""
         control = self._field.study.control
         twin = control.model_copy(update={"name": f"{control.name}-again"})
-        study = _short(_against(self._field.study, control, [twin]), FIRST_EPOCHS)
-        self._say(f"{place}: whether the control can be weighed, {FIRST_EPOCHS} epochs")
+        study = _short(_against(self._field.study, control, [twin]), STEP_EPOCHS)
+        self._say(f"{place}: whether the control can be weighed, {STEP_EPOCHS} epochs")
         outcome = outcome_of(self._weighed(study, place), twin.name)
         if not outcome.ratios:
             raise WeighingError(
@@ -230,10 +245,11 @@ class _Race:
         return verdict
 
 
-def _with(trial: Trial, verdict: Verdict) -> Trial:
+def _with(trial: Trial, verdict: Verdict, place: str) -> Trial:
     """With the epochs of a verdict; failed where it was lost in any of them."""
     found = outcome_of(verdict, trial.name)
-    tried = replace(trial, log_ratios=(*trial.log_ratios, *found.ratios))
+    added = {f"{place} {epoch}": ratio for epoch, ratio in found.ratios.items()}
+    tried = replace(trial, ratios={**trial.ratios, **added})
     if found.lost is not None:
         return tried.fail(found.lost)
     return replace(tried, outcome=RACED if found.ratios else UNMEASURED)

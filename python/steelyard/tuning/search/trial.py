@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from steelyard.model.units import percent_of_log
@@ -21,7 +21,8 @@ class Trial:
     number: int  # from 1
     point: Point
     settings: Mapping[str, str]
-    log_ratios: tuple[float, ...] = ()  # one an epoch
+    ratios: Mapping[str, float] = field(default_factory=dict)
+    """Epoch of a record → log ratio against the control, above 0 where it is better."""
     outcome: str = "under way"
     duelled: bool = False
     """Whether the log ratios are those of a duel, which did not choose the trial."""
@@ -30,6 +31,11 @@ class Trial:
     def name(self) -> str:
         """As an arm."""
         return f"trial-{self.number}"
+
+    @property
+    def log_ratios(self) -> tuple[float, ...]:
+        """One an epoch."""
+        return tuple(self.ratios.values())
 
     @property
     def failed(self) -> bool:
