@@ -75,7 +75,11 @@ def test_it_prints_every_attempt_and_only_the_fresh_figure_as_the_verdict(
     assert said.returncode == 0, said.stderr
     assert said.stdout.startswith("6 candidates in ")
     assert all(f"\ntrial-{number}" in said.stdout for number in range(1, 7))
-    assert "that one counts. Its settings:" in " ".join(said.stdout.split())
+    [line] = json.loads((tmp_path / "found" / "found.json").read_text())["confirmed"]["contrasts"]
+    read, low, high = (line[f"{one}_percent"] for one in ("estimate", "low", "high"))
+    assert low < read < high
+    fresh = f"The fresh weighing read {read:+.2f} % [{low:+.2f}, {high:+.2f}]; that one counts."
+    assert fresh.replace("-", "−") in " ".join(said.stdout.split())
     assert "\nwork_mem = " in said.stdout
 
 

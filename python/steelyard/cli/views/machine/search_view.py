@@ -5,6 +5,7 @@ from __future__ import annotations
 from steelyard.cli.views.text_layout import wrapped
 from steelyard.cli.views.verdict_view import render_verdict
 from steelyard.model.units import format_percent, percent_of_log
+from steelyard.report.contrast_text import reading_text
 from steelyard.tuning.search.trial import Found, Trial
 
 
@@ -33,8 +34,7 @@ def _row(one: Trial) -> str:
 def _shrinkage(winner: Trial, found: Found) -> str:
     assert found.confirmed is not None
     [line] = [one for one in found.confirmed.contrasts if one.arm == winner.name]
-    read = line.estimate_percent
-    confirmed = "nothing" if read is None else format_percent(read, 1)
+    confirmed = "nothing" if line.estimate_percent is None else reading_text(line)
     sought = format_percent(percent_of_log(winner.log_ratio or 0.0), 1)
     return (
         f"{winner.name} read {sought} in the search, the best of {len(found.trials)}: luck "
