@@ -9,11 +9,14 @@ import pytest
 
 from steelyard.model.errors import UsageError
 from steelyard.model.identity import Identity
+from steelyard.record.machine.probe import RANDOM_READ, SEQUENTIAL_READ
 from steelyard.running.preparing.layout import servers_at_once
 from steelyard.study.read import read_study, write_study
 from steelyard.study.study import Study
 from steelyard.tuning.profile import arms, proposing
 from steelyard.tuning.profile.asking import Accepting
+from steelyard.workloads.reading.resolved import data_bytes
+from tuning.probe.made import figure, probe_of
 from tuning.profile.accepting import ALLOWED
 
 Resolved = tuple[list[str], Callable[[Study], Study]]
@@ -37,7 +40,8 @@ def resolved(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Resolved:
     )
 
     def resolve(study: Study) -> Study:
-        return arms.with_profiles(study, tmp_path, tmp_path, None, said.append, servers_at_once)
+        place = (tmp_path, tmp_path)
+        return arms.with_profiles(study, *place, None, said.append, servers_at_once, data_bytes)
 
     return said, resolve
 
@@ -65,6 +69,24 @@ def test_a_cap_is_the_memory_that_a_profile_is_made_for(resolved: Resolved) -> N
         study = resolve(read_study("tuning", [f"layout={layout}"]))
         assert study.memory == 1 << 30
         assert study.arms[0].settings["shared_buffers"] == "256MB"
+
+
+def test_what_the_cap_does_not_hold_of_the_workloads_data_makes_random_pages_dearer(
+    resolved: Resolved, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, resolve = resolved
+    probed = probe_of(figure(RANDOM_READ, 10_000), figure(SEQUENTIAL_READ, 10_000, 128 << 10))
+    monkeypatch.setattr(proposing, "last_probe", lambda *_: probed)
+    ratio = probed.random_page_cost
+    assert ratio is not None
+
+    def cost(*overrides: str) -> float:
+        made = resolve(read_study("tuning", overrides)).arms[0].settings["random_page_cost"]
+        return float(made)
+
+    held = 0.75 * (1 << 30) / (data_bytes(read_study("tuning")) or 0)
+    assert cost() == pytest.approx(1 + (ratio - 1) * (1 - held), rel=0.05)
+    assert cost("workload.scale=4") == 1.1, "the cap holds them all"
 
 
 def test_servers_that_stand_at_once_share_the_memory(

@@ -7,8 +7,8 @@ from pathlib import Path
 from folders import write_folder
 
 from steelyard.study.read import read_study
-from steelyard.study.study import Study
-from steelyard.workloads.reading.resolved import completed, resolve
+from steelyard.study.study import Source, Study
+from steelyard.workloads.reading.resolved import completed, data_bytes, resolve
 from steelyard.workloads.reading.workload import LOADING_FILES, Workload
 
 MORE = """
@@ -59,3 +59,15 @@ def test_what_was_resolved_is_what_the_record_says_of_it(tmp_path: Path) -> None
     assert (asked.scale, {s.name: s.weight for s in asked.scripts}) == (kept.scale, kept.scripts)
     assert asked.variables == {"clients": 3, "scale": 1, "width": 1}
     assert resolve(kept) == asked
+
+
+def test_the_size_of_the_data_is_known_where_the_workload_loads_them(tmp_path: Path) -> None:
+    study = read_study("tuning")
+    assert data_bytes(study) == resolve(study.workload).workload.bytes_at(32) > 3 << 30
+    own = Source(place=str(tmp_path))
+    assert data_bytes(study.model_copy(update={"source": own})) is None, "theirs may be of any size"
+    folder = write_folder(tmp_path)
+    assert data_bytes(study_of(folder)) == 100
+    description = folder / "workload.toml"
+    description.write_text(description.read_text().replace("bytes_per_scale = 100", ""))
+    assert data_bytes(study_of(folder)) is None

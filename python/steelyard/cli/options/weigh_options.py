@@ -68,9 +68,10 @@ def with_profiles_worked_out(study: Study, account: str | None) -> Study:
         return study
     from steelyard.running.preparing.layout import servers_at_once
     from steelyard.tuning.profile.arms import with_profiles
+    from steelyard.workloads.reading.resolved import data_bytes
 
     place = open_cache().root
-    return with_profiles(study, place, cache_root(), account, say, servers_at_once)
+    return with_profiles(study, place, cache_root(), account, say, servers_at_once, data_bytes)
 
 
 def repeating_command(arguments: list[str], seed: int) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from steelyard.engines.adapters import Wanted
 from steelyard.model.errors import UsageError
+from steelyard.model.profiles import WorkKind
 from steelyard.study.arm import Arm, ProfileChoice
 from steelyard.study.study import Study
 from steelyard.tuning.profile.advice import Profile
@@ -17,6 +18,8 @@ from steelyard.tuning.profile.proposing import Wish, propose
 Say = Callable[[str], None]
 ServersAtOnce = Callable[[Study], int]
 """Study → how many of its servers stand at once."""
+DataBytes = Callable[[Study], int | None]
+"""Study → about how large the data of an arm are; None: not known."""
 
 
 def with_profiles(
@@ -26,21 +29,24 @@ def with_profiles(
     account: str | None,
     say: Say,
     servers_at_once: ServersAtOnce,
+    data_bytes: DataBytes,
 ) -> Study:
     """The study with every profile in place of its name; itself where no arm has one.
 
     `place`: where data directories stand, whose free room and probe count. An arm that a profile
     leaves as the control is dropped, and `say` is called; a cell of a factorial stays.
     `servers_at_once` counts those of a study without profiles: whether arms take turns may depend
-    on the settings that profiles come to. UsageError: a profile does not fit.
+    on the settings that profiles come to. `data_bytes`: what memory cannot hold of the data makes
+    random pages dearer. UsageError: a profile does not fit.
     """
     if all(arm.profile is None for arm in study.every_arm):
         return study
     asked: dict[Wanted, Accepting] = {}
+    size = data_bytes(study)
 
     def resolved(servers: int) -> tuple[Study, list[str]]:
         said: list[str] = []
-        profiles = _Profiles(study, place, cache, account, servers, asked, said.append)
+        profiles = _Profiles(study, place, cache, account, servers, size, asked, said.append)
         return profiles.resolved(), said
 
     servers = len(study.every_arm) if study.layout == "slices" else 1
@@ -62,6 +68,7 @@ class _Profiles:
     cache: Path
     account: str | None
     servers: int
+    data_bytes: int | None
     asked: dict[Wanted, Accepting]
     """What each build accepts, kept from one number of servers to the next."""
     say: Say
@@ -90,20 +97,26 @@ class _Profiles:
         wanted = Wanted(arm.version, arm.bindir)
         if wanted not in self.asked:
             self.asked[wanted] = ask_build(self.study.engine, wanted, self.account)
-        wish = _wish(self.study, arm.profile, self.servers)
+        wish = _wish(self.study, arm.profile, self.servers, self.data_bytes)
         profile = propose(wish, self.asked[wanted], self.place, self.cache)
         chosen = profile.without(*arm.profile.without)
         self.say(_said(arm, profile, chosen))
         return arm.model_copy(update={"settings": {**chosen, **arm.settings}, "profile": None})
 
 
-def _wish(study: Study, choice: ProfileChoice, servers: int) -> Wish:
+def work_of(study: Study) -> WorkKind:
+    """The kind of work of a completed study: long queries where clients go through streams."""
+    return "olap" if study.workload.streams else "oltp"
+
+
+def _wish(study: Study, choice: ProfileChoice, servers: int, data_bytes: int | None) -> Wish:
     return Wish(
         name=choice.name,
-        kind=choice.work or ("olap" if study.workload.streams else "oltp"),
+        kind=choice.work or work_of(study),
         clients=study.workload.clients,
         cap_bytes=study.memory,
         servers=servers,
+        data_bytes=data_bytes,
     )
 
 

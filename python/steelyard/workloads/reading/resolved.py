@@ -53,6 +53,16 @@ def completed(study: Study) -> Study:
     return study.model_copy(update={"workload": _complete(choice, workload)})
 
 
+def data_bytes(study: Study) -> int | None:
+    """About how large the data of each arm are, by the workload's own figure; None: they are
+    external, or the workload says nothing of it."""
+    workload = find_workload(study.workload.name, study.workload.options, study.engine)
+    unsaid = not (workload.bytes_per_scale or workload.bytes_fixed)
+    if unsaid or not workload.loaded or study.source is not None or study.reaches:
+        return None
+    return workload.bytes_at(study.workload.scale or workload.default_scale)
+
+
 def _complete(choice: WorkloadChoice, workload: Workload) -> WorkloadChoice:
     """The choice with the workload's own scale, options and mix where a study says nothing."""
     scripts = choice.scripts or dict.fromkeys(choice.texts, 1)
