@@ -1,17 +1,21 @@
-"""A search makes candidates for as many servers as stand at once in the layout that it takes."""
+"""A search makes candidates for its study: its work, its data, and the memory a server has."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import pytest
 
 from steelyard.cli.weighing import search
+from steelyard.model.errors import UsageError
 from steelyard.model.identity import Identity
 from steelyard.study.read import read_study
+from steelyard.study.study import Study
 from steelyard.tuning.profile.asking import Accepting
 from steelyard.tuning.profile.proposing import Wish
+from steelyard.workloads.reading.resolved import completed, data_bytes
 from tuning.profile.accepting import ALLOWED
 
 ACCEPTING = Accepting(
@@ -19,16 +23,36 @@ ACCEPTING = Accepting(
 )
 
 
+REQUEST = search.SearchRequest(
+    study="tuning", overrides=(), budget=None, trials=4, durability=(), profile="ours",
+    work=None, memory_bytes=None, processors=None, data_bytes=None, seed=1,
+    record=None, resume=None, account=None, as_json=False,
+)  # fmt: skip
+GB = 1 << 30
+
+
 @dataclass(frozen=True)
 class Proposed:
-    """A profile for so many servers."""
+    """A profile that was asked for."""
 
-    servers: int
+    wish: Wish
     settings: Mapping[str, str] = field(default_factory=lambda: {"max_wal_size": "8GB"})
 
 
-def proposed(wish: Wish, *_: object) -> Proposed:
-    return Proposed(wish.servers)
+@pytest.fixture(autouse=True)
+def machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine of 8 GB, on which profiles are only asked for."""
+    monkeypatch.setattr(search, "propose", lambda wish, *_: Proposed(wish))
+    monkeypatch.setattr(
+        search, "memory_here", lambda cap, servers: (cap or 8 * GB // servers, "here")
+    )
+
+
+def wished(study: Study, **more: Any) -> tuple[Wish, str]:
+    """What the first candidate's profile is for, and the layout."""
+    first, layout = search._proposed(replace(REQUEST, **more), study, ACCEPTING)
+    assert isinstance(first, Proposed)
+    return first.wish, layout
 
 
 @pytest.mark.parametrize(
@@ -45,15 +69,44 @@ def proposed(wish: Wish, *_: object) -> Proposed:
     ],
 )
 def test_servers_that_stand_at_once_follow_the_layout_that_is_taken(
-    monkeypatch: pytest.MonkeyPatch, overrides: list[str], layout: str, servers: int
+    overrides: list[str], layout: str, servers: int
 ) -> None:
-    monkeypatch.setattr(search, "propose", proposed)
-    request = search.SearchRequest(
-        study="tuning", overrides=(), budget=None, trials=4, durability=(), seed=1,
-        wish=Wish(name="ours", kind="oltp", clients=8, cap_bytes=None),
-        record=None, resume=None, account=None, as_json=False,
-    )  # fmt: skip
-    study = read_study("tuning", overrides)
-    first, taken = search._proposed(request, study, ACCEPTING)
-    assert isinstance(first, Proposed)
-    assert (taken, first.servers) == (layout, servers)
+    wish, taken = wished(read_study("tuning", overrides))
+    assert (taken, wish.servers) == (layout, servers)
+
+
+def test_the_kind_of_work_is_that_of_the_studys_workload_unless_it_is_named() -> None:
+    """Candidates for long queries share memory with their parallel workers, as profiles do."""
+    queries = completed(read_study("tuning-queries"))
+    assert wished(queries)[0].kind == "olap"
+    assert wished(queries, work="mixed")[0].kind == "mixed"
+    assert wished(completed(read_study("tuning")))[0].kind == "oltp"
+
+
+@pytest.mark.parametrize(
+    ("asked", "memory", "layout", "cap"),
+    [
+        (None, GB, "turns", GB),
+        (GB // 2, GB, "turns", GB // 2),
+        (4 * GB, GB, "turns", GB),
+        (4 * GB, None, "turns", 4 * GB),
+        (4 * GB, None, "slices", None),  # five servers stand at once: a fifth of 8 GB each
+        (GB, None, "slices", GB),
+    ],
+)
+def test_memory_bounds_candidates_below_what_a_server_has(
+    asked: int | None, memory: int | None, layout: str, cap: int | None
+) -> None:
+    study = read_study("tuning", [f"layout={layout}"]).model_copy(update={"memory": memory})
+    assert wished(study, memory_bytes=asked)[0].cap_bytes == cap
+
+
+def test_the_size_of_the_data_is_the_workloads_unless_it_is_named() -> None:
+    study = completed(read_study("tuning"))
+    assert wished(study)[0].data_bytes == data_bytes(study)
+    assert wished(study, data_bytes=GB)[0].data_bytes == GB
+
+
+def test_a_control_that_has_a_profile_is_refused() -> None:
+    with pytest.raises(UsageError, match='control "profile" of study "tuning-ablation" has one'):
+        search._searched(replace(REQUEST, study="tuning-ablation"))

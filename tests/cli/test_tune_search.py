@@ -13,6 +13,7 @@ from steelyard.cli.weighing import search as searching
 from steelyard.model.errors import DriverError, StudyError, WeighingError
 from steelyard.model.identity import Identity
 from steelyard.record.verdict import Verdict
+from steelyard.study.read import read_study
 from steelyard.study.study import Study
 from steelyard.tuning.profile.asking import Accepting
 from tuning.profile.accepting import ALLOWED
@@ -166,11 +167,23 @@ def test_memory_that_the_controls_settings_take_is_refused_before_any_work(
     forked: Steelyard, tmp_path: Path, weighed: Callable[[Weigh], None]
 ) -> None:
     weighed(scripted(Balance()))
-    upkeep = ("--set", "control.settings.maintenance_work_mem=4GB")
-    said = forked(*SEARCH, *SMALL, *upkeep)
+    upkeep = ("--set", "control.settings.maintenance_work_mem=600MB")
+    said = forked(*SEARCH, *SMALL, "--memory", "1GB", *upkeep)
     assert said.returncode == 2
-    assert "cannot search settings for 8192 MB of memory and 4 clients" in said.stderr
+    assert "cannot search settings for 1024 MB of memory and 4 clients" in said.stderr
     assert list(tmp_path.iterdir()) == []
+
+
+def test_the_build_and_the_memory_that_are_named_are_those_of_the_search(
+    forked: Steelyard, tmp_path: Path, weighed: Callable[[Weigh], None]
+) -> None:
+    weighed(scripted(Balance(work_mem_helps)))
+    said = forked(*SEARCH, *SMALL, "--memory", "1GB", "--version", "16", "--work", "mixed")
+    assert said.returncode == 0, said.stderr
+    assert "candidates take at most 1024 MB of memory (as given), as mixed" in said.stderr
+    plan = json.loads((tmp_path / "found" / "search.json").read_text())
+    assert (plan["basis"]["memory_bytes"], plan["basis"]["kind"]) == (1 << 30, "mixed")
+    assert read_study(str(tmp_path / "found" / "study.toml")).control.version == "16"
 
 
 @pytest.mark.long

@@ -10,16 +10,18 @@ import typer
 
 from steelyard.cli.options import tune_parameters as own
 from steelyard.cli.options import weigh_parameters as parameter
+from steelyard.cli.options.resuming import require_unchanged
 from steelyard.cli.options.sizes import size_option
+from steelyard.cli.options.tune_options import PRINTED, SIZED, SOUGHT, WEIGHED, TuneOptions
 from steelyard.model.errors import UsageError
 
 if TYPE_CHECKING:
     from steelyard.tuning.profile.advice import Profile
     from steelyard.tuning.profile.proposing import Wish
 
-ABLATION, STUDY = "tuning-ablation", "tuning"
-CLIENTS = 100
-"""A server's own default of max_connections."""
+STUDY, VERSION = "tuning", "18"
+CLIENTS, TRIALS = 100, 16
+"""A server's own default of max_connections; candidates of a search."""
 
 
 def register(app: typer.Typer) -> None:
@@ -31,19 +33,19 @@ def tune(
     directory: own.Place = None,
     memory: own.Memory = None,
     processors: own.Processors = None,
-    work: own.Kind = "oltp",
+    work: own.Kind = None,
     clients: own.Clients = None,
     data: own.Data = None,
-    servers: own.Servers = 1,
-    profile: own.Name = "ours",
-    form: own.Forms = "text",
+    servers: own.Servers = None,
+    profile: own.Name = None,
+    form: own.Forms = None,
     output: own.Output = None,
-    version: own.Version = "18",
+    version: own.Version = None,
     bindir: own.Bindir = None,
     account: own.AsUser = None,
     ablate: own.Ablate = False,
     search: own.Search = False,
-    trials: own.Trials = 16,
+    trials: own.Trials = None,
     durability: own.Durability = None,
     study: own.StudyName = None,
     resume: own.Resume = None,
@@ -58,41 +60,118 @@ def tune(
     It prints and changes nothing. What the build accepts is asked of a server made for that. With
     --ablate it weighs study tuning-ablation, with --search candidates against a study's control.
     """
+    given = TuneOptions(
+        directory, memory, processors, work, clients, data, servers, profile, form, output,
+        version, bindir, account, trials, durability, study, resume, overrides, budget, seed,
+        record, as_json,
+    )  # fmt: skip
+    if ablate and search:
+        raise UsageError("options --ablate and --search exclude each other")
+    if ablate:
+        _ablate(given)
+    elif search or resume is not None:
+        _search(given)
+    else:
+        _print(given)
+
+
+def _ablate(given: TuneOptions) -> None:
+    """Weigh the study, or go on with a weighing of it."""
+    from steelyard.cli.commands.weigh import weigh
+    from steelyard.cli.options.ablation import ABLATION, AblationOptions
+
+    if given.resume is not None:
+        require_unchanged("a weighing", "tune --ablate", changed=given.changes_study)
+        weigh(resume=given.resume, account=given.account, as_json=given.as_json)
+        return
+    given.refuse(
+        (*PRINTED, *SIZED),
+        "a proposal, not to --ablate",
+        detail="Profiles of a weighing are made for this machine's processors, the study's data, "
+        "and as many servers as stand at once.",
+        hint="Keys of the study are changed by --set: --set workload.scale=64",
+    )
+    given.refuse(SOUGHT, "--search")
+    size_option(given.memory)
+    options = AblationOptions(
+        given.study, given.profile, given.work, given.memory, given.version, given.bindir
+    )
+    weigh(
+        given.study or ABLATION,
+        overrides=options.changes(_changes(given)),
+        budget=given.budget,
+        seed=given.seed,
+        record=given.record,
+        account=given.account,
+        as_json=given.as_json,
+    )
+
+
+def _search(given: TuneOptions) -> None:
+    """Begin a search, or go on with one."""
+    from steelyard.cli.weighing.search import SearchRequest, search_settings
+
+    if given.resume is not None:
+        require_unchanged("a search", "tune", changed=given.changes_study)
+    given.refuse(
+        PRINTED,
+        "a proposal, not to --search",
+        detail="Candidates are made for as many servers as stand at once.",
+    )
+    build = [] if given.version is None else [f"control.version={json.dumps(given.version)}"]
+    if given.bindir is not None:
+        build.append(f"control.bindir={json.dumps(str(given.bindir.resolve()))}")
+    search_settings(
+        SearchRequest(
+            study=given.study or STUDY,
+            overrides=[*build, *_changes(given)],
+            budget=given.budget,
+            trials=given.trials or TRIALS,
+            durability=given.durability or (),
+            profile=given.profile or "ours",
+            work=given.work,
+            memory_bytes=size_option(given.memory),
+            processors=given.processors,
+            data_bytes=size_option(given.data),
+            seed=given.seed,
+            record=given.record,
+            resume=given.resume,
+            account=given.account,
+            as_json=given.as_json,
+        )
+    )
+
+
+def _changes(given: TuneOptions) -> list[str]:
+    """Overrides of the study."""
+    clients = [] if given.clients is None else [f"workload.clients={given.clients}"]
+    return [*clients, *(given.overrides or ())]
+
+
+def _print(given: TuneOptions) -> None:
+    """Propose a profile, on standard output or into a file."""
     from steelyard.tuning.profile.proposing import Wish
 
-    changes = [*([] if clients is None else [f"workload.clients={clients}"]), *(overrides or ())]
-    cap, size = size_option(memory), size_option(data)
-    wish = Wish(profile, work, clients or CLIENTS, cap, servers, processors, size)
-    if ablate:
-        from steelyard.cli.commands.weigh import weigh
-
-        weigh(
-            study or ABLATION,
-            overrides=changes,
-            budget=budget,
-            seed=seed,
-            record=record,
-            account=account,
-            as_json=as_json,
-        )
-    elif search or resume is not None:
-        from steelyard.cli.weighing.search import SearchRequest, search_settings
-
-        question = (study or STUDY, changes, budget, trials, durability or (), wish, seed)
-        search_settings(SearchRequest(*question, record, resume, account, as_json))
-    elif overrides or budget or seed is not None or record or study or durability:
-        raise UsageError(
-            "options --study, --set, --budget, --seed, --record and --durability belong to "
-            "--ablate or --search"
-        )
-    else:
-        made, build = _propose(wish, directory, version, bindir, account)
-        text = json.dumps(made.to_json()) + "\n" if as_json else _form(made, form, build)
-        if output is None:
-            typer.echo(text, nl=False)
-            return
-        output.write_text(text, encoding="utf-8")
-        typer.echo(f"{len(made.advice)} settings written to {output}", err=True)
+    given.refuse(SOUGHT, "--search")
+    given.refuse(WEIGHED, "--ablate or --search")
+    wish = Wish(
+        name=given.profile or "ours",
+        kind=given.work or "oltp",
+        clients=given.clients or CLIENTS,
+        cap_bytes=size_option(given.memory),
+        servers=given.servers or 1,
+        processors=given.processors,
+        data_bytes=size_option(given.data),
+    )
+    build = (given.version or VERSION, given.bindir, given.account)
+    made, name = _propose(wish, given.directory, *build)
+    as_json, form = given.as_json, given.form or "text"
+    text = json.dumps(made.to_json()) + "\n" if as_json else _form(made, form, name)
+    if given.output is None:
+        typer.echo(text, nl=False)
+        return
+    given.output.write_text(text, encoding="utf-8")
+    typer.echo(f"{len(made.advice)} settings written to {given.output}", err=True)
 
 
 def _propose(

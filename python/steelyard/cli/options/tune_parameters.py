@@ -15,27 +15,36 @@ Place = Annotated[
 ]
 Form = Literal["text", "conf", "sql", "arm"]
 Forms = Annotated[
-    Form, typer.Option("--format", help="A table, postgresql.conf, ALTER SYSTEM, a study's arm.")
+    Form | None,
+    typer.Option("--format", help="A table (text), postgresql.conf, ALTER SYSTEM, a study's arm."),
 ]
 Name = Annotated[
-    ProfileName,
-    typer.Option("--profile", help="Ours; the NVMe study's table, scaled or as printed."),
+    ProfileName | None,
+    typer.Option(
+        "--profile", help="Ours where none is named; the NVMe study's table, scaled or as printed."
+    ),
 ]
 Kind = Annotated[
-    WorkKind,
-    typer.Option("--work", help="Short transactions, long queries, or both."),
+    WorkKind | None,
+    typer.Option("--work", help="Short transactions, long queries, or both; oltp, or the study's."),
 ]
 Memory = Annotated[
     str | None,
-    typer.Option("--memory", metavar="SIZE", help="The server's own; the machine's without."),
+    typer.Option(
+        "--memory", metavar="SIZE", help="The server's own, its cap; the machine's without."
+    ),
 ]
 Processors = Annotated[int | None, typer.Option(min=1, help="The server's; this machine's.")]
 Clients = Annotated[
     int | None, typer.Option("-c", "--clients", min=1, help="Sessions at work at once; 100.")
 ]
 Data = Annotated[str | None, typer.Option("--data", metavar="SIZE", help="Of the database.")]
-Servers = Annotated[int, typer.Option(min=1, help="Servers that stand here at once, and share.")]
-Version = Annotated[str, typer.Option("--version", help="Of PostgreSQL, or an engine's name.")]
+Servers = Annotated[
+    int | None, typer.Option(min=1, help="Servers that stand here at once, and share; 1.")
+]
+Version = Annotated[
+    str | None, typer.Option("--version", help="Of PostgreSQL, or an engine's name; 18.")
+]
 Bindir = Annotated[Path | None, typer.Option("--bindir", help="A build's programs instead.")]
 AsUser = Annotated[str | None, typer.Option("--as", metavar="USER", help="The servers' account.")]
 Output = Annotated[Path | None, typer.Option("-o", "--output", metavar="FILE", help="Write it.")]
@@ -47,7 +56,7 @@ Search = Annotated[
     bool,
     typer.Option("--search", help="Weigh candidates against a study's control; confirm the best."),
 ]
-Trials = Annotated[int, typer.Option(min=1, max=1000, help="Candidates of a search.")]
+Trials = Annotated[int | None, typer.Option(min=1, max=1000, help="Candidates of a search; 16.")]
 Durability = Annotated[
     list[str] | None,
     typer.Option(metavar="SETTING", help="Let a search trade it: synchronous_commit, ..."),
@@ -56,5 +65,5 @@ StudyName = Annotated[
     str | None, typer.Option(help="Whose control and workload it is: tuning, tuning-ablation.")
 ]
 Resume = Annotated[
-    Path | None, typer.Option(metavar="DIR", help="Go on with an interrupted search.")
+    Path | None, typer.Option(metavar="DIR", help="Go on with an interrupted search, or ablation.")
 ]

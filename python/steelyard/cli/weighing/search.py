@@ -17,7 +17,9 @@ from steelyard.cli.views.text_layout import terminal_width
 from steelyard.cli.weighing.kept import weigh_into
 from steelyard.engines.adapters import Wanted
 from steelyard.engines.cache import cache_root, open_cache
-from steelyard.model.errors import WeighingError
+from steelyard.model.errors import UsageError, WeighingError
+from steelyard.model.profiles import ProfileName, WorkKind
+from steelyard.model.units import format_bytes
 from steelyard.record.record import Record, stamp
 from steelyard.record.recorded import VERDICT, read_verdict
 from steelyard.record.verdict import Verdict
@@ -25,13 +27,15 @@ from steelyard.running.preparing.layout import servers_at_once
 from steelyard.study.read import read_study
 from steelyard.study.study import Layout, Study
 from steelyard.tuning.profile.advice import Profile
+from steelyard.tuning.profile.arms import work_of
 from steelyard.tuning.profile.asking import Accepting, ask_build
+from steelyard.tuning.profile.basis import memory_here
 from steelyard.tuning.profile.proposing import Wish, propose
 from steelyard.tuning.search.kept import SearchPlan, keep_plan, read_plan
 from steelyard.tuning.search.race import BATCH, Field, search
 from steelyard.tuning.search.sampling import require_optuna
 from steelyard.tuning.search.space import Room, ranges
-from steelyard.workloads.reading.resolved import completed
+from steelyard.workloads.reading.resolved import completed, data_bytes
 
 
 @dataclass(frozen=True)
@@ -43,7 +47,14 @@ class SearchRequest:
     budget: str | None
     trials: int
     durability: Sequence[str]
-    wish: Wish
+    profile: ProfileName
+    work: WorkKind | None
+    """None: as the study's workload is."""
+    memory_bytes: int | None
+    """That no candidate may exceed; None: all that a server of the study has."""
+    processors: int | None
+    data_bytes: int | None
+    """None: as the study's workload says."""
     seed: int | None
     record: Path | None
     resume: Path | None
@@ -95,6 +106,13 @@ def search_settings(request: SearchRequest) -> None:
 def _searched(request: SearchRequest) -> Study:
     changes = changes_of(request.overrides, request.budget, None, None)
     study = completed(read_study(request.study, changes))
+    if study.control.profile is not None:
+        raise UsageError(
+            f'cannot search against a profile: control "{study.control.name}" of study '
+            f'"{study.name}" has one',
+            hint="Name a study whose control has settings: --study tuning. The first candidate is "
+            "the profile.",
+        )
     return study.model_copy(update={"arms": study.arms[:1], "factors": None, "fraction": None})
 
 
@@ -110,6 +128,8 @@ def _begun(
     room = Room(first.basis, accepting.allowed, study.settings_of(study.control))
     for settings in (first.settings, {}):  # and what leaves no memory, as every other candidate
         room.fit(settings)
+    held = f"{format_bytes(first.basis.memory_bytes)} of memory ({first.basis.memory_from})"
+    say(f"candidates take at most {held}, as {first.basis.kind}")
     plan = SearchPlan(
         seed=secrets.randbelow(2**31) if request.seed is None else request.seed,
         trials=request.trials,
@@ -126,14 +146,20 @@ def _begun(
 def _proposed(request: SearchRequest, study: Study, accepting: Accepting) -> tuple[Profile, Layout]:
     """The first candidate, and the layout of all weighings: with `auto` that of its settings, since
     candidates were made for so many servers at once, whatever they differ in."""
-    wish = replace(
-        request.wish,
+    wish = Wish(
+        name=request.profile,
+        kind=request.work or work_of(study),
         clients=study.workload.clients,
-        cap_bytes=study.memory or request.wish.cap_bytes,
+        processors=request.processors,
+        data_bytes=request.data_bytes or data_bytes(study),
     )
 
     def made(servers: int) -> Profile:
-        return propose(replace(wish, servers=servers), accepting, open_cache().root, cache_root())
+        cap, asked = study.memory, request.memory_bytes
+        if asked is not None and asked < memory_here(cap, servers)[0]:
+            cap = asked
+        own = replace(wish, servers=servers, cap_bytes=cap)
+        return propose(own, accepting, open_cache().root, cache_root())
 
     first = made(BATCH + 1 if study.layout == "slices" else 1)
     candidate = study.arms[0].model_copy(update={"settings": first.settings, "profile": None})
