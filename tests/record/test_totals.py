@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import pytest
@@ -118,3 +119,16 @@ def test_a_turn_of_a_torn_attempt_counts_only_where_the_epoch_kept_it() -> None:
     assert (set(epoch.turns), epoch.arms["on"].transactions) == (set(), 9)
     [epoch] = epochs_of(slices, [kept], [turn_line(), turn_line(attempt=2)])
     assert (set(epoch.turns), epoch.arms["on"].transactions) == ({"on"}, 9)
+
+
+def test_a_second_has_the_requests_of_its_own_slice_where_they_were_counted() -> None:
+    slices = [line(), line(dropped="machine suspended"), line(), line()]
+    kept = epoch_line(violations={"on": (), "off": ()})
+    columns = {"reads": [1, 2, 3], "writes": [4, 5, None]}
+    [epoch] = epochs_of(slices, [kept], [turn_line(seconds={"devices": columns})])
+    first, second, last = epoch.turns["on"].seconds
+    assert (first.device_reads, first.device_writes, second.device_reads) == (1, 4, 3)
+    assert math.isnan(second.device_writes)
+    assert math.isnan(last.device_reads), "the record has no number for it"
+    [older] = epochs_of(slices, [kept], [turn_line()])
+    assert all(math.isnan(one.device_reads) for one in older.turns["on"].seconds)

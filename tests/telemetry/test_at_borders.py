@@ -77,6 +77,22 @@ def test_differences_are_added_up_by_arm(machine: MachineInSlices) -> None:
     assert off["pgmajfault"][1] == "pages"
 
 
+def test_what_the_devices_did_in_one_slice_is_that_between_its_borders(
+    machine: MachineInSlices,
+) -> None:
+    before, after = texts(10, 100, 5, 0), texts(30, 160, 9, 50)
+    use = machine.devices_between(before, after)
+    assert use is not None
+    assert (use.reads, use.read_bytes, use.read_ms) == (20, 20 * 16 * 512, 40)
+    assert machine.devices_between(after, before) is None, "the device came back anew"
+    assert machine.devices_between(["", *before[1:]], after) is None
+    assert machine.readings("on") == (), "it is no reading by itself"
+
+
+def test_without_a_device_nothing_is_between_two_borders(tmp_path: Path) -> None:
+    assert MachineInSlices(tmp_path, tmp_path).devices_between([], []) is None
+
+
 def test_a_file_that_could_not_be_read_gives_nothing(machine: MachineInSlices) -> None:
     machine.add("on", ["", "", "", ""], texts(1, 1, 1, 1), 1000)
     machine.add("on", texts(9, 9, 9, 9), texts(1, 9, 9, 9), 1000)  # the device came back anew

@@ -13,6 +13,7 @@ import pytest
 
 from steelyard.telemetry.devices import (
     DeviceCounts,
+    added,
     device_counts,
     device_use,
     devices_beneath,
@@ -142,6 +143,13 @@ def test_a_counter_of_milliseconds_wraps_and_others_do_not() -> None:
     use = device_use(DeviceCounts(reads=1, read_ms=2**32 - 10), DeviceCounts(reads=2, read_ms=5))
     assert use == DeviceCounts(reads=1, read_ms=15)
     assert device_use(DeviceCounts(reads=9), DeviceCounts(reads=1)) is None
+
+
+def test_what_several_devices_did_is_added_up_where_all_are_known() -> None:
+    one, other = DeviceCounts(reads=3, write_ms=7), DeviceCounts(reads=4, queued_ms=1)
+    assert added([one, other]) == DeviceCounts(reads=7, write_ms=7, queued_ms=1)
+    assert added([one, None]) is None
+    assert added([]) is None
 
 
 @pytest.mark.skipif(shutil.which("iostat") is None, reason="iostat (Debian: sysstat) is not here")

@@ -36,6 +36,8 @@ class Second:
     images: float = math.nan  # full-page images; servers count them up to a second late
     read_bytes: float = math.nan  # asked of the kernel by the server's processes
     waiting_bytes: float = math.nan  # dirty and under write-back on the whole machine, at its end
+    device_reads: float = math.nan  # requests that the devices beneath the data ended in it
+    device_writes: float = math.nan
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,8 @@ from steelyard.engines.memory.control_groups import ROOT, pairs_of
 from steelyard.model.readings import Reading
 from steelyard.telemetry.cgroup import statistics_file, throttling_of
 from steelyard.telemetry.devices import (
+    DeviceCounts,
+    added,
     device_use,
     devices_beneath,
     named_counts,
@@ -35,8 +37,9 @@ class MachineInSlices:
     """Sums by arm. Files that are not there give nothing."""
 
     def __init__(self, directory: Path, root: Path = ROOT) -> None:
-        parsers: dict[str, _Parse] = {}
         beneath = devices_beneath(directory, root)
+        drives = {str(stat_file(device, root)) for device in beneath.leaves}
+        parsers: dict[str, _Parse] = {}
         for device in dict.fromkeys((*beneath.leaves, *beneath.members)):
             parsers[str(stat_file(device, root))] = _of_device(device)
         for resource in PRESSURES:
@@ -46,6 +49,7 @@ class MachineInSlices:
         if group is not None:
             parsers[str(group)] = _of_quota
         self._parsers = {path: parse for path, parse in parsers.items() if Path(path).exists()}
+        self._of_drives = [place for place, path in enumerate(self._parsers) if path in drives]
         self._sums: dict[str, dict[str, tuple[str, float]]] = defaultdict(dict)
 
     @property
@@ -65,6 +69,10 @@ class MachineInSlices:
         for name, (unit, amount) in amounts.items():
             sums[name] = unit, sums.get(name, (unit, 0))[1] + amount
 
+    def devices_between(self, before: Sequence[str], after: Sequence[str]) -> DeviceCounts | None:
+        """What the drives did in one slice, added up; None: there is none, or one was not read."""
+        return added([_used(before[place], after[place]) for place in self._of_drives])
+
     def readings(self, arm: str) -> tuple[Reading, ...]:
         """What happened in the slices of an arm so far."""
         return tuple(
@@ -75,10 +83,18 @@ class MachineInSlices:
 
 def _of_device(device: str) -> _Parse:
     def parse(before: str, after: str) -> Amounts:
-        use = device_use(parse_device_counts(before), parse_device_counts(after))
+        use = _used(before, after)
         return {} if use is None else named_counts(device, use)
 
     return parse
+
+
+def _used(before: str, after: str) -> DeviceCounts | None:
+    """What a device did between two texts of its file; None: one of them was not read, or the
+    device was taken away meanwhile."""
+    if not before or not after:
+        return None
+    return device_use(parse_device_counts(before), parse_device_counts(after))
 
 
 def _of_pressure(resource: str) -> _Parse:

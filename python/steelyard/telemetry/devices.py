@@ -6,7 +6,7 @@ Sources: Documentation/admin-guide/iostats.rst, Documentation/ABI/stable/sysfs-b
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 
@@ -154,6 +154,16 @@ def device_use(before: DeviceCounts, after: DeviceCounts) -> DeviceCounts | None
         change[one.name] = last - first + (_WRAP_MS if wraps else 0)
     began_anew = any(number < 0 for number in change.values())
     return None if began_anew else DeviceCounts(**change)
+
+
+def added(uses: Sequence[DeviceCounts | None]) -> DeviceCounts | None:
+    """What several devices did in the same time, added up; None where there is none, or where it is
+    not known of one."""
+    known = [one for one in uses if one is not None]
+    if not known or len(known) < len(uses):
+        return None
+    names = [one.name for one in fields(DeviceCounts)]
+    return DeviceCounts(**{name: sum(getattr(one, name) for one in known) for name in names})
 
 
 def named_counts(device: str, counts: DeviceCounts) -> dict[str, tuple[str, int]]:

@@ -35,6 +35,22 @@ class DebtLine(Frozen):
     """Dirty and under write-back on the whole machine."""
 
 
+class DeviceSecondsLine(Frozen):
+    """What the devices beneath the data did in each measured slice of the turn, added up over the
+    devices, as the kernel counts it (iostats.rst): a request counts when it ends; None: it was not
+    had."""
+
+    reads: tuple[int | None, ...] = ()
+    read_bytes: tuple[int | None, ...] = ()
+    read_ms: tuple[int | None, ...] = ()
+    """Summed over the reads that ended; so is `write_ms` over the writes."""
+    writes: tuple[int | None, ...] = ()
+    written_bytes: tuple[int | None, ...] = ()
+    write_ms: tuple[int | None, ...] = ()
+    queued_ms: tuple[int | None, ...] = ()
+    """Time of requests of every kind, from when each was issued to its end."""
+
+
 class SecondsLine(Frozen):
     """One number for each measured slice of the turn, in their order; None: it was not had."""
 
@@ -42,6 +58,8 @@ class SecondsLine(Frozen):
     images: tuple[float | None, ...] = ()
     read_bytes: tuple[float | None, ...] = ()
     waiting_bytes: tuple[float | None, ...] = ()
+    devices: DeviceSecondsLine | None = None
+    """None: no device is to be seen beneath the data, or the record is older."""
 
 
 class TurnLine(Frozen):
@@ -97,11 +115,14 @@ class LostTurnLine(Frozen):
 
 def turn_of(line: TurnLine, slices: Sequence[SliceLine]) -> Turn:
     """A turn from its line and its measured slices, in order; dropped ones are left out."""
+    devices = line.seconds.devices or DeviceSecondsLine()
     columns = (
         line.seconds.wal_bytes,
         line.seconds.images,
         line.seconds.read_bytes,
         line.seconds.waiting_bytes,
+        devices.reads,
+        devices.writes,
     )
     seconds = tuple(
         Second(

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from steelyard.driver.answer import SliceAnswer
+from steelyard.driver.answer import AtBorders, SliceAnswer
 from steelyard.driver.plan import (
     DriveArm,
     DrivePlan,
@@ -36,6 +36,7 @@ from steelyard.running.measuring.background_work import BackgroundWork, Stalls
 from steelyard.running.measuring.observation import checkpointer_of
 from steelyard.study.design import Design
 from steelyard.study.study import Study
+from steelyard.telemetry.devices import DeviceCounts
 from steelyard.workloads.reading.scripts import Script
 
 DRAIN_CAP_NS = 5_000_000_000
@@ -146,6 +147,7 @@ class Load:
         processors = self._processors = list(laboratory.host.processors())
         threads = thread_count(study, processors)
         self._machine = laboratory.host.in_slices()
+        self._borders: AtBorders | None = None
         plan = DrivePlan(
             threads=threads,
             processors=driver_processors(processors, placement),
@@ -213,7 +215,13 @@ class Load:
         """What the machine did in the measured slices of an arm so far."""
         return self._machine.readings(arm)
 
+    def device_use(self) -> DeviceCounts | None:
+        """What the devices beneath the slots did in the last slice, added up; None: not seen."""
+        last = self._borders
+        return None if last is None else self._machine.devices_between(last.before, last.after)
+
     def _note(self, visit: Visit, answer: SliceAnswer) -> None:
+        self._borders = answer.files
         if visit.kind == "measured" and answer.files is not None:
             took_ns = answer.end_ns - answer.start_ns
             self._machine.add(visit.arm, answer.files.before, answer.files.after, took_ns)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 
@@ -10,12 +11,13 @@ from steelyard.analysis.pilot.steady_state import mser5
 from steelyard.engines.engine import CheckpointWatch, Instance, Pulse
 from steelyard.evaluation.threats.pool_warmth import BLOCK_BYTES
 from steelyard.record.slice import SliceLine
-from steelyard.record.turns.turn import DebtLine, SecondsLine
+from steelyard.record.turns.turn import DebtLine, DeviceSecondsLine, SecondsLine
 from steelyard.running.measuring.driving import drive
 from steelyard.running.measuring.load import Load, Place, Visit
 from steelyard.running.measuring.observation import use_of
 from steelyard.running.measuring.wait_samples import WaitSamples
 from steelyard.running.preparing.setup import Setup
+from steelyard.telemetry.devices import DeviceCounts
 
 FEWEST_SECONDS = 20
 """Of a warm-up: MSER-5 needs four batches of five."""
@@ -30,6 +32,7 @@ class Series:
     images: list[float | None] = field(default_factory=list)
     read_bytes: list[float | None] = field(default_factory=list)
     waiting_bytes: list[float | None] = field(default_factory=list)
+    devices: list[DeviceCounts | None] = field(default_factory=list)
 
     @property
     def level(self) -> bool:
@@ -49,12 +52,24 @@ class Series:
 
     def columns(self) -> SecondsLine:
         """What was read, as the record has it."""
-        return SecondsLine(
+        seen = SecondsLine(
             wal_bytes=tuple(self.wal_bytes),
             images=tuple(self.images),
             read_bytes=tuple(self.read_bytes),
             waiting_bytes=tuple(self.waiting_bytes),
         )
+        if not any(self.devices):
+            return seen
+        return seen.model_copy(update={"devices": _device_columns(self.devices)})
+
+
+def _device_columns(seen: Sequence[DeviceCounts | None]) -> DeviceSecondsLine:
+    return DeviceSecondsLine.model_validate(
+        {
+            name: [None if one is None else getattr(one, name) for one in seen]
+            for name in DeviceSecondsLine.model_fields
+        }
+    )
 
 
 @dataclass(frozen=True)
@@ -104,6 +119,7 @@ class SecondBySecond:
         self._settle()
         line = self._kept[-1]
         series.lines.append(line)
+        series.devices.append(self._load.device_use())
         self._due = series, self._reader.submit(self._read)
         return line
 
