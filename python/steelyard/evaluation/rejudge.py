@@ -9,6 +9,7 @@ import numpy as np
 from steelyard.analysis.calibration.balance import Trust, trust
 from steelyard.evaluation.causes import cause_rows, complete, page_cost
 from steelyard.evaluation.contrast import WeighedContrast, line_of
+from steelyard.evaluation.devices import devices_told
 from steelyard.evaluation.factors.effects import factors_told
 from steelyard.evaluation.judging import judge, withdrawn
 from steelyard.evaluation.plans.flipped import Timed, flipped
@@ -54,6 +55,7 @@ def rejudge(recorded: Recorded) -> Verdict:
     statements = [row for arm in arms for row in statement_rows(told, control, arm)]
     timed = Timed(told, statements, queries)
     plans = [one for arm in arms for one in flipped(recorded.inspection, control, arm, timed)]
+    devices = devices_told(told, plan, recorded.environment.disk, arms)
     layout = {"layout": plan.layout} if plan.layout else {}
     factors = factors_told(recorded, contrasts)
     sentences = [one.sentence() for one in contrasts] if factors is None else factors.sentences
@@ -79,6 +81,7 @@ def rejudge(recorded: Recorded) -> Verdict:
             **({"statement_costs": costs} if costs else {}),
             **({"plans": plans} if plans else {}),
             "work": [row for arm in arms for row in work_rows(told, control, arm)],
+            **({"devices": devices} if devices is not None else {}),
             "probes": probe_rows(told, [control, *arms]),
             "pages": _pages(study, told),
             **({"time": times} if times else {}),

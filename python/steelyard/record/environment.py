@@ -49,6 +49,12 @@ class DiskFacts(Frozen):
     options: str = ""
     free_bytes: int = 0
     total_bytes: int = 0
+    devices: tuple[str, ...] = ()
+    """That it rests on in the end, by their names in /sys/class/block."""
+    unmapped: str = ""
+    """Why no device is to be seen beneath it."""
+    holds_record: bool = False
+    """Whether the record is written to one of these devices too."""
 
 
 class ArmFacts(Frozen):

@@ -115,6 +115,26 @@ class Work(Compared):
     arm_value: float
 
 
+class DeviceFigure(Counted):
+    """What the devices beneath the data did while an arm was driven: `read_iops` and `write_iops`
+    (iostat's r/s, w/s), `reads_per_transaction` and `writes_per_transaction` (and, where the
+    workload counts another unit of work, `reads_per_new_order`), `read_latency_ms` and
+    `write_latency_ms` (r_await, w_await), `queue_length` (aqu-sz); in turns `read_iops_cv` and
+    `write_iops_cv`, by the second."""
+
+
+class DevicesTold(Frozen):
+    """What the devices beneath the data did, or why that is not available."""
+
+    names: tuple[str, ...] = ()
+    """In /sys/class/block; of several the figures are sums."""
+    figures: tuple[DeviceFigure, ...] = ()
+    shared_with_record: bool = False
+    """Whether the record is written to one of them: then that is in the figures of every arm."""
+    missing: str = ""
+    """Why there are none."""
+
+
 class Probe(Frozen):
     """What a probe counted in an arm, over epochs."""
 
@@ -245,6 +265,8 @@ class Verdict(Frozen):
     plans: tuple[FlippedPlan, ...] = ()
     """Statements whose plan flipped; every plan is in inspection.json."""
     work: tuple[Work, ...]
+    devices: DevicesTold | None = None
+    """What the devices did while each arm was driven; absent in older records."""
     probes: tuple[Probe, ...]
     pages: Pages | None
     time: tuple[TimeParts, ...] = ()

@@ -23,6 +23,7 @@ from steelyard.engines.memory.control_groups import ROOT
 from steelyard.model.units import NS_PER_US
 from steelyard.telemetry.capacity import allowed_processors, core_of, filesystem, space
 from steelyard.telemetry.cgroup import processor_quota
+from steelyard.telemetry.devices import devices_beneath
 from steelyard.telemetry.doctor.examine import examine
 from steelyard.telemetry.doctor.finding import Host, Lately
 from steelyard.telemetry.doctor.memory import HUGE_PAGES
@@ -45,11 +46,16 @@ def environment(
     `scripts`: name -> text. `directory`: where data directories stand. `template`: the data
     directory that the arms were cloned from.
     """
-    drives = read_drives(directory)
+    drives, beneath = read_drives(directory), devices_beneath(directory)
     return {
         "steelyard": steelyard(),
         "machine": machine(),
-        "disk": {**filesystem(directory), **asdict(space(directory))},
+        "disk": {
+            **filesystem(directory),
+            **asdict(space(directory)),
+            "devices": beneath.leaves,
+            "unmapped": beneath.unmapped,
+        },
         "arms": {name: _arm(instance) for name, instance in instances.items()},
         "files": _hashes(scripts, template),
         "findings": [one.to_json() for one in examine(directory, Lately(), drives)],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from steelyard.analysis.turns.evenness import (
     VARIATION,
     even_windows,
     evenness,
+    request_evenness,
     sums_of,
     throughputs,
 )
@@ -94,3 +96,52 @@ def test_sums_are_means_over_the_turns_of_what_is_known() -> None:
     assert found.checkpoints == 2
     assert found.seconds == 60
     assert math.isnan(sums_of([]).wal_bytes)
+
+
+def asking(rng: np.random.Generator, reads_sd: float, writes_sd: float, **shape: Any) -> Turn:
+    """A turn whose devices do about 300 reads and 200 writes a second."""
+    turn = make_turn(**{"seconds": 90, **shape})
+    draws = rng.standard_normal((len(turn.seconds), 2))
+    lengths_s = [(one.end_ns - one.start_ns) / NS for one in turn.seconds]
+    seconds = [
+        dataclasses.replace(
+            one,
+            device_reads=300 * float(1 + reads_sd * draw[0]) * length_s,
+            device_writes=200 * float(1 + writes_sd * draw[1]) * length_s,
+        )
+        for one, draw, length_s in zip(turn.seconds, draws, lengths_s, strict=True)
+    ]
+    return dataclasses.replace(turn, seconds=tuple(seconds))
+
+
+def test_an_arm_that_asks_unevenly_has_the_larger_cv_of_requests() -> None:
+    rng = np.random.default_rng(3)
+    pairs = [(asking(rng, 0.1, 0.2), asking(rng, 0.1, 0.05)) for _ in range(10)]
+    reads, writes = request_evenness(pairs)
+    assert (reads.name, writes.name) == ("read_iops_cv", "write_iops_cv")
+    assert 0.0 in reads.estimate.interval
+    assert math.log(0.25) in writes.estimate.interval
+    assert writes.estimate.high < 0
+    assert writes.control_value == pytest.approx(0.2, rel=0.1)
+    assert writes.arm_value == pytest.approx(0.05, rel=0.1)
+
+
+def test_a_rate_that_is_level_has_no_cv_however_long_its_seconds_are() -> None:
+    rng = np.random.default_rng(4)
+    lengths = [0.8 + 0.4 * (n % 2) for n in range(40)]
+    level = asking(rng, 0.0, 0.0, lengths_s=lengths)
+    for one in request_evenness([(level, level)] * 3):
+        assert one.control_value == pytest.approx(0.0, abs=1e-9)
+
+
+def test_requests_that_were_not_counted_or_not_asked_for_have_no_row() -> None:
+    rng = np.random.default_rng(5)
+    good = [(asking(rng, 0.1, 0.1), asking(rng, 0.1, 0.1)) for _ in range(6)]
+    unknown = (make_turn(seconds=90), asking(rng, 0.1, 0.1))
+    short = (asking(rng, 0.1, 0.1, seconds=9), asking(rng, 0.1, 0.1))
+    assert [one.estimate.count for one in request_evenness([*good, unknown, short])] == [6, 6]
+    assert request_evenness([unknown]) == ()
+    assert request_evenness([(make_turn(seconds=0), make_turn(seconds=0))]) == ()
+    seconds = tuple(dataclasses.replace(one, device_reads=0.0) for one in good[0][0].seconds)
+    idle = (dataclasses.replace(good[0][0], seconds=seconds), good[0][1])
+    assert [one.name for one in request_evenness([*good, idle])] == ["write_iops_cv"]

@@ -1,4 +1,4 @@
-"""Computes how even the throughput of turns is, and what each arm wrote and left.
+"""Computes how even throughput and device requests of turns are, and what each arm wrote and left.
 
 The coefficient of variation of a series falls with the length of its windows and rises with the
 length of the series, so both arms of an epoch are cut to the same time and to the same windows:
@@ -10,7 +10,7 @@ another thing than a fast one with stalls; the mean alone does not distinguish t
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,12 +18,18 @@ import numpy as np
 from steelyard.analysis.decision.secondary import SecondaryContrast, secondary_contrasts
 from steelyard.analysis.decision.sign_flip import Floats
 from steelyard.analysis.turns.debt import turn_bytes
-from steelyard.model.turn import Turn
+from steelyard.model.turn import Second, Turn
 from steelyard.model.units import NS_PER_S
 
 FEWEST_WINDOWS = 10
 """With fewer a spread is no figure."""
 MEAN, SPREAD, VARIATION = "throughput_mean", "throughput_sd", "throughput_cv"
+READ_VARIATION, WRITE_VARIATION = "read_iops_cv", "write_iops_cv"
+
+_REQUESTS: Mapping[str, Callable[[Second], float]] = {
+    READ_VARIATION: lambda one: one.device_reads,
+    WRITE_VARIATION: lambda one: one.device_writes,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,29 +57,50 @@ def throughputs(turn: Turn) -> Floats:
 
 def even_windows(control: Turn, arm: Turn) -> tuple[Floats, Floats]:
     """Throughput of both arms by equal windows, shape (windows,) each, as many as both have."""
+    one, other = (_throughput(windows) for windows in _pair_windows(control, arm))
+    return one, other
+
+
+@dataclass(frozen=True, slots=True)
+class _Windows:
+    """A turn cut into equal windows. What happened in a second runs up evenly within it, and stands
+    still between two of them."""
+
+    turn: Turn
+    window_ns: float
+    count: int
+
+    def amounts(self, of_each: Callable[[Second], float]) -> Floats:
+        """What fell into each window, of a number that each second has."""
+        seconds = self.turn.seconds
+        if not seconds:
+            return np.empty(0)
+        edges = seconds[0].start_ns + self.window_ns * np.arange(self.count + 1)
+        at = np.array([t for one in seconds for t in (one.start_ns, one.end_ns)], dtype=float)
+        steps = [amount for one in seconds for amount in (0.0, float(of_each(one)))]
+        return np.diff(np.interp(edges, at, np.cumsum(steps)))
+
+
+def _pair_windows(control: Turn, arm: Turn) -> tuple[_Windows, _Windows]:
+    """Both turns cut alike, as long as the shorter one took; no windows where one has no second."""
     turns = (control, arm)
     if not all(turn.seconds for turn in turns):
-        return np.empty(0), np.empty(0)
+        return _Windows(control, float(NS_PER_S), 0), _Windows(arm, float(NS_PER_S), 0)
     lengths = [np.median([one.end_ns - one.start_ns for one in turn.seconds]) for turn in turns]
     window_ns = max(float(NS_PER_S), *(float(one) for one in lengths))
     whole_ns = min(turn.measured_ns for turn in turns)
     count = int(whole_ns / window_ns * (1 + 1e-9))
-    one, other = (_windows(turn, window_ns, count) for turn in turns)
-    return one, other
+    return _Windows(control, window_ns, count), _Windows(arm, window_ns, count)
 
 
-def _windows(turn: Turn, window_ns: float, count: int) -> Floats:
-    """Work and loaded time run up evenly within a second and stand still between two of them."""
-    edges = turn.seconds[0].start_ns + window_ns * np.arange(count + 1)
-    at = np.array([t for one in turn.seconds for t in (one.start_ns, one.end_ns)], dtype=float)
-
-    def run_up(name: str) -> Floats:
-        steps = [amount for one in turn.seconds for amount in (0.0, float(getattr(one, name)))]
-        return np.diff(np.interp(edges, at, np.cumsum(steps)))
-
-    done, busy_ns = run_up("transactions"), run_up("busy_ns")
+def _throughput(windows: _Windows) -> Floats:
+    done = windows.amounts(lambda one: one.transactions)
+    busy_ns = windows.amounts(lambda one: one.busy_ns)
     return np.divide(
-        turn.clients * NS_PER_S * done, busy_ns, out=np.zeros(count), where=busy_ns > 0
+        windows.turn.clients * NS_PER_S * done,
+        busy_ns,
+        out=np.zeros(len(done)),
+        where=busy_ns > 0,
     )
 
 
@@ -97,6 +124,39 @@ def evenness(pairs: Sequence[tuple[Turn, Turn]]) -> tuple[SecondaryContrast, ...
             for place, name in enumerate((MEAN, SPREAD, VARIATION))
         }
     )
+
+
+def request_evenness(pairs: Sequence[tuple[Turn, Turn]]) -> tuple[SecondaryContrast, ...]:
+    """Contrasts of the CV (sd ÷ mean) of the devices' reads and of their writes a second, over the
+    same windows as throughput; a window in which nothing was measured is left out.
+
+    `pairs`: as for `evenness`. Log ratios with joint intervals. Epochs with fewer than 10 windows
+    and those whose requests were not counted are left out; reads or writes of which an arm did none
+    in some epoch have no row.
+    """
+    every = [_pair_windows(control, arm) for control, arm in pairs]
+    counted = [
+        sides
+        for sides in every
+        if sides[0].count >= FEWEST_WINDOWS and all(_counted(side.turn.seconds) for side in sides)
+    ]
+    columns: dict[str, tuple[list[float], list[float]]] = {}
+    for name, of_each in _REQUESTS.items():
+        control, arm = ([_variation(s[place], of_each) for s in counted] for place in (0, 1))
+        if counted and all(map(math.isfinite, [*control, *arm])):
+            columns[name] = control, arm
+    return secondary_contrasts(columns)
+
+
+def _counted(seconds: Sequence[Second]) -> bool:
+    return all(math.isfinite(one.device_reads + one.device_writes) for one in seconds)
+
+
+def _variation(windows: _Windows, of_each: Callable[[Second], float]) -> float:
+    """CV of a number of requests a second over windows; NaN where there was none."""
+    loaded_ns = windows.amounts(lambda one: one.end_ns - one.start_ns)
+    rates = windows.amounts(of_each)[loaded_ns > 0] / loaded_ns[loaded_ns > 0]
+    return float(rates.std(ddof=1) / rates.mean()) if rates.any() else math.nan
 
 
 def _figures(throughput: Floats) -> tuple[float, float, float]:

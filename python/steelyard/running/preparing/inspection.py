@@ -10,6 +10,7 @@ from steelyard.evaluation.threats.inspection import common_threats, own_threats
 from steelyard.model.identity import Identity
 from steelyard.record.environment import ArmInspection, DifferencesFound, Environment, Inspection
 from steelyard.record.epoch import LedgerStanding
+from steelyard.record.record import Record
 from steelyard.record.recorded import ENVIRONMENT, INSPECTION, read_environment
 from steelyard.running.measuring.observation import plans_of, settings_of
 from steelyard.running.preparing.aa_ledger import consult
@@ -17,6 +18,7 @@ from steelyard.running.preparing.recording import Question
 from steelyard.running.preparing.setup import Setup
 from steelyard.running.progress import Progress
 from steelyard.running.turns.pilot import require_time_scale
+from steelyard.telemetry.devices import devices_beneath
 from steelyard.telemetry.environment import machines_differ
 
 
@@ -72,11 +74,18 @@ def _look(setup: Setup) -> _Arms:
         place = host.environment(started, setup.scripts, setup.slots.template)
         workload = setup.study.workload.model_dump(mode="json")
         return _Arms(
-            place.model_copy(update={"workload": workload}),
+            _with_record(place, setup.record).model_copy(update={"workload": workload}),
             {arm: settings_of(instance) for arm, instance in started.items()},
             {arm: plans_of(instance, setup.scripts) for arm, instance in started.items()},
             {arm: instance.identity for arm, instance in started.items()},
         )
+
+
+def _with_record(place: Environment, record: Record) -> Environment:
+    """With whether the record is written to the devices that the data stand on."""
+    shared = {*place.disk.devices} & {*devices_beneath(record.directory).leaves}
+    disk = place.disk.model_copy(update={"holds_record": True})
+    return place.model_copy(update={"disk": disk}) if shared else place
 
 
 def _inspect(setup: Setup, arms: _Arms, name: str) -> ArmInspection:

@@ -1,0 +1,177 @@
+"""Reads what the devices beneath the data did while each arm was driven, with contrasts.
+
+Requests a second, requests a transaction, time of a request and mean queue are those of an epoch's
+measured slices: the counts at their borders (telemetry/at_borders.py) over their time. In turns the
+CV of requests by the second is beside them. They decide no verdict.
+
+The definitions are those of iostat(1): r/s, w/s, r_await, w_await, aqu-sz. Of several devices
+beneath one file system the sum is taken.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+
+from steelyard.analysis.decision.secondary import SecondaryContrast
+from steelyard.analysis.turns.evenness import request_evenness
+from steelyard.evaluation.causes import Read, compared, counted_rows
+from steelyard.model.readings import EpochTotals
+from steelyard.model.units import NS_PER_MS, NS_PER_S
+from steelyard.record.environment import DiskFacts
+from steelyard.record.plan import Plan
+from steelyard.record.verdict import DeviceFigure, DevicesTold
+
+PREFIX = "device_"
+ELAPSED = "slices_ns"
+READ_RATE, WRITE_RATE = "read_iops", "write_iops"
+ELSEWHERE = "the servers are reached at addresses, and their devices are not seen from here"
+NOT_ALWAYS = "their counts are not known of every epoch"
+_TRANSACTIONS = "transactions"
+
+
+def device_names(known: Iterable[str]) -> list[str]:
+    """The devices that readings are of, in their order, each once; `known`: names of readings."""
+    end = "_reads"
+    return [
+        name.removeprefix(PREFIX).removesuffix(end)
+        for name in dict.fromkeys(known)
+        if name.startswith(PREFIX) and name.endswith(end)
+    ]
+
+
+def devices_told(
+    epochs: Sequence[EpochTotals], plan: Plan, disk: DiskFacts, arms: Sequence[str]
+) -> DevicesTold | None:
+    """What a verdict says of the devices, or why it cannot; None where the record says neither.
+
+    `epochs`: complete ones.
+    """
+    if plan.residency != "own servers":
+        return DevicesTold(missing=ELSEWHERE)
+    control = plan.control
+    names = device_names(name for one in epochs for name in one.readings.get(control, {}))
+    if not names:
+        return DevicesTold(missing=disk.unmapped) if disk.unmapped else None
+    figures = [
+        *(row for arm in arms for row in _counted(epochs, control, arm, names)),
+        *(row for arm in arms for row in _variations(epochs, control, arm)),
+    ]
+    return DevicesTold.model_validate(
+        {
+            "names": names,
+            "figures": figures,
+            **({"shared_with_record": True} if disk.holds_record else {}),
+            **({} if figures else {"missing": NOT_ALWAYS}),
+        }
+    )
+
+
+def _counted(
+    epochs: Sequence[EpochTotals], control: str, arm: str, devices: Sequence[str]
+) -> list[DeviceFigure]:
+    """The figures of an arm that come from counts of whole epochs, with joint intervals."""
+    reads, units = _reads_of(devices), dict(_UNITS)
+    for work in _work(epochs, control):
+        for side in ("reads", "writes"):
+            name = f"{side}_per_{work.removesuffix('s')}"
+            reads[name] = _per_work(_sum_of(devices, side), work)
+            units[name] = "requests"
+    rows = counted_rows(epochs, control, arm, reads, {name: (name, units[name]) for name in reads})
+    return [DeviceFigure(**row.model_dump(exclude_unset=True)) for row in rows.values()]
+
+
+_UNITS = {
+    READ_RATE: "1/s",
+    WRITE_RATE: "1/s",
+    "reads_per_transaction": "requests",
+    "writes_per_transaction": "requests",
+    "read_latency_ms": "ms",
+    "write_latency_ms": "ms",
+    "queue_length": "requests",
+}
+
+
+def _reads_of(devices: Sequence[str]) -> dict[str, Read]:
+    reads, writes = _sum_of(devices, "reads"), _sum_of(devices, "writes")
+    return {
+        READ_RATE: _per_second(reads),
+        WRITE_RATE: _per_second(writes),
+        "reads_per_transaction": _per_transaction(devices, "reads"),
+        "writes_per_transaction": _per_transaction(devices, "writes"),
+        "read_latency_ms": _ratio(_sum_of(devices, "read_ms"), reads),
+        "write_latency_ms": _ratio(_sum_of(devices, "write_ms"), writes),
+        "queue_length": _queue(_sum_of(devices, "queued_ms")),
+    }
+
+
+def _work(epochs: Sequence[EpochTotals], control: str) -> list[str]:
+    """What the workload counts of its own work where transactions are of several kinds."""
+    names = list(epochs[0].work_per_minute.get(control, {}))
+    return [one for one in names if one != _TRANSACTIONS] if _TRANSACTIONS in names else []
+
+
+def _sum_of(devices: Sequence[str], counted: str) -> Read:
+    """Over the devices; NaN where one was not read."""
+    return lambda epoch, arm: sum(
+        epoch.amount(arm, f"{PREFIX}{device}_{counted}") for device in devices
+    )
+
+
+def _seconds(epoch: EpochTotals, arm: str) -> float:
+    return epoch.amount(arm, ELAPSED) / NS_PER_S or math.nan
+
+
+def _ratio(above: Read, below: Read) -> Read:
+    return lambda epoch, arm: above(epoch, arm) / (below(epoch, arm) or math.nan)
+
+
+def _per_second(counts: Read) -> Read:
+    return _ratio(counts, _seconds)
+
+
+def _per_transaction(devices: Sequence[str], counted: str) -> Read:
+    return lambda epoch, arm: sum(
+        epoch.per_transaction(arm, f"{PREFIX}{device}_{counted}") for device in devices
+    )
+
+
+def _per_work(counts: Read, work: str) -> Read:
+    """Of one unit of work: the requests a minute over the work a minute."""
+    per_second = _per_second(counts)
+
+    def read(epoch: EpochTotals, arm: str) -> float:
+        a_minute = epoch.work_per_minute.get(arm, {}).get(work, 0.0)
+        return 60 * per_second(epoch, arm) / (a_minute or math.nan)
+
+    return read
+
+
+def _queue(queued_ms: Read) -> Read:
+    """Requests under way on average: their time over the time that went by."""
+    seconds = _per_second(queued_ms)
+    return lambda epoch, arm: seconds(epoch, arm) * NS_PER_MS / NS_PER_S
+
+
+def _variations(epochs: Sequence[EpochTotals], control: str, arm: str) -> list[DeviceFigure]:
+    """CV of requests by the second, in turns; the shorter turn limits both, so the control's is of
+    the pair."""
+    pairs = [
+        (one.turns[control], one.turns[arm])
+        for one in epochs
+        if control in one.turns and arm in one.turns
+    ]
+    return [_variation(one, control, arm) for one in request_evenness(pairs)]
+
+
+def _variation(found: SecondaryContrast, control: str, arm: str) -> DeviceFigure:
+    return DeviceFigure.model_validate(
+        {
+            "metric": found.name,
+            "unit": "",
+            **compared(found, control, arm),
+            "control_value": found.control_value,
+            "arm_value": found.arm_value,
+            **({"note": found.note} if found.note else {}),
+        }
+    )
