@@ -16,7 +16,7 @@ from record.made import line_of, verdict_of
 from steelyard.cli.views.verdict_view import render_verdict
 from steelyard.record.contrast import ContrastLine
 from steelyard.record.spent import Spent, SpentLine
-from steelyard.record.verdict import FlippedPlan, Verdict
+from steelyard.record.verdict import DevicesTold, FlippedPlan, Verdict
 
 GOLDEN = Path(__file__).parent.parent / "golden"
 
@@ -171,7 +171,30 @@ def test_the_largest_phases_say_what_it_took_on_as_many_lines_as_they_need() -> 
     ]
 
 
-@pytest.mark.parametrize("verdict", [FASTER, TURNS, ACCOUNTED])
+def figure(metric: str, on: float, off: float, unit: str = "") -> dict[str, Any]:
+    values = {"control": "on", "control_value": on, "arm_value": off}
+    return {"metric": metric, "unit": unit, **values, **ends(-40.0, -20.0, -1.5)}
+
+
+DEVICES = {
+    "names": ["nvme0n1"],
+    "figures": [
+        figure("read_iops", 29793, 47301, "1/s"),
+        figure("write_iops", 5.1, 4.2, "1/s"),
+        figure("writes_per_transaction", 0.01, 0.01, "requests"),
+        figure("read_latency_ms", 0.5, 0.4, "ms"),
+        figure("write_latency_ms", 1.0, 1.0, "ms"),
+        figure("queue_length", 14.9, 18.9, "requests"),
+        figure("read_iops_cv", 0.984, 0.366),
+    ],
+}
+
+
+def told_of(devices: dict[str, Any]) -> Verdict:
+    return TURNS.model_copy(update={"devices": DevicesTold.model_validate(devices)})
+
+
+@pytest.mark.parametrize("verdict", [FASTER, TURNS, ACCOUNTED, told_of(DEVICES)])
 @pytest.mark.parametrize("width", [10, 50, 72, 200])
 def test_no_line_is_wider_than_the_terminal_but_paths_and_commands(
     verdict: Verdict, width: int
@@ -185,6 +208,31 @@ def test_of_several_arms_every_distance_names_its_own() -> None:
     both = TURNS.model_copy(update={"contrasts": (*TURNS.contrasts, *FASTER.contrasts)})
     shown = render_verdict(both, 100)
     assert "off at a checkpoint every 5 s: −9.12 % [−10.10, −8.14]; computed" in shown
+
+
+def test_what_a_device_did_is_a_table_of_the_side_that_the_work_uses() -> None:
+    table = (
+        render_verdict(told_of(DEVICES), 100).partition("device nvme0n1")[2].partition("\n\n")[0]
+    )
+    assert [" ".join(line.split()) for line in table.splitlines()] == [
+        "on off change",
+        "reads (r/s) 29 793 47 301 −20.0 % [−40.0, −1.5]",
+        "read time (r_await) 0.5 ms 0.4 ms −20.0 % [−40.0, −1.5]",
+        "queue (aqu-sz) 14.9 18.9 −20.0 % [−40.0, −1.5]",
+        "CV of reads/s 98.4 % 36.6 % −20.0 % [−40.0, −1.5]",
+    ]
+
+
+def test_a_device_that_the_work_hardly_uses_has_no_table() -> None:
+    idle = [figure("read_iops", 18, 18, "1/s"), figure("read_latency_ms", 0.2, 0.2, "ms")]
+    shown = render_verdict(told_of({"names": ["vda"], "figures": idle}), 100)
+    assert shown == render_verdict(TURNS, 100)
+
+
+def test_a_device_that_cannot_be_seen_is_not_available_for_a_reason() -> None:
+    shown = render_verdict(told_of({"missing": "a file system of type overlay has none"}), 100)
+    line = "what the devices did is not available: a file system of type overlay has none"
+    assert line in shown.splitlines()
 
 
 def test_a_summary_holds_no_terminal_codes() -> None:

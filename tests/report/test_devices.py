@@ -3,7 +3,15 @@
 from __future__ import annotations
 
 from steelyard.record.epoch import ArmLine, EpochLine, ReadingLine
-from steelyard.report.devices import FOOTNOTE, device_rows
+from steelyard.record.verdict import DeviceFigure, DevicesTold
+from steelyard.report.devices import (
+    FOOTNOTE,
+    by_second,
+    device_rows,
+    figure_rows,
+    told_names,
+    used_figures,
+)
 
 
 def epoch(number: int, **values: float) -> EpochLine:
@@ -49,3 +57,58 @@ def test_what_a_device_did_while_an_arm_was_driven_has_a_row_of_its_own() -> Non
 
 def test_without_devices_there_are_no_rows() -> None:
     assert device_rows([epoch(0, elapsed_ns=1e9)]) == []
+
+
+def figure(metric: str, on: float, off: float, unit: str = "", **changes: object) -> DeviceFigure:
+    facts = {
+        "arm": "off", "control": "on", "metric": metric, "unit": unit, "control_value": on,
+        "arm_value": off, "estimate_percent": 5.0, "low_percent": 1.0, "high_percent": 9.0,
+        "confidence": 0.95,
+    }  # fmt: skip
+    return DeviceFigure.model_validate({**facts, **changes})
+
+
+def sides(reads: tuple[float, float], writes: tuple[float, float]) -> DevicesTold:
+    """Requests a second of both arms, each request of 1 ms."""
+    times = [figure(f"{side}_latency_ms", 1.0, 1.0, "ms") for side in ("read", "write")]
+    rates = [figure("read_iops", *reads, "1/s"), figure("write_iops", *writes, "1/s")]
+    return DevicesTold(figures=(*rates, *times, figure("queue_length", 1.0, 1.0, "requests")))
+
+
+def test_a_side_is_shown_where_either_arm_keeps_a_device_at_it() -> None:
+    def shown(reads: tuple[float, float], writes: tuple[float, float]) -> list[str]:
+        return [one.metric for one in used_figures(sides(reads, writes), "off")]
+
+    reads, writes = ["read_iops", "read_latency_ms"], ["write_iops", "write_latency_ms"]
+    assert shown((9.0, 11.0), (9.0, 9.0)) == [*reads, "queue_length"]
+    assert shown((9.0, 9.0), (11.0, 0.0)) == [*writes, "queue_length"]
+    assert shown((9.0, 9.0), (9.0, 9.0)) == []
+    assert used_figures(sides((99.0, 99.0), (0.0, 0.0)), "another") == []
+    unknown = DevicesTold(figures=(figure("read_iops", 1e4, 1e4, "1/s"),))
+    assert used_figures(unknown, "off") == [], "an epoch without reads has no time of one"
+
+
+def test_figures_have_iostats_names_and_their_units() -> None:
+    rows = figure_rows(
+        [
+            figure("write_iops", 38674, 43347, "1/s"),
+            figure("reads_per_new_order", 14.35, 20.96, "requests"),
+            figure("write_latency_ms", 0.25, 0.5, "ms"),
+            figure("write_iops_cv", 0.984, 0.366),
+        ]
+    )
+    assert [(row["metric"], row["control"], row["arm"]) for row in rows] == [
+        ("writes (w/s)", "38 674", "43 347"),
+        ("reads a new order", "14.35", "20.96"),
+        ("write time (w_await)", "0.25 ms", "0.5 ms"),
+        ("CV of writes/s", "98.4 %", "36.6 %"),
+    ]
+    assert [by_second(figure(name, 1, 1)) for name in ("write_iops", "write_iops_cv")] == [
+        False,
+        True,
+    ]
+
+
+def test_devices_are_named() -> None:
+    assert told_names(DevicesTold(names=("vda",))) == "device vda"
+    assert told_names(DevicesTold(names=("sda", "sdb"))) == "devices sda and sdb"

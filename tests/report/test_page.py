@@ -89,6 +89,30 @@ def test_a_page_tells_the_health_of_drives_before_and_after(
     assert "not computed: it does not say how much of it is used" in page
 
 
+def test_a_page_tells_what_the_devices_did_or_why_it_is_not_available(
+    record: MakeRecord, counts: Counts
+) -> None:
+    made = record()
+    figure = {
+        "arm": "off", "control": "on", "control_value": 29793.0, "arm_value": 47301.0, "unit": "",
+        "estimate_percent": 58.8, "low_percent": 40.1, "high_percent": 79.9, "confidence": 0.95,
+    }  # fmt: skip
+    figures = [{**figure, "metric": name} for name in ("read_iops", "read_latency_ms")]
+    told = {"names": ["nvme0n1"], "figures": figures, "shared_with_record": True}
+    before = page_of(made, counts)
+    change(made, "verdict.json", lambda verdict: verdict.update(devices=told))
+    page = page_of(made, counts)
+    assert "What device nvme0n1 did while each arm was driven, off against on" in page
+    assert "may be written in slices of another. The record is written there too." in page
+    row = page.partition("reads (r/s)")[2].partition("</tr>")[0]
+    assert "29 793" in row
+    assert "+58.8 % [+40.1, +79.9]" in row
+    change(made, "verdict.json", lambda verdict: verdict.update(devices={"missing": "<none>"}))
+    assert "What the devices did is not available: &lt;none&gt;." in page_of(made, counts)
+    change(made, "verdict.json", lambda verdict: verdict.pop("devices"))
+    assert page_of(made, counts) == before, "an older record has the page that it had"
+
+
 def test_what_has_to_be_said_stands_before_any_figure_once(
     record: MakeRecord, counts: Counts
 ) -> None:

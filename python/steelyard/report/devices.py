@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 
+from steelyard.evaluation.devices import PREFIX, device_names
 from steelyard.model.readings import known_values
 from steelyard.model.units import NS_PER_MS, NS_PER_S, format_bytes, format_duration
 from steelyard.record.epoch import EpochLine
+from steelyard.record.verdict import DeviceFigure, DevicesTold
+from steelyard.report.tables import amount, counted_reading
 
-_PREFIX = "device_"
 _COUNTED = (
     *("reads", "read_bytes", "read_ms", "writes", "written_bytes", "write_ms"),
     *("discards", "discarded_bytes", "discard_ms", "flushes", "flush_ms", "busy_ms"),
@@ -22,17 +24,86 @@ FOOTNOTE = (
     "same requests"
 )
 
+IN_USE = 0.01
+"""Requests under way on average, of reads or of writes, below which a device has no part in what is
+weighed, and they are not shown."""
+_LABELS = {
+    "read_iops": "reads (r/s)",
+    "write_iops": "writes (w/s)",
+    "read_latency_ms": "read time (r_await)",
+    "write_latency_ms": "write time (w_await)",
+    "queue_length": "queue (aqu-sz)",
+    "read_iops_cv": "CV of reads/s",
+    "write_iops_cv": "CV of writes/s",
+}
+"""Metric → its name, with that of iostat(1), short enough for a narrow terminal."""
+_VARIATION = "_cv"
+
+
+def told_names(told: DevicesTold) -> str:
+    """`"device vda"`, `"devices sda and sdb"`."""
+    return f"device{'' if len(told.names) == 1 else 's'} {' and '.join(told.names)}"
+
+
+def not_available(told: DevicesTold) -> str:
+    """Why nothing is told of the devices; empty where it is."""
+    return f"what the devices did is not available: {told.missing}" if told.missing else ""
+
+
+def used_figures(told: DevicesTold, arm: str) -> list[DeviceFigure]:
+    """The figures of an arm against the control, of reads and writes that it or the control keeps a
+    device at; none where neither does."""
+    own = {one.metric: one for one in told.figures if one.arm == arm}
+    idle = [side for side in ("read", "write") if _under_way(own, side) < IN_USE]
+    if len(idle) == 2:
+        return []
+    return [one for one in own.values() if not one.metric.startswith(tuple(idle))]
+
+
+def _under_way(own: Mapping[str, DeviceFigure], side: str) -> float:
+    """Requests of one side that are under way on average (Little's law), in the busier arm."""
+    rate, each = own.get(f"{side}_iops"), own.get(f"{side}_latency_ms")
+    if rate is None or each is None:
+        return 0.0
+    seconds = NS_PER_MS / NS_PER_S
+    return seconds * max(rate.control_value * each.control_value, rate.arm_value * each.arm_value)
+
+
+def by_second(figure: DeviceFigure) -> bool:
+    """Whether it is a CV: of a pair, since its shorter turn limits both."""
+    return figure.metric.endswith(_VARIATION)
+
+
+def figure_rows(figures: Iterable[DeviceFigure]) -> list[dict[str, str]]:
+    """Each figure with both arms' values and its contrast."""
+    return [
+        {
+            "metric": _LABELS.get(one.metric, one.metric.replace("_per_", " a ").replace("_", " ")),
+            "control": _value(one, one.control_value),
+            "arm": _value(one, one.arm_value),
+            "reading": counted_reading(one),
+            "note": one.note,
+        }
+        for one in figures
+    ]
+
+
+def _value(figure: DeviceFigure, value: float) -> str:
+    if by_second(figure):
+        return f"{100 * value:.3g} %"
+    return amount(value, "ms" if figure.unit == "ms" else "")
+
 
 def device_rows(epochs: Iterable[EpochLine]) -> list[tuple[str, str]]:
     """A row a device, and one a device and arm, and what their last figure means; empty where none
     was seen."""
     sums: dict[str, dict[str, float]] = defaultdict(lambda: defaultdict(float))
     for label, known in _spans(epochs):
-        for device in _devices(known):
+        for device in device_names(known):
             own = sums[f"device {device}{label}"]
             own[_ELAPSED] += known.get("elapsed_ns", known.get("slices_ns", 0.0))
             for counted in _COUNTED:
-                own[counted] += known.get(f"{_PREFIX}{device}_{counted}", 0.0)
+                own[counted] += known.get(f"{PREFIX}{device}_{counted}", 0.0)
     rows = [(name, _figures(counts)) for name, counts in sums.items() if counts[_ELAPSED]]
     return [*rows, ("devices", FOOTNOTE)] if rows else []
 
@@ -43,16 +114,6 @@ def _spans(epochs: Iterable[EpochLine]) -> Iterator[tuple[str, Mapping[str, floa
         yield "", known_values(epoch.machine)
         for arm, line in epoch.arms.items():
             yield f", while {arm} was driven", known_values(line.readings)
-
-
-def _devices(known: Iterable[str]) -> list[str]:
-    """The devices that readings are of."""
-    end = "_reads"
-    return [
-        name.removeprefix(_PREFIX).removesuffix(end)
-        for name in known
-        if name.startswith(_PREFIX) and name.endswith(end)
-    ]
 
 
 def _figures(counts: Mapping[str, float]) -> str:

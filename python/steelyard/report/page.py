@@ -26,6 +26,7 @@ from steelyard.report.charts.percentile_effects import draw_percentile_effects
 from steelyard.report.charts.slices import MOST_DOTS, draw_slices, outside
 from steelyard.report.charts.time_parts import draw_time_parts
 from steelyard.report.contrast_text import method_text, shown_epoch
+from steelyard.report.devices import figure_rows, not_available, told_names, used_figures
 from steelyard.report.factors.shown import shown_factors
 from steelyard.report.incidents import (
     epochs_with_incidents,
@@ -118,6 +119,7 @@ def _context(source: Source) -> dict[str, Any]:
         "slices": _slices(source, classes),
         "latency": _latency(source, classes),
         **_tables(verdict, plan.control),
+        "devices": _devices(verdict),
         "time": [_time(one) for one in verdict.time] if verdict else [],
         "pages": verdict.pages if verdict else None,
         "query_plans": shown_plans(source.plans, plan.control, verdict),
@@ -254,6 +256,24 @@ def _time(told: TimeParts) -> dict[str, Any]:
         "bottleneck": bottleneck_line(told),
         "picture": both_widths(partial(draw_time_parts, told), WIDE),
         "rows": part_rows(told),
+    }
+
+
+def _devices(verdict: Verdict | None) -> dict[str, Any] | None:
+    """What the devices did while each arm was driven; None where the record does not say."""
+    told = verdict.devices if verdict else None
+    if verdict is None or told is None:
+        return None
+    return {
+        "names": told_names(told),
+        "missing": not_available(told),
+        "shared": told.shared_with_record,
+        "slices": verdict.layout != "turns",
+        "groups": [
+            {"arm": one.arm, "control": one.control, "rows": figure_rows(figures)}
+            for one in verdict.contrasts
+            if (figures := used_figures(told, one.arm))
+        ],
     }
 
 

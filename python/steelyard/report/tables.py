@@ -51,7 +51,7 @@ def cause_rows(causes: Iterable[Cause]) -> list[dict[str, str]]:
             "metric": cause_name(cause.metric),
             "control": amount(cause.control_value, cause.unit),
             "arm": amount(cause.arm_value, cause.unit),
-            "reading": _cause_reading(cause),
+            "reading": counted_reading(cause),
             "note": cause.note,
         }
         for cause in causes
@@ -65,14 +65,14 @@ def statement_cost_rows(rows: Iterable[StatementCost]) -> list[dict[str, str]]:
             "metric": f"{row.statement}: {CAUSES.get(row.metric, row.metric)}",
             "control": amount(row.control_value, row.unit),
             "arm": amount(row.arm_value, row.unit),
-            "reading": _cause_reading(row),
+            "reading": counted_reading(row),
             "note": row.note,
         }
         for row in rows
     ]
 
 
-def _cause_reading(cause: Counted) -> str:
+def counted_reading(cause: Counted) -> str:
     """The ratio; the difference where there is none: `"+8 131 bytes [8 120, 8 142]"`."""
     if cause.difference is None:
         return reading_text(cause)

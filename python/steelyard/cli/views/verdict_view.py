@@ -14,6 +14,7 @@ from steelyard.record.contrast import ContrastLine, JudgedContrast, Truth, Withd
 from steelyard.record.verdict import Pages, TimeParts, Verdict
 from steelyard.report.build_differences import default_lines, loads_line
 from steelyard.report.contrast_text import MARKS, reading_text, shown_sentence, truth_text
+from steelyard.report.devices import figure_rows, not_available, told_names, used_figures
 from steelyard.report.incidents import interruption_text
 from steelyard.report.plans.shown import time_text
 from steelyard.report.tables import amount, cause_rows, statement_cost_rows
@@ -107,7 +108,8 @@ def _causes(verdict: Verdict, width: int) -> list[str]:
         title = "cause, per transaction"
         lines += _table(title, about[0].control, arm, cause_rows(about), width)
     lines += _statements(verdict, width)
-    return lines + _queries(verdict, width) + _work(verdict, width) + _pages(verdict.pages, width)
+    lines += _queries(verdict, width) + _work(verdict, width) + _devices(verdict, width)
+    return lines + _pages(verdict.pages, width)
 
 
 def _statements(verdict: Verdict, width: int) -> list[str]:
@@ -148,6 +150,18 @@ def _work(verdict: Verdict, width: int) -> list[str]:
         name = row.metric.removesuffix("_per_minute").replace("_", " ")
         values = f"{amount(row.control_value)} {row.control}, {amount(row.arm_value)} {row.arm}"
         lines += wrapped(f"{name} a minute: {values}; {reading_text(row)}", width, "")
+    return lines
+
+
+def _devices(verdict: Verdict, width: int) -> list[str]:
+    """What the devices did while each arm was driven, where the work keeps one at it."""
+    told = verdict.devices
+    if told is None:
+        return []
+    lines = wrapped(not_available(told), width, "") if told.missing else []
+    for one in verdict.contrasts:
+        rows = figure_rows(used_figures(told, one.arm))
+        lines += _table(told_names(told), one.control, one.arm, rows, width) if rows else []
     return lines
 
 
