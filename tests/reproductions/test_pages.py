@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,7 +12,7 @@ from history.made import keep_record
 from steelyard.cli.views.reproductions.page import page
 from steelyard.record.record import Record
 from steelyard.record.recorded import read_verdict
-from steelyard.record.verdict import Verdict
+from steelyard.record.verdict import DevicesTold, Verdict
 from steelyard.reproductions.reproduction import names, read_reproduction
 from validation import reproductions
 from validation.results import Results
@@ -104,6 +105,77 @@ def test_a_query_that_was_not_finished_is_told_as_that() -> None:
     assert f"not finished: 2 in {lost.arm}" in " ".join(row)
     assert "not in the mean" in " ".join(row)
     assert "not finished" not in before
+
+
+def _figure(arm: str, metric: str, low: float, **values: Any) -> dict[str, Any]:
+    percents = {"low_percent": low, "estimate_percent": low + 5, "high_percent": low + 9}
+    told = {"control_value": 29793.0, "arm_value": 47301.0, "confidence": 0.95, "unit": ""}
+    return {"arm": arm, "control": "default", "metric": metric, **percents, **told, **values}
+
+
+def _with_devices(step: str, devices: dict[str, Any]) -> tuple[str, str]:
+    """The page of one step as it is, and with what the devices did."""
+    [line] = [one for one in reproductions.RESULTS if one["key"] == f"tuning/{step}"]
+    told = reproductions.told_of(line)
+    assert isinstance(told, Verdict)
+    changed = told.model_copy(update={"devices": DevicesTold.model_validate(devices)})
+    study = read_reproduction("tuning")
+    return page(study, {step: told}, ""), page(study, {step: changed}, "")
+
+
+@pytest.mark.parametrize("step", ["orders-of-three", "queries"])
+def test_a_page_tells_what_the_devices_did_in_turns_and_in_slices(step: str) -> None:
+    figures = [
+        _figure(arm, metric, place, **values)
+        for place, arm in enumerate(("theirs", "ours"))
+        for metric, values in (
+            ("read_iops", {"unit": "1/s"}),
+            ("read_latency_ms", {"unit": "ms", "control_value": 0.5, "arm_value": 0.4}),
+        )
+    ]
+    if step == "orders-of-three":
+        figures.append(_figure("ours", "read_iops_cv", -60, control_value=0.984, arm_value=0.366))
+    before, text = _with_devices(step, {"names": ["nvme0n1"], "figures": figures})
+    rows = _rows(text, "| device nvme0n1 | default |")
+    assert rows["reads (r/s)"][:-1] == [
+        "29 793",
+        "47 301, +6.00 % \\[+1.00, +10.00\\]",
+        "47 301, +5.00 % \\[0.00, +9.00\\]",
+    ]
+    assert rows["read time (r_await)"][0] == "0.5 ms"
+    if step == "orders-of-three":
+        [(name, cells)] = _rows(text, "| requests by the second |").items()
+        assert name == "ours against default, CV of reads/s"
+        assert cells[:2] == ["98.4 %", "36.6 %"]
+        assert "in slices of another" not in text
+    else:
+        assert "| requests by the second |" not in text
+        assert "may be written in slices of another" in text
+    assert "device" not in before.partition("## What follows")[0].partition("TPROC-C: default")[2]
+    assert set(before.splitlines()) < set(text.splitlines())
+
+
+def test_a_page_says_that_devices_are_not_available_and_nothing_where_they_idle() -> None:
+    before, text = _with_devices("queries", {"missing": "a file system of type overlay has none"})
+    said = "What the devices did is not available: a file system of type overlay has none."
+    assert [one for one in text.splitlines() if one not in before.splitlines()] == [said]
+    idle = [
+        _figure("theirs", "read_iops", 0, control_value=3.0, arm_value=3.0),
+        _figure("theirs", "read_latency_ms", 0, control_value=0.2, arm_value=0.2),
+    ]
+    before, text = _with_devices("queries", {"names": ["vda"], "figures": idle})
+    assert text == before
+
+
+def test_kept_results_tell_nothing_of_devices_that_were_not_recorded() -> None:
+    for line in reproductions.RESULTS:
+        told = reproductions.told_of(line)
+        if isinstance(told, Verdict) and told.devices is None:
+            assert "did while each arm was driven" not in page(
+                read_reproduction(line["key"].partition("/")[0]),
+                {line["key"].partition("/")[2]: told},
+                "",
+            )
 
 
 def _rows(text: str, head: str) -> dict[str, list[str]]:

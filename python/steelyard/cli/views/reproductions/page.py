@@ -10,8 +10,9 @@ from steelyard.evaluation.sweep import reading
 from steelyard.record.contrast import ContrastLine
 from steelyard.record.sweep import Swept, SweptContrast
 from steelyard.record.turns.turns_told import EvennessLine
-from steelyard.record.verdict import Verdict
+from steelyard.record.verdict import DevicesTold, Verdict
 from steelyard.report.contrast_text import reading_text
+from steelyard.report.devices import by_second, figure_rows, not_available, told_names, used_figures
 from steelyard.report.tables import cause_rows, query_rows, work_rows
 from steelyard.report.turns import evenness_rows, stall_sums, sum_rows
 from steelyard.reproductions.reproduction import Reproduction, Step
@@ -96,6 +97,8 @@ def _step(name: str, step: Step, found: Verdict | Swept | None) -> Iterator[str]
             yield _beside(found)
             if found.turns.evenness:
                 yield _by_the_second(found.contrasts[0].control, found.turns.evenness)
+        if found.devices is not None:
+            yield from _devices(found, found.devices)
     else:
         yield _swept(found)
     if found is not None:
@@ -175,6 +178,46 @@ def _by_the_second(control: str, lines: Sequence[EvennessLine]) -> str:
     }
     told = "Throughput by the second: of both turns of a pair, as long as the shorter one took."
     return _table(told, ["throughput by the second", "control", "arm", "change"], rows)
+
+
+def _devices(found: Verdict, told: DevicesTold) -> Iterator[str]:
+    """What the devices did while each arm was driven: a row a figure, and below it their CVs by
+    pair; a reason where that is not available, nothing where the work hardly uses them."""
+    if told.missing:
+        missing = escaped(not_available(told))
+        yield f"{missing[0].upper()}{missing[1:]}."
+        return
+    used = {one.arm: used_figures(told, one.arm) for one in found.contrasts}
+    control = found.contrasts[0].control
+    arms = [arm for arm, figures in used.items() if figures]
+    if not arms:
+        return
+    rows: dict[str, list[str]] = {}
+    pairs: dict[str, list[str]] = {}
+    for place, arm in enumerate(arms):
+        for one, row in zip(used[arm], figure_rows(used[arm]), strict=True):
+            reading = escaped(row["reading"])
+            if by_second(one):
+                pairs[f"{arm} against {control}, {row['metric']}"] = [
+                    row["control"],
+                    row["arm"],
+                    reading,
+                ]
+                continue
+            cells = rows.setdefault(row["metric"], [row["control"], *["–"] * len(arms)])
+            cells[1 + place] = f"{row['arm']}, {reading}"
+    head = [told_names(told), control, *(f"{arm} against {control}" for arm in arms)]
+    yield _table(_devices_words(found, told), head, rows)
+    if pairs:
+        words = "Requests by the second: of both turns of a pair, as long as the shorter one took."
+        yield _table(words, ["requests by the second", "control", "arm", "change"], pairs)
+
+
+def _devices_words(found: Verdict, told: DevicesTold) -> str:
+    words = f"What {told_names(told)} did while each arm was driven; in brackets iostat's names."
+    if found.layout != "turns":
+        words += " What an arm left to the kernel may be written in slices of another."
+    return f"{words} The record is written there too." if told.shared_with_record else words
 
 
 def _table(told: str, head: Sequence[str], rows: Mapping[str, Sequence[str]]) -> str:
