@@ -15,6 +15,8 @@ from steelyard.engines.engine import Settings, Slot
 from steelyard.engines.postgres.builds.find import find_postgres
 from steelyard.model.endpoint import Endpoint
 from steelyard.model.identity import Identity
+from steelyard.record.environment import DiskFacts
+from steelyard.telemetry.devices import devices_beneath
 from steelyard.telemetry.environment import environment, file_sha256, machine, machines_differ
 
 IDENTITY = Identity("noop", "1", 1, "", "", "", "bindir", "", False)
@@ -52,6 +54,16 @@ def kept(tmp_path: Path) -> dict[str, Any]:
     )
     read_back: dict[str, Any] = json.loads(json.dumps(seen))
     return read_back
+
+
+def test_it_names_the_devices_beneath_the_data_or_says_why_none_is_seen(
+    kept: dict[str, Any], tmp_path: Path
+) -> None:
+    beneath = devices_beneath(tmp_path)
+    assert kept["disk"]["devices"] == list(beneath.leaves)
+    assert kept["disk"]["unmapped"] == beneath.unmapped
+    assert bool(kept["disk"]["devices"]) != bool(kept["disk"]["unmapped"])
+    assert DiskFacts.model_validate(kept["disk"]).devices == beneath.leaves
 
 
 def test_it_holds_builds_and_the_settings_of_servers_that_run(kept: dict[str, Any]) -> None:
