@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -17,7 +19,7 @@ ONE: Counts = {"reads": 4000, "read_ms": 2000, "writes": 1000, "write_ms": 3000,
 
 
 def epoch(
-    number: int, devices: Mapping[str, Counts], times: float = 2.0, **facts: object
+    number: int, devices: Mapping[str, Counts], times: float = 2.0, **facts: Any
 ) -> EpochTotals:
     """Two arms of 500 transactions in 2 s of slices; "off" asks so many times as often."""
 
@@ -36,7 +38,7 @@ def epoch(
         arms={arm: ArmTotals(arm, slot, 4, 500, 1, 1) for slot, arm in enumerate(("on", "off"))},
         transactions_measured={"on": 500, "off": 500},
         readings={"on": readings(1.0), "off": readings(times)},
-        **facts,  # type: ignore[arg-type]
+        **facts,
     )
 
 
@@ -82,9 +84,20 @@ def test_requests_a_unit_of_work_are_told_where_transactions_are_of_several_kind
     found = figures([epoch(n, {"vda": ONE}, work_per_minute=rates) for n in range(8)])
     assert found["reads_per_new_order"].control_value == pytest.approx(60 * 2000 / 6000)
     assert found["writes_per_new_order"].unit == "requests"
+    assert found["reads_per_new_order"].arm_value == pytest.approx(2 * 60 * 2000 / 6000)
     alone = {arm: {"payments": 6000.0} for arm in ("on", "off")}
     one_kind = figures([epoch(n, {"vda": ONE}, work_per_minute=alone) for n in range(8)])
     assert not [name for name in one_kind if "payment" in name], "a payment is a transaction"
+
+
+def test_work_whose_rate_is_over_the_debts_time_too_is_counted_as_often_as_it_was_done() -> None:
+    rates = {arm: {"new_orders": 3000.0, "transactions": 7500.0} for arm in ("on", "off")}
+    made = [epoch(n, {"vda": ONE}, work_per_minute=rates) for n in range(8)]
+    paid = [
+        replace(one, arms={arm: replace(own, debt_ns=2 * 10**9) for arm, own in one.arms.items()})
+        for one in made
+    ]
+    assert figures(paid)["reads_per_new_order"].control_value == pytest.approx(4000 / 200)
 
 
 def test_a_side_that_is_idle_has_no_time_of_a_request_and_its_rate_a_difference() -> None:

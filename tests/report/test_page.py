@@ -103,7 +103,7 @@ def test_a_page_tells_what_the_devices_did_or_why_it_is_not_available(
     change(made, "verdict.json", lambda verdict: verdict.update(devices=told))
     page = page_of(made, counts)
     assert "What device nvme0n1 did while each arm was driven, off against on" in page
-    assert "may be written in slices of another. The record is written there too." in page
+    assert "after its own is not among them. The record is written there too." in page
     row = page.partition("reads (r/s)")[2].partition("</tr>")[0]
     assert "29 793" in row
     assert "+58.8 % [+40.1, +79.9]" in row

@@ -16,6 +16,7 @@ from collections.abc import Iterable, Sequence
 from steelyard.analysis.decision.secondary import SecondaryContrast
 from steelyard.analysis.turns.evenness import request_evenness
 from steelyard.evaluation.causes import Read, compared, counted_rows
+from steelyard.evaluation.workload_rows import NS_PER_MINUTE
 from steelyard.model.readings import EpochTotals
 from steelyard.model.units import NS_PER_MS, NS_PER_S
 from steelyard.record.environment import DiskFacts
@@ -137,12 +138,12 @@ def _per_transaction(devices: Sequence[str], counted: str) -> Read:
 
 
 def _per_work(counts: Read, work: str) -> Read:
-    """Of one unit of work: the requests a minute over the work a minute."""
-    per_second = _per_second(counts)
+    """Of one unit of the workload's own work, whose rate is over the charged debt's time too."""
 
     def read(epoch: EpochTotals, arm: str) -> float:
         a_minute = epoch.work_per_minute.get(arm, {}).get(work, 0.0)
-        return 60 * per_second(epoch, arm) / (a_minute or math.nan)
+        minutes = (epoch.amount(arm, ELAPSED) + epoch.arms[arm].debt_ns) / NS_PER_MINUTE
+        return counts(epoch, arm) / (a_minute * minutes or math.nan)
 
     return read
 

@@ -216,7 +216,10 @@ def _devices(found: Verdict, told: DevicesTold) -> Iterator[str]:
 def _devices_words(found: Verdict, told: DevicesTold) -> str:
     words = f"What {told_names(told)} did while each arm was driven; in brackets iostat's names."
     if found.layout != "turns":
-        words += " What an arm left to the kernel may be written in slices of another."
+        words += (
+            " What an arm leaves to the kernel may be written in slices of another, and what it "
+            "pays after its own is not among them."
+        )
     return f"{words} The record is written there too." if told.shared_with_record else words
 
 
