@@ -84,8 +84,16 @@ def test_a_side_is_shown_where_either_arm_keeps_a_device_at_it() -> None:
     assert shown((9.0, 9.0), (11.0, 0.0)) == [*writes, "queue_length"]
     assert shown((9.0, 9.0), (9.0, 9.0)) == []
     assert used_figures(sides((99.0, 99.0), (0.0, 0.0)), "another") == []
-    unknown = DevicesTold(figures=(figure("read_iops", 1e4, 1e4, "1/s"),))
-    assert used_figures(unknown, "off") == [], "an epoch without reads has no time of one"
+
+
+def test_reads_that_one_arm_alone_asks_for_are_shown_though_their_time_is_not_known() -> None:
+    def shown(rate: float, queue: float) -> list[str]:
+        figures = (figure("read_iops", rate, 0.0, "1/s"), figure("queue_length", queue, 0.0))
+        return [one.metric for one in used_figures(DevicesTold(figures=figures), "off")]
+
+    assert shown(1000.0, 0.5) == ["read_iops", "queue_length"]
+    assert shown(1000.0, 0.003) == [], "a device so fast is not kept at it"
+    assert shown(3.0, 0.5) == []
 
 
 def test_figures_have_iostats_names_and_their_units() -> None:

@@ -61,11 +61,17 @@ def used_figures(told: DevicesTold, arm: str) -> list[DeviceFigure]:
 
 
 def _under_way(own: Mapping[str, DeviceFigure], side: str) -> float:
-    """Requests of one side that are under way on average (Little's law), in the busier arm."""
+    """Requests of one side that are under way on average (Little's law), in the busier arm. Where
+    their time is not known, since an arm asked for none in some epoch: as if it were 1 ms, and no
+    more than all requests that are under way."""
     rate, each = own.get(f"{side}_iops"), own.get(f"{side}_latency_ms")
-    if rate is None or each is None:
+    if rate is None:
         return 0.0
     seconds = NS_PER_MS / NS_PER_S
+    if each is None:
+        every = own.get("queue_length")
+        most = 0.0 if every is None else max(every.control_value, every.arm_value)
+        return min(seconds * max(rate.control_value, rate.arm_value), most)
     return seconds * max(rate.control_value * each.control_value, rate.arm_value * each.arm_value)
 
 
