@@ -114,6 +114,20 @@ def test_a_point_that_failed_leaves_the_others_their_share(verdicts: dict[str, V
     assert found.points[0].contrasts[0].low_percent == pytest.approx(percent_of_log(wanted.low))
 
 
+def test_a_point_keeps_the_throughput_of_its_control_and_the_time_that_it_needs_besides(
+    verdicts: dict[str, Verdict],
+) -> None:
+    [line] = verdicts["32"].contrasts
+    needing = line.model_copy(update={"forecast_seconds": 120.0})
+    weighed = {**verdicts, "32": verdicts["32"].model_copy(update={"contrasts": (needing,)})}
+    found = swept(PLAN, "question", weighed, lambda value: f"points/{value}")
+    [one] = found.points[1].contrasts
+    of_control = [epoch.throughput["on"] for epoch in line.details.epochs]
+    assert one.control_throughput == pytest.approx(float(np.median(np.array(of_control, float))))
+    assert one.forecast_seconds == 120.0
+    assert found.points[0].contrasts[0].forecast_seconds == line.forecast_seconds
+
+
 def test_the_intervals_of_a_sweep_hold_together_in_19_of_20_sweeps() -> None:
     """Simulated: 3 points of 10 epochs, 1,000 sweeps; 5 standard errors above 5 %."""
     draw, missed = np.random.default_rng(7), 0

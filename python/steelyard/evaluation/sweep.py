@@ -83,8 +83,17 @@ def _contrast(line: ContrastLine, alpha: float, cause: str | None) -> SweptContr
             "epochs": line.epochs,
             "cause": cause,
             "threats": tuple(dict.fromkeys(threat.name for threat in line.threats)),
+            "control_throughput": _throughput(line),
+            "forecast_seconds": line.forecast_seconds,
         }
     )
+
+
+def _throughput(line: ContrastLine) -> float | None:
+    """Transactions a second of the control, in the median of the epochs that have it."""
+    told = [one.throughput.get(line.control) for one in line.details.epochs]
+    known = [one for one in told if one is not None]
+    return float(np.median(known)) if known else None
 
 
 def sentence(key: str, points: Sequence[SweptPoint], arm: str, margin_percent: float) -> str:

@@ -41,6 +41,12 @@ class SweptContrast(Frozen):
     epochs: int
     cause: str | None = None
     threats: tuple[str, ...] = ()
+    control_throughput: float | None = None
+    """Transactions a second of the control, in the median of its epochs; None: not kept, as in
+    older records."""
+    forecast_seconds: float | None = None
+    """Further time after which the point, judged by itself, would be told; None: it is told, no
+    time will do, or it was not kept."""
 
 
 class SweptPoint(Frozen):
