@@ -78,6 +78,19 @@ def test_a_sweep_is_taken_whole_with_pages_made_here(sweep: Path, tmp_path: Path
     assert collect([tmp_path / "theirs"], ours).known == ((str(sweep), place),)
 
 
+def test_a_sweep_from_before_its_points_kept_their_throughput_is_taken(
+    sweep: Path, tmp_path: Path
+) -> None:
+    def older(told: Json) -> Json:
+        for point in told["points"]:
+            for one in point.get("contrasts", []):
+                del one["control_throughput"], one["forecast_seconds"]
+        return told
+
+    change(sweep / SWEPT_FILE, older)
+    assert len(collect([tmp_path / "theirs"], tmp_path / "records").taken) == 1
+
+
 def of_point(number: int, **values: Any) -> Callable[[Json], Json]:
     """A change of one point of swept.json."""
 
@@ -107,6 +120,7 @@ def of_contrast(**values: Any) -> Callable[[Json], Json]:
         (lambda told: {**told, "margin_percent": 99.0}, "margin_percent"),
         (of_contrast(low_percent=50.0), "points[0].contrasts[0].low_percent"),
         (of_contrast(verdict="invalid"), "points[0].contrasts[0].verdict"),
+        (of_contrast(control_throughput=1.0), "points[0].contrasts[0].control_throughput"),
         (of_point(0, contrasts=[]), "points[0].contrasts"),
     ],
 )

@@ -13,7 +13,7 @@ from steelyard.history.index import History
 from steelyard.model.errors import RecordError, SteelyardError
 from steelyard.record.record import Record, damage_named
 from steelyard.record.recorded import read_recorded, read_verdict
-from steelyard.record.sweep import SWEEP_FILE, SWEPT_FILE, SweepPlan, Swept, SweptPoint
+from steelyard.record.sweep import LATER_KEYS, SWEEP_FILE, SWEPT_FILE, SweepPlan, Swept, SweptPoint
 from steelyard.record.verdict import Verdict, VerdictDifference, differences
 
 
@@ -73,7 +73,7 @@ def swept_again(folder: Path, entries: Mapping[str, Entry]) -> Swept:
         raise RecordError(f'swept.json does not have the record in "{min(left)}"')
     question = next((one.question for one in entries.values()), "")
     made = swept(plan, question, weighed, lambda value: records[value])
-    differ = differences(_whole(told), _whole(made))
+    differ = differences(_whole(told), _whole(_as_old_as(told, made)))
     if differ:
         raise RecordError(_does_not_follow("swept.json", "from its points", "made", differ))
     return made
@@ -99,6 +99,29 @@ def _verdict_at(folder: Path, point: SweptPoint, entry: Entry | None, seed: int)
 def _whole(one: Swept) -> Swept:
     """With every key, those at their defaults too, so that none is left out of a comparison."""
     return Swept.model_validate(one.model_dump())
+
+
+def _as_old_as(told: Swept, made: Swept) -> Swept:
+    """What was made without the later keys that a point of `told` does not have."""
+    kept: dict[tuple[str, str], set[str]] = {
+        (point.value, one.arm): one.model_fields_set
+        for point in told.points
+        for one in point.contrasts
+    }
+    points = tuple(
+        point.model_copy(
+            update={
+                "contrasts": tuple(
+                    one.model_copy(
+                        update=dict.fromkeys(LATER_KEYS - kept.get((point.value, one.arm), set()))
+                    )
+                    for one in point.contrasts
+                )
+            }
+        )
+        for point in made.points
+    )
+    return made.model_copy(update={"points": points})
 
 
 def _does_not_follow(file: str, source: str, made: str, differ: Sequence[VerdictDifference]) -> str:

@@ -11,6 +11,10 @@ SWEEP_FILE, SWEPT_FILE = "sweep.json", "swept.json"
 POINTS = "points"
 
 
+LATER_KEYS = frozenset({"control_throughput", "forecast_seconds"})
+"""Of a point's contrasts; sweeps of before they were kept do not have them."""
+
+
 class SweepPlan(Frozen):
     """What is swept, fixed before anything is weighed."""
 
