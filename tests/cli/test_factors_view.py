@@ -114,4 +114,22 @@ def test_the_summary_of_a_build_names_what_matters_and_has_a_row_an_effect() -> 
     lines = markdown(MATTERS[0]).splitlines()
     assert lines[0] == "### factorial: matters: a × b"
     assert "| a × b | −3.80 % | \\[−4.30, −3.30\\] % | matters |" in lines
-    assert markdown(HALF[0]).startswith("### factorial: no interaction matters")
+    untold = "### factorial: whether an interaction matters is not told"
+    assert markdown(HALF[0]).splitlines()[0] == untold, "half of the cells tell none apart"
+
+
+@pytest.mark.parametrize(
+    ("verdict", "said"),
+    [
+        ("negligible", "no interaction beyond ±1 %"),
+        ("inconclusive", "whether an interaction matters is not told: a × b"),
+        ("nonzero", "whether an interaction matters is not told: a × b"),
+        ("invalid", "whether an interaction matters is not told: a × b"),
+    ],
+)
+def test_that_no_interaction_matters_is_said_only_of_one_within_the_margin(
+    verdict: str, said: str
+) -> None:
+    mains = {"a": (-2.2, "slower"), "b": (0.4, "inconclusive")}
+    told, _ = factorial({**mains, "a × b": (-1.5, verdict)})
+    assert markdown(told).splitlines()[0] == f"### factorial: {said}"

@@ -36,9 +36,20 @@ def _head(verdict: Verdict) -> str:
     first, factors = verdict.contrasts[0], verdict.factors
     if factors is None:
         return f"### {MARKS[first.verdict]} {escaped(verdict.study)}: {first.verdict}"
-    matters = [one.name for one in factors.effects if one.verdict == "matters"]
-    said = f"matters: {', '.join(matters)}" if matters else "no interaction matters"
-    return f"### {escaped(verdict.study)}: {said}"
+    return f"### {escaped(verdict.study)}: {_interactions(factors)}"
+
+
+def _interactions(factors: FactorsTold) -> str:
+    """Which interactions matter. That none does is said only where each is within the margin."""
+    interactions = [one for one in factors.effects if not one.is_main]
+    matters = [one.name for one in interactions if one.verdict == "matters"]
+    if matters:
+        return f"matters: {', '.join(matters)}"
+    open_ones = [one.name for one in interactions if one.verdict != "negligible"]
+    if open_ones or not interactions:
+        names = f": {', '.join(open_ones)}" if open_ones else ""
+        return f"whether an interaction matters is not told{names}"
+    return f"no interaction beyond ±{factors.margin_percent:g} %"
 
 
 def _effects(factors: FactorsTold | None) -> list[str]:
