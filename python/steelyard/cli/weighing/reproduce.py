@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import signal
-import subprocess
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +12,8 @@ import typer
 from steelyard.cli.command_line import say
 from steelyard.cli.views.reproductions.page import Found, page
 from steelyard.cli.weighing.kept import begin_folder
+from steelyard.cli.weighing.missing_engines import bring_engines, missing_engines
+from steelyard.cli.weighing.subcommand import run
 from steelyard.model.errors import RecordError, SteelyardError, UsageError
 from steelyard.record.record import PLAN, Record
 from steelyard.record.recorded import read_verdict
@@ -23,8 +22,6 @@ from steelyard.record.verdict import Verdict
 from steelyard.reproductions.machine import machine_words
 from steelyard.reproductions.reproduction import Reproduction, Step, read_reproduction
 
-INTERRUPTED = 130
-"""The exit status of a weighing that was."""
 REPRODUCE_FILE, PAGE = "reproduce.json", "page.md"
 
 
@@ -50,14 +47,10 @@ def begin_reproduction(request: ReproduceRequest) -> None:
     if not wanted:
         known = ", ".join(step.name for step in study.steps)
         raise UsageError(f'{study.name} has no step "{request.only}"', detail=f"It has {known}.")
-    plan = {
-        "format": 1,
-        "name": request.name,
-        "steps": {
-            step.name: [*study.words(step, full=request.full), *_more(request)] for step in wanted
-        },
-        "account": request.account,
-    }
+    steps = {step.name: [*study.words(step, full=request.full), *_more(request)] for step in wanted}
+    plan = {"format": 1, "name": request.name, "steps": steps, "account": request.account}
+    # Before the folder is made: where an engine cannot be had, nothing is left behind.
+    bring_engines(missing_engines(steps.values(), request.account), request.account)
     usual = f"reproduce/{study.name}"
     folder = begin_folder(request.record, usual, "a repetition", REPRODUCE_FILE, plan)
     _go_on(folder, as_json=request.as_json)
@@ -67,6 +60,9 @@ def resume_reproduction(folder: Path, *, as_json: bool) -> None:
     """Go on where it was interrupted; steps that are complete are read."""
     if not (folder / REPRODUCE_FILE).is_file():
         raise RecordError(f'"{folder}" is no repetition: it has no {REPRODUCE_FILE}')
+    plan = json.loads((folder / REPRODUCE_FILE).read_text(encoding="utf-8"))
+    left = [words for name, words in plan["steps"].items() if _told(folder / name) is None]
+    bring_engines(missing_engines(left, plan["account"]), plan["account"])
     _go_on(folder, as_json=as_json)
 
 
@@ -112,28 +108,13 @@ def _weigh(step: Step, words: Sequence[str], place: Path, account: str | None) -
         return
     planned = (place / PLAN).is_file() or (place / SWEEP_FILE).is_file()
     more = ["--resume", str(place)] if planned else [*words, "--record", str(place)]
-    command = [sys.executable, "-m", "steelyard", "weigh", *more]
-    command += [] if account is None else ["--as", account]
-    status = _ended(command)
-    if status == INTERRUPTED:
-        raise KeyboardInterrupt
+    more += [] if account is None else ["--as", account]
+    status = run(["weigh", *more])
     if status != 0:
         raise SteelyardError(
             f'step "{step.name}" ended with status {status}',
             hint=f"Go on afterwards: steelyard reproduce --resume {place.parent}",
         )
-
-
-def _ended(command: Sequence[str]) -> int:
-    """The exit status of a weighing, which is interrupted in order when this process is."""
-    # In a group of its own: Ctrl-C reaches it once, from here.
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL, process_group=0) as weighing:
-        try:
-            return weighing.wait()
-        except BaseException:
-            weighing.send_signal(signal.SIGINT)
-            weighing.wait()
-            raise
 
 
 def _told(place: Path) -> Verdict | Swept | None:
