@@ -61,6 +61,7 @@ def test_what_the_published_studies_need_is_named_as_engines_add_takes_it(machin
     missing = {name: missing_engines(every_weighing(name), None) for name in names()}
     assert missing["versions-reserva"] == ["16.4", "17.0", "18.4"]
     assert missing["read-after-insert"] == ["17"]
+    assert missing["page-verify"] == ["mysql-5.7"]
     assert missing["checksums"] == missing["tuning"] == []
     machine.found |= {"16.4", "npm-18.4"}
     assert missing_engines(every_weighing("versions-reserva"), None) == ["17.0"]

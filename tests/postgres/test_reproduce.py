@@ -27,7 +27,11 @@ name = "alone"
 question = "Alone"
 minutes = 1
 weigh = ["aa", "--budget", "20s"]
-claim = { arm = "b", percent = 0.0 }
+
+[[step.claim]]
+arm = "b"
+percent = 0
+why = "They are alike."
 
 [[step]]
 name = "swept"
@@ -64,6 +68,7 @@ def test_a_killed_repetition_goes_on_and_writes_its_page(start: Start, tmp_path:
     assert set(told["steps"]) == {"alone", "swept"}
     assert len(told["steps"]["swept"]["points"]) == 2
     page = (folder / "page.md").read_text()
-    assert "Published: +0.0 % for b." in page
+    assert "Published: b is equal in throughput." in page
+    assert "They are alike." in page
     assert "Not yet weighed" not in page
     assert json.loads((folder / "reproduce.json").read_text())["steps"]["alone"][0] == "aa"

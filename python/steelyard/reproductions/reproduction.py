@@ -9,9 +9,9 @@ from __future__ import annotations
 import difflib
 import tomllib
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal, Self
 
-from pydantic import Field, ValidationError
+from pydantic import Field, ValidationError, model_validator
 
 from steelyard.model.errors import StudyError
 from steelyard.study.values import StudyModel
@@ -33,10 +33,37 @@ class Claim(StudyModel):
     """A published effect that a step can be held against."""
 
     arm: str
-    percent: float
-    """Of throughput; positive: the arm is faster."""
+    percent: float | None = None
+    """(arm / control - 1) * 100; 0: they were called equal; None: only a direction was told."""
+    direction: Literal["faster", "slower"] | None = None
+    of: str = "throughput"
+    """What it is of: throughput, geometric_mean (time), a query by its name (its time), or what a
+    transaction cost (blocks_read_per_transaction)."""
     at: str = ""
     """The point of a sweep that it was claimed of; empty: of every one."""
+    comparable: bool = True
+    """False: the reading is no test of it, for the reason in `why`."""
+    why: str
+    """What explains that ours agrees, or that it differs."""
+
+    @model_validator(mode="after")
+    def _has_one_size(self) -> Self:
+        if (self.percent is None) == (self.direction is None):
+            raise ValueError("a claim has either a percent or a direction")
+        return self
+
+
+class CountClaim(StudyModel):
+    """A published count that a probe repeats."""
+
+    published: str
+    """In words, without a full stop."""
+    arm: str
+    probe: str
+    counter: str
+    value: float
+    """As the probe would count it."""
+    why: str
 
 
 class Step(StudyModel):
@@ -50,7 +77,10 @@ class Step(StudyModel):
     """About how long it takes on a small machine."""
     longer: bool = False
     """Weighed only where it is named, or with --longer."""
-    claim: Claim | None = None
+    note: str = ""
+    """What has to be known to read it."""
+    claims: tuple[Claim, ...] = Field(default=(), alias="claim")
+    counts: tuple[CountClaim, ...] = Field(default=(), alias="count")
     full: tuple[str, ...] = ()
     """What is said besides, at the scale of the published study."""
     needs: str = ""

@@ -53,9 +53,11 @@ def _studies(words: Sequence[str]) -> Iterator[Study]:
     given = list(pairwise(options))
     changes = [value for option, value in given if option == "--set"]
     swept = [value.partition("=") for option, value in given if option == "--sweep"]
-    points = [[f"{key}={value}" for value in values.split(",")] for key, _, values in swept]
-    for point in points[0] if points else [None]:
-        yield read_study(study, changes if point is None else [*changes, point])
+    if not swept:
+        yield read_study(study, changes)
+    for key, _, values in swept:
+        for value in values.split(","):
+            yield read_study(study, [*changes, f"{key}={value}"])
 
 
 def _is_found(engine: str, version: str, account: str | None) -> bool:

@@ -36,7 +36,7 @@ def _head(verdict: Verdict) -> str:
     first, factors = verdict.contrasts[0], verdict.factors
     if factors is None:
         return f"### {MARKS[first.verdict]} {escaped(verdict.study)}: {first.verdict}"
-    return f"### {escaped(verdict.study)}: {_interactions(factors)}"
+    return f"### {escaped(verdict.study)}: {escaped(_interactions(factors))}"
 
 
 def _interactions(factors: FactorsTold) -> str:

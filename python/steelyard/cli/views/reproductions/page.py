@@ -6,17 +6,20 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 
 from steelyard.cli.views.ci.markdown import escaped, markdown
-from steelyard.evaluation.sweep import reading
-from steelyard.record.contrast import ContrastLine
-from steelyard.record.sweep import Swept, SweptContrast
+from steelyard.cli.views.reproductions.agreement import agreement, contrasts_of, quantity_of
+from steelyard.cli.views.reproductions.sweep_table import sweep_table
+from steelyard.model.units import NS_PER_S, format_duration
+from steelyard.record.sweep import Swept
 from steelyard.record.turns.turns_told import EvennessLine
-from steelyard.record.verdict import DevicesTold, Verdict
+from steelyard.record.verdict import DevicesTold, Pages, Verdict
 from steelyard.report.contrast_text import reading_text
 from steelyard.report.devices import by_second, figure_rows, not_available, told_names, used_figures
-from steelyard.report.tables import cause_rows, query_rows, work_rows
+from steelyard.report.tables import amount, cause_rows, query_rows, work_rows
 from steelyard.report.turns import evenness_rows, stall_sums, sum_rows
 from steelyard.reproductions.reproduction import Reproduction, Step
 
+IMAGES = "wal_full_page_images"
+"""Of a probe; that there were none is a result too."""
 Found = Mapping[str, "Verdict | Swept"]
 """Step → what it came to; those that were not weighed are not in it."""
 
@@ -38,44 +41,27 @@ def page(study: Reproduction, found: Found, machine: str) -> str:
 
 def row(study: Reproduction, found: Found) -> str:
     """The study in a row of a table: what was claimed, what we read, what its design can detect."""
-    read = []
-    for step in study.steps:
-        told = found.get(step.name)
-        if told is not None:
-            arm = step.claim.arm if step.claim is not None else None
-            readings = [
-                f"{one.arm}{place} {escaped(reading_text(one))}"
-                for place, one in _contrasts(told, arm)
-            ]
-            read.append(f"{step.name}: {', '.join(readings)}")
+    read = [
+        f"{step.name}{_of_what(told)}: {', '.join(_in_words(told))}"
+        for step in study.steps
+        if (told := found.get(step.name)) is not None
+    ]
     ours = "<br>".join(read) or "not yet weighed"
     return f"| [{study.title}]({study.name}.md) | {study.claimed} | {ours} | {study.seen} |"
 
 
-def agreement(step: Step, found: Verdict | Swept) -> Iterator[str]:
-    """Whether the published effect lies within our interval; nothing where none was claimed."""
-    if step.claim is None:
-        return
-    theirs = f"Published: {step.claim.percent:+.1f} % for {step.claim.arm}."
-    for place, one in _contrasts(found, step.claim.arm, step.claim.at):
-        low = -100.0 if one.low_percent is None else one.low_percent
-        high = float("inf") if one.high_percent is None else one.high_percent
-        within = low <= step.claim.percent <= high
-        said = "lies within our interval" if within else "lies **outside** of our interval"
-        yield f"{theirs} That {said}{place}, {escaped(reading_text(one))}."
+def _of_what(told: Verdict | Swept) -> str:
+    """`" (geometric mean time, less is faster)"`: what the readings of a step are of."""
+    [metric] = {one.metric for _, one in contrasts_of(told)} or {""}
+    [more_is_faster] = {one.higher_is_better for _, one in contrasts_of(told)} or {True}
+    side = "more" if more_is_faster else "less"
+    return f" ({quantity_of(metric)}, {side} is faster)" if metric else ""
 
 
-def _contrasts(
-    found: Verdict | Swept, arm: str | None, at: str = ""
-) -> Iterator[tuple[str, ContrastLine | SweptContrast]]:
-    if isinstance(found, Verdict):
-        yield from (("", one) for one in found.contrasts if arm in (None, one.arm))
-        return
-    for point in found.points:
-        if at not in ("", point.value):
-            continue
-        name = f" at {point.value}"
-        yield from ((name, one) for one in point.contrasts if arm in (None, one.arm))
+def _in_words(told: Verdict | Swept) -> Iterator[str]:
+    """Each arm with its verdict in a word and its reading."""
+    for place, one in contrasts_of(told):
+        yield f"{one.arm}{place} **{one.verdict}** {escaped(reading_text(one))}"
 
 
 def _figures(study: Reproduction) -> str:
@@ -84,11 +70,15 @@ def _figures(study: Reproduction) -> str:
 
 
 def _step(name: str, step: Step, found: Verdict | Swept | None) -> Iterator[str]:
+    if step.note:
+        yield step.note
     if found is None:
-        more = f" It takes {step.minutes} minutes, so `--longer` has to ask." if step.longer else ""
+        more = f" It takes {step.minutes} minutes; `--longer` asks for it." if step.longer else ""
         yield f"Not yet weighed.{more}"
     elif isinstance(found, Verdict):
         yield markdown(found).strip()
+        if found.pages is not None and len(found.contrasts) == 1:
+            yield _verified(found.pages)
         if found.probes:
             yield _probes(found)
         if found.queries:
@@ -97,10 +87,12 @@ def _step(name: str, step: Step, found: Verdict | Swept | None) -> Iterator[str]
             yield _beside(found)
             if found.turns.evenness:
                 yield _by_the_second(found.contrasts[0].control, found.turns.evenness)
+            if found.by_distance:
+                yield _by_distance(found)
         if found.devices is not None:
             yield from _devices(found, found.devices)
     else:
-        yield _swept(found)
+        yield sweep_table(found)
     if found is not None:
         yield from agreement(step, found)
     if step.full:
@@ -109,7 +101,7 @@ def _step(name: str, step: Step, found: Verdict | Swept | None) -> Iterator[str]
 
 
 def _probes(found: Verdict) -> str:
-    """What was counted where the arms differ, an arm a column."""
+    """What was counted, an arm a column: full-page images, and where the arms differ."""
     arms = list(dict.fromkeys(one.arm for one in found.probes))
     counted: dict[tuple[str, str], dict[str, str]] = {}
     for one in found.probes:
@@ -120,7 +112,7 @@ def _probes(found: Verdict) -> str:
         f"| {escaped(probe)} | {escaped(counter)} | "
         f"{' | '.join(of_all.get(arm, '0') for arm in arms)} |"
         for (probe, counter), of_all in counted.items()
-        if len({of_all.get(arm, "0") for arm in arms}) > 1
+        if counter == IMAGES or len({of_all.get(arm, "0") for arm in arms}) > 1
     ]
     if not rows:
         return "What was counted after every epoch is the same in every arm."
@@ -128,8 +120,18 @@ def _probes(found: Verdict) -> str:
         f"| probe | counter | {' | '.join(map(escaped, arms))} |",
         f"|---|---|{'---:|' * len(arms)}",
     ]
-    told = "What was counted after every epoch, where the arms differ: the median, and its range."
+    told = (
+        "What was counted after every epoch, full-page images always and the rest where the arms "
+        "differ: the median, and its range."
+    )
     return "\n".join([told, "", *head, *rows])
+
+
+def _verified(pages: Pages) -> str:
+    """What a verified page costs, where verifying is all that the two arms differ in."""
+    cost = f"{amount(pages.nanoseconds_per_page, 'ns')} [{amount(pages.low)}, {amount(pages.high)}]"
+    each = amount(pages.verified_per_transaction)
+    return f"{each} pages verified a transaction, {escaped(cost)} of processor time each."
 
 
 def _queries(found: Verdict) -> str:
@@ -230,27 +232,17 @@ def _table(told: str, head: Sequence[str], rows: Mapping[str, Sequence[str]]) ->
     return "\n".join([told, "", *(f"| {' | '.join(line)} |" for line in lines)])
 
 
-def _swept(found: Swept) -> str:
-    rows = [
-        f"| {point.value} | {escaped(one.arm)} against {escaped(one.control)} "
-        f"| {escaped(reading(one))} | {one.verdict} | {one.cause or 'none'} |"
-        for point in found.points
-        for one in point.contrasts
-    ]
-    failed = [f"- {point.value}: {escaped(point.failed)}" for point in found.points if point.failed]
-    return "\n".join(
-        [
-            *(f"> {escaped(sentence)}." for sentence in found.sentences),
-            "",
-            f"| {found.key} | | effect, joint interval | verdict | cause |",
-            "|---|---|---|---|---|",
-            *rows,
-            *(["", *failed] if failed else []),
-            "",
-            "Repeat:",
-            "",
-            "```",
-            found.command,
-            "```",
+def _by_distance(found: Verdict) -> str:
+    """A row an arm and distance: what the turns come to with a checkpoint every so often."""
+    control = found.contrasts[0].control
+    rows = {
+        f"{one.arm} against {control}, every {format_duration(one.seconds * NS_PER_S)}": [
+            escaped(reading_text(one))
         ]
+        for one in found.by_distance
+    }
+    told = (
+        "Throughput by the distance of checkpoints, computed from the seconds of the turns; "
+        "intervals of an arm hold together."
     )
+    return _table(told, ["a checkpoint", "change"], rows)

@@ -1,0 +1,147 @@
+"""Says whether a published effect agrees with ours, differs from it, or cannot be told by it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from steelyard.cli.views.ci.markdown import escaped
+from steelyard.model.units import format_percent
+from steelyard.record.contrast import ContrastLine, PercentInterval
+from steelyard.record.sweep import Swept, SweptContrast
+from steelyard.record.verdict import Cause, Probe, Query, Verdict
+from steelyard.report.contrast_text import QUANTITIES, ends_of, interval_text, reading_text
+from steelyard.report.tables import cause_name
+from steelyard.reproductions.reproduction import Claim, CountClaim, Step
+
+MANY_TIMES = 1.5
+"""From so many times as many epochs on it is worth saying."""
+Reading = ContrastLine | SweptContrast | Query | Cause
+
+
+def agreement(step: Step, found: Verdict | Swept) -> Iterator[str]:
+    """A sentence or two on each claim of a step; nothing on one that the result has nothing of."""
+    for claim in step.claims:
+        for place, one in _read_of(found, claim):
+            ours = f"Ours{place}: {escaped(reading_text(one))}."
+            yield f"{_published(claim, one)} {ours} {_told(claim, one)} {claim.why}"
+    if isinstance(found, Verdict):
+        for count in step.counts:
+            yield from (_counted(count, one) for one in found.probes if _is_of(count, one))
+
+
+def contrasts_of(
+    found: Verdict | Swept, arm: str | None = None
+) -> Iterator[tuple[str, ContrastLine | SweptContrast]]:
+    """Every contrast with its place in words: `" at 256"` in a sweep, else empty."""
+    if isinstance(found, Verdict):
+        yield from (("", one) for one in found.contrasts if arm in (None, one.arm))
+        return
+    for point in found.points:
+        yield from (
+            (f" at {point.value}", one) for one in point.contrasts if arm in (None, one.arm)
+        )
+
+
+def quantity_of(metric: str) -> str:
+    """`"throughput"`, `"geometric mean time"`."""
+    return QUANTITIES.get(metric, metric.replace("_", " "))
+
+
+def _read_of(found: Verdict | Swept, claim: Claim) -> Iterator[tuple[str, Reading]]:
+    """Ours of what was claimed, with its place in words."""
+    for place, one in contrasts_of(found, claim.arm):
+        if one.metric == claim.of and claim.at in ("", place.removeprefix(" at ")):
+            yield place, one
+    if isinstance(found, Verdict):
+        beside: list[tuple[Query | Cause, str]] = []
+        beside += [(line, line.query) for line in found.queries]
+        beside += [(cause, cause.metric) for cause in found.causes]
+        yield from (("", one) for one, of in beside if (one.arm, of) == (claim.arm, claim.of))
+
+
+def _published(claim: Claim, one: Reading) -> str:
+    match one:
+        case Query():
+            quantity = f"the time of {one.query}"
+        case Cause():
+            quantity = f"{cause_name(one.metric)} a transaction"
+        case _:
+            quantity = quantity_of(one.metric)
+    if claim.percent is None:
+        return f"Published: {claim.arm} is {claim.direction} in {quantity}."
+    if claim.percent == 0:
+        return f"Published: {claim.arm} is equal in {quantity}."
+    return f"Published: {format_percent(claim.percent, 1)} of {quantity} for {claim.arm}."
+
+
+def _told(claim: Claim, one: Reading) -> str:
+    """What our interval says of a claim."""
+    low, high = _ends(one)
+    if not claim.comparable:
+        return "This is no test of it."
+    if claim.percent is None:
+        return _direction(claim, one, low <= 0 <= high)
+    if claim.percent == 0:
+        return _equality(one, low <= 0 <= high)
+    return _size(claim.percent, low, high)
+
+
+def _size(percent: float, low: float, high: float) -> str:
+    if not low <= percent <= high:
+        return "They **differ**: it lies outside of our interval."
+    if low <= 0 <= high:
+        needed = _needed(percent, low, high)
+        return f"**Cannot tell**: our interval holds it and no effect alike{needed}."
+    if high - low > abs(percent):
+        return (
+            "They agree in direction; **the size is not told**: our interval holds it, but is "
+            f"{high - low:.1f} points wide, more than the claim is large."
+        )
+    return "They **agree**: it lies within our interval."
+
+
+def _direction(claim: Claim, one: Reading, holds_none: bool) -> str:
+    if holds_none or one.estimate_percent is None:
+        return "**Cannot tell**: our interval holds no effect."
+    more_is_faster = isinstance(one, ContrastLine | SweptContrast) and one.higher_is_better
+    ours = "faster" if (one.estimate_percent > 0) is more_is_faster else "slower"
+    return f"They **{'agree' if ours == claim.direction else 'differ'}**: ours is {ours}."
+
+
+def _equality(one: Reading, holds_none: bool) -> str:
+    if isinstance(one, ContrastLine | SweptContrast) and one.verdict == "equivalent":
+        return "They **agree**: ours is equal within its margin."
+    if holds_none:
+        return (
+            f"**Cannot tell**: anything in {escaped(interval_text(ends_of(one)))} is possible, "
+            "and that is wider than the margin."
+        )
+    return "They **differ**: our interval does not hold zero."
+
+
+def _needed(percent: float, low: float, high: float) -> str:
+    """How many times the epochs an interval as narrow as the claim is large takes; intervals narrow
+    with the root of their number. Empty where that is not many times, or not known."""
+    times = ((high - low) / 2 / abs(percent)) ** 2
+    if not MANY_TIMES <= times < math.inf:
+        return ""
+    return f"; ±{abs(percent):g} % takes about {times:.2g} times as many epochs"
+
+
+def _ends(one: PercentInterval) -> tuple[float, float]:
+    low, high = ends_of(one)
+    return (-100.0 if low is None else low, math.inf if high is None else high)
+
+
+def _is_of(count: CountClaim, one: Probe) -> bool:
+    return (one.arm, one.probe, one.counter) == (count.arm, count.probe, count.counter)
+
+
+def _counted(count: CountClaim, one: Probe) -> str:
+    ends = "" if one.least == one.most else f" ({one.least:,.0f} … {one.most:,.0f})"
+    agree = one.least <= count.value <= one.most
+    told = "They **agree**." if agree else f"They **differ**: it would be {count.value:,.0f}."
+    name = escaped(f"{one.probe} in {one.arm}, {one.counter}")
+    ours = f"Ours, {name}: {one.median:,.0f}{ends} in each of {one.epochs} epochs."
+    return f"Published: {count.published}. {ours} {told} {count.why}"
