@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from steelyard.record.record import Record
 from steelyard.record.recorded import read_verdict
 from steelyard.record.verdict import DevicesTold, Verdict
 from steelyard.reproductions.reproduction import names, read_reproduction
-from validation import reproductions
+from validation import reproductions, sweeps
 from validation.results import Results
 
 HOW = "run python -m validation.reproductions"
@@ -44,6 +45,31 @@ def test_the_table_of_all_is_what_the_results_say() -> None:
     text = reproductions.README.read_text(encoding="utf-8")
     assert reproductions.BEGIN in text
     assert text == reproductions.with_table(text, reproductions.RESULTS), HOW
+
+
+def test_the_readme_tells_what_was_read() -> None:
+    text = " ".join((reproductions.PAGES.parents[1] / "README.md").read_text("utf-8").split())
+    kept = {one["key"]: one for one in reproductions.RESULTS}
+
+    def read(key: str) -> float:
+        [one, *_] = kept[f"read-after-insert/{key}"]["verdict"]["contrasts"]
+        assert one["arm"] == "on"
+        return float(-one["estimate_percent"])
+
+    lost = f"{read('on-18'):.0f} % of throughput on PostgreSQL 18 and {read('on-17'):.0f} % on 17"
+    assert f"such reads lose {lost}." in text
+    [vacuumed, *_] = kept["read-after-insert/vacuumed"]["verdict"]["contrasts"]
+    assert vacuumed["verdict"] == "slower"
+    assert f"there they still read {read('vacuumed'):.0f} % slower" in text
+    [sweep] = [one["sweep"] for one in sweeps.RESULTS if one["key"] == "checksums by clients"]
+    of_picture, repeated = (
+        told["points"][0]["contrasts"][0]["estimate_percent"]
+        for told in (sweep, kept["checksums/reading"]["swept"])
+    )
+    assert f"{of_picture:.1f} % more throughput at 8 clients in the sweep of the picture" in text
+    assert f"[{repeated:.1f} %](docs/reproductions/checksums.md)" in text
+    [above] = re.findall(r"this machine has ([0-9.]+) % more throughput", text)
+    assert f"read {above} % (above)" in text
 
 
 def test_what_is_kept_is_what_the_record_says(
