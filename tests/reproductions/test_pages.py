@@ -68,8 +68,13 @@ def test_the_readme_tells_what_was_read() -> None:
     )
     assert f"{of_picture:.1f} % more throughput at 8 clients in the sweep of the picture" in text
     assert f"[{repeated:.1f} %](docs/reproductions/checksums.md)" in text
+    of_page = (reproductions.PAGES / "checksums.md").read_text("utf-8")
+    assert f"{of_picture:+.2f} % ([the sweep of its picture]" in of_page
     [above] = re.findall(r"this machine has ([0-9.]+) % more throughput", text)
     assert f"read {above} % (above)" in text
+    assert f"+{above} % (the weighing in the project's README" in of_page
+    [page_ns] = re.findall(r"kernel's cache costs ([0-9]+) ns less", text)
+    assert f"costs {page_ns} ns of processor time" in of_page
 
 
 def test_what_is_kept_is_what_the_record_says(

@@ -222,6 +222,7 @@ def test_a_sweep_has_a_row_and_an_agreement_a_point() -> None:
     assert "+3.20\\] | faster | processor | no steady state |" in text
     assert "- 256: no room" in text
     assert "control, tps" not in text
+    assert "throughput at each value was not kept" in text
     assert "Published" not in text, "it was claimed of values that could not be weighed"
     [said] = agreement(claimed("reading", percent=3.5), swept_of())
     assert "Ours at 8: +3.00 %" in said
@@ -233,6 +234,7 @@ def test_a_plateau_is_seen_in_the_control_and_so_is_how_much_longer_it_takes() -
     text = page(read_reproduction("checksums"), {"reading": newer}, "")
     assert "| doubts | control, tps | told after, besides |" in text
     assert "| no steady state | 12 346 | 14 min |" in text
+    assert "was not kept" not in text
 
 
 def test_turns_have_the_effect_by_the_distance_of_checkpoints(tmp_path: Path) -> None:

@@ -7,6 +7,8 @@ from steelyard.evaluation.sweep import reading
 from steelyard.model.units import NS_PER_S, format_duration
 from steelyard.record.sweep import Swept, SweptContrast
 
+NO_THROUGHPUT = "The control's throughput at each value was not kept with this sweep."
+
 
 def sweep_table(found: Swept) -> str:
     """The sentences of a sweep, its table, what could not be weighed, and its command.
@@ -34,6 +36,7 @@ def sweep_table(found: Swept) -> str:
             "",
             *(f"| {' | '.join(line)} |" for line in table),
             *(["", *failed] if failed else []),
+            *(["", NO_THROUGHPUT] if every and not known["control, tps"] else []),
             "",
             "Repeat:",
             "",
