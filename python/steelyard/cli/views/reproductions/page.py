@@ -76,21 +76,7 @@ def _step(name: str, step: Step, found: Verdict | Swept | None) -> Iterator[str]
         more = f" It takes {step.minutes} minutes; `--longer` asks for it." if step.longer else ""
         yield f"Not yet weighed.{more}"
     elif isinstance(found, Verdict):
-        yield markdown(found).strip()
-        if found.pages is not None and len(found.contrasts) == 1:
-            yield _verified(found.pages)
-        if found.probes:
-            yield _probes(found)
-        if found.queries:
-            yield _queries(found)
-        if found.turns is not None:
-            yield _beside(found)
-            if found.turns.evenness:
-                yield _by_the_second(found.contrasts[0].control, found.turns.evenness)
-            if found.by_distance:
-                yield _by_distance(found)
-        if found.devices is not None:
-            yield from _devices(found, found.devices)
+        yield from _verdict(found)
     else:
         yield sweep_table(found)
     if found is not None:
@@ -98,6 +84,24 @@ def _step(name: str, step: Step, found: Verdict | Swept | None) -> Iterator[str]
     if step.full:
         words = f"steelyard reproduce {name} --only {step.name} --full"
         yield f"At their scale (`{shlex.join(step.full)}`): `{words}`. It needs {step.needs}."
+
+
+def _verdict(found: Verdict) -> Iterator[str]:
+    yield markdown(found).strip()
+    if found.pages is not None and len(found.contrasts) == 1:
+        yield _verified(found.pages)
+    if found.probes:
+        yield _probes(found)
+    if found.queries:
+        yield _queries(found)
+    if found.turns is not None:
+        yield _beside(found)
+        if found.turns.evenness:
+            yield _by_the_second(found.contrasts[0].control, found.turns.evenness)
+        if found.by_distance:
+            yield _by_distance(found)
+    if found.devices is not None:
+        yield from _devices(found, found.devices)
 
 
 def _probes(found: Verdict) -> str:
