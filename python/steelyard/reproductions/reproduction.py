@@ -106,6 +106,8 @@ class Reproduction(StudyModel):
     """How ours differs, and why."""
     follows: str = ""
     """What follows from the readings in practice."""
+    probe: bool = False
+    """Whether its profiles are worked out from what the device does, so that it is probed first."""
     figures: tuple[Figure, ...]
     steps: Annotated[tuple[Step, ...], Field(min_length=1, alias="step")]
     place: Path = Path()

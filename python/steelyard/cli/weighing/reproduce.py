@@ -11,6 +11,7 @@ import typer
 
 from steelyard.cli.command_line import say
 from steelyard.cli.views.reproductions.page import Found, page
+from steelyard.cli.weighing.first_probe import probe_first
 from steelyard.cli.weighing.kept import begin_folder
 from steelyard.cli.weighing.missing_engines import bring_engines, missing_engines
 from steelyard.cli.weighing.subcommand import run
@@ -51,6 +52,8 @@ def begin_reproduction(request: ReproduceRequest) -> None:
     plan = {"format": 1, "name": request.name, "steps": steps, "account": request.account}
     # Before the folder is made: where an engine cannot be had, nothing is left behind.
     bring_engines(missing_engines(steps.values(), request.account), request.account)
+    if study.probe:
+        probe_first()
     usual = f"reproduce/{study.name}"
     folder = begin_folder(request.record, usual, "a repetition", REPRODUCE_FILE, plan)
     _go_on(folder, as_json=request.as_json)
