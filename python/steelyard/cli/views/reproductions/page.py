@@ -76,19 +76,14 @@ def _step(name: str, step: Step, found: Verdict | Swept | None) -> Iterator[str]
         yield f"Not yet weighed.{more}"
     elif isinstance(found, Verdict):
         yield markdown(found).strip()
-        if found.pages is not None and len(found.contrasts) == 1:
-            one = found.pages
-            cost = f"{one.nanoseconds_per_page:.0f} ns [{one.low:.0f}, {one.high:.0f}]"
-            pages = f"{one.verified_per_transaction:.2f} pages verified a transaction"
-            yield f"{pages}, {escaped(cost)} of processor time each."
+        yield from _verified(found)
         if found.probes:
             yield _probes(found)
         if found.queries:
             yield _queries(found)
         if found.turns is not None:
             yield _beside(found)
-            if found.by_distance:
-                yield _by_distance(found)
+            yield from _by_distance(found)
             if found.turns.evenness:
                 yield _by_the_second(found.contrasts[0].control, found.turns.evenness)
     else:
@@ -125,6 +120,16 @@ def _probes(found: Verdict) -> str:
         "differ: the median, and its range."
     )
     return "\n".join([told, "", *head, *rows])
+
+
+def _verified(found: Verdict) -> Iterator[str]:
+    """What a verified page costs, where two arms differ in nothing but verifying."""
+    one = found.pages
+    if one is None or len(found.contrasts) > 1:
+        return
+    cost = f"{one.nanoseconds_per_page:.0f} ns [{one.low:.0f}, {one.high:.0f}]"
+    pages = f"{one.verified_per_transaction:.2f} pages verified a transaction"
+    yield f"{pages}, {escaped(cost)} of processor time each."
 
 
 def _queries(found: Verdict) -> str:
@@ -182,8 +187,10 @@ def _table(told: str, head: Sequence[str], rows: Mapping[str, Sequence[str]]) ->
     return "\n".join([told, "", *(f"| {' | '.join(line)} |" for line in lines)])
 
 
-def _by_distance(found: Verdict) -> str:
+def _by_distance(found: Verdict) -> Iterator[str]:
     """A row an arm and distance: what the turns come to with a checkpoint every so often."""
+    if not found.by_distance:
+        return
     control = found.contrasts[0].control
     rows = {
         f"{one.arm} against {control}, every {format_duration(one.seconds * NS_PER_S)}": [
@@ -195,4 +202,4 @@ def _by_distance(found: Verdict) -> str:
         "Throughput by the distance of checkpoints, computed from the seconds of the turns; "
         "intervals of an arm hold together."
     )
-    return _table(told, ["a checkpoint", "change"], rows)
+    yield _table(told, ["a checkpoint", "change"], rows)
