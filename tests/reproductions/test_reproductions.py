@@ -187,6 +187,13 @@ def test_a_claim_is_held_against_what_it_is_of(tmp_path: Path) -> None:
         claimed("beyond-memory", of="blocks_read_per_transaction", percent=46.0), found
     )
     assert "Published: +46.0 % of blocks read a transaction for off. Ours: −9" in told
+    nearest = claimed(
+        "beyond-memory", of="blocks_read_per_transaction", percent=46.0, theirs="reads an order"
+    )
+    [told] = agreement(nearest, found)
+    assert (
+        "Published: +46.0 % of reads an order for off. Ours, blocks read a transaction: −9" in told
+    )
     assert list(agreement(claimed("beyond-memory", of="q09", percent=1.0), found)) == []
 
 

@@ -39,6 +39,8 @@ class Claim(StudyModel):
     of: str = "throughput"
     """What it is of: throughput, geometric_mean (time), a query by its name (its time), or what a
     transaction cost (blocks_read_per_transaction)."""
+    theirs: str = ""
+    """What they measured, in words, where ours is only the nearest to it; empty: the same."""
     at: str = ""
     """The point of a sweep that it was claimed of; empty: of every one."""
     comparable: bool = True

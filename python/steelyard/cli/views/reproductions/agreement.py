@@ -23,7 +23,8 @@ def agreement(step: Step, found: Verdict | Swept) -> Iterator[str]:
     """A sentence or two on each claim of a step; nothing on one that the result has nothing of."""
     for claim in step.claims:
         for place, one in _read_of(found, claim):
-            ours = f"Ours{place}: {escaped(reading_text(one))}."
+            nearest = f", {_quantity(one)}" if claim.theirs else ""
+            ours = f"Ours{place}{nearest}: {escaped(reading_text(one))}."
             yield f"{_published(claim, one)} {ours} {_told(claim, one)} {claim.why}"
     if isinstance(found, Verdict):
         for count in step.counts:
@@ -60,14 +61,18 @@ def _read_of(found: Verdict | Swept, claim: Claim) -> Iterator[tuple[str, Readin
         yield from (("", one) for one, of in beside if (one.arm, of) == (claim.arm, claim.of))
 
 
-def _published(claim: Claim, one: Reading) -> str:
+def _quantity(one: Reading) -> str:
     match one:
         case Query():
-            quantity = f"the time of {one.query}"
+            return f"the time of {one.query}"
         case Cause():
-            quantity = f"{cause_name(one.metric)} a transaction"
+            return f"{cause_name(one.metric)} a transaction"
         case _:
-            quantity = quantity_of(one.metric)
+            return quantity_of(one.metric)
+
+
+def _published(claim: Claim, one: Reading) -> str:
+    quantity = claim.theirs or _quantity(one)
     if claim.percent is None:
         return f"Published: {claim.arm} is {claim.direction} in {quantity}."
     if claim.percent == 0:
