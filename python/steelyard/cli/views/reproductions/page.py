@@ -11,8 +11,9 @@ from steelyard.cli.views.reproductions.sweep_table import sweep_table
 from steelyard.model.units import NS_PER_S, format_duration
 from steelyard.record.sweep import Swept
 from steelyard.record.turns.turns_told import EvennessLine
-from steelyard.record.verdict import Verdict
+from steelyard.record.verdict import DevicesTold, Verdict
 from steelyard.report.contrast_text import reading_text
+from steelyard.report.devices import by_second, figure_rows, not_available, told_names, used_figures
 from steelyard.report.tables import cause_rows, query_rows, work_rows
 from steelyard.report.turns import evenness_rows, stall_sums, sum_rows
 from steelyard.reproductions.reproduction import Reproduction, Step
@@ -75,17 +76,7 @@ def _step(name: str, step: Step, found: Verdict | Swept | None) -> Iterator[str]
         more = f" It takes {step.minutes} minutes; `--longer` asks for it." if step.longer else ""
         yield f"Not yet weighed.{more}"
     elif isinstance(found, Verdict):
-        yield markdown(found).strip()
-        yield from _verified(found)
-        if found.probes:
-            yield _probes(found)
-        if found.queries:
-            yield _queries(found)
-        if found.turns is not None:
-            yield _beside(found)
-            yield from _by_distance(found)
-            if found.turns.evenness:
-                yield _by_the_second(found.contrasts[0].control, found.turns.evenness)
+        yield from _verdict(found)
     else:
         yield sweep_table(found)
     if found is not None:
@@ -93,6 +84,22 @@ def _step(name: str, step: Step, found: Verdict | Swept | None) -> Iterator[str]
     if step.full:
         words = f"steelyard reproduce {name} --only {step.name} --full"
         yield f"At their scale (`{shlex.join(step.full)}`): `{words}`. It needs {step.needs}."
+
+
+def _verdict(found: Verdict) -> Iterator[str]:
+    yield markdown(found).strip()
+    yield from _verified(found)
+    if found.probes:
+        yield _probes(found)
+    if found.queries:
+        yield _queries(found)
+    if found.turns is not None:
+        yield _beside(found)
+        yield from _by_distance(found)
+        if found.turns.evenness:
+            yield _by_the_second(found.contrasts[0].control, found.turns.evenness)
+    if found.devices is not None:
+        yield from _devices(found, found.devices)
 
 
 def _probes(found: Verdict) -> str:
@@ -178,6 +185,49 @@ def _by_the_second(control: str, lines: Sequence[EvennessLine]) -> str:
     }
     told = "Throughput by the second: of both turns of a pair, as long as the shorter one took."
     return _table(told, ["throughput by the second", "control", "arm", "change"], rows)
+
+
+def _devices(found: Verdict, told: DevicesTold) -> Iterator[str]:
+    """What the devices did while each arm was driven: a row a figure, and below it their CVs by
+    pair; a reason where that is not available, nothing where the work hardly uses them."""
+    if told.missing:
+        missing = escaped(not_available(told))
+        yield f"{missing[0].upper()}{missing[1:]}."
+        return
+    used = {one.arm: used_figures(told, one.arm) for one in found.contrasts}
+    control = found.contrasts[0].control
+    arms = [arm for arm, figures in used.items() if figures]
+    if not arms:
+        return
+    rows: dict[str, list[str]] = {}
+    pairs: dict[str, list[str]] = {}
+    for place, arm in enumerate(arms):
+        for one, row in zip(used[arm], figure_rows(used[arm]), strict=True):
+            reading = escaped(row["reading"])
+            if by_second(one):
+                pairs[f"{arm} against {control}, {row['metric']}"] = [
+                    row["control"],
+                    row["arm"],
+                    reading,
+                ]
+                continue
+            cells = rows.setdefault(row["metric"], [row["control"], *["–"] * len(arms)])
+            cells[1 + place] = f"{row['arm']}, {reading}"
+    head = [told_names(told), control, *(f"{arm} against {control}" for arm in arms)]
+    yield _table(_devices_words(found, told), head, rows)
+    if pairs:
+        words = "Requests by the second: of both turns of a pair, as long as the shorter one took."
+        yield _table(words, ["requests by the second", "control", "arm", "change"], pairs)
+
+
+def _devices_words(found: Verdict, told: DevicesTold) -> str:
+    words = f"What {told_names(told)} did while each arm was driven; in brackets iostat's names."
+    if found.layout != "turns":
+        words += (
+            " What an arm leaves to the kernel may be written in slices of another, and what it "
+            "pays after its own is not among them."
+        )
+    return f"{words} The record is written there too." if told.shared_with_record else words
 
 
 def _table(told: str, head: Sequence[str], rows: Mapping[str, Sequence[str]]) -> str:
