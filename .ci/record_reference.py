@@ -27,7 +27,8 @@ FILES: tuple[tuple[str, str, tuple[type[Frozen], ...]], ...] = (
     ("slices.jsonl", "A line a slice, as it ends.", (SliceLine,)),
     (
         "telemetry.jsonl",
-        "A line an epoch, a turn, a lost turn, an event, the end, and the time spent, told apart by `type`.",
+        "A line an epoch, a turn, a lost turn, an event, the end, and the time spent, told apart "
+        "by `type`.",
         (EpochLine, TurnLine, LostTurnLine, EventLine, EndLine, SpentLine),
     ),
     ("verdict.json", "Written once, at the end; what `weigh --json` prints.", (Verdict,)),

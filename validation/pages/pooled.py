@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from steelyard.analysis.decision.t_interval import t_interval
-from steelyard.model.estimate import percent_of_log
+from steelyard.model.units import percent_of_log
 from steelyard.reproductions.machine import machine_words
 from validation.pages.table import paragraph, table
 from validation.pools_by_hand import SIZES

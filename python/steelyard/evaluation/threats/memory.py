@@ -73,14 +73,9 @@ def _on_processors(epochs: Sequence[Epoch], both: tuple[str, str]) -> Iterator[s
     told = time_parts(complete([epoch.totals for epoch in epochs]), *both)
     if told is None:
         return
-    for arm, times in zip(
-        both,
-        (
-            {one.part: one.control_us for one in told.parts},
-            {one.part: one.arm_us for one in told.parts},
-        ),
-        strict=True,
-    ):
+    control: dict[str, float] = {one.part: one.control_us for one in told.parts}
+    other: dict[str, float] = {one.part: one.arm_us for one in told.parts}
+    for arm, times in zip(both, (control, other), strict=True):
         processor, storage = (_together(times, names) for names in (PROCESSOR, STORAGE))
         if processor > storage:
             yield (
