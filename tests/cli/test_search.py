@@ -29,6 +29,9 @@ REQUEST = search.SearchRequest(
     record=None, resume=None, account=None, as_json=False,
 )  # fmt: skip
 GB = 1 << 30
+READING = [
+    "workload.name=pgbench", "workload.options={}", "workload.scripts={select-only = 1}"
+]  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -62,7 +65,7 @@ def wished(study: Study, **more: Any) -> tuple[Wish, str]:
         (["layout=slices"], "slices", search.BATCH + 1),
         (["layout=auto"], "turns", 1),
         (
-            ["layout=auto", "workload.name=pgbench", "workload.scripts={select-only = 1}"],
+            ["layout=auto", *READING],
             "slices",
             search.BATCH + 1,
         ),

@@ -52,6 +52,14 @@ def figures(epochs: Sequence[EpochTotals]) -> dict[str, DeviceFigure]:
     return {one.metric: one for one in told(epochs).figures}
 
 
+def test_a_volume_above_drives_is_not_added_to_them() -> None:
+    epochs = [epoch(n, {"sda": ONE, "sdb": ONE, "dm-0": ONE}, 2 + n % 2 / 10) for n in range(8)]
+    found = told(epochs, devices=["sda", "sdb"])
+    assert found.names == ("sda", "sdb")
+    rates = {one.metric: one.control_value for one in found.figures}
+    assert rates["read_iops"] == pytest.approx(4000)
+
+
 def test_every_figure_is_by_the_definition_of_iostat() -> None:
     found = figures([epoch(n, {"vda": ONE}, 2 + n % 2 / 10) for n in range(8)])
     assert {name: one.control_value for name, one in found.items()} == pytest.approx(

@@ -11,34 +11,24 @@ beneath one file system the sum is taken.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from steelyard.analysis.decision.secondary import SecondaryContrast
 from steelyard.analysis.turns.evenness import request_evenness
 from steelyard.evaluation.causes import Read, compared, counted_rows
 from steelyard.evaluation.workload_rows import NS_PER_MINUTE
+from steelyard.model.device_readings import PREFIX, device_names
 from steelyard.model.readings import EpochTotals
 from steelyard.model.units import NS_PER_MS, NS_PER_S
 from steelyard.record.environment import DiskFacts
 from steelyard.record.plan import Plan
 from steelyard.record.verdict import DeviceFigure, DevicesTold
 
-PREFIX = "device_"
 ELAPSED = "slices_ns"
 READ_RATE, WRITE_RATE = "read_iops", "write_iops"
 ELSEWHERE = "the servers are reached at addresses, and their devices are not seen from here"
 NOT_ALWAYS = "their counts are not known of every epoch"
 _TRANSACTIONS = "transactions"
-
-
-def device_names(known: Iterable[str]) -> list[str]:
-    """The devices that readings are of, in their order, each once; `known`: names of readings."""
-    end = "_reads"
-    return [
-        name.removeprefix(PREFIX).removesuffix(end)
-        for name in dict.fromkeys(known)
-        if name.startswith(PREFIX) and name.endswith(end)
-    ]
 
 
 def devices_told(
@@ -51,7 +41,9 @@ def devices_told(
     if plan.residency != "own servers":
         return DevicesTold(missing=ELSEWHERE)
     control = plan.control
-    names = device_names(name for one in epochs for name in one.readings.get(control, {}))
+    every = device_names(name for one in epochs for name in one.readings.get(control, {}))
+    # A volume above them is counted too, for what a probe got of it.
+    names = [name for name in every if name in disk.devices] if disk.devices else every
     if not names:
         return DevicesTold(missing=disk.unmapped) if disk.unmapped else None
     figures = [

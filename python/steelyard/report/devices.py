@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 
-from steelyard.evaluation.devices import PREFIX, device_names
+from steelyard.model.device_readings import PREFIX, device_names
 from steelyard.model.readings import known_values
 from steelyard.model.units import NS_PER_MS, NS_PER_S, format_bytes, format_duration
 from steelyard.record.epoch import EpochLine

@@ -21,7 +21,9 @@ from tuning.profile.accepting import ALLOWED
 
 Resolved = tuple[list[str], Callable[[Study], Study]]
 IDENTITY = Identity("postgres", "18.4", 180004, "gcc", "", "", "bundle", "/bin", False)
-READING = ["workload.name=pgbench", "workload.scripts={select-only = 1}"]
+READING = [
+    "workload.name=pgbench", "workload.options={}", "workload.scripts={select-only = 1}"
+]  # fmt: skip
 
 
 def uncapped(overrides: list[str]) -> Study:

@@ -49,8 +49,6 @@ def prepare(kept: Kept, laboratory: Laboratory, progress: Progress) -> Iterator[
         data = laboratory.data.open(study)
         require_no_long_pause(study, data.scripts)
         layout, layout_why = _layout(kept, data.scripts)
-        if layout == "turns" and not kept.resumed:
-            progress.note(cost_words(study))
         slots, builds, memory = (
             (*_reach(kept, data, laboratory, progress), None)
             if study.reaches
@@ -92,6 +90,8 @@ def _own_servers(
     stopwatch = kept.spent.stopwatch
     with stopwatch("find engines"):
         engines, builds, memory = _engines(kept.question.study, laboratory, layout, progress)
+    if layout == "turns" and not kept.resumed:
+        progress.note(cost_words(kept.question.study))
     with stopwatch("load data"):
         arms = _arms(kept.question.study, engines, builds, data, progress)
     # Pages that stayed in memory would be read there, and charged to no arm.
