@@ -17,8 +17,10 @@ MINE = """
 title = "Mine"
 question = "Does it hold?"
 published = "A page."
+claimed = "alike"
 design = "Once."
 could_see = "Nothing."
+seen = "nothing"
 ours = "Often."
 figures = [{ what = "TPS", control = "1", arm = "2" }]
 
