@@ -230,6 +230,8 @@ def test_a_torn_epoch_begins_anew_where_files_are_not_put_back(
     with pytest.raises(Killed):
         weigh_in(torn, in_turns(upkeep), record="torn")
     assert Record(tmp_path / "torn").read("plan.json")["upkeep"] == upkeep
+    for told in Record(tmp_path / "whole").read("verdict.json")["turns"]["sums"]:
+        assert (told["first_files_bytes"], told["last_files_bytes"]) == (1 << 30, 1 << 30)
     *_, last = of_kind(tmp_path, "turn", "torn")
     assert last["position"] == 0, "it was killed in the second turn of an epoch"
     verdict = weigh_in(make_slow("again"), resume=tmp_path / "torn")

@@ -108,7 +108,7 @@ def _turns(plan: Plan, epochs: Sequence[EpochTotals], arms: Sequence[str]) -> di
         "time_scale": plan.turns.time_scale,
         "distance_seconds": cycle_seconds(epochs, plan.control),
         "by_distance": distance_lines(epochs, plan.control, arms),
-        "turns": turns_told(epochs, plan.control, arms),
+        "turns": turns_told(epochs, plan, arms),
     }
 
 

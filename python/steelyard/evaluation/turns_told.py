@@ -47,8 +47,9 @@ def distance_lines(
     ]
 
 
-def turns_told(epochs: Sequence[EpochTotals], control: str, arms: Sequence[str]) -> TurnsTold:
+def turns_told(epochs: Sequence[EpochTotals], plan: Plan, arms: Sequence[str]) -> TurnsTold:
     """What turns show beside the contrasts."""
+    control = plan.control
     return TurnsTold(
         curve=tuple(
             CurveLine(
@@ -79,7 +80,7 @@ def turns_told(epochs: Sequence[EpochTotals], control: str, arms: Sequence[str])
             for one in evenness(_pairs(epochs, control, arm))
         ),
         stalls=tuple(_stalls(epochs)),
-        sums=tuple(_sums(arm, _of(epochs, arm)) for arm in (control, *arms)),
+        sums=tuple(_sums(arm, _of(epochs, arm), plan) for arm in (control, *arms)),
     )
 
 
@@ -146,8 +147,11 @@ def _stalls(epochs: Sequence[EpochTotals]) -> Iterator[StallLine]:
                 )
 
 
-def _sums(arm: str, turns: Sequence[Turn]) -> TurnSumsLine:
+def _sums(arm: str, turns: Sequence[Turn], plan: Plan) -> TurnSumsLine:
     found = sums_of(turns)
+    # Where files are put back before each epoch, only the log of the arms before it is told apart.
+    ends = (turns[0], turns[-1]) if turns and plan.upkeep != "restore" else ()
+    grown = [_known(one.files_bytes) for one in ends] or [None, None]
     return TurnSumsLine(
         arm=arm,
         turns=found.turns,
@@ -157,8 +161,8 @@ def _sums(arm: str, turns: Sequence[Turn]) -> TurnSumsLine:
         checkpoints=_known(found.checkpoints),
         waiting_at_start_bytes=_known(found.waiting_at_start),
         waiting_at_end_bytes=_known(found.waiting_at_end),
-        first_files_bytes=_known(turns[0].files_bytes) if turns else None,
-        last_files_bytes=_known(turns[-1].files_bytes) if turns else None,
+        first_files_bytes=grown[0],
+        last_files_bytes=grown[1],
     )
 
 

@@ -83,9 +83,10 @@ class TurnSumsLine(Frozen):
     """Dirty and under write-back on the machine."""
     waiting_at_end_bytes: float | None
     first_files_bytes: float | None = None
-    """Of all arms, before the first turn of the arm; None also in older verdicts."""
+    """Of all arms, before the first turn of the arm, where files are not put back before each
+    epoch; None also in older verdicts."""
     last_files_bytes: float | None = None
-    """Before its last turn: what grew from epoch to epoch, where files are not put back."""
+    """Before its last turn: what grew from epoch to epoch."""
 
 
 class TurnsTold(Frozen):
