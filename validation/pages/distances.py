@@ -8,7 +8,10 @@ import statistics
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from steelyard.analysis.decision.student_t import t_quantile
+import numpy as np
+
+from steelyard.analysis.decision.t_interval import t_interval
+from steelyard.model.units import percent_of_log
 from steelyard.report.turns import other_ages
 from steelyard.reproductions.machine import machine_words, machines_words
 from validation.pages.table import paragraph, table
@@ -93,10 +96,10 @@ def _compared(direct: Json, other: Json) -> list[str]:
 def _beside_by_hand(direct: Json, pairs: Sequence[Json]) -> list[str]:
     """The effect as weighed beside that of pairs, the control first in each."""
     control, arm = _VALUES
-    ratios = [math.log(one[arm]["tps"] / one[control]["tps"]) for one in pairs]
-    mean, error = statistics.fmean(ratios), statistics.stdev(ratios) / math.sqrt(len(ratios))
-    half = t_quantile(0.975, len(ratios) - 1) * error
-    low, high = (100 * math.expm1(end) for end in (mean - half, mean + half))
+    ratios = np.array([math.log(one[arm]["tps"] / one[control]["tps"]) for one in pairs])
+    interval = t_interval(ratios)
+    low, high = percent_of_log(interval.low), percent_of_log(interval.high)
+    change = percent_of_log(float(ratios.mean()))
     ends = [direct["low_percent"], direct["high_percent"]]
     apart = None not in ends and (low > ends[1] or high < ends[0])
     agree = "do not overlap" if apart else "overlap"
@@ -104,7 +107,7 @@ def _beside_by_hand(direct: Json, pairs: Sequence[Json]) -> list[str]:
         ["in turns", _distance(direct), f"{direct['epochs']} epochs",
          f"{direct['estimate_percent']:+.1f} %", _interval(direct)],
         ["by hand", f"{statistics.fmean(one[control]['distance_s'] for one in pairs):.1f} s",
-         f"{len(pairs)} pairs", f"{100 * math.expm1(mean):+.1f} %", f"{low:+.1f} … {high:+.1f} %"],
+         f"{len(pairs)} pairs", f"{change:+.1f} %", f"{low:+.1f} … {high:+.1f} %"],
     ]  # fmt: skip
     costs = [
         [value, *(f"{statistics.fmean(one[value][what] for one in pairs):{form}}{unit}"

@@ -10,7 +10,7 @@ import numpy as np
 
 from steelyard.analysis.decision.t_interval import t_interval
 from steelyard.model.units import percent_of_log
-from steelyard.reproductions.machine import machine_words
+from steelyard.reproductions.machine import machines_words
 from validation.pages.table import paragraph, table
 from validation.pools_by_hand import SIZES
 from validation.results import Results
@@ -37,10 +37,15 @@ def section(results: Results) -> str:
     found = [one for one in weighings if len(pairs.get(one["session"], ())) > 1]
     if not found:
         return "\n\n".join([*head, "Not yet measured."])
-    machines = sorted({machine_words(one["machine"]) for one in found})
     rows = [_row(one, pairs[one["session"]]) for one in found]
     columns = ["session", "load", "Steelyard, %", "took", "by hand, %", "pairs", "intervals"]
-    return "\n\n".join([*head, f"Measured on {'; '.join(machines)}.", table(columns, rows)])
+    return "\n\n".join(
+        [
+            *head,
+            f"Measured on {machines_words(one['machine'] for one in found)}.",
+            table(columns, rows),
+        ]
+    )
 
 
 def _row(weighing: Json, pairs: Sequence[Json]) -> list[str]:

@@ -16,15 +16,15 @@ from collections.abc import Sequence
 from steelyard.analysis.decision.secondary import SecondaryContrast
 from steelyard.analysis.turns.evenness import request_evenness
 from steelyard.evaluation.causes import Read, compared, counted_rows
+from steelyard.evaluation.turns_told import turn_pairs
 from steelyard.evaluation.workload_rows import NS_PER_MINUTE
-from steelyard.model.device_readings import PREFIX, device_names
+from steelyard.model.device_readings import SLICES_NS, device_names, device_reading
 from steelyard.model.readings import EpochTotals
 from steelyard.model.units import NS_PER_MS, NS_PER_S
 from steelyard.record.environment import DiskFacts
 from steelyard.record.plan import Plan
 from steelyard.record.verdict import DeviceFigure, DevicesTold
 
-ELAPSED = "slices_ns"
 READ_RATE, WRITE_RATE = "read_iops", "write_iops"
 ELSEWHERE = "the servers are reached at addresses, and their devices are not seen from here"
 NOT_ALWAYS = "their counts are not known of every epoch"
@@ -107,12 +107,12 @@ def _work(epochs: Sequence[EpochTotals], control: str) -> list[str]:
 def _sum_of(devices: Sequence[str], counted: str) -> Read:
     """Over the devices; NaN where one was not read."""
     return lambda epoch, arm: sum(
-        epoch.amount(arm, f"{PREFIX}{device}_{counted}") for device in devices
+        epoch.amount(arm, device_reading(device, counted)) for device in devices
     )
 
 
 def _seconds(epoch: EpochTotals, arm: str) -> float:
-    return epoch.amount(arm, ELAPSED) / NS_PER_S or math.nan
+    return epoch.amount(arm, SLICES_NS) / NS_PER_S or math.nan
 
 
 def _ratio(above: Read, below: Read) -> Read:
@@ -125,7 +125,7 @@ def _per_second(counts: Read) -> Read:
 
 def _per_transaction(devices: Sequence[str], counted: str) -> Read:
     return lambda epoch, arm: sum(
-        epoch.per_transaction(arm, f"{PREFIX}{device}_{counted}") for device in devices
+        epoch.per_transaction(arm, device_reading(device, counted)) for device in devices
     )
 
 
@@ -134,7 +134,7 @@ def _per_work(counts: Read, work: str) -> Read:
 
     def read(epoch: EpochTotals, arm: str) -> float:
         a_minute = epoch.work_per_minute.get(arm, {}).get(work, 0.0)
-        minutes = (epoch.amount(arm, ELAPSED) + epoch.arms[arm].debt_ns) / NS_PER_MINUTE
+        minutes = (epoch.amount(arm, SLICES_NS) + epoch.arms[arm].debt_ns) / NS_PER_MINUTE
         return counts(epoch, arm) / (a_minute * minutes or math.nan)
 
     return read
@@ -149,12 +149,8 @@ def _queue(queued_ms: Read) -> Read:
 def _variations(epochs: Sequence[EpochTotals], control: str, arm: str) -> list[DeviceFigure]:
     """CV of requests by the second, in turns; the shorter turn limits both, so the control's is of
     the pair."""
-    pairs = [
-        (one.turns[control], one.turns[arm])
-        for one in epochs
-        if control in one.turns and arm in one.turns
-    ]
-    return [_variation(one, control, arm) for one in request_evenness(pairs)]
+    found = request_evenness(turn_pairs(epochs, control, arm))
+    return [_variation(one, control, arm) for one in found]
 
 
 def _variation(found: SecondaryContrast, control: str, arm: str) -> DeviceFigure:

@@ -43,7 +43,7 @@ def distance_lines(
             epochs=one.estimate.count,
         )
         for arm in arms
-        for one in effects_at(_pairs(epochs, control, arm))
+        for one in effects_at(turn_pairs(epochs, control, arm))
     ]
 
 
@@ -65,7 +65,7 @@ def turns_told(epochs: Sequence[EpochTotals], plan: Plan, arms: Sequence[str]) -
                 arm_wal_bytes=_known(one.arm.wal_bytes),
             )
             for arm in arms
-            for one in curve(_pairs(epochs, control, arm))
+            for one in curve(turn_pairs(epochs, control, arm))
         ),
         evenness=tuple(
             EvennessLine(
@@ -77,7 +77,7 @@ def turns_told(epochs: Sequence[EpochTotals], plan: Plan, arms: Sequence[str]) -
                 confidence=one.estimate.confidence,
             )
             for arm in arms
-            for one in evenness(_pairs(epochs, control, arm))
+            for one in evenness(turn_pairs(epochs, control, arm))
         ),
         stalls=tuple(_stalls(epochs)),
         sums=tuple(_sums(arm, _of(epochs, arm), plan) for arm in (control, *arms)),
@@ -120,7 +120,7 @@ def _span(seconds: float) -> str:
     return format_duration(round(seconds * NS_PER_S))
 
 
-def _pairs(epochs: Sequence[EpochTotals], control: str, arm: str) -> list[Pair]:
+def turn_pairs(epochs: Sequence[EpochTotals], control: str, arm: str) -> list[Pair]:
     return [
         (one.turns[control], one.turns[arm])
         for one in epochs

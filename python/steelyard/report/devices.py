@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 
-from steelyard.model.device_readings import PREFIX, device_names
+from steelyard.model.device_readings import SLICES_NS, device_names, device_reading
 from steelyard.model.readings import known_values
 from steelyard.model.units import NS_PER_MS, NS_PER_S, format_bytes, format_duration
 from steelyard.record.epoch import EpochLine
@@ -107,9 +107,9 @@ def device_rows(epochs: Iterable[EpochLine]) -> list[tuple[str, str]]:
     for label, known in _spans(epochs):
         for device in device_names(known):
             own = sums[f"device {device}{label}"]
-            own[_ELAPSED] += known.get("elapsed_ns", known.get("slices_ns", 0.0))
+            own[_ELAPSED] += known.get("elapsed_ns", known.get(SLICES_NS, 0.0))
             for counted in _COUNTED:
-                own[counted] += known.get(f"{PREFIX}{device}_{counted}", 0.0)
+                own[counted] += known.get(device_reading(device, counted), 0.0)
     rows = [(name, _figures(counts)) for name, counts in sums.items() if counts[_ELAPSED]]
     return [*rows, ("devices", FOOTNOTE)] if rows else []
 

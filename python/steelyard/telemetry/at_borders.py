@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from steelyard.engines.memory.control_groups import ROOT, pairs_of
+from steelyard.model.device_readings import SLICES_NS
 from steelyard.model.readings import Reading
 from steelyard.telemetry.cgroup import statistics_file, throttling_of
 from steelyard.telemetry.devices import (
@@ -25,8 +26,6 @@ from steelyard.telemetry.devices import (
 )
 from steelyard.telemetry.host import PRESSURES, stalled_of
 
-ELAPSED = "slices_ns"
-"""Time of the slices, from the first client's start until the last was back."""
 Amounts = Mapping[str, tuple[str, float]]
 """Name of a reading → its unit and what was added to it."""
 _Parse = Callable[[str, str], Amounts]
@@ -59,7 +58,7 @@ class MachineInSlices:
 
     def add(self, arm: str, before: Sequence[str], after: Sequence[str], elapsed_ns: int) -> None:
         """One slice of an arm: the files' texts at its borders."""
-        self._count(arm, {ELAPSED: ("ns", elapsed_ns)})
+        self._count(arm, {SLICES_NS: ("ns", elapsed_ns)})
         for parse, first, last in zip(self._parsers.values(), before, after, strict=True):
             if first and last:
                 self._count(arm, parse(first, last))

@@ -11,6 +11,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 
 from steelyard.engines.memory.control_groups import ROOT
+from steelyard.model.device_readings import device_reading
 from steelyard.telemetry.capacity import filesystem
 
 SECTOR_BYTES = 512
@@ -172,7 +173,7 @@ def named_counts(device: str, counts: DeviceCounts) -> dict[str, tuple[str, int]
     What is under way is a level and no count.
     """
     return {
-        f"device_{device}_{one.name}": (_unit(one.name), getattr(counts, one.name))
+        device_reading(device, one.name): (_unit(one.name), getattr(counts, one.name))
         for one in fields(DeviceCounts)
         if one.name != "in_flight"
     }

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from steelyard.evaluation.causes import complete
+from steelyard.evaluation.transaction.bottleneck import GROUPS
 from steelyard.evaluation.transaction.time_parts import time_parts
 from steelyard.model.threat import Threat, raise_threat
 from steelyard.model.threat_kind import ThreatKind
@@ -28,8 +29,7 @@ Below it nine transactions of ten never wait for the device."""
 RESIDENT_SHARE = 0.01
 """Of the arms' files: what may be left in the page cache after eviction, as in turns."""
 DIRECT_IO = "debug_io_direct"
-PROCESSOR = ("processor", "queue")
-STORAGE = ("read", "wal")
+STORAGE = (*GROUPS["reading"], *GROUPS["WAL flush"])
 """Parts of a transaction's time."""
 
 
@@ -76,7 +76,7 @@ def _on_processors(epochs: Sequence[Epoch], both: tuple[str, str]) -> Iterator[s
     control: dict[str, float] = {one.part: one.control_us for one in told.parts}
     other: dict[str, float] = {one.part: one.arm_us for one in told.parts}
     for arm, times in zip(both, (control, other), strict=True):
-        processor, storage = (_together(times, names) for names in (PROCESSOR, STORAGE))
+        processor, storage = (_together(times, names) for names in (GROUPS["processor"], STORAGE))
         if processor > storage:
             yield (
                 f"a transaction of {arm} took {format_duration(processor)} on a processor or "

@@ -20,7 +20,7 @@ not mean that there are too few."""
 DEVICE_SHARE = 0.5
 """Of its probed ceiling, from which on a device that sessions read from is what holds them up. Of
 a ceiling that was the processors' nothing follows: the device's own is higher, and not known."""
-_GROUPS: Mapping[BottleneckKind, Sequence[str]] = {
+GROUPS: Mapping[BottleneckKind, Sequence[str]] = {
     "processor": ("processor", "queue"),
     "reading": ("read",),
     "WAL flush": ("wal",),
@@ -73,7 +73,7 @@ def withheld_share(epochs: Sequence[EpochTotals]) -> float:
 
 def _bottleneck(arm: str, parts: Mapping[str, float], withheld: float) -> Bottleneck:
     whole = sum(parts.values())
-    sizes = {kind: sum(parts.get(one, 0.0) for one in names) for kind, names in _GROUPS.items()}
+    sizes = {kind: sum(parts.get(one, 0.0) for one in names) for kind, names in GROUPS.items()}
     kind = max(sizes, key=lambda one: sizes[one])
     share = sizes[kind] / whole if whole > 0 else 0.0
     if share < LEAST_SHARE:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from steelyard.model.device_readings import SLICES_NS, device_reading
 from steelyard.model.units import NS_PER_S
 from steelyard.record.machine.probe import PEAK_READ, PEAK_WRITE, Probe
-
-_ELAPSED = "slices_ns"
 
 
 @dataclass(frozen=True)
@@ -52,13 +51,13 @@ def ceiling(epochs: Iterable[Known], probe: Probe | None) -> Ceiling | None:
     if not (reads.iops and writes.iops):
         return None
     members = probe.members or (probe.device,)
-    names = [[f"device_{one}_{side}" for one in members] for side in ("reads", "writes")]
+    names = [[device_reading(one, side) for one in members] for side in ("reads", "writes")]
     elapsed, counts = 0.0, [0.0, 0.0]
     for known in epochs:
-        if all(name in known for name in (*names[0], *names[1], _ELAPSED)):
+        if all(name in known for name in (*names[0], *names[1], SLICES_NS)):
             for side, own in enumerate(names):
                 counts[side] += sum(known[name] for name in own)
-            elapsed += known[_ELAPSED] / NS_PER_S
+            elapsed += known[SLICES_NS] / NS_PER_S
     if not elapsed:
         return None
     return Ceiling(

@@ -50,6 +50,12 @@ class Series:
         ]
         return max(reads[-5:]) < FEW_BLOCKS or level_after(reads) is not None
 
+    def ends_ns(self, since_ns: int) -> tuple[int, int]:
+        """When the first second began that counts, and when the last one ended; twice `since_ns`
+        where none counts yet."""
+        kept = [line for line in self.lines if not line.dropped]
+        return (kept[0].start_ns, kept[-1].end_ns) if kept else (since_ns, since_ns)
+
     def columns(self) -> SecondsLine:
         """What was read, as the record has it."""
         seen = SecondsLine(

@@ -215,19 +215,16 @@ class TurnRunner:
         """Measure whole cycles, or for as long as it is stated; what does not begin at the end of a
         checkpoint has none, and goes on for the longest turn."""
         turns, since_ns, ended = self._turns, self._clock.now_ns(), 0
-        limits, first_ns, last_ns = turns.limits_of(arm), since_ns, since_ns
+        limits = turns.limits_of(arm)
         while True:
-            line = seconds.run(series, "measured", self._choices.slice_ns)
-            if not line.dropped:
-                first_ns = line.start_ns if last_ns == since_ns else first_ns
-                last_ns = line.end_ns
+            seconds.run(series, "measured", self._choices.slice_ns)
             took_ns = self._clock.now_ns() - since_ns
             if turns.stated_ns is not None:
                 if took_ns >= turns.stated_ns:
                     return "stated"
                 continue
             # One that ended since the last second did is the next one's.
-            before, ended = ended, len(completed(watch.seen, first_ns, last_ns))
+            before, ended = ended, len(completed(watch.seen, *series.ends_ns(since_ns)))
             # Elsewhere in a cycle it would be a part of one, alike each time.
             whole = at_checkpoint and ended > before
             if whole and ended >= turns.cycles and took_ns >= limits.least_ns:
