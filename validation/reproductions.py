@@ -29,7 +29,10 @@ RESULTS = Results(FOLDER / "reproductions.jsonl")
 PAGES = Path(__file__).parents[1] / "docs" / "reproductions"
 README = PAGES / "README.md"
 BEGIN, END = "<!-- repeated -->", "<!-- /repeated -->"
-HEAD = ("| study | the claim | our reading | their design could tell |", "|---|---|---|---|")
+HEAD = (
+    "| study | the claim | our reading (throughput unless said) | their design could tell |",
+    "|---|---|---|---|",
+)
 
 
 def take(folder: Path) -> None:

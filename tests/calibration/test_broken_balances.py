@@ -77,6 +77,7 @@ def test_a_balance_broken_on_purpose_is_caught(
     assert set(threats(contrast)) == {name}, "each is caught by its own threat alone"
 
 
+@pytest.mark.long
 def test_sound_balances_are_doubted_no_more_often_than_stated(
     weighed: Callable[..., Facts],
 ) -> None:

@@ -56,6 +56,7 @@ def test_a_session_drives_pairs_in_alternating_order_from_the_same_data(
 
 
 @pytest.mark.postgres
+@pytest.mark.long
 def test_a_real_server_is_driven_over_whole_cycles_with_both_values(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -97,6 +97,7 @@ def test_as_little_scatter_as_the_plain_ones_have_is_within_the_interval_19_time
     assert 0.91 < within_it / 400 < 0.98
 
 
+@pytest.mark.long
 def test_an_effect_is_seen_the_more_often_the_smaller_the_scatter() -> None:
     assert seen(drawn(0.004, 0, 0, number=40)).value > 0.99
     assert seen(drawn(0.02, 0, 0, number=40)).value < 0.5
@@ -127,6 +128,7 @@ def test_a_page_shows_every_level_with_its_interval_and_the_command() -> None:
     assert "| as it is | 5.0 min | +0.10 [-0.20, +0.40] % |" in text
 
 
+@pytest.mark.long
 def test_a_page_says_what_reduces_the_scatter_once_a_plain_weighing_is_there() -> None:
     plain = line(drawn(0.004, 0.003, 0.002, number=40))
     calmer = line(drawn(0.001, 0.001, 0.001, number=40), "huge pages")
@@ -138,6 +140,7 @@ def test_a_page_says_what_reduces_the_scatter_once_a_plain_weighing_is_there() -
     assert "## What reduces it" not in page([calmer], list(CONDITIONS))
 
 
+@pytest.mark.long
 def test_the_page_is_what_the_results_say() -> None:
     how = "run python -m validation.scatter --page"
     assert PAGE.read_text(encoding="utf-8") == page(list(RESULTS), list(CONDITIONS)), how

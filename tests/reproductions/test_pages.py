@@ -98,7 +98,7 @@ def test_what_is_kept_is_what_the_record_says(
     assert "Weighed on " in text
     expected = verdict.model_copy(update={"record": "beyond-memory"})  # not where it stood
     assert reproductions.told_of(next(iter(kept))) == expected
-    assert "beyond-memory (throughput, more is faster): off **" in reproductions.table(kept)
+    assert "| beyond-memory: off **" in reproductions.table(kept)
 
 
 def test_a_page_of_turns_tells_what_each_arm_read_wrote_and_left() -> None:
@@ -132,9 +132,9 @@ def test_a_page_of_turns_has_throughput_by_the_second_pair_by_pair() -> None:
     }
     for arm, values in means.items():
         cells = rows[f"{arm} against profile, mean"][:2]
-        read = [float("".join(filter(str.isdigit, cell))) for cell in cells]  # 2 404 tps
-        assert read == pytest.approx(values, abs=0.51)
-    assert means["no-log"][0] > 1.05 * means["no-memory"][0]  # short turns: another control
+        read = [float(re.sub(r"[^\d.]", "", cell)) for cell in cells]
+        assert read == pytest.approx(values, rel=1e-3)
+    assert len({control for control, _ in means.values()}) == 3  # a pair has its own seconds
 
 
 def test_a_query_that_was_not_finished_is_told_as_that() -> None:
@@ -159,13 +159,14 @@ def _figure(arm: str, metric: str, low: float, **values: Any) -> dict[str, Any]:
 
 
 def _with_devices(step: str, devices: dict[str, Any]) -> tuple[str, str]:
-    """The page of one step as it is, and with what the devices did."""
+    """The page of one step as if no device had been read, and with what the devices did."""
     [line] = [one for one in reproductions.RESULTS if one["key"] == f"tuning/{step}"]
     told = reproductions.told_of(line)
     assert isinstance(told, Verdict)
+    without = told.model_copy(update={"devices": None})
     changed = told.model_copy(update={"devices": DevicesTold.model_validate(devices)})
     study = read_reproduction("tuning")
-    return page(study, {step: told}, ""), page(study, {step: changed}, "")
+    return page(study, {step: without}, ""), page(study, {step: changed}, "")
 
 
 @pytest.mark.parametrize("step", ["orders-of-three", "queries"])

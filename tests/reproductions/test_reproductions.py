@@ -292,7 +292,7 @@ def test_the_row_of_a_study_tells_metric_and_verdict_in_words(tmp_path: Path) ->
     told = row(read_reproduction("checksums"), {"beyond-memory": of_time})
     assert "beyond-memory (geometric mean time, less is faster): off **faster** −16" in told
     swept = row(read_reproduction("checksums"), {"reading": swept_of()})
-    assert "reading (throughput, more is faster): off at 8 **faster** +3" in swept
+    assert "| reading: off at 8 **faster** +3" in swept
 
 
 def test_what_was_counted_stands_in_the_page(tmp_path: Path) -> None:

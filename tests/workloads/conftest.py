@@ -45,7 +45,7 @@ def pgbench() -> Workload:
     return find_workload("pgbench")
 
 
-@pytest.fixture(scope="session", params=["18", "16"])
+@pytest.fixture(scope="session", params=["18", pytest.param("16", marks=pytest.mark.long)])
 def engine(request: pytest.FixtureRequest) -> Postgres:
     """Each bundled version."""
     return find_postgres(request.param)

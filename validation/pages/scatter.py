@@ -18,6 +18,8 @@ from validation.proportion import Proportion
 
 Json = Mapping[str, Any]
 Epochs = Sequence[Mapping[str, float]]
+Columns = Mapping[str, np.ndarray]
+"""Epochs as a column of each of their readings, of shape (epochs,)."""
 DRAWS = 2000
 SEED = 40
 PLAIN = ("as it is", "the same again")
@@ -79,45 +81,47 @@ class Spread:
         return f"{self.value:.2f} [{self.low:.2f}, {self.high:.2f}]"
 
 
-def column(epochs: Epochs, name: str) -> np.ndarray:
+def column(epochs: Epochs | Columns, name: str) -> np.ndarray:
     """One reading of every epoch."""
+    if isinstance(epochs, Mapping):
+        return epochs[name]
     return np.array([one[name] for one in epochs])
 
 
-def whole(epochs: Epochs) -> float:
+def whole(epochs: Epochs | Columns) -> float:
     """Standard deviation of d, log scale."""
     return float(np.std(column(epochs, "whole"), ddof=1))
 
 
-def halved(epochs: Epochs, one: str, other: str) -> float:
+def halved(epochs: Epochs | Columns, one: str, other: str) -> float:
     """Standard deviation that d has from what differs between two halves of an epoch: that of half
     of their difference."""
     half = (column(epochs, one) - column(epochs, other)) / 2
     return float(np.sqrt(np.mean(half**2)))
 
 
-def slices(epochs: Epochs) -> float:
+def slices(epochs: Epochs | Columns) -> float:
     """From single slices: blocks in odd against those in even places."""
     return halved(epochs, "odd", "even")
 
 
-def within(epochs: Epochs) -> float:
+def within(epochs: Epochs | Columns) -> float:
     """From all that changes within an epoch: its first half against its second."""
     return halved(epochs, "first", "second")
 
 
-def restart(epochs: Epochs) -> float:
+def restart(epochs: Epochs | Columns) -> float:
     """From what stays through an epoch and changes with the next; 0 where nothing is left."""
     return math.sqrt(max(0.0, whole(epochs) ** 2 - within(epochs) ** 2))
 
 
-def resampled(epochs: Epochs, part: Callable[[Epochs], float]) -> Spread:
+def resampled(epochs: Epochs, part: Callable[[Epochs | Columns], float]) -> Spread:
     """A part with the interval of 2,000 resamples of the epochs."""
-    rng = np.random.default_rng(SEED)
-    drawn = [
-        part([epochs[place] for place in rng.integers(len(epochs), size=len(epochs))])
-        for _ in range(DRAWS)
-    ]
+    rng, columns = np.random.default_rng(SEED), {name: column(epochs, name) for name in epochs[0]}
+    drawn = []
+    for _ in range(DRAWS):
+        places = rng.integers(len(epochs), size=len(epochs))
+        drawn.append(part({name: one[places] for name, one in columns.items()}))
     low, high = np.quantile(drawn, (0.025, 0.975))
     return Spread(100 * part(epochs), 100 * float(low), 100 * float(high))
 

@@ -83,7 +83,10 @@ def loaded(
     return report, seen
 
 
-@pytest.mark.parametrize(("name", "scale"), [("pgbench", 3), ("reserva", 1), ("tproc-h", 2)])
+@pytest.mark.parametrize(
+    ("name", "scale"),
+    [pytest.param("pgbench", 3, marks=pytest.mark.long), ("reserva", 1), ("tproc-h", 2)],
+)
 def test_three_machines_make_the_rows_digests_and_maps_of_one(
     engine18: Postgres, place: Path, serve: Serve, small_shares: None, name: str, scale: int
 ) -> None:

@@ -51,11 +51,12 @@ def row(study: Reproduction, found: Found) -> str:
 
 
 def _of_what(told: Verdict | Swept) -> str:
-    """`" (geometric mean time, less is faster)"`: what the readings of a step are of."""
+    """`" (geometric mean time, less is faster)"`: what the readings of a step are of; of
+    throughput, which most are, nothing is said."""
     [metric] = {one.metric for _, one in contrasts_of(told)} or {""}
     [more_is_faster] = {one.higher_is_better for _, one in contrasts_of(told)} or {True}
     side = "more" if more_is_faster else "less"
-    return f" ({quantity_of(metric)}, {side} is faster)" if metric else ""
+    return "" if metric in ("", "throughput") else f" ({quantity_of(metric)}, {side} is faster)"
 
 
 def _in_words(told: Verdict | Swept) -> Iterator[str]:
