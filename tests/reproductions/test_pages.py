@@ -133,7 +133,7 @@ def test_a_page_of_turns_has_throughput_by_the_second_pair_by_pair() -> None:
     for arm, values in means.items():
         cells = rows[f"{arm} against profile, mean"][:2]
         read = [float(re.sub(r"[^\d.]", "", cell)) for cell in cells]
-        assert read == pytest.approx(values, rel=1e-3)
+        assert read == pytest.approx(values, abs=0.51)
     assert len({control for control, _ in means.values()}) == 3  # a pair has its own seconds
 
 

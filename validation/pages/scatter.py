@@ -20,6 +20,7 @@ Json = Mapping[str, Any]
 Epochs = Sequence[Mapping[str, float]]
 Columns = Mapping[str, np.ndarray]
 """Epochs as a column of each of their readings, of shape (epochs,)."""
+Readings = Epochs | Columns
 DRAWS = 2000
 SEED = 40
 PLAIN = ("as it is", "the same again")
@@ -81,41 +82,41 @@ class Spread:
         return f"{self.value:.2f} [{self.low:.2f}, {self.high:.2f}]"
 
 
-def column(epochs: Epochs | Columns, name: str) -> np.ndarray:
+def column(epochs: Readings, name: str) -> np.ndarray:
     """One reading of every epoch."""
     if isinstance(epochs, Mapping):
         return epochs[name]
     return np.array([one[name] for one in epochs])
 
 
-def whole(epochs: Epochs | Columns) -> float:
+def whole(epochs: Readings) -> float:
     """Standard deviation of d, log scale."""
     return float(np.std(column(epochs, "whole"), ddof=1))
 
 
-def halved(epochs: Epochs | Columns, one: str, other: str) -> float:
+def halved(epochs: Readings, one: str, other: str) -> float:
     """Standard deviation that d has from what differs between two halves of an epoch: that of half
     of their difference."""
     half = (column(epochs, one) - column(epochs, other)) / 2
     return float(np.sqrt(np.mean(half**2)))
 
 
-def slices(epochs: Epochs | Columns) -> float:
+def slices(epochs: Readings) -> float:
     """From single slices: blocks in odd against those in even places."""
     return halved(epochs, "odd", "even")
 
 
-def within(epochs: Epochs | Columns) -> float:
+def within(epochs: Readings) -> float:
     """From all that changes within an epoch: its first half against its second."""
     return halved(epochs, "first", "second")
 
 
-def restart(epochs: Epochs | Columns) -> float:
+def restart(epochs: Readings) -> float:
     """From what stays through an epoch and changes with the next; 0 where nothing is left."""
     return math.sqrt(max(0.0, whole(epochs) ** 2 - within(epochs) ** 2))
 
 
-def resampled(epochs: Epochs, part: Callable[[Epochs | Columns], float]) -> Spread:
+def resampled(epochs: Epochs, part: Callable[[Readings], float]) -> Spread:
     """A part with the interval of 2,000 resamples of the epochs."""
     rng, columns = np.random.default_rng(SEED), {name: column(epochs, name) for name in epochs[0]}
     drawn = []

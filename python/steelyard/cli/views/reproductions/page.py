@@ -53,10 +53,10 @@ def row(study: Reproduction, found: Found) -> str:
 def _of_what(told: Verdict | Swept) -> str:
     """`" (geometric mean time, less is faster)"`: what the readings of a step are of; of
     throughput, which most are, nothing is said."""
-    [metric] = {one.metric for _, one in contrasts_of(told)} or {""}
+    [metric] = {one.metric for _, one in contrasts_of(told)} or {"throughput"}
     [more_is_faster] = {one.higher_is_better for _, one in contrasts_of(told)} or {True}
     side = "more" if more_is_faster else "less"
-    return "" if metric in ("", "throughput") else f" ({quantity_of(metric)}, {side} is faster)"
+    return "" if metric == "throughput" else f" ({quantity_of(metric)}, {side} is faster)"
 
 
 def _in_words(told: Verdict | Swept) -> Iterator[str]:
