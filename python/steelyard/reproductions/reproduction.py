@@ -37,8 +37,9 @@ class Claim(StudyModel):
     """(arm / control - 1) * 100; 0: they were called equal; None: only a direction was told."""
     direction: Literal["faster", "slower"] | None = None
     of: str = "throughput"
-    """What it is of: throughput, geometric_mean (time), a query by its name (its time), or what a
-    transaction cost (blocks_read_per_transaction)."""
+    """What it is of: throughput, geometric_mean (time), a query by its name (its time), what a
+    transaction cost (blocks_read_per_transaction), or of what the devices did
+    (reads_per_new_order)."""
     theirs: str = ""
     """What they measured, in words, where ours is only the nearest to it; empty: the same."""
     at: str = ""

@@ -9,14 +9,14 @@ from steelyard.cli.views.ci.markdown import escaped
 from steelyard.model.units import format_percent
 from steelyard.record.contrast import ContrastLine, PercentInterval
 from steelyard.record.sweep import Swept, SweptContrast
-from steelyard.record.verdict import Cause, Probe, Query, Verdict
+from steelyard.record.verdict import Cause, DeviceFigure, Probe, Query, Verdict
 from steelyard.report.contrast_text import QUANTITIES, ends_of, interval_text, reading_text
 from steelyard.report.tables import cause_name
 from steelyard.reproductions.reproduction import Claim, CountClaim, Step
 
 MANY_TIMES = 1.5
 """From so many times as many epochs on it is worth saying."""
-Reading = ContrastLine | SweptContrast | Query | Cause
+Reading = ContrastLine | SweptContrast | Query | Cause | DeviceFigure
 
 
 def agreement(step: Step, found: Verdict | Swept) -> Iterator[str]:
@@ -55,9 +55,11 @@ def _read_of(found: Verdict | Swept, claim: Claim) -> Iterator[tuple[str, Readin
         if one.metric == claim.of and claim.at in ("", place.removeprefix(" at ")):
             yield place, one
     if isinstance(found, Verdict):
-        beside: list[tuple[Query | Cause, str]] = []
+        beside: list[tuple[Query | Cause | DeviceFigure, str]] = []
         beside += [(line, line.query) for line in found.queries]
         beside += [(cause, cause.metric) for cause in found.causes]
+        if found.devices is not None:
+            beside += [(figure, figure.metric) for figure in found.devices.figures]
         yield from (("", one) for one, of in beside if (one.arm, of) == (claim.arm, claim.of))
 
 
