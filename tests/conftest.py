@@ -8,6 +8,8 @@ from __future__ import annotations
 import pytest
 from hypothesis import HealthCheck, settings
 
+from steelyard.engines.cache import spread
+
 settings.register_profile(
     "steady", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )
@@ -23,6 +25,12 @@ LONGEST = (
     "tests/integrity/",
 )
 """Files and folders whose tests wait for real servers, the slowest first."""
+
+
+@pytest.fixture(scope="session", autouse=True)
+def directories_apart(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Clusters come and go in them."""
+    spread(tmp_path_factory.getbasetemp())
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from steelyard.engines.account import choose_account
-from steelyard.engines.cache import open_cache
+from steelyard.engines.cache import open_cache, spread
 from steelyard.engines.engine import Instance, Settings, Slot
 from steelyard.engines.postgres.builds.find import find_postgres
 from steelyard.engines.registry import Run, open_run
@@ -25,6 +25,7 @@ def open_directory() -> Iterator[Path]:
     """A new directory that is passable for everybody; removed at the end."""
     made = Path(tempfile.mkdtemp(prefix="sytest"))
     made.chmod(0o711)
+    spread(made)
     try:
         yield made
     finally:

@@ -81,7 +81,23 @@ def test_it_prints_every_attempt_and_only_the_fresh_figure_as_the_verdict(
     assert low < read < high
     fresh = f"The fresh weighing read {read:+.2f} % [{low:+.2f}, {high:+.2f}]; that one counts."
     assert fresh.replace("-", "−") in " ".join(said.stdout.split())
+    assert "It does not show a gain." not in said.stdout
     assert "\nwork_mem = " in said.stdout
+
+
+def test_where_the_fresh_weighing_shows_no_gain_it_says_so(
+    forked: Steelyard, weighed: Callable[[Weigh], None]
+) -> None:
+    def luck(study: Study, seed: int, place: Path, account: str | None) -> Verdict:
+        helps = (lambda settings: 0.0) if place.name == "confirmation" else work_mem_helps
+        return Balance(helps).weigh(study, seed, place)
+
+    weighed(luck)
+    said = forked(*SEARCH, *SMALL)
+    assert said.returncode == 0, said.stderr
+    assert "that one counts. It does not show a gain. Its settings:" in " ".join(
+        said.stdout.split()
+    )
 
 
 def test_what_was_interrupted_reports_nothing_and_is_resumed(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from steelyard.engines.cache import (
     clear,
     entries,
     free_bytes,
+    spread,
     tree_bytes,
 )
 from steelyard.engines.cache import open_cache as open_it
@@ -73,3 +75,36 @@ def test_writing_back_is_asked_of_a_file_system_that_exists(tmp_path: Path) -> N
     write_back(tmp_path)
     with pytest.raises(FileNotFoundError):
         write_back(tmp_path / "none")
+
+
+def flags_of(directory: Path) -> str:
+    """As lsattr prints them."""
+    listed = subprocess.run(
+        ["lsattr", "-d", directory], capture_output=True, text=True, check=True
+    ).stdout
+    return listed.split()[0]
+
+
+def test_a_directory_is_marked_as_the_top_of_hierarchies(tmp_path: Path) -> None:
+    before = flags_of(tmp_path)
+    spread(tmp_path)
+    assert set(flags_of(tmp_path)) - set(before) <= {"T"}
+    if file_system(tmp_path) == "ext2/ext3":
+        assert "T" in flags_of(tmp_path)
+
+
+def test_runs_of_the_cache_lie_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("STEELYARD_CACHE", str(tmp_path))
+    if file_system(tmp_path) == "ext2/ext3":
+        assert "T" in flags_of(open_it().runs)
+
+
+@pytest.mark.parametrize("place", ["/proc/self", "/dev/shm", "/nowhere"])
+def test_where_it_cannot_be_nothing_happens(place: str) -> None:
+    spread(Path(place))
+
+
+def file_system(path: Path) -> str:
+    """As stat(1) names it."""
+    named = ["stat", "--file-system", "--format=%T", path]
+    return subprocess.run(named, capture_output=True, text=True, check=True).stdout.strip()

@@ -199,7 +199,7 @@ def test_a_claim_is_held_against_what_it_is_of(tmp_path: Path) -> None:
         "Published: +46.0 % of reads an order for off. Ours, blocks read a transaction: −9" in told
     )
     [told] = agreement(claimed("beyond-memory", of="reads_per_new_order", percent=-8.0), found)
-    assert "Published: −8.0 % of reads per new order for off. Ours: −9" in told
+    assert "Published: −8.0 % of reads a new order for off. Ours: −9" in told
     assert "They **agree**" in told
     assert list(agreement(claimed("beyond-memory", of="q09", percent=1.0), found)) == []
 

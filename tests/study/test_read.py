@@ -134,6 +134,14 @@ def test_a_bad_value_names_file_and_key(
         assert words in str(failure.value)
 
 
+@pytest.mark.parametrize("name", ["tuning", "tuning-queries"])
+def test_a_cap_can_be_taken_back(name: str) -> None:
+    assert read_study(name).memory
+    study = read_study(name, ["memory=none", "settings.debug_io_direct=data"])
+    assert study.memory is None
+    assert study.settings["debug_io_direct"] == "data"
+
+
 def test_an_unknown_study_suggests_the_near_one() -> None:
     with pytest.raises(StudyError, match='unrecognized study: "chksums"') as failure:
         read_study("chksums")

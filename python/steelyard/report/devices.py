@@ -80,11 +80,16 @@ def by_second(figure: DeviceFigure) -> bool:
     return figure.metric.endswith(_VARIATION)
 
 
+def figure_name(metric: str) -> str:
+    """`"CV of writes/s"`, `"reads a new order"`."""
+    return _LABELS.get(metric, metric.replace("_per_", " a ").replace("_", " "))
+
+
 def figure_rows(figures: Iterable[DeviceFigure]) -> list[dict[str, str]]:
     """Each figure with both arms' values and its contrast."""
     return [
         {
-            "metric": _LABELS.get(one.metric, one.metric.replace("_per_", " a ").replace("_", " ")),
+            "metric": figure_name(one.metric),
             "control": _value(one, one.control_value),
             "arm": _value(one, one.arm_value),
             "reading": counted_reading(one),

@@ -23,6 +23,7 @@ from steelyard.study.values import (
     at_least,
     by_name,
     by_place,
+    unless_none,
 )
 
 Placement = Literal["auto", "symmetric", "partition", "free"]
@@ -177,7 +178,7 @@ class Study(StudyModel):
     """Bring contrib's modules to builds that were made without them."""
     statement_counters: bool = False
     """Have every server count log and blocks of each statement; brings contrib too."""
-    memory: Annotated[Bytes, Field(gt=0)] | None = None
+    memory: Annotated[Annotated[Bytes, Field(gt=0)] | None, BeforeValidator(unless_none)] = None
     """A cap on what each arm's server may have in memory, shared buffers and page cache included;
     the same for all. None: what the machine has."""
     bound: Literal["storage"] | None = None

@@ -25,6 +25,11 @@ def _size(value: object) -> object:
     return parse_bytes(value) if isinstance(value, str) else value
 
 
+def unless_none(value: object) -> object:
+    """The word `none` takes back what a study file has: TOML has no null."""
+    return None if value == "none" else value
+
+
 def _fraction(value: object) -> object:
     return parse_percent(value) if isinstance(value, str) else value
 

@@ -97,7 +97,8 @@ def test_without_the_right_the_refusals_are_told_and_an_alternative_is_named(
         f"v2 in {slices / 'user.slice'}: Read-only file system",
         f"v2 in {slices}: Read-only file system",
     ]
-    assert "debug_io_direct" in (caught.value.hint or "")
+    instead = "--set memory=none --set settings.debug_io_direct=data"
+    assert instead in (caught.value.hint or "")
     assert "root" in (caught.value.hint or "")
     assert [path.name for path in place.iterdir()] == ["slot0"]
 

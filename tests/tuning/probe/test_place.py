@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import subprocess
@@ -15,6 +16,7 @@ from steelyard.model.errors import UsageError
 from steelyard.model.units import format_bytes
 from steelyard.telemetry.capacity import Space
 from steelyard.tuning.probe import place
+from steelyard.tuning.probe.jobs import LOG_BYTES
 from steelyard.tuning.probe.place import (
     LEAST_ASKED_BYTES,
     MARKER,
@@ -62,13 +64,13 @@ def test_a_tenth_of_what_is_free_and_at_most_4_gb(
 ) -> None:
     free = 100 << 30
     monkeypatch.setattr(place, "space", lambda path: Space(free, 2 * free))
-    assert size_to_use(tmp_path) == MOST_BYTES
+    assert size_to_use(tmp_path) + LOG_BYTES == MOST_BYTES
     assert size_to_use(tmp_path, 1 << 28) == 1 << 28
-    assert size_to_use(tmp_path, 1 << 40) == MOST_BYTES
+    assert size_to_use(tmp_path, 1 << 40) + LOG_BYTES == MOST_BYTES
     free = 20 << 30
-    assert size_to_use(tmp_path) == 2 << 30
+    assert size_to_use(tmp_path) + LOG_BYTES == 2 << 30
     free = 5 << 30
-    with pytest.raises(UsageError, match="has 5120 MB free, and a probe needs 10 GB"):
+    with pytest.raises(UsageError, match="has 5120 MB free, and a probe needs 11 GB"):
         size_to_use(tmp_path)
 
 
@@ -82,8 +84,9 @@ def test_a_full_file_system_is_refused_whatever_size_is_named(
             size_to_use(tmp_path, asked)
         assert f"has {format_bytes(free)} free, and a probe needs" in refused.value.primary
         assert "Free some" in (refused.value.hint or "")
-    assert "320 MB: its data file of at least 32 MB" in refusal_of(tmp_path, 1 << 30)
-    free = 320 << 20
+    needed = "960 MB: its data file of at least 32 MB and its log of 64 MB take a tenth"
+    assert needed in refusal_of(tmp_path, 1 << 30)
+    free = 960 << 20
     assert size_to_use(tmp_path, 1 << 30) == 32 << 20
 
 
@@ -124,6 +127,21 @@ def test_what_a_killed_probe_left_is_removed_and_a_living_ones_stays(tmp_path: P
     shutil.rmtree(living)
 
 
-def test_direct_is_tried_and_leaves_no_file(tmp_path: Path) -> None:
-    assert isinstance(takes_direct(tmp_path), bool)
+def test_direct_is_tried_and_leaves_no_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copy = ["dd", "if=/dev/zero", f"of={tmp_path / 'other'}", "bs=1M", "count=1", "oflag=direct"]
+    taken = subprocess.run(copy, check=False, capture_output=True).returncode == 0
+    (tmp_path / "other").unlink(missing_ok=True)
+    assert takes_direct(tmp_path) == taken
+    assert not os.listdir(tmp_path)
+    real = os.open
+
+    def refuse(path: str, flags: int, mode: int = 0o777) -> int:
+        if flags & os.O_DIRECT:
+            raise OSError(errno.EINVAL, os.strerror(errno.EINVAL))
+        return real(path, flags, mode)
+
+    monkeypatch.setattr(place.os, "open", refuse)
+    assert takes_direct(tmp_path) is False
     assert not os.listdir(tmp_path)

@@ -134,6 +134,21 @@ def test_it_ends_within_three_minutes_on_a_drive_of_any_speed(
     assert said[0] == "takes up to 2 min 56 s"
 
 
+def test_where_nothing_bypasses_the_page_cache_it_says_so_and_has_no_page_cost(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drive = Drive(200e6)
+    monkeypatch.setattr(probing, "run_job", drive.run)
+    monkeypatch.setattr(probing, "find_fio", lambda: probing.Fio("fio", "fio-3"))
+    monkeypatch.setattr(probing, "takes_direct", lambda place: False)
+    probed = probe(tmp_path, Wish(size_bytes=32 << 20), lambda said: None)
+    assert len(probed.figures) == 11
+    assert not probed.direct
+    assert probed.random_page_cost is None
+    assert "past the page cache" not in probe_lines(probed, 200, None)[0]
+    assert "through the page cache" in probe_lines(probed, 200, None)[0]
+
+
 def test_where_more_seconds_are_named_it_says_beforehand_how_long_it_takes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -22,8 +22,8 @@ from steelyard.model.errors import EngineError
 
 _HINT = (
     "Weigh as root, or where systemd-run --scope can be used. Without that right "
-    "--set settings.debug_io_direct=data in place of the cap bypasses the page cache: another "
-    "system than one in use, which the report says."
+    "--set memory=none --set settings.debug_io_direct=data bypasses the page cache in place of a "
+    "cap: another system than one in use, which the report says."
 )
 
 

@@ -18,8 +18,10 @@ from steelyard.engines.file_lock import hold, is_held
 from steelyard.model.errors import UsageError
 from steelyard.model.units import format_bytes
 from steelyard.telemetry.capacity import filesystem, space
+from steelyard.tuning.probe.jobs import LOG_BYTES
 
 MOST_BYTES = 4 << 30
+"""Of both files, the log's included."""
 LEAST_BYTES = 1 << 30
 LEAST_ASKED_BYTES = 32 << 20
 """With --size: as much as the workers of the sequential jobs need to have a part each."""
@@ -66,15 +68,17 @@ def size_to_use(directory: Path, asked_bytes: int | None = None) -> int:
             f"{format_bytes(LEAST_ASKED_BYTES)} are the least"
         )
     free = space(directory).free_bytes
-    most = MOST_BYTES if asked_bytes is None else min(asked_bytes, MOST_BYTES)
     least = LEAST_BYTES if asked_bytes is None else LEAST_ASKED_BYTES
-    size = min(most, free // SHARE_OF_FREE)
+    size = min(MOST_BYTES, free // SHARE_OF_FREE) - LOG_BYTES
+    if asked_bytes is not None:
+        size = min(size, asked_bytes)
     if size < least:
         smaller = "or name a smaller file with --size; caches then tell more of it."
         raise UsageError(
             f'"{directory}" has {format_bytes(free)} free, and a probe needs '
-            f"{format_bytes(SHARE_OF_FREE * least)}: its data file of at least "
-            f"{format_bytes(least)} takes a tenth of what is free at the most",
+            f"{format_bytes(SHARE_OF_FREE * (least + LOG_BYTES))}: its data file of at least "
+            f"{format_bytes(least)} and its log of {format_bytes(LOG_BYTES)} take a tenth of what "
+            "is free at the most",
             hint="Free some." if asked_bytes is not None else f"Free some, {smaller}",
         )
     return size // (1 << 20) * (1 << 20)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from steelyard.cli.views.text_layout import wrapped
 from steelyard.cli.views.verdict_view import render_verdict
 from steelyard.model.units import format_percent, percent_of_log
-from steelyard.report.contrast_text import reading_text
+from steelyard.report.contrast_text import ends_of, reading_text
 from steelyard.tuning.search.trial import Found, Trial
 
 
@@ -36,8 +36,11 @@ def _shrinkage(winner: Trial, found: Found) -> str:
     [line] = [one for one in found.confirmed.contrasts if one.arm == winner.name]
     confirmed = "nothing" if line.estimate_percent is None else reading_text(line)
     sought = format_percent(percent_of_log(winner.log_ratio or 0.0), 1)
+    low, high = ends_of(line)
+    worst = low if line.higher_is_better else None if high is None else -high
+    unproved = "" if worst is not None and worst > 0 else "It does not show a gain. "
     return (
         f"{winner.name} read {sought} in the search, the best of {len(found.trials)}: luck "
         f"flatters such a figure. The fresh weighing read {confirmed}; that one counts. "
-        "Its settings:"
+        f"{unproved}Its settings:"
     )

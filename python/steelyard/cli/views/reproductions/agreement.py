@@ -11,6 +11,7 @@ from steelyard.record.contrast import ContrastLine, PercentInterval
 from steelyard.record.sweep import Swept, SweptContrast
 from steelyard.record.verdict import Cause, DeviceFigure, Probe, Query, Verdict
 from steelyard.report.contrast_text import QUANTITIES, ends_of, interval_text, reading_text
+from steelyard.report.devices import figure_name
 from steelyard.report.tables import cause_name
 from steelyard.reproductions.reproduction import Claim, CountClaim, Step
 
@@ -69,6 +70,8 @@ def _quantity(one: Reading) -> str:
             return f"the time of {one.query}"
         case Cause():
             return f"{cause_name(one.metric)} a transaction"
+        case DeviceFigure():
+            return figure_name(one.metric)
         case _:
             return quantity_of(one.metric)
 
