@@ -131,7 +131,8 @@ def spread(directory: Path) -> None:
     with suppress(OSError):
         opened = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
         try:
-            [flags] = struct.unpack("l", fcntl.ioctl(opened, _GET_FLAGS, struct.pack("l", 0)))
-            fcntl.ioctl(opened, _SET_FLAGS, struct.pack("l", flags | _TOP_OF_HIERARCHIES))
+            [flags] = struct.unpack("i", fcntl.ioctl(opened, _GET_FLAGS, struct.pack("i", 0)))
+            if not flags & _TOP_OF_HIERARCHIES:
+                fcntl.ioctl(opened, _SET_FLAGS, struct.pack("i", flags | _TOP_OF_HIERARCHIES))
         finally:
             os.close(opened)

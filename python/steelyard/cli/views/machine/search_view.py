@@ -37,8 +37,8 @@ def _shrinkage(winner: Trial, found: Found) -> str:
     confirmed = "nothing" if line.estimate_percent is None else reading_text(line)
     sought = format_percent(percent_of_log(winner.log_ratio or 0.0), 1)
     low, high = ends_of(line)
-    worst = low if line.higher_is_better else None if high is None else -high
-    unproved = "" if worst is not None and worst > 0 else "It does not show a gain. "
+    gained = (low or 0) > 0 if line.higher_is_better else (high or 0) < 0
+    unproved = "" if gained else "It does not show a gain. "
     return (
         f"{winner.name} read {sought} in the search, the best of {len(found.trials)}: luck "
         f"flatters such a figure. The fresh weighing read {confirmed}; that one counts. "
