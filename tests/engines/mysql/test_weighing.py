@@ -148,6 +148,23 @@ def test_a_client_that_was_cancelled_comes_back_and_is_placed_before_its_arm_is_
     assert [line["outcome"] for line in epochs] == ["complete", "complete"]
 
 
+@pytest.mark.parametrize("product", PRODUCTS)
+def test_work_is_counted_on_servers_that_are_held_still(
+    cache: Path, tmp_path: Path, product: str
+) -> None:
+    """With cost "whole" all are, as the measured slices begin."""
+    record = tmp_path / "record"
+    words = ("doublewrite", *arms_of(product), "--set", "workload=select-insert")
+    done = weigh(cache, record, *words)
+    assert done.returncode == 0, done.stderr
+    assert read(record, "plan.json")["cost"] == "whole"
+    epochs = [line for line in lines(record, "telemetry.jsonl") if line["type"] == "epoch"]
+    assert [line["outcome"] for line in epochs] == ["complete", "complete"]
+    done_a_minute = [arm["work_per_minute"] for one in epochs for arm in one["arms"].values()]
+    assert len(done_a_minute) == 4
+    assert all(one["turns"] > 0 for one in done_a_minute)
+
+
 def sockets(cache: Path) -> Iterator[str]:
     """Those of the servers whose data are below a directory."""
     for pid in every_pid():

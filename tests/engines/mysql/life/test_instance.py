@@ -17,7 +17,7 @@ from own_cache import own_cache
 from steelyard.engines.adapters import Wanted
 from steelyard.engines.differences import compare
 from steelyard.engines.engine import UNPROTECTED, Slot
-from steelyard.engines.local.samples import every_pid
+from steelyard.engines.local.samples import every_pid, sample
 from steelyard.engines.mysql.adapter import find_arms, remove_servers
 from steelyard.engines.mysql.life.data_directory import CRC32
 from steelyard.engines.mysql.life.instance import MysqlInstance
@@ -203,6 +203,29 @@ def test_a_frozen_server_stands_still_and_goes_on(server: MysqlInstance) -> None
     server.thaw()
     with connected(server.address) as connection:
         assert rows_of(connection, "SELECT 1") == [(1,)]
+
+
+def is_held_still(server: MysqlInstance) -> bool:
+    seen = sample(server.pid)
+    return seen is not None and seen.state == "T"
+
+
+def test_a_frozen_server_tells_what_its_workload_did_and_is_held_still_again(
+    server: MysqlInstance,
+) -> None:
+    database = server.workload_database()
+    database.create()
+    server.freeze()
+    with database.checker() as checker:
+        assert checker.rows("SELECT 1", "a test") == [(1,)]
+    assert is_held_still(server)
+    with pytest.raises(ServerError), database.checker() as checker:
+        checker.rows("SELECT nothing", "a test")
+    assert is_held_still(server)
+    server.thaw()
+    with database.checker() as checker:
+        assert checker.rows("SELECT 1", "a test") == [(1,)]
+    assert not is_held_still(server)
 
 
 def test_a_frozen_server_can_be_stopped(made: Made) -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import signal
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -141,8 +142,9 @@ class MysqlInstance(OwnServer[Build, Server]):
         return read_settings(self.address)
 
     def workload_database(self) -> MysqlDatabase:
-        """Database "steelyard", which workloads are loaded into."""
-        return MysqlDatabase(self.address)
+        """Database "steelyard", which workloads are loaded into; it answers in a server that is
+        held still too, which goes on for as long as that takes."""
+        return MysqlDatabase(self.address, self._answering)
 
     def place(self, processors: Mapping[int, Sequence[int]]) -> None:
         """Pin the threads that serve these connections: by connection id, as the driver knows it.
@@ -188,6 +190,16 @@ class MysqlInstance(OwnServer[Build, Server]):
         if self._frozen and self._server is not None:
             kill(self._server.pid, signal.SIGCONT)
         self._frozen = False
+
+    @contextmanager
+    def _answering(self) -> Iterator[None]:
+        held = self._frozen
+        self.thaw()
+        try:
+            yield
+        finally:
+            if held and self.running:
+                self.freeze()
 
     def use(self) -> TreeUse:
         """Processor time and I/O of the process since its start, thread by thread."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -13,7 +13,13 @@ from steelyard.engines.loading import DATABASE, Prober, RowEncoding, ServerDisk
 from steelyard.engines.mysql.builds.build import MARIADB
 from steelyard.engines.mysql.sql.loader import MARKER, MysqlChecker, MysqlLoader, database_bytes
 from steelyard.engines.mysql.sql.product import Product, product_of
-from steelyard.engines.mysql.sql.session import SQL_MODE, connected, rows_of, variables_of
+from steelyard.engines.mysql.sql.session import (
+    ANSWER_S,
+    SQL_MODE,
+    connected,
+    rows_of,
+    variables_of,
+)
 from steelyard.model.endpoint import Endpoint, on_this_machine
 from steelyard.model.errors import EngineError, UsageError
 
@@ -25,11 +31,19 @@ _PATIENT = ("SET SESSION wait_timeout = 86400", "SET SESSION net_read_timeout = 
 
 
 class MysqlDatabase:
-    """Database "steelyard" of a server; a WorkloadDatabase."""
+    """Database "steelyard" of a server; a WorkloadDatabase.
 
-    def __init__(self, address: Endpoint) -> None:
+    `answering`: around each connection, for a server that may be held still as it is asked for.
+    """
+
+    def __init__(
+        self,
+        address: Endpoint,
+        answering: Callable[[], AbstractContextManager[None]] = nullcontext,
+    ) -> None:
         self._server = replace(address, database="")
         self._ours = replace(address, database=DATABASE)
+        self._answering = answering
 
     @property
     def host(self) -> str:
@@ -39,7 +53,7 @@ class MysqlDatabase:
     @cached_property
     def kind(self) -> str:
         """The product, which is read from the server once; ServerError."""
-        with connected(self._server) as connection:
+        with self._connected(self._server) as connection:
             return _product(connection).kind
 
     @property
@@ -59,7 +73,7 @@ class MysqlDatabase:
         What an interrupted load left is replaced, and a loaded one where `replacing`; a database of
         that name without our marker never.
         """
-        with connected(self._server, read_s=None) as connection:
+        with self._connected(self._server, read_s=None) as connection:
             product = _product(connection)
             product.require_usable(self.host)
             self._require_writable(connection, product)
@@ -103,7 +117,7 @@ class MysqlDatabase:
 
     def disk(self) -> ServerDisk:
         """Where it would be, as the server says."""
-        with connected(self._server) as connection:
+        with self._connected(self._server) as connection:
             said = variables_of(
                 connection,
                 "datadir",
@@ -142,9 +156,19 @@ class MysqlDatabase:
 
     @contextmanager
     def _open(self, *, sends_rows: bool) -> Iterator[Connection[Any]]:
-        with connected(self._ours, sends_rows=sends_rows, read_s=None) as connection:
+        with self._connected(self._ours, sends_rows=sends_rows, read_s=None) as connection:
             for setting in _PATIENT:
                 rows_of(connection, setting)
+            yield connection
+
+    @contextmanager
+    def _connected(
+        self, address: Endpoint, *, sends_rows: bool = False, read_s: float | None = ANSWER_S
+    ) -> Iterator[Connection[Any]]:
+        with (
+            self._answering(),
+            connected(address, sends_rows=sends_rows, read_s=read_s) as connection,
+        ):
             yield connection
 
 
