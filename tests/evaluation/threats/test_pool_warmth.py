@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -63,6 +64,14 @@ def test_a_pool_that_fills_in_one_arm_makes_the_verdict_invalid(make_epoch: Make
     assert threat.invalidates
     assert "of off fell from 0.8 to 0.38" in threat.seen
     assert "towards 0.32" in threat.seen  # each step half of the one before it
+
+
+def test_where_reads_go_is_told_from_where_they_are(make_epoch: MakeEpoch) -> None:
+    [threat] = weighed(make_epoch, slower=500, off=[1480, 1432, 1408, 1396])  # towards 1384
+    found = re.search(r"fell from (\S+) to (\S+) within .* towards (\S+);", threat.seen)
+    assert found is not None
+    first, last, level = (float(one) for one in found.groups())
+    assert first > last > level
 
 
 def test_pools_that_fill_alike_are_a_doubt_and_no_more(make_epoch: MakeEpoch) -> None:

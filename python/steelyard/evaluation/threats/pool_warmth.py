@@ -120,19 +120,21 @@ def threat_of(
 
 
 def _words(name: str, one: PartReads) -> str:
-    fell = f"blocks read per transaction of {name} fell from {_from_to(*one.ends)}"
+    fell = f"blocks read per transaction of {name} fell from"
     if one.in_turns:
-        return f"{fell} from the first half of a turn to the second"
-    return f"{fell} within the measured part of an epoch, towards {one.level:.2g}"
+        first, last = _apart(*one.ends)
+        return f"{fell} {first} to {last} from the first half of a turn to the second"
+    first, last, level = _apart(*one.ends, one.level)
+    return f"{fell} {first} to {last} within the measured part of an epoch, towards {level}"
 
 
-def _from_to(first: float, last: float) -> str:
-    """`"0.8 to 0.38"`: with as many digits as tell them apart, at least two."""
+def _apart(*values: float) -> list[str]:
+    """`["0.8", "0.38"]`: with as many digits as tell each from the others, at least two."""
     for digits in range(2, 7):
-        texts = f"{first:.{digits}g}", f"{last:.{digits}g}"
-        if texts[0] != texts[1]:
+        texts = [f"{value:.{digits}g}" for value in values]
+        if len(set(texts)) == len(texts):
             break
-    return " to ".join(texts)
+    return texts
 
 
 def _explained(control: PartReads, arm: PartReads) -> Floats | None:
