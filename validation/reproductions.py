@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import steelyard
 from steelyard.cli.views.reproductions.page import Found, page, row
 from steelyard.cli.weighing.reproduce import REPRODUCE_FILE, found_in
 from steelyard.record.sweep import Swept
@@ -29,6 +29,8 @@ RESULTS = Results(FOLDER / "reproductions.jsonl")
 PAGES = Path(__file__).parents[1] / "docs" / "reproductions"
 README = PAGES / "README.md"
 BEGIN, END = "<!-- repeated -->", "<!-- /repeated -->"
+CHECKOUT = re.compile(r"""(?<![^\s"'=])/(?:[^\s"']*/)?(?=python/steelyard/)""")
+"""Where a checkout stood, before a file of it."""
 HEAD = (
     "| study | the claim | our reading (throughput unless said) | their design could tell |",
     "|---|---|---|---|",
@@ -44,10 +46,9 @@ def take(folder: Path) -> None:
 
 
 def kept(told: Verdict | Swept) -> dict[str, Any]:
-    """What is kept of a step, its files named from the checkout that it was weighed from, and its
-    record from the folder that it stood in."""
-    text = json.dumps(told.to_json()).replace(f"{Path(steelyard.__file__).parents[2]}/", "")
-    found = json.loads(text)
+    """What is kept of a step, its files named from the checkout that it was weighed from, which may
+    be another one than this, and its record from the folder that it stood in."""
+    found = json.loads(CHECKOUT.sub("", json.dumps(told.to_json())))
     if "record" in found:
         found["record"] = Path(found["record"]).name
     return {"swept" if isinstance(told, Swept) else "verdict": found}

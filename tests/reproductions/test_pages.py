@@ -102,6 +102,23 @@ def test_what_is_kept_is_what_the_record_says(
     assert "| beyond-memory: off **" in reproductions.table(kept)
 
 
+def test_files_are_named_from_their_checkout_wherever_it_stood(tmp_path: Path) -> None:
+    verdict = read_verdict(Record.open(keep_record(tmp_path / "record")))
+    assert verdict is not None
+    file = "python/steelyard/reproductions/published/studies/mine.toml"
+    for place in ("", "/", "/one/", "/one/and-more/"):
+        told = verdict.model_copy(update={"command": f"steelyard weigh {place}{file} --seed 17"})
+        command = reproductions.kept(told)["verdict"]["command"]
+        assert command == f"steelyard weigh {file} --seed 17"
+
+
+def test_nothing_that_is_kept_names_a_place_of_a_machine() -> None:
+    placed = re.compile(r"(?<![\w.])/(?:tmp|home|root|srv|var|work)/")
+    for one in reproductions.RESULTS:
+        found = placed.search(json.dumps(one))
+        assert found is None, (one["key"], found)
+
+
 def test_a_page_of_turns_tells_what_each_arm_read_wrote_and_left() -> None:
     [line] = [one for one in reproductions.RESULTS if one["key"] == "tuning/ablation"]
     verdict = line["verdict"]

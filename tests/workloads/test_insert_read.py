@@ -31,6 +31,8 @@ SCALE = 20
 OLD, NEW = 20_000, 10_000
 PAGES = -(-(OLD + NEW) // 61) - OLD // 61
 """On which there are new rows; the first of them has old ones too."""
+FULL = (OLD + NEW) // 61 - -(-OLD // 61)
+"""Of them, those that hold new rows alone, 61 each."""
 SCANNED = (1000 * SCALE + 60) // 61 + NEW // 61 - 12 - OLD // 61
 """Of them, those that the sequential scan of the probes reads: not the last ones, which it leaves
 to what is read behind a second checkpoint."""
@@ -90,6 +92,37 @@ def test_a_compressed_image_is_smaller_than_its_page(
     probes = explained(chosen(), engine18, place, serve, "wal_compression = pglz")
     assert images(probes) == [10, 0, 0, 0, SCANNED, 10, 0]
     assert 10 * 500 < probes["first_touch"]["wal_bytes"] < 10 * 5_000
+
+
+def test_every_page_of_new_rows_is_logged_once_and_none_differs_from_another(
+    engine: Postgres, place: Path, serve: Serve
+) -> None:
+    probes = explained(chosen(every_page=True), engine, place, serve)
+    every = probes["every_page"]
+    assert every["executions"] == FULL
+    for counter, each in (
+        ("wal_records", 1),
+        ("wal_full_page_images", 1),
+        ("wal_bytes", 8_241 - 116),
+        ("blocks_dirtied", 1),
+    ):
+        assert every[counter] == FULL * each
+        assert [every[f"{counter}_{which}"] for which in ("least", "median", "most")] == [each] * 3
+    # Of the scan after it only the page that old rows share with new ones is left.
+    assert probes["sequential_scan"]["wal_full_page_images"] == 1
+    assert probes["first_touch"]["wal_full_page_images"] == 10
+
+
+def test_compressed_images_of_pages_differ_by_what_is_on_them(
+    engine18: Postgres, place: Path, serve: Serve
+) -> None:
+    workload = chosen(every_page=True)
+    every = explained(workload, engine18, place, serve, "wal_compression = pglz")["every_page"]
+    assert every["wal_full_page_images"] == every["executions"] == FULL
+    least, median, most = (every[f"wal_bytes_{one}"] for one in ("least", "median", "most"))
+    assert 500 < least <= median <= most < 5_000
+    assert least < most, "no two pages have the same rows"
+    assert FULL * least < every["wal_bytes"] < FULL * most
 
 
 @pytest.mark.parametrize("options", [{"vacuumed": True}, {"frozen": True}, {"checkpoint": False}])

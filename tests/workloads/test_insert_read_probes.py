@@ -32,18 +32,39 @@ class Asked:
         self.queries.append(([*settings], query))
         return {}
 
+    @contextmanager
+    def checker(self) -> Iterator[Asked]:
+        yield self
+
+    def execute(self, statements: Sequence[str], source: str) -> list[int]:
+        assert statements == ["CHECKPOINT;"], source
+        return [-1]
+
+    def rows(self, query: str, source: str) -> list[tuple[int]]:
+        """What the series of pages comes to."""
+        [expressions] = re.findall(r"generate_series\((.*)\) AS page", query, re.DOTALL)
+        first, last = (number(one.strip()) for one in expressions.split(",\n"))
+        [row] = re.findall(r"SELECT (.*)", query)
+        return [(number(row, page=page),) for page in range(first, last + 1)]
+
+
+def asked_of(**options: object) -> tuple[list[str], Asked]:
+    """The probes with these options, and what they ask."""
+    asked = Asked()
+    workload = find_workload("insert-read", {"added": ADDED, **options})
+    names = explain_probes(workload, cast("WorkloadDatabase", cast(Any, asked)), SCALE)
+    return [*names], asked
+
 
 @pytest.fixture(scope="module")
 def probes() -> dict[str, tuple[list[str], str]]:
-    asked = Asked()
-    workload = find_workload("insert-read", {"added": ADDED})
-    names = explain_probes(workload, cast("WorkloadDatabase", cast(Any, asked)), SCALE)
+    names, asked = asked_of()
     return dict(zip(names, asked.queries, strict=True))
 
 
 def number(expression: str, **values: int) -> int:
     """SQL's arithmetic of whole numbers."""
-    terms = re.sub(r"[a-z]", lambda name: str(values[name[0]]), expression.replace("/", "//"))
+    terms = re.sub(r"[a-z]+", lambda name: str(values[name[0]]), expression.replace("/", "//"))
     assert re.fullmatch(r"[0-9+\-*/() ]+", terms), terms
     return int(eval(terms))  # digits and signs alone
 
@@ -91,3 +112,21 @@ def test_the_scan_ends_with_the_last_page_before_the_ten(
     assert limit % PAGE == 0
     _, first = probes["first_touch"]
     assert limit // PAGE == min((row - 1) // PAGE for row in rows(first))
+
+
+def test_every_page_of_new_rows_is_read_by_a_row_that_nothing_else_reads(
+    probes: dict[str, tuple[list[str], str]],
+) -> None:
+    names, asked = asked_of(every_page=True)
+    at = names.index("every_page")
+    assert names[at + 1] == "sequential_scan", "the ten pages come before it"
+    queries = [query for _, query in asked.queries[at : len(asked.queries) - 3]]
+    keys = [int(query.removeprefix("SELECT value FROM measurements WHERE id = ").rstrip(";"))
+            for query in queries]  # fmt: skip
+    old, new = 1000 * SCALE, 10 * SCALE * ADDED
+    full = [page for page in range((old + new) // PAGE) if page * PAGE >= old]
+    assert [(key - 1) // PAGE for key in keys] == full
+    by_others = {row for name, (_, query) in probes.items() if name != "sequential_scan"
+                 for row in rows(query)}  # fmt: skip
+    assert not by_others & set(keys)
+    assert {(key - 1) % PAGE for key in keys} == {50}, "scripts read rows 0, 20 and 40 of a page"

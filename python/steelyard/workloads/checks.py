@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from math import isfinite
+from statistics import median_low
 
 from steelyard._core import script_statements
 from steelyard.engines.loading import Checker, WorkloadDatabase
 from steelyard.model.errors import UsageError
 from steelyard.workloads.reading.scripts import Script
-from steelyard.workloads.reading.workload import Workload
+from steelyard.workloads.reading.workload import EachProbe, Workload
 
 
 def check(
@@ -84,23 +85,70 @@ def _found(checker: Checker, workload: Workload, files: Sequence[str], scale: in
 def explain_probes(
     workload: Workload, database: WorkloadDatabase, scale: int
 ) -> dict[str, dict[str, int]]:
-    """Probe → what its execution counted; in the order of the workload, on one connection."""
+    """Probe → what its execution counted; in the order of the workload, on one connection.
+
+    Of one that is executed for each of some numbers: the sum of each counter, and the least, the
+    median and the most of one execution as `COUNTER_least` and so on; `executions` says how many.
+    UsageError: its numbers are none.
+    """
     if not workload.probes:
         return {}
+    found: dict[str, dict[str, int]] = {}
     with database.prober() as prober:
-        return {
-            name: prober.explain(*_resolved(workload, name, text, scale))
-            for name, text in workload.probes.items()
-        }
+        for name, probe in workload.probes.items():
+            if isinstance(probe, str):
+                found[name] = prober.explain(*_resolved(workload, name, probe, scale))
+            elif numbers := _numbers(workload, database, name, probe, scale):
+                each = (_resolved(workload, name, probe.query, scale, each=n) for n in numbers)
+                found[name] = _distribution([prober.explain(*one) for one in each])
+    return found
 
 
-def _resolved(workload: Workload, name: str, text: str, scale: int) -> tuple[list[str], str]:
+def _numbers(
+    workload: Workload, database: WorkloadDatabase, name: str, probe: EachProbe, scale: int
+) -> list[int]:
+    """What a probe is executed for; none where the options leave nothing to ask."""
+    asked = _statements(workload, name, probe.each, scale)
+    if not asked:
+        return []
+    source = workload.part(f'key "probes.{name}.each"')
+    with database.checker() as checker:
+        checker.execute(asked[:-1], source)
+        rows = checker.rows(asked[-1], source)
+    numbers = [row[0] for row in rows if len(row) == 1 and isinstance(row[0], int)]
+    if not numbers or len(numbers) < len(rows):
+        raise UsageError(
+            f"{source}: its answer is not whole numbers, one a row",
+            detail=f"Rows: {len(rows)}" + (f"; the first: {rows[0]}" if rows else ""),
+        )
+    return numbers
+
+
+def _distribution(executions: Sequence[Mapping[str, int]]) -> dict[str, int]:
+    """The sum of each counter, and what single executions counted."""
+    told = {"executions": len(executions)}
+    for counter in executions[0]:
+        counts = [one[counter] for one in executions]
+        told[counter] = sum(counts)
+        told[f"{counter}_least"] = min(counts)
+        told[f"{counter}_median"] = median_low(counts)
+        told[f"{counter}_most"] = max(counts)
+    return told
+
+
+def _resolved(
+    workload: Workload, name: str, text: str, scale: int, **more: int
+) -> tuple[list[str], str]:
     """The settings that a probe sets before its query, and the query, variables filled in."""
-    variables = {name: str(value) for name, value in workload.variables(scale).items()}
+    *settings, query = _statements(workload, name, text, scale, **more)
+    return settings, query
+
+
+def _statements(workload: Workload, name: str, text: str, scale: int, **more: int) -> list[str]:
+    known = {**workload.variables(scale), **more}
     try:
-        *settings, query = script_statements(name, text, variables)
+        return script_statements(name, text, {name: str(value) for name, value in known.items()})
     except ValueError as error:
         raise UsageError(
             f'workload "{workload.name}": probe "{name}" is wrong', detail=str(error)
         ) from error
-    return settings, query

@@ -16,13 +16,13 @@ import pytest
 from folders import write_folder
 
 from steelyard.engines.loading import LoadedData, RowEncoding, ServerDisk
-from steelyard.model.errors import EngineError, ServerError
+from steelyard.model.errors import EngineError, ServerError, UsageError
 from steelyard.workloads.checks import check, count_work, explain_probes
 from steelyard.workloads.loading import disk_space
 from steelyard.workloads.loading.disk_space import require_space_at
 from steelyard.workloads.loading.load import before_clients, load
 from steelyard.workloads.reading.folder import find_workload
-from steelyard.workloads.reading.workload import Workload
+from steelyard.workloads.reading.workload import EachProbe, Workload
 
 MORE = """
 [[tables]]
@@ -30,6 +30,8 @@ name = "others"
 last_per_scale = 2
 [probes]
 first = "SELECT n FROM things WHERE n = 1"
+each.each = "ANALYZE; SELECT n FROM things WHERE n % 2 = 1 ORDER BY n"
+each.query = "SELECT n FROM things WHERE n < :each"
 [counts]
 done = "SELECT count(*) FROM things"
 """
@@ -159,7 +161,17 @@ def test_a_workload_is_loaded_checked_counted_and_probed(
     before_clients(workload, database, 7)
     assert check(workload, database, 7) == []
     assert count_work(workload, database) == {"done": 7.0}
-    assert explain_probes(workload, database, 7) == {"first": {"rows_read": 1}}
+    assert explain_probes(workload, database, 7) == {
+        "first": {"rows_read": 1},
+        # Of 1, 3, 5 and 7 there are 0, 2, 4 and 6 less.
+        "each": {
+            "executions": 4,
+            "rows_read": 12,
+            "rows_read_least": 0,
+            "rows_read_median": 2,
+            "rows_read_most": 6,
+        },
+    }
     with database.loader() as loader:
         assert loader.rows("SELECT * FROM steelyard_marker", "") == [("mine", 7, 21)]
         loader.execute(["DELETE FROM things WHERE n > 5"], "")
@@ -167,6 +179,33 @@ def test_a_workload_is_loaded_checked_counted_and_probed(
     with pytest.raises(EngineError, match="taken"):
         load(workload, database, 7)
     assert load(workload, database, 2, replacing=True).rows == 6
+
+
+@pytest.mark.parametrize(
+    ("each", "found"),
+    [
+        ("SELECT 'seven' FROM things", "Rows: 7; the first: ('seven',)"),
+        ("SELECT n, n FROM things", "Rows: 7; the first: (1, 1)"),
+        ("SELECT n FROM things WHERE n > 7", "Rows: 0"),
+        ("SELECT CASE WHEN n < 7 THEN n END FROM things ORDER BY n DESC", "the first: (None,)"),
+    ],
+)
+def test_a_probe_whose_numbers_are_none_is_refused(
+    each: str, found: str, workload: Workload, database: Database
+) -> None:
+    load(workload, database, 7)
+    wrong = EachProbe(each=each, query="SELECT :each")
+    with pytest.raises(UsageError, match="not whole numbers, one a row") as refused:
+        explain_probes(workload.model_copy(update={"probes": {"odd": wrong}}), database, 7)
+    assert 'workload "mine": key "probes.odd.each"' in str(refused.value)
+    assert found in (refused.value.detail or "")
+
+
+def test_a_probe_that_asks_for_nothing_is_left_out(workload: Workload, database: Database) -> None:
+    load(workload, database, 7)
+    none = EachProbe(each="\\if 0\nSELECT 1;\n\\endif", query="SELECT :each")
+    asked = workload.model_copy(update={"probes": {"none": none}})
+    assert explain_probes(asked, database, 7) == {}
 
 
 def test_a_statement_that_fails_is_named_with_its_file(

@@ -96,9 +96,11 @@ Driven = tuple[dict[str, int], tuple[tuple[str, ...], ...], dict[str, str | int]
 
 def driven(workload: Workload, clients: int) -> Driven:
     """What so many clients drive: scripts with their weights, streams, and the values of the
-    variables that these scripts name."""
+    variables that these scripts name, or a probe after them."""
     mix = workload.mix()
-    named = {word for name in mix for word in _VARIABLE.findall(workload.script(name).text())}
+    probes = [one if isinstance(one, str) else one.each for one in workload.probes.values()]
+    texts = [*(workload.script(name).text() for name in mix), *probes]
+    named = {word for text in texts for word in _VARIABLE.findall(text)}
     values = {name: value for name, value in workload.variables(1).items() if name in named}
     return mix, workload.streams_of(clients), values
 

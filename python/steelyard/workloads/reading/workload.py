@@ -95,6 +95,16 @@ class ScriptFacts(_Model):
     writes: bool
 
 
+class EachProbe(_Model):
+    """A query that is explained once for each of some numbers, each execution by itself."""
+
+    each: str
+    """Asks for the numbers, a row for each. What comes before that query is done once; where the
+    options leave no query there is no such probe."""
+    query: str
+    """`:each` is the number."""
+
+
 class Workload(_Model):
     """A schema, its rows, scripts, and checks that prove that the work was really done.
 
@@ -134,7 +144,7 @@ class Workload(_Model):
     """The scripts that are driven where a study names none: the first mix that fits."""
     begins: dict[str, int] = {}
     """Variables that its scripts change, as they are before a client's first transaction."""
-    probes: dict[str, str] = {}
+    probes: dict[str, str | EachProbe] = {}
     """Name → query that is explained after an epoch, on rows that no script touches. What comes
     before the query (SET LOCAL) holds for it alone."""
     mode: Literal["simple", "extended", "prepared"] = "prepared"
