@@ -78,6 +78,28 @@ def test_the_readme_tells_what_was_read() -> None:
     assert f"costs {page_ns} ns of processor time" in of_page
 
 
+def test_what_follows_of_every_page_is_what_was_counted() -> None:
+    kept = {one["key"]: one["verdict"]["probes"] for one in reproductions.RESULTS
+            if one["key"].startswith("read-after-insert/every-page")}  # fmt: skip
+
+    def counted(step: str, counter: str) -> int:
+        [one] = [one for one in kept[f"read-after-insert/{step}"] if one["arm"] == "on"
+                 and (one["probe"], one["counter"]) == ("every_page", counter)]  # fmt: skip
+        assert one["least"] == one["most"], "the same in every epoch"
+        return int(one["median"])
+
+    least, most = (counted("every-page", f"wal_bytes_{which}") for which in ("least", "most"))
+    assert least == most
+    small, large = (
+        counted("every-page-compressed", f"wal_bytes_{which}") for which in ("least", "most")
+    )
+    told = (
+        f"each of the {counted('every-page', 'executions'):,} that new rows fill has one image of "
+        f"{least:,} bytes, or compressed one of {small:,} to {large:,}."
+    )
+    assert told in read_reproduction("read-after-insert").follows
+
+
 def test_what_is_kept_is_what_the_record_says(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
