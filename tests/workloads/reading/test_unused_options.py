@@ -12,7 +12,7 @@ from steelyard.workloads.loading.tables import rows_of
 from steelyard.workloads.reading.folder import find_workload, known_workloads
 from steelyard.workloads.reading.option import Option, OptionValue
 from steelyard.workloads.reading.resolved import completed, driven
-from steelyard.workloads.reading.workload import LOADING_FILES, Workload
+from steelyard.workloads.reading.workload import LOADING_FILES, EachProbe, Workload
 
 CHOICES = [
     (name, option) for name in known_workloads() for option in sorted(find_workload(name).options)
@@ -75,6 +75,27 @@ def test_an_option_that_changes_nothing_beside_the_others_is_refused(
     changes = [f"workload={workload}", f"workload.options={options}"]
     with pytest.raises(UsageError, match=r'option "(window|turns)" of .* changes nothing here'):
         completed(read_study("settings", changes))
+
+
+@pytest.mark.parametrize(
+    "probe",
+    [
+        "SELECT :window",
+        EachProbe(each="SELECT :window", query="SELECT :each"),
+        EachProbe(each="SELECT 1", query="SELECT :each + :window"),
+    ],
+)
+def test_an_option_that_only_a_probe_names_changes_what_is_driven(probe: str | EachProbe) -> None:
+    found = [
+        driven(
+            find_workload("insert-read", {"access": "scan", "window": window}).model_copy(
+                update={"probes": {"odd": probe}}
+            ),
+            1,
+        )
+        for window in (0, 5)
+    ]
+    assert found[0] != found[1]
 
 
 def test_a_durable_read_of_a_page_is_durable() -> None:

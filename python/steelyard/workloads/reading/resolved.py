@@ -98,8 +98,9 @@ def driven(workload: Workload, clients: int) -> Driven:
     """What so many clients drive: scripts with their weights, streams, and the values of the
     variables that these scripts name, or a probe after them."""
     mix = workload.mix()
-    probes = [one if isinstance(one, str) else one.each for one in workload.probes.values()]
-    texts = [*(workload.script(name).text() for name in mix), *probes]
+    texts = [workload.script(name).text() for name in mix]
+    for probe in workload.probes.values():
+        texts += [probe] if isinstance(probe, str) else [probe.each, probe.query]
     named = {word for text in texts for word in _VARIABLE.findall(text)}
     values = {name: value for name, value in workload.variables(1).items() if name in named}
     return mix, workload.streams_of(clients), values
