@@ -94,15 +94,20 @@ def test_drivers_that_outlive_everything_are_found_wherever_their_parent_went(
     monkeypatch.setattr(kills, "GONE_S", 0.2)
     monkeypatch.setenv(kills.MARK, "of this test")
     assert kills.survivors() == 0
-    words = [sys.executable, "-c", "import time; time.sleep(600)", kills.DRIVER]
-    left = subprocess.Popen(words)
-    other = subprocess.Popen(words, env={**os.environ, kills.MARK: "of another"})
+    lives = "import time; print(flush=True); time.sleep(600)"
+    words = [sys.executable, "-c", lives, kills.DRIVER]
+    left = subprocess.Popen(words, stdout=subprocess.PIPE)
+    elsewhere = {**os.environ, kills.MARK: "of another"}
+    other = subprocess.Popen(words, stdout=subprocess.PIPE, env=elsewhere)
     try:
+        for one in (left, other):  # until then /proc may not tell its words
+            assert one.stdout
+            assert one.stdout.readline()
         assert kills.survivors() == 1
     finally:
         for one in (left, other):
             one.kill()
-            one.wait()
+            one.communicate()
 
 
 def test_lines_are_missed_that_went_or_changed() -> None:
