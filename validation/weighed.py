@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -30,7 +31,9 @@ def weighed(name: str, words: Sequence[str], record: Path) -> tuple[Told, Told, 
 
 def told(name: str, words: Sequence[str], record: Path, before: Sequence[str] = ()) -> Told:
     """What `weigh --json` tells; SystemExit says what `name` died of. `before`: words of the shell
-    in front of the command."""
+    in front of the command. A record without a verdict is of a run that was stopped: it goes."""
+    if not (record / "verdict.json").exists() and not (record / SWEPT_FILE).exists():
+        shutil.rmtree(record, ignore_errors=True)
     command: list[str | Path] = [*before, STEELYARD, "weigh", *words, "--json", "--record", record]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:

@@ -1,0 +1,48 @@
+"""Weighings of a validation are made anew where they were stopped, and never where they ended."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from validation import weighed
+
+WEIGHS = """#!{python}
+import json, sys
+from pathlib import Path
+
+record = Path(sys.argv[-1])
+if record.exists():
+    sys.exit("record directory already holds a weighing")
+record.mkdir(parents=True)
+(record / "slices.jsonl").write_text("")
+if "stopped" not in sys.argv:
+    (record / "verdict.json").write_text("{{}}")
+print(json.dumps({{"words": sys.argv[1:-3]}}))
+"""
+
+
+@pytest.fixture(autouse=True)
+def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "steelyard"
+    path.write_text(WEIGHS.format(python=sys.executable))
+    path.chmod(0o755)
+    monkeypatch.setattr(weighed, "STEELYARD", path)
+
+
+def test_a_record_of_a_run_that_was_stopped_makes_room(tmp_path: Path) -> None:
+    record = tmp_path / "case" / "record"
+    assert weighed.told("case", ["stopped"], record)["words"] == ["weigh", "stopped"]
+    assert not (record / "verdict.json").exists()
+    assert weighed.told("case", ["whole"], record)["words"] == ["weigh", "whole"]
+    assert (record / "verdict.json").exists()
+
+
+def test_a_record_with_a_verdict_stays(tmp_path: Path) -> None:
+    record = tmp_path / "case" / "record"
+    weighed.told("case", ["whole"], record)
+    with pytest.raises(SystemExit, match="case ended with 1\nrecord directory already holds"):
+        weighed.told("case", ["whole"], record)
+    assert (record / "verdict.json").exists()
