@@ -32,7 +32,7 @@ def weighed(name: str, words: Sequence[str], record: Path) -> tuple[Told, Told, 
 def told(name: str, words: Sequence[str], record: Path, before: Sequence[str] = ()) -> Told:
     """What `weigh --json` tells; SystemExit says what `name` died of. `before`: words of the shell
     in front of the command. A record without a verdict is of a run that was stopped: it goes."""
-    if not (record / "verdict.json").exists() and not (record / SWEPT_FILE).exists():
+    if not _result_of(record).exists():
         shutil.rmtree(record, ignore_errors=True)
     command: list[str | Path] = [*before, STEELYARD, "weigh", *words, "--json", "--record", record]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -40,6 +40,12 @@ def told(name: str, words: Sequence[str], record: Path, before: Sequence[str] = 
         raise SystemExit(f"error: {name} ended with {done.returncode}\n{done.stderr[-2000:]}")
     found: Told = json.loads(done.stdout)
     return found
+
+
+def _result_of(record: Path) -> Path:
+    """Where the verdict of a record stands, or would; of a sweep that ended, all of its points'."""
+    swept = record / SWEPT_FILE
+    return swept if swept.exists() else record / "verdict.json"
 
 
 def environment_of(record: Path) -> Told:
@@ -92,12 +98,12 @@ class Weighings:
 
     def adopted(self, name: str, record: Path) -> Told:
         """What is kept of a record; ValueError: it was made by another command."""
-        swept = record / SWEPT_FILE
-        found = json.loads((swept if swept.exists() else record / "verdict.json").read_text())
+        result = _result_of(record)
+        found = json.loads(result.read_text())
         ran = [word for word in found["command"].split()[2:] if word != "--json"]
         if sorted(ran) != sorted(self.words[name]):
             raise ValueError(f"{record} was made by: {found['command']}")
-        return self._line(name, {"sweep": found} if swept.exists() else found, record)
+        return self._line(name, {"sweep": found} if result.name == SWEPT_FILE else found, record)
 
     def _weigh(self, name: str, records: Path) -> Told:
         record = records / name.replace(", ", "-") / "record"  # alone: not an attempt at another

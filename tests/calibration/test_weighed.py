@@ -18,8 +18,8 @@ if record.exists():
     sys.exit("record directory already holds a weighing")
 record.mkdir(parents=True)
 (record / "slices.jsonl").write_text("")
-if "stopped" not in sys.argv:
-    (record / "verdict.json").write_text("{{}}")
+for result in {{"verdict.json", "swept.json"}} & {{*sys.argv}}:
+    (record / result).write_text("{{}}")
 print(json.dumps({{"words": sys.argv[1:-3]}}))
 """
 
@@ -36,13 +36,15 @@ def test_a_record_of_a_run_that_was_stopped_makes_room(tmp_path: Path) -> None:
     record = tmp_path / "case" / "record"
     assert weighed.told("case", ["stopped"], record)["words"] == ["weigh", "stopped"]
     assert not (record / "verdict.json").exists()
-    assert weighed.told("case", ["whole"], record)["words"] == ["weigh", "whole"]
+    words = ["weigh", "verdict.json"]
+    assert weighed.told("case", ["verdict.json"], record)["words"] == words
     assert (record / "verdict.json").exists()
 
 
-def test_a_record_with_a_verdict_stays(tmp_path: Path) -> None:
+@pytest.mark.parametrize("result", ["verdict.json", "swept.json"])
+def test_a_record_with_a_verdict_stays(tmp_path: Path, result: str) -> None:
     record = tmp_path / "case" / "record"
-    weighed.told("case", ["whole"], record)
+    weighed.told("case", [result], record)
     with pytest.raises(SystemExit, match="case ended with 1\nrecord directory already holds"):
-        weighed.told("case", ["whole"], record)
-    assert (record / "verdict.json").exists()
+        weighed.told("case", [result], record)
+    assert (record / result).exists()
