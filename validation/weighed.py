@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from steelyard.record.recorded import ENVIRONMENT, VERDICT
 from steelyard.record.sweep import POINTS, SWEPT_FILE
 from validation.results import Results
 
@@ -45,14 +46,14 @@ def told(name: str, words: Sequence[str], record: Path, before: Sequence[str] = 
 def _result_of(record: Path) -> Path:
     """Where the verdict of a record stands, or would; of a sweep that ended, all of its points'."""
     swept = record / SWEPT_FILE
-    return swept if swept.exists() else record / "verdict.json"
+    return swept if swept.exists() else record / VERDICT
 
 
 def environment_of(record: Path) -> Told:
     """The environment of a record; of a sweep, that of its first point."""
-    path = record / "environment.json"
+    path = record / ENVIRONMENT
     if not path.exists():
-        path = sorted(record.glob(f"{POINTS}/*/environment.json"))[0]
+        path = sorted(record.glob(f"{POINTS}/*/{ENVIRONMENT}"))[0]
     environment: Told = json.loads(path.read_text())
     return environment
 
