@@ -6,7 +6,7 @@ import os
 import time
 from collections.abc import Iterator
 from contextlib import closing, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pymysql
@@ -17,10 +17,12 @@ from own_cache import own_cache
 from steelyard.engines.adapters import Wanted
 from steelyard.engines.differences import compare
 from steelyard.engines.engine import UNPROTECTED, Slot
-from steelyard.engines.local.samples import every_pid, sample
+from steelyard.engines.local.samples import Sample, every_pid, sample
 from steelyard.engines.mysql.adapter import find_arms, remove_servers
+from steelyard.engines.mysql.life import instance
 from steelyard.engines.mysql.life.data_directory import CRC32
 from steelyard.engines.mysql.life.instance import MysqlInstance
+from steelyard.engines.mysql.life.thread_account import threads_of
 from steelyard.engines.mysql.mysql import Mysql
 from steelyard.engines.mysql.sql import writing_out
 from steelyard.engines.mysql.sql.session import connected, rows_of, variables_of
@@ -201,6 +203,44 @@ def test_a_frozen_server_stands_still_and_goes_on(server: MysqlInstance) -> None
     assert server.use().cpu_ns == first
     server.thaw()
     server.thaw()
+    with connected(server.address) as connection:
+        assert rows_of(connection, "SELECT 1") == [(1,)]
+
+
+def running_for(looks: int, tid: int, monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """/proc says for that many looks at a thread that it runs; the looks at it so far."""
+    seen: list[int] = []
+
+    def told(pid: int) -> Sample | None:
+        if pid == tid:
+            seen.append(pid)
+        found = sample(pid)
+        if found is None or pid != tid or len(seen) > looks:
+            return found
+        return replace(found, state="R")
+
+    monkeypatch.setattr(instance, "sample", told)
+    return seen
+
+
+def test_a_server_is_frozen_when_its_last_thread_stands_still(
+    server: MysqlInstance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen = running_for(3, threads_of(server.pid)[-1], monkeypatch)
+    server.freeze()
+    assert len(seen) > 3
+    assert {sample(tid).state for tid in threads_of(server.pid)} == {"T"}  # type: ignore[union-attr]
+    server.thaw()
+
+
+def test_a_server_with_a_thread_that_goes_on_is_not_held(
+    server: MysqlInstance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(instance, "_STILL_S", 0.05)
+    running_for(10**9, threads_of(server.pid)[-1], monkeypatch)
+    with pytest.raises(ServerError, match="could not hold"):
+        server.freeze()
+    assert not is_held_still(server)
     with connected(server.address) as connection:
         assert rows_of(connection, "SELECT 1") == [(1,)]
 

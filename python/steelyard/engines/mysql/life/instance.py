@@ -179,7 +179,7 @@ class MysqlInstance(OwnServer[Build, Server]):
         kill(server.pid, signal.SIGSTOP)
         self._frozen = True
         deadline = time.monotonic() + _STILL_S
-        while (now := sample(server.pid)) is not None and now.state not in "TtZX":
+        while not _stands_still(server.pid):
             if time.monotonic() > deadline:
                 self.thaw()
                 raise ServerError(f"could not hold {server.name} still within {_STILL_S:.0f} s")
@@ -237,6 +237,13 @@ class MysqlInstance(OwnServer[Build, Server]):
 
     def _serving_pid(self) -> int | None:
         return serving_pid(self._directory)
+
+
+def _stands_still(pid: int) -> bool:
+    """Every thread is stopped, or has gone: SIGSTOP reaches each when it is next scheduled, and
+    the leading thread's state, which is /proc's for the process, tells nothing of the others."""
+    states = map(sample, threads_of(pid))
+    return all(seen is None or seen.state in "TtZX" for seen in states)
 
 
 def _socket(slot: Slot) -> Path:
