@@ -4,6 +4,7 @@ measured is kept, nothing else is left, and with room again it goes on."""
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -91,8 +92,10 @@ def require_one_error(ended: Underway) -> str:
 
 def test_while_loading_nothing_half_loaded_is_kept(disk: SmallDisk, on_it: Start) -> None:
     loading = on_it("record", *TINY, "--set", "workload.scale=20")
-    loading.wait_for("load")
+    loading.wait_for("load: ")
+    loading.process.send_signal(signal.SIGSTOP)  # filling takes about as long as loading does
     disk.fill()
+    loading.process.send_signal(signal.SIGCONT)
     assert loading.end() == 3, loading.said
     require_one_error(loading)
     assert "No space left on device" in loading.said
