@@ -6,7 +6,7 @@ import os
 import time
 from collections.abc import Iterator
 from contextlib import closing, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import pymysql
@@ -17,9 +17,8 @@ from own_cache import own_cache
 from steelyard.engines.adapters import Wanted
 from steelyard.engines.differences import compare
 from steelyard.engines.engine import UNPROTECTED, Slot
-from steelyard.engines.local.samples import Sample, every_pid, sample
+from steelyard.engines.local.samples import every_pid, sample
 from steelyard.engines.mysql.adapter import find_arms, remove_servers
-from steelyard.engines.mysql.life import instance
 from steelyard.engines.mysql.life.data_directory import CRC32
 from steelyard.engines.mysql.life.instance import MysqlInstance
 from steelyard.engines.mysql.life.thread_account import threads_of
@@ -196,8 +195,14 @@ def test_clones_have_server_ids_of_their_own_and_keep_no_list_of_their_pools(mad
         assert told[0]["server_uuid"] != told[1]["server_uuid"]
 
 
+def is_held_still(server: MysqlInstance) -> bool:
+    states = [seen.state for seen in map(sample, threads_of(server.pid)) if seen is not None]
+    return states == ["T"] * len(threads(server))
+
+
 def test_a_frozen_server_stands_still_and_goes_on(server: MysqlInstance) -> None:
     server.freeze()
+    assert is_held_still(server)
     first = server.use().cpu_ns
     time.sleep(0.05)
     assert server.use().cpu_ns == first
@@ -205,49 +210,6 @@ def test_a_frozen_server_stands_still_and_goes_on(server: MysqlInstance) -> None
     server.thaw()
     with connected(server.address) as connection:
         assert rows_of(connection, "SELECT 1") == [(1,)]
-
-
-def running_for(looks: int, tid: int, monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """/proc says for that many looks at a thread that it runs; the looks at it so far."""
-    seen: list[int] = []
-
-    def told(pid: int) -> Sample | None:
-        if pid == tid:
-            seen.append(pid)
-        found = sample(pid)
-        if found is None or pid != tid or len(seen) > looks:
-            return found
-        return replace(found, state="R")
-
-    monkeypatch.setattr(instance, "sample", told)
-    return seen
-
-
-def test_a_server_is_frozen_when_its_last_thread_stands_still(
-    server: MysqlInstance, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    seen = running_for(3, threads_of(server.pid)[-1], monkeypatch)
-    server.freeze()
-    assert len(seen) > 3
-    assert {sample(tid).state for tid in threads_of(server.pid)} == {"T"}  # type: ignore[union-attr]
-    server.thaw()
-
-
-def test_a_server_with_a_thread_that_goes_on_is_not_held(
-    server: MysqlInstance, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(instance, "_STILL_S", 0.05)
-    running_for(10**9, threads_of(server.pid)[-1], monkeypatch)
-    with pytest.raises(ServerError, match="could not hold"):
-        server.freeze()
-    assert not is_held_still(server)
-    with connected(server.address) as connection:
-        assert rows_of(connection, "SELECT 1") == [(1,)]
-
-
-def is_held_still(server: MysqlInstance) -> bool:
-    seen = sample(server.pid)
-    return seen is not None and seen.state == "T"
 
 
 def test_a_frozen_server_tells_what_its_workload_did_and_is_held_still_again(

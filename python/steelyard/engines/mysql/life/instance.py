@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import signal
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -12,9 +10,7 @@ from pathlib import Path
 from steelyard.engines.account import Account
 from steelyard.engines.engine import UNPROTECTED, PoolFill, Settings, Slot
 from steelyard.engines.local.cloning import Manifest
-from steelyard.engines.local.ending import kill
 from steelyard.engines.local.own_server import OwnServer, prepare_slot, require_short
-from steelyard.engines.local.samples import sample
 from steelyard.engines.memory.group import MemoryGroup
 from steelyard.engines.mysql.builds.build import Build
 from steelyard.engines.mysql.life.data_directory import (
@@ -26,6 +22,7 @@ from steelyard.engines.mysql.life.data_directory import (
     product,
     serving_pid,
 )
+from steelyard.engines.mysql.life.freeze import freeze, thaw
 from steelyard.engines.mysql.life.server import Server
 from steelyard.engines.mysql.life.thread_account import ThreadAccount, threads_of
 from steelyard.engines.mysql.settings import (
@@ -42,13 +39,10 @@ from steelyard.engines.mysql.sql.variables import read_served, read_settings, re
 from steelyard.engines.mysql.sql.writing_out import WritingOut
 from steelyard.engines.programs import pin
 from steelyard.model.endpoint import MYSQL, Endpoint
-from steelyard.model.errors import EngineError, ServerError
+from steelyard.model.errors import EngineError
 from steelyard.model.identity import Identity
 from steelyard.model.process import TreeUse
 from steelyard.model.readings import Kind, Sample
-
-_STILL_S = 2.0
-_POLL_S = 0.001
 
 
 class MysqlInstance(OwnServer[Build, Server]):
@@ -174,21 +168,14 @@ class MysqlInstance(OwnServer[Build, Server]):
         """SIGSTOP the whole process: its threads cannot be stopped one by one. For a server without
         a request under way."""
         server = self._required()
-        if self._frozen:
-            return
-        kill(server.pid, signal.SIGSTOP)
-        self._frozen = True
-        deadline = time.monotonic() + _STILL_S
-        while not _stands_still(server.pid):
-            if time.monotonic() > deadline:
-                self.thaw()
-                raise ServerError(f"could not hold {server.name} still within {_STILL_S:.0f} s")
-            time.sleep(_POLL_S)
+        if not self._frozen:
+            freeze(server.pid)
+            self._frozen = True
 
     def thaw(self) -> None:
         """SIGCONT what `freeze` stopped; safe to call twice."""
         if self._frozen and self._server is not None:
-            kill(self._server.pid, signal.SIGCONT)
+            thaw(self._server.pid)
         self._frozen = False
 
     @contextmanager
@@ -237,13 +224,6 @@ class MysqlInstance(OwnServer[Build, Server]):
 
     def _serving_pid(self) -> int | None:
         return serving_pid(self._directory)
-
-
-def _stands_still(pid: int) -> bool:
-    """Every thread is stopped, or has gone: SIGSTOP reaches each when it is next scheduled, and
-    the leading thread's state, which is /proc's for the process, tells nothing of the others."""
-    states = map(sample, threads_of(pid))
-    return all(seen is None or seen.state in "TtZX" for seen in states)
 
 
 def _socket(slot: Slot) -> Path:
