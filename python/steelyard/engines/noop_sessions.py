@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from steelyard.engines.differences import SettingRules
 from steelyard.engines.engine import Pulse, SessionWaits, WaitSeen
 from steelyard.model.endpoint import Endpoint
+from steelyard.model.errors import ServerError
 from steelyard.model.identity import Identity
 from steelyard.model.turn import Checkpoint
 
@@ -28,6 +29,11 @@ class NoopReached:
     """The settings of its sessions."""
     running: bool = True
     setting_rules: SettingRules = field(default_factory=SettingRules)
+
+    def ping(self) -> None:
+        """ServerError: it does not run."""
+        if not self.running:
+            raise ServerError("it takes no connection now")
 
     def server(self) -> tuple[str, ...]:
         """Its name."""

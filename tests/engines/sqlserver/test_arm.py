@@ -129,6 +129,8 @@ def test_the_instance_tells_its_version_its_start_and_the_way_there(instance: In
     assert arm.running
     instance.before = lambda text: b""
     assert not arm.running
+    with pytest.raises(ServerError):
+        arm.ping()
     instance.before = None
     assert arm.running
     assert "never against the product" in arm.notices[0]

@@ -37,6 +37,7 @@ def test_a_server_that_takes_no_connection_loses_its_arm() -> None:
     with pytest.raises(ArmLostError) as caught:
         sessions.start_arms({"a": 0, "b": 1}, ("a", "b"), "reconnect")
     assert caught.value.outcome == "could not start: b"
+    assert caught.value.primary == 'arm "b": it takes no connection now'
 
 
 def test_round_trips_are_those_of_reached_servers() -> None:

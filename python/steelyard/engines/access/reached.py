@@ -13,6 +13,9 @@ class Reached(Protocol):
     """An external server: it is connected to, and neither started nor stopped. Queries are methods:
     `isinstance` reads properties, and would send them."""
 
+    def ping(self) -> None:
+        """Do nothing in a session of the arm. ServerError: it takes none, in the server's words."""
+
     def server(self) -> Sequence[str]:
         """Identifies its server: equal for two addresses of one server."""
 

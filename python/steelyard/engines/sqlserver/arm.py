@@ -94,17 +94,26 @@ class SqlServerArm:
 
     @property
     def running(self) -> bool:
-        """Whether the server answers now. A connection stays open for that: it is checked after
-        each slice."""
-        for _ in range(2):  # the connection may be old, and the server there again
+        """Whether the server answers now."""
+        try:
+            self.ping()
+        except ServerError:
+            return False
+        return True
+
+    def ping(self) -> None:
+        """Send the shortest statement. A connection stays open for that: it is checked after each
+        slice. ServerError: no answer, or the server's refusal of a connection."""
+        if self._pulse is not None:
             try:
-                self._pulse = self._pulse or open_session(self._server)
                 self._pulse.execute(_SHORTEST)
-            except ServerError:
+            except ServerError:  # the connection may be old, and the server there again
                 self._pulse = None
             else:
-                return True
-        return False
+                return
+        pulse = open_session(self._server)
+        pulse.execute(_SHORTEST)
+        self._pulse = pulse
 
     def server(self) -> Sequence[str]:
         """The instance by its name, its start and its version. EngineError: it cannot be

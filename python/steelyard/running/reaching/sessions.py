@@ -54,11 +54,14 @@ class Sessions:
         loads: Mapping[str, int] | None = None,
     ) -> dict[str, Instance]:
         """The arms in the order in which their connections are to be opened: that of their slots.
-        ArmLostError: one takes no connection."""
+        ArmLostError: one takes no connection, in its server's words."""
         for arm in order:
-            if not self._arms[arm].running:
-                failure = ServerError("it takes no connection now")
-                raise ArmLostError.at_start({arm: failure})
+            instance = self._arms[arm]
+            if isinstance(instance, Reached):
+                try:
+                    instance.ping()
+                except ServerError as failure:
+                    raise ArmLostError.at_start({arm: failure}) from failure
         return {arm: self._arms[arm] for arm in sorted(order, key=lambda arm: slots[arm])}
 
     def stop_arms(self) -> None:

@@ -116,6 +116,11 @@ def test_a_server_that_is_not_there_is_named(address: str) -> None:
 
 
 def test_a_setting_that_a_session_cannot_have_is_the_servers_own_message(address: str) -> None:
+    impossible = reach(address, None, {"shared_buffers": "1GB"}, None)
     with pytest.raises(ServerError) as caught:
-        _ = reach(address, None, {"shared_buffers": "1GB"}, None).identity
+        _ = impossible.identity
     assert "cannot be changed without restarting" in str(caught.value.detail)
+    with pytest.raises(ServerError) as caught:
+        impossible.ping()
+    assert "cannot be changed without restarting" in str(caught.value.detail)
+    assert not impossible.running

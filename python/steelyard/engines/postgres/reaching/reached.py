@@ -84,10 +84,15 @@ class ReachedServer:
     def running(self) -> bool:
         """Whether it takes a connection now."""
         try:
-            with self._session():
-                return True
+            self.ping()
         except ServerError:
             return False
+        return True
+
+    def ping(self) -> None:
+        """Open a session and end it. ServerError: the server's own words."""
+        with self._session():
+            pass
 
     def server(self) -> tuple[str, ...]:
         """Which server it is: its cluster and its start, or its address where it shows neither."""
