@@ -124,9 +124,7 @@ class Killings:
             return [
                 pid for pid in _children(weighing.process.pid) if b"steelyard.driver" in _words(pid)
             ]
-        if not weighing.directories():
-            return []
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(IndexError, OSError):  # its places are made and taken away
             masters = sorted(weighing.postmasters().values())
             if victim == "server":
                 return masters

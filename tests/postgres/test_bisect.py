@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from underway import Underway, until
+from underway import SEVERAL_S, Underway, until
 
 from steelyard.engines.postgres.builds.build import parts_of_copy
 from steelyard.engines.postgres.builds.find import find_postgres
@@ -36,7 +36,7 @@ def test_a_killed_search_goes_on_and_names_the_cost_at_which_no_index_is_scanned
     begun.process.communicate()
     weighed = (folder / "steps" / "ends" / "verdict.json").stat().st_mtime_ns
     again = start("searched", "bisect", "--resume", str(folder), command="history")
-    assert again.end() == 0, again.said
+    assert again.end(SEVERAL_S) == 0, again.said
     assert (folder / "steps" / "ends" / "verdict.json").stat().st_mtime_ns == weighed
     found = again.verdict["bisected"]
     assert (found["outcome"], found["before"], found["after"]) == ("found", "4", "1000000")
@@ -55,7 +55,7 @@ def test_a_commit_whose_build_fails_is_left_out_and_said(start: Start, tmp_path:
     words = ("builds", "--commits", "commits", "--build", build, *BRIEF, "--seed", "5")
     changed = start("searched", "bisect", *words, "--set", "arm.settings.enable_indexscan=off",
                     "--set", "arm.settings.enable_bitmapscan=off", command="history")  # fmt: skip
-    assert changed.end() == 0, changed.said
+    assert changed.end(SEVERAL_S) == 0, changed.said
     found = changed.verdict["bisected"]
     assert (found["outcome"], found["before"], found["after"]) == ("narrowed", "0a0a0a0", "3a3a3a3")
     left_out = [step for step in found["steps"] if step.get("failed")]

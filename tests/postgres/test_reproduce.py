@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from underway import Underway, until
+from underway import SEVERAL_S, Underway, until
 
 pytestmark = [pytest.mark.postgres, pytest.mark.long]
 
@@ -65,7 +65,7 @@ def test_a_killed_repetition_goes_on_and_writes_its_page(start: Start, tmp_path:
     begun.process.send_signal(signal.SIGINT)
     begun.process.communicate()
     again = start("repeated", "--resume", str(folder), command="reproduce")
-    assert again.end() == 0, again.said
+    assert again.end(SEVERAL_S) == 0, again.said
     told = again.verdict
     assert set(told["steps"]) == {"alone", "swept"}
     assert len(told["steps"]["swept"]["points"]) == 2

@@ -20,6 +20,8 @@ from steelyard.engines.postgres.processes.cleanup import segments_of
 from steelyard.record.record import Record
 
 PATIENCE_S = 240.0
+SEVERAL_S = 3 * PATIENCE_S
+"""Of a command that weighs several times."""
 """Longest wait for anything: long enough never to be met but by a hang."""
 QUICK = (
     *("--set", "workload.scale=1", "--budget", "20s"),
@@ -111,9 +113,9 @@ class Underway:
         lines = Record(self.record).lines("slices.jsonl")
         return [x for x in lines if x["epoch"] == epoch - 1 and x["kind"] == "measured"]
 
-    def end(self) -> int:
+    def end(self, patience_s: float = PATIENCE_S) -> int:
         """Read to the end; the exit status. `answer` has standard output afterwards."""
-        self.answer, rest = self.process.communicate(timeout=PATIENCE_S)
+        self.answer, rest = self.process.communicate(timeout=patience_s)
         self.lines += rest.splitlines()
         return self.process.returncode
 
