@@ -82,7 +82,7 @@ def throttled_slot(weighing: Underway, loops: int) -> Iterator[None]:
     with _pinned(_SPIN, [processors[0]] * loops) as spinning:
 
         def tie() -> None:
-            served = {slot: _backends(pid) for slot, pid in _postmasters(weighing).items()}
+            served = {slot: _backends(pid) for slot, pid in weighing.postmasters().items()}
             for slot, backends in served.items():
                 new = set(backends) - placed
                 with suppress(EngineError):  # one that has ended meanwhile
@@ -123,7 +123,7 @@ def slow_second_start(weighing: Underway, stop_s: float, go_s: float) -> Iterato
     """The server that was started last of an epoch stands still for a part of its time."""
 
     def hobble() -> None:
-        postmasters = list(_postmasters(weighing).values())
+        postmasters = list(weighing.postmasters().values())
         if len(postmasters) < 2:
             return
         backends = _backends(max(postmasters, key=lambda pid: (_began(pid), pid)))
@@ -133,11 +133,6 @@ def slow_second_start(weighing: Underway, stop_s: float, go_s: float) -> Iterato
 
     with _over_and_over(hobble, go_s):
         yield
-
-
-def _postmasters(weighing: Underway) -> dict[int, int]:
-    """Slot → postmaster; none once the weighing has removed its places."""
-    return weighing.postmasters() if weighing.directories() else {}
 
 
 def _backends(postmaster: int) -> list[int]:

@@ -124,7 +124,7 @@ class Killings:
             return [
                 pid for pid in _children(weighing.process.pid) if b"steelyard.driver" in _words(pid)
             ]
-        with contextlib.suppress(IndexError, OSError):  # its places are made and taken away
+        with contextlib.suppress(OSError):
             masters = sorted(weighing.postmasters().values())
             if victim == "server":
                 return masters

@@ -95,8 +95,8 @@ def test_a_captured_mix_is_replayed_with_its_shares_and_ratios(
         again = captured_again(bank, place)
         require_shares(captured, again)
         if ratios_agree(captured, again):
-            return
-    pytest.fail("the ratios of median times are others when the mix is replayed")
+            break
+    assert ratios_agree(captured, again), (captured, again)
 
 
 def captured_of_pgbench(bank: Original, place: Path, protocol: str) -> Kinds:
@@ -180,8 +180,10 @@ def test_what_a_server_counted_is_driven_with_values_that_find_rows(
 ) -> None:
     try:
         engine = find_postgres("18", contrib=True)
-    except EngineError as none:
-        pytest.skip(f"{none.primary}: {none.hint}")
+    except EngineError as refused:
+        if "has no contrib" not in refused.primary:
+            raise
+        pytest.skip(f"{refused.primary}: {refused.hint}")
     paths = [f"{name}={value}" for name, value in engine._build.settings]
     preload = "shared_preload_libraries=pg_stat_statements"
     target = f"host={bank.sockets} port={PORT} user={OWNER} dbname=bank"

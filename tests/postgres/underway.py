@@ -20,9 +20,9 @@ from steelyard.engines.postgres.processes.cleanup import segments_of
 from steelyard.record.record import Record
 
 PATIENCE_S = 240.0
-SEVERAL_S = 3 * PATIENCE_S
-"""Of a command that weighs several times."""
 """Longest wait for anything: long enough never to be met but by a hang."""
+SEVERAL_S = 3 * PATIENCE_S
+"""The same for a command that weighs several times."""
 QUICK = (
     *("--set", "workload.scale=1", "--budget", "20s"),
     *("--set", "budget.slice=50ms", "--set", "layout=slices"),  # turns take minutes
@@ -145,13 +145,10 @@ class Underway:
         ]
 
     def postmasters(self) -> dict[int, int]:
-        """Slot number → process id of the server that stands there."""
-        found = {}
-        for file in self.directories()[0].glob("slot*/*/postmaster.pid"):
-            lock = read_pid_file(file.parent)
-            if lock is not None:
-                found[int(file.parts[-3].removeprefix("slot"))] = lock.pid
-        return found
+        """Slot number → process id of the server that stands there; none while it has no place."""
+        files = [f for at in self.directories()[:1] for f in at.glob("slot*/*/postmaster.pid")]
+        locks = {int(f.parts[-3].removeprefix("slot")): read_pid_file(f.parent) for f in files}
+        return {slot: lock.pid for slot, lock in locks.items() if lock is not None}
 
     def traces(self) -> Traces:
         """What it has on the machine now."""

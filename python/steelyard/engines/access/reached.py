@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Protocol, runtime_checkable
 
 from steelyard.engines.differences import SettingRules
+from steelyard.model.errors import ServerError
 
 
 @runtime_checkable
@@ -25,6 +26,15 @@ class Reached(Protocol):
     @property
     def setting_rules(self) -> SettingRules:
         """Which of its settings may differ between two servers without being declared."""
+
+
+def answers(reached: Reached) -> bool:
+    """Whether a session of the arm can be had now."""
+    try:
+        reached.ping()
+    except ServerError:
+        return False
+    return True
 
 
 @runtime_checkable

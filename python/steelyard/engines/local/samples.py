@@ -29,6 +29,11 @@ class Sample:
     started: int  # ticks since boot; with the pid it names a process for good
     minor_faults: int = 0
 
+    @property
+    def still(self) -> bool:
+        """It was stopped or has ended: it does nothing until somebody continues it."""
+        return self.state in "TtZX"
+
 
 def sample(pid: int) -> Sample | None:
     """The process now; None when it has gone."""

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 
 from steelyard.engines.access.housed import OwnDatabase
+from steelyard.engines.access.reached import answers
 from steelyard.engines.differences import SettingRules
 from steelyard.engines.engine import CheckpointSession
 from steelyard.engines.sqlserver import counters, options
@@ -95,25 +96,23 @@ class SqlServerArm:
     @property
     def running(self) -> bool:
         """Whether the server answers now."""
-        try:
-            self.ping()
-        except ServerError:
-            return False
-        return True
+        return answers(self)
 
     def ping(self) -> None:
         """Send the shortest statement. A connection stays open for that: it is checked after each
         slice. ServerError: no answer, or the server's refusal of a connection."""
-        if self._pulse is not None:
-            try:
-                self._pulse.execute(_SHORTEST)
-            except ServerError:  # the connection may be old, and the server there again
-                self._pulse = None
-            else:
-                return
-        pulse = open_session(self._server)
-        pulse.execute(_SHORTEST)
-        self._pulse = pulse
+        try:
+            self._ask()
+        except ServerError:  # the connection may be old, and the server there again
+            self._ask()
+
+    def _ask(self) -> None:
+        try:
+            self._pulse = self._pulse or open_session(self._server)
+            self._pulse.execute(_SHORTEST)
+        except ServerError:
+            self._pulse = None
+            raise
 
     def server(self) -> Sequence[str]:
         """The instance by its name, its start and its version. EngineError: it cannot be

@@ -9,6 +9,7 @@ from dataclasses import replace
 
 import pytest
 
+from engines.mysql.thread_states import states_of
 from steelyard.engines.local.samples import Sample, sample
 from steelyard.engines.mysql.life import freeze as module
 from steelyard.engines.mysql.life.freeze import freeze, thaw
@@ -35,11 +36,6 @@ def process() -> Iterator[subprocess.Popen[str]]:
         started.stdout.readline()
         yield started
         started.kill()
-
-
-def states(pid: int) -> set[str]:
-    seen = [sample(tid) for tid in threads_of(pid)]
-    return {one.state for one in seen if one is not None}
 
 
 def goes_on(process: subprocess.Popen[str]) -> bool:
@@ -73,7 +69,7 @@ def test_a_process_is_frozen_when_its_last_thread_stands_still(
     seen = running_for(3, threads[-1], monkeypatch)
     freeze(process.pid)
     assert len(seen) > 3
-    assert states(process.pid) == {"T"}
+    assert states_of(process.pid) == {"T"}
     thaw(process.pid)
     assert goes_on(process)
 

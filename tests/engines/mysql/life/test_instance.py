@@ -13,15 +13,15 @@ import pymysql
 import pytest
 
 from engines.mysql.real_packages import fetch
+from engines.mysql.thread_states import states_of
 from own_cache import own_cache
 from steelyard.engines.adapters import Wanted
 from steelyard.engines.differences import compare
 from steelyard.engines.engine import UNPROTECTED, Slot
-from steelyard.engines.local.samples import every_pid, sample
+from steelyard.engines.local.samples import every_pid
 from steelyard.engines.mysql.adapter import find_arms, remove_servers
 from steelyard.engines.mysql.life.data_directory import CRC32
 from steelyard.engines.mysql.life.instance import MysqlInstance
-from steelyard.engines.mysql.life.thread_account import threads_of
 from steelyard.engines.mysql.mysql import Mysql
 from steelyard.engines.mysql.sql import writing_out
 from steelyard.engines.mysql.sql.session import connected, rows_of, variables_of
@@ -195,14 +195,9 @@ def test_clones_have_server_ids_of_their_own_and_keep_no_list_of_their_pools(mad
         assert told[0]["server_uuid"] != told[1]["server_uuid"]
 
 
-def is_held_still(server: MysqlInstance) -> bool:
-    states = [seen.state for seen in map(sample, threads_of(server.pid)) if seen is not None]
-    return states == ["T"] * len(threads(server))
-
-
 def test_a_frozen_server_stands_still_and_goes_on(server: MysqlInstance) -> None:
     server.freeze()
-    assert is_held_still(server)
+    assert states_of(server.pid) == {"T"}
     first = server.use().cpu_ns
     time.sleep(0.05)
     assert server.use().cpu_ns == first
@@ -220,14 +215,14 @@ def test_a_frozen_server_tells_what_its_workload_did_and_is_held_still_again(
     server.freeze()
     with database.checker() as checker:
         assert checker.rows("SELECT 1", "a test") == [(1,)]
-    assert is_held_still(server)
+    assert states_of(server.pid) == {"T"}
     with pytest.raises(ServerError), database.checker() as checker:
         checker.rows("SELECT nothing", "a test")
-    assert is_held_still(server)
+    assert states_of(server.pid) == {"T"}
     server.thaw()
     with database.checker() as checker:
         assert checker.rows("SELECT 1", "a test") == [(1,)]
-    assert not is_held_still(server)
+    assert "T" not in states_of(server.pid)
 
 
 def test_a_frozen_server_can_be_stopped(made: Made) -> None:

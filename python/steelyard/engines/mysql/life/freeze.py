@@ -41,4 +41,4 @@ def _stands_still(pid: int) -> bool:
     """Every thread is stopped, or has gone: SIGSTOP reaches each when it is next scheduled, and
     the leading thread's state, which is /proc's for the process, tells nothing of the others."""
     states = map(sample, threads_of(pid))
-    return all(seen is None or seen.state in "TtZX" for seen in states)
+    return all(seen is None or seen.still for seen in states)

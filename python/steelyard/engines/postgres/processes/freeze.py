@@ -51,7 +51,7 @@ def _background(postmaster: int) -> tuple[list[int], bool]:
 
 def _still(pid: int, deadline: float) -> bool:
     """Wait until a process stands still (or has ended)."""
-    while (now := sample(pid)) is not None and now.state not in "TtZX":
+    while (now := sample(pid)) is not None and not now.still:
         _pause(deadline, [pid])
     return True
 

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from steelyard.engines.access.reached import answers
 from steelyard.engines.postgres.libpq.connection_string import GivenAddress, conninfo_of
 from steelyard.engines.postgres.settings import SETTING_RULES
 from steelyard.engines.postgres.sql.counters import KINDS, read_counters
@@ -83,11 +84,7 @@ class ReachedServer:
     @property
     def running(self) -> bool:
         """Whether it takes a connection now."""
-        try:
-            self.ping()
-        except ServerError:
-            return False
-        return True
+        return answers(self)
 
     def ping(self) -> None:
         """Open a session and end it. ServerError: the server's own words."""
