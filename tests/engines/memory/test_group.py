@@ -81,14 +81,14 @@ def test_page_cache_is_charged_to_the_group_that_reads_it_first(
     file.chmod(0o644)
     group = MemoryGroup.make(real_cap(16 * MB), place / "slot0")
     try:
-        assert evict([place]).resident_bytes == 0
+        assert evict([place], choose_account()).resident_bytes == 0
         run(account, ["/bin/cat", str(file)], group=group)
         peak = group.use()
     finally:
         group.close()
     assert peak is not None
     assert 8 * MB < (peak.peak_bytes or 0) <= 16 * MB
-    left = evict([place])
+    left = evict([place], choose_account())
     assert left.resident_bytes == 0
 
 
