@@ -11,7 +11,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -166,23 +166,13 @@ def is_empty(directory: Path) -> bool:
 def replace_text(account: Account, file: Path, text: str) -> None:
     """Write a file in a directory of the account, mode 0600; what had its name is replaced, a link
     too. OSError: it could not be."""
-    _change(account, file, lambda: text)
-
-
-def append_text(account: Account, file: Path, text: str) -> None:
-    """Write a file in a directory of the account anew, with more text at its end."""
-    _change(account, file, lambda: text_below(file.parent, file.name) + text)
-
-
-def _change(account: Account, file: Path, text: Callable[[], str]) -> None:
     draft = file.with_name(f".{file.name}.{os.urandom(8).hex()}")
 
     def write() -> None:
-        content = text().encode()
         opened = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         with open(opened, "wb") as stream:
             os.fchmod(opened, 0o600)  # whatever the umask
-            stream.write(content)
+            stream.write(text.encode())
         os.replace(draft, file)
 
     account.call(write)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
@@ -39,7 +40,7 @@ def look(path: Path) -> DataPlace:
         hint = "Run as an account that may read it, or take a base backup of the server."
         raise EngineError(
             f'could not read "{error.filename}": {error.strerror}',
-            hint=hint if isinstance(error, PermissionError) else None,
+            hint=hint if error.errno == errno.EACCES else None,
         ) from error
     what = "there is nothing" if not path.exists() else "it is neither file nor directory"
     raise UsageError(

@@ -10,7 +10,7 @@ from steelyard.engines.account import Account
 from steelyard.engines.engine import Slot
 from steelyard.engines.intake import Intake, Neutralised, Report, TakenIn
 from steelyard.engines.loading import DATABASE, serving
-from steelyard.engines.local.owned_files import append_text
+from steelyard.engines.local.owned_files import replace_text, text_below
 from steelyard.engines.postgres.builds.build import Build
 from steelyard.engines.postgres.intake.configuration import (
     MAIN,
@@ -81,7 +81,8 @@ def take_in_dump(
     if intake.configuration is not None:
         configuration = _configuration(intake)
         gone = configuration.neutralised
-        append_text(account, slot.path / "data" / MAIN, configuration.text())
+        data = slot.path / "data"
+        replace_text(account, data / MAIN, text_below(data, MAIN) + configuration.text())
     return TakenIn(intake.place.path.name, size, gone, tuple(doubts))
 
 

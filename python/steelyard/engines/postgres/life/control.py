@@ -13,6 +13,7 @@ import stat
 import struct
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from steelyard._core import read_control
 from steelyard.engines.engine import UNPROTECTED
@@ -24,6 +25,9 @@ from steelyard.engines.local.owned_files import (
     text_below,
 )
 from steelyard.model.errors import EngineError
+
+if TYPE_CHECKING:
+    from steelyard._core import Control
 
 CONTROL_FILE = "global/pg_control"
 KNOWN = frozenset({1201, 1300, 1700, 1800})
@@ -78,6 +82,13 @@ def read_layout(directory: Path) -> dict[str, int]:
     }
 
 
+def control_of(directory: Path) -> Control:
+    """The whole control file of a cluster. OSError: cannot be read, or a link leads to it;
+    ValueError: of an unknown version."""
+    with opened_below(directory, CONTROL_FILE) as opened:
+        return read_control(path_of(opened))
+
+
 def stopped_identifier(directory: Path) -> int | None:
     """The identifier of a cluster that was stopped cleanly with checksums on; None of another.
 
@@ -87,8 +98,7 @@ def stopped_identifier(directory: Path) -> int | None:
         beginning = read_beginning(directory)
         if beginning.control_version not in KNOWN:
             return beginning.system_identifier if beginning.state == SHUT_DOWN else None
-        with opened_below(directory, CONTROL_FILE) as opened:
-            control = read_control(path_of(opened))
+        control = control_of(directory)
     except (OSError, ValueError):
         return None
     sound = control["crc_ok"] and control["state"] == "shut down"
