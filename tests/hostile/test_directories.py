@@ -223,9 +223,8 @@ def test_what_is_put_there_after_the_look_is_not_copied_either(
         pytest.skip("only root has more rights than others")
     place = look(data)
     hostile.plant(data, victim)
-    with untouched(data, victim.parent):
-        with suppress(EngineError):
-            copy_in(place, open_home / "slot0" / "data", account)
+    with untouched(data, victim.parent), suppress(EngineError):
+        copy_in(place, open_home / "slot0" / "data", account)
     assert not holds_secret(open_home / "slot0")
     copied = [path for path in (open_home / "slot0").rglob("*") if not path.is_dir()]
     assert [path for path in copied if not stat.S_ISREG(path.lstat().st_mode)] == []

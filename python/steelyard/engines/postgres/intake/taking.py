@@ -82,7 +82,10 @@ def take_in_dump(
         configuration = _configuration(intake)
         gone = configuration.neutralised
         data = slot.path / "data"
-        replace_text(account, data / MAIN, text_below(data, MAIN) + configuration.text())
+        try:
+            replace_text(account, data / MAIN, text_below(data, MAIN) + configuration.text())
+        except OSError as error:
+            raise EngineError(f'could not write "{error.filename}": {error.strerror}') from error
     return TakenIn(intake.place.path.name, size, gone, tuple(doubts))
 
 
