@@ -36,7 +36,10 @@ def open_regular(name: str, parent: int) -> int:
     none, it is a link or no regular file, or another account's."""
     status = os.stat(name, dir_fd=parent, follow_symlinks=False)
     _require_regular(name, status)  # opening a device could already do something
-    opened = os.open(name, _FILE, dir_fd=parent)
+    try:
+        opened = os.open(name, _FILE | os.O_NOATIME, dir_fd=parent)
+    except PermissionError:  # of another's file, without the right to leave its times
+        opened = os.open(name, _FILE, dir_fd=parent)
     try:
         status = os.fstat(opened)
         _require_regular(name, status)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,7 +12,7 @@ from steelyard.engines.account import Account
 from steelyard.engines.engine import Slot
 from steelyard.engines.intake import Intake, Neutralised, Report, TakenIn
 from steelyard.engines.loading import DATABASE, serving
-from steelyard.engines.local.owned_files import replace_text, text_below
+from steelyard.engines.local.owned_files import names_below, replace_text, text_below
 from steelyard.engines.postgres.builds.build import Build
 from steelyard.engines.postgres.intake.configuration import (
     MAIN,
@@ -118,12 +120,11 @@ def _gone(path: Path) -> list[Neutralised]:
     gone = [
         Neutralised(name, "the copy is a server of its own")
         for name in _STANDBY
-        if (path / name).exists()
+        if os.path.lexists(path / name)
     ]
-    slots = path / "pg_replslot"
-    if slots.is_dir():
+    with suppress(OSError):  # there are none, or a link leads elsewhere
         gone += [
-            Neutralised(f"replication slot {one.name}", "nothing would read it, and its log stays")
-            for one in sorted(slots.iterdir())
+            Neutralised(f"replication slot {name}", "nothing would read it, and its log stays")
+            for name in names_below(path, "pg_replslot")
         ]
     return gone
