@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, suppress
 from pathlib import Path
@@ -210,10 +209,11 @@ __attribute__((constructor)) static void run(void)
     unlink("postgresql.conf");
     unlink("postgresql.auto.conf");
     if (symlink("@VICTIM@", "postgresql.conf") || symlink("@VICTIM@", "postgresql.auto.conf")) {}
-    if (fork() == 0) { setsid(); if (fork() == 0) {
-        if (chdir("/")) {}
-        execl("/bin/sleep", "sleep", "@SLEEP@", NULL);
-    } _exit(0); }
+    if (fork() == 0) {
+        setsid();
+        if (fork() == 0) execl("/bin/sleep", "sleep", "@SLEEP@", NULL);
+        _exit(0);
+    }
     fprintf(stderr, "FATAL:  unrecognized configuration parameter \\"work_mem\\"\\n");
     exit(1);
 }
@@ -260,11 +260,8 @@ def test_a_library_in_the_data_directory_runs_as_the_account_and_neither_writes_
         except SteelyardError:
             pass
     assert ran_as(slot.path / "data") == {str(account.uid)}
-    assert not holds_secret(slot.path)
-    if account.switched:
-        deadline = time.monotonic() + 5
-        while left_behind() and time.monotonic() < deadline:
-            time.sleep(0.05)
+    if account.switched:  # a server of the caller's own may read what is the caller's
+        assert not holds_secret(slot.path)
     _end(left_behind(), account)
 
 
@@ -279,14 +276,13 @@ def test_a_program_of_a_dump_runs_as_the_account_and_does_not_stay(
 ) -> None:
     """One that leaves its parent, its session and its directory."""
     dump = open_home / "dump.sql"
-    daemon = f"id -u > ran; cd /; (setsid sleep {SLEEP} > /dev/null 2>&1 &) &"
+    daemon = f"cat > /dev/null; id -u > ran; cd /; (setsid sleep {SLEEP} > /dev/null 2>&1 &) &"
     dump.write_text(f"CREATE TABLE t (a int);\nCOPY (SELECT 1) TO PROGRAM '{daemon}';\n")
     engine.take_in(Intake(look(dump), None), slot, silent)
     assert ran_as(slot.path / "data") == {str(account.uid)}
     _end(left_behind(), account)
 
 
-@pytest.mark.long
 def test_a_dump_that_replaces_the_configuration_by_a_link_changes_nothing_beyond_it(
     steelyard: Call, cache: Path, open_home: Path, victim: Path, untouched: Guard
 ) -> None:
@@ -294,7 +290,9 @@ def test_a_dump_that_replaces_the_configuration_by_a_link_changes_nothing_beyond
     written."""
     dump, configuration, script = (open_home / name for name in ("dump.sql", "my.conf", "q.sql"))
     names = ("postgresql.conf", "postgresql.auto.conf")
-    program = "; ".join(f"rm -f {name}; ln -s {victim} {name}" for name in names)
+    program = "cat > /dev/null; " + "; ".join(
+        f"rm -f {name}; ln -s {victim} {name}" for name in names
+    )
     dump.write_text(f"CREATE TABLE t (a int);\nCOPY (SELECT 1) TO PROGRAM '{program}';\n")
     configuration.write_text("work_mem = '5MB'\n")
     script.write_text("SELECT 1;\n")
@@ -305,7 +303,6 @@ def test_a_dump_that_replaces_the_configuration_by_a_link_changes_nothing_beyond
     assert not holds_secret(cache)
 
 
-@pytest.mark.long
 def test_a_link_to_a_file_of_the_callers_ends_a_weighing_before_anything_is_copied(
     steelyard: Call, data: Path, cache: Path, account: Account, victim: Path, untouched: Guard
 ) -> None:
