@@ -10,7 +10,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from steelyard.engines.local.owned_files import text_below
 from steelyard.model.errors import ServerError
 
 GLOBAL_TABLESPACE, DEFAULT_TABLESPACE = 1664, 1663
@@ -55,7 +54,7 @@ def local_conninfo(directory: Path) -> str:
     its 4th to 6th line.
     """
     try:
-        lines = text_below(directory, "postmaster.pid").splitlines()
+        lines = (directory / "postmaster.pid").read_text(errors="replace").splitlines()
         port, socket, address = lines[3].strip(), lines[4].strip(), lines[5].strip()
     except (OSError, IndexError) as error:
         raise ServerError("postmaster.pid does not give the server's address") from error
