@@ -5,12 +5,14 @@ from __future__ import annotations
 import errno
 import os
 import pwd
+import signal
+import time
 from pathlib import Path
 
 import pytest
 
 from steelyard.engines.account import PREFERRED, Account, choose_account
-from steelyard.model.errors import EngineError
+from steelyard.model.errors import EngineError, ServerError, UsageError
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can change to other accounts")
 
@@ -73,6 +75,63 @@ def test_an_operating_system_error_of_a_call_is_raised_here(tmp_path: Path) -> N
     with pytest.raises(PermissionError) as caught:
         choose_account("nobody").call(secret.read_text)
     assert caught.value.errno == errno.EACCES
+
+
+@needs_root
+@pytest.mark.parametrize(
+    "error",
+    [
+        ValueError("of no known version"),
+        EngineError("no", detail="facts", hint="do"),
+        ServerError("no", detail="words"),
+        UsageError("no", hint="do"),
+    ],
+)
+def test_a_refusal_of_a_call_is_raised_here_with_all_its_words(error: Exception) -> None:
+    def refuse() -> None:
+        raise error
+
+    with pytest.raises(type(error)) as caught:
+        choose_account("nobody").call(refuse)
+    assert str(caught.value) == str(error)
+
+
+@needs_root
+def test_a_call_ends_with_the_caller_that_is_interrupted(tmp_path: Path) -> None:
+    """It writes for ever; the caller is interrupted, and nothing is written afterwards."""
+    account, file = choose_account("nobody"), tmp_path / "file"
+    file.touch(mode=0o600)
+    os.chown(file, account.uid, account.gid)
+    with file.open("ab") as opened:
+
+        def write() -> None:
+            while True:
+                os.write(opened.fileno(), b"x")
+                time.sleep(0.001)
+
+        before = signal.signal(signal.SIGALRM, signal.default_int_handler)
+        signal.setitimer(signal.ITIMER_REAL, 0.2)
+        try:
+            with pytest.raises(KeyboardInterrupt):
+                account.call(write)
+        finally:
+            signal.signal(signal.SIGALRM, before)
+    size = file.stat().st_size
+    time.sleep(0.05)
+    assert file.stat().st_size == size > 0
+
+
+@needs_root
+def test_a_tree_is_given_away_whole_and_links_in_it_lead_nowhere(place: Path) -> None:
+    account, outside = choose_account("nobody"), place / "outside"
+    outside.touch()
+    (place / "tree/a/b").mkdir(parents=True)
+    (place / "tree/a/b/file").touch()
+    (place / "tree/a/link").symlink_to(outside)
+    account.own_tree(place / "tree")
+    everything = [place / "tree", *(place / "tree").rglob("*")]
+    assert {path.lstat().st_uid for path in everything} == {account.uid}
+    assert outside.stat().st_uid == 0
 
 
 @needs_root

@@ -5,24 +5,32 @@ from __future__ import annotations
 import mmap
 import os
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from own_cache import open_directory
 from steelyard.engines import page_cache
+from steelyard.engines.account import choose_account
 from steelyard.engines.page_cache import evict
 
 MB = 1 << 20
 
 
 @pytest.fixture
-def files(tmp_path: Path) -> Path:
-    (tmp_path / "base").mkdir()
-    (tmp_path / "base" / "1").write_bytes(os.urandom(8 * MB))
-    (tmp_path / "empty").write_bytes(b"")
-    (tmp_path / "odd").write_bytes(b"x" * 5001)
-    os.symlink("1", tmp_path / "base" / "link")
-    return tmp_path
+def files() -> Iterator[Path]:
+    """Of the servers' account."""
+    with open_directory() as place:
+        data = place / "data"
+        (data / "base").mkdir(parents=True)
+        (data / "base" / "1").write_bytes(os.urandom(8 * MB))
+        (data / "empty").write_bytes(b"")
+        (data / "odd").write_bytes(b"x" * 5001)
+        os.symlink("1", data / "base" / "link")
+        os.mkfifo(data / "pipe")
+        choose_account().own_tree(data)
+        yield data
 
 
 def cached_bytes(path: Path) -> int:
@@ -38,7 +46,7 @@ def cached_bytes(path: Path) -> int:
 
 def test_dirty_files_are_written_back_and_leave_the_page_cache(files: Path) -> None:
     assert cached_bytes(files / "base" / "1") == 8 * MB
-    evicted = evict([files])
+    evicted = evict([files], choose_account())
     assert evicted.file_bytes == 8 * MB + 5001
     assert evicted.resident_bytes == 0
     assert cached_bytes(files / "base" / "1") == 0
@@ -64,7 +72,7 @@ def test_what_another_mapping_holds_stays_and_is_counted(files: Path) -> None:
     ):
         touched = sum(mapped[place] for place in range(0, 2 * MB, mmap.PAGESIZE))
         assert touched
-        evicted = evict([files])
+        evicted = evict([files], choose_account())
         assert evicted.resident_bytes == cached_bytes(files / "base" / "1") >= 2 * MB
 
 
@@ -76,7 +84,7 @@ def test_files_in_memory_stay_and_are_counted() -> None:
     place.mkdir()
     try:
         (place / "one").write_bytes(b"x" * MB)
-        assert evict([place]).resident_bytes == MB
+        assert evict([place], choose_account()).resident_bytes == MB
     finally:
         (place / "one").unlink()
         place.rmdir()

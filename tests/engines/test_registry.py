@@ -42,8 +42,10 @@ def test_a_run_has_its_own_places_and_leaves_none(cache: Cache, account: Account
         assert all(place.is_dir() for place in places)
         assert one.sockets.stat().st_mode & 0o777 == 0o700
         assert one.sockets.stat().st_uid == account.uid
+        assert one.sockets.parent.stat().st_uid == os.geteuid()
         assert len(str(one.sockets)) < 60
-    assert not any(place.exists() for place in places)
+        ways = [one.sockets.parent, other.sockets.parent]
+    assert not any(place.exists() for place in [*places, *ways])
 
 
 def test_a_living_weighing_is_never_cleaned_away(cache: Cache, account: Account) -> None:

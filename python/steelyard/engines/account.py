@@ -8,18 +8,25 @@ user id: sched_setaffinity(2) and /proc/PID/io then need no capability.
 
 from __future__ import annotations
 
+import ctypes
+import errno
 import json
 import os
 import pwd
+import signal
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from steelyard.model.errors import EngineError
+from steelyard.model.errors import EngineError, ServerError, UsageError
 
 PREFERRED = ("postgres", "nobody")
+_LIBC = ctypes.CDLL(None)
+_PR_SET_PDEATHSIG = 1  # linux/prctl.h
+_REFUSALS = {kind.__name__: kind for kind in (EngineError, ServerError, UsageError)}
 
 
 @dataclass(frozen=True)
@@ -41,14 +48,64 @@ class Account:
             os.chown(path, self.uid, self.gid, follow_symlinks=False)
 
     def make_directory(self, path: Path, mode: int = 0o700) -> None:
-        """Make a directory that belongs to the account, and parents that it may pass through."""
+        """Make a directory that belongs to the account, and parents that it may pass through.
+
+        Below a directory of the account it is made by the account, which could put a link there at
+        any moment. OSError: something else stands there, or a directory of another account.
+        """
+
+        def make() -> None:
+            self.make_way(path)
+            self._make(path, mode)
+
+        if self.switched and any(self._has(parent) for parent in path.parents):
+            self.call(make)
+        else:
+            make()
+
+    @staticmethod
+    def make_way(path: Path) -> None:
+        """Make the missing parents of a path, which every account may pass through."""
         for parent in reversed(path.parents):
             if not parent.exists():
                 parent.mkdir()
                 parent.chmod(0o711)  # whatever the umask
-        path.mkdir(exist_ok=True)
-        path.chmod(mode)
-        self.own(path)
+
+    def _has(self, path: Path) -> bool:
+        return os.path.lexists(path) and path.lstat().st_uid == self.uid
+
+    def _make(self, path: Path, mode: int) -> None:
+        with suppress(FileExistsError):  # what it is shows when it is opened
+            path.mkdir(mode=0o700)
+        opened = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        try:
+            if os.fstat(opened).st_uid not in (os.geteuid(), self.uid):
+                raise PermissionError(errno.EPERM, "it belongs to another account", str(path))
+            os.fchmod(opened, mode)
+            if self.switched:
+                os.fchown(opened, self.uid, self.gid)
+        finally:
+            os.close(opened)
+
+    def own_tree(self, directory: Path) -> None:
+        """Give a directory of ours with all that is below it to the account: what is inside first,
+        so that the account enters when nothing is left to be done there."""
+        if not self.switched:
+            return
+        for _, _, names, opened in os.fwalk(directory, topdown=False, follow_symlinks=False):
+            for name in names:
+                os.chown(name, self.uid, self.gid, dir_fd=opened, follow_symlinks=False)
+            os.fchown(opened, self.uid, self.gid)
+
+    def remove(self, files: Iterable[Path]) -> None:
+        """Remove files in a directory of the account, by the account; those that are not there are
+        no error."""
+
+        def remove() -> None:
+            for file in files:
+                file.unlink(missing_ok=True)
+
+        self.call(remove)
 
     def become(self) -> None:
         """Turn this process into the account for good: for a forked child only."""
@@ -57,11 +114,11 @@ class Account:
         os.setresuid(self.uid, self.uid, self.uid)
 
     def call(self, action: Callable[[], Any]) -> Any:
-        """The answer of `action`, done by a child with the account's user id.
+        """The answer of `action`, done by a child with the account's user id; it ends with us.
 
-        The answer must be what JSON can carry; an OSError of the child is raised here. `action`
-        may only make system calls and read files: the child is a fork without exec, because the
-        account may not be able to execute our interpreter.
+        The answer must be what JSON can carry. An OSError, a ValueError and an EngineError or
+        UsageError of the child are raised here. `action` may import nothing: the child is a fork
+        without exec, because the account may not be able to read our interpreter.
         """
         if not self.switched:
             return action()
@@ -74,18 +131,29 @@ class Account:
         if pid == 0:
             self._answer(action, writer)
         os.close(writer)
-        with open(reader, "rb") as pipe:
-            reply = pipe.read()
-        os.waitpid(pid, 0)
+        try:
+            with open(reader, "rb") as pipe:
+                reply = pipe.read()
+        except BaseException:  # an interrupt: it must not go on behind our back
+            os.kill(pid, signal.SIGKILL)
+            raise
+        finally:
+            os.waitpid(pid, 0)
         return _unpack(reply, self.name)
 
     def _answer(self, action: Callable[[], Any], writer: int) -> None:
         try:
             try:
                 self.become()
+                _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)  # setuid(2) clears it
                 reply = {"value": action()}
             except OSError as error:
                 reply = {"errno": error.errno, "text": error.strerror, "file": error.filename}
+            except ValueError as error:
+                reply = {"wrong": str(error)}
+            except (EngineError, UsageError) as error:
+                words = {"primary": error.primary, "detail": error.detail, "hint": error.hint}
+                reply = {"refused": type(error).__name__, **words}
             with open(writer, "wb") as pipe:
                 pipe.write(json.dumps(reply).encode())
         finally:
@@ -98,6 +166,11 @@ def _unpack(reply: bytes, name: str) -> Any:
     answer = json.loads(reply)
     if "value" in answer:
         return answer["value"]
+    if "wrong" in answer:
+        raise ValueError(answer["wrong"])
+    if "refused" in answer:
+        kind = _REFUSALS[answer["refused"]]
+        raise kind(answer["primary"], detail=answer["detail"], hint=answer["hint"])
     raise OSError(answer["errno"], answer["text"], answer["file"])
 
 

@@ -90,12 +90,14 @@ def free_bytes(path: Path) -> int:
 def tree_bytes(path: Path) -> int:
     """Bytes that a file or directory tree occupies; files that vanish meanwhile count nothing."""
     total = 0
-    for directory, _, files in os.walk(path):
-        for name in files:
-            try:
-                total += os.lstat(os.path.join(directory, name)).st_blocks * 512
-            except FileNotFoundError:
-                continue
+    with suppress(FileNotFoundError):
+        # By descriptors: in a data directory its account could put a link under any name.
+        for _, _, files, opened in os.fwalk(os.path.realpath(path), follow_symlinks=False):
+            for name in files:
+                try:
+                    total += os.stat(name, dir_fd=opened, follow_symlinks=False).st_blocks * 512
+                except FileNotFoundError:
+                    continue
     return total
 
 

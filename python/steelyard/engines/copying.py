@@ -18,21 +18,28 @@ _BUFFER = 1 << 20
 
 
 def copy_file(source: str, target: str) -> int:
-    """Make `target` (new or not) hold the bytes, holes and mode of `source`; its size in bytes."""
-    reader = os.open(source, os.O_RDONLY | os.O_CLOEXEC)
+    """Make `target` (new or not) hold the bytes, holes and mode of `source`; its size in bytes.
+    OSError: either is a link."""
+    reader = os.open(source, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:
-        status = os.fstat(reader)
-        writer = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
-        try:
-            if status.st_size and not _share(reader, writer):
-                os.ftruncate(writer, status.st_size)
-                _copy_extents(reader, writer, status.st_size)
-            os.fchmod(writer, status.st_mode & 0o7777)
-        finally:
-            os.close(writer)
+        return copy_opened(reader, target, os.fstat(reader).st_mode & 0o7777)
     finally:
         os.close(reader)
-    return status.st_size
+
+
+def copy_opened(reader: int, target: str, mode: int) -> int:
+    """Make `target` (new or not) hold the bytes and holes of an open file; their number."""
+    size = os.fstat(reader).st_size
+    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
+    writer = os.open(target, flags, 0o600)
+    try:
+        if size and not _share(reader, writer):
+            os.ftruncate(writer, size)
+            _copy_extents(reader, writer, size)
+        os.fchmod(writer, mode)
+    finally:
+        os.close(writer)
+    return size
 
 
 def write_back(path: Path) -> None:

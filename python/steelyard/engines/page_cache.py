@@ -8,6 +8,7 @@ has mapped, or that lies in memory (tmpfs), stays.
 from __future__ import annotations
 
 import ctypes
+import errno
 import mmap
 import os
 from collections.abc import Callable, Iterable, Iterator
@@ -15,6 +16,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from steelyard.engines.account import Account
 from steelyard.engines.copying import write_back
 
 _CHUNK = 1 << 30
@@ -29,35 +31,50 @@ class Evicted:
     resident_bytes: int | None  # still in the page cache; None: the kernel does not report it
 
 
-def evict(directories: Iterable[Path]) -> Evicted:
-    """Write back and drop every file below the directories; what stayed nevertheless is counted."""
+def evict(directories: Iterable[Path], account: Account) -> Evicted:
+    """Write back and drop every file below the directories, which are the account's; what stayed
+    nevertheless is counted."""
     every = list(directories)
     for directory in {one.stat().st_dev: one for one in every}.values():
         write_back(directory)
-    total, resident, told = 0, 0, True
-    for path in _files(every):
+    # By the account: it could put links in these directories.
+    total, resident = account.call(lambda: _evict(every))
+    return Evicted(total, resident)
+
+
+def _evict(directories: list[Path]) -> tuple[int, int | None]:
+    """Bytes of the files, and of them in the page cache."""
+    total, resident, counted = 0, 0, True
+    for path in _files(directories):
         try:
-            descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+            descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
         except OSError:
             continue  # a file that went meanwhile, a socket
         try:
             size = os.fstat(descriptor).st_size
             os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
             left = _resident_bytes(descriptor, size)
+        except OSError as error:
+            if error.errno != errno.ESPIPE:
+                raise
+            continue  # a pipe
         finally:
             os.close(descriptor)
         total += size
-        if left is None:
-            told = False
-        else:
-            resident += left
-    return Evicted(total, resident if told else None)
+        counted = counted and left is not None
+        resident += left or 0
+    return total, resident if counted else None
 
 
 def _files(directories: Iterable[Path]) -> Iterator[str]:
     for directory in directories:
-        for parent, _, names in os.walk(directory):
+        for parent, _, names in os.walk(directory, onerror=_raise_unless_gone):
             yield from (os.path.join(parent, name) for name in names)
+
+
+def _raise_unless_gone(error: OSError) -> None:
+    if not isinstance(error, FileNotFoundError):
+        raise error
 
 
 def _resident_bytes(descriptor: int, size: int) -> int | None:

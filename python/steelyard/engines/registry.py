@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import os
 import pwd
+import re
 import secrets
 import shutil
 import time
@@ -33,6 +34,7 @@ OWNER_FILE = "owner.json"
 
 # A Unix socket's path has at most 107 bytes: TMPDIR is often too long for one.
 _SOCKET_ROOT = Path("/tmp")
+_SOCKETS = re.compile(rf"{_SOCKET_ROOT}/sy[0-9a-f]{{8}}/s")
 
 
 @dataclass(frozen=True)
@@ -71,7 +73,7 @@ class Run:
 
     def logs(self) -> list[Path]:
         """The servers' logs; copy those that must outlive the run before `close`."""
-        return sorted(self.directory.rglob("server.log"))
+        return sorted(self.directory.glob("*/server.log"))
 
     def close(self) -> None:
         """Kill what still runs here and remove every trace; safe to call twice."""
@@ -113,7 +115,9 @@ def open_run(cache: Cache, account: Account) -> Run:
         directory.mkdir()
         directory.chmod(0o711)
         lock = hold(directory / OWNER_FILE)
-        run = Run(directory, _SOCKET_ROOT / f"sy{secrets.token_hex(4)}", account, lock)
+        # In a directory of ours: the account could put a link in the place of its own in /tmp.
+        sockets = _SOCKET_ROOT / f"sy{secrets.token_hex(4)}" / "s"
+        run = Run(directory, sockets, account, lock)
         run._register()  # before the sockets' directory is made: nothing there is unknown
     account.make_directory(run.sockets)
     return run
@@ -175,8 +179,8 @@ def _remove(leftover: Leftover) -> None:
     remove_groups(leftover.directory)
     sockets = leftover.sockets
     # Only what `open_run` made: the file could have been written by another program.
-    if sockets is not None and sockets.parent == _SOCKET_ROOT and sockets.name.startswith("sy"):
-        shutil.rmtree(sockets, ignore_errors=True)
+    if sockets is not None and _SOCKETS.fullmatch(str(sockets)):
+        shutil.rmtree(sockets.parent, ignore_errors=True)
     try:
         shutil.rmtree(leftover.directory)
     except FileNotFoundError:

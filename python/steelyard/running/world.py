@@ -144,7 +144,7 @@ class LocalEngines:
 
     def evict(self, directories: Sequence[Path]) -> Evicted:
         """Drop files from the page cache; what stayed is counted."""
-        return evict(directories)
+        return evict(directories, self._run().account)
 
     def write_back(self) -> None:
         """syncfs(2) of the file system the slots are on."""

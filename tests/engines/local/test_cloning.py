@@ -32,8 +32,8 @@ def contents(directory: Path) -> Contents:
 
 
 @pytest.fixture
-def template(place: Path) -> Path:
-    """A small tree with nested, empty and odd files."""
+def template(place: Path, account: Account) -> Path:
+    """A small tree with nested, empty and odd files, which belongs to the account."""
     directory = place / "template"
     (directory / "base" / "1").mkdir(parents=True)
     (directory / "empty").mkdir(mode=0o750)
@@ -42,6 +42,7 @@ def template(place: Path) -> Path:
         (directory / name).write_bytes(dice.randbytes(dice.randrange(30_000)))
     (directory / "nothing").touch()
     os.utime(directory / "PG_VERSION", ns=(1_000_000_007, 2_000_000_011))
+    account.own_tree(directory)
     return directory
 
 
@@ -103,15 +104,19 @@ def test_new_files_go_and_lost_ones_come_back(
 ) -> None:
     copy = place / "copy"
     manifest = clone(template, copy, account)
-    (copy / "base" / "1" / "102").unlink()
-    (copy / "base" / "2").mkdir()
-    (copy / "base" / "2" / "200").write_bytes(b"new")
-    (copy / "empty").rmdir()
-    (copy / "empty").write_bytes(b"a file where a directory was")
-    (copy / "nothing").unlink()
-    (copy / "nothing").mkdir()
-    (copy / "link").symlink_to("nothing")
-    (copy / "link").unlink()
+
+    def work() -> None:
+        (copy / "base" / "1" / "102").unlink()
+        (copy / "base" / "2").mkdir()
+        (copy / "base" / "2" / "200").write_bytes(b"new")
+        (copy / "empty").rmdir()
+        (copy / "empty").write_bytes(b"a file where a directory was")
+        (copy / "nothing").unlink()
+        (copy / "nothing").mkdir()
+        (copy / "link").symlink_to("nothing")
+        os.mkfifo(copy / "base" / "pipe")
+
+    account.call(work)
     _, manifest = restore(template, copy, account, manifest)
     assert contents(copy) == contents(template)
     assert restore(template, copy, account, manifest)[0] == 0

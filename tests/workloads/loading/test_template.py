@@ -15,6 +15,7 @@ from folders import write_folder
 
 import steelyard.workloads.loading.template as template_module
 from steelyard._core import read_control
+from steelyard.engines.account import choose_account
 from steelyard.engines.cache import open_cache
 from steelyard.engines.noop_journal import NOOP_IDENTITY
 from steelyard.engines.postgres.life.cluster import Cluster
@@ -26,7 +27,7 @@ from steelyard.model.errors import EngineError, ServerError, UsageError
 from steelyard.model.identity import Identity
 from steelyard.workloads.loading import disk_space
 from steelyard.workloads.loading.load import LoadReport
-from steelyard.workloads.loading.template import template, template_key, trusted
+from steelyard.workloads.loading.template import own_key, template, template_key, trusted
 from steelyard.workloads.reading.folder import find_workload
 from steelyard.workloads.reading.workload import Workload
 
@@ -232,3 +233,9 @@ def test_separate_loads_and_builds_that_are_being_written_have_templates_of_thei
     before = key_of(released)
     (tmp_path / "postgres").write_bytes(b"installed again")
     assert key_of(released) == before
+
+
+def test_an_account_that_was_chosen_has_templates_of_its_own() -> None:
+    account = choose_account()
+    assert own_key("pgbench-1", account) == "pgbench-1"
+    assert own_key("pgbench-1", replace(account, name="other")) == "pgbench-1-as-other"

@@ -17,7 +17,10 @@ from pathlib import Path
 from steelyard.engines.account import Account
 from steelyard.engines.local.samples import every_pid, sample
 
-_PR_SET_CHILD_SUBREAPER = 36  # linux/prctl.h
+_PR_SET_CHILD_SUBREAPER, _PR_GET_CHILD_SUBREAPER = 36, 37  # linux/prctl.h
+EVERY_PROGRAM = ("",)
+"""How the name of any program begins."""
+_PATIENCE_S = 10.0
 
 
 def programs_inside(directory: Path, account: Account, programs: tuple[str, ...]) -> list[int]:
@@ -73,12 +76,13 @@ def _works_inside(pid: int, inside: str, programs: tuple[str, ...]) -> bool:
 @contextmanager
 def adopting_orphans() -> Iterator[None]:
     """Meanwhile grandchildren whose parent ends become children of this process: prctl(2)."""
-    libc = ctypes.CDLL(None)
+    libc, before = ctypes.CDLL(None), ctypes.c_int()
+    libc.prctl(_PR_GET_CHILD_SUBREAPER, ctypes.byref(before), 0, 0, 0)
     libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     try:
         yield
     finally:
-        libc.prctl(_PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0)
+        libc.prctl(_PR_SET_CHILD_SUBREAPER, before.value, 0, 0, 0)
 
 
 def wait_for_orphans(pids: Iterable[int]) -> None:
@@ -88,3 +92,45 @@ def wait_for_orphans(pids: Iterable[int]) -> None:
             os.waitpid(pid, 0)
         except ChildProcessError:
             continue
+
+
+@contextmanager
+def ending_strays(directory: Path, account: Account) -> Iterator[None]:
+    """At the end of the block, kill what the account's servers left running: orphans, and whatever
+    works in the directory. For code of others, which a dump or a data directory may bring.
+
+    Nothing where servers run as our own account: an orphan could be any program of the user.
+    """
+    if not account.switched:
+        yield
+        return
+    before = set(_children(account))
+    with adopting_orphans():
+        try:
+            yield
+        finally:
+            deadline = time.monotonic() + _PATIENCE_S
+            # The children of an orphan become ours when it ends.
+            while time.monotonic() < deadline and (
+                strays := {*_children(account), *_inside(directory, account)} - before
+            ):
+                for pid in strays:
+                    kill(pid, signal.SIGKILL)
+                wait_for_orphans(strays)
+
+
+def _inside(directory: Path, account: Account) -> list[int]:
+    return programs_inside(directory, account, EVERY_PROGRAM)
+
+
+def _children(account: Account) -> list[int]:
+    """Our own child processes that run as the account, ended ones too."""
+    children = []
+    for pid in every_pid():
+        now = sample(pid)
+        try:
+            if now is not None and now.parent == os.getpid():
+                children += [pid] if os.stat(f"/proc/{pid}").st_uid == account.uid else []
+        except FileNotFoundError:
+            continue
+    return children

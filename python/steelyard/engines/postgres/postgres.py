@@ -9,6 +9,8 @@ from pathlib import Path
 from steelyard.engines.account import Account
 from steelyard.engines.engine import Cycle, Instance, Missing, Scaled, Settings, Slot
 from steelyard.engines.intake import Intake, Report, TakenIn
+from steelyard.engines.local.ending import ending_strays
+from steelyard.engines.local.owned_files import text_below
 from steelyard.engines.memory.cap import MemoryNeed
 from steelyard.engines.postgres.abilities import missing
 from steelyard.engines.postgres.access.loopback import listening
@@ -98,10 +100,13 @@ class Postgres:
         return stopped_identifier(directory)
 
     def take_in(self, intake: Intake, slot: Slot, report: Report) -> TakenIn:
-        """A copy of an external data directory, backup or dump, stopped, in the slot's "data"."""
-        if intake.place.kind == "dump":
-            return take_in_dump(self._build, self._account, self.create, intake, slot, report)
-        return take_in_cluster(self._build, self._identity, self._account, intake, slot, report)
+        """A copy of an external data directory, backup or dump, stopped, in the slot's "data"; of
+        the programs that it brought or started none runs afterwards."""
+        build, account = self._build, self._account
+        with ending_strays(slot.path, account):
+            if intake.place.kind == "dump":
+                return take_in_dump(build, account, self.create, intake, slot, report)
+            return take_in_cluster(build, self._identity, account, intake, slot, report)
 
     def build_defaults(self, slot: Slot) -> BuildDefaults:
         """Its layout and defaults, read from a cluster that is made at a free slot and removed."""
@@ -147,7 +152,7 @@ class Postgres:
         """The stopped cluster that stands in `directory`, of this major version."""
         directory = directory.absolute()
         try:
-            major = (directory / "PG_VERSION").read_text().strip()
+            major = text_below(directory, "PG_VERSION").strip()
         except OSError as error:
             raise EngineError(
                 f'could not open cluster "{directory}": {error.strerror}',

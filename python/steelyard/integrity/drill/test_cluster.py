@@ -13,6 +13,7 @@ from pathlib import Path
 
 from steelyard._core import read_control
 from steelyard.engines.engine import Settings, Slot
+from steelyard.engines.local.owned_files import replace_text
 from steelyard.engines.local.reply import Reply
 from steelyard.engines.postgres.life.cluster import Cluster
 from steelyard.engines.postgres.life.control import CONTROL_FILE
@@ -96,7 +97,11 @@ class TestCluster:
 def make_test_cluster(engine: Postgres, slot: Slot, copies: int) -> TestCluster:
     """A new cluster whose tables were loaded and then updated, and its clone."""
     template = engine.create(slot.path / "template", protection="checksums")
-    (template.directory / MARKER).write_text("A drill made this directory and may damage it.\n")
+    replace_text(
+        engine.account,
+        template.directory / MARKER,
+        "A drill made this directory and may damage it.\n",
+    )
     template.start(slot, QUIET_SETTINGS)
     for number in range(copies + 1):
         create_table(template.address, number)

@@ -24,6 +24,7 @@ from steelyard.workloads.loading.template import (
     TemplateDescription,
     describe,
     making,
+    own_key,
     sole_maker,
     trusted,
 )
@@ -67,6 +68,7 @@ def taken_template(
     """
     cache = open_cache()
     key = taken_key(engine.identity, source, number if source.kind == "dump" else 0)
+    key = own_key(key, engine.account)
     home = cache.templates / key
     with sole_maker(cache, key, report):
         if not trusted(engine, home):

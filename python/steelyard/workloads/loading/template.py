@@ -19,6 +19,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from steelyard.engines.account import Account, choose_account
 from steelyard.engines.cache import Cache, open_cache, tree_bytes
 from steelyard.engines.copying import write_back
 from steelyard.engines.engine import Slot
@@ -86,6 +87,7 @@ def template(
     reported = report or (lambda _: None)
     cache = open_cache()
     key = template_key(engine.identity, workload, scale, number, engine.catalogue_edition())
+    key = own_key(key, engine.account)
     home = cache.templates / key
     with sole_maker(cache, key, reported):
         if not trusted(engine, home):
@@ -121,6 +123,11 @@ def template_key(
     version = re.sub(r"[^A-Za-z0-9.]", "_", identity.version)
     again = f"-load{number + 1}" if number else ""
     return f"{identity.kind}-{version}-{workload.loaded_name}-{scale}-{digest}{again}"
+
+
+def own_key(key: str, account: Account) -> str:
+    """The name of the template of an account that was chosen: only it can read what is its own."""
+    return key if account == choose_account() else f"{key}-as-{account.name}"
 
 
 def trusted(engine: TemplateEngine, home: Path) -> bool:

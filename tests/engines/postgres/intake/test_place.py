@@ -36,7 +36,7 @@ def test_a_data_directory_is_told_with_its_version_and_size(made: Path) -> None:
 
 
 def test_only_what_a_copy_needs_is_listed(made: Path) -> None:
-    names = {name for name, _, _ in contents(made)}
+    names = {entry.name for entry in contents(made)}
     assert {"PG_VERSION", "base/5/1259", "global/pg_control"} <= names
     assert not [name for name in names if "log/" in name or "key" in name or "replslot" in name]
 
@@ -46,16 +46,59 @@ def test_links_are_followed_and_a_loose_one_is_named(made: Path, tmp_path: Path)
     (elsewhere / "PG_18_1" / "5").mkdir(parents=True)
     (elsewhere / "PG_18_1" / "5" / "16384").write_bytes(bytes(8192))
     (made / "pg_tblspc" / "16385").symlink_to(elsewhere)
-    assert "pg_tblspc/16385/PG_18_1/5/16384" in {name for name, _, _ in contents(made)}
+    assert "pg_tblspc/16385/PG_18_1/5/16384" in {entry.name for entry in contents(made)}
     (made / "pg_tblspc" / "16386").symlink_to(tmp_path / "nothing")
     with pytest.raises(EngineError, match="leads nowhere"):
         look(made)
 
 
-def test_links_in_a_circle_end(made: Path) -> None:
-    (made / "pg_tblspc" / "16385").symlink_to(made / "pg_tblspc")
-    with pytest.raises(EngineError, match="circle"):
+@pytest.mark.parametrize(
+    ("target", "words"),
+    [("pg_tblspc", "holds no tablespace"), ("pg_tblspc/16385", "circle"), ("base", "holds no")],
+)
+def test_links_in_a_circle_end(made: Path, target: str, words: str) -> None:
+    (made / "pg_tblspc" / "16385").symlink_to(made / target)
+    with pytest.raises(EngineError, match=words):
         look(made)
+
+
+def test_mount_points_of_the_log_and_of_tablespaces_hold_more_than_their_files(
+    made: Path, tmp_path: Path
+) -> None:
+    disk = tmp_path / "disk"
+    for name in ("lost+found", "PG_18_202506291/5", "theirs"):
+        (disk / name).mkdir(parents=True)
+    (disk / "PG_18_202506291/5/16384").write_bytes(bytes(8192))
+    (made / "pg_tblspc/16385").symlink_to(disk)
+    (made / "pg_wal/lost+found").mkdir(mode=0)
+    (made / "pg_wal/notes.txt").write_text("theirs")
+    names = {entry.name for entry in contents(made)}
+    assert "pg_tblspc/16385/PG_18_202506291/5/16384" in names
+    assert {name for name in names if name.startswith("pg_wal/")} == {
+        "pg_wal/000000010000000000000001"
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "missing"),
+    [
+        ("16385 /mnt/fast\n", ["16385"]),
+        ("16385 /mnt/a\n16386 /mnt/b\n", ["16385", "16386"]),
+        ("16385 /mnt/a\\\n99 odd\n16384 /mnt/b\n", ["16385"]),
+    ],
+)
+def test_a_tablespace_of_the_map_that_was_not_unpacked_is_named(
+    made: Path, text: str, missing: list[str]
+) -> None:
+    (made / "pg_tblspc/16384/PG_18_202506291").mkdir(parents=True)
+    (made / "tablespace_map").write_text(text)
+    with pytest.raises(EngineError) as refused:
+        look(made)
+    assert f"names tablespace {', '.join(missing)}, of" in str(refused.value.detail)
+    assert all(f"{oid}.tar into pg_tblspc/{oid}" in str(refused.value.hint) for oid in missing)
+    for oid in missing:
+        (made / f"pg_tblspc/{oid}/PG_18_202506291").mkdir(parents=True)
+    assert look(made).major == "18"
 
 
 def test_the_digest_follows_every_file(made: Path) -> None:

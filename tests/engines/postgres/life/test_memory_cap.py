@@ -96,7 +96,7 @@ def test_what_does_not_fit_under_the_cap_comes_from_the_device_again(
     requests = {}
     for size in (64 * MB, 400 * MB):
         cluster.stop()
-        evict([cluster.directory])
+        evict([cluster.directory], cluster.account)
         cluster.start(capped(size), {"shared_buffers": "16MB", "max_parallel_workers": "0"})
         if size == 64 * MB:
             rows = "SELECT repeat('x', 1000) FROM generate_series(1, 90000)"

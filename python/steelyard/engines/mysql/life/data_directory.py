@@ -12,6 +12,13 @@ from pathlib import Path
 
 from steelyard.engines.account import Account
 from steelyard.engines.local.cloning import require_reachable
+from steelyard.engines.local.owned_files import (
+    is_empty,
+    names_below,
+    opened_below,
+    replace_text,
+    text_below,
+)
 from steelyard.engines.mysql.builds.build import MARIADB, Build
 from steelyard.engines.programs import run
 from steelyard.model.errors import EngineError, ServerError
@@ -57,9 +64,9 @@ def base_arguments(build: Build, directory: Path) -> list[str]:
 def make_instance(build: Build, identity: Identity, account: Account, directory: Path) -> None:
     """Make the system tables in `directory`, which must be empty or not exist yet. ServerError
     quotes the server."""
-    account.make_directory(directory)
-    if any(directory.iterdir()):
+    if not is_empty(directory):
         raise EngineError(f'could not make a server in "{directory}": the directory is not empty')
+    account.make_directory(directory)
     require_reachable(account, directory)
     command = [str(build.server), *base_arguments(build, directory), *protected(identity)]
     said = None
@@ -71,13 +78,11 @@ def make_instance(build: Build, identity: Identity, account: Account, directory:
     status, words = run(
         account, command, directory=directory, environment=build.environment, said=said
     )
-    if status != 0 or not (directory / "ibdata1").exists():
+    if status != 0 or not os.path.lexists(directory / "ibdata1"):
         raise ServerError(
             f'could not make a server of {product(identity)} in "{directory}"', detail=words.strip()
         )
-    version = directory / VERSION_FILE
-    version.write_text(series(identity) + "\n")
-    account.own(version)
+    replace_text(account, directory / VERSION_FILE, series(identity) + "\n")
 
 
 def protected(identity: Identity) -> list[str]:
@@ -100,7 +105,7 @@ def _bootstrap(build: Build) -> str:
 def series_of(directory: Path) -> str:
     """The series that a data directory of ours says; EngineError: it is none of ours."""
     try:
-        return (directory / VERSION_FILE).read_text().strip()
+        return text_below(directory, VERSION_FILE).strip()
     except OSError as error:
         raise EngineError(
             f'could not open data directory "{directory}": {error.strerror}',
@@ -111,7 +116,7 @@ def series_of(directory: Path) -> str:
 def serving_pid(directory: Path) -> int | None:
     """The process id of a server of ours that lives in `directory`."""
     try:
-        pid = int((directory / PID_FILE).read_text())
+        pid = int(text_below(directory, PID_FILE))
         return pid if os.path.samefile(f"/proc/{pid}/cwd", directory) else None
     except (OSError, ValueError):
         return None
@@ -120,22 +125,36 @@ def serving_pid(directory: Path) -> int | None:
 _HEAD = 12_288
 """Bytes of a redo log's file in front of its records: the header and both checkpoints. 2 kB up to
 MariaDB 10.7 and MySQL 8, 12 kB in MariaDB 10.8 and later, where the log begins at that offset."""
+_REDO = "#innodb_redo"
 _NO_CHECKSUM = b"\xde\xad\xbe\xef"
 
 
 def stopped_identifier(directory: Path) -> int | None:
     """What changes with every start of a server on it; None where its pages carry no checksum, or
     there is no redo log. 63 bits of a digest over the checkpoints."""
-    logs = sorted([*directory.glob("ib_logfile0"), *directory.glob("#innodb_redo/#ib_redo*")])
     try:
-        with (directory / "ibdata1").open("rb") as file:
-            first = file.read(64)
+        logs = _logs(directory)
+        first = _head(directory, "ibdata1", 64)
         if not logs or first[:4] == _NO_CHECKSUM:
             return None
         digest = hashlib.sha256(first)
         for log in logs:
-            with log.open("rb") as file:
-                digest.update(file.read(_HEAD))
+            digest.update(_head(directory, log, _HEAD))
     except OSError:
         return None
     return int.from_bytes(digest.digest()[:8], "big") >> 1
+
+
+def _logs(directory: Path) -> list[str]:
+    """The files of the redo log: of MySQL 8.0.30 and later, and of others."""
+    names = names_below(directory, "")
+    new = names_below(directory, _REDO) if _REDO in names else []
+    return [
+        *(f"{_REDO}/{name}" for name in new if name.startswith("#ib_redo")),
+        *(name for name in names if name == "ib_logfile0"),
+    ]
+
+
+def _head(directory: Path, name: str, length: int) -> bytes:
+    with opened_below(directory, name) as opened:
+        return os.read(opened, length)

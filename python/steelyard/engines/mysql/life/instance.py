@@ -91,7 +91,7 @@ class MysqlInstance(OwnServer[Build, Server]):
         self, slot: Slot, arguments: list[str], log: Path, group: MemoryGroup | None
     ) -> Server:
         # Its own identifier among servers that replicate; made anew where there is none.
-        (self._directory / "auto.cnf").unlink(missing_ok=True)
+        self._account.remove([self._directory / "auto.cnf"])
         name, socket = f"{product(self._identity)} in slot {slot.number}", _socket(slot)
         server = Server.launch(
             name, self._build, self._account, self._directory, socket, log, arguments, group

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import signal
 import socket
@@ -38,7 +39,7 @@ class Server(ServerProcess):
         group: MemoryGroup | None = None,
     ) -> Server:
         """Begin to start a server, which `await_ready` waits for."""
-        socket_path.unlink(missing_ok=True)
+        account.remove([socket_path])
         process, offset = begin(
             account,
             [str(build.server), *arguments, f"--socket={socket_path}"],
@@ -78,7 +79,7 @@ class Server(ServerProcess):
 
     def _ready(self) -> bool:
         """Whether it sends the first packet of a connection: it listens a little earlier."""
-        if not self.socket.exists():
+        if not os.path.lexists(self.socket):
             return False
 
         def try_it() -> bool:

@@ -6,11 +6,13 @@ at each start of the server and written to no file.
 
 from __future__ import annotations
 
+import os
 import secrets
 from pathlib import Path
 
 from steelyard.engines.account import Account
 from steelyard.engines.engine import Settings, Slot
+from steelyard.engines.local.owned_files import text_below
 from steelyard.engines.postgres.sql.session import connect
 from steelyard.engines.programs import run
 from steelyard.model.endpoint import Endpoint, Tls
@@ -36,7 +38,7 @@ def loopback_arguments(
     directory says so itself, and where TLS is on and there is no certificate, one that is made for
     the slot. EngineError: it could not be."""
     given: dict[str, str] = {}
-    if settings.get(_LISTENS) and _trusts(directory / "pg_hba.conf"):
+    if settings.get(_LISTENS) and _trusts(directory):
         access = slot.path / "access.conf"
         access.write_text(_ACCESS)
         access.chmod(0o644)
@@ -47,13 +49,16 @@ def loopback_arguments(
     return [part for name, value in given.items() for part in ("-c", f"{name}={value}")]
 
 
-def _trusts(access: Path) -> bool:
-    """Whether it is the file that initdb made."""
-    return not access.is_file() or access.read_text(errors="replace").startswith(_INITDBS)
+def _trusts(directory: Path) -> bool:
+    """Whether its access file is the one that initdb made."""
+    try:
+        return text_below(directory, "pg_hba.conf").startswith(_INITDBS)
+    except FileNotFoundError:
+        return True
 
 
 def _has_certificate(directory: Path, settings: Settings) -> bool:
-    return "ssl_cert_file" in settings or (directory / "server.crt").is_file()
+    return "ssl_cert_file" in settings or os.path.lexists(directory / "server.crt")
 
 
 def set_password(conninfo: str, user: str) -> str:
@@ -100,7 +105,7 @@ def _tls(nowhere: Path) -> Tls:
 def _certificate(directory: Path, account: Account) -> tuple[Path, Path]:
     """A self-signed certificate and its key, made once for a slot."""
     certificate, key = directory / "server.crt", directory / "server.key"
-    if certificate.exists():
+    if os.path.lexists(certificate):
         return certificate, key
     account.make_directory(directory)
     command = [

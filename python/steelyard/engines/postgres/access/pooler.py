@@ -49,6 +49,7 @@ class Pooler:
     process: subprocess.Popen[bytes]
     address: Endpoint
     """Where clients connect, with the server's database."""
+    account: Account
 
     @classmethod
     def start(cls, slot: Slot, server: Endpoint, account: Account) -> Pooler:
@@ -66,7 +67,7 @@ class Pooler:
             process = launch(
                 account, [found, "-q", str(config)], directory=slot.path, output=output
             )
-        made = cls(process, address)
+        made = cls(process, address, account)
         try:
             made._wait(slot.path / "pgbouncer.log")
         except BaseException:
@@ -87,8 +88,8 @@ class Pooler:
         """End it at once; safe to call twice."""
         kill(self.process.pid, signal.SIGKILL)
         self.process.wait()
-        for name in (f".s.PGSQL.{self.address.port}", f".s.PGSQL.{self.address.port}.lock"):
-            (Path(self.address.host) / name).unlink(missing_ok=True)
+        socket_file = Path(self.address.host) / f".s.PGSQL.{self.address.port}"
+        self.account.remove([socket_file, socket_file.with_name(f"{socket_file.name}.lock")])
 
 
 def program() -> str | None:

@@ -1,16 +1,30 @@
-"""Lists the files of a cluster that a copy of it needs, links followed.
+"""Lists the files of a cluster that a copy of it needs, by descriptors, and opens them.
 
 What a base backup leaves out is left out here too (basebackup.c: excludeDirContents,
-excludeFiles), and what is the owner's alone: logs, keys, configuration.
+excludeFiles), and what is the owner's alone: logs, keys, configuration. The directory may be of an
+account that would like to read more than it may: links are followed where PostgreSQL makes them,
+for the log and for tablespaces, and to what belongs to the directory's own owner
+(engines/local/owned_files.py). There other names than PostgreSQL's are passed over: they are mount
+points, or lead astray.
 """
 
 from __future__ import annotations
 
+import errno
 import os
+import re
 import stat
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
+from steelyard.engines.local.owned_files import (
+    kind_of,
+    open_directory,
+    open_regular,
+    refusal,
+    text_below,
+)
 from steelyard.model.errors import EngineError
 
 FILES = ("PG_VERSION", "backup_label")
@@ -25,52 +39,203 @@ EMPTY = (
 )  # fmt: skip
 """What stands in them is of one life of one server, or of slots that the copy does not have."""
 _LEFT_OUT = ("pg_internal.init", "pgsql_tmp", "pg_wal/summaries", "pg_wal/archive_status")
+_TABLESPACES = "pg_tblspc"
+_TABLESPACE = re.compile(rf"{_TABLESPACES}/\d+")
+_NAMES = (
+    (re.compile(r"pg_wal"), re.compile(r"[0-9A-F]{24}(\.partial|\.[0-9A-F]{8}\.backup)?"
+                                       r"|[0-9A-F]{8}\.history")),
+    (re.compile(_TABLESPACES), re.compile(r"\d+")),
+    (_TABLESPACE, re.compile(r"PG_\d+_\d+")),
+)  # fmt: skip
+"""Of directories that may lead elsewhere, the names that PostgreSQL gives in them."""
 _DEEPEST = 8
+TABLESPACE_MAP = "tablespace_map"
+_MAPPED = re.compile(r"(?:\A|(?<!\\)\n)(\d+) ")
 
-Found = tuple[str, Path, os.stat_result]
+
+@dataclass(frozen=True)
+class Entry:
+    """A directory or a regular file that a copy would hold."""
+
+    name: str
+    """Relative to the data directory."""
+    path: Path
+    status: os.stat_result
+    parent: int
+    """A descriptor of the directory that it stands in, open until the next entry is taken."""
+
+    @property
+    def is_directory(self) -> bool:
+        return stat.S_ISDIR(self.status.st_mode)
+
+    def open(self) -> int:
+        """A descriptor of the file for reading. EngineError: it is another one by now."""
+        try:
+            opened = open_regular(self.path.name, self.parent)
+        except OSError as error:
+            raise _unreadable(self.path, error) from error
+        if not os.path.samestat(os.fstat(opened), self.status):
+            os.close(opened)
+            raise _vanished(self.name)
+        return opened
 
 
-def contents(directory: Path) -> Iterator[Found]:
-    """Relative path, the file or directory that it leads to, and its status; parents first.
+def contents(directory: Path) -> Iterator[Entry]:
+    """What a copy would hold, parents first. The directory itself may be a link.
 
-    EngineError: a link leads nowhere, as that of a tablespace that was not restored.
+    EngineError names what cannot be taken in: a link that leads nowhere, as that of a tablespace
+    that was not restored, any other link, a pipe or a device, what is another account's.
     """
-    for name in FILES:
-        file = directory / name
-        if file.is_file():
-            yield name, file, file.stat()
-    for name in DIRECTORIES:
-        if (directory / name).exists() or (directory / name).is_symlink():
-            yield from _below(directory / name, name, 1)
-
-
-def _below(path: Path, name: str, depth: int) -> Iterator[Found]:
-    yield name, path, _status(path, name)
-    with os.scandir(path) as found:
-        entries = sorted(found, key=lambda one: one.name)
-    for entry in entries:
-        inner = f"{name}/{entry.name}"
-        if entry.name.startswith(_LEFT_OUT[:2]) or inner in _LEFT_OUT or inner in EMPTY:
-            continue
-        status = _status(Path(entry.path), inner)
-        if stat.S_ISDIR(status.st_mode):
-            if depth == _DEEPEST:
-                raise EngineError(f'could not take in "{entry.path}": its links go in a circle')
-            yield from _below(Path(entry.path), inner, depth + 1)
-        elif stat.S_ISREG(status.st_mode):
-            yield inner, Path(entry.path), status
-
-
-def _status(path: Path, name: str) -> os.stat_result:
+    top = open_directory(directory, follow=True)
     try:
-        return path.stat()
-    except FileNotFoundError as error:
-        if path.is_symlink():
-            raise EngineError(
-                f'could not take in "{name}": its link to "{os.readlink(path)}" leads nowhere',
-                detail="A tablespace or the write-ahead log is not mounted, or was not restored.",
-            ) from error
+        for name in FILES:
+            status = _status(name, directory / name, name, top)
+            if status is not None and not stat.S_ISREG(status.st_mode):
+                raise _refused(directory / name, f"it is {kind_of(status)}", status)
+            if status is not None:
+                yield _checked(Entry(name, directory / name, status, top))
+        for name in DIRECTORIES:
+            status = _status(name, directory / name, name, top)
+            if status is not None:
+                yield from _directory(Entry(name, directory / name, status, top), 1)
+    finally:
+        os.close(top)
+
+
+def _directory(entry: Entry, depth: int) -> Iterator[Entry]:
+    """A directory, or a link to one, and what is below it."""
+    if depth > _DEEPEST:
+        raise EngineError(f'could not take in "{entry.path}": its directories are too deep')
+    opened = _opened(entry)
+    try:
+        status = os.fstat(opened)
+        yield _checked(Entry(entry.name, entry.path, status, entry.parent))
+        for name in _names(entry, opened):
+            inner = f"{entry.name}/{name}"
+            path = entry.path / name
+            found = _status(name, path, inner, opened)
+            if found is None:
+                raise _vanished(inner)
+            below = Entry(inner, path, found, opened)
+            if stat.S_ISREG(found.st_mode):
+                yield _checked(below)
+            else:
+                yield from _directory(below, depth + 1)
+    finally:
+        os.close(opened)
+
+
+def _names(directory: Entry, opened: int) -> list[str]:
+    """The names in an open directory that a copy needs, sorted."""
+    rule = next((names for where, names in _NAMES if where.fullmatch(directory.name)), None)
+    names = sorted(
+        name
+        for name in os.listdir(opened)
+        if (rule is None or rule.fullmatch(name)) and not _left_out(directory.name, name)
+    )
+    if not names and _TABLESPACE.fullmatch(directory.name):
         raise EngineError(
-            f'could not take in "{name}": it vanished meanwhile',
-            detail="The data directory is in use.",
-        ) from error
+            f'could not take in "{directory.path}": it holds no tablespace',
+            detail="A tablespace has a directory PG_..., named by version: it is not mounted, or "
+            "was not restored.",
+        )
+    return names
+
+
+def _left_out(directory: str, name: str) -> bool:
+    inner = f"{directory}/{name}"
+    return name.startswith(_LEFT_OUT[:2]) or inner in _LEFT_OUT or inner in EMPTY
+
+
+def _opened(entry: Entry) -> int:
+    """A descriptor of a directory; of the one that a link leads to, where PostgreSQL makes one."""
+    mode = entry.status.st_mode
+    follow = stat.S_ISLNK(mode)
+    if follow and entry.name != "pg_wal" and not _TABLESPACE.fullmatch(entry.name):
+        raise _refused(entry.path, "it is a symbolic link", entry.status)
+    if not follow and not stat.S_ISDIR(mode):
+        raise _refused(entry.path, f"it is {kind_of(entry.status)}", entry.status)
+    try:
+        return open_directory(entry.path.name, entry.parent, follow=follow)
+    except OSError as error:
+        if not follow:
+            raise _unreadable(entry.path, error) from error
+        raise _loose(entry, error) from error
+
+
+def _loose(link: Entry, error: OSError) -> EngineError:
+    """The error of a link that could not be followed."""
+    where = os.readlink(link.path.name, dir_fd=link.parent)
+    primary = f'could not take in "{link.name}": its link to "{where}" '
+    if error.errno == errno.ELOOP:
+        return EngineError(primary + "goes in a circle")
+    if error.errno == errno.ENOENT:
+        lost = "A tablespace or the write-ahead log is not mounted, or was not restored."
+        return EngineError(primary + "leads nowhere", detail=lost)
+    return EngineError(primary + f"cannot be followed: {error.strerror}")
+
+
+def _status(name: str, path: Path, inner: str, parent: int) -> os.stat_result | None:
+    """Of a name itself, whatever it leads to; None: it is not there."""
+    try:
+        return os.stat(name, dir_fd=parent, follow_symlinks=False)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise _unreadable(path, error) from error
+
+
+def _checked(entry: Entry) -> Entry:
+    """The entry itself. EngineError: its directory's owner has no right to it."""
+    wrong = refusal(os.fstat(entry.parent), entry.status)
+    if wrong is not None:
+        raise _refused(entry.path, wrong, entry.status)
+    return entry
+
+
+def _refused(path: Path, why: str, status: os.stat_result) -> EngineError:
+    if stat.S_ISLNK(status.st_mode):
+        detail = "Links are followed for pg_wal and for tablespaces in pg_tblspc only."
+        hint = "Where the link is yours, put what it leads to in its place."
+    elif stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode):
+        detail = f"It belongs to user id {status.st_uid}."
+        hint = "Where it is yours, give all of the data to one account: chown -R"
+    else:
+        detail = "PostgreSQL makes only directories and regular files there."
+        hint = "Remove it."
+    return EngineError(f'cannot take in "{path}": {why}', detail=detail, hint=hint)
+
+
+def _unreadable(path: Path, error: OSError) -> EngineError:
+    return EngineError(
+        f'could not read "{path}": {error.strerror}',
+        hint="Run as an account that may read it, or take a base backup of the server.",
+    )
+
+
+def _vanished(name: str) -> EngineError:
+    return EngineError(
+        f'could not take in "{name}": it vanished meanwhile, or became another file',
+        detail="The data directory is in use.",
+    )
+
+
+def require_tablespaces(directory: Path, names: Container[str]) -> None:
+    """EngineError: the backup's tablespace_map names tablespaces that are not there, as where only
+    base.tar was unpacked. A server would make the links by the map, to places of its machine.
+    `names`: what is there."""
+    try:
+        words = text_below(directory, TABLESPACE_MAP)
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise _unreadable(directory / TABLESPACE_MAP, error) from error
+    missing = [oid for oid in _MAPPED.findall(words) if f"{_TABLESPACES}/{oid}" not in names]
+    if missing:
+        archives = " and ".join(f"{oid}.tar into {_TABLESPACES}/{oid}" for oid in missing)
+        raise EngineError(
+            f'could not take in "{directory}": it is not whole',
+            detail=f"Its {TABLESPACE_MAP} names tablespace {', '.join(missing)}, of which there is "
+            f"nothing in {_TABLESPACES}.",
+            hint=f"Unpack {archives}.",
+        )

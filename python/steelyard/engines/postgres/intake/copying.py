@@ -3,43 +3,42 @@
 from __future__ import annotations
 
 import os
-import stat
 from pathlib import Path
 
 from steelyard.engines.account import Account
 from steelyard.engines.cache import free_bytes
-from steelyard.engines.copying import copy_file
+from steelyard.engines.copying import copy_opened
 from steelyard.engines.intake import DataPlace
-from steelyard.engines.postgres.intake.contents import EMPTY, contents
-from steelyard.engines.postgres.intake.place import digest_of
+from steelyard.engines.local.owned_files import names_below
+from steelyard.engines.postgres.intake.contents import EMPTY, Entry, contents
+from steelyard.engines.postgres.intake.place import Digest, digest_of
 from steelyard.model.errors import EngineError
 from steelyard.model.units import format_bytes
 
 
 def copy_in(place: DataPlace, directory: Path, account: Account) -> None:
-    """Copy what a cluster needs to `directory`: tablespaces and log stand within it afterwards.
+    """Copy what a cluster needs to `directory`, which does not exist yet: tablespaces and log stand
+    within it afterwards. It is given to the account when all of it is there.
 
     EngineError: the files changed meanwhile, or there is no room.
     """
+    copied = Digest()
     try:
-        account.make_directory(directory)
-        for name, source, status in contents(place.path):
-            target = directory / name
-            if stat.S_ISDIR(status.st_mode):
-                account.make_directory(target)
-            else:
-                copy_file(str(source), str(target))
-                target.chmod(0o600)
-                account.own(target)
+        account.make_way(directory)
+        directory.mkdir(mode=0o700)
+        for entry in contents(place.path):
+            copied.add(entry.name, _copy(entry, directory / entry.name))
         for name in EMPTY:
-            account.make_directory(directory / name)
+            (directory / name).parent.mkdir(mode=0o700, exist_ok=True)
+            (directory / name).mkdir(mode=0o700)
+        account.own_tree(directory)
     except OSError as error:
         raise EngineError(
             f'could not copy "{place.path}": {error.strerror}',
             detail=f'{format_bytes(free_bytes(directory))} are free at "{directory}".',
             hint="STEELYARD_CACHE moves the cache, with its copies, to another disk.",
         ) from error
-    if digest_of(place.path) != place.digest:
+    if not copied.hexdigest() == digest_of(place.path) == place.digest:
         raise EngineError(
             f'could not copy "{place.path}": its files changed meanwhile',
             detail="A server uses it, perhaps in a container or on another machine.",
@@ -47,6 +46,20 @@ def copy_in(place: DataPlace, directory: Path, account: Account) -> None:
         )
 
 
+def _copy(entry: Entry, target: Path) -> os.stat_result:
+    """Make the target; the status of what was copied."""
+    if entry.is_directory:
+        target.mkdir(mode=0o700)
+        return entry.status
+    opened = entry.open()
+    try:
+        status = os.fstat(opened)
+        copy_opened(opened, str(target), 0o600)
+    finally:
+        os.close(opened)
+    return status
+
+
 def tablespaces(directory: Path) -> list[str]:
     """Names of the tablespaces that stand within a copy."""
-    return sorted(os.listdir(directory / "pg_tblspc"))
+    return names_below(directory, "pg_tblspc")

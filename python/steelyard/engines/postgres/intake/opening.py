@@ -13,6 +13,7 @@ from steelyard.engines.account import Account
 from steelyard.engines.engine import Slot
 from steelyard.engines.intake import Neutralised
 from steelyard.engines.loading import DATABASE
+from steelyard.engines.local.owned_files import replace_text
 from steelyard.engines.postgres.builds.build import Build
 from steelyard.engines.postgres.intake.configuration import MAIN, Configuration
 from steelyard.engines.postgres.intake.copying import tablespaces
@@ -205,10 +206,10 @@ class Opening:
             yield session
 
     def _write(self, name: str, text: str) -> None:
-        file = self._cluster.directory / name
-        file.write_text(text, encoding="utf-8")
-        file.chmod(0o600)
-        self._account.own(file)
+        try:
+            replace_text(self._account, self._cluster.directory / name, text)
+        except OSError as error:
+            raise EngineError(f'could not write "{name}" of the copy: {error.strerror}') from error
 
 
 _RECOVERY_TIMEOUT_S = 3600.0

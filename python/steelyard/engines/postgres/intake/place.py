@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from steelyard.engines.intake import DataPlace
-from steelyard.engines.postgres.intake.contents import contents
+from steelyard.engines.local.owned_files import opened_below, text_below
+from steelyard.engines.postgres.intake.contents import contents, require_tablespaces
 from steelyard.engines.postgres.life.server import serving_pid
 from steelyard.model.errors import EngineError, UsageError
 
@@ -21,6 +23,8 @@ CUSTOM, GZIP = b"PGDMP", b"\x1f\x8b"
 _PACKED = {b"\x28\xb5\x2f\xfd": "zstd -d", b"\x04\x22\x4d\x18": "lz4 -d", b"BZh": "bunzip2"}
 _TAR_MAGIC_AT = 257
 _HEAD = 512
+_MOST_OF_VERSION = 64
+_MOST_OF_MANIFEST = 256 << 20  # of a million and a half files
 
 
 def look(path: Path) -> DataPlace:
@@ -32,10 +36,11 @@ def look(path: Path) -> DataPlace:
             return _directory(path)
         if path.is_file():
             return _file(path)
-    except PermissionError as error:
+    except OSError as error:
+        hint = "Run as an account that may read it, or take a base backup of the server."
         raise EngineError(
             f'could not read "{error.filename}": {error.strerror}',
-            hint="Run as an account that may read it, or take a base backup of the server.",
+            hint=hint if error.errno == errno.EACCES else None,
         ) from error
     what = "there is nothing" if not path.exists() else "it is neither file nor directory"
     raise UsageError(
@@ -44,11 +49,25 @@ def look(path: Path) -> DataPlace:
     )
 
 
+class Digest:
+    """Of the names, sizes and times of change of files."""
+
+    def __init__(self) -> None:
+        self._known = hashlib.sha256()
+
+    def add(self, name: str, status: os.stat_result) -> None:
+        """One more, in the order of `contents`."""
+        self._known.update(f"{name}\0{status.st_size}\0{status.st_mtime_ns}\n".encode())
+
+    def hexdigest(self) -> str:
+        return self._known.hexdigest()
+
+
 def digest_of(path: Path) -> str:
     """Of the names, sizes and times of change of every file that a copy would hold."""
-    known = hashlib.sha256()
+    known = Digest()
     for name, status in _statuses(path):
-        known.update(f"{name}\0{status.st_size}\0{status.st_mtime_ns}\n".encode())
+        known.add(name, status)
     return known.hexdigest()
 
 
@@ -59,18 +78,18 @@ def _statuses(path: Path) -> Iterator[tuple[str, os.stat_result]]:
         for file in sorted(path.iterdir()):
             yield file.name, file.stat()
     else:
-        yield from ((name, status) for name, _, status in contents(path))
+        yield from ((entry.name, entry.status) for entry in contents(path))
 
 
 def _directory(path: Path) -> DataPlace:
     if (path / "toc.dat").is_file():
         return _place(path, "dump", None)
-    if not (path / "PG_VERSION").is_file():
+    if not os.path.lexists(path / "PG_VERSION"):
         raise UsageError(
             f'cannot take in "{path}": it is no data directory, base backup or dump',
             detail=_unpacked(path) or 'A data directory has a file "PG_VERSION".',
         )
-    major = (path / "PG_VERSION").read_text(encoding="utf-8", errors="replace").strip()
+    major = text_below(path, "PG_VERSION", _MOST_OF_VERSION).strip()
     pid = serving_pid(path)
     if pid is not None:
         raise EngineError(
@@ -79,7 +98,7 @@ def _directory(path: Path) -> DataPlace:
             hint="Stop the server, or take a base backup of it: --from 'host=... dbname=...'",
         )
     _require_whole(path)
-    backup = (path / LABEL).is_file() or (path / MANIFEST).is_file()
+    backup = any(os.path.lexists(path / name) for name in (LABEL, MANIFEST))
     return _place(path, "base backup" if backup else "data directory", major)
 
 
@@ -97,19 +116,21 @@ def _place(path: Path, kind: str, major: str | None) -> DataPlace:
 
 def _require_whole(path: Path) -> None:
     """EngineError names what a whole copy of a cluster would have."""
+    sizes = {entry.name: entry.status.st_size for entry in contents(path)}
     for needed in (CONTROL_FILE, "base", "pg_wal", "pg_xact"):
-        if not (path / needed).exists():
+        if needed not in sizes:
             raise EngineError(
                 f'could not take in "{path}": it is not whole',
                 detail=f'There is no "{needed}" in it.',
             )
-    wrong = list(_against_manifest(path))
+    require_tablespaces(path, sizes)
+    wrong = list(_against_manifest(path, sizes))
     if wrong:
         raise EngineError(
             f'could not take in "{path}": it is not the whole backup that its manifest lists',
             detail="; ".join(wrong[:5]) + (f"; {len(wrong) - 5} more" if len(wrong) > 5 else ""),
         )
-    for name, _, _ in contents(path):
+    for name in sizes:
         if os.path.basename(name).startswith("INCREMENTAL."):
             raise EngineError(
                 f'could not take in "{path}": it is an incremental backup',
@@ -118,27 +139,36 @@ def _require_whole(path: Path) -> None:
             )
 
 
-def _against_manifest(path: Path) -> Iterator[str]:
+def _against_manifest(path: Path, sizes: Mapping[str, int]) -> Iterator[str]:
     """Files that the backup's manifest lists and that are missing or of another size. A server
     that was started on the backup has changed both: then it is no backup any more."""
-    if not (path / MANIFEST).is_file() or not (path / LABEL).is_file():
+    if not os.path.lexists(path / MANIFEST) or LABEL not in sizes:
         return
     try:
-        listed = json.loads((path / MANIFEST).read_text(encoding="utf-8"))["Files"]
-    except (ValueError, KeyError, TypeError):
+        listed = json.loads(text_below(path, MANIFEST, _MOST_OF_MANIFEST))["Files"]
+        named = [(each.get("Path"), each.get("Size")) for each in listed]
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         yield f"{MANIFEST} cannot be read"
         return
-    for one in listed:
-        name = one.get("Path")
+    for name, listed_size in named:
         if name is None:  # a name that is no UTF-8 has another key
             continue
-        try:
-            size = (path / name).stat().st_size
-        except FileNotFoundError:
+        size = sizes[name] if name in sizes else _size_below(path, str(name))
+        if size is None:
             yield f'"{name}" is missing'
-            continue
-        if size != one.get("Size"):
-            yield f'"{name}" has {size} bytes, not {one.get("Size")}'
+        elif size != listed_size:
+            yield f'"{name}" has {size} bytes, not {listed_size}'
+
+
+def _size_below(path: Path, name: str) -> int | None:
+    """Of a file that a copy does not hold, as a log; None: it is not there."""
+    if name.startswith("/") or ".." in name.split("/"):
+        return None
+    try:
+        with opened_below(path, name) as opened:
+            return os.fstat(opened).st_size
+    except OSError:
+        return None
 
 
 def _file(path: Path) -> DataPlace:

@@ -13,12 +13,13 @@ from steelyard.model.errors import EngineError
 def seal(cluster: Cluster) -> bool:
     """Write the checksums of all pages where there are none, and switch verification on; whether
     there were none. EngineError: a file cannot be sealed."""
-    control = read_control(cluster.directory / CONTROL_FILE)
-    if control["checksum_version"]:
-        return False
     number = cluster.identity.version_number
     major = str(number // 10000) if number >= 100000 else f"{number // 10000}.{number // 100 % 100}"
-    try:
+
+    def write() -> bool:
+        control = read_control(cluster.directory / CONTROL_FILE)
+        if control["checksum_version"]:
+            return False
         write_checksums(
             cluster.directory,
             f"PG_{major}_{control['catalog_version']}",
@@ -26,9 +27,14 @@ def seal(cluster: Cluster) -> bool:
             int(control["segment_blocks"]),
             len(os.sched_getaffinity(0)),
         )
+        return True
+
+    try:
+        written = bool(cluster.account.call(write))
     except OSError as error:
         raise EngineError(
             f'could not write the checksums of "{error.filename}": {error.strerror}'
         ) from error
-    cluster.protect(CHECKSUMS)
-    return True
+    if written:
+        cluster.protect(CHECKSUMS)
+    return written

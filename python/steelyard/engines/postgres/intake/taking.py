@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,6 +12,7 @@ from steelyard.engines.account import Account
 from steelyard.engines.engine import Slot
 from steelyard.engines.intake import Intake, Neutralised, Report, TakenIn
 from steelyard.engines.loading import DATABASE, serving
+from steelyard.engines.local.owned_files import names_below, replace_text, text_below
 from steelyard.engines.postgres.builds.build import Build
 from steelyard.engines.postgres.intake.configuration import (
     MAIN,
@@ -80,8 +83,11 @@ def take_in_dump(
     if intake.configuration is not None:
         configuration = _configuration(intake)
         gone = configuration.neutralised
-        with (slot.path / "data" / MAIN).open("a", encoding="utf-8") as file:
-            file.write(configuration.text())
+        data = slot.path / "data"
+        try:
+            replace_text(account, data / MAIN, text_below(data, MAIN) + configuration.text())
+        except OSError as error:
+            raise EngineError(f'could not write "{error.filename}": {error.strerror}') from error
     return TakenIn(intake.place.path.name, size, gone, tuple(doubts))
 
 
@@ -114,12 +120,11 @@ def _gone(path: Path) -> list[Neutralised]:
     gone = [
         Neutralised(name, "the copy is a server of its own")
         for name in _STANDBY
-        if (path / name).exists()
+        if os.path.lexists(path / name)
     ]
-    slots = path / "pg_replslot"
-    if slots.is_dir():
+    with suppress(OSError):  # there are none, or a link leads elsewhere
         gone += [
-            Neutralised(f"replication slot {one.name}", "nothing would read it, and its log stays")
-            for one in sorted(slots.iterdir())
+            Neutralised(f"replication slot {name}", "nothing would read it, and its log stays")
+            for name in names_below(path, "pg_replslot")
         ]
     return gone

@@ -37,6 +37,7 @@ from steelyard.engines.postgres.sql.statements import (
 from steelyard.engines.postgres.sql.waits import WaitProbe, WaitSampler
 from steelyard.engines.programs import pin
 from steelyard.model.endpoint import Endpoint
+from steelyard.model.errors import EngineError
 from steelyard.model.identity import Identity
 from steelyard.model.process import TreeUse
 from steelyard.model.readings import Kind, Sample
@@ -77,8 +78,8 @@ class Cluster(OwnServer[Build, Server]):
         self._counts_statements = counts(settings)
         prepare_slot(slot, self._account)
         socket = f".s.PGSQL.{slot.port}"
-        for remains in (socket, f"{socket}.lock"):  # a killed server's; the slot is ours alone
-            (slot.socket_directory / remains).unlink(missing_ok=True)
+        remains = (socket, f"{socket}.lock")  # a killed server's; the slot is ours alone
+        self._account.remove(slot.socket_directory / name for name in remains)
         return given + loopback.loopback_arguments(slot, self._directory, settings, self._account)
 
     def _begin(
@@ -119,8 +120,8 @@ class Cluster(OwnServer[Build, Server]):
         from steelyard._core import set_checksum_version
 
         control = self._directory / CONTROL_FILE
-        set_checksum_version(str(control), int(verifies(level)))
-        self._account.own(control)
+        version = int(verifies(level))
+        self._account.call(lambda: set_checksum_version(str(control), version))
 
     def settings(self) -> dict[str, str]:
         """Every setting by name with its current value and unit, e.g. `"16384 8kB"`."""
@@ -220,7 +221,10 @@ class Cluster(OwnServer[Build, Server]):
         return f"{address} options='{UNCOUNTED}'" if self._counts_statements else address
 
     def _serving_pid(self) -> int | None:
-        return serving_pid(self._directory)
+        try:
+            return serving_pid(self._directory)
+        except OSError as error:
+            raise EngineError(f'could not read "{error.filename}": {error.strerror}') from error
 
 
 _DEFAULTS = {

@@ -13,10 +13,21 @@ import stat
 import struct
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from steelyard._core import read_control
 from steelyard.engines.engine import UNPROTECTED
+from steelyard.engines.local.owned_files import (
+    names_below,
+    opened_below,
+    path_of,
+    read_below,
+    text_below,
+)
 from steelyard.model.errors import EngineError
+
+if TYPE_CHECKING:
+    from steelyard._core import Control
 
 CONTROL_FILE = "global/pg_control"
 KNOWN = frozenset({1201, 1300, 1700, 1800})
@@ -52,8 +63,7 @@ def verifies(protection: str) -> bool:
 
 def read_beginning(directory: Path) -> ControlBeginning:
     """Of the cluster in a directory. OSError: cannot be read; ValueError: too short."""
-    with (directory / CONTROL_FILE).open("rb") as file:
-        found = file.read(_BEGINNING.size)
+    found = read_below(directory, CONTROL_FILE)[: _BEGINNING.size]
     if len(found) < _BEGINNING.size:
         raise ValueError(f"control file is too short: {len(found)} bytes")
     return ControlBeginning(*_BEGINNING.unpack(found))
@@ -62,14 +72,21 @@ def read_beginning(directory: Path) -> ControlBeginning:
 def read_layout(directory: Path) -> dict[str, int]:
     """What decides which builds can open a stopped cluster, as far as its files show it."""
     found = read_beginning(directory)
-    segment = next(p for p in sorted((directory / "pg_wal").iterdir()) if len(p.name) == 24)
-    with segment.open("rb") as file:
-        (magic,) = struct.unpack("=H", file.read(2))  # XLOG_PAGE_MAGIC
+    segment = next(name for name in names_below(directory, "pg_wal") if len(name) == 24)
+    with opened_below(directory, f"pg_wal/{segment}") as opened:
+        (magic,) = struct.unpack("=H", os.read(opened, 2))  # XLOG_PAGE_MAGIC
     return {
         "pg_control": found.control_version,
         "catalogue": found.catalog_version,
         "write-ahead log": magic,
     }
+
+
+def control_of(directory: Path) -> Control:
+    """The whole control file of a cluster. OSError: cannot be read, or a link leads to it;
+    ValueError: of an unknown version."""
+    with opened_below(directory, CONTROL_FILE) as opened:
+        return read_control(path_of(opened))
 
 
 def stopped_identifier(directory: Path) -> int | None:
@@ -81,7 +98,7 @@ def stopped_identifier(directory: Path) -> int | None:
         beginning = read_beginning(directory)
         if beginning.control_version not in KNOWN:
             return beginning.system_identifier if beginning.state == SHUT_DOWN else None
-        control = read_control(directory / CONTROL_FILE)
+        control = control_of(directory)
     except (OSError, ValueError):
         return None
     sound = control["crc_ok"] and control["state"] == "shut down"
@@ -104,10 +121,10 @@ class PidFile:
 def read_pid_file(directory: Path) -> PidFile | None:
     """The lock file of a data directory; None when there is none or it is being written.
 
-    OSError: it cannot be read.
+    OSError: it cannot be read, or is a link or of another account.
     """
     try:
-        lines = read_regular(directory / "postmaster.pid").splitlines()
+        lines = text_below(directory, "postmaster.pid").splitlines()
         pid = int(lines[_PID])
     except (FileNotFoundError, IndexError, ValueError):
         return None
@@ -120,6 +137,15 @@ def read_pid_file(directory: Path) -> PidFile | None:
         status=lines[_STATUS].strip() if len(lines) > _STATUS else "",
         started=int(started) if started.isdigit() else None,
     )
+
+
+def own_pid_file(directory: Path) -> PidFile | None:
+    """The lock file of a cluster of ours; None also where something else has its name, which code
+    of others may have put there: no server of ours lives by that."""
+    try:
+        return read_pid_file(directory)
+    except OSError:
+        return None
 
 
 def read_regular(file: Path) -> str:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from steelyard.engines.account import Account
 from steelyard.engines.local.cloning import require_reachable
+from steelyard.engines.local.owned_files import is_empty
 from steelyard.engines.postgres.builds.build import Build
 from steelyard.engines.programs import run
 from steelyard.model.errors import EngineError, ServerError
@@ -22,9 +23,9 @@ def make_cluster(
     Locale C, encoding UTF8, superuser `postgres`, trust authentication (the socket directory is
     private) and checksums either way: PostgreSQL 18 turned their default around.
     """
-    account.make_directory(directory)
-    if any(directory.iterdir()):
+    if not is_empty(directory):
         raise EngineError(f'could not make a cluster in "{directory}": the directory is not empty')
+    account.make_directory(directory)
     require_reachable(account, directory)
     command = [build.program("initdb"), *_options(identity, checksums=checksums)]
     command += ["--pgdata", str(directory)]

@@ -17,8 +17,8 @@ from steelyard.engines.local.samples import Sample, tree
 from steelyard.engines.local.server_process import ServerProcess, begin
 from steelyard.engines.memory.group import MemoryGroup
 from steelyard.engines.postgres.builds.build import Build
-from steelyard.engines.postgres.life.control import read_pid_file
-from steelyard.engines.postgres.processes.cleanup import PROGRAMS, remove_segments
+from steelyard.engines.postgres.life.control import own_pid_file, read_pid_file
+from steelyard.engines.postgres.processes.cleanup import programs_of, remove_segments
 from steelyard.engines.postgres.processes.freeze import thaw_all
 
 IMMEDIATE_TIMEOUT_S = 10.0
@@ -75,7 +75,7 @@ class Server(ServerProcess):
         with self._killed_on_error():
             if self.running:
                 self.process.send_signal(signal.SIGQUIT)
-                if self._wait(IMMEDIATE_TIMEOUT_S) and read_pid_file(self.directory) is None:
+                if self._wait(IMMEDIATE_TIMEOUT_S) and own_pid_file(self.directory) is None:
                     return  # the postmaster waited for its children and removed their memory
         self.kill()
 
@@ -93,11 +93,11 @@ class Server(ServerProcess):
                 kill(member.pid, signal.SIGKILL)
             self.process.wait()
             wait_for_orphans(member.pid for member in members[1:])
-        kill_inside(self.directory, self.account, PROGRAMS)
+        kill_inside(self.directory, self.account, programs_of(self.account))
         remove_segments(self.directory, self.account)
 
     def _ready(self) -> bool:
-        lock = read_pid_file(self.directory)
+        lock = own_pid_file(self.directory)
         # The file of a crashed life may still stand there, with another process id.
         return lock is not None and lock.pid == self.pid and lock.status in ("ready", "standby")
 

@@ -12,13 +12,19 @@ words and name existing files, so that they are recognised without the layout of
 from __future__ import annotations
 
 import ctypes
+import os
 import struct
 from collections.abc import Iterator
 from pathlib import Path
 
 from steelyard.engines.account import Account
-from steelyard.engines.local.ending import adopting_orphans, kill_inside, wait_for_orphans
-from steelyard.engines.postgres.life.control import read_pid_file
+from steelyard.engines.local.ending import (
+    EVERY_PROGRAM,
+    adopting_orphans,
+    kill_inside,
+    wait_for_orphans,
+)
+from steelyard.engines.postgres.life.control import own_pid_file
 
 PROGRAMS = ("postgres", "initdb", "pg_", "psql", "vacuumdb", "pgbouncer")
 _IPC_RMID = 0  # bits/ipc.h
@@ -30,19 +36,48 @@ _CONTROL_MAGIC = 0x9A503D32  # PG_DYNSHMEM_CONTROL_MAGIC
 def remove_servers(directory: Path, account: Account) -> list[int]:
     """Kill every server below `directory` and its shared memory; the process ids killed.
 
-    Those that we started ourselves, and were interrupted in stopping, are waited for too.
+    Those that we started ourselves, and were interrupted in stopping, are waited for too. Of
+    another account than ours every program is killed that works there: what data of others brought
+    may have started any.
     """
     with adopting_orphans():
-        killed = kill_inside(directory, account, PROGRAMS)
+        killed = kill_inside(directory, account, programs_of(account))
         wait_for_orphans(killed)
-    for lock in directory.rglob("postmaster.pid"):
-        remove_segments(lock.parent, account)
+    for data in _data_directories(directory):
+        remove_segments(data, account)
     return killed
+
+
+def programs_of(account: Account) -> tuple[str, ...]:
+    """How the names begin of the programs that end with a server of the account."""
+    return EVERY_PROGRAM if account.switched else PROGRAMS
+
+
+def _data_directories(directory: Path) -> Iterator[Path]:
+    """Those below a directory of ours that have a lock file; none is looked for inside of them."""
+    for parent, names, files in os.walk(directory):
+        place = Path(parent)
+        if "postmaster.pid" in files:
+            yield place
+        ours = [name for name in names if _is_ours(place / name)]
+        yield from (
+            place / name
+            for name in names
+            if name not in ours and os.path.lexists(place / name / "postmaster.pid")
+        )
+        names[:] = ours
+
+
+def _is_ours(path: Path) -> bool:
+    try:
+        return path.lstat().st_uid == os.geteuid()
+    except FileNotFoundError:
+        return False
 
 
 def segments_of(directory: Path, account: Account) -> list[str]:
     """POSIX segments of the server of a data directory, living or dead, as paths."""
-    lock = read_pid_file(directory)
+    lock = own_pid_file(directory)
     if lock is None or lock.shared_memory_id is None:
         return []
     segment = lock.shared_memory_id
@@ -52,7 +87,7 @@ def segments_of(directory: Path, account: Account) -> list[str]:
 
 def remove_segments(directory: Path, account: Account) -> None:
     """Remove the segments of the dead server of a data directory; nothing of a living one."""
-    lock = read_pid_file(directory)
+    lock = own_pid_file(directory)
     if lock is None or lock.shared_memory_id is None:
         return
     segment = lock.shared_memory_id

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from steelyard.engines.engine import Slot
+from steelyard.engines.local.owned_files import replace_text
 from steelyard.engines.local.reply import Reply
 from steelyard.engines.mysql.life.data_directory import CRC32
 from steelyard.engines.mysql.life.instance import MysqlInstance
@@ -107,7 +108,11 @@ class TestServer:
 def make_test_server(engine: Mysql, slot: Slot, algorithm: str, copies: int) -> TestServer:
     """A new server whose tables were loaded and then updated, and its clone."""
     template = engine.create(slot.path / f"template-{algorithm}", protection=CRC32)
-    (template.directory / MARKER).write_text("A drill made this directory and may damage it.\n")
+    replace_text(
+        engine.account,
+        template.directory / MARKER,
+        "A drill made this directory and may damage it.\n",
+    )
     template.start(slot, _settings(algorithm))
     create_tables(template.address, copies + 1)
     template.stop()
