@@ -34,8 +34,8 @@ def test_a_file_is_an_arm_and_what_belongs_to_its_place_is_said(
         "work_mem": "16MB",
     }
     said = capsys.readouterr().err
-    assert "left out of prod.conf: listen_addresses = * (the place is its slot's)" in said
-    assert "archive_command = cp %p /backup (nothing is archived from it)" in said
+    assert "left out of prod.conf: listen_addresses (the place is its slot's)" in said
+    assert "archive_command (nothing is archived from it)" in said
 
 
 def test_two_files_are_weighed_against_each_other(tmp_path: Path) -> None:

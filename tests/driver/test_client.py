@@ -25,6 +25,7 @@ from steelyard.driver.plan import (
     SliceRequest,
 )
 from steelyard.model.errors import DriverError
+from steelyard.model.secrets.secret import Secret
 
 pytestmark = pytest.mark.postgres
 
@@ -204,7 +205,7 @@ def test_the_plans_files_are_read_at_both_borders_of_every_slice(server: Server)
 
 @pytest.mark.parametrize("user", ["scram_user", "md5_user", "cleartext_user"])
 def test_passwords_open_tcp_connections(server: Server, user: str) -> None:
-    arm = server.arm(host="127.0.0.1", user=user, password=PASSWORD)
+    arm = server.arm(host="127.0.0.1", user=user, password=Secret(PASSWORD))
     (driven,) = _drive(_plan(arm, scripts=(SELECT_ONE,)), SliceRequest(arm=0, count=10))
     assert driven.transactions == 10
 
@@ -215,7 +216,7 @@ def test_passwords_open_tcp_connections(server: Server, user: str) -> None:
 def test_a_refused_password_is_said_in_the_servers_words(
     server: Server, password: str | None, words: str
 ) -> None:
-    arm = server.arm(host="127.0.0.1", user="scram_user", password=password)
+    arm = server.arm(host="127.0.0.1", user="scram_user", password=Secret(password))
     with pytest.raises(DriverError, match=words):
         Driver.start(_plan(arm, scripts=(SELECT_ONE,)))
 

@@ -14,6 +14,7 @@ from steelyard.driver.plan import DriveArm, DrivePlan, DriveScript, SliceRequest
 from steelyard.engines.postgres.libpq.connection_string import read_target
 from steelyard.model.endpoint import Endpoint
 from steelyard.model.errors import DriverError
+from steelyard.model.secrets.secret import Secret
 
 
 @pytest.fixture(autouse=True)
@@ -49,7 +50,7 @@ def test_a_password_file_is_read_by_libpq(conninfo: str, tmp_path: Path) -> None
     passwords = tmp_path / "pgpass"
     passwords.write_text("elsewhere:*:*:*:no\n127.0.0.9:1:d:u:se\\:cret\n")
     passwords.chmod(0o600)
-    assert read_target(conninfo).password == "se:cret"
+    assert read_target(conninfo).password == Secret("se:cret")
 
 
 def test_ipv6_is_a_host_like_others() -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import os
+import secrets
+import signal
 import stat
 import subprocess
 import sys
@@ -15,6 +17,7 @@ from pathlib import Path
 import pytest
 
 from own_cache import open_directory, own_cache
+from steelyard.cli.app import _run
 
 SECRET = "TOP-SECRET-OF-THE-CALLER"
 
@@ -29,6 +32,7 @@ class Ended:
 
 
 Call = Callable[..., Ended]
+Run = Callable[..., str]
 
 
 @pytest.fixture
@@ -104,3 +108,35 @@ def untouched() -> Callable[..., AbstractContextManager[None]]:
         assert {path: fingerprint(path) for path in paths} == before
 
     return guard
+
+
+@pytest.fixture
+def token() -> str:
+    """Unlike every other text on this machine."""
+    return f"Zq{secrets.token_hex(8)}"
+
+
+@pytest.fixture
+def run(
+    cache: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> Run:
+    """Calls the program in this process, in a directory of its own; what it printed."""
+
+    def called(*words: str) -> str:
+        (tmp_path / "at").mkdir(exist_ok=True)
+        monkeypatch.chdir(tmp_path / "at")
+        monkeypatch.setattr(sys, "argv", ["steelyard", *words])
+        handler = signal.getsignal(signal.SIGINT)
+        try:
+            _run()
+        except SystemExit:
+            pass
+        finally:
+            signal.signal(signal.SIGINT, handler)
+        printed = capfd.readouterr()
+        return printed.out + printed.err
+
+    return called

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -29,6 +30,18 @@ def test_a_directory_that_holds_a_weighing_is_not_overwritten(tmp_path: Path) ->
     record.write("plan.json", {"seed": 1})
     with pytest.raises(RecordError, match="already holds a weighing"):
         Record.create(tmp_path / "r", "aa")
+
+
+def test_nothing_that_is_written_or_read_holds_a_secret(tmp_path: Path) -> None:
+    record = Record.create(tmp_path / "r", "aa")
+    said = {"error": "role: password=hunter2", "lines": [{"ALTER ROLE a PASSWORD 'hunter2'": 1}]}
+    record.write("plan.json", said)
+    record.append("slices.jsonl", said)
+    record.close()
+    kept = [(tmp_path / "r" / name).read_text() for name in ("plan.json", "slices.jsonl")]
+    assert not [text for text in kept if "hunter2" in text]
+    (tmp_path / "r" / "plan.json").write_text(json.dumps(said))  # by an earlier version
+    assert "hunter2" not in str(record.read("plan.json"))
 
 
 def test_lines_come_back_in_order_and_a_torn_last_one_is_left_out(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from steelyard.study.address import holds_password
+from steelyard.study.secrets import holds_password
 from steelyard.study.study import Study
 
 

@@ -30,6 +30,7 @@ class Standing:
     running: bool = True
     identity: Identity = IDENTITY
     address: Endpoint = field(default_factory=lambda: Endpoint("/s", 1, "u", "d"))
+    own: Settings = field(default_factory=dict)
 
     def start(self, slot: Slot, settings: Settings) -> None: ...
 
@@ -38,7 +39,7 @@ class Standing:
     def settings(self) -> dict[str, str]:
         if not self.running:
             pytest.fail("the settings of a stopped server were asked for")
-        return {"work_mem": "4096 kB"}
+        return {"work_mem": "4096 kB", **self.own}
 
 
 @pytest.fixture
@@ -70,6 +71,17 @@ def test_it_holds_builds_and_the_settings_of_servers_that_run(kept: dict[str, An
     assert kept["arms"]["on"]["settings"] == {"work_mem": "4096 kB"}
     assert kept["arms"]["off"]["settings"] == {}
     assert kept["arms"]["off"]["build"]["kind"] == "noop"
+
+
+def test_of_a_setting_that_may_be_a_secret_it_holds_whether_arms_differ(tmp_path: Path) -> None:
+    values = {"a": "password=one", "b": "password=one", "c": "password=two", "d": ""}
+    seen = environment(
+        {arm: Standing(tmp_path, own={"primary_conninfo": own}) for arm, own in values.items()},
+        scripts={},
+        directory=tmp_path,
+    )
+    shown = [about["settings"]["primary_conninfo"] for about in seen["arms"].values()]
+    assert shown == ["(not shown)", "(not shown)", "(not shown) 2", ""]
 
 
 def test_it_holds_hashes_of_scripts_template_and_driver(kept: dict[str, Any]) -> None:

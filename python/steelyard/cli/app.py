@@ -9,13 +9,14 @@ from __future__ import annotations
 import io
 import signal
 import sys
-from types import FrameType
+from types import FrameType, TracebackType
 from typing import NoReturn
 
 from steelyard import __version__
 from steelyard.cli.commands import COMMANDS
 from steelyard.cli.completing import prepare_completion
 from steelyard.model.errors import SteelyardError, UsageError
+from steelyard.model.secrets.redaction import redacted
 
 INTERRUPTED = 130
 
@@ -23,6 +24,7 @@ INTERRUPTED = 130
 def main() -> None:
     """The `steelyard` program."""
     signal.signal(signal.SIGTERM, _terminate)
+    sys.excepthook = _print_traceback
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal that has no "µ" gets a "?"
@@ -61,6 +63,17 @@ def _run() -> int:
 def _print_error(error: SteelyardError) -> int:
     print(error, file=sys.stderr)
     return error.exit_status
+
+
+def _print_traceback(
+    kind: type[BaseException], error: BaseException, trace: TracebackType | None
+) -> None:
+    """Of a defect: as the interpreter does, but a server's or a user's words are redacted."""
+    import traceback
+
+    print(
+        redacted("".join(traceback.format_exception(kind, error, trace))), file=sys.stderr, end=""
+    )
 
 
 def _terminate(number: int, frame: FrameType | None) -> NoReturn:

@@ -10,11 +10,12 @@ from typer.core import TyperCommand, TyperGroup
 
 from steelyard import __version__
 from steelyard.cli.commands import COMMANDS, module_of
+from steelyard.model.secrets.redaction import redacted
 
 
 def say(words: str) -> None:
-    """What a command is at, on standard error."""
-    typer.echo(words, err=True)
+    """What a command is at, on standard error, without secrets."""
+    typer.echo(redacted(words), err=True)
 
 
 class Group(TyperGroup):

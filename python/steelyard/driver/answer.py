@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Self
 
+from steelyard.model.secrets.redaction import redacted
+
 
 @dataclass(frozen=True, slots=True)
 class CommandAnswer:
@@ -138,6 +140,9 @@ class SliceAnswer:
         parts: dict[str, Any] = {
             "reconnected": tuple((client, pid) for client, pid in said.get("reconnected", ())),
             "debug": tuple(said.get("debug", ())),
+            "error_messages": {
+                code: redacted(words) for code, words in said.get("error_messages", {}).items()
+            },
             "scripts": tuple(ScriptAnswer.of_json(one) for one in said.get("scripts", ())),
         }
         if "files" in said:

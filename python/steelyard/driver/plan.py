@@ -50,16 +50,19 @@ class DriveArm:
     """Statements that each of its sessions begins with, on MySQL and MariaDB."""
 
     def to_json(self) -> dict[str, Any]:
-        """The arm as the driver reads it: the endpoint's fields lie beside the arm's own."""
+        """The arm as the driver reads it from a pipe, its password too: the endpoint's fields lie
+        beside the arm's own."""
         own = {"name": self.name, "clients": self.clients, "weight": asdict(self.weight)}
         said = asdict(self.endpoint)
+        password = None if self.endpoint.password is None else self.endpoint.password.reveal()
         if self.endpoint.protocol != POSTGRES:
             told = {key: said[key] for key in _OF_EVERY_PROTOCOL}
             begins = {"session": list(self.session)} if self.endpoint.protocol == MYSQL else {}
-            return own | told | {"password": said["password"] or ""} | begins
+            return own | told | {"password": password or ""} | begins
         known = {one.name for one in fields(Endpoint)}  # an adapter's own may hold more
         known.remove("protocol")  # of the whole plan
-        return own | {key: word for key, word in said.items() if key in known}
+        words = {key: word for key, word in said.items() if key in known}
+        return own | words | {"password": password}
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,7 @@ class DataPlace:
 class Neutralised:
     """Something of the original that the copy is without, and why."""
 
-    what: str
+    what: str  # its name; of a setting never the value, which may be a password
     why: str
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+
+from steelyard.model.secrets.secret import Secret
 
 POSTGRES, MYSQL, SQLSERVER = "postgres", "mysql", "sqlserver"
 """What a server speaks; MariaDB's protocol is MySQL's."""
@@ -30,13 +32,13 @@ class Tls:
 @dataclass(frozen=True)
 class Endpoint:
     """A database on a server that can be reached; a host that begins with `/` is the directory of
-    a Unix socket. The password is neither printed nor recorded."""
+    a Unix socket."""
 
     host: str
     port: int
     user: str
     database: str
-    password: str | None = field(default=None, repr=False)
+    password: Secret | None = None
     options: str = ""
     application_name: str = "steelyard"
     tls: Tls | None = None

@@ -15,17 +15,20 @@ Exit statuses: UsageError 2, every other one 3 (DESIGN, section 6 of the command
 
 from __future__ import annotations
 
+from steelyard.model.secrets.redaction import redacted
+
 
 class SteelyardError(Exception):
-    """An error with a primary line (lower case, no full stop), facts, and advice."""
+    """An error with a primary line (lower case, no full stop), facts, and advice. Words of a server
+    or a user that it quotes are redacted before anything can print or keep them."""
 
     exit_status = 3
 
     def __init__(self, primary: str, *, detail: str | None = None, hint: str | None = None) -> None:
-        super().__init__(primary)
-        self.primary = primary
-        self.detail = detail
+        self.primary = redacted(primary)
+        self.detail = None if detail is None else redacted(detail)
         self.hint = hint
+        super().__init__(self.primary)
 
     def lines(self) -> list[str]:
         """The error as a terminal shows it: `error:` line, then DETAIL and HINT where present."""

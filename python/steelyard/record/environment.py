@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator
 
 from steelyard.record.epoch import LedgerStanding
 from steelyard.record.frozen import Frozen
@@ -79,10 +81,15 @@ class FindingLine(Frozen):
     source: str
 
 
+def _name_alone(what: str) -> str:
+    """Records of earlier versions have a setting's value too, which may be a password."""
+    return what.partition(" = ")[0]
+
+
 class NeutralisedFact(Frozen):
     """Something of the original that the copy is without."""
 
-    what: str
+    what: Annotated[str, AfterValidator(_name_alone)]
     why: str
 
 

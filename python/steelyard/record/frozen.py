@@ -7,6 +7,7 @@ from typing import Any, Self
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from steelyard.model.errors import RecordError
+from steelyard.model.secrets.redaction import redacted_json
 
 
 class Frozen(BaseModel):
@@ -17,6 +18,12 @@ class Frozen(BaseModel):
     def to_json(self) -> dict[str, Any]:
         """As the record's files keep it."""
         return self.model_dump(mode="json", exclude_unset=True)
+
+    def redacted(self) -> Self:
+        """The same, with secrets left out of the texts of servers and users that it quotes."""
+        whole = self.to_json()
+        shown = redacted_json(whole)
+        return self if shown == whole else type(self).model_validate(shown)
 
     @classmethod
     def of_json(cls, value: object, place: str) -> Self:

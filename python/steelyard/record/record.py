@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from steelyard.model.errors import RecordError
+from steelyard.model.secrets.redaction import redacted_json
 
 PLAN = "plan.json"
 
@@ -86,9 +87,10 @@ class Record:
         return record
 
     def write(self, name: str, value: Json | str) -> Path:
-        """Write a whole file so that it is there entirely or not at all."""
+        """Write a whole file so that it is there entirely or not at all. JSON is redacted; a text
+        is written as it is."""
         file = self.directory / name
-        text = value if isinstance(value, str) else json.dumps(value, indent=1) + "\n"
+        text = value if isinstance(value, str) else _json(value, indent=1)
         draft = file.with_name(f".{name}.draft")
         try:
             with draft.open("w", encoding="utf-8") as stream:
@@ -101,7 +103,7 @@ class Record:
         return file
 
     def append(self, name: str, value: Json) -> None:
-        """Append one line and hand it to the kernel at once."""
+        """Append one line, without secrets, and hand it to the kernel at once."""
         try:
             stream = self._streams.get(name)
             if stream is None:
@@ -109,7 +111,7 @@ class Record:
                 # Without a buffer: what a full disk refused would be tried once more at the end.
                 stream = (self.directory / name).open("ab", buffering=0)
                 self._streams[name] = stream
-            left = (json.dumps(value, separators=(",", ":")) + "\n").encode()
+            left = _json(value).encode()
             while left:
                 left = left[stream.write(left) :]
         except OSError as reason:
@@ -127,7 +129,7 @@ class Record:
             raise RecordError(f'could not read "{file}": {reason}') from reason
         if not isinstance(value, dict):
             raise RecordError(f'could not read "{file}": not a JSON object')
-        return value
+        return cast(Json, redacted_json(value))  # one of an earlier version may hold secrets
 
     def lines(self, name: str) -> Iterator[Json]:
         """The lines of a .jsonl file in order: none of a missing file, nor a torn last one."""
@@ -168,6 +170,11 @@ class Record:
         for stream in self._streams.values():
             stream.close()
         self._streams.clear()
+
+
+def _json(value: Json, indent: int | None = None) -> str:
+    separators = (",", ":") if indent is None else None
+    return json.dumps(redacted_json(value), indent=indent, separators=separators) + "\n"
 
 
 def _parsed(line: bytes) -> Json:

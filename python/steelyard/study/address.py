@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
+
+from steelyard.study.secrets import holds_password
 
 if TYPE_CHECKING:
     from steelyard.study.study import Study
@@ -14,19 +15,6 @@ not sessions: their settings are those of a database, and they pay their own deb
 IN_TURNS = frozenset({"postgres"})
 """Kinds of server whose checkpoints can be seen and spaced, so that `layout = "auto"` weighs what
 acts through them in turns; one that another package brings, where the study says so."""
-_SCHEME = r"^\s*[A-Za-z][\w+.-]*://"
-_PASSWORD = re.compile(
-    "|".join(
-        (
-            r"(?:^|\s)password\s*=",
-            r"[?&]password=",
-            _SCHEME + r"[^/]*:[^/]+@",  # where libpq looks for it: up to the first /
-            _SCHEME + r"[^@?]*:[^@?]+@",  # one that has a / in it
-            # One with anything in it. libpq's own words, behind the ?, may hold an @ themselves.
-            _SCHEME + r"(?<!postgres://)(?<!postgresql://)[^@]*:.+@",
-        )
-    )
-)
 _OURS = {
     "source": "data is taken in only by servers that we start",
     "sql": "nothing is written into a server that is not ours",
@@ -36,11 +24,6 @@ _OURS = {
     "contrib": "nothing is installed in a server that is not ours",
 }
 """Keys of a study that need a server that we start, and why."""
-
-
-def holds_password(address: str) -> bool:
-    """Whether a connection string or URI says a password."""
-    return _PASSWORD.search(address) is not None
 
 
 def require_reachable(study: Study) -> None:
@@ -64,7 +47,7 @@ def require_reachable(study: Study) -> None:
     if any(holds_password(address) for address in addresses if address):
         raise ValueError(
             "an address says a password, which would stand in the record: leave it to PGPASSWORD, "
-            "SQLCMDPASSWORD or a password file"
+            "SQLCMDPASSWORD, a password file or a service file"
         )
     for key, why in _OURS.items():
         if getattr(study, key):

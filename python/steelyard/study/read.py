@@ -16,8 +16,11 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from steelyard.model.errors import StudyError
+from steelyard.model.secrets.redaction import redacted
+from steelyard.model.secrets.secret import is_secret
 from steelyard.study.arm import Level
 from steelyard.study.factors import FactorError, with_cells
+from steelyard.study.secrets import RECORDED
 from steelyard.study.study import Study
 
 Table = dict[str, Any]
@@ -42,7 +45,7 @@ def read_study(name_or_file: str, overrides: Sequence[str] = ()) -> Study:
 def read_recorded_study(file: Path) -> Study:
     """The study.toml of a record, which may have the keys of an older version. StudyError."""
     found = _locate(str(file))
-    return _validate(renamed_keys(_read_table(found)), found)
+    return _validate(renamed_keys(_read_table(found)), found, recorded=True)
 
 
 def _locate(name_or_file: str) -> Path:
@@ -78,15 +81,16 @@ def _override(table: Table, override: str, file: Path) -> None:
     path = [part.strip() for part in key.split(".")]
     if not equals or not all(path):
         raise StudyError(
-            f'invalid override: "{override}"', hint="Write it as KEY=VALUE: --set workload.scale=50"
+            f'invalid override: "{redacted(override)}"',
+            hint="Write it as KEY=VALUE: --set workload.scale=50",
         )
     if path[0] in ("control", "arm", "factors", "fraction") and {"factors", "arm"} <= {*table}:
         raise StudyError(
-            f'{file.name}: override "{override}" cannot change cells that are laid out already',
+            f'{file.name}: override "{key}" cannot change cells that are laid out already',
             hint="Change the study that has factors only, not the one of a record.",
         )
     if path[0] == "arm":
-        target, path = _arm_of(table, path[1:], override, file)
+        target, path = _arm_of(table, path[1:], key, file)
     else:
         target = table
     for i, part in enumerate(path[:-1]):
@@ -97,7 +101,9 @@ def _override(table: Table, override: str, file: Path) -> None:
             break
         inner = target.setdefault(part, {})
         if not isinstance(inner, dict):
-            raise StudyError(f'{file.name}: "{part}" in override "{override}" is not a table')
+            raise StudyError(
+                f'{file.name}: "{part}" in override "{redacted(override)}" is not a table'
+            )
         target = inner
     if path == ["workload"]:  # another workload: the study's scale and scripts were the old one's
         table["workload"] = {"name": text}
@@ -105,7 +111,7 @@ def _override(table: Table, override: str, file: Path) -> None:
     target[path[-1]] = _value(text, keeps_its_letters=path[-1] == "version")
 
 
-def _arm_of(table: Table, path: list[str], override: str, file: Path) -> tuple[Table, list[str]]:
+def _arm_of(table: Table, path: list[str], key: str, file: Path) -> tuple[Table, list[str]]:
     arms = table.get("arm", {})
     if isinstance(arms, dict):
         table["arm"] = arms
@@ -116,7 +122,7 @@ def _arm_of(table: Table, path: list[str], override: str, file: Path) -> tuple[T
         return arms[0], path
     names = ", ".join(str(arm.get("name")) for arm in arms)
     raise StudyError(
-        f'{file.name}: override "{override}" does not say which arm',
+        f'{file.name}: override "{key}" does not say which arm',
         hint=f"Write arm.NAME.key; the arms are {names}.",
     )
 
@@ -130,14 +136,14 @@ def _value(text: str, *, keeps_its_letters: bool) -> object:
     return text if keeps_its_letters and not isinstance(value, str) else value
 
 
-def _validate(table: Table, file: Path) -> Study:
+def _validate(table: Table, file: Path, *, recorded: bool = False) -> Study:
     shaped = dict(table)
     arms = shaped.pop("arm", None)
     if arms is not None:
         shaped["arms"] = [arms] if isinstance(arms, dict) else arms
     shaped.setdefault("name", file.stem)
     try:
-        return Study.model_validate(with_cells(shaped))
+        return Study.model_validate(with_cells(shaped), context={RECORDED: recorded})
     except FactorError as failure:
         raise StudyError(f'{file.name}: invalid value for "{failure.key}": {failure}') from failure
     except ValidationError as failure:
@@ -165,9 +171,11 @@ def _study_error(failure: ValidationError, file: Path) -> StudyError:
     if first["type"] == "missing":
         return StudyError(f'{file.name}: missing key: "{key}"')
     message = first["msg"].removeprefix("Value error, ")
+    value = first["input"]
+    hidden = isinstance(value, dict) or any(is_secret(str(part)) for part in first["loc"])
     return StudyError(
         f'{file.name}: invalid value for "{key}": {message[0].lower()}{message[1:]}',
-        detail=None if isinstance(first["input"], dict) else f"The value is {first['input']!r}.",
+        detail=None if hidden else f"The value is {redacted(repr(value))}.",
     )
 
 

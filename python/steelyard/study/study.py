@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import BeforeValidator, Field, ValidationInfo, model_validator
 
 from steelyard.study.address import HOUSED, require_reachable
 from steelyard.study.arm import Arm, Level, Weight, shown_sql
 from steelyard.study.factors import Factorial, Fraction, factorial
+from steelyard.study.secrets import RECORDED, require_no_secrets
 from steelyard.study.values import (
     Bytes,
     Nanoseconds,
@@ -210,6 +211,12 @@ class Study(StudyModel):
     @model_validator(mode="after")
     def _addresses_are_reached(self) -> Study:
         require_reachable(self)
+        return self
+
+    @model_validator(mode="after")
+    def _says_no_secret(self, info: ValidationInfo) -> Study:
+        if not (info.context or {}).get(RECORDED):
+            require_no_secrets(self)
         return self
 
     @model_validator(mode="after")

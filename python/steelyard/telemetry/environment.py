@@ -20,6 +20,7 @@ from steelyard import __version__
 from steelyard.engines.access.reached import Noticed, Reached
 from steelyard.engines.engine import Instance, Tunable
 from steelyard.engines.memory.control_groups import ROOT
+from steelyard.model.secrets.redaction import hidden_settings
 from steelyard.model.units import NS_PER_US
 from steelyard.telemetry.capacity import allowed_processors, core_of, filesystem, space
 from steelyard.telemetry.cgroup import processor_quota
@@ -47,6 +48,7 @@ def environment(
     directory that the arms were cloned from.
     """
     drives, beneath = read_drives(directory), devices_beneath(directory)
+    settings = hidden_settings({arm: _settings(instance) for arm, instance in instances.items()})
     return {
         "steelyard": steelyard(),
         "machine": machine(),
@@ -56,7 +58,7 @@ def environment(
             "devices": beneath.leaves,
             "unmapped": beneath.unmapped,
         },
-        "arms": {name: _arm(instance) for name, instance in instances.items()},
+        "arms": {arm: _arm(instance, settings[arm]) for arm, instance in instances.items()},
         "files": _hashes(scripts, template),
         "findings": [one.to_json() for one in examine(directory, Lately(), drives)],
         "drives": [one.to_json() for one in drives],
@@ -118,8 +120,11 @@ def text_sha256(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _arm(instance: Instance) -> dict[str, Any]:
-    settings = instance.settings() if isinstance(instance, Tunable) and instance.running else {}
+def _settings(instance: Instance) -> dict[str, str]:
+    return instance.settings() if isinstance(instance, Tunable) and instance.running else {}
+
+
+def _arm(instance: Instance, settings: Mapping[str, str]) -> dict[str, Any]:
     told: dict[str, Any] = {"build": asdict(instance.identity), "settings": settings}
     if isinstance(instance, Reached):
         told["round_trip_us"] = round(instance.round_trip_ns() / NS_PER_US, 1)

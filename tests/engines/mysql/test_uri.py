@@ -9,6 +9,7 @@ import pytest
 from steelyard.engines.mysql.uri import is_mysql, read_uri
 from steelyard.model.endpoint import MYSQL
 from steelyard.model.errors import UsageError
+from steelyard.model.secrets.secret import Secret
 
 
 def test_a_uri_is_told_from_libpqs() -> None:
@@ -23,14 +24,14 @@ def test_every_part_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MYSQL_PWD", "from outside")
     words = "connect-timeout=5&ssl-mode=disabled"
     found = read_uri(f"mysql://a%40b:p%3Aw@db.example:3307/shop?{words}")
-    assert (found.user, found.password) == ("a@b", "p:w")
+    assert (found.user, found.password) == ("a@b", Secret("p:w"))
     assert (found.host, found.port) == ("db.example", 3307)
     assert (found.database, found.tls, found.connect_timeout_ns) == ("shop", None, 5_000_000_000)
     assert found.protocol == MYSQL
     assert "p:w" not in repr(found)
     bare = read_uri("mariadb://db.example")
     assert (bare.user, bare.port, bare.database) == ("root", 3306, "")
-    assert bare.password == "from outside"
+    assert bare.password == Secret("from outside")
 
 
 def test_a_socket_is_its_path_and_never_encrypted() -> None:

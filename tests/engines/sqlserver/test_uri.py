@@ -9,6 +9,7 @@ import pytest
 from steelyard.engines.sqlserver.uri import is_sqlserver, read_uri
 from steelyard.model.endpoint import SQLSERVER
 from steelyard.model.errors import UsageError
+from steelyard.model.secrets.secret import Secret
 
 
 def test_a_uri_is_told_from_others() -> None:
@@ -20,12 +21,12 @@ def test_a_uri_is_told_from_others() -> None:
 def test_every_part_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SQLCMDPASSWORD", "from outside")
     found = read_uri("sqlserver://a%40b:p%3Aw@db.example:1444/shop?connect-timeout=5")
-    assert (found.user, found.password) == ("a@b", "p:w")
+    assert (found.user, found.password) == ("a@b", Secret("p:w"))
     assert (found.host, found.port, found.database) == ("db.example", 1444, "shop")
     assert (found.connect_timeout_ns, found.protocol) == (5_000_000_000, SQLSERVER)
     assert "p:w" not in repr(found)
     bare = read_uri("sqlserver://u@db.example")
-    assert (bare.port, bare.database, bare.password) == (1433, "", "from outside")
+    assert (bare.port, bare.database, bare.password) == (1433, "", Secret("from outside"))
 
 
 @pytest.mark.parametrize(

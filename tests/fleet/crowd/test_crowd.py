@@ -23,6 +23,7 @@ from steelyard.fleet.crowd import crowd as of_crowd
 from steelyard.fleet.crowd import hand as of_hand
 from steelyard.fleet.crowd.crowd import Crowd
 from steelyard.model.errors import DriverError, ServerError
+from steelyard.model.secrets.secret import Secret
 
 pytestmark = pytest.mark.postgres
 
@@ -273,7 +274,9 @@ def test_a_clock_that_jumps_ends_the_epoch_by_name(server: Server) -> None:
 def test_every_machine_logs_in_with_its_own_password(
     server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    arm = server.arm(clients=2, host="127.0.0.1", user="scram_user", password="coordinator's")
+    arm = server.arm(
+        clients=2, host="127.0.0.1", user="scram_user", password=Secret("coordinator's")
+    )
     monkeypatch.setenv("PGPASSWORD", PASSWORD)
     hands = [FarHand("a"), FarHand("b")]
     with _crowd(_plan(arm), hands) as crowd:

@@ -13,6 +13,7 @@ from steelyard.driver.plan import DriveArm, DriveLog, DrivePlan, DriveScript, Sl
 from steelyard.fleet.crowd.dealing import Share, deal, in_order, plan_of, request_of, shares_of
 from steelyard.model.endpoint import Endpoint
 from steelyard.model.errors import UsageError
+from steelyard.model.secrets.secret import Secret
 
 machines = st.integers(1, 12)
 seeds = st.integers(0, 2**63)
@@ -20,7 +21,7 @@ seeds = st.integers(0, 2**63)
 
 def _plan(*clients: int) -> DrivePlan:
     def at(port: int) -> Endpoint:
-        return Endpoint("db", port, "u", "d", password="secret", options="-c a=1")
+        return Endpoint("db", port, "u", "d", password=Secret("secret"), options="-c a=1")
 
     arms = tuple(DriveArm(f"arm{n}", at(5432 + n), own) for n, own in enumerate(clients))
     return DrivePlan(

@@ -16,6 +16,7 @@ from steelyard.fleet.loading import copying
 from steelyard.fleet.loading.copying import SESSIONS, LoadMachines
 from steelyard.model.endpoint import Endpoint
 from steelyard.model.errors import DriverError, ServerError
+from steelyard.model.secrets.secret import Secret
 
 TARGET = Endpoint("db1", 5432, "app", "postgres")
 
@@ -153,10 +154,12 @@ def test_a_connection_string_crosses_without_its_password() -> None:
     from steelyard.engines.postgres.libpq.connection_string import GivenAddress
 
     words = "host=db1 user=app password=secret sslmode=verify-full"
-    crossed = crossing(GivenAddress("db1", 5432, "app", "postgres", password="secret", words=words))
+    crossed = crossing(
+        GivenAddress("db1", 5432, "app", "postgres", password=Secret("secret"), words=words)
+    )
     assert isinstance(crossed, GivenAddress)
     assert "secret" not in repr((crossed, crossed.words, crossed.password))
     assert "sslmode=verify-full" in crossed.words
     assert "application_name=steelyard" in crossed.words
-    mysql = Endpoint("db1", 3306, "app", "d", password="secret", protocol="mysql")
+    mysql = Endpoint("db1", 3306, "app", "d", password=Secret("secret"), protocol="mysql")
     assert crossing(mysql).password is None

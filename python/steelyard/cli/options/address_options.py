@@ -15,7 +15,8 @@ from steelyard.engines.postgres.libpq.connection_string import (
 from steelyard.engines.sqlserver import uri as sqlserver
 from steelyard.model.endpoint import Endpoint, on_this_machine
 from steelyard.model.errors import UsageError
-from steelyard.study.address import holds_password
+from steelyard.model.secrets.redaction import redacted
+from steelyard.study.secrets import holds_password
 from steelyard.study.study import Study
 
 ADDRESS = "address="
@@ -65,7 +66,7 @@ def _at_sqlserver(common: str, control: str | None, arm: str | None) -> list[str
     sqlserver.read_uri(common)
     bare, password = sqlserver.without_password(common)
     if password is not None:
-        os.environ["SQLCMDPASSWORD"] = password
+        os.environ["SQLCMDPASSWORD"] = password.reveal()
     return [f"address={json.dumps(bare)}"]
 
 
@@ -145,7 +146,7 @@ def _argument(argument: str) -> str:
     if words.startswith(ADDRESS):
         before, words = before + ADDRESS, words.removeprefix(ADDRESS)
     if not holds_password(words):
-        return argument
+        return redacted(argument)
     try:
         bare = _bare(words)
     except UsageError:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import typer
-
+from steelyard.cli.command_line import say
 from steelyard.cli.options.address_options import ADDRESS
 from steelyard.cli.options.weigh_options import build_changes
 from steelyard.engines.postgres.intake.configuration import read_file
@@ -40,5 +39,5 @@ def _of_file(name: str, file: Path) -> list[str]:
     """Every setting of a file that is no matter of its place; what is left out is said."""
     found = read_file(file)
     for one in found.neutralised:
-        typer.echo(f"left out of {file.name}: {one.what} ({one.why})", err=True)
+        say(f"left out of {file.name}: {one.what} ({one.why})")
     return [f"{name}.settings.{key}={json.dumps(value)}" for key, value in found.settings.items()]

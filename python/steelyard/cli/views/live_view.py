@@ -26,6 +26,7 @@ from steelyard.cli.views.progress_lines import (
     turn_time_left_text,
     verdict_line,
 )
+from steelyard.model.secrets.redaction import redacted
 from steelyard.model.threat import Threat
 from steelyard.model.units import percent_of_log
 from steelyard.record.contrast import ContrastLine
@@ -113,7 +114,7 @@ class PlainView:
         self._write(verdict_line(verdict))
 
     def _write(self, text: str) -> None:
-        self._stream.write(text + "\n")
+        self._stream.write(redacted(text) + "\n")
         self._stream.flush()
 
 
@@ -142,7 +143,7 @@ class LiveView:
 
     def stage(self, text: str) -> None:
         """Before the plan a bar that moves; afterwards the line under the charts."""
-        self._stage = text
+        self._stage = redacted(text)
         self._stages += 1
         self._draw()
 
@@ -201,7 +202,7 @@ class LiveView:
     def _print(self, text: str, style: str) -> None:
         from rich.text import Text
 
-        self._live.console.print(Text(text, style=style))
+        self._live.console.print(Text(redacted(text), style=style))
 
     def _draw(self) -> None:
         self._live.update(self._picture(), refresh=True)

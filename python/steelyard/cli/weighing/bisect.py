@@ -27,6 +27,7 @@ from steelyard.history.bisect import (
 )
 from steelyard.history.trend import read_commits
 from steelyard.model.errors import RecordError, SteelyardError, UsageError
+from steelyard.model.secrets.redaction import holds_secret
 from steelyard.record.verdict import Verdict
 from steelyard.study.read import read_study
 from steelyard.study.study import Study
@@ -98,6 +99,11 @@ def _row(request: BisectRequest) -> tuple[str, tuple[str, ...]]:
             raise UsageError(
                 "--commits needs --build: the shell command that makes a commit's build",
                 hint="--build ./build finds the commit in $COMMIT and installs into $PREFIX",
+            )
+        if holds_secret(request.build):
+            raise UsageError(
+                "--build may say a password, key or token, which would stand in the record",
+                hint="Export it as a variable: the command is run in this environment.",
             )
         return "bindir", require_places(read_commits(request.commits) or ())
     if request.build:

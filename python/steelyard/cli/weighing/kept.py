@@ -11,6 +11,7 @@ from typing import Any
 
 from steelyard.cli.views.live_view import open_view
 from steelyard.model.errors import RecordError
+from steelyard.model.secrets.redaction import redacted_json
 from steelyard.record.record import PLAN, Record, stamp
 from steelyard.record.recorded import read_verdict
 from steelyard.record.verdict import Verdict
@@ -35,8 +36,8 @@ def begin_folder(
 
 
 def write_plan(file: Path, told: Mapping[str, Any]) -> None:
-    """Write what is planned or was found."""
-    file.write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
+    """Write what is planned or was found, without secrets."""
+    file.write_text(json.dumps(redacted_json(told), indent=1) + "\n", encoding="utf-8")
 
 
 def weigh_into(study: Study, seed: int, place: Path, account: str | None) -> Verdict:

@@ -18,6 +18,7 @@ from steelyard.cli.views.text_layout import terminal_width
 from steelyard.cli.weighing.kept import begin_folder, weigh_into, write_plan
 from steelyard.evaluation.sweep import swept
 from steelyard.model.errors import SteelyardError, UsageError
+from steelyard.model.secrets.redaction import is_secret_setting
 from steelyard.record.sweep import POINTS, SWEEP_FILE, SWEPT_FILE, SweepPlan, Swept
 from steelyard.record.verdict import Verdict
 from steelyard.report.sweep_page import write_sweep_page
@@ -51,6 +52,11 @@ def begin_sweep(request: SweepRequest) -> None:
     if request.study is None:
         raise UsageError("no study was named", hint="Name what is swept: steelyard weigh checksums")
     sweep = read_sweep(request.sweep)
+    if any(is_secret_setting(sweep.key, value) for value in sweep.values):
+        raise UsageError(
+            f'cannot sweep "{sweep.key}": its values may be passwords, keys or tokens',
+            detail="They would stand in the record.",
+        )
     seed = secrets.randbelow(2**31) if request.seed is None else request.seed
     order = list(range(len(sweep.values)))
     random.Random(f"{seed}/sweep").shuffle(order)

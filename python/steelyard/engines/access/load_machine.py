@@ -13,6 +13,7 @@ from dataclasses import replace
 
 from steelyard.model.endpoint import POSTGRES, Endpoint
 from steelyard.model.errors import ServerError
+from steelyard.model.secrets.secret import Secret
 
 GONE_S = 30.0
 """Longest until a server has ended a session after the request to end it."""
@@ -25,10 +26,10 @@ def is_local(endpoint: Endpoint) -> bool:
     return endpoint.host in _LOOPBACK or endpoint.host.startswith("/")
 
 
-def own_password(endpoint: Endpoint) -> str | None:
+def own_password(endpoint: Endpoint) -> Secret | None:
     """What this machine itself has for it; None: nothing."""
     if endpoint.protocol != POSTGRES:
-        return os.environ.get("MYSQL_PWD")
+        return Secret.of(os.environ.get("MYSQL_PWD"))
     from steelyard.engines.postgres.reaching import load_machine as postgres
 
     return postgres.own_password(endpoint)

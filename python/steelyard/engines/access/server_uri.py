@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from steelyard.model.errors import UsageError
+from steelyard.model.secrets.secret import Secret
 from steelyard.model.units import NS_PER_S
 
 ENCODED = "In a user, a password and a database / ? # [ ] @ are written %2F %3F %23 %5B %5D %40."
@@ -16,9 +17,9 @@ ENCODED = "In a user, a password and a database / ? # [ ] @ are written %2F %3F 
 class ServerUri:
     """SCHEME://USER:PASSWORD@HOST:PORT/DATABASE?WORD=VALUE, decoded."""
 
-    target: str
+    target: Secret
     user: str
-    password: str | None
+    password: Secret | None
     host: str
     port: int
     database: str
@@ -27,19 +28,20 @@ class ServerUri:
     @property
     def shown(self) -> str:
         """As messages show it."""
-        return hidden(self.target)
+        return hidden(self.target.reveal())
 
     @property
     def bare(self) -> str:
         """As it may be kept: without its password."""
-        place = urlsplit(self.target).netloc
+        target = self.target.reveal()
+        place = urlsplit(target).netloc
         access, at, where = place.rpartition("@")
-        return self.target.replace(place, access.partition(":")[0] + at + where, 1)
+        return target.replace(place, access.partition(":")[0] + at + where, 1)
 
     def unknown_word(self, word: str, known: Sequence[str]) -> UsageError:
         """An error about a word behind the question mark."""
         if any("@" in value for _, value in self.words):  # it may be the rest of a password
-            return _invalid(self.target)
+            return _invalid(self.target.reveal())
         return UsageError(
             f'invalid word in the URI of a server: "{word}"', hint=f"Known: {', '.join(known)}."
         )
@@ -61,9 +63,9 @@ def split_uri(target: str, port: int) -> ServerUri:
     if unclear:
         raise _invalid(target)
     return ServerUri(
-        target=target,
+        target=Secret(target),
         user=unquote(parts.username or ""),
-        password=None if parts.password is None else unquote(parts.password),
+        password=None if parts.password is None else Secret(unquote(parts.password)),
         host=unquote(host or ""),
         port=given_port or port,
         database=unquote(parts.path.removeprefix("/")),

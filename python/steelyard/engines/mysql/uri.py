@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from steelyard.engines.access.server_uri import ServerUri, seconds_ns, split_uri
 from steelyard.model.endpoint import MYSQL, Endpoint, Tls
 from steelyard.model.errors import UsageError
+from steelyard.model.secrets.secret import Secret
 
 SCHEMES = ("mysql://", "mariadb://")
 PORT = 3306
@@ -53,7 +54,7 @@ def read_uri(target: str) -> Endpoint:
         port=uri.port,
         user=uri.user or "root",
         database=uri.database,
-        password=os.environ.get("MYSQL_PWD") if uri.password is None else uri.password,
+        password=Secret.of(os.environ.get("MYSQL_PWD")) if uri.password is None else uri.password,
         tls=None if socket else _tls(uri.host, words),
         connect_timeout_ns=seconds_ns(words, "connect-timeout"),
         protocol=MYSQL,

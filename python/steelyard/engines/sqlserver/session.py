@@ -104,7 +104,7 @@ def _arm(address: Endpoint) -> dict[str, object]:
         "port": address.port,
         "user": address.user,
         "database": address.database,
-        "password": address.password or "",
+        "password": address.password.reveal() if address.password else "",
         "tls": None if address.tls is None else asdict(address.tls),
         "connect_timeout_ns": address.connect_timeout_ns,
         "clients": 1,

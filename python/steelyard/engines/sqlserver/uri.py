@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from steelyard.engines.access.server_uri import ServerUri, seconds_ns, split_uri
 from steelyard.model.endpoint import SQLSERVER, Endpoint, Tls
 from steelyard.model.errors import UsageError
+from steelyard.model.secrets.secret import Secret
 
 SCHEME = "sqlserver://"
 PORT = 1433
@@ -64,14 +65,16 @@ def read_uri(target: str) -> Endpoint:
         port=uri.port,
         user=uri.user,
         database=uri.database,
-        password=os.environ.get("SQLCMDPASSWORD") if uri.password is None else uri.password,
+        password=(
+            Secret.of(os.environ.get("SQLCMDPASSWORD")) if uri.password is None else uri.password
+        ),
         tls=_tls(uri.host, words),
         connect_timeout_ns=seconds_ns(words, "connect-timeout"),
         protocol=SQLSERVER,
     )
 
 
-def without_password(target: str) -> tuple[str, str | None]:
+def without_password(target: str) -> tuple[str, Secret | None]:
     """A URI as it may be kept, and its password; None: it has none. UsageError."""
     uri = split_uri(target, PORT)
     return uri.bare, uri.password

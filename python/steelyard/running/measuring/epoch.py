@@ -13,6 +13,7 @@ from steelyard.engines.engine import Instance
 from steelyard.engines.page_cache import Evicted
 from steelyard.evaluation.threats.pool_warmth import PARTS
 from steelyard.model.errors import DriverError, EngineError, ServerError, SteelyardError
+from steelyard.model.secrets.redaction import redacted
 from steelyard.record.epoch import Epoch, EpochLine, EvictedLine
 from steelyard.record.plan import Choices
 from steelyard.record.recorded import TELEMETRY
@@ -145,7 +146,7 @@ class EpochRunner:
 def keep_logs(setup: Setup, epoch: int) -> None:
     """The servers' logs of an epoch that was lost, beside the record's other files."""
     for slot, log in setup.laboratory.engines.server_logs().items():
-        setup.record.write(f"server-epoch{epoch + 1}-{slot}.log", log)
+        setup.record.write(f"server-epoch{epoch + 1}-{slot}.log", redacted(log))
 
 
 def _evicted(found: Evicted | None) -> EvictedLine | None:

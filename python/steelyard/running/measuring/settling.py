@@ -189,7 +189,8 @@ def _hopeless(recorded: Recorded) -> WeighingError | None:
 
 
 def publish(kept: Kept, outcome: Outcome, progress: Progress) -> Verdict:
-    """Write what a weighing came to; nothing is measured any more."""
+    """Write what a weighing came to; nothing is measured any more. The verdict is printed too, and
+    quotes statements and servers: it is redacted here."""
     recorded = outcome.recorded
     machine = recorded.environment.machine
     with kept.spent.stopwatch("judge"):
@@ -198,7 +199,7 @@ def publish(kept: Kept, outcome: Outcome, progress: Progress) -> Verdict:
         kept.record.append(TELEMETRY, end.to_json())
         verdict = rejudge(replace(recorded, end=end))
     kept.spent.keep(end.epoch)
-    verdict = verdict.model_copy(update={"spent": Spent.of(kept.spent.lines)})
+    verdict = verdict.model_copy(update={"spent": Spent.of(kept.spent.lines)}).redacted()
     kept.record.write(VERDICT, verdict.to_json())
     kept.record.close()
     return verdict

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from steelyard.engines.differences import apart, builds_differ, compare
 from steelyard.evaluation.threats.inspection import common_threats, own_threats
 from steelyard.model.identity import Identity
+from steelyard.model.secrets.redaction import hidden_settings
 from steelyard.record.environment import ArmInspection, DifferencesFound, Environment, Inspection
 from steelyard.record.epoch import LedgerStanding
 from steelyard.record.record import Record
@@ -75,7 +76,7 @@ def _look(setup: Setup) -> _Arms:
         workload = setup.study.workload.model_dump(mode="json")
         return _Arms(
             _with_record(place, setup.record).model_copy(update={"workload": workload}),
-            {arm: settings_of(instance) for arm, instance in started.items()},
+            hidden_settings({arm: settings_of(instance) for arm, instance in started.items()}),
             {arm: plans_of(instance, setup.scripts) for arm, instance in started.items()},
             {arm: instance.identity for arm, instance in started.items()},
         )

@@ -10,6 +10,7 @@ from steelyard.engines.access.ways import TCP, TLS, Listening
 from steelyard.engines.counting.protocols import LogTiming, StatementCounting
 from steelyard.engines.engine import Engine, Settings, SettingsCheck
 from steelyard.model.errors import ServerError, StudyError
+from steelyard.model.secrets.redaction import redacted
 from steelyard.model.units import format_duration
 from steelyard.record.plan import MemoryPlan
 from steelyard.running.laboratory import Laboratory, WorkloadData
@@ -279,7 +280,7 @@ def _keep_logs(setup: Setup, failure: ServerError) -> None:
     """Copy the servers' logs into the record: their directories are about to be removed."""
     logs = setup.laboratory.engines.server_logs()
     for slot, log in logs.items():
-        setup.record.write(f"server-{slot}.log", log)
+        setup.record.write(f"server-{slot}.log", redacted(log))
     if logs:
         failure.hint = f'The servers\' logs are kept in "{setup.record.directory}".'
 

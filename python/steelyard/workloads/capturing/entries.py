@@ -120,6 +120,15 @@ def _json(path: Path, file: Iterable[str]) -> Iterator[Entry]:
             raise UsageError(f'could not read log "{path}": line {number} is no entry') from error
 
 
+_LEVEL = re.compile(r"(?:LOG|ERROR|FATAL|WARNING|STATEMENT|DETAIL|statement): ")
+_LONGEST_PREFIX = 60
+
+
+def _beginning(head: Sequence[str]) -> str:
+    """Of the first line what may be its prefix: values of users come after it."""
+    return _LEVEL.split(head[0], 1)[0][:_LONGEST_PREFIX].rstrip() if head else ""
+
+
 def _pattern(path: Path, head: Sequence[str], prefix: str | None) -> re.Pattern[str]:
     """Of the prefix that was named, or of the usual one that most of the first lines have."""
     if prefix is not None:
@@ -127,7 +136,7 @@ def _pattern(path: Path, head: Sequence[str], prefix: str | None) -> re.Pattern[
         if not any(found.match(line) for line in head):
             raise UsageError(
                 f'could not read log "{path}": no line begins with the prefix "{prefix}"',
-                detail=f"The first line: {head[0].rstrip() if head else ''}",
+                detail=f"The first line begins: {_beginning(head)}",
             )
         return found
     counted = [
@@ -138,7 +147,7 @@ def _pattern(path: Path, head: Sequence[str], prefix: str | None) -> re.Pattern[
     if not most:
         raise UsageError(
             f'could not read log "{path}": its lines begin with no prefix that is known',
-            detail=f"The first line: {head[0].rstrip() if head else ''}",
+            detail=f"The first line begins: {_beginning(head)}",
             hint="Name it as the server has it: --prefix '%m [%p] ' (SHOW log_line_prefix).",
         )
     return best

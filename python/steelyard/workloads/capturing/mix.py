@@ -141,26 +141,49 @@ def _values(statement: LoggedStatement, shape: Shape, literals: Sequence[str]) -
     ]
 
 
-_TEXT_LITERAL = re.compile(r"^([eE]?)'(.*)'$", re.DOTALL)
+_TEXT_LITERAL = re.compile(
+    r"^(?:(?:[eEnN]|[uU]&)?'(?P<text>.*)'|(?P<tag>\$\w*\$)(?P<quoted>.*)(?P=tag))$", re.DOTALL
+)
+_HEX_LITERAL = re.compile(r"^[xX]'(.*)'$", re.DOTALL)
 _PLAIN = re.compile(
     r"^(?:[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?|t|f|true|false"
     r"|\d{4}-\d\d-\d\d(?:[ T]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:[-+]\d\d(?::?\d\d)?)?)?"
     r"|[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})$"
 )
+_UUID = re.compile(r"^[0-9a-fA-F]{8}-")
 
 
-def redacted(value: str | None, salt: bytes, *, literal: bool) -> str | None:
+def redacted(value: str | None, salt: bytes, *, literal: bool, secret: bool = False) -> str | None:
     """A value with its text hashed, the same text always alike; numbers, dates, truths and UUIDs
-    stay."""
+    stay, unless it is `secret`: then a number becomes another number, a UUID another UUID."""
     if value is None:
         return None
-    if literal:
-        found = _TEXT_LITERAL.match(value)
-        if found is None or _PLAIN.match(found[2]):
-            return value
-        return f"'{_hashed(found[2], salt)}'"
-    return value if _PLAIN.match(value) else _hashed(value, salt)
+    if not literal:
+        return _hashed(value, salt, secret=secret)
+    if (bits := _HEX_LITERAL.match(value)) is not None:
+        return f"X'{_hash(bits[1], salt)}'"
+    match = _TEXT_LITERAL.match(value)
+    if match is None:
+        return _hashed(value, salt, secret=secret) if _PLAIN.match(value) else value
+    text = match["text"] if match["text"] is not None else match["quoted"]
+    return f"'{_hashed(text, salt, secret=secret)}'"
 
 
-def _hashed(text: str, salt: bytes) -> str:
+def _hashed(text: str, salt: bytes, *, secret: bool) -> str:
+    if not _PLAIN.match(text):
+        return _hash(text, salt)
+    return _hashed_alike(text, salt) if secret else text
+
+
+def _hashed_alike(text: str, salt: bytes) -> str:
+    """A number of as many digits, or a UUID; a date or a truth is no secret."""
+    drawn = hashlib.blake2b(text.encode(), key=salt, digest_size=32).hexdigest()
+    if text.isdecimal():
+        return str(int(drawn, 16))[: len(text)]
+    if _UUID.match(text):
+        return f"{drawn[:8]}-{drawn[8:12]}-{drawn[12:16]}-{drawn[16:20]}-{drawn[20:32]}"
+    return text
+
+
+def _hash(text: str, salt: bytes) -> str:
     return hashlib.blake2b(text.encode(), key=salt, digest_size=8).hexdigest()

@@ -6,11 +6,13 @@ import json
 import re
 import statistics
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from steelyard.model.errors import UsageError
+from steelyard.model.secrets.redaction import holds_secret
 from steelyard.workloads.capturing.mix import Kind, Mix, redacted
+from steelyard.workloads.capturing.shapes import Shape
 from steelyard.workloads.capturing.statements import Protocol
 from steelyard.workloads.reading.rows import rows_text
 
@@ -138,10 +140,11 @@ def script_of(
     """The script of a kind, and the rows that it draws from: only values that differ are drawn."""
     places = [(shape, place) for shape in kind.shapes for place in range(len(shape.numbers))]
     values = list(zip(*kind.rows, strict=True)) if kind.rows else []
+    secret = [holds_secret(f"{shape.pieces[place]}'x'") for shape, place in places]
     drawn, words = list[int](), list[str]()
     for column, (shape, place) in enumerate(places):
         literal = shape.numbers[place] is None
-        told = [_written(v, mode, literal=literal, salt=salt) for v in values[column]]
+        told = [_written(v, mode, literal, salt, secret[column]) for v in values[column]]
         same = len(set(told)) == 1
         if same and (literal or mode == "simple"):
             words.append(str(told[0]))
@@ -152,11 +155,12 @@ def script_of(
     at = 0
     for shape in kind.shapes:
         count = len(shape.numbers)
-        lines.append(f"{shape.text(tuple(words[at : at + count])).strip()}\n;")
+        text = shape if salt is None else _without_comments(shape)
+        lines.append(f"{text.text(tuple(words[at : at + count])).strip()}\n;")
         at += count
     literals = [shape.numbers[place] is None for shape, place in places]
     rows = [
-        [_written(row[n], mode, literal=literals[n], salt=salt) for n in drawn] for row in kind.rows
+        [_written(row[n], mode, literals[n], salt, secret[n]) for n in drawn] for row in kind.rows
     ]
     think_us = round(1e6 * statistics.median(kind.think_s)) if kind.think_s else 0
     if think_us:
@@ -164,10 +168,21 @@ def script_of(
     return "\n".join(lines) + "\n", rows if drawn else []
 
 
-def _written(value: str | None, mode: Protocol, *, literal: bool, salt: bytes | None) -> str | None:
+_COMMENT = re.compile(r"(\"[^\"]*\"|/\*\+.*?\*/)|/\*.*?\*/|--[^\n]*", re.DOTALL)
+
+
+def _without_comments(shape: Shape) -> Shape:
+    """Comments may hold anything; hints for the planner stay, which decide what is driven."""
+    pieces = tuple(_COMMENT.sub(lambda match: match[1] or " ", text) for text in shape.pieces)
+    return replace(shape, pieces=pieces)
+
+
+def _written(
+    value: str | None, mode: Protocol, literal: bool, salt: bytes | None, secret: bool
+) -> str | None:
     """A value as the script has it: in simple mode as SQL, else as a parameter."""
     if salt is not None:
-        value = redacted(value, salt, literal=literal)
+        value = redacted(value, salt, literal=literal, secret=secret)
     if literal or mode != "simple":
         return value
     if value is None:

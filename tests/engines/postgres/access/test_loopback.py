@@ -81,7 +81,7 @@ def test_clients_come_in_by_tcp_with_the_password_of_this_life(
     address = cluster.way_in(TCP, "postgres")
     assert cluster.way_in(TCP, "postgres") == address, "one password a life"
     words = f"host={address.host} port={address.port} user={address.user} dbname=postgres"
-    with psycopg.connect(words, password=address.password) as connection:
+    with psycopg.connect(words, password=address.password.reveal()) as connection:
         assert connection.execute("SELECT 1").fetchone() == (1,)
     with pytest.raises(psycopg.OperationalError, match="password authentication failed"):
         psycopg.connect(words, password="guessed")

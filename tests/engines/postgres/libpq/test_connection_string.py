@@ -17,6 +17,7 @@ from steelyard.engines.postgres.libpq.connection_string import (
 )
 from steelyard.model.endpoint import Endpoint
 from steelyard.model.errors import UsageError
+from steelyard.model.secrets.secret import Secret
 
 
 @pytest.fixture(autouse=True)
@@ -40,7 +41,7 @@ def plain(target: Endpoint) -> Endpoint:
     ],
 )
 def test_every_way_of_writing_gives_the_same_target(conninfo: str) -> None:
-    assert read_target(conninfo) == Endpoint("/tmp/x", 6000, "u", "d", "p")
+    assert read_target(conninfo) == Endpoint("/tmp/x", 6000, "u", "d", Secret("p"))
 
 
 @pytest.mark.parametrize("conninfo", ["host=h", "host='h'", "postgresql://h"])
@@ -142,7 +143,7 @@ def test_what_libpq_understands_is_taken(target: str) -> None:
     assert connection_words(target)["dbname"] == "d"
 
 
-HERE = Endpoint("/tmp/x", 6000, "u", "d", password="secret")
+HERE = Endpoint("/tmp/x", 6000, "u", "d", password=Secret("secret"))
 
 
 def test_what_is_written_is_read_as_the_same_address_without_the_password() -> None:

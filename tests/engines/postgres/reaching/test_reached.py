@@ -14,7 +14,6 @@ from steelyard.engines.engine import Countable, Freezable, Restartable, Tunable
 from steelyard.engines.postgres.adapter import count_alone, reach
 from steelyard.engines.postgres.libpq.connection_string import conninfo_of
 from steelyard.engines.postgres.reaching import reached
-from steelyard.engines.postgres.reaching.reached import HIDDEN
 from steelyard.model.errors import ServerError
 
 pytestmark = pytest.mark.postgres
@@ -22,18 +21,16 @@ pytestmark = pytest.mark.postgres
 
 @pytest.fixture(scope="module")
 def address() -> Iterator[str]:
-    settings = {"shared_buffers": "16MB", "primary_conninfo": "host=a password=secret"}
-    with own_server("18", settings) as instance:
+    with own_server("18", {"shared_buffers": "16MB"}) as instance:
         yield conninfo_of(instance.address)
 
 
-def test_settings_hold_in_its_sessions_and_what_may_be_a_password_is_hidden(address: str) -> None:
+def test_settings_hold_in_its_sessions(address: str) -> None:
     settings = {"work_mem": "7MB", "search_path": "a, b", "enable_seqscan": "off"}
     one = reach(address, None, settings, None)
     seen = one.settings()
     assert seen["work_mem"] == "7168 kB"
     assert seen["search_path"] == "a, b"
-    assert seen["primary_conninfo"] == HIDDEN
     assert len(seen) > 300
     assert "Index Only Scan" in str(
         one.plans("", {"q": "SELECT relname FROM pg_class ORDER BY relname;"})

@@ -48,7 +48,7 @@ def connect(
             port=address.port,
             user=address.user,
             # In UTF-8, as the driver has it: PyMySQL would write it in latin1.
-            password=(address.password or "").encode(),
+            password=address.password.reveal().encode() if address.password else b"",
             database=address.database or None,
             charset="utf8mb4",
             autocommit=True,

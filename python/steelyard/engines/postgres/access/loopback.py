@@ -17,6 +17,7 @@ from steelyard.engines.postgres.sql.session import connect
 from steelyard.engines.programs import run
 from steelyard.model.endpoint import Endpoint, Tls
 from steelyard.model.errors import EngineError
+from steelyard.model.secrets.secret import Secret
 
 LOOPBACK = "127.0.0.1"
 _ACCESS = "local all all trust\nhost all all 127.0.0.1/32 scram-sha-256\n"
@@ -61,18 +62,18 @@ def _has_certificate(directory: Path, settings: Settings) -> bool:
     return "ssl_cert_file" in settings or os.path.lexists(directory / "server.crt")
 
 
-def set_password(conninfo: str, user: str) -> str:
+def set_password(conninfo: str, user: str) -> Secret:
     """A new password of a user, set over the socket."""
     password = secrets.token_urlsafe(24)
     with connect(conninfo) as connection:
         connection.execute("SET log_statement = none")
         connection.execute("SET log_min_duration_statement = -1")
         connection.execute(f"ALTER ROLE \"{user}\" PASSWORD '{password}'".encode())
-    return password
+    return Secret(password)
 
 
 def loopback_endpoint(
-    address: Endpoint, database: str, password: str, *, encrypted: bool
+    address: Endpoint, database: str, password: Secret, *, encrypted: bool
 ) -> Endpoint:
     """Where clients connect, of the address of the socket."""
     return Endpoint(

@@ -14,6 +14,7 @@ from pathlib import Path
 from steelyard.engines.intake import Neutralised
 from steelyard.engines.postgres.settings import SLOT_SETTINGS
 from steelyard.model.errors import EngineError
+from steelyard.model.secrets.redaction import is_secret_setting
 
 MAIN, AUTOMATIC = "postgresql.conf", "postgresql.auto.conf"
 _LINE = re.compile(
@@ -64,8 +65,7 @@ class Configuration:
     def without(self, name: str, why: str) -> Configuration:
         """Without one more setting."""
         kept = {known: value for known, value in self.settings.items() if known != name}
-        gone = Neutralised(f"{name} = {self.settings[name]}", why)
-        return Configuration(kept, (*self.neutralised, gone))
+        return Configuration(kept, (*self.neutralised, Neutralised(name, why)))
 
     def without_library(self, library: str, why: str) -> Configuration:
         """Without a library that every new process, session or the server would load."""
@@ -118,19 +118,21 @@ def neutralise(settings: Mapping[str, str]) -> Configuration:
     """Without what belongs to the place, the followers and the users of the original."""
     kept, gone = {}, []
     for name, value in settings.items():
-        why = _why(name)
+        why = _why(name, value)
         if why is None:
             kept[name] = value
         else:
-            gone.append(Neutralised(f"{name} = {value}", why))
+            gone.append(Neutralised(name, why))
     return Configuration({**kept, **SET}, tuple(gone))
 
 
-def _why(name: str) -> str | None:
+def _why(name: str, value: str) -> str | None:
     if name in SLOT_SETTINGS:
         return "the place is its slot's"
     known = next((why for pattern, why in _PATTERNS if pattern.fullmatch(name)), None)
-    return known or ("the copy is a server of its own" if name in SET else None)
+    if known is None and name in SET:
+        return "the copy is a server of its own"
+    return known or ("its value may be a secret" if is_secret_setting(name, value) else None)
 
 
 def _settings(file: Path, depth: int) -> Iterator[tuple[str, str]]:
@@ -149,7 +151,7 @@ def _settings(file: Path, depth: int) -> Iterator[tuple[str, str]]:
         if found is None:
             raise EngineError(
                 f'could not read configuration file "{file}": line {number} is no setting',
-                detail=line.strip(),
+                detail="The line is not shown: it may hold a password.",
             )
         name = found["name"].lower()
         value = found["plain"] if found["quoted"] is None else _unescaped(found["quoted"])

@@ -9,6 +9,7 @@ from steelyard.engines.cache import free_bytes
 from steelyard.engines.postgres.intake.client_programs import client_program, run_client
 from steelyard.engines.postgres.libpq.connection_string import connection_words, without_password
 from steelyard.model.errors import EngineError, ServerError
+from steelyard.model.secrets.secret import Secret
 from steelyard.model.units import format_bytes
 
 
@@ -17,7 +18,7 @@ class RunningServer:
     """A server that can be copied."""
 
     target: str  # its connection string, without a password
-    password: str | None
+    password: Secret | None
     version: str
     bytes: int
     tablespaces: tuple[str, ...]  # their directories
@@ -45,7 +46,7 @@ def ask_running(target: str) -> RunningServer:
     assert row is not None  # one row, always
     return RunningServer(
         target=without_password(target),
-        password=words.get("password", used),
+        password=Secret.of(words.get("password", used)),
         version=str(row[0]).split()[0],
         bytes=int(row[1]),
         tablespaces=tuple(row[2]),
@@ -73,7 +74,7 @@ def back_up(server: RunningServer, directory: Path) -> None:
         for part in ("-T", f"{place.replace('=', chr(92) + '=')}={directory / f'space{number}'}")
     ]
     command = [program, "-d", server.target, "-D", str(data), "-X", "stream", "-c", "fast"]
-    password = {"PGPASSWORD": server.password} if server.password else {}
+    password = {"PGPASSWORD": server.password.reveal()} if server.password else {}
     ended = run_client(
         [*command, "--no-sync", "--no-password", *moved], {**environment, **password}
     )

@@ -9,13 +9,15 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from steelyard.engines.access.server_uri import ENCODED, hidden
 from steelyard.engines.postgres.libpq.encryption import read_tls
 from steelyard.model.endpoint import Endpoint
 from steelyard.model.errors import DriverError, UsageError
+from steelyard.model.secrets.redaction import is_secret_setting, redacted
+from steelyard.model.secrets.secret import Secret
 from steelyard.model.units import NS_PER_S
 
 if TYPE_CHECKING:
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
 class GivenAddress(Endpoint):
     """An address that a user gave: what else the connection string says is kept."""
 
-    words: str = ""
+    words: str = field(default="", repr=False)
 
 
 def conninfo_of(endpoint: Endpoint) -> str:
@@ -62,24 +64,37 @@ def connection_words(target: str) -> dict[str, str]:
 
 
 def without_password(target: str) -> str:
-    """The same connection string without its password; UsageError: it is none."""
+    """The same connection string without its password. UsageError: it is none, or it has another
+    secret, for which there is no variable to leave it to."""
     from psycopg.conninfo import make_conninfo
 
     words = connection_words(target)
-    return make_conninfo("", **{word: said for word, said in words.items() if word != "password"})
+    words.pop("password", None)
+    others = [word for word, said in words.items() if is_secret_setting(word, said)]
+    if others:
+        raise UsageError(
+            f'cannot take "{others[0]}" from a connection string: it would be kept, and shown to '
+            "other users of this machine",
+            hint="Put it into a service file, and name that: service=NAME (PGSERVICEFILE, "
+            "~/.pg_service.conf).",
+        )
+    return make_conninfo("", **words)
 
 
 def without_secrets(target: str) -> str:
     """As messages show a string that libpq does not understand: where a password with spaces ends
     cannot be seen, so all that follows is left out."""
-    return _SECRET.sub(r"\1…", hidden(target))
+    return redacted(_SECRET.sub(r"\1…", hidden(target)))
 
 
-_SECRET = re.compile(r"(password\s*=).*", re.DOTALL)
+_SECRET = re.compile(r"(password\s*=|secret\s*=|_key\s*=).*", re.DOTALL | re.IGNORECASE)
 _NOT_QUOTED = "What libpq says of it is not shown: it may quote the password."
 _OTHERS = re.compile(r"(?!postgres(?:ql)?://)\s*[A-Za-z][\w+.-]*://")
-_UNCLEAR = re.compile(r"postgres(?:ql)?://(?:[^/]*:[^/]*/[^?]*@|[^/?]*@[^/?]*@)")
-"""libpq would take a part of the password for a host, a port or a database."""
+_UNCLEAR = re.compile(
+    r"postgres(?:ql)?://(?:[^/]*:[^/]*/[^?]*@|[^/?]*@[^/?]*@"
+    r"|(?:\[[^\]]*\]|[^/?@:\[])*:(?!\d*(?:[/?,]|$))[^@]*$)"
+)
+"""libpq would take a part of the password, or all of it, for a host, a port or a database."""
 
 
 def _require_clear(target: str) -> None:
@@ -224,7 +239,7 @@ def _target(words: Mapping[str, str]) -> Endpoint:
         port=int(port),
         user=user,
         database=words.get("dbname") or user,
-        password=words.get("password") or None,
+        password=Secret.of(words.get("password") or None),
         options=words.get("options") or "",
         application_name=words.get("application_name") or "steelyard",
         tls=read_tls(words),

@@ -41,6 +41,7 @@ from steelyard.model.errors import EngineError
 from steelyard.model.identity import Identity
 from steelyard.model.process import TreeUse
 from steelyard.model.readings import Kind, Sample
+from steelyard.model.secrets.secret import Secret
 from steelyard.model.statements import StatementCounts
 
 
@@ -65,7 +66,7 @@ class Cluster(OwnServer[Build, Server]):
         self._frozen: list[int] = []
         self._counts_statements = False
         self._pooler: Pooler | None = None
-        self._password: str | None = None  # of this life, for those that come by TCP
+        self._password: Secret | None = None  # of this life, for those that come by TCP
 
     @property
     def address(self) -> Endpoint:

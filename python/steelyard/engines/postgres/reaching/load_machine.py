@@ -14,6 +14,7 @@ from steelyard.engines.postgres.libpq.connection_string import (
 from steelyard.engines.postgres.sql.session import CONNECT_SECONDS
 from steelyard.model.endpoint import Endpoint
 from steelyard.model.errors import ServerError
+from steelyard.model.secrets.secret import Secret
 
 _END = """
 SELECT count(pg_catalog.pg_terminate_backend(pid)) FROM pg_catalog.pg_stat_activity
@@ -21,7 +22,7 @@ SELECT count(pg_catalog.pg_terminate_backend(pid)) FROM pg_catalog.pg_stat_activ
 """
 
 
-def own_password(endpoint: Endpoint) -> str | None:
+def own_password(endpoint: Endpoint) -> Secret | None:
     """That of this machine's environment or password file; None: it has none."""
     return read_target(conninfo_of(endpoint)).password
 
@@ -47,7 +48,7 @@ def end_sessions(endpoint: Endpoint, backends: Sequence[int]) -> int:
     try:
         with psycopg.connect(
             conninfo_of(endpoint),
-            password=endpoint.password,
+            password=endpoint.password.reveal() if endpoint.password else None,
             autocommit=True,
             connect_timeout=CONNECT_SECONDS,
         ) as session:

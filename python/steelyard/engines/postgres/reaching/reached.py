@@ -27,9 +27,6 @@ if TYPE_CHECKING:
     import psycopg
 
 ROUND_TRIPS = 20
-HIDDEN = "(hidden)"
-_SECRET = frozenset({"primary_conninfo"})
-"""Settings that may hold a password."""
 _SERVER = """
 SELECT system_identifier::text, pg_postmaster_start_time()::text FROM pg_control_system()
 """
@@ -135,10 +132,9 @@ class ReachedServer:
         """As a session of the arm sees them; none where the server does not list them."""
         try:
             with self._session() as session:
-                found = settings_in(session)
+                return settings_in(session)
         except ServerError:
             return {}
-        return {name: HIDDEN if name in _SECRET and v else v for name, v in found.items()}
 
     def plans(self, database: str, scripts: Mapping[str, str]) -> dict[str, str]:
         """The generic plans of the statements; none where the server does not show them."""

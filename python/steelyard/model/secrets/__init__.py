@@ -1,0 +1,1 @@
+"""What is secret, and how it stays out of what is printed and kept."""

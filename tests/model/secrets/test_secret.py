@@ -1,0 +1,94 @@
+"""A secret is shown by nothing but a call that says so, and its names are known by their words."""
+
+from __future__ import annotations
+
+import copy
+import json
+import pickle
+from dataclasses import asdict, replace
+
+import pytest
+
+from steelyard.model.endpoint import Endpoint
+from steelyard.model.secrets.secret import Secret, is_secret
+
+WORD = "correct-horse-9"
+
+
+def test_nothing_that_prints_a_secret_shows_it() -> None:
+    secret = Secret(WORD)
+    shown = [repr(secret), str(secret), f"{secret}", f"{secret:>40}", f"{secret!r:<9}"]
+    shown += [str([secret]), str({"password": secret}), str(asdict(_endpoint()))]
+    shown += [repr(_endpoint()), str(replace(_endpoint(), port=1)), repr(copy.deepcopy(secret))]
+    assert not [text for text in shown if WORD in text]
+    assert secret.reveal() == WORD
+
+
+def _endpoint() -> Endpoint:
+    return Endpoint("h", 5432, "u", "d", password=Secret(WORD))
+
+
+@pytest.mark.parametrize("send", [json.dumps, pickle.dumps, vars])
+def test_a_secret_becomes_neither_json_nor_pickle(send: object) -> None:
+    with pytest.raises(TypeError):
+        send(Secret(WORD))  # type: ignore[operator]
+
+
+def test_equal_secrets_are_equal_and_a_text_is_none() -> None:
+    assert Secret(WORD) == Secret(WORD) != Secret("other")
+    assert Secret(WORD) != WORD
+    assert len({Secret(WORD), Secret(WORD)}) == 1
+    assert [bool(Secret("")), bool(Secret(WORD)), Secret.of(None)] == [False, True, None]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("primary_conninfo", "archive_command", "restore_command", "ssl_passphrase_command"),
+        *("archive_cleanup_command", "recovery_end_command", "my_ext.conninfo", "password"),
+        *("PGPASSWORD", "MYSQL_PWD", "SQLCMDPASSWORD", "AWS_SECRET_ACCESS_KEY", "sslpassword"),
+        *("oauth_client_secret", "scram_client_key", "x.api_key", "x.apiKey", "vault.token"),
+        *("GITHUB_TOKEN", "session-token", "clientSecret", "db.connection_string", "my.dsn"),
+        *("pgsodium.secret", "credentials", "azure.account_key", "pass%77ord", "vault.key"),
+        *("arm.b.settings.my.api_token", "settings.primary_conninfo", "secret.access"),
+        *("report_password", "passphrase", "requirepass", "x.encryption_key", "--api-token"),
+    ],
+)
+def test_a_name_that_carries_a_secret_is_known_whatever_brought_it(name: str) -> None:
+    assert is_secret(name)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("work_mem", "password_encryption", "ssl_passphrase_command_supports_reload"),
+        *("ssl_key_file", "PGPASSFILE", "passfile", "sslkey", "ssl_key", "foreign_key_checks"),
+        *("key_buffer_size", "primary_slot_name", "validate_password.length", "command", "key"),
+        *("password_history", "md5_password_warnings", "bypass", "partition_key", "require_auth"),
+        *("log_connections", "max_connections", "restrict_nonsystem_relation_kind", "compass"),
+        *("arm.token.settings.jit", "arm.secret.version", "tokens.settings.work_mem"),
+        *("", "krb_server_keyfile", "default_password_lifetime", "token_timeout"),
+    ],
+)
+def test_a_rule_for_secrets_or_the_place_of_one_is_none(name: str) -> None:
+    assert not is_secret(name)
+
+
+@pytest.mark.postgres
+def test_no_setting_of_postgresql_but_those_that_carry_secrets_is_taken_for_one() -> None:
+    carrying = {
+        "primary_conninfo",
+        "archive_command",
+        "restore_command",
+        "archive_cleanup_command",
+        "recovery_end_command",
+        "ssl_passphrase_command",
+    }
+    assert {name for name in _settings_of_postgresql() if is_secret(name)} == carrying
+
+
+def _settings_of_postgresql() -> set[str]:
+    from own_cache import own_server
+
+    with own_server("18") as instance:
+        return {*instance.settings()}  # type: ignore[attr-defined]
