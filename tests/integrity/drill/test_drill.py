@@ -282,7 +282,7 @@ def test_the_sentence_says_what_is_caught_missed_and_paid(tmp_path: Path) -> Non
     facts = _facts()
     said = sentence(facts)
     assert said.startswith("For a cost that was not weighed here yet")
-    assert "you catch one bit; you still miss lost write (100 % of them), stale file." in said
+    assert "You catch one bit; you still miss lost write (100 % of them), stale file." in said
     words = render(facts)
     assert "(of 20 times a 0 means 0 to 17, a 100 means 83 to 100, at 95 %)" in words
     assert "15 [8.4, 24.7]" in words, "undetected of a million, with its interval"

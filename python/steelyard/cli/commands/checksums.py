@@ -88,6 +88,4 @@ def render(found: EnablingEstimate) -> str:
             "  wal_log_hints = on causes the same growth without checksums, to try it out",
         ]
     lines.append(f"afterwards: {cost_words(found.cost)}")
-    if found.cost is not None:
-        lines.append(f"  by {found.cost.record}, verdict {found.cost.verdict}")
     return "\n".join(lines)
