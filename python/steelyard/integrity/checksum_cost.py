@@ -17,6 +17,7 @@ from steelyard._core import Segment, read_control, scan_segments, walk_cluster
 from steelyard.engines.cache import cache_root
 from steelyard.engines.postgres.life.control import CONTROL_FILE
 from steelyard.integrity.scrub.cluster_state import ClusterState, inspect_cluster
+from steelyard.integrity.scrub.file_ends import whole_segments
 from steelyard.integrity.scrub.request import ScrubRequest, scan_options
 from steelyard.model.errors import StudyError, UsageError
 from steelyard.model.units import format_reading
@@ -206,6 +207,7 @@ def estimate_enabling(
         segments, _, denied = walk_cluster(path, state.layout.tablespace_version)
     except OSError as error:
         raise UsageError(f'could not read data directory "{path}": {error}') from error
+    segments = whole_segments(segments, state.layout)
     place = place or _existing(cache_root())
     return EnablingEstimate(
         path=str(path),
