@@ -93,8 +93,9 @@ def render(outcome: Outcome) -> str:
             f"  {what.get(outcome.run_state, 'Recovery')} replays the log, which writes these "
             "pages anew; scrub it afterwards."
         )
-    lines += _listed("damaged", outcome.bad, outcome.bad_blocks)
-    if not outcome.bad_blocks:
+    damaged = outcome.bad_blocks + outcome.bad_files
+    lines += _listed("damaged", outcome.bad, damaged)
+    if not damaged:
         lines.append(
             "no damage found" if not outcome.denied else "no damage found in what was read"
         )

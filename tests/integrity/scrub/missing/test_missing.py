@@ -107,7 +107,8 @@ def test_a_missing_relation_file_is_damage_stopped_and_running_until_it_is_back(
         before = tree_marks(cluster.directory)
         outcome = scrubbed(cluster.directory)
         assert reasons(outcome) == [(label, "missing file")]
-        assert outcome.exit_status == 1
+        facts = outcome.to_json()
+        assert (outcome.exit_status, facts["bad_blocks"], facts["bad_files"]) == (1, 0, 1)
         assert tree_marks(cluster.directory) == before
         [finding] = outcome.bad
         assert f'pg_class of database "{finding.database_name}" names it' in finding.guess_detail
