@@ -28,8 +28,8 @@ _UNREADABLE = (
 )
 _CATALOGUE = (
     "It is a file of a system catalogue, without which the database may not open: keep a copy of "
-    "the file, and fail over to a standby or restore a backup. If it is an index: REINDEX SYSTEM "
-    "DATABASE, from a server that was started with ignore_system_indexes = on."
+    "the file, and fail over to a standby or restore a backup. An index of it: REINDEX SYSTEM in "
+    "that database, on a server that was started with ignore_system_indexes = on."
 )
 _GONE = "What is missing is gone from this copy: "
 
