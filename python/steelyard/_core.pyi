@@ -34,6 +34,10 @@ class Control(TypedDict):
 def read_control(path: str | PathLike[str]) -> Control:
     """What stands in global/pg_control; OSError, or ValueError when it is of no known version."""
 
+def read_relation_map(path: str | PathLike[str], major: int) -> list[tuple[int, int]]:
+    """(OID, file number) of mapped relations, by a pg_filenode.map of a major version; OSError: it
+    cannot be read; ValueError: the server would refuse it, and why."""
+
 def set_checksum_version(path: str | PathLike[str], version: int, time: int | None = None) -> None:
     """Switch page verification (0 off, 1 on) of a stopped cluster in place, and sync the file.
 

@@ -31,8 +31,8 @@ def test_what_could_not_be_planted_everywhere_and_what_needs_no_checksum_is_said
     assert "  lost write, FSM: 3 of 20" in words
     assert "  stale file, FSM: 0 of 20" in words
     said = sentence(facts)
-    assert "you catch one bit, zeroed sector; you still miss" in said, "by both rules together"
-    assert said.endswith("pd_upper zeroed the server sees without them.")
+    assert "You catch one bit, zeroed sector; you still miss" in said, "by both rules together"
+    assert "pd_upper zeroed the server sees without them. The price: " in said
     assert "miss pd_upper" not in said
 
 

@@ -48,4 +48,4 @@ def test_without_fio_and_on_devices_nothing_is_done(steelyard: Steelyard, tmp_pa
 def test_a_size_that_is_none_is_refused(forked: Steelyard) -> None:
     said = forked("probe", ".", "--size", "much")
     assert said.returncode == 2
-    assert 'invalid size: "much"' in said.stderr
+    assert 'invalid size for --size: "much"' in said.stderr

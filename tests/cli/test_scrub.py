@@ -50,7 +50,7 @@ def test_status_words_and_json_say_the_same(pgdata: Path, steelyard: Callable[..
     assert (bad["block"], bad["reason"]) == (2, "checksum")
     assert bad["expected"] != bad["found"]
     assert f"block 2 of base/1/{victim.name}" in words.stdout  # type: ignore[attr-defined]
-    assert "    look: SELECT" in words.stdout  # type: ignore[attr-defined]
+    assert "    look: in database template1: SELECT" in words.stdout  # type: ignore[attr-defined]
     assert "    do: " in words.stdout  # type: ignore[attr-defined]
 
 

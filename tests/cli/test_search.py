@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
@@ -39,7 +38,9 @@ class Proposed:
     """A profile that was asked for."""
 
     wish: Wish
-    settings: Mapping[str, str] = field(default_factory=lambda: {"max_wal_size": "8GB"})
+
+    def for_arm(self) -> dict[str, str]:
+        return {"max_wal_size": "8GB"}
 
 
 @pytest.fixture(autouse=True)

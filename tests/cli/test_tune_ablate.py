@@ -109,7 +109,7 @@ def test_an_interrupted_ablation_is_resumed_by_its_folder_alone(
         (("--ablate", "--format", "sql"), "option --format belongs to a proposal"),
         (("--ablate", "--trials", "4"), "option --trials belongs to --search"),
         (("--ablate", "--search"), "options --ablate and --search exclude each other"),
-        (("--ablate", "--memory", "much"), 'invalid size: "much"'),
+        (("--ablate", "--memory", "much"), 'invalid size for --memory: "much"'),
         (("--search", ".", "-o", "f"), "options DIR and --output belong to a proposal"),
         (("--search", "--servers", "2"), "option --servers belongs to a proposal, not to --search"),
         (("--resume", "there", "--trials", "4"), "cannot change a search that is resumed"),

@@ -1,6 +1,5 @@
 //! Exposes the scan of InnoDB data directories of `crates/pages`.
 
-use std::fs::File;
 use std::os::fd::AsRawFd;
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
@@ -91,7 +90,7 @@ fn walk_innodb(
 /// here. None: no process does. OSError: the file cannot be opened.
 #[pyfunction]
 fn lock_holder(path: PathBuf) -> PyResult<Option<i32>> {
-    let file = File::open(&path).map_err(os_error::to_python)?;
+    let file = steelyard_pages::open_regular(&path).map_err(os_error::to_python)?;
     // SAFETY: a structure of numbers, for which zero is a value.
     let mut lock: libc::flock = unsafe { std::mem::zeroed() };
     lock.l_type = libc::F_RDLCK as libc::c_short;

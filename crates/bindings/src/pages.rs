@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use steelyard_pages as pages;
 use steelyard_pages::{ControlError, ControlFile};
 
 use crate::os_error;
@@ -41,6 +42,15 @@ fn read_control(py: Python<'_>, path: PathBuf) -> PyResult<Bound<'_, PyDict>> {
     found.set_item("checksum_version", control.checksum_version())?;
     found.set_item("crc_ok", control.stored_crc() == control.computed_crc())?;
     Ok(found)
+}
+
+/// The files of mapped relations, as (OID, file number), by a pg_filenode.map of a major version.
+/// OSError: it cannot be read; ValueError: the server would refuse it, and why.
+#[pyfunction]
+fn read_relation_map(py: Python<'_>, path: PathBuf, major: u32) -> PyResult<Vec<(u32, u32)>> {
+    let read = py.detach(|| pages::read_relation_map(&path, major));
+    read.map_err(os_error::to_python)?
+        .map_err(|fault| PyValueError::new_err(fault.to_string()))
 }
 
 /// Switches page verification in a stopped cluster's control file and syncs it. ValueError: bad
@@ -95,6 +105,7 @@ fn write_checksums(
 
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(read_control, module)?)?;
+    module.add_function(wrap_pyfunction!(read_relation_map, module)?)?;
     module.add_function(wrap_pyfunction!(set_checksum_version, module)?)?;
     module.add_function(wrap_pyfunction!(page_checksum, module)?)?;
     module.add_function(wrap_pyfunction!(write_checksums, module)?)

@@ -1,12 +1,13 @@
 //! Reads a stretch of a file in large pieces, and leaves the page cache as it was found.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io;
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use rustix::fs::Advice;
 
+use crate::regular::{open_regular, open_with};
 use crate::residency::{advise, Residency};
 
 /// Bytes a thread reads at a time: they stay in the second-level cache while they are judged.
@@ -26,13 +27,7 @@ pub struct OpenStretch {
 impl OpenStretch {
     /// Opens read-only, and without moving the time of last access where that is allowed.
     pub fn open(path: &Path, offset: u64, bytes: u64, drop_behind: bool) -> io::Result<Self> {
-        let mut options = OpenOptions::new();
-        options.read(true);
-        let file = options
-            .clone()
-            .custom_flags(libc::O_NOATIME)
-            .open(path)
-            .or_else(|_| options.open(path))?;
+        let file = open_with(path, libc::O_NOATIME).or_else(|_| open_regular(path))?;
         let residency = drop_behind
             .then(|| Residency::of(&file, offset + bytes))
             .flatten();

@@ -1,8 +1,9 @@
-"""Estimates what checksums cost: enabling them on a cluster, and throughput in a kept weighing."""
+"""Estimates what checksums cost: enabling them on a cluster, and speed in a kept weighing."""
 
 from __future__ import annotations
 
 import json
+import math
 import os
 import platform
 import tempfile
@@ -16,25 +17,38 @@ from steelyard._core import Segment, read_control, scan_segments, walk_cluster
 from steelyard.engines.cache import cache_root
 from steelyard.engines.postgres.life.control import CONTROL_FILE
 from steelyard.integrity.scrub.cluster_state import ClusterState, inspect_cluster
+from steelyard.integrity.scrub.file_ends import whole_segments
 from steelyard.integrity.scrub.request import ScrubRequest, scan_options
 from steelyard.model.errors import StudyError, UsageError
+from steelyard.model.units import format_reading
+
+QUANTITIES = {
+    "throughput": "throughput",
+    "latency_mean": "mean latency",
+    "geometric_mean": "geometric mean time",
+}
+"""What a metric of a contrast measures, in words."""
+_TURNED = {"slower": "faster", "faster": "slower"}
+"""Verdicts of an arm against its control, by those of the control against the arm."""
 
 
 @dataclass(frozen=True)
 class Cost:
-    """The change of throughput by checksums, from one record."""
+    """The change of a weighing's metric by turning checksums on, from one record."""
 
     record: str
-    percent: float  # change of throughput by turning checksums on
+    percent: float  # (on ÷ off − 1) × 100: of throughput below 0 where checksums slow it down
     low_percent: float
     high_percent: float
     workload: str
-    verdict: str
+    verdict: str  # of on against off
+    metric: str = "throughput"  # a key of QUANTITIES
 
     def to_json(self) -> dict[str, Any]:
         """As `drill --json` and `checksums --json` give it."""
         return {
             "record": self.record,
+            "metric": self.metric,
             "percent": self.percent,
             "low_percent": self.low_percent,
             "high_percent": self.high_percent,
@@ -66,7 +80,7 @@ def last_cost(records: Path = Path("records")) -> Cost | None:
 
 
 def _cost_of(verdict: Path) -> Cost | None:
-    """From the contrast on throughput of two arms that differ in checksums alone."""
+    """From the contrast of two arms that differ in checksums alone, on against off."""
     from steelyard.study.read import (
         read_recorded_study,  # brings pydantic, for records that are there
     )
@@ -78,7 +92,8 @@ def _cost_of(verdict: Path) -> Cost | None:
         for contrast in facts["contrasts"]:
             numbers = [contrast[f"{n}_percent"] for n in ("estimate", "low", "high")]
             arm, control = arms[contrast["arm"]], arms[contrast["control"]]
-            if contrast["metric"] != "throughput" or contrast["verdict"] == "invalid":
+            metric, judged = contrast["metric"], contrast["verdict"]
+            if metric not in QUANTITIES or judged == "invalid":
                 continue
             other = control.model_copy(
                 update={"name": arm.name, "checksums": not control.checksums}
@@ -88,13 +103,17 @@ def _cost_of(verdict: Path) -> Cost | None:
             if not arm.checksums:
                 # The contrast is off against on; the change by turning them on is its inverse.
                 numbers = [_inverse(n) for n in (numbers[0], numbers[2], numbers[1])]
+                judged = _TURNED.get(judged, judged)
+            if not all(math.isfinite(number) for number in numbers):
+                continue
             return Cost(
                 record=str(verdict.parent),
                 percent=numbers[0],
                 low_percent=numbers[1],
                 high_percent=numbers[2],
                 workload=f"{study.workload.name} {', '.join(study.workload.scripts)}".strip(),
-                verdict=contrast["verdict"],
+                verdict=judged,
+                metric=metric,
             )
     except (OSError, ValueError, KeyError, TypeError, StudyError):
         return None  # a damaged record, or one of another format
@@ -102,15 +121,21 @@ def _cost_of(verdict: Path) -> Cost | None:
 
 
 def _inverse(percent: float) -> float:
-    return (1 / (1 + percent / 100) - 1) * 100
+    """The change back: 25.0 of −20.0; ∞ of −100."""
+    ratio = 1 + percent / 100
+    return (1 / ratio - 1) * 100 if ratio > 0 else math.inf
 
 
 def cost_words(cost: Cost | None) -> str:
-    """ "3.1 % of throughput [2.2, 4.0]", or that no weighing measured it."""
+    """`"throughput changes by −2.70 % [−3.10, −2.30] (slower; records/…, workload …)"`, the
+    numbers and signs of the JSON; or that no weighing measured it."""
     if cost is None:
-        return "a cost that was not weighed here yet (`steelyard weigh checksums`)"
-    low, high = sorted((-cost.low_percent, -cost.high_percent))
-    return f"{-cost.percent:.2f} % of throughput [{low:.2f}, {high:.2f}] ({cost.workload})"
+        return "the change of throughput was not weighed here yet (`steelyard weigh checksums`)"
+    reading = format_reading(cost.percent, cost.low_percent, cost.high_percent)
+    return (
+        f"{QUANTITIES[cost.metric]} changes by {reading} "
+        f"({cost.verdict}; {cost.record}, workload {cost.workload})"
+    )
 
 
 READ_SAMPLE_BYTES = 1 << 30
@@ -182,6 +207,7 @@ def estimate_enabling(
         segments, _, denied = walk_cluster(path, state.layout.tablespace_version)
     except OSError as error:
         raise UsageError(f'could not read data directory "{path}": {error}') from error
+    segments = whole_segments(segments, state.layout)
     place = place or _existing(cache_root())
     return EnablingEstimate(
         path=str(path),

@@ -6,7 +6,13 @@ from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict
 
-from steelyard.model.units import format_duration, parse_bytes, parse_duration, parse_percent
+from steelyard.model.units import (
+    NS_PER_MS,
+    format_duration,
+    parse_bytes,
+    parse_duration,
+    parse_percent,
+)
 
 
 class StudyModel(BaseModel):
@@ -66,6 +72,8 @@ def at_least(duration: str) -> AfterValidator:
     bound_ns = parse_duration(duration)
 
     def check(value: int) -> int:
+        if 0 < value < min(bound_ns, NS_PER_MS):  # nobody means so few nanoseconds
+            raise ValueError(f"{value} has no unit: {value}s, {value}m")
         if value < bound_ns:
             raise ValueError(f"must be at least {format_duration(bound_ns)}")
         return value

@@ -281,14 +281,16 @@ def _facts() -> dict[str, object]:
 def test_the_sentence_says_what_is_caught_missed_and_paid(tmp_path: Path) -> None:
     facts = _facts()
     said = sentence(facts)
-    assert said.startswith("For a cost that was not weighed here yet")
-    assert "you catch one bit; you still miss lost write (100 % of them), stale file." in said
+    assert said.startswith(
+        "You catch one bit; you still miss lost write (100 % of them), stale file."
+    )
+    assert " The price: the change of throughput was not weighed here yet" in said
     words = render(facts)
     assert "(of 20 times a 0 means 0 to 17, a 100 means 83 to 100, at 95 %)" in words
     assert "15 [8.4, 24.7]" in words, "undetected of a million, with its interval"
     page = tmp_path / "page.html"
     write_page(words, facts, page, interval)
     text = page.read_text()
-    assert "<p>For a cost" in text
+    assert "<p>You catch one bit" in text
     assert '<td class="some" title="19 of 20: 75 to 100 % at 95 %">95</td>' in text
     assert "http" not in text

@@ -25,9 +25,11 @@ UPDATES = [f"UPDATE plain SET filler = repeat('{text}', 190)" for text in "abc"]
 
 
 def scrubbed(path: Path, catalogue: Path) -> Outcome:
-    return scrub(
-        ScrubRequest(path, catalogue=catalogue, max_rate=0.0, gaps_s=(0.1,)), lambda *_: None
+    # The server is not reached: what a backend reads would drive out what replay left in memory.
+    request = ScrubRequest(
+        path, catalogue=catalogue, max_rate=0.0, gaps_s=(0.1,), server="host=/nowhere"
     )
+    return scrub(request, lambda *_: None)
 
 
 def is_behind(outcome: Outcome) -> bool:

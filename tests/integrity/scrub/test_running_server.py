@@ -115,7 +115,7 @@ def under_load(made: Made, seconds: float, gaps_s: tuple[float, ...]) -> list[Ou
 def test_a_server_that_writes_all_the_time_raises_no_alarm(made: Made, cluster: Cluster) -> None:
     outcomes = under_load(made, 2.0, (0.2, 0.2, 0.5))
     assert outcomes
-    assert [o.bad for o in outcomes if o.bad_blocks] == []
+    assert [o.bad for o in outcomes if o.bad] == []
 
 
 TEN_MINUTES_S = 600
@@ -160,7 +160,7 @@ def test_ten_minutes_of_full_load_raise_no_alarm_and_planted_damage_is_found(
             outcomes.append(scrubbed(alive.directory, max_rate=0.0, threads=2))
         assert not wrong
         assert len(outcomes) > TEN_MINUTES_S // 60
-        assert [o.bad for o in outcomes if o.bad_blocks] == []
+        assert [o.bad for o in outcomes if o.bad] == []
         # Once it is on disk and evicted, damage under the same load is found.
         execute(alive, "CHECKPOINT", "SELECT count(*) FROM pgbench_accounts")
         plant(wide, 2 * PAGE + 5000, b"\xff\x00\xff")

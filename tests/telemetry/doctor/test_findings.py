@@ -262,6 +262,9 @@ def test_the_scheduler_of_the_device_beneath_is_told(
 ) -> None:
     found = storage.scheduler(drive(tmp_path.resolve(), name, queue_scheduler=modes))
     assert (found.level, found.seen.partition(":")[0]) == (level, name)
+    better = "none" if name == "nvme0n1" else "mq-deadline"
+    advised = f"echo {better} > /sys/class/block/{name}/queue/scheduler"
+    assert found.advice == ("none needed" if level == "good" else advised)
 
 
 def test_a_directory_without_a_device_has_no_scheduler_and_no_cache(tmp_path: Path) -> None:

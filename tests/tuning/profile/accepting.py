@@ -31,6 +31,9 @@ ALLOWED = {
     "effective_io_concurrency": _size("16", "", 0, 1000),
     "maintenance_io_concurrency": _size("16", "", 0, 1000),
     "io_workers": _size("3", "", 1, 32, "sighup"),
+    "max_connections": _size("100", "", 1, 262143, "postmaster"),
+    "superuser_reserved_connections": _size("3", "", 0, 262143, "postmaster"),
+    "reserved_connections": _size("0", "", 0, 262143, "postmaster"),
     "max_worker_processes": _size("8", "", 0, 262143, "postmaster"),
     "max_parallel_workers": _size("8", "", 0, 1024),
     "max_parallel_workers_per_gather": _size("2", "", 0, 1024),
@@ -59,6 +62,7 @@ def basis(
         clients=clients,
         version_number=180004,
         free_disk_bytes=free_disk_bytes,
+        disk_from="free there",
         data_bytes=data_bytes,
         storage=storage,
     )

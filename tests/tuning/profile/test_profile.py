@@ -9,37 +9,139 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from steelyard.model.errors import UsageError
-from steelyard.model.profiles import WorkKind
-from steelyard.tuning.profile.advice import GROUPS, LeftAlone
-from steelyard.tuning.profile.basis import Storage
-from steelyard.tuning.profile.profile import make_profile
+from steelyard.model.profiles import ProfileName, WorkKind
+from steelyard.tuning.profile import profile
+from steelyard.tuning.profile.advice import GROUPS, Advice, LeftAlone
+from steelyard.tuning.profile.basis import Basis, Storage
+from steelyard.tuning.profile.forms import as_arm, as_configuration
+from steelyard.tuning.profile.profile import make_profile, most_clients
 from steelyard.tuning.profile.published import MEMORY_BYTES, PROCESSORS, as_printed, scaled
-from steelyard.tuning.profile.rules import work_processes
+from steelyard.tuning.profile.shares import work_processes
+from steelyard.tuning.profile.value import counted, size_bytes
 from tuning.profile.accepting import ALLOWED, GB, PROBED, basis
 
 KINDS: tuple[WorkKind, ...] = ("oltp", "olap", "mixed")
 
 
-@given(
-    st.integers(256 << 20, 4 << 40),
-    st.integers(1, 2000),
-    st.sampled_from(KINDS),
-    st.integers(1, 512),
+MEMORY, CLIENTS = st.integers(64 << 20, 4 << 40), st.integers(1, 5000)
+PLACES = st.one_of(st.none(), st.integers(0, 1 << 44))
+PROBES = st.one_of(
+    st.none(),
+    st.builds(
+        lambda cost, depth: replace(PROBED, random_page_cost=cost, useful_depth=depth),
+        st.one_of(st.none(), st.floats(0.5, 500)),
+        st.one_of(st.none(), st.floats(0.5, 5000)),
+    ),
 )
-def test_a_profile_never_takes_more_memory_than_there_is(
-    memory: int, clients: int, kind: WorkKind, processors: int
+NAMES: tuple[ProfileName, ...] = ("ours", "theirs", "theirs-literal")
+BASES = st.builds(
+    basis,
+    memory_bytes=MEMORY,
+    clients=CLIENTS,
+    kind=st.sampled_from(KINDS),
+    processors=st.integers(1, 512),
+    storage=PROBES,
+    data_bytes=st.one_of(st.none(), st.integers(0, 1 << 45)),
+    free_disk_bytes=PLACES,
+)
+
+
+@given(BASES, st.sampled_from(NAMES))
+def test_a_profile_takes_no_more_memory_than_there_is_or_is_refused(
+    given_: Basis, name: ProfileName
 ) -> None:
-    given_ = basis(memory, clients, kind, processors)
-    if clients * (10 << 20) > memory / 8:
-        return  # there may be none
-    made = make_profile("ours", given_, ALLOWED)
-    settings = made.settings
-    assert made.need.total_bytes <= memory
-    for name, value in settings.items():
-        known = ALLOWED[name]
+    try:
+        made = make_profile(name, given_, ALLOWED)
+    except UsageError:
+        assert name != "ours" or most_clients(given_, ALLOWED) < given_.clients
+        return
+    assert made.need.total_bytes <= given_.memory_bytes
+    for setting, value in made.settings.items():
+        known = ALLOWED[setting]
         if known.values:
             assert value in known.values
     assert all(one.reason and one.source and one.group in GROUPS for one in made.advice)
+
+
+@given(BASES, st.sampled_from(NAMES))
+def test_nothing_is_proposed_below_the_default_without_a_reason_and_its_source(
+    given_: Basis, name: ProfileName
+) -> None:
+    try:
+        made = make_profile(name, given_, ALLOWED)
+    except UsageError:
+        return
+    for one in made.advice:
+        known = ALLOWED[one.name]
+        value, default = counted(one.value, known.unit), counted(known.default or "", known.unit)
+        if value is None or default is None or value >= default:
+            continue
+        assert one.name in ("random_page_cost", "effective_cache_size"), one
+        assert one.default_why, one
+        assert one.source, one
+        assert one.default_why in one.reason, one
+    # -1 stands for maintenance_work_mem.
+    own = made.settings.get("autovacuum_work_mem", "64MB")
+    assert (size_bytes(own, "kB") or 0) >= 64 << 20
+
+
+def test_a_value_below_the_default_that_nothing_measured_is_left_at_the_default(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    low = Advice("memory", "work_mem", "64kB", "a formula", "a source")
+    monkeypatch.setattr(profile, "advised", lambda *_: [low])
+    made = make_profile("ours", basis(), ALLOWED)
+    assert "work_mem" not in made.settings
+    [left] = [one for one in made.left_alone if one.name == "work_mem"]
+    assert "64kB would be less than the default" in left.why
+    monkeypatch.setattr(profile, "advised", lambda *_: [replace(low, default_why="measured")])
+    [one] = make_profile("ours", basis(), ALLOWED).advice
+    assert one.reason == "a formula; less than the default: measured"
+
+
+@pytest.mark.parametrize(
+    ("memory_mb", "clients", "processors"),
+    [
+        (mb, clients, 2)
+        for mb, clients in (
+            *((2048, 50), (2048, 100), (1024, 50), (3072, 100), (6144, 200), (512, 20)),
+            *((3072, 50), (6144, 100), (8192, 100), (4096, 100), (256, 1), (1024, 23)),
+        )
+    ],
+)
+def test_many_clients_keep_the_default_work_mem_or_are_refused_with_how_many_fit(
+    memory_mb: int, clients: int, processors: int
+) -> None:
+    asked = basis(memory_mb << 20, clients, processors=processors)
+    most = most_clients(asked, ALLOWED)
+    if most < clients:
+        with pytest.raises(UsageError, match="cannot make profile") as refused:
+            make_profile("ours", asked, ALLOWED)
+        hint = refused.value.hint or ""
+        assert (f"-c {most}: so many fit" if most else "what PostgreSQL's defaults may") in hint
+        with pytest.raises(UsageError, match="cannot make profile"):
+            make_profile("ours", replace(asked, clients=most + 1), ALLOWED)
+        if most == 0:
+            return
+    made = make_profile("ours", replace(asked, clients=most), ALLOWED)
+    assert "work_mem" not in made.settings
+    [left] = [one for one in made.left_alone if one.name == "work_mem"]
+    assert left.why.startswith("4MB is what this build assumes: 20 % of memory for")
+    assert "pooler" in left.why
+
+
+def test_as_many_connections_are_proposed_as_the_clients_need() -> None:
+    many = make_profile("ours", basis(64 * GB, 200), ALLOWED)
+    assert many.settings["max_connections"] == "203"
+    assert "max_connections" in many.restart
+    for clients in (97, 20):
+        few = make_profile("ours", basis(64 * GB, clients), ALLOWED)
+        assert "max_connections" not in few.settings, "97 of 100 are for ordinary sessions"
+        [left] = [one for one in few.left_alone if one.name == "max_connections"]
+        assert f"memory was counted for {clients} at work" in left.why
+    assert make_profile("ours", basis(64 * GB, 98), ALLOWED).settings["max_connections"] == "101"
+    own = {**ALLOWED, "max_connections": replace(ALLOWED["max_connections"], default="500")}
+    assert "max_connections" not in make_profile("ours", basis(64 * GB, 200), own).settings
 
 
 def test_memory_is_shared_out_by_its_amount_and_the_kind_of_work() -> None:
@@ -56,7 +158,8 @@ def test_memory_is_shared_out_by_its_amount_and_the_kind_of_work() -> None:
 
 def test_parallel_workers_of_long_queries_take_work_mem_too() -> None:
     small = make_profile("ours", basis(640 << 20, 1, "olap", 2), ALLOWED)
-    assert small.settings["work_mem"] == "27MB"  # (0.40 × 640 − 10) ÷ ((1 + 2) × 3)
+    # 640 − 160 of shared_buffers − 4 × 64 of upkeep, − 10, ÷ ((1 + 2) × 3)
+    assert small.settings["work_mem"] == "23MB"
     assert small.need.sessions_bytes <= 0.4 * (640 << 20)
     [work] = [one for one in small.advice if one.name == "work_mem"]
     assert "as have 2 parallel workers" in work.reason
@@ -101,6 +204,11 @@ def test_the_log_takes_a_tenth_of_the_free_disk_at_most() -> None:
     assert tight["max_wal_size"] == "3GB"
     full = make_profile("ours", basis(free_disk_bytes=GB), ALLOWED)
     assert "max_wal_size" not in full.settings, "1 GB is the default"
+    [left] = [one for one in full.left_alone if one.name == "max_wal_size"]
+    assert left.why.endswith("at most a tenth of 1024 MB, free there")
+    unknown = make_profile("ours", basis(free_disk_bytes=None), ALLOWED)
+    [log] = [one for one in unknown.advice if one.name == "max_wal_size"]
+    assert (log.value, "no disk was looked at" in log.reason) == ("8GB", True)
 
 
 def test_durability_is_never_traded() -> None:
@@ -147,9 +255,22 @@ def test_the_published_table_is_refused_where_its_memory_is_not() -> None:
 
 def test_a_group_can_be_left_at_the_defaults() -> None:
     made = make_profile("ours", basis(), ALLOWED)
-    left = made.without("log")
+    left = made.for_arm("log")
     assert set(made.settings) - set(left) == {
         "max_wal_size",
         "min_wal_size",
         "checkpoint_timeout",
     }
+
+
+def test_how_many_may_connect_to_an_arm_is_left_to_its_study() -> None:
+    made = make_profile("ours", basis(64 * GB, 200), ALLOWED)
+    assert made.settings.keys() - made.for_arm().keys() == {"max_connections"}
+    assert "max_connections" not in as_arm(made)
+    assert "max_connections = '203'" in as_configuration(made)
+
+
+def test_the_published_table_on_a_small_machine_keeps_the_defaults_of_what_it_raised() -> None:
+    made = make_profile("theirs", basis(2 * GB, 8, processors=2), ALLOWED)
+    assert not {name for name in made.settings if name.startswith("max_parallel")}
+    assert "max_worker_processes" not in made.settings

@@ -43,6 +43,8 @@ def doctor(
     from steelyard.telemetry.drives.reading import read_drives
 
     place = directory or cache_root()
+    # Said at once: nothing else is for that long.
+    typer.echo(f"looking for {seconds:g} s at what else runs here", err=True)
     findings = examine(place, look_lately(place, seconds, write=write), read_drives(place))
     if as_json:
         typer.echo(json.dumps({"findings": [one.to_json() for one in findings]}))

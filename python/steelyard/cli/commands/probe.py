@@ -73,7 +73,7 @@ def probe(
         found = _kept(place, cache_root())
         age = age_s(found, datetime.now(UTC))
     else:
-        found = run(place, Wish(seconds, min(2.0, seconds / 4), size_option(size)), say)
+        found = run(place, Wish(seconds, min(2.0, seconds / 4), size_option("--size", size)), say)
         kept = keep(found, cache_root())
     if picture is not None:
         from steelyard.report.charts.probe import write_picture

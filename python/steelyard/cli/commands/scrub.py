@@ -135,11 +135,14 @@ def _scrub_innodb(
 
 
 def _rate(text: str | None) -> float | None:
+    from steelyard.cli.options.sizes import require_unit
     from steelyard.model.units import parse_bytes
 
     if text is None:
         return None
+    size = text.removesuffix("/s")
+    require_unit("--max-rate", size, "MB")
     try:
-        return float(parse_bytes(text.removesuffix("/s")))
+        return float(parse_bytes(size))
     except ValueError as error:
         raise UsageError(f"invalid rate: {error}") from None

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from steelyard.tuning.profile.proposing import Wish
 
 STUDY, VERSION = "tuning", "18"
-CLIENTS, TRIALS = 100, 16
-"""A server's own default of max_connections; candidates of a search."""
+TRIALS = 16
+"""Candidates of a search."""
 
 
 def register(app: typer.Typer) -> None:
@@ -36,6 +36,7 @@ def tune(
     work: own.Kind = None,
     clients: own.Clients = None,
     data: own.Data = None,
+    disk: own.Disk = None,
     servers: own.Servers = None,
     profile: own.Name = None,
     form: own.Forms = None,
@@ -61,9 +62,9 @@ def tune(
     --ablate it weighs study tuning-ablation, with --search candidates against a study's control.
     """
     given = TuneOptions(
-        directory, memory, processors, work, clients, data, servers, profile, form, output,
-        version, bindir, account, trials, durability, study, resume, overrides, budget, seed,
-        record, as_json,
+        directory, memory, processors, work, clients, data, disk, servers, profile, form,
+        output, version, bindir, account, trials, durability, study, resume, overrides, budget,
+        seed, record, as_json,
     )  # fmt: skip
     if ablate and search:
         raise UsageError("options --ablate and --search exclude each other")
@@ -92,7 +93,7 @@ def _ablate(given: TuneOptions) -> None:
         hint="Keys of the study are changed by --set: --set workload.scale=64",
     )
     given.refuse(SOUGHT, "--search")
-    size_option(given.memory)
+    size_option("--memory", given.memory)
     options = AblationOptions(
         given.study, given.profile, given.work, given.memory, given.version, given.bindir
     )
@@ -130,9 +131,9 @@ def _search(given: TuneOptions) -> None:
             durability=given.durability or (),
             profile=given.profile or "ours",
             work=given.work,
-            memory_bytes=size_option(given.memory),
+            memory_bytes=size_option("--memory", given.memory),
             processors=given.processors,
-            data_bytes=size_option(given.data),
+            data_bytes=size_option("--data", given.data),
             seed=given.seed,
             record=given.record,
             resume=given.resume,
@@ -157,11 +158,12 @@ def _print(given: TuneOptions) -> None:
     wish = Wish(
         name=given.profile or "ours",
         kind=given.work or "oltp",
-        clients=given.clients or CLIENTS,
-        cap_bytes=size_option(given.memory),
+        clients=given.clients,
+        cap_bytes=size_option("--memory", given.memory),
         servers=given.servers or 1,
         processors=given.processors,
-        data_bytes=size_option(given.data),
+        data_bytes=size_option("--data", given.data),
+        disk_bytes=size_option("--disk", given.disk),
     )
     build = (given.version or VERSION, given.bindir, given.account)
     made, name = _propose(wish, given.directory, *build)
@@ -184,7 +186,9 @@ def _propose(
     from steelyard.tuning.profile.proposing import propose
 
     accepting = ask_build("postgres", Wanted(version, bindir), account)
-    made = propose(wish, accepting, directory or open_cache().root, cache_root())
+    another = wish.cap_bytes is not None or wish.processors is not None  # machine, perhaps
+    place = directory or (None if another else open_cache().root)
+    made = propose(wish, accepting, place, cache_root())
     return made, f"PostgreSQL {accepting.identity.version}"
 
 

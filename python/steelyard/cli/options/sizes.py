@@ -1,16 +1,31 @@
-"""Reads the value of an option that is a size."""
+"""Reads the values of options that are sizes or durations: one without its unit is named."""
 
 from __future__ import annotations
+
+import re
 
 from steelyard.model.errors import UsageError
 from steelyard.model.units import parse_bytes
 
+_BARE = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*")
 
-def size_option(text: str | None) -> int | None:
+
+def require_unit(option: str, text: str, *units: str) -> None:
+    """UsageError: the value of an option is a number alone, and not 0; `units`: likely ones."""
+    bare = _BARE.fullmatch(text)
+    if bare is not None and float(bare[1]):
+        likely = ", ".join(f"{bare[1]}{unit}" for unit in units)
+        raise UsageError(f"{option} {bare[1]} has no unit: {likely}?")
+
+
+def size_option(option: str, text: str | None) -> int | None:
     """Bytes of `"512MB"`; None where the option was not given. UsageError: it is no size."""
     if text is None:
         return None
+    require_unit(option, text, "GB" if option != "--size" else "MB")
     try:
         return parse_bytes(text)
     except ValueError:
-        raise UsageError(f'invalid size: "{text}"', hint="Accepted: 512MB, 2GB.") from None
+        raise UsageError(
+            f'invalid size for {option}: "{text}"', hint="Accepted: 512MB, 2GB."
+        ) from None

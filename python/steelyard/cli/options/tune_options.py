@@ -10,7 +10,7 @@ from typing import Literal
 from steelyard.model.errors import UsageError
 from steelyard.model.profiles import ProfileName, WorkKind
 
-PRINTED = ("directory", "servers", "form", "output")
+PRINTED = ("directory", "disk", "servers", "form", "output")
 """Fields of a proposal alone."""
 SIZED = ("processors", "data")
 """What a proposal and a search may be made for."""
@@ -32,6 +32,7 @@ class TuneOptions:
     work: WorkKind | None
     clients: int | None
     data: str | None
+    disk: str | None
     servers: int | None
     profile: ProfileName | None
     form: Literal["text", "conf", "sql", "arm"] | None

@@ -36,9 +36,16 @@ Memory = Annotated[
 ]
 Processors = Annotated[int | None, typer.Option(min=1, help="The server's; this machine's.")]
 Clients = Annotated[
-    int | None, typer.Option("-c", "--clients", min=1, help="Sessions at work at once; 100.")
+    int | None,
+    typer.Option(
+        "-c", "--clients", min=1, help="Sessions at work at once; 97, or what memory holds."
+    ),
 ]
 Data = Annotated[str | None, typer.Option("--data", metavar="SIZE", help="Of the database.")]
+Disk = Annotated[
+    str | None,
+    typer.Option(metavar="SIZE", help="Free on the log's disk; that of DIR without."),
+]
 Servers = Annotated[
     int | None, typer.Option(min=1, help="Servers that stand here at once, and share; 1.")
 ]

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from steelyard.cli.command_line import say
 from steelyard.cli.options.address_options import without_passwords
+from steelyard.cli.options.sizes import require_unit
 from steelyard.engines.cache import cache_root, open_cache
 from steelyard.engines.postgres.builds.build import programs_in
 from steelyard.engines.postgres.builds.find import find_postgres
@@ -30,6 +31,8 @@ def changes_of(
     """The options of a command as overrides of its study: another workload first, then `--set`."""
     changes = [f"workload={workload}"] if workload else []
     changes += list(overrides or ())
+    if budget:
+        require_unit("--budget", budget, "s", "m")
     changes += [f"budget.{key}={budget}" for key in ("measuring", "turns")] if budget else []
     changes += [f"workload.scripts={_scripts(files)}"] if files else []
     return changes

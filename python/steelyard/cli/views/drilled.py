@@ -70,7 +70,7 @@ def certainty(times: int) -> str:
 
 
 def sentence(facts: Facts) -> str:
-    """ "For 2.1 % of throughput you catch ...; you still miss ..."."""
+    """ "You catch ...; you still miss .... The price: throughput changes by ..."."""
     from steelyard.integrity.checksum_cost import Cost, cost_words
 
     if not facts["pages"]:
@@ -90,9 +90,9 @@ def sentence(facts: Facts) -> str:
     files = {cell["fault"] for cell in facts["files"]} & {"stale file", "truncated segment"}
     cost = Cost(**facts["cost"]) if facts["cost"] else None
     return (
-        f"For {cost_words(cost)} you catch {', '.join(caught)}; "
-        f"you still miss {', '.join([*missed, *sorted(files)])}."
+        f"You catch {', '.join(caught)}; you still miss {', '.join([*missed, *sorted(files)])}."
         + (f" {', '.join(known)} the server sees without them." if known else "")
+        + f" The price: {cost_words(cost)}."
     )
 
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from types import TracebackType
 from typing import Self, TextIO
 
+from steelyard.cli.views.text_layout import escaped
 from steelyard.integrity.scrub.cluster_state import RunState
 from steelyard.integrity.scrub.finding import Finding
 from steelyard.integrity.scrub.outcome import Outcome
@@ -92,12 +93,13 @@ def render(outcome: Outcome) -> str:
             f"  {what.get(outcome.run_state, 'Recovery')} replays the log, which writes these "
             "pages anew; scrub it afterwards."
         )
-    lines += _listed("damaged", outcome.bad, outcome.bad_blocks)
-    if not outcome.bad_blocks:
+    damaged = outcome.bad_blocks + outcome.bad_files
+    lines += _listed("damaged", outcome.bad, damaged)
+    if not damaged:
         lines.append(
             "no damage found" if not outcome.denied else "no damage found in what was read"
         )
-    return "\n".join(lines)
+    return "\n".join(map(escaped, lines))
 
 
 def not_read(denied: Sequence[tuple[str, str]]) -> list[str]:
@@ -111,7 +113,7 @@ def not_read(denied: Sequence[tuple[str, str]]) -> list[str]:
 def _listed(title: str, findings: tuple[Finding, ...], count: int) -> list[str]:
     if not count:
         return []
-    lines = ["", f"{title}: {count} block{'s' if count > 1 else ''}"]
+    lines = ["", f"{title}: {_counted(findings, count)}"]
     for finding in findings[:MAX_SHOWN]:
         lines += ["", *_described(finding)]
     if count > MAX_SHOWN:
@@ -119,9 +121,26 @@ def _listed(title: str, findings: tuple[Finding, ...], count: int) -> list[str]:
     return lines
 
 
-def _described(finding: Finding) -> list[str]:
-    from steelyard.integrity.scrub.finding import inspection_sql, repair_advice
+def _counted(findings: tuple[Finding, ...], count: int) -> str:
+    """ "2 blocks", "1 block, 1 file or directory"."""
+    files = sum(finding.of_file for finding in findings)
+    parts = []
+    if blocks := count - files:
+        parts.append(f"{blocks} block{'s' if blocks > 1 else ''}")
+    if files:
+        parts.append(f"{files} file or directory" if files == 1 else f"{files} files, directories")
+    return ", ".join(parts)
 
+
+def _described(finding: Finding) -> list[str]:
+    from steelyard.integrity.scrub.advice import inspection, repair_advice
+
+    if finding.of_file:
+        return [
+            f"  {finding.path}: {reason_words(finding)}",
+            f"    {finding.guess_detail}",
+            f"    do: {repair_advice(finding)}",
+        ]
     where = f"block {finding.block} of {finding.path}"
     if finding.relation is not None:
         relation = finding.relation
@@ -129,11 +148,14 @@ def _described(finding: Finding) -> list[str]:
         where += f", {relation.name}{of}"
         where += f" in database {relation.database}" if relation.database else ""
     lines = [f"  {where}: {reason_words(finding)}"]
+    if finding.guess_detail and not finding.guess:
+        lines.append(f"    {finding.guess_detail}")
     if finding.guess:
         guess = finding.guess if finding.guess in NO_GUESSES else f"probably {finding.guess}"
         lines.append(f"    {guess}: {finding.guess_detail}")
     lines.append(f"    LSN {format_lsn(finding.lsn)}, byte {finding.offset} of the file")
-    lines.append(f"    look: {inspection_sql(finding)}")
+    if look := inspection(finding):
+        lines.append(f"    look: {look}")
     lines.append(f"    do: {repair_advice(finding)}")
     return lines
 
@@ -149,4 +171,8 @@ def reason_words(finding: Finding) -> str:
         "unreadable": "the operating system could not read it",
         "backwards": f"its LSN {format_lsn(finding.lsn)} is older than at an earlier scrub",
         "missing segment": "blocks from here on are cut off from those behind them",
+        "too long": "the file goes on behind the end of a segment: the server would refuse it",
+        "missing file": "the file is missing",
+        "missing database": "the database's directory is missing",
+        "relation map": "the server would refuse this map of its catalogues' files",
     }[finding.reason]

@@ -5,14 +5,27 @@ from __future__ import annotations
 import re
 import shutil
 import textwrap
+import unicodedata
 
 MOST_COLUMNS = 120
+_CONTROLS = ("Cc", "Cf", "Cs", "Zl", "Zp")
+"""Categories of characters that move, colour, turn round or break a line, and of no character."""
 _TIED = "\N{NO-BREAK SPACE}"
 
 
 def terminal_width() -> int:
     """Columns for a summary: those of the terminal, 100 where there is none."""
     return min(MOST_COLUMNS, shutil.get_terminal_size((100, 24)).columns)
+
+
+def escaped(line: str) -> str:
+    """A line whose control characters do nothing to a terminal: `"a\\x1b[31m"`."""
+    return "".join(
+        character.encode("unicode_escape", "surrogatepass").decode()
+        if unicodedata.category(character) in _CONTROLS
+        else character
+        for character in line
+    )
 
 
 def wrapped(text: str, width: int, indent: str) -> list[str]:

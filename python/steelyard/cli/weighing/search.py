@@ -126,7 +126,7 @@ def _begun(
     first, layout = _proposed(request, study, accepting)
     ranges(first.basis, accepting.allowed, request.durability)  # refuses names before any work
     room = Room(first.basis, accepting.allowed, study.settings_of(study.control))
-    for settings in (first.settings, {}):  # and what leaves no memory, as every other candidate
+    for settings in (first.for_arm(), {}):  # and what leaves no memory, as every other candidate
         room.fit(settings)
     held = f"{format_bytes(first.basis.memory_bytes)} of memory ({first.basis.memory_from})"
     say(f"candidates take at most {held}, as {first.basis.kind}")
@@ -135,7 +135,7 @@ def _begun(
         trials=request.trials,
         durability=tuple(request.durability),
         basis=first.basis,
-        first=first.settings,
+        first=first.for_arm(),
     )
     bare = study.arms[0].model_copy(update={"profile": None})
     study = study.model_copy(update={"arms": (bare,), "layout": layout})
@@ -162,7 +162,7 @@ def _proposed(request: SearchRequest, study: Study, accepting: Accepting) -> tup
         return propose(own, accepting, open_cache().root, cache_root())
 
     first = made(BATCH + 1 if study.layout == "slices" else 1)
-    candidate = study.arms[0].model_copy(update={"settings": first.settings, "profile": None})
+    candidate = study.arms[0].model_copy(update={"settings": first.for_arm(), "profile": None})
     if servers_at_once(study.model_copy(update={"arms": (candidate,)})) == 1:
         return first, "turns"
     return made(BATCH + 1), "slices"

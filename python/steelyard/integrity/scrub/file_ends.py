@@ -27,7 +27,7 @@ def add_file_ends(
     `denied`: labels of files already reported as incomplete, where a broken archive ends.
     """
     by_label = {segment.label: segment for segment in segments}
-    found = [*findings, *_gaps(segments, by_label, state)]
+    found = [*findings, *_gaps(segments, by_label, state), *_overlong(segments, state.layout)]
     found = [
         replace(f, lsn=_last_lsn(by_label[f.path], segments, state.layout))
         if f.reason == "short"
@@ -45,6 +45,30 @@ def add_file_ends(
         _truncated(f, missing[f.path]) if f.reason in _END_REASONS and f.path in missing else f
         for f in found
     ]
+
+
+def whole_segments(segments: Sequence[Segment], layout: Layout) -> list[Segment]:
+    """The segments, each up to where a segment ends: a longer file may be one without end."""
+    most = layout.segment_blocks * layout.page_bytes
+    return [
+        s if s.bytes <= most else Segment(s.path, s.label, s.offset, most, s.tablespace, s.database)
+        for s in segments
+    ]
+
+
+def _overlong(segments: Sequence[Segment], layout: Layout) -> list[Finding]:
+    """Files that are longer than a segment; `segments` are cut to that."""
+    most = layout.segment_blocks * layout.page_bytes
+    findings = []
+    for segment in segments:
+        if segment.offset or segment.bytes < most or not segment.path.is_file():
+            continue
+        if (size := segment.path.stat().st_size) > most:
+            block = (segment.segment + 1) * layout.segment_blocks
+            finding = finding_of(segment, block, ("too long", 0, 0, 0, 0), layout)
+            detail = f"it has {size} bytes, and a segment {most}; the rest was not read"
+            findings.append(replace(finding, guess_detail=detail))
+    return findings
 
 
 def _truncated(finding: Finding, missing: int) -> Finding:

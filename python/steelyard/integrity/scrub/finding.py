@@ -9,7 +9,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from steelyard._core import Segment, guess_damage
-from steelyard.engines.postgres.sql.relation_files import DEFAULT_TABLESPACE, Relation
+from steelyard.engines.postgres.life.control import open_regular
+from steelyard.engines.postgres.sql.relation_files import Relation
 from steelyard.integrity.scrub.backup.archive_paths import GZIP_SUFFIXES
 from steelyard.integrity.scrub.cluster_state import ClusterState
 from steelyard.integrity.scrub.layout import Layout
@@ -19,9 +20,13 @@ if TYPE_CHECKING:
     from steelyard._core import Told
 
 
+FILE_REASONS = ("missing file", "missing database", "relation map")
+_TEMPORARY = re.compile(r"t\d+_.*")
+
+
 @dataclass(frozen=True)
 class Finding:
-    """One wrong block, or the wrong end of a file."""
+    """One wrong block, the wrong end of a file, or what is missing as a whole."""
 
     path: str
     block: int
@@ -40,10 +45,24 @@ class Finding:
     guess: str = ""
     guess_detail: str = ""
     relation: Relation | None = None
+    kind: str = ""  # relkind, where the relation is not named by a server
+    database_name: str = ""  # "": not known, or of all databases
+    catalogue: int = 0  # OID of the system catalogue whose file it is
+    unlogged: bool = False  # a crash empties the relation
+
+    @property
+    def of_file(self) -> bool:
+        """Whether it is of a file or directory as a whole."""
+        return self.reason in FILE_REASONS
+
+    @property
+    def temporary(self) -> bool:
+        """Whether the file is one of a temporary relation."""
+        return _TEMPORARY.fullmatch(self.path.rpartition("/")[2]) is not None
 
     def to_json(self) -> dict[str, Any]:
         """The finding as `scrub --json` gives it."""
-        from steelyard.integrity.scrub.finding import inspection_sql, repair_advice
+        from steelyard.integrity.scrub.advice import inspection_sql, repair_advice
 
         facts: dict[str, Any] = {
             "path": self.path,
@@ -58,6 +77,8 @@ class Finding:
             "guess_detail": self.guess_detail,
             "sql": inspection_sql(self),
             "advice": repair_advice(self),
+            "database": self.database_name,
+            "database_oid": self.database,
         }
         if self.relation is not None:
             relation = self.relation
@@ -85,81 +106,8 @@ def finding_of(segment: Segment, block: int, fault: Told, layout: Layout) -> Fin
     )
 
 
-_INDEX_KINDS = frozenset("iI")
-_MAX_LINE_POINTERS = 1169
-"""In a page of 32 kB (MaxHeapTuplesPerPage of access/htup_details.h)."""
-_IGNORE_CHECKSUMS = "SET ignore_checksum_failure = on; "
-"""Without it the query fails with the checksum error; only a superuser may set it."""
-_FORK_REPAIRS = {
-    "fsm": "The free space map only guides inserts: VACUUM the table, or stop the server and "
-    "remove the file; it is made anew.",
-    "vm": "A wrong visibility map makes index-only scans answer wrongly: "
-    "SELECT pg_truncate_visibility_map('{name}') (extension pg_visibility), then VACUUM.",
-    "init": "The init fork is what the unlogged relation is reset to after a crash: "
-    "make the relation anew (CREATE UNLOGGED TABLE ... AS, or REINDEX).",
-}
-
-
-def inspection_sql(finding: Finding) -> str:
-    """A query that shows how the server sees the block."""
-    fork, block = finding.fork, finding.block
-    if finding.relation is None:
-        # pg_relation_filenode counts the database's own tablespace as 0.
-        tablespace = 0 if finding.tablespace == DEFAULT_TABLESPACE else finding.tablespace
-        return f"SELECT pg_filenode_relation({tablespace}, {finding.filenode})"
-    name, kind = finding.relation.name, finding.relation.kind
-    first = _IGNORE_CHECKSUMS if finding.reason == "checksum" else ""
-    if fork == "main" and kind in ("r", "m", "t"):
-        # Before 14 a range of ctid scans the whole table; a list does not.
-        return (
-            f"{first}SELECT ctid, * FROM {name} WHERE ctid = ANY (ARRAY(SELECT "
-            f"format('({block},%s)', i)::tid FROM generate_series(1, {_MAX_LINE_POINTERS}) i))"
-        )
-    return f"{first}SELECT * FROM page_header(get_raw_page('{_quoted(name)}', '{fork}', {block}))"
-
-
-def repair_advice(finding: Finding) -> str:
-    """What to do, harmless steps first."""
-    if finding.needs_replay:
-        return "Nothing yet: recovery makes it right. Let it recover, stop it, and scrub again."
-    return _repair(finding)
-
-
-def _repair(finding: Finding) -> str:
-    name = finding.relation.name if finding.relation is not None else "the relation"
-    if finding.reason == "unreadable":
-        return (
-            "The device could not read it: look at its health and at the kernel's log, and copy "
-            "what can be read to another one before anything else."
-        )
-    if finding.reason == "backwards":
-        return (
-            "A write was lost or an old copy came back: no checksum sees it. Look at the storage, "
-            f"and compare {name} with a standby or a backup; REINDEX what is an index."
-        )
-    if finding.fork in _FORK_REPAIRS:
-        return _FORK_REPAIRS[finding.fork].format(name=_quoted(name))
-    if finding.relation is not None and finding.relation.kind in _INDEX_KINDS:
-        return f"An index holds nothing of its own: REINDEX INDEX {name}."
-    if finding.reason in ("missing segment", "short"):
-        return (
-            "What is missing is gone from this copy: restore the file from a backup, or fail over "
-            "to a standby."
-        )
-    return (
-        "Keep a copy of the file. Fail over to a standby or restore from a backup that has the "
-        f"block; else save what can be read of {name} (dump it without the block's rows, or with "
-        "ignore_checksum_failure on a copy of the cluster)."
-    )
-
-
-def _quoted(name: str) -> str:
-    return name.replace("'", "''")
-
-
 RelationKey = tuple[int, int, int]
 """(tablespace, database, filenode)."""
-_TEMPORARY = re.compile(r"t\d+_.*")
 
 
 def unlogged_relations(segments: Iterable[Segment]) -> frozenset[RelationKey]:
@@ -203,7 +151,7 @@ def _is_replayed(finding: Finding, start: int, state: ClusterState) -> bool:
 
 
 def _is_reset(finding: Finding, unlogged: frozenset[RelationKey]) -> bool:
-    if _TEMPORARY.fullmatch(finding.path.rpartition("/")[2]):
+    if finding.temporary:
         return True
     relation = (finding.tablespace, finding.database, finding.filenode)
     return finding.fork != "init" and relation in unlogged
@@ -266,7 +214,7 @@ def page_at(segment: Segment, offset: int, page_bytes: int) -> bytes:
     if segment.path.suffix in GZIP_SUFFIXES:
         return b""
     try:
-        with segment.path.open("rb") as file:
+        with open_regular(segment.path) as file:
             file.seek(segment.offset + offset)
             return file.read(page_bytes)
     except OSError:

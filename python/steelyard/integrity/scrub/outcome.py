@@ -39,12 +39,17 @@ class Outcome:
     @property
     def bad_blocks(self) -> int:
         """Number of damaged blocks, listed or not."""
-        return len(self.bad) + self.unlisted
+        return len(self.bad) - self.bad_files + self.unlisted
+
+    @property
+    def bad_files(self) -> int:
+        """Number of files and directories that are missing, or are damaged as a whole."""
+        return sum(finding.of_file for finding in self.bad)
 
     @property
     def exit_status(self) -> int:
         """1: damage; 3: something could not be read, or the catalogue not be written; else 0."""
-        if self.bad_blocks:
+        if self.bad_blocks or self.bad_files:
             return 1
         return 3 if self.denied or self.unwritten else 0
 
@@ -64,6 +69,7 @@ class Outcome:
             "bytes": self.bytes,
             "seconds": round(self.seconds, 3),
             "bad_blocks": self.bad_blocks,
+            "bad_files": self.bad_files,
             "bad": [finding.to_json() for finding in self.bad],
             "needs_replay": [finding.to_json() for finding in self.needs_replay],
             "transient": self.transient,

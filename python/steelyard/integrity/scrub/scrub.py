@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -18,9 +18,10 @@ from steelyard.engines.postgres.sql.relation_files import (
 )
 from steelyard.integrity.scrub.backup.archive_paths import archives_of
 from steelyard.integrity.scrub.cluster_state import ClusterState, RunState, inspect_cluster
-from steelyard.integrity.scrub.file_ends import add_file_ends
+from steelyard.integrity.scrub.file_ends import add_file_ends, whole_segments
 from steelyard.integrity.scrub.finding import (
     Finding,
+    RelationKey,
     add_damage_guesses,
     finding_of,
     is_healed_by_replay,
@@ -28,6 +29,8 @@ from steelyard.integrity.scrub.finding import (
 )
 from steelyard.integrity.scrub.layout import read_error
 from steelyard.integrity.scrub.lsn_catalogue import LsnCatalogue, open_catalogue
+from steelyard.integrity.scrub.missing.cluster_files import ClusterFiles
+from steelyard.integrity.scrub.missing.missing import Missing, find_missing
 from steelyard.integrity.scrub.outcome import Outcome, scan_notes, state_notes
 from steelyard.integrity.scrub.request import ScrubRequest, scan_options
 from steelyard.integrity.scrub.state_file import StateFile
@@ -37,6 +40,8 @@ if TYPE_CHECKING:
     from steelyard._core import Scanned
     from steelyard.integrity.scrub.backup.archives import Archive
 
+MOST_LINKS = 10
+"""Symbolic links that are listed."""
 Omissions = list[tuple[str, str]]
 """(label, reason) of files that were not scanned."""
 
@@ -113,6 +118,8 @@ def _prepare(request: ScrubRequest) -> _Preparation:
     state_file = StateFile(request.state, identifier) if request.state else None
     remaining = state_file.remaining(segments) if state_file else segments
     notes = [catalogue.note] if catalogue else []
+    if archive is None:
+        notes += _link_notes(request.path, segments)
     if state_file and len(remaining) < len(segments):
         notes.append(
             f"{len(segments) - len(remaining)} files were read before, since "
@@ -240,7 +247,17 @@ def _segments(
         for oid in state.tablespaces
         if not os.path.lexists(path / "pg_tblspc" / str(oid))
     ]
-    return segments, skipped, denied
+    return whole_segments(segments, state.layout), skipped, denied
+
+
+def _link_notes(directory: Path, segments: Sequence[Segment]) -> list[str]:
+    """Notes on relation files and databases that are symbolic links: what they lead to was read."""
+    labels = {s.label for s in segments} | {s.label.rpartition("/")[0] for s in segments}
+    links = sorted(label for label in labels if os.path.islink(directory / label))
+    if not links:
+        return []
+    more = f", and {len(links) - MOST_LINKS} more" if len(links) > MOST_LINKS else ""
+    return [f"symbolic links were followed: {', '.join(links[:MOST_LINKS])}{more}"]
 
 
 def _scan_progress(
@@ -271,6 +288,9 @@ def _outcome(
     findings = add_file_ends(findings, ready.segments, denied, state)
     findings = add_damage_guesses(findings, ready.remaining, ready.segments, state)
     findings, notes = _name_relations(request, state, findings)
+    missing = _missing(request, state, ready, findings)
+    notes += missing.notes
+    findings = [_placed(f, missing, unlogged) for f in (*findings, *missing.findings)]
     findings = [replace(f, needs_replay=is_healed_by_replay(f, state, unlogged)) for f in findings]
     went_back = {finding.path for finding in findings if finding.reason == "backwards"}
     notes += scan_notes(state, scanned, len(went_back))
@@ -287,8 +307,30 @@ def _outcome(
         unlisted=scanned["uncounted"],
         transient=len(scanned["dismissed"]),
         vanished=tuple(scanned["vanished"]),
-        denied=tuple(scanned["denied"]),
+        denied=(*scanned["denied"], *missing.undecided),
         notes=tuple(notes),
+    )
+
+
+def _missing(
+    request: ScrubRequest, state: ClusterState, ready: _Preparation, findings: Sequence[Finding]
+) -> Missing:
+    """What a directory lacks; archives say themselves what they lost."""
+    if ready.archive is not None:
+        return Missing()
+    denied = [*(label for label, _ in ready.denied)]
+    damaged = {(f.path, f.block) for f in findings}
+    return find_missing(ClusterFiles(state, ready.segments, denied, damaged), request.server)
+
+
+def _placed(finding: Finding, missing: Missing, unlogged: Collection[RelationKey]) -> Finding:
+    """The finding with the database's name, and what kind of relation its file is of."""
+    key = (finding.tablespace, finding.database, finding.filenode)
+    return replace(
+        finding,
+        database_name=missing.databases.get(finding.database, ""),
+        catalogue=0 if finding.temporary else missing.mapped.get(key, 0),
+        unlogged=key in unlogged,
     )
 
 

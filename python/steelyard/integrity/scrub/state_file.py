@@ -15,6 +15,7 @@ from steelyard.model.errors import UsageError
 
 FORMAT = 1
 _TIME = "%Y-%m-%d %H:%M:%S UTC"
+_MOST_BYTES = 1 << 30
 
 
 class StateFile:
@@ -44,7 +45,7 @@ class StateFile:
             ) from error
 
     def _load(self) -> None:
-        lines = read_regular(self.path).splitlines()
+        lines = read_regular(self.path, _MOST_BYTES).splitlines()
         try:
             first = json.loads(lines[0]) if lines else dict(self._identity)
         except ValueError:

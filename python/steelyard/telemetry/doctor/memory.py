@@ -57,13 +57,14 @@ def swap(host: Host) -> Finding:
     if total:
         level = "warning" if (eager or 0) > SWAPPINESS else "note"
     seen = f"{format_bytes(total)}, {format_bytes(used)} in use, swappiness {eager}"
+    lower = "vm.swappiness = 1 to 10, or " if level == "warning" else ""
     return Finding(
         "swap",
         level,
         seen if total else "none",
         "work that fills the memory: a part of the buffer pool that was swapped out is read back "
         "page by page",
-        "vm.swappiness = 1 to 10, or no swap",
+        f"{lower}no swap (swapoff -a)",
         "tuned's postgresql profile (3)",
     )
 
@@ -123,7 +124,8 @@ def shared_memory(host: Host) -> Finding:
         level,
         seen,
         'parallel queries: "could not resize shared memory segment". Containers have 64 MB',
-        "docker run --shm-size=1g, or dynamic_shared_memory_type = mmap in all arms",
+        "mount -o remount,size=1g /dev/shm (containers: docker run --shm-size=1g), or "
+        "dynamic_shared_memory_type = mmap in all arms",
         "PostgreSQL docs: dynamic_shared_memory_type",
     )
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from steelyard.telemetry.cgroup import processor_quota
 from steelyard.telemetry.doctor.finding import Check, Finding, Host, Level
 
 CPU = "sys/devices/system/cpu"
 THROTTLE_COUNTS = f"{CPU}/cpu[0-9]*/thermal_throttle/core_throttle_count"
-CLOCK_SOURCE = "sys/devices/system/clocksource/clocksource0/current_clocksource"
+_CLOCKS = "sys/devices/system/clocksource/clocksource0"
+CLOCK_SOURCE = f"{_CLOCKS}/current_clocksource"
+CLOCK_SOURCES = f"{_CLOCKS}/available_clocksource"
+GOVERNORS = f"{CPU}/cpu[0-9]*/cpufreq/scaling_available_governors"
 STEAL_SHARE = 0.02
 THROTTLED_SHARE = 0.005
 """As the threats of a weighing have them: evaluation/threats/machine.py."""
@@ -22,6 +25,10 @@ _EVERY_TIME = "every figure in time"
 def governor(host: Host) -> Finding:
     """Every processor's frequency governor."""
     found = set(host.every(f"{CPU}/cpu[0-9]*/cpufreq/scaling_governor").values())
+    offered = set(" ".join(host.every(GOVERNORS).values()).split())
+    advice = "cpupower frequency-set -g performance"
+    if offered and "performance" not in offered:
+        advice = f"none: this driver offers {', '.join(sorted(offered))} only"
     level: Level = "good" if found == {"performance"} else "warning"
     seen = ", ".join(sorted(found))
     if not found:
@@ -32,7 +39,7 @@ def governor(host: Host) -> Finding:
         seen,
         f"{_EVERY_TIME}: a governor that follows the load runs the first milliseconds of every "
         "slice slower; 10 % and more between light and full load",
-        "cpupower frequency-set -g performance",
+        advice,
         "pyperf system tune, krun, ReBench",
     )
 
@@ -42,6 +49,9 @@ def turbo(host: Host) -> Finding:
     off, boost = host.number(f"{CPU}/intel_pstate/no_turbo"), host.number(f"{CPU}/cpufreq/boost")
     level: Level = "unseen"
     seen = "neither intel_pstate/no_turbo nor cpufreq/boost is there"
+    switch = f"echo 0 > /{CPU}/cpufreq/boost"
+    if off is not None:
+        switch = f"echo 1 > /{CPU}/intel_pstate/no_turbo"
     if off is not None or boost is not None:
         on = off == 0 if off is not None else boost == 1
         level, seen = ("note", "on") if on else ("good", "off")
@@ -51,7 +61,7 @@ def turbo(host: Host) -> Finding:
         seen,
         "figures compared over minutes: the frequency falls as the package warms up. Arms that "
         "are interleaved meet it alike",
-        "leave it for what users have; echo 1 > intel_pstate/no_turbo for the steadiest figures",
+        f"leave it for what users have; {switch} for the steadiest figures",
         "pyperf system tune, ReBench",
     )
 
@@ -62,15 +72,17 @@ def frequency_range(host: Host) -> Finding:
     high = _known(host.numbers(f"{CPU}/cpu[0-9]*/cpufreq/scaling_max_freq"))
     level: Level = "unseen"
     seen = "no cpufreq"
+    advice = "cpupower frequency-set -d MAX"
     if low and high:
         least, most = min(low), max(high)
+        advice = f"cpupower frequency-set -d {most // 1000}MHz"
         level, seen = ("note" if least < most else "good"), f"{least // 1000}–{most // 1000} MHz"
     return Finding(
         "frequency range",
         level,
         seen,
         f"{_EVERY_TIME}, where the governor is not performance",
-        "cpupower frequency-set -d MAX",
+        advice,
         "pyperf system tune",
     )
 
@@ -88,8 +100,8 @@ def smt(host: Host) -> Finding:
         seen,
         "processor-bound work: a thread whose sibling is busy has about half of a core. Placement "
         "puts siblings last, so it begins to matter when all cores are in use",
-        "compare throughput only at the same number of processors; echo off > smt/control to be "
-        "rid of it",
+        "compare throughput only at the same number of processors; "
+        f"echo off > /{CPU}/smt/control to be rid of it",
         "pyperf system tune; pinning order: telemetry/capacity.py",
     )
 
@@ -186,19 +198,22 @@ def numa(host: Host) -> Finding:
     seen = f"{nodes} node{'s' if nodes > 1 else ''}"
     seen += ", numa_balancing on" if nodes > 1 and moves else ""
     seen += ", zone_reclaim_mode on" if nodes > 1 and reclaims else ""
+    wrong = [("kernel.numa_balancing", moves), ("vm.zone_reclaim_mode", reclaims)]
+    settings = ", ".join(f"{name} = 0" for name, on in wrong if on)
     return Finding(
         "memory nodes (NUMA)",
         level,
         seen,
         "work in memory on several nodes: a page on another node takes up to twice as long, and "
         "where it lies is decided at every restart",
-        "numactl --interleave=all for the servers; numa_balancing and zone_reclaim_mode = 0",
+        "numactl --interleave=all for the servers" + (f"; {settings}" if settings else ""),
         "PostgreSQL wiki, tuned postgresql profile",
     )
 
 
 def clock(host: Host) -> Finding:
     """The clock source, and what a reading costs."""
+    others = (host.text(CLOCK_SOURCES) or "").split()
     name = host.text(CLOCK_SOURCE)
     cost = host.lately.clock_ns
     level: Level = "unseen"
@@ -213,9 +228,22 @@ def clock(host: Host) -> Finding:
         seen,
         "track_io_timing, EXPLAIN ANALYZE, and any driver that times every transaction: two "
         "readings each. With hpet that is about a microsecond",
-        "echo tsc > current_clocksource where it is among the available ones",
+        _clock_advice(name or "", others),
         "pg_test_timing: more than 90 % below 1 µs; docs: less than 100 ns a loop",
     )
+
+
+def _clock_advice(name: str, others: Sequence[str]) -> str:
+    """What can be done about a slow clock: a faster source that is there, or what makes it slow."""
+    if name != "tsc" and "tsc" in others:
+        return f"echo tsc > /{CLOCK_SOURCE}"
+    if name == "tsc":
+        return (
+            "tsc is the fastest source there is: look again while nothing else runs; if it stays "
+            "slow, the hypervisor answers in its place, or the kernel's vDSO is off (vdso=0)"
+        )
+    offered = f"only {', '.join(others)} are offered" if others else "no other is offered"
+    return f"{offered}: boot with tsc=reliable, or ask whoever runs the hypervisor for tsc"
 
 
 def autogroup(host: Host) -> Finding:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 
 from steelyard.model.units import NS_PER_US, format_bytes, format_duration
 from steelyard.record.machine.drive_health import ONCE_AT_THRESHOLD, DriveHealth
@@ -39,13 +39,19 @@ def scheduler(host: Host) -> Finding:
     ):
         level = "note"
     seen = ", ".join(f"{name}: {mode or 'none to choose'}" for name, mode in modes.items())
+    better = {name: "none" if name.startswith("nvme") else "mq-deadline" for name in modes}
+    advice = "; ".join(
+        f"echo {better[name]} > /sys/class/block/{name}/queue/scheduler"
+        for name, mode in modes.items()
+        if mode not in (None, "none", better[name])
+    )
     return Finding(
         "I/O scheduler",
         level,
         seen or found.unmapped,
         "work that waits for the disk: bfq is fair between processes at a cost in requests a "
         "second, and NVMe needs none of them",
-        "echo none > queue/scheduler (NVMe), mq-deadline (others)",
+        advice or "none needed",
         "Documentation/block; postgresqltuner",
     )
 
@@ -71,10 +77,23 @@ def file_system(host: Host) -> Finding:
         "work that writes: tmpfs has no disk to wait for; overlay copies a file at its first "
         "change; copy-on-write scatters what is overwritten; discard sends one for every log "
         "segment that is removed; without barriers a commit is not durable",
-        "ext4 or xfs with noatime, on the device that is asked about: STEELYARD_CACHE names the "
-        "place",
+        _mount_advice(kind, options, found.get("mount", "")),
         "PostgreSQL docs, 29.1; ext4(5), xfs(5)",
     )
+
+
+def _mount_advice(kind: str, options: Set[str], mount: str) -> str:
+    """What to do about a file system, or about options of one that is right."""
+    if kind in _NO_DISK | _ELSEWHERE | _COPIES:
+        return "ext4 or xfs on the device that is asked about: STEELYARD_CACHE names the place"
+    advice = []
+    if odd := sorted(options & (_UNSAFE | _SLOW)):
+        advice.append(f"mount {mount} without {', '.join(odd)}")
+    if "discard" in options:
+        advice.append("fstrim once a week does the same (fstrim.timer)")
+    if not options & {"noatime", "relatime"}:
+        advice.append(f"mount -o remount,noatime {mount}")
+    return "; ".join(advice) or "none needed"
 
 
 def write_cache(host: Host) -> Finding:
@@ -167,7 +186,9 @@ def durable_write(host: Host) -> Finding:
         seen,
         "work that commits: below 20 µs nothing reached a device; above 5 ms commits are all that "
         "is measured, and what an arm costs on a processor is lost in them",
-        "look at write cache and file system; synchronous_commit = off in all arms where "
+        "look at write cache and file system, above"
+        if level == "warning"
+        else "a device with power-loss protection, or synchronous_commit = off in all arms where "
         "durability is not the question",
         "pg_test_fsync: fdatasync of an overwritten block",
     )

@@ -28,6 +28,8 @@ class Advice:
     reason: str
     source: str
     others: tuple[str, ...] = ()  # what other sources say where they disagree
+    default_why: str = ""
+    """Why no more than the default is advised: without it nothing below the default is."""
 
 
 @dataclass(frozen=True)
@@ -72,9 +74,16 @@ class Profile:
         """Name → value."""
         return {one.name: one.value for one in self.advice}
 
-    def without(self, *groups: Group) -> dict[str, str]:
-        """Its settings with some groups left at the server's defaults."""
-        return {one.name: one.value for one in self.advice if one.group not in groups}
+    def for_arm(self, *without: Group) -> dict[str, str]:
+        """Its settings for an arm of a study, with some groups left at the server's defaults.
+
+        How many sessions may connect is the study's: its driver needs some beside the clients.
+        """
+        return {
+            one.name: one.value
+            for one in self.advice
+            if one.group not in without and one.name != "max_connections"
+        }
 
     def to_json(self) -> dict[str, Any]:
         """As `tune --json` gives it."""

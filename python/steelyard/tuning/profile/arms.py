@@ -99,7 +99,7 @@ class _Profiles:
             self.asked[wanted] = ask_build(self.study.engine, wanted, self.account)
         wish = _wish(self.study, arm.profile, self.servers, self.data_bytes)
         profile = propose(wish, self.asked[wanted], self.place, self.cache)
-        chosen = profile.without(*arm.profile.without)
+        chosen = profile.for_arm(*arm.profile.without)
         self.say(_said(arm, profile, chosen))
         return arm.model_copy(update={"settings": {**chosen, **arm.settings}, "profile": None})
 

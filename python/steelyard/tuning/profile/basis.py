@@ -51,7 +51,9 @@ class Basis:
     processors: int
     clients: int
     version_number: int  # 180004
-    free_disk_bytes: int | None = None
+    free_disk_bytes: int | None = None  # None: no disk was looked at
+    disk_from: str = ""  # where that figure comes from, in words
+    clients_from: str = "as given"
     data_bytes: int | None = None  # None: not said
     storage: Storage | None = None  # None: no probe of the device is kept
 

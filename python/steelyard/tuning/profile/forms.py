@@ -39,7 +39,7 @@ def as_sql(profile: Profile) -> str:
 def as_arm(profile: Profile) -> str:
     """An arm for a study."""
     lines = ["[[arm]]", f'name = "{profile.name}"', "[arm.settings]"]
-    lines += [f"{one.name} = {json.dumps(one.value)}" for one in profile.advice]
+    lines += [f"{name} = {json.dumps(value)}" for name, value in profile.for_arm().items()]
     return "\n".join(lines) + "\n"
 
 

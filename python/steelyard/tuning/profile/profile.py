@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
@@ -12,47 +13,67 @@ from steelyard.model.units import format_bytes
 from steelyard.tuning.profile import published
 from steelyard.tuning.profile.advice import Advice, LeftAlone, MemoryNeed, Profile
 from steelyard.tuning.profile.basis import Basis
-from steelyard.tuning.profile.rules import (
-    HASH_TIMES,
-    SESSION_BYTES,
-    advised,
-    left_alone,
-    work_processes,
-)
+from steelyard.tuning.profile.rules import advised, left_alone
+from steelyard.tuning.profile.shares import HASH_TIMES, SESSION_BYTES, work_processes
 from steelyard.tuning.profile.value import counted, size_bytes, written
-
-LEAST_MEMORY = 256 << 20
 
 
 def make_profile(name: ProfileName, basis: Basis, allowed: Mapping[str, Allowed]) -> Profile:
-    """A profile that this build accepts, and whose memory is there.
+    """A profile that this build accepts, whose memory is there, and that undercuts no default
+    without a reason.
 
     UsageError: the memory does not hold it.
     """
+    made = _made(name, basis, allowed)
+    if made.need.total_bytes > basis.memory_bytes:
+        raise _too_large(made, allowed)
+    return made
+
+
+def most_clients(basis: Basis, allowed: Mapping[str, Allowed]) -> int:
+    """The most clients, up to those of the basis, for which memory holds profile `ours`; 0: it
+    holds none."""
+
+    def fits(clients: int) -> bool:
+        made = _made("ours", replace(basis, clients=clients), allowed)
+        return made.need.total_bytes <= basis.memory_bytes
+
+    return bisect.bisect_left(range(1, basis.clients + 1), True, key=lambda n: not fits(n))
+
+
+def _made(name: ProfileName, basis: Basis, allowed: Mapping[str, Allowed]) -> Profile:
     wanted, untouched = _wanted(name, basis, allowed)
     fitting, dropped = _fitted(wanted, allowed)
-    settings = {one.name: one.value for one in fitting}
-    need = memory_need(settings, basis, allowed)
-    if basis.memory_bytes < LEAST_MEMORY or need.total_bytes > basis.memory_bytes:
-        raise UsageError(
-            f'cannot make profile "{name}" for {format_bytes(basis.memory_bytes)} of memory and '
-            f"{basis.clients} clients: it could take {format_bytes(need.total_bytes)}",
-            detail=f"{format_bytes(need.shared_bytes)} are shared, {basis.clients} clients may "
-            f"take {format_bytes(need.sessions_bytes)}, upkeep "
-            f"{format_bytes(need.upkeep_bytes)}.",
-            hint="Give it more --memory, or fewer --clients: a pooler in between makes few of many."
-            if name == "ours"
-            else "The table was made for 378 GB; `--profile theirs` scales it.",
-        )
     known = {one.name: allowed[one.name] for one in fitting}
     return Profile(
         name=name,
         basis=basis,
         advice=fitting,
         left_alone=(*untouched, *dropped),
-        need=need,
+        need=memory_need({one.name: one.value for one in fitting}, basis, allowed),
         restart=frozenset(n for n, one in known.items() if one.needs_restart),
         defaults={n: written(one) for n, one in known.items()},
+    )
+
+
+def _too_large(made: Profile, allowed: Mapping[str, Allowed]) -> UsageError:
+    basis, need = made.basis, made.need
+    if made.name != "ours":
+        hint = "The table was made for 378 GB; `--profile theirs` scales it."
+    elif most := most_clients(basis, allowed):
+        hint = (
+            f"Give it more --memory, or -c {most}: so many fit at work at once. A pooler in "
+            "between makes few of many."
+        )
+    else:
+        hint = "Give it more --memory: it does not hold what PostgreSQL's defaults may take."
+    return UsageError(
+        f'cannot make profile "{made.name}" for {format_bytes(basis.memory_bytes)} of memory and '
+        f"{basis.clients} clients: it could take {format_bytes(need.total_bytes)}",
+        detail=f"{format_bytes(need.shared_bytes)} are shared, {basis.clients} clients may "
+        f"take {format_bytes(need.sessions_bytes)}, upkeep {format_bytes(need.upkeep_bytes)}; "
+        "no setting is put below PostgreSQL's default to save memory.",
+        hint=hint,
     )
 
 
@@ -115,9 +136,13 @@ def _fitted(
         elif known.values and one.value not in known.values:
             dropped.append(LeftAlone(one.name, f"this build does not know {one.value}"))
         elif _is_default(one, known):
-            dropped.append(LeftAlone(one.name, f"{one.value} is what this build assumes"))
+            why = f": {one.default_why}" if one.default_why else ""
+            dropped.append(LeftAlone(one.name, f"{one.value} is what this build assumes{why}"))
+        elif _is_less(one, known) and not one.default_why:
+            why = f"{one.value} would be less than the default, and nothing measured says so"
+            dropped.append(LeftAlone(one.name, why))
         else:
-            kept.append(_bounded(one, known))
+            kept.append(_bounded(_with_default_why(one, known), known))
     return tuple(kept), tuple(dropped)
 
 
@@ -126,6 +151,19 @@ def _is_default(one: Advice, known: Allowed) -> bool:
         return False
     value, default = counted(one.value, known.unit), counted(known.default, known.unit)
     return one.value == known.default if value is None else value == default
+
+
+def _is_less(one: Advice, known: Allowed) -> bool:
+    """Whether it is below a default that is a number; -1 stands for something else."""
+    value, default = counted(one.value, known.unit), counted(known.default or "", known.unit)
+    return value is not None and default is not None and 0 <= value < default
+
+
+def _with_default_why(one: Advice, known: Allowed) -> Advice:
+    """Its reason says why it is less than the default, where it is."""
+    if not _is_less(one, known) or one.default_why in one.reason:
+        return one
+    return replace(one, reason=f"{one.reason}; less than the default: {one.default_why}")
 
 
 def _bounded(one: Advice, known: Allowed) -> Advice:

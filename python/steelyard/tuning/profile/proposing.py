@@ -1,8 +1,8 @@
-"""Makes a profile for this machine: memory, processors, free room, and the probe of its device."""
+"""Makes a profile for a server: memory, processors, free room, and the probe of its device."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from steelyard.model.profiles import ProfileName, WorkKind
@@ -16,7 +16,8 @@ from steelyard.tuning.profile.basis import (
     memory_here,
     processors_here,
 )
-from steelyard.tuning.profile.profile import make_profile
+from steelyard.tuning.profile.profile import make_profile, most_clients
+from steelyard.tuning.profile.rules import connections
 
 
 @dataclass(frozen=True)
@@ -25,32 +26,55 @@ class Wish:
 
     name: ProfileName
     kind: WorkKind
-    clients: int
+    clients: int | None = None  # None: as many as connect by default, as far as memory holds them
     cap_bytes: int | None = None  # the server's own memory
     servers: int = 1  # that stand here at once, and share its memory
     processors: int | None = None
     data_bytes: int | None = None
+    disk_bytes: int | None = None  # free where the log would stand
 
 
-def propose(wish: Wish, accepting: Accepting, place: Path, cache: Path) -> Profile:
-    """The profile of a server whose data stand at `place`; UsageError: its memory does not do."""
+def propose(wish: Wish, accepting: Accepting, place: Path | None, cache: Path) -> Profile:
+    """The profile of a server whose data stand at `place`; UsageError: its memory does not do.
+
+    Without a place nothing of this machine's disks counts: the server may stand on another one.
+    """
     have, source = memory_here(wish.cap_bytes, wish.servers)
+    free, disk_from = wish.disk_bytes, "as given"
+    if free is None and place is not None:
+        free, disk_from = free_disk(place), f'free where "{place}" is'
+    usual, reserved = connections(accepting.allowed)
     basis = Basis(
         kind=wish.kind,
         memory_bytes=have,
         memory_from=source,
         processors=wish.processors or processors_here(),
-        clients=wish.clients,
+        clients=wish.clients or usual - reserved,
         version_number=accepting.identity.version_number,
-        free_disk_bytes=free_disk(place),
+        free_disk_bytes=free,
+        disk_from=disk_from if free is not None else "",
+        clients_from="as given" if wish.clients else f"what {usual} connections leave",
         data_bytes=wish.data_bytes,
         storage=_storage(place, cache),
     )
+    if wish.clients is None and wish.name == "ours":
+        basis = _within_memory(basis, accepting)
     return make_profile(wish.name, basis, accepting.allowed)
 
 
-def _storage(place: Path, cache: Path) -> Storage | None:
+def _within_memory(basis: Basis, accepting: Accepting) -> Basis:
+    """With fewer clients where memory holds no more of them."""
+    most = most_clients(basis, accepting.allowed)
+    if not 0 < most < basis.clients:
+        return basis
+    return replace(basis, clients=most, clients_from="all that its memory holds at work at once")
+
+
+def _storage(place: Path | None, cache: Path) -> Storage | None:
     """What is known of the device, or why it never will be; None: a probe of it would tell."""
+    if place is None:
+        why = "no DIR names the device: `steelyard tune DIR` takes what a probe measured of it"
+        return Storage("", "", None, None, why_not=why)
     probed = last_probe(place, cache)
     if probed is not None:
         return Storage.of_probe(probed)

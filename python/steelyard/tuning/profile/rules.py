@@ -3,80 +3,40 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 from steelyard.model.allowed import Allowed
 from steelyard.model.profiles import WorkKind
+from steelyard.model.units import format_bytes
 from steelyard.tuning.profile.advice import Advice, LeftAlone
 from steelyard.tuning.profile.basis import Basis
-from steelyard.tuning.profile.value import GB, MB, counted, size_text
+from steelyard.tuning.profile.shares import SESSIONS_SHARE, Shares, work_processes
+from steelyard.tuning.profile.value import GB, MB, size_text
 
 DOCS = "PostgreSQL documentation"
 PGTUNE, TIMESCALE = "pgtune 7caef27", "timescaledb-tune c7a642b"
-SESSION_BYTES = 10 * MB
-"""Of a session beside its work_mem: caches of its catalogue, its stack, its page tables."""
-HASH_TIMES = 2.0 * 1.5
-"""hash_mem_multiplier's default, and half an operation more than one."""
-_WORKERS = {"max_parallel_workers_per_gather": "2", "max_parallel_workers": "8"}
-"""Their defaults."""
-_LEAST_WORK = 64 << 10
-"""The smallest work_mem there is."""
-_SESSIONS_SHARE: Mapping[WorkKind, float] = {"oltp": 0.20, "mixed": 0.25, "olap": 0.40}
+RESERVED = {"superuser_reserved_connections": 3, "reserved_connections": 0}
+"""Connections that ordinary sessions do not get, by default."""
 _LOG_BYTES: Mapping[WorkKind, int] = {"oltp": 8 * GB, "mixed": 8 * GB, "olap": 16 * GB}
 _LEAST_LOG = 1 * GB
 
 
-@dataclass(frozen=True)
-class Shares:
-    """How a server's memory is shared out, in bytes."""
-
-    shared: int
-    work: int  # work_mem: of one operation
-    maintenance: int
-    autovacuum: int  # of each worker
-
-    @staticmethod
-    def of(basis: Basis) -> Shares:
-        """A quarter is the buffer pool; sessions get a share by the kind of work; upkeep an eighth;
-        the rest is the page cache."""
-        memory = basis.memory_bytes
-        upkeep = min(2 * GB - MB, memory // 16)
-        sessions = _SESSIONS_SHARE[basis.kind] * memory - basis.clients * SESSION_BYTES
-        work = sessions / (_work_processes(basis) * HASH_TIMES)
-        return Shares(
-            shared=memory // 4,
-            work=int(min(2 * GB - MB, max(_LEAST_WORK, work))),
-            maintenance=max(16 * MB, upkeep),
-            autovacuum=max(16 * MB, min(GB, upkeep // 3)),
-        )
-
-
-def work_processes(basis: Basis, settings: Mapping[str, str]) -> int:
-    """That may take work_mem for an operation at once: of long queries parallel workers too."""
-    if basis.kind != "olap":
-        return basis.clients
-    known = (counted(settings.get(name, usual), "") for name, usual in _WORKERS.items())
-    a_query, in_all = (int(one or 0) for one in known)
-    return basis.clients + min(basis.clients * a_query, in_all)
-
-
-def _work_processes(basis: Basis) -> int:
-    """The same under this profile."""
-    return work_processes(basis, {one.name: one.value for one in _workers(basis)})
+def _worker_settings(basis: Basis) -> dict[str, str]:
+    return {one.name: one.value for one in _workers(basis)}
 
 
 def _with_workers(basis: Basis) -> str:
-    more = _work_processes(basis) - basis.clients
+    more = work_processes(basis, _worker_settings(basis)) - basis.clients
     return f", as have {more} parallel workers" if more else ""
 
 
 def advised(basis: Basis, allowed: Mapping[str, Allowed]) -> Iterator[Advice]:
     """Every setting, in the order in which a person reads them."""
-    yield from _memory(basis, Shares.of(basis))
+    yield from _memory(basis, Shares.of(basis, allowed, _worker_settings(basis)))
     yield from _log(basis, allowed)
     yield from _planner(basis)
     yield from _storage(basis, allowed)
     yield from _workers(basis)
+    yield _connections(basis, allowed)
 
 
 def _memory(basis: Basis, shares: Shares) -> Iterator[Advice]:
@@ -91,52 +51,76 @@ def _memory(basis: Basis, shares: Shares) -> Iterator[Advice]:
             "Aurora gives 50 to 75 %, and has no page cache to share with",
             "no source has measured the quarter: weigh it (study shared-buffers)",
         ),
+        default_why="a quarter of memory is less",
     )
-    yield Advice(
+    yield _work(basis, shares)
+    yield from _upkeep(shares)
+
+
+def _work(basis: Basis, shares: Shares) -> Advice:
+    share = f"{SESSIONS_SHARE[basis.kind] * 100:.0f} % of memory for {basis.clients} clients"
+    formula = max(0, shares.work_share)
+    return Advice(
         "memory",
         "work_mem",
         size_text(shares.work),
-        f"{_SESSIONS_SHARE[basis.kind] * 100:.0f} % of memory for {basis.clients} clients, each "
-        "with 10 MB of its own and one operation and a half of work_mem × hash_mem_multiplier"
-        f"{_with_workers(basis)}",
+        f"{share}, each with 10 MB of its own and one operation and a half of work_mem × "
+        f"hash_mem_multiplier{_with_workers(basis)}",
         f"{DOCS}, 19.4.1; formula ours",
         (
-            f"{PGTUNE}: what shared_buffers leave ÷ (3 × connections)",
+            f"{PGTUNE}: what shared_buffers leave ÷ (3 × (connections + worker processes)), 4 MB "
+            "at the least",
+            f"{TIMESCALE}: 400 MB × GB of memory ÷ connections ÷ half of the processors",
             "pgconfig: 25 to 50 % of memory ÷ connections; published values differ 50 times",
         ),
+        default_why=f"{share} leave {size_text(formula) if formula else 'nothing'} for it, and "
+        "spilling to disk earlier would save little beside the 10 MB of a session: fewer sessions "
+        "do, by a pooler",
     )
+
+
+def _upkeep(shares: Shares) -> Iterator[Advice]:
     yield Advice(
         "memory",
         "maintenance_work_mem",
         size_text(shares.maintenance),
         "a sixteenth of memory, below 2 GB: one CREATE INDEX or VACUUM at a time",
-        PGTUNE,
-        ("pgconfig: a twentieth", f"{TIMESCALE}: an eighth"),
+        f"{PGTUNE}, below 8 GB",
+        ("pgconfig: a twentieth", f"{TIMESCALE}: an eighth, below 2 GB"),
+        default_why="a sixteenth of memory is no more",
     )
+    own = shares.autovacuum != shares.maintenance
     yield Advice(
         "memory",
         "autovacuum_work_mem",
-        size_text(shares.autovacuum),
+        size_text(shares.autovacuum) if own else "-1",
         "three workers share what one command by hand may take, or they would take it three times",
         f"{DOCS}, 19.4.1",
         (f"{PGTUNE}: up to 2 GB each",),
+        default_why="as maintenance_work_mem, which is small",
     )
 
 
 def _log(basis: Basis, allowed: Mapping[str, Allowed]) -> Iterator[Advice]:
-    most = basis.free_disk_bytes // 10 if basis.free_disk_bytes is not None else GB << 20
-    log = max(_LEAST_LOG, min(_LOG_BYTES[basis.kind], most // GB * GB))
+    wanted, free = _LOG_BYTES[basis.kind], basis.free_disk_bytes
+    room, default_why = "ten times as much must be free: no disk was looked at (DIR, --disk)", ""
+    if free is not None:
+        room = f"at most a tenth of {format_bytes(free)}, {basis.disk_from}"
+        default_why = room
+    log = wanted if free is None else max(_LEAST_LOG, min(wanted, free // 10 // GB * GB))
     yield Advice(
         "log",
         "max_wal_size",
         size_text(log),
         "checkpoints come by time then, not by log: after each the first change of every page logs "
-        "the whole page; at most a tenth of the free disk",
+        f"the whole page; {room}",
         f"{DOCS}, 28.5; docs/by-distance.md",
         (
-            f"{TIMESCALE}: 60 % of the log's disk",
+            f"{PGTUNE}: 4 GB for the web and mixed, 8 GB for oltp, 16 GB for warehouses",
+            f"{TIMESCALE}: 60 % of the log's disk, 1 GB where that is not named",
             "EDB: as large as disk and time for recovery allow",
         ),
+        default_why=default_why,
     )
     yield Advice(
         "log",
@@ -172,6 +156,7 @@ def _planner(basis: Basis) -> Iterator[Advice]:
         size_text(basis.memory_bytes * 3 // 4),
         "buffer pool and page cache together: three quarters of memory. Takes none of it",
         f"{DOCS}, 19.7.2",
+        default_why="the default of 4 GB is more than three quarters of memory",
     )
     ratio = basis.storage.random_page_cost if basis.storage is not None else None
     if ratio is not None:
@@ -188,6 +173,7 @@ def _planner(basis: Basis) -> Iterator[Advice]:
                 f"{PGTUNE} and others: 1.1 on any SSD (4 for warehouses)",
                 "Vondra (2026) measured about 30 on a local SSD",
             ),
+            default_why="measured by the probe",
         )
     if basis.kind != "olap":
         yield Advice(
@@ -256,6 +242,35 @@ def _workers(basis: Basis) -> Iterator[Advice]:
             "half of the processors build an index, four at most",
             PGTUNE,
         )
+
+
+def _connections(basis: Basis, allowed: Mapping[str, Allowed]) -> Advice:
+    """max_connections where as many clients need more; at its default else."""
+    usual, reserved = connections(allowed)
+    return Advice(
+        "workers",
+        "max_connections",
+        str(max(usual, basis.clients + reserved)),
+        f"{basis.clients} clients at once, and {reserved} that are kept for superusers; memory was "
+        "counted for no more",
+        f"{DOCS}, 19.3.1",
+        (
+            f"{PGTUNE}: 200 for the web, 300 for oltp, 100 mixed, 40 for warehouses",
+            f"{TIMESCALE}: 25 to 100 by memory",
+        ),
+        default_why=f"{usual - reserved} of them are for ordinary sessions, and memory was counted "
+        f"for {basis.clients} at work at once: a pooler holds back the others",
+    )
+
+
+def connections(allowed: Mapping[str, Allowed]) -> tuple[int, int]:
+    """What a build assumes for max_connections, and how many of them it keeps for superusers."""
+
+    def default(name: str, otherwise: int) -> int:
+        known = allowed.get(name)
+        return int(known.default) if known is not None and known.default else otherwise
+
+    return default("max_connections", 100), sum(default(*each) for each in RESERVED.items())
 
 
 def left_alone(basis: Basis) -> Iterator[LeftAlone]:

@@ -12,7 +12,7 @@ from steelyard.model.units import format_bytes
 from steelyard.tuning.profile.advice import MemoryNeed
 from steelyard.tuning.profile.basis import Basis
 from steelyard.tuning.profile.profile import memory_need, work_times
-from steelyard.tuning.profile.rules import work_processes
+from steelyard.tuning.profile.shares import work_processes
 from steelyard.tuning.profile.value import GB, MB, size_bytes, size_text
 
 Point = Mapping[str, float | str]

@@ -16,8 +16,8 @@ def profile_lines(profile: Profile, build: str, width: int) -> list[str]:
     basis = profile.basis
     lines = wrapped(
         f"profile {profile.name} for {build}: {format_bytes(basis.memory_bytes)} "
-        f"({basis.memory_from}), {basis.processors} processors, {basis.clients} clients, "
-        f"{basis.kind}{_probed(profile)}",
+        f"({basis.memory_from}), {basis.processors} processors, {basis.clients} clients "
+        f"({basis.clients_from}), {basis.kind}{_probed(profile)}",
         width,
         "",
     )

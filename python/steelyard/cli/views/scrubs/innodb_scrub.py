@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from steelyard.cli.views.scrubbed import MAX_SHOWN, not_read
+from steelyard.cli.views.text_layout import escaped
 from steelyard.integrity.innodb.outcome import InnodbOutcome, PageFinding
 from steelyard.model.units import NS_PER_S, format_bytes, format_duration
 
@@ -29,7 +30,7 @@ def render_innodb(outcome: InnodbOutcome) -> str:
         lines.append(
             "no damage found" if not outcome.denied else "no damage found in what was read"
         )
-    return "\n".join(lines)
+    return "\n".join(map(escaped, lines))
 
 
 def _damaged(outcome: InnodbOutcome) -> list[str]:

@@ -13,7 +13,7 @@ import stat
 import struct
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
 from steelyard._core import read_control
 from steelyard.engines.engine import UNPROTECTED
@@ -148,13 +148,25 @@ def own_pid_file(directory: Path) -> PidFile | None:
         return None
 
 
-def read_regular(file: Path) -> str:
-    """The text of a file. OSError: it cannot be read, or is a directory, a device or a pipe."""
-    # Without O_NONBLOCK opening a pipe waits for a writer.
+def read_regular(file: Path, most_bytes: int = 1 << 20) -> str:
+    """The text of a regular file; anything else, or more than that, is an OSError, and no pipe
+    blocks."""
+    with open_regular(file) as stream:
+        content = stream.read(most_bytes + 1)
+    if len(content) > most_bytes:
+        raise OSError(errno.EFBIG, f"longer than {most_bytes} bytes", str(file))
+    return content.decode(errors="replace")
+
+
+def open_regular(file: Path) -> BinaryIO:
+    """A regular file, open for reading; anything else is an OSError, and no pipe blocks."""
     opened = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    with os.fdopen(opened, encoding="utf-8", errors="replace") as stream:
+    try:
         require_regular(file, os.fstat(opened).st_mode)
-        return stream.read()
+    except OSError:
+        os.close(opened)
+        raise
+    return os.fdopen(opened, "rb")
 
 
 def require_regular(file: Path, mode: int) -> None:

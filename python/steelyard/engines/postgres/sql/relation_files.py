@@ -18,6 +18,8 @@ _TIMEOUT_S = 5
 _DATABASES = (
     "SELECT oid::int8, datname, dattablespace::int8 FROM pg_catalog.pg_database WHERE datallowconn"
 )
+NAME_OF_DATABASE = "SELECT datname FROM pg_database WHERE oid = {oid}"
+"""Finds the name of a database from its OID."""
 _RELATIONS = """
 SELECT pg_catalog.pg_relation_filenode(c.oid)::int8, c.oid::pg_catalog.regclass::text, c.relkind,
        coalesce(i.indrelid, t.oid)::pg_catalog.regclass::text, c.reltablespace::int8

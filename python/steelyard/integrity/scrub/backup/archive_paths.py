@@ -49,6 +49,7 @@ def _cannot_unpack(path: Path) -> UsageError:
 
 
 _TAIL_BYTES = 1 << 16
+_MOST_MANIFEST_BYTES = 1 << 28
 _RANGE_END = re.compile(r'"End-LSN": *"([0-9A-F]+/[0-9A-F]+)"')
 
 
@@ -59,13 +60,13 @@ def manifest_files(file: Path, start: int | None = None) -> dict[str, int]:
     was copied along from an earlier backup. Names that are not UTF-8 are left out.
     """
     try:
-        manifest = json.loads(read_regular(file))
+        manifest = json.loads(read_regular(file, _MOST_MANIFEST_BYTES))
         if start is not None:
             starts = [parse_lsn(each["Start-LSN"]) for each in manifest["WAL-Ranges"]]
             if min(starts, default=None) != start:
                 return {}
         return {each["Path"]: int(each["Size"]) for each in manifest["Files"] if "Path" in each}
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, OverflowError, RecursionError):
         return {}
 
 

@@ -1,0 +1,162 @@
+"""Reads rows of system catalogues from their files, without a server, as far as they surely count.
+
+A row counts where its transaction committed and no other deleted it, by the hints on the row or by
+pg_xact. What cannot be decided does not count: nothing is expected that may not be there.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from steelyard._core import Segment
+from steelyard.engines.postgres.life.control import open_regular
+
+PG_DATABASE, PG_CLASS = 1262, 1259
+"""OIDs of catalogues that only a map names (catalog/pg_database.h, pg_class.h)."""
+NAMES = {PG_DATABASE: "pg_database", PG_CLASS: "pg_class"}
+_HEADER_BYTES, _POINTER_BYTES = 24, 4
+_NORMAL = 1
+_ROW = struct.Struct("=II4x6xHHB")
+"""t_xmin, t_xmax, t_infomask2, t_infomask, t_hoff (access/htup_details.h)."""
+_LOCK_ONLY, _MULTI = 0x0080, 0x1000
+_XMIN_COMMITTED, _XMIN_INVALID = 0x0100, 0x0200
+_XMAX_COMMITTED, _XMAX_INVALID = 0x0400, 0x0800
+_FIRST_NORMAL_XID = 3
+_COMMITTED, _ABORTED = 1, 2
+"""States of a transaction, two bits each (access/clog.h)."""
+_XIDS_A_BYTE, _PAGES_A_SEGMENT = 4, 32
+_DATABASE = struct.Struct("=I64s")
+_PG_CLASS = struct.Struct("=I64s4x4x4x4x4xII")
+"""oid, relname, then relfilenode and reltablespace (catalog/pg_class.h, 12 to 18)."""
+_PERSISTENCE_AT = 114
+"""Of relpersistence and relkind behind it; four bytes further from 18 on, by relallfrozen."""
+_CHUNK_PAGES = 128
+
+
+@dataclass(frozen=True)
+class Database:
+    """A row of pg_database."""
+
+    oid: int
+    name: str
+    tablespace: int
+    valid: bool  # False: DROP DATABASE was interrupted
+
+
+@dataclass(frozen=True)
+class StoredRelation:
+    """A row of pg_class whose relation has a file that it names itself."""
+
+    oid: int
+    name: str
+    filenode: int
+    tablespace: int  # 0: that of the database
+    persistence: str  # "p", "u" or "t"
+    kind: str  # relkind
+
+
+class Commits:
+    """What became of transactions, from pg_xact."""
+
+    def __init__(self, directory: Path, page_bytes: int) -> None:
+        self._directory = directory / "pg_xact"
+        self._xids = page_bytes * _XIDS_A_BYTE * _PAGES_A_SEGMENT
+        self._segment = lru_cache(maxsize=8)(self._read)
+
+    def state(self, xid: int) -> int:
+        """1: it committed; 2: it was rolled back; 0: neither is known."""
+        if xid < _FIRST_NORMAL_XID:
+            return _COMMITTED
+        number, inside = divmod(xid, self._xids)
+        segment, byte = self._segment(number), inside // _XIDS_A_BYTE
+        return segment[byte] >> 2 * (inside % _XIDS_A_BYTE) & 3 if byte < len(segment) else 0
+
+    def _read(self, number: int) -> bytes:
+        try:
+            with open_regular(self._directory / f"{number:04X}") as file:
+                return file.read(self._xids // _XIDS_A_BYTE)
+        except OSError:
+            return b""
+
+
+@dataclass(frozen=True)
+class CatalogueReader:
+    """Reads catalogues of one cluster; `damaged`: (label, block) of pages that are not read."""
+
+    major: int
+    page_bytes: int
+    segment_blocks: int
+    commits: Commits
+    damaged: Collection[tuple[str, int]]
+
+    def databases(self, segments: Sequence[Segment]) -> list[Database]:
+        """The rows of pg_database, whose file these segments are. OSError: it cannot be read."""
+        # datconnlimit and dattablespace moved when datcollate and datctype became text.
+        limit, tablespace = (208, 224) if self.major < 15 else (80, 92)
+        databases = []
+        for row in self._rows(segments, tablespace + 4):
+            oid, name = _DATABASE.unpack_from(row)
+            (connections,) = struct.unpack_from("=i", row, limit)
+            (place,) = struct.unpack_from("=I", row, tablespace)
+            databases.append(Database(oid, _name(name), place, connections != -2))
+        return databases
+
+    def relations(self, segments: Sequence[Segment]) -> list[StoredRelation]:
+        """The rows of pg_class that name a file, whose file these segments are. OSError."""
+        at = _PERSISTENCE_AT + (4 if self.major >= 18 else 0)
+        relations = []
+        for row in self._rows(segments, at + 2):
+            oid, name, filenode, tablespace = _PG_CLASS.unpack_from(row)
+            persistence, kind = chr(row[at]), chr(row[at + 1])
+            if filenode and kind in "riStm":
+                relations.append(
+                    StoredRelation(oid, _name(name), filenode, tablespace, persistence, kind)
+                )
+        return relations
+
+    def _rows(self, segments: Sequence[Segment], least_bytes: int) -> Iterator[bytes]:
+        """The data of rows that count and have so many bytes at least."""
+        page_bytes = self.page_bytes
+        for segment in sorted(segments, key=lambda s: s.segment):
+            first = segment.segment * self.segment_blocks
+            with open_regular(segment.path) as file:
+                file.seek(segment.offset)
+                block, end = first, first + segment.bytes // page_bytes
+                while block < end and (chunk := file.read(page_bytes * _CHUNK_PAGES)):
+                    for start in range(0, len(chunk) - page_bytes + 1, page_bytes):
+                        if (segment.label, block) not in self.damaged:
+                            page = chunk[start : start + page_bytes]
+                            yield from _page_rows(page, least_bytes, self.commits)
+                        block += 1
+
+
+def _page_rows(page: bytes, least_bytes: int, commits: Commits) -> Iterator[bytes]:
+    lower = min(int.from_bytes(page[12:14], "little"), len(page))
+    for at in range(_HEADER_BYTES, lower - _POINTER_BYTES + 1, _POINTER_BYTES):
+        pointer = int.from_bytes(page[at : at + _POINTER_BYTES], "little")
+        start, flags, length = pointer & 0x7FFF, pointer >> 15 & 3, pointer >> 17
+        row = page[start : start + length]
+        if flags != _NORMAL or len(row) < _ROW.size:
+            continue
+        xmin, xmax, _, mask, data_at = _ROW.unpack_from(row)
+        if len(row) - data_at >= least_bytes and _counts(xmin, xmax, mask, commits):
+            yield row[data_at:]
+
+
+def _counts(xmin: int, xmax: int, mask: int, commits: Commits) -> bool:
+    """Whether a row is surely there (HeapTupleSatisfiesMVCC of access/heap/heapam_visibility.c)."""
+    if not mask & _XMIN_COMMITTED and (mask & _XMIN_INVALID or commits.state(xmin) != _COMMITTED):
+        return False
+    if xmax == 0 or mask & (_XMAX_INVALID | _LOCK_ONLY):
+        return True
+    if mask & (_MULTI | _XMAX_COMMITTED):
+        return False
+    return commits.state(xmax) == _ABORTED
+
+
+def _name(raw: bytes) -> str:
+    return raw.partition(b"\0")[0].decode(errors="replace")

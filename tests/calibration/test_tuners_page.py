@@ -1,0 +1,69 @@
+"""docs/reference/tune.md compares what is proposed today with what other tools proposed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from steelyard.engines.adapters import Wanted
+from steelyard.model.identity import Identity
+from steelyard.tuning.profile.asking import Accepting, ask_build
+from tuning.profile.accepting import ALLOWED
+from validation import tuners
+from validation.pages.tuners import ALIKE, BY_SIZE, Proposals, page_with_tables
+from validation.tuners import PAGE, RESULTS, SERVERS, VERSION, tables
+
+IDENTITY = Identity("postgres", "18.4", 180004, "gcc", "", "", "bundle", "/bin", False)
+MARKS = f"{BY_SIZE}old\n<!-- end of figures -->\n{ALIKE}old\n<!-- end of figures -->\n"
+
+
+@pytest.mark.postgres
+def test_our_columns_are_what_the_program_proposes_today() -> None:
+    kept = PAGE.read_text(encoding="utf-8")
+    accepting = ask_build("postgres", Wanted(VERSION, None), None)
+    assert kept == tables(kept, accepting), "use .venv/bin/python -m validation.tuners"
+
+
+def test_every_tool_answered_for_every_server() -> None:
+    kept = list(RESULTS)
+    assert [one["key"] for one in kept] == ["pgtune", "timescaledb-tune"]
+    for one in kept:
+        assert list(one["proposals"]) == [server.key for server in SERVERS]
+        assert one["version"]
+        assert one["taken"]
+        assert all("shared_buffers" in told for told in one["proposals"].values())
+
+
+def test_of_the_nine_servers_each_gets_a_profile_or_how_many_clients_fit() -> None:
+    proposals = list(tuners.ours(Accepting(IDENTITY, ALLOWED)))
+    assert proposals[0] == {"": "refused: 23 clients fit"}
+    assert all(one["shared_buffers"] for one in proposals[1:])
+
+
+def test_a_setting_has_a_line_a_tool_where_it_varies_and_else_a_column_a_tool() -> None:
+    first = Proposals("ours", "", {"a": {"work_mem": "8192kB"}, "b": {"work_mem": "16MB"}, "c": {}})
+    second = Proposals(
+        "other", "1.0", {"a": {"": "refused"}, "b": {"jit": "off"}, "c": {"jit": "off"}}
+    )
+    defaults = {"work_mem": "4MB", "jit": "on"}
+    page = page_with_tables(MARKS, ["a", "b", "c"], [first, second], defaults)
+    assert "| `work_mem` | ours | 8MB | 16MB | (4MB) |" in page
+    assert "|  | other | refused | (4MB) | (4MB) |" in page
+    assert "| setting | ours | other (1.0) |" in page
+    assert "| `jit` | (on) | off |" in page
+    assert "old" not in page
+
+
+def test_a_tool_that_is_not_named_is_not_run_and_its_answers_are_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = tmp_path / "tune.md"
+    page.write_text(MARKS, encoding="utf-8")
+    monkeypatch.setattr(tuners, "PAGE", page)
+    monkeypatch.setattr(tuners, "ask_build", lambda *_: Accepting(IDENTITY, ALLOWED))
+    monkeypatch.setattr("sys.argv", ["tuners"])
+    before = RESULTS.path.read_bytes()
+    assert tuners.main() == 0
+    assert RESULTS.path.read_bytes() == before
+    assert "| `work_mem` | ours | refused | (4MB) |" in page.read_text(encoding="utf-8")

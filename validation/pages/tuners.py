@@ -1,0 +1,84 @@
+"""Tables of what three tools propose for nine servers: in docs/reference/tune.md."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from steelyard.tuning.profile.value import size_bytes, size_text
+from validation.pages.digest import replaced
+from validation.pages.table import table
+
+BY_SIZE, ALIKE = "<!-- tuners by size -->\n", "<!-- tuners alike -->\n"
+"""Marks of the two tables in the page."""
+_SIZE = re.compile(r"\d+(?:kB|MB|GB)")
+
+
+@dataclass(frozen=True)
+class Proposals:
+    """What one tool proposes: server → setting → value."""
+
+    tool: str
+    version: str
+    of_servers: Mapping[str, Mapping[str, str]]
+
+    def of(self, setting: str, default: str) -> list[str]:
+        """Its value for each server; what it leaves alone is the default, in parentheses."""
+        return [
+            _shown(one[setting]) if setting in one else _left(one, default)
+            for one in self.of_servers.values()
+        ]
+
+
+def page_with_tables(
+    page: str, servers: Sequence[str], proposals: Sequence[Proposals], defaults: Mapping[str, str]
+) -> str:
+    """The page with both tables in their places.
+
+    By size: settings whose value is not the same for all servers by some tool, a line a tool.
+    Alike: the others, a column a tool. `defaults`: what the server assumes, as it is written.
+    """
+    named = {name for one in proposals for told in one.of_servers.values() for name in told}
+    settings = sorted(named & defaults.keys())
+    values = {
+        name: {one.tool: one.of(name, _shown(defaults[name])) for one in proposals}
+        for name in settings
+    }
+    varied = [name for name in settings if any(_varies(told) for told in values[name].values())]
+    lines = [
+        [f"`{name}`" if number == 0 else "", tool, *told]
+        for name in varied
+        for number, (tool, told) in enumerate(values[name].items())
+    ]
+    page = replaced(page, BY_SIZE, f"\n{table(['setting', 'tool', *servers], lines)}\n\n")
+    alike = [
+        [f"`{name}`", *(_everywhere(told) for told in values[name].values())]
+        for name in settings
+        if name not in varied
+    ]
+    head = ["setting", *(_head(one) for one in proposals)]
+    return replaced(page, ALIKE, f"\n{table(head, alike)}\n\n")
+
+
+def _head(one: Proposals) -> str:
+    return f"{one.tool} ({one.version})" if one.version else one.tool
+
+
+def _left(one: Mapping[str, str], default: str) -> str:
+    return "refused" if "" in one else f"({default})"
+
+
+def _varies(told: Sequence[str]) -> bool:
+    return len({value for value in told if value != "refused"}) > 1
+
+
+def _everywhere(told: Sequence[str]) -> str:
+    return next(value for value in told if value != "refused")
+
+
+def _shown(value: str) -> str:
+    """Sizes alike, whatever unit a tool writes them in."""
+    if not _SIZE.fullmatch(value):
+        return value
+    return size_text(size_bytes(value, "kB") or 0)
