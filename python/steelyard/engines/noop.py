@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+from steelyard.engines.capabilities.noop import OwnTimeNoop, SuspendableNoop
 from steelyard.engines.differences import SettingRules
 from steelyard.engines.engine import (
     UNPROTECTED,
@@ -22,7 +23,6 @@ from steelyard.engines.engine import (
 )
 from steelyard.engines.memory.cap import MemoryCap, MemoryNeed, MemoryUse
 from steelyard.engines.noop_journal import NOOP_IDENTITY, Call, Journal
-from steelyard.engines.noop_own_time import OwnTimeNoop, SuspendableNoop
 from steelyard.engines.noop_sessions import (
     NoopCheckpoints,
     NoopCheckpointWatch,

@@ -30,7 +30,8 @@ def changes_of(
     """The options of a command as overrides of its study: another workload first, then `--set`."""
     changes = [f"workload={workload}"] if workload else []
     changes += list(overrides or ())
-    changes += [f"budget.{key}={budget}" for key in ("measuring", "turns")] if budget else []
+    keys = ("measuring", "turns", "cycles") if budget else ()
+    changes += [f"budget.{key}={budget}" for key in keys]
     changes += [f"workload.scripts={_scripts(files)}"] if files else []
     return changes
 
@@ -66,7 +67,7 @@ def with_profiles_worked_out(study: Study, account: str | None) -> Study:
     """The study with settings in place of the profiles that its arms name."""
     if all(arm.profile is None for arm in study.every_arm):
         return study
-    from steelyard.running.preparing.layout import servers_at_once
+    from steelyard.running.layouts.choice import servers_at_once
     from steelyard.tuning.profile.arms import with_profiles
     from steelyard.workloads.reading.resolved import data_bytes
 
