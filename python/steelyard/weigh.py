@@ -5,7 +5,7 @@ from __future__ import annotations
 from steelyard.record.verdict import Verdict
 from steelyard.report.page import write_report
 from steelyard.running.laboratory import Laboratory
-from steelyard.running.measuring.pilot import Pilot
+from steelyard.running.layouts.choice import choose
 from steelyard.running.measuring.settling import publish, settle
 from steelyard.running.preparing.inspection import inspect_arms
 from steelyard.running.preparing.planning import recall_choices, write_plan
@@ -25,7 +25,7 @@ def weigh(question: Question, laboratory: Laboratory, progress: Progress) -> Ver
     with prepare(kept, laboratory, progress) as prepared:  # engines, data loaded once, slots
         setup = try_scripts(prepared, kept, progress)  # captured writes: without what fails
         inspected = inspect_arms(question, setup, progress)  # arms differ only where declared
-        choices = recall_choices(kept) or Pilot(setup, progress).run()  # slices, placement
+        choices = recall_choices(kept) or choose(setup, progress)  # the pilot: slices, placement
         planned = setup.as_chosen(choices)  # longer epochs for slow pools; slices by count
         plan = write_plan(planned, choices, kept, progress)  # fixed before the first slice
         outcome = settle(planned, choices, plan, inspected, kept, progress)  # until decided

@@ -1,7 +1,6 @@
 """A laboratory in memory: the no-op engine, a driver that follows a script, a clock that is moved.
 
-Time passes only when a slice is driven or a debt is paid, so a whole weighing takes milliseconds
-and comes out the same every time.
+Time passes only when a slice is driven or a debt is paid: a weighing comes out the same every time.
 """
 
 from __future__ import annotations
@@ -13,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from steelyard.driver.plan import DrivePlan
+from steelyard.engines.capabilities.noop import OWN_TIME
 from steelyard.engines.engine import Cycle, Engine, Instance, Pulse, SessionWaits, Slot
 from steelyard.engines.memory.cap import HeldBy, MemoryCap
 from steelyard.engines.noop import NoopEngine, NoopInstance
@@ -91,6 +91,8 @@ class ScriptedWorld:
     clock: Clock = field(default_factory=Clock)
     noop: NoopEngine = field(default_factory=NoopEngine)
     slices: int = 0
+    awake: list[tuple[str, ...]] = field(default_factory=list)
+    """Arms that were not suspended, at each slice."""
     lives: int = 0
     written_back: int = 0
     plans_driven: list[DrivePlan] = field(default_factory=list)
@@ -137,7 +139,8 @@ class ScriptedWorld:
     ) -> Sequence[Checkpoint]:
         """One every cycle after the watch began, each lasting for a part of it."""
         nearer = float(instance.settings().get("nearer", "1")) if instance.running else 1.0
-        every = round(self.cycle_ns / nearer)
+        arms = float(instance.settings().get(OWN_TIME, "1")) if instance.running else 1.0
+        every = round(self.cycle_ns / nearer * arms)
         starts = range(began_ns + every, now_ns + 1, every) if every else ()
         lasts = round(self.checkpoint_lasts_ns / nearer)
         return [

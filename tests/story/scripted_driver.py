@@ -56,6 +56,9 @@ class ScriptedDriver:
         for event in world.events.pop(world.slices, []):
             event()
         lost = not world.alive(arm)
+        awake = [name for name, one in world.standing.items() if not one.suspended]
+        assert arm in awake or not world.standing, "load on an arm that stands still"
+        world.awake.append(tuple(awake))
         noise = 1 + world.noise * world.draw.gauss(0, 1)
         done = 0 if lost else round(self._speed(driven) * noise * length_ns / 1e9)
         started, world.clock.now = world.clock.now, world.clock.now + length_ns

@@ -8,7 +8,7 @@ from typing import Any
 
 from steelyard.model.units import NS_PER_S
 from steelyard.reproductions.machine import machine_words
-from steelyard.running.preparing.layout import which_layout
+from steelyard.running.layouts.choice import choose_layout
 from steelyard.study.read import builtin_studies, read_study
 from steelyard.study.study import Study
 from steelyard.workloads.reading.resolved import resolve
@@ -73,9 +73,10 @@ def questions(found: Sequence[Json]) -> str:
 def minutes(study: Study) -> int:
     """About how long it takes, all in all, with the budget that the study has."""
     own = study.workload.name == _OWN  # scripts that nobody knows yet: reads, as far as one can say
-    layout, _ = which_layout(study, () if own else resolve(study.workload).scripts)
-    if layout == "turns":
-        return round(study.budget.turns / NS_PER_S / 60)
+    layout, _ = choose_layout(study, () if own else resolve(study.workload).scripts)
+    whole = {"turns": study.budget.turns, "cycles": study.budget.cycles}.get(layout.name)
+    if whole is not None:
+        return round(whole / NS_PER_S / 60)
     return max(1, round(_MINUTES_OF_LOAD * study.budget.measuring / NS_PER_S / 60))
 
 

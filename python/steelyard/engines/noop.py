@@ -1,7 +1,6 @@
 """An engine in memory that implements every protocol: the reference for tests of order.
 
-Every call is written down in `NoopEngine.calls`, in the order in which it came, over all
-instances. `failures` makes a call fail once: the next `start` raises `failures["start"].pop(0)`.
+Every call is in `NoopEngine.calls`; `failures["start"]` are raised by the next calls of `start`.
 """
 
 from __future__ import annotations
@@ -9,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+from steelyard.engines.capabilities.noop import OwnTimeNoop, SuspendableNoop
 from steelyard.engines.differences import SettingRules
 from steelyard.engines.engine import (
     UNPROTECTED,
@@ -43,7 +43,7 @@ NO_DEFAULTS = BuildDefaults(layout={}, settings={})
 PROTECTIONS = ("checksums", UNPROTECTED)
 
 
-class NoopInstance:
+class NoopInstance(SuspendableNoop):
     """A cluster that exists only as a name; its use grows by `step` with every reading."""
 
     step = TreeUse(cpu_ns=1_000_000, read_bytes=8192, written_bytes=4096)
@@ -98,8 +98,7 @@ class NoopInstance:
         self._journal.write("start", self._directory, slot.number, dict(settings))
         self._slot, self._settings, self._running = slot, dict(settings), True
         self._journal.serving[slot.port] = self
-        self._readings, self.warm = 0, False
-        self.starts += 1
+        self._readings, self.warm, self.starts = 0, False, self.starts + 1
 
     def await_ready(self) -> None:
         """Wait for nothing; a failure ends it."""
@@ -197,6 +196,7 @@ class NoopInstance:
 
     def thaw(self) -> None:
         """Go on; no call is noted when nothing was frozen."""
+        self.resume()
         if self.frozen:
             self._journal.write("thaw", self._directory)
             self.frozen = False
@@ -298,7 +298,7 @@ class NoopInstance:
             raise EngineError(f'cluster "{self._directory}" is {state}')
 
 
-class NoopEngine:
+class NoopEngine(OwnTimeNoop):
     """Makes clusters that exist only as names; implements Engine, SettingsCheck, ComparableBuild,
     AllowedSettings, Abilities, CycleSettings, StatementCounting, NeedsMemory.
 

@@ -50,6 +50,8 @@ class Answers:
     """Of an instance, between two moments of the clock: when it was begun to watch, and now."""
     pulse: Callable[[NoopInstance], Pulse | None] = lambda _: Pulse(0.0, 0.0, 0.0)
     cycle: Callable[[Settings], Cycle] = lambda _: Cycle(300_000_000_000, 1e9, 10.0)
+    suspended_use_ns: int = 0
+    """Processor time that a server uses while it is suspended."""
     requested_bytes: Callable[[NoopInstance], int] = lambda _: 0
     mapped_pages: Callable[[NoopInstance], int] = lambda _: 0
     memory: Callable[[NoopInstance], MemoryUse] = lambda _: MemoryUse(1 << 20, 1 << 19, 0, 0, 0)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -10,18 +10,16 @@ import numpy as np
 from steelyard.analysis.decision.epoch_reading import EpochReading, read_epoch
 from steelyard.analysis.decision.looks import DEFAULT_S0, FEWEST_FOR_VERDICT, Stage, Terms
 from steelyard.analysis.decision.max_t import ALPHA, joint_flips
-from steelyard.evaluation.contrast import ReplicateWords, WeighedContrast
+from steelyard.evaluation.contrast import WeighedContrast
 from steelyard.evaluation.judge_epochs import contrast_of, percent_ends
+from steelyard.evaluation.layouts import judging_of
 from steelyard.evaluation.rule import Verdict, VerdictKind, decide
-from steelyard.evaluation.threats.checkpoint_distance import checkpoint_distance
 from steelyard.evaluation.threats.epochs import threats_of_epochs
 from steelyard.evaluation.threats.inspection import inspection_threats
 from steelyard.evaluation.threats.machine import drive_threats
 from steelyard.evaluation.threats.memory import memory_threats
 from steelyard.evaluation.threats.run import run_threats
-from steelyard.evaluation.threats.turns import turn_threats
 from steelyard.evaluation.threats.work_done import work_threats
-from steelyard.evaluation.turns_told import basis_words
 from steelyard.model.estimate import UNBOUNDED, Interval
 from steelyard.model.once import once_each
 from steelyard.model.threat import Threat
@@ -30,12 +28,6 @@ from steelyard.record.contrast import WithdrawnThreat
 from steelyard.record.epoch import EventLine
 from steelyard.record.plan import Plan
 from steelyard.record.recorded import JUDGED, RESUMED, Recorded
-
-_WHERE = {
-    "one server": "sessions of one running server",
-    "several servers": "these instances as they stand",
-    "own databases": "databases of ours on one running server",
-}
 
 
 def judge(recorded: Recorded, *, ended: bool) -> list[WeighedContrast]:
@@ -46,15 +38,12 @@ def judge(recorded: Recorded, *, ended: bool) -> list[WeighedContrast]:
     threats = {arm: threats_beside(recorded, arm) for arm in arms}
     contrasts = contrasts_of(readings, terms, control, threats, ended)
     plan, totals = recorded.plan, [epoch.totals for epoch in recorded.epochs]
-    if plan.turns is not None:
-        basis = [basis_words(totals, plan, one.arm, one.epochs) for one in contrasts]
-    elif plan.residency != "own servers":
-        basis = [f"{one.epochs} epochs, {_WHERE[plan.residency]}" for one in contrasts]
-    else:
-        return contrasts
+    layout = judging_of(plan)
     return [
-        replace(contrast, replicates=ReplicateWords(basis=words))
-        for contrast, words in zip(contrasts, basis, strict=True)
+        replace(contrast, replicates=basis)
+        if (basis := layout.basis(totals, plan, contrast.arm, contrast.epochs)) is not None
+        else contrast
+        for contrast in contrasts
     ]
 
 
@@ -91,10 +80,8 @@ def threats_beside(
     `inspected`: what `_inspected` gives for the arm, where it is known.
     """
     totals, control = [epoch.totals for epoch in recorded.epochs], recorded.study.control.name
-    turns = totals if recorded.plan.layout == "turns" else []
     return (
-        *_distance(recorded, arm),
-        *turn_threats(turns, recorded.plan, control, arm),
+        *judging_of(recorded.plan).threats(recorded, arm),
         *(_inspected(recorded, arm) if inspected is None else inspected),
         *work_threats(totals, control, arm, recorded.inspection),
         *run_threats(recorded.epochs, recorded.plan, recorded.study, arm),
@@ -139,23 +126,6 @@ def _readings(recorded: Recorded, arm: str, control: str, terms: Terms) -> list[
 
 
 _read_epoch = once_each(read_epoch)
-
-
-def _distance(recorded: Recorded, arm: str) -> Iterator[Threat]:
-    """Only where the work writes, and the arm is another treatment."""
-    study, plan = recorded.study, recorded.plan
-    [asked] = [one for one in study.arms if one.name == arm]
-    treated = not study.differs_only_in_weight(asked)
-    if plan.layout == "slices" and plan.writes and treated:
-        own = recorded.inspection.arms.get(arm)
-        yield from checkpoint_distance(
-            [epoch.totals for epoch in recorded.epochs],
-            study.control.name,
-            arm,
-            {name: one.settings for name, one in recorded.environment.arms.items()},
-            own.may_differ if own else (),
-            whole=plan.cost == "whole",
-        )
 
 
 Readings = Mapping[str, Sequence[EpochReading]]

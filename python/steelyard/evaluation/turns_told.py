@@ -97,7 +97,9 @@ def _cycle_seconds(turns: Sequence[Turn]) -> float | None:
 def basis_words(epochs: Sequence[EpochTotals], plan: Plan, arm: str, count: int) -> str:
     """What the interval of a weighing in turns rests on: epochs, distance, and the time scale."""
     assert plan.turns is not None  # callers check the layout first
-    words = f"{count} epochs in turns{_distance_words(epochs, plan.control, arm)}"
+    words = (
+        f"{count} epochs in {plan.layout or 'turns'}{_distance_words(epochs, plan.control, arm)}"
+    )
     near = near_words(plan.turns, (plan.control, arm))
     return f"{words}, {near} as the settings have it" if near else words
 

@@ -270,6 +270,17 @@ _TEMPLATES: dict[ThreatKind, _Template] = {
         "measure more cycles a turn (a larger budget for as many epochs), of which what is left is "
         "a smaller part",
     ),
+    ThreatKind.NOT_HELD_STILL: _Template(
+        "processes of an arm ran while it was to stand still: they worked in the slices of another "
+        "arm, and in time that was charged to none",
+        "end what sends signals to the servers' processes, and weigh anew",
+        invalidates=True,
+    ),
+    ThreatKind.WRITE_BACK_SHARED: _Template(
+        "the kernel writes an arm's dirty pages in whichever arm's slice it is: where arms dirty "
+        "unequal amounts and the device is busy, one pays for part of the other's",
+        "weigh in turns, one arm at a time (--set layout=turns)",
+    ),
     ThreatKind.AGEING: _Template(
         "files grow and fragment from epoch to epoch, and the arms do not age alike: the figure is "
         "the mean over these ages",

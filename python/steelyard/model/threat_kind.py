@@ -54,6 +54,8 @@ class ThreatKind(StrEnum):
     UNEQUAL_TURNS = "unequal turns"
     NO_PAUSE = "checkpoints without pause"
     UNEQUAL_DEBT = "unequal debt"
+    NOT_HELD_STILL = "not held still"
+    WRITE_BACK_SHARED = "write-back shared"
     AGEING = "ageing"
     # Of numbers from elsewhere:
     OBSERVATIONAL = "observational"

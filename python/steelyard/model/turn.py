@@ -74,6 +74,11 @@ class Turn:
         return self.seconds[-1].end_ns - self.seconds[0].start_ns if self.seconds else 0
 
     @property
+    def loaded_ns(self) -> int:
+        """Time of the measured slices, added up."""
+        return sum(second.end_ns - second.start_ns for second in self.seconds)
+
+    @property
     def cycles(self) -> int:
         """Checkpoints completed after the first measured second began."""
         if not self.seconds:

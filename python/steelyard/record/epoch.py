@@ -10,6 +10,7 @@ from steelyard.model.readings import EpochTotals
 from steelyard.model.waits import WaitPart
 from steelyard.record.frozen import Frozen
 from steelyard.record.machine.drive_health import DriveHealth
+from steelyard.record.window import WindowLine
 
 
 class ReadingLine(Frozen):
@@ -111,6 +112,8 @@ class EpochLine(Frozen):
     """Arm → what the workload's checks found wrong; in turns, of the arms that had theirs."""
     evicted: EvictedLine | None = None
     """In slices, where memory is capped; a turn has its own."""
+    windows: Mapping[str, WindowLine] = {}
+    """Arm → its measured window, in cycles."""
     machine: tuple[ReadingLine, ...] = ()
     machine_seen: tuple[tuple[str, str], ...] = ()
     """(threat, what was seen) of the machine: of records of format 1, which kept no numbers."""

@@ -67,6 +67,10 @@ class PilotFigures(Frozen):
     """Arm → what was read into its buffer pool, where it was."""
 
 
+TURNS, CYCLES = "turns", "cycles"
+"""Layouts that are measured over whole checkpoint cycles, as a plan has them."""
+
+
 class TurnLimits(Frozen):
     """How long parts of an arm's turn take at least and at most."""
 
@@ -241,7 +245,7 @@ class Plan(Choices):
     first_verdict: bool = False
     judged: str = "jointly"
     layout: str = ""
-    """"slices" or "turns"; empty: the record is older than the word."""
+    """"slices", "turns" or "cycles"; empty: the record is older than the word."""
     layout_why: str = ""
     epoch_ns: int
     blocks_per_epoch: int

@@ -69,7 +69,7 @@ class SliceLine(Frozen):
     """Of the pilot: number of its series of slices."""
     slot: int | None = None
     arm: str
-    kind: Literal["pilot", "warmup", "measured"]
+    kind: Literal["pilot", "warmup", "measured", "beyond"]
     block: int
     """From 0 for measured ones."""
     position: int

@@ -13,6 +13,7 @@ from steelyard.record.epoch import EpochLine, ReadingLine, StatementsLine, Waits
 from steelyard.record.slice import SliceLine
 from steelyard.record.together.totals import together_totals
 from steelyard.record.turns.turn import TurnLine, turn_of
+from steelyard.record.window import window_turn
 
 
 def arm_totals(arm: str, slot: int, lines: Iterable[SliceLine]) -> ArmTotals:
@@ -82,7 +83,11 @@ def epoch_totals(
         statements={
             arm: _counts(one.statements) for arm, one in arms.items() if one.statements is not None
         },
-        turns={turn.arm: turn_of(turn, by_arm[turn.arm]) for turn in turns},
+        turns={turn.arm: turn_of(turn, by_arm[turn.arm]) for turn in turns}
+        | {
+            arm: window_turn(arm, epoch.start_order.index(arm), window, by_arm[arm])
+            for arm, window in epoch.windows.items()
+        },
     )
 
 

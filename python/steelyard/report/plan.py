@@ -7,7 +7,14 @@ from collections.abc import Mapping
 from steelyard.evaluation.factors.words import alias_sentences
 from steelyard.model.units import NS_PER_S, format_bytes, format_duration
 from steelyard.record.factors import FactorsPlan
-from steelyard.record.plan import CountedChoice, LeftOutScript, MemoryPlan, Plan, TurnChoices
+from steelyard.record.plan import (
+    CYCLES,
+    CountedChoice,
+    LeftOutScript,
+    MemoryPlan,
+    Plan,
+    TurnChoices,
+)
 from steelyard.record.turns.near_words import near_words
 from steelyard.study.arm import shown_sql
 
@@ -43,7 +50,7 @@ def plan_rows(plan: Plan) -> list[tuple[str, str]]:
         ("metric that decides", plan.metric.replace("_", " ")),
         ("margin", f"±{100 * plan.margin:.3g} %"),
         *(factor_rows(plan.factors) if plan.factors is not None else ()),
-        *(_slice_rows(plan) if plan.turns is None else _turn_rows(plan, plan.turns)),
+        *_layout_rows(plan),
         ("placement", _because(plan.placement or "–", plan.placement_why)),
         ("cost", _COSTS.get(plan.cost, plan.cost)),
         ("memory of an arm", _memory(plan.memory)),
@@ -79,6 +86,33 @@ def _slice_rows(plan: Plan) -> list[tuple[str, str]]:
         ("slice", _because(_slice(plan), plan.slice_why)),
         ("warm-up", format_duration(plan.warmup_ns)),
         ("buffer pools", _pools(plan)),
+    ]
+
+
+def _layout_rows(plan: Plan) -> list[tuple[str, str]]:
+    if plan.turns is None:
+        return _slice_rows(plan)
+    if plan.layout == CYCLES:
+        return _cycle_rows(plan, plan.turns)
+    return _turn_rows(plan, plan.turns)
+
+
+def _cycle_rows(plan: Plan, turns: TurnChoices) -> list[tuple[str, str]]:
+    """Epochs in cycles; times are own time of the arms but for what an epoch takes."""
+    cap = format_duration(turns.warmup_cap_ns)
+    far = [f"{_every(turns.cycle_seconds.get(arm))} in {arm}" for arm in plan.arms]
+    after = {arm: format_duration(each.begin_ns) for arm, each in turns.limits.items()}
+    return [
+        ("layout", _because(CYCLES, plan.layout_why)),
+        ("epochs", f"{plan.epochs}, each about {about_duration(plan.epoch_takes_ns)}"),
+        ("looks", _looks(plan)),
+        ("time scale", _because(_scale(plan, turns), turns.time_scale_why)),
+        ("measured from", f"the begin of a checkpoint, after {_by_arm(after)} of own time"),
+        ("measured in an epoch", _measured(turns)),
+        ("checkpoints, as expected", ", ".join(far)),
+        ("slice", _because(format_duration(plan.slice_ns), plan.slice_why)),
+        ("warm-up", f"until throughput and reads are level, {cap} at most"),
+        ("files of the arms", _because(_UPKEEP[plan.upkeep], plan.upkeep_why)),
     ]
 
 

@@ -10,7 +10,7 @@ from markupsafe import Markup
 
 from steelyard.model.turn import Turn
 from steelyard.model.units import NS_PER_S, format_bytes, format_duration
-from steelyard.record.plan import Plan, TurnChoices
+from steelyard.record.plan import CYCLES, Plan, TurnChoices
 from steelyard.record.turns.near_words import near_words
 from steelyard.record.turns.turns_told import (
     CurveLine,
@@ -66,6 +66,7 @@ class ShownPair:
 class ShownTurns:
     """The section on turns, ready to be shown."""
 
+    title: str
     lead: str
     """How turns were measured."""
     distance: str
@@ -95,7 +96,8 @@ def shown_turns(source: Source, classes: Mapping[str, str]) -> ShownTurns | None
     seconds, left_out = _seconds(source, classes)
     rows = stall_rows(told.stalls)
     return ShownTurns(
-        lead=_lead(plan.turns),
+        title="In cycles" if plan.layout == CYCLES else "In turns",
+        lead=_cycles_lead(plan.turns) if plan.layout == CYCLES else _lead(plan.turns),
         distance=distance_sentence(verdict, plan.turns) if verdict else "",
         pairs=[_pair(arm, plan, verdict, told, classes) for arm in source.arms[1:]]
         if verdict
@@ -107,6 +109,19 @@ def shown_turns(source: Source, classes: Mapping[str, str]) -> ShownTurns | None
         further_stalls=len(told.stalls) - len(rows),
         sums=sum_rows(source.arms, told.sums),
         arms=[(str(place), arm) for place, arm in enumerate(source.arms)],
+    )
+
+
+def _cycles_lead(turns: TurnChoices) -> str:
+    span = (
+        "from the begin of one of its checkpoints to the begin of the "
+        f"{ordinal(turns.cycles)} one after it"
+        if turns.stated_ns is None
+        else f"for {format_duration(turns.stated_ns)}, as the study states"
+    )
+    return (
+        "All arms ran, and each stood wholly still while another was under load: its checkpoints "
+        f"and its background worked in its own time. Each was measured {span}, in own time."
     )
 
 

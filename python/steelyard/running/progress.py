@@ -39,7 +39,8 @@ class Progress(Protocol):
         """A weighing is resumed: the contrasts after the last epoch that its record holds."""
 
     def turn(self, epoch: int, arm: str, phase: str, seconds_left: float | None) -> None:
-        """A turn of an epoch (from 1) goes on to a phase: `"warm up"`, `"measure"`.
+        """A turn of an epoch (from 1) goes on to a phase: `"warm up"`, `"measure"`; with no arm an
+        epoch in which all arms are loaded.
 
         `seconds_left`: of the whole weighing; None beyond the planned epochs.
         """

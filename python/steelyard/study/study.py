@@ -29,7 +29,7 @@ from steelyard.study.values import (
 
 Placement = Literal["auto", "symmetric", "partition", "free"]
 Cost = Literal["auto", "foreground", "whole"]
-Layout = Literal["auto", "slices", "turns"]
+Layout = Literal["auto", "slices", "turns", "cycles"]
 Defaults = Literal["aligned", "as-shipped"]
 Need = Literal["jit", "lz4", "io_uring", "tls", "huge_pages", "pgbouncer"]
 
@@ -127,6 +127,8 @@ class Budget(StudyModel):
     turns: Annotated[Nanoseconds, at_least("20s")] = 2_700_000_000_000
     """In place of `measuring` with layout "turns": all turns, with starts, warm-ups, checks, and
     files put back."""
+    cycles: Annotated[Nanoseconds, at_least("20s")] = 1_800_000_000_000
+    """In place of `measuring` with layout "cycles": all epochs, with starts and warm-ups."""
     epochs: Annotated[int, Field(ge=2, le=1000)] | None = None
     """None: chosen from the budget, even, at least 10."""
     slice: Annotated[Nanoseconds, at_least("50ms")] | None = None

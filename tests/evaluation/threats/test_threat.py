@@ -22,6 +22,7 @@ INVALIDATING = {
     "debug build of the driver",
     "wrong answer from the workload",
     "drift looks like an arm",
+    "not held still",
 }
 SHOWN_BY_EPOCHS = {
     ThreatKind.SLOTS_DIFFER,

@@ -10,7 +10,7 @@ import pytest
 from steelyard.model.errors import UsageError
 from steelyard.model.identity import Identity
 from steelyard.record.machine.probe import RANDOM_READ, SEQUENTIAL_READ
-from steelyard.running.preparing.layout import servers_at_once
+from steelyard.running.layouts.choice import servers_at_once
 from steelyard.study.read import read_study, write_study
 from steelyard.study.study import Study
 from steelyard.tuning.profile import arms, proposing

@@ -133,14 +133,14 @@ def choose_lengths(
     that every order of two arms comes equally often.
     """
     largest = min(arm.largest_scale for arm in arms)
-    scales = _scales(largest) if wish.scale is None else [wish.scale]
+    tried = scales(largest) if wish.scale is None else [wish.scale]
     wanted = wish.epochs or WANTED_EPOCHS
-    for scale in scales:
+    for scale in tried:
         found = _lengths(arms, wish, scale, idle_s, warm_s)
         held = math.floor(wish.budget_s / found.epoch_s + 1e-9)
         if held >= wanted:
             return _with_epochs(found, wish.epochs or min(MOST_EPOCHS, held // 2 * 2))
-    last = _lengths(arms, wish, scales[-1], idle_s, warm_s)
+    last = _lengths(arms, wish, tried[-1], idle_s, warm_s)
     fewest = wish.epochs or FEWEST_EPOCHS
     if fewest * last.epoch_s <= wish.budget_s:
         return _with_epochs(last, fewest)
@@ -161,7 +161,7 @@ def longest_look_s(wish: Wish, arms: int) -> float:
     return min(MOST_LOOK_S, max(LEAST_LOOK_S, wish.budget_s / cycles))
 
 
-def _scales(largest: float) -> list[float]:
+def scales(largest: float) -> list[float]:
     """1, 1.1, 1.2, ... and the largest."""
     steps = math.floor((largest - 1) / _STEP + 1e-9)
     return [*(round(1 + _STEP * step, 1) for step in range(steps + 1)), largest]
@@ -176,7 +176,7 @@ def _lengths(
     if wish.stated_s is not None:
         measured = [wish.stated_s for _ in cycles]
     elif made:
-        measured = [_as_long(longest, cycle, wish.cycles) for cycle in cycles]
+        measured = [as_long(longest, cycle, wish.cycles) for cycle in cycles]
     else:
         room = wish.budget_s / (wish.epochs or WANTED_EPOCHS) / len(arms) - idle_s - warm_s
         measured = [min(MOST_WITHOUT_S, max(LEAST_MEASURED_S, room)) for _ in cycles]
@@ -205,7 +205,7 @@ def _lengths(
     )
 
 
-def _as_long(longest_s: float, cycle_s: float, fewest: int) -> float:
+def as_long(longest_s: float, cycle_s: float, fewest: int) -> float:
     """Time of whole cycles of an arm that last about as long as the fewest of the longest cycles;
     of an arm without any, as long as those."""
     asked = _whole_cycles_s(longest_s, fewest)

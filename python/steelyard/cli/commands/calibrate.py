@@ -62,7 +62,7 @@ def calibrate(
     from steelyard.cli.views.text_layout import terminal_width
     from steelyard.cli.views.verdict_json import verdict_json
     from steelyard.record.ledger import LEDGER
-    from steelyard.running.preparing.layout import which_cost, which_layout
+    from steelyard.running.layouts.choice import choose_layout
     from steelyard.running.preparing.recording import Question
     from steelyard.running.world import World
     from steelyard.weigh import weigh
@@ -72,7 +72,7 @@ def calibrate(
     with World(account) as world, open_view(sys.stderr) as view:
         if resume is None:
             scripts = world.data.open(chosen).scripts
-            cost, _ = which_cost(chosen, scripts, which_layout(chosen, scripts)[0])
+            cost, _ = choose_layout(chosen, scripts)[0].cost(chosen, scripts)
             laid = lay_out(chosen, shares, whole=cost != "foreground")
             chosen = laid.study
             for what, why in laid.left_out:

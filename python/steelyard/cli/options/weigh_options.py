@@ -33,7 +33,7 @@ def changes_of(
     changes += list(overrides or ())
     if budget:
         require_unit("--budget", budget, "s", "m")
-    changes += [f"budget.{key}={budget}" for key in ("measuring", "turns")] if budget else []
+        changes += [f"budget.{key}={budget}" for key in ("measuring", "turns", "cycles")]
     changes += [f"workload.scripts={_scripts(files)}"] if files else []
     return changes
 
@@ -69,7 +69,7 @@ def with_profiles_worked_out(study: Study, account: str | None) -> Study:
     """The study with settings in place of the profiles that its arms name."""
     if all(arm.profile is None for arm in study.every_arm):
         return study
-    from steelyard.running.preparing.layout import servers_at_once
+    from steelyard.running.layouts.choice import servers_at_once
     from steelyard.tuning.profile.arms import with_profiles
     from steelyard.workloads.reading.resolved import data_bytes
 

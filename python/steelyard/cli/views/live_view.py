@@ -97,9 +97,10 @@ class PlainView:
 
     def turn(self, epoch: int, arm: str, phase: str, seconds_left: float | None) -> None:
         """A line as a turn begins; its further phases are not printed."""
-        if self._turn != (epoch, arm):
-            self._turn = (epoch, arm)
-            self._write(turn_line(epoch, self._plan, arm, seconds_left))
+        what = f"turn of {arm}" if arm else phase
+        if self._turn != (epoch, what):
+            self._turn = (epoch, what)
+            self._write(turn_line(epoch, self._plan, what, seconds_left))
 
     def threat(self, threat: Threat) -> None:
         """The threat and what was seen."""
@@ -180,7 +181,7 @@ class LiveView:
     def turn(self, epoch: int, arm: str, phase: str, seconds_left: float | None) -> None:
         """Epoch, arm, phase and the time left, in the line under the charts."""
         self._left = _joined(epoch_text(epoch, self._plan), turn_time_left_text(seconds_left))
-        self._stage = f"turn of {arm}: {phase}"
+        self._stage = f"turn of {arm}: {phase}" if arm else phase
         self._draw()
 
     def threat(self, threat: Threat) -> None:

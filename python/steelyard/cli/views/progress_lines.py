@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from steelyard.model.threat import Threat
 from steelyard.model.units import NS_PER_S, format_duration, format_percent, percent_of_log
 from steelyard.record.contrast import ContrastLine
-from steelyard.record.plan import Plan, TurnChoices
+from steelyard.record.plan import CYCLES, Plan, TurnChoices
 from steelyard.record.turns.near_words import near_words
 from steelyard.record.verdict import Verdict
 from steelyard.report.contrast_text import estimate_text, full_stop, reading_text
@@ -35,8 +35,13 @@ def plan_lines(plan: Plan) -> list[str]:
 
 
 def _turn_parts(plan: Plan, turns: TurnChoices) -> Iterator[str]:
-    each, whole_ns = about_duration(turns.turn_ns), plan.epochs * plan.epoch_takes_ns
-    yield f"{plan.epochs} epochs of {len(plan.arms)} turns of about {each}"
+    whole_ns = plan.epochs * plan.epoch_takes_ns
+    if plan.layout == CYCLES:
+        yield f"{plan.epochs} epochs in cycles of about {about_duration(plan.epoch_takes_ns)}"
+        yield f"slices of {format_duration(plan.slice_ns)}"
+    else:
+        each = about_duration(turns.turn_ns)
+        yield f"{plan.epochs} epochs of {len(plan.arms)} turns of about {each}"
     yield f"{about_duration(whole_ns)} in all"
     if turns.time_scale != 1:
         yield f"checkpoints {near_words(turns, plan.arms)}"
@@ -53,9 +58,9 @@ def _further_parts(plan: Plan) -> list[str]:
     return parts
 
 
-def turn_line(n: int, plan: Plan | None, arm: str, seconds_left: float | None) -> str:
+def turn_line(n: int, plan: Plan | None, what: str, seconds_left: float | None) -> str:
     """`"epoch 3 of 10: turn of off, 21 min left"`."""
-    words = (f"{epoch_text(n, plan)}: turn of {arm}", turn_time_left_text(seconds_left))
+    words = (f"{epoch_text(n, plan)}: {what}", turn_time_left_text(seconds_left))
     return ", ".join(filter(None, words))
 
 

@@ -23,7 +23,7 @@ from steelyard.model.units import format_bytes
 from steelyard.record.record import Record, stamp
 from steelyard.record.recorded import VERDICT, read_verdict
 from steelyard.record.verdict import Verdict
-from steelyard.running.preparing.layout import servers_at_once
+from steelyard.running.layouts.choice import servers_at_once
 from steelyard.study.read import read_study
 from steelyard.study.study import Layout, Study
 from steelyard.tuning.profile.advice import Profile

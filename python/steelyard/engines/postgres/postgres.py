@@ -29,6 +29,7 @@ from steelyard.engines.postgres.settings import (
     validate_settings,
 )
 from steelyard.engines.postgres.sql.checkpoints import TOLD_BY, cycle_of, scaled
+from steelyard.engines.postgres.sql.own_time import in_own_time
 from steelyard.engines.postgres.sql.statements import counting
 from steelyard.model.allowed import Allowed
 from steelyard.model.errors import EngineError
@@ -128,6 +129,10 @@ class Postgres:
     def scaled(self, settings: Settings, factor: float) -> Scaled:
         """checkpoint_timeout and the limits of the log, divided by a factor."""
         return scaled(settings, factor)
+
+    def in_own_time(self, settings: Settings, factor: float, arms: int) -> Scaled:
+        """The same where its servers stand still while other arms work, with its timers."""
+        return in_own_time(settings, factor, arms)
 
     def listening(self, *, encrypted: bool) -> dict[str, str]:
         """What makes its servers listen on loopback."""

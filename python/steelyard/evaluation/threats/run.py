@@ -43,7 +43,7 @@ def run_threats(epochs: Sequence[Epoch], plan: Plan, study: Study, arm: str) -> 
     """Every threat to one contrast that is not in its log ratios alone."""
     control = study.control.name
     both, totals = (control, arm), [epoch.totals for epoch in epochs]
-    in_slices = plan.layout != "turns"  # within a cycle throughput has a course of its own
+    in_slices = plan.turns is None  # within a cycle throughput has a course of its own
     return (
         *_wrong_answers(epochs, both),
         *(_background(epochs, both) if in_slices else ()),

@@ -75,15 +75,15 @@ def turn_threats(
     if not pairs:
         return ()
     return (
-        *_unfinished(pairs, plan),
-        *_unequal_turns(pairs),
-        *_directories(both, plan, control, arm),
+        *unfinished_threats(pairs, plan),
+        *unequal_turns_threats(pairs),
+        *directories_threats(both, plan, control, arm),
         *_evicted(pairs),
         *_quiet(pairs),
-        *_level(pairs),
-        *_pauses(pairs),
-        *_debt(pairs),
-        *_ageing(both, plan, control, arm),
+        *level_threats(pairs),
+        *pauses_threats(pairs),
+        *debt_threats(pairs),
+        *ageing_threats(both, plan, control, arm),
     )
 
 
@@ -92,7 +92,7 @@ def _sides(pairs: Sequence[Pair]) -> tuple[list[Turn], list[Turn]]:
     return [pair[0] for pair in pairs], [pair[1] for pair in pairs]
 
 
-def _directories(
+def directories_threats(
     epochs: Sequence[EpochTotals], plan: Plan, control: str, arm: str
 ) -> Iterator[Threat]:
     """Directories that the plan draws and that stayed with their arms; one that it carries with
@@ -154,7 +154,7 @@ def _counted(marked: np.ndarray, pairs: Sequence[Pair]) -> str:
     return f"{counts[0]} of {n} turns of {control.arm} and {counts[1]} of {n} of {arm.arm}"
 
 
-def _level(pairs: Sequence[Pair]) -> Iterator[Threat]:
+def level_threats(pairs: Sequence[Pair]) -> Iterator[Threat]:
     for turns in _sides(pairs):
         moving = sum(not turn.level for turn in turns)
         if len(turns) >= FEWEST_TURNS and moving > UNSTEADY_SHARE * len(turns):
@@ -166,7 +166,7 @@ def _level(pairs: Sequence[Pair]) -> Iterator[Threat]:
             )
 
 
-def _unfinished(pairs: Sequence[Pair], plan: Plan) -> Iterator[Threat]:
+def unfinished_threats(pairs: Sequence[Pair], plan: Plan) -> Iterator[Threat]:
     """Turns that ended without the checkpoints asked for: first the arm with more of them."""
     fatal = _cut_off_in_one_arm(pairs, plan)
     for turns in sorted(_sides(pairs), key=lambda own: -len(_longest(own))):
@@ -206,7 +206,7 @@ def _cut_off_in_one_arm(pairs: Sequence[Pair], plan: Plan) -> bool:
     return balance_p_value(control, arm, len(pairs), len(pairs)) < CUT_OFF_ALPHA
 
 
-def _unequal_turns(pairs: Sequence[Pair]) -> Iterator[Threat]:
+def unequal_turns_threats(pairs: Sequence[Pair]) -> Iterator[Threat]:
     """Arms that were measured at another age, or for another time: medians that lie further apart
     than a part of the longer turn. Plans from before arms were measured alike have these."""
     sides = [[turn for turn in own if turn.seconds] for own in _sides(pairs)]
@@ -232,7 +232,7 @@ def _range(fewest: int, most: int) -> str:
     return f"{fewest} to {most} checkpoints"
 
 
-def _pauses(pairs: Sequence[Pair]) -> Iterator[Threat]:
+def pauses_threats(pairs: Sequence[Pair]) -> Iterator[Threat]:
     for turns in _sides(pairs):
         cycles = list(chain.from_iterable(cycles_ns(turn) for turn in turns))
         pauses = list(chain.from_iterable(pauses_ns(turn) for turn in turns))
@@ -248,7 +248,7 @@ def _pauses(pairs: Sequence[Pair]) -> Iterator[Threat]:
             )
 
 
-def _debt(pairs: Sequence[Pair]) -> Iterator[Threat]:
+def debt_threats(pairs: Sequence[Pair]) -> Iterator[Threat]:
     control, arm = pairs[0]
     for found, what in (
         (wal_growth(pairs), "log written since the begin of a checkpoint"),
@@ -266,7 +266,9 @@ def _share(share: float) -> str:
     return format_percent(100 * share, 1)
 
 
-def _ageing(epochs: Sequence[EpochTotals], plan: Plan, control: str, arm: str) -> Iterator[Threat]:
+def ageing_threats(
+    epochs: Sequence[EpochTotals], plan: Plan, control: str, arm: str
+) -> Iterator[Threat]:
     d = np.array([epoch_log_ratio(one, arm, control, plan.metric) for one in epochs])
     found = ageing(d)
     if found.alarms and math.isfinite(found.change):

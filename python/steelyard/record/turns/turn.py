@@ -6,60 +6,14 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
-from steelyard.model.turn import Checkpoint, Debt, Second, Turn, TurnEnd
+from steelyard.model.turn import Checkpoint, Turn, TurnEnd
 from steelyard.record.epoch import ArmLine, ReadingLine
 from steelyard.record.frozen import Frozen
 from steelyard.record.slice import SliceLine
+from steelyard.record.turns.seconds import CheckpointLine, DebtLine, SecondsLine, seconds_of
 
 LOADED_PHASES = ("warm up", "wait for a checkpoint")
 """Phases of a turn under load before it is measured."""
-
-
-class CheckpointLine(Frozen):
-    """One checkpoint, on the driver's monotonic clock."""
-
-    began_ns: int
-    """At its redo point."""
-    ended_ns: int | None = None
-    """None: it was under way when the turn ended."""
-    cause: str = ""
-    """As the server says it."""
-
-
-class DebtLine(Frozen):
-    """What an arm owed at one moment; None: it was not had."""
-
-    wal_bytes: float | None = None
-    """Log since the redo point of the last completed checkpoint."""
-    waiting_bytes: float | None = None
-    """Dirty and under write-back on the whole machine."""
-
-
-class DeviceSecondsLine(Frozen):
-    """What the devices beneath the data did in each measured slice of the turn, added up over the
-    devices, as the kernel counts it (iostats.rst): a request counts when it ends; None: it was not
-    had."""
-
-    reads: tuple[int | None, ...] = ()
-    read_bytes: tuple[int | None, ...] = ()
-    read_ms: tuple[int | None, ...] = ()
-    """Summed over the reads that ended; so is `write_ms` over the writes."""
-    writes: tuple[int | None, ...] = ()
-    written_bytes: tuple[int | None, ...] = ()
-    write_ms: tuple[int | None, ...] = ()
-    queued_ms: tuple[int | None, ...] = ()
-    """Time of requests of every kind, from when each was issued to its end."""
-
-
-class SecondsLine(Frozen):
-    """One number for each measured slice of the turn, in their order; None: it was not had."""
-
-    wal_bytes: tuple[float | None, ...] = ()
-    images: tuple[float | None, ...] = ()
-    read_bytes: tuple[float | None, ...] = ()
-    waiting_bytes: tuple[float | None, ...] = ()
-    devices: DeviceSecondsLine | None = None
-    """None: no device is to be seen beneath the data, or the record is older."""
 
 
 class TurnLine(Frozen):
@@ -115,26 +69,6 @@ class LostTurnLine(Frozen):
 
 def turn_of(line: TurnLine, slices: Sequence[SliceLine]) -> Turn:
     """A turn from its line and its measured slices, in order; dropped ones are left out."""
-    devices = line.seconds.devices or DeviceSecondsLine()
-    columns = (
-        line.seconds.wal_bytes,
-        line.seconds.images,
-        line.seconds.read_bytes,
-        line.seconds.waiting_bytes,
-        devices.reads,
-        devices.writes,
-    )
-    seconds = tuple(
-        Second(
-            one.start_ns,
-            one.end_ns,
-            one.transactions,
-            one.busy_with_debt_ns,
-            *(_number(column[place]) if place < len(column) else math.nan for column in columns),
-        )
-        for place, one in enumerate(slices)
-        if not one.dropped
-    )
     unknown = line.resident_bytes is None or not line.evicted_bytes
     return Turn(
         arm=line.arm,
@@ -145,21 +79,13 @@ def turn_of(line: TurnLine, slices: Sequence[SliceLine]) -> Turn:
         resident_share=math.nan if unknown else (line.resident_bytes or 0) / line.evicted_bytes,
         quiet=line.quiet,
         waiting_bytes=line.waiting_bytes,
-        seconds=seconds,
+        seconds=seconds_of(line.seconds, slices),
         checkpoints=tuple(
             Checkpoint(one.began_ns, one.ended_ns, one.cause) for one in line.checkpoints
         ),
-        at_start=_debt(line.at_start),
-        at_end=_debt(line.at_end),
+        at_start=line.at_start.debt,
+        at_end=line.at_end.debt,
         at_checkpoint=line.at_checkpoint,
         files_bytes=line.evicted_bytes or math.nan,
         age_ns=math.fsum(line.phases_ns.get(phase, math.nan) for phase in LOADED_PHASES),
     )
-
-
-def _debt(line: DebtLine) -> Debt:
-    return Debt(_number(line.wal_bytes), _number(line.waiting_bytes))
-
-
-def _number(value: float | None) -> float:
-    return math.nan if value is None else value

@@ -92,7 +92,7 @@ class EpochRunner:
                     seen = self._measure(place, standing, lines)
                 except (EngineError, DriverError) as failure:
                     lost = ArmLostError.at_its_cap(standing) or failure
-                    ending = Ending.of(_blame(standing, lost), lost)
+                    ending = Ending.of(blame(standing, lost), lost)
         except ArmLostError as failure:
             ending = Ending.of(failure.outcome, failure)
         except ServerError as failure:  # it did its work and would not stop
@@ -155,7 +155,7 @@ def _evicted(found: Evicted | None) -> EvictedLine | None:
     return EvictedLine(file_bytes=found.file_bytes, resident_bytes=found.resident_bytes)
 
 
-def _blame(standing: Mapping[str, Instance], failure: EngineError | DriverError) -> str:
+def blame(standing: Mapping[str, Instance], failure: EngineError | DriverError) -> str:
     """Which arms did not survive; a failure that is no arm's is named by its own words."""
     if isinstance(failure, ArmLostError) and failure.how == "out of memory":
         return failure.outcome

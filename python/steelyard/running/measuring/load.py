@@ -60,7 +60,7 @@ class Visit:
 
     arm: str
     length_ns: int | None  # None: by executions
-    kind: str  # "pilot", "warmup", "measured"
+    kind: str  # "pilot", "warmup", "measured", "beyond"
     block: int
     position: int
     each: int | None = None  # executions of each client

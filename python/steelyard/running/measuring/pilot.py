@@ -33,14 +33,12 @@ from steelyard.record.plan import (
 )
 from steelyard.record.slice import SliceLine
 from steelyard.running.measuring.background_work import find_stalls
-from steelyard.running.measuring.counted import pilot_counted
 from steelyard.running.measuring.driving import drive_pilot
 from steelyard.running.measuring.load import Load, Place, Visit
 from steelyard.running.measuring.load_watch import BlockEnded, LoadWatch, Settled, typical_ns
 from steelyard.running.measuring.slow_work import SlowExecutionsError, SlowWatch, pilot_slow
 from steelyard.running.preparing.setup import Setup
 from steelyard.running.progress import Progress
-from steelyard.running.turns.pilot import pilot_turns
 from steelyard.study.design import LEAST_EPOCHS, longer_epochs, slice_candidates
 from steelyard.study.study import Placement
 
@@ -93,10 +91,6 @@ class Pilot:
     def run(self) -> Choices:
         """The choices for this weighing; an arm that cannot start or do work is an error here."""
         setup, study, seed = self._setup, self._study, self._design.script_seed
-        if setup.layout == "turns":
-            return pilot_turns(setup, self._progress)
-        if study.budget.counted is not None:
-            return pilot_counted(setup, study.budget.counted, self._progress)
         asked, _ = setup.placement
         self._progress.stage("pilot: watch the load settle")
         first: Placement = "symmetric" if asked == "auto" else asked

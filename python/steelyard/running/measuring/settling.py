@@ -18,13 +18,12 @@ from steelyard.record.plan import Choices, Plan
 from steelyard.record.recorded import JUDGED, RESUMED, TELEMETRY, VERDICT, Recorded
 from steelyard.record.spent import Spent
 from steelyard.record.verdict import Verdict
-from steelyard.running.measuring.epoch import EpochRunner
+from steelyard.running.layouts.choice import LAYOUTS
 from steelyard.running.preparing.aa_ledger import update
 from steelyard.running.preparing.inspection import Inspected
 from steelyard.running.preparing.recording import Kept
 from steelyard.running.preparing.setup import Setup
 from steelyard.running.progress import Progress
-from steelyard.running.turns.epochs import TurnsRunner
 
 OPEN_ENDED_FACTOR = 10
 """An open-ended weighing gives up at this many times its planned epochs."""
@@ -51,11 +50,7 @@ def settle(
     """Run what is missing of the plan. Ctrl-C judges what there is: epochs are timed, not chosen
     by their outcome, so ending between them is legal. Three lost epochs in a row end it too."""
     clock = setup.laboratory.clock
-    runner = (
-        EpochRunner(setup, choices)
-        if choices.turns is None
-        else TurnsRunner(setup, choices, kept.turns, kept.lost_turns, progress)
-    )
+    runner = LAYOUTS[setup.layout].runner(setup, choices, kept, progress)
     started_ns = clock.now_ns()
     weighing = _Weighing(setup, _begun(setup, plan, inspected, kept), progress)
     interrupted = False

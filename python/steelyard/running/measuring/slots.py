@@ -101,18 +101,20 @@ class Slots:
         order: Sequence[str],
         upkeep: Upkeep,
         loads: Mapping[str, int] | None = None,
+        settings: Mapping[str, Mapping[str, str]] | None = None,
     ) -> dict[str, Instance]:
         """Stop what runs, put the arms' files into their slots, start them side by side, launched
         in order; arm → server. ArmLostError names every arm that could not start.
 
         `loads`: arm → which of the loads of its data it uses; the first where none is given.
+        `settings`: arm → settings in place of some of its own.
         """
         self.lay_arms(slots, order, upkeep, loads)
         places = {
             arm: replace(self.slot(slots[arm]), start_order=place)
             for place, arm in enumerate(order)
         }
-        self._start(places, {})
+        self._start(places, settings or {})
         return dict(self._started)
 
     def lay_arms(
@@ -137,17 +139,17 @@ class Slots:
         self, arm: str, slot: Slot, settings: Mapping[str, str] | None = None
     ) -> LocalInstance:
         """Start an arm whose files were laid; `settings` in place of some of its own."""
-        self._start({arm: slot}, settings or {})
+        self._start({arm: slot}, {arm: settings or {}})
         return self._started[arm]
 
-    def _start(self, places: Mapping[str, Slot], settings: Mapping[str, str]) -> None:
+    def _start(self, places: Mapping[str, Slot], settings: Mapping[str, Mapping[str, str]]) -> None:
         """Start arms side by side; of those that could not, all are named."""
         failures: dict[str, EngineError] = {}
         with self._phase("start"):
             for arm, slot in places.items():
                 copy = self._started[arm] = self._laid[arm]
                 with _collected(arm, failures, ServerError):
-                    copy.launch(slot, {**self.arms[arm].settings, **settings})
+                    copy.launch(slot, {**self.arms[arm].settings, **settings.get(arm, {})})
             for arm in [one for one in places if one not in failures]:
                 with _collected(arm, failures, ServerError):
                     self._started[arm].await_ready()

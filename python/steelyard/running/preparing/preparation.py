@@ -14,11 +14,12 @@ from steelyard.model.secrets.redaction import redacted
 from steelyard.model.units import format_duration
 from steelyard.record.plan import MemoryPlan
 from steelyard.running.laboratory import Laboratory, WorkloadData
+from steelyard.running.layouts.choice import resumed_layout
+from steelyard.running.layouts.layout import Layout
 from steelyard.running.measuring.counted import require_whole_passes
 from steelyard.running.measuring.load import require_no_long_pause
 from steelyard.running.measuring.slots import Prepared, Slots
 from steelyard.running.preparing.build_comparison import BuildComparison, compare_builds
-from steelyard.running.preparing.layout import which_cost, which_layout
 from steelyard.running.preparing.memory_cap import cap_memory
 from steelyard.running.preparing.needs import require_machines, require_needs
 from steelyard.running.preparing.recording import Kept
@@ -26,12 +27,9 @@ from steelyard.running.preparing.setup import Setup
 from steelyard.running.progress import Progress
 from steelyard.running.reaching.databases import Databases
 from steelyard.running.reaching.sessions import Sessions, notices, round_trips
-from steelyard.running.turns.look import require_cycles
-from steelyard.running.turns.pilot import cost_words
 from steelyard.study.arm import Arm
 from steelyard.study.design import draw_design
 from steelyard.study.study import Study
-from steelyard.workloads.reading.scripts import Script
 
 OWN_CONNECTIONS = 10
 """Ours at most: to place, to watch what backends wait for, to checkpoint and count."""
@@ -49,18 +47,18 @@ def prepare(kept: Kept, laboratory: Laboratory, progress: Progress) -> Iterator[
         require_machines(study, laboratory)
         data = laboratory.data.open(study)
         require_no_long_pause(study, data.scripts)
-        layout, layout_why = _layout(kept, data.scripts)
+        layout, layout_why = resumed_layout(kept, data.scripts)
         slots, builds, memory = (
             (*_reach(kept, data, laboratory, progress), None)
             if study.reaches
             else _own_servers(kept, data, laboratory, layout, progress)
         )
-        cost, cost_why = which_cost(study, data.scripts, layout)
+        cost, cost_why = layout.cost(study, data.scripts)
         setup = Setup(
             laboratory=laboratory,
             study=study,
             design=draw_design(study, kept.question.seed, cost),
-            layout=layout,
+            layout=layout.name,
             layout_why=layout_why,
             cost=cost,
             cost_why=cost_why,
@@ -85,14 +83,15 @@ def prepare(kept: Kept, laboratory: Laboratory, progress: Progress) -> Iterator[
 
 
 def _own_servers(
-    kept: Kept, data: WorkloadData, laboratory: Laboratory, layout: str, progress: Progress
+    kept: Kept, data: WorkloadData, laboratory: Laboratory, layout: Layout, progress: Progress
 ) -> tuple[Slots, BuildComparison, MemoryPlan | None]:
     """The slots in which the arms' servers will be started."""
     stopwatch = kept.spent.stopwatch
     with stopwatch("find engines"):
         engines, builds, memory = _engines(kept.question.study, laboratory, layout, progress)
-    if layout == "turns" and not kept.resumed:
-        progress.note(cost_words(kept.question.study))
+    announcement = "" if kept.resumed else layout.announcement(kept.question.study)
+    if announcement:
+        progress.note(announcement)
     with stopwatch("load data"):
         arms = _arms(kept.question.study, engines, builds, data, progress)
     # Pages that stayed in memory would be read there, and charged to no arm.
@@ -125,7 +124,7 @@ def _reach(
 
 
 def _engines(
-    study: Study, laboratory: Laboratory, layout: str, progress: Progress
+    study: Study, laboratory: Laboratory, layout: Layout, progress: Progress
 ) -> tuple[Mapping[str, Engine], BuildComparison, MemoryPlan | None]:
     """Arm → its engine, what the builds have in common, and the cap on memory; errors are raised
     before data is loaded."""
@@ -135,13 +134,10 @@ def _engines(
     require_whole_passes(study)
     for arm in study.every_arm:
         engine = engines[arm.name]
-        if layout == "turns":
-            require_cycles(engine)
+        layout.require_engine(engine)
         if isinstance(engine, SettingsCheck):
             engine.validate(study.settings_of(arm))
-    memory = cap_memory(
-        study, engines, laboratory, at_once=1 if layout == "turns" else len(engines)
-    )
+    memory = cap_memory(study, engines, laboratory, at_once=layout.servers_at_once(study))
     return engines, compare_builds(study, engines, laboratory, progress), memory
 
 
@@ -283,10 +279,3 @@ def _keep_logs(setup: Setup, failure: ServerError) -> None:
         setup.record.write(f"server-{slot}.log", redacted(log))
     if logs:
         failure.hint = f'The servers\' logs are kept in "{setup.record.directory}".'
-
-
-def _layout(kept: Kept, scripts: tuple[Script, ...]) -> tuple[str, str]:
-    """A weighing that goes on keeps the layout of its plan."""
-    if kept.plan is not None:
-        return kept.plan.layout or "slices", kept.plan.layout_why
-    return which_layout(kept.question.study, scripts)

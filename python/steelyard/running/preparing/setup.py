@@ -149,14 +149,24 @@ class Setup:
 
     @contextmanager
     def started_arms(
-        self, epoch: int, upkeep: Upkeep, warm: Warm = "by load"
+        self,
+        epoch: int,
+        upkeep: Upkeep,
+        warm: Warm = "by load",
+        settings: Mapping[str, Mapping[str, str]] | None = None,
     ) -> Iterator[dict[str, Instance]]:
         """The arms, started in the slots of an epoch and stopped at the end whatever happens, as
-        `upkeep` allows; with `warm` "by reading" the data is in their buffer pools."""
+        `upkeep` allows; with `warm` "by reading" the data is in their buffer pools. `settings`: arm
+        → settings in place of some of its own."""
         slots, order = self.design.slots_of(epoch), self.design.start_order(epoch)
         try:
             with self.slots.naming_kills():
-                arms = self.slots.start_arms(slots, order, upkeep, self.loads_of(epoch))
+                loads = self.loads_of(epoch)
+                arms = (
+                    self.slots.start_arms(slots, order, upkeep, loads)
+                    if settings is None
+                    else self.own_slots.start_arms(slots, order, upkeep, loads, settings)
+                )
                 with self.phase("start"):
                     for instance in arms.values():
                         self.data.before_clients(instance)

@@ -59,22 +59,21 @@ def pilot_turns(setup: Setup, progress: Progress) -> Choices:
     with setup.laid_arms(0, "restore"):
         for arm in design.arms:
             looked[arm] = look(setup, arm, first, most_s)
-    lay_ns = _lay_ns(setup, progress)
-    share = sum(one.wal_flush_share for one in looked.values()) / len(looked)
-    placement, why = choose_placement(share) if asked == "auto" else (asked, "the study says so")
+    lay_ns = laying_ns(setup, progress)
+    placement, why, share = choose_pilot_placement(study, looked)
     lengths = _lengths(setup, looked, lay_ns=0)
     upkeep, upkeep_why = _upkeep(setup, lay_ns, lengths.turn_s)
     if upkeep == "restore":
         lengths = _lengths(setup, looked, lay_ns=lay_ns)
     control = looked[design.arms[0]]
-    control_ns = _per_transaction_ns(control)
+    control_ns = per_transaction_ns(control)
     every = [line for one in looked.values() for line in one.lines]
     done = sum(line.transactions for line in every)
     latency_ns = sum(line.latency_sum_ns for line in every) / done
     slice_ns = max(SECOND_NS, round(LATENCIES_A_SLICE * latency_ns))
     busy_s = sum(line.busy_ns / line.clients for line in every) / NS_PER_S
     turns = _turn_choices(setup, looked, lengths)
-    _require_many(study, turns, max(_per_transaction_ns(one) for one in looked.values()))
+    _require_many(study, turns, max(per_transaction_ns(one) for one in looked.values()))
     _tell(setup, turns, lengths, progress)
     return Choices(
         cost=setup.cost,
@@ -100,6 +99,15 @@ def pilot_turns(setup: Setup, progress: Progress) -> Choices:
         ),
         turns=turns,
     )
+
+
+def choose_pilot_placement(study: Study, looked: Mapping[str, Looked]) -> tuple[str, str, float]:
+    """The placement, why, and the share of sessions that waited for the log to reach the disk."""
+    share = sum(one.wal_flush_share for one in looked.values()) / len(looked)
+    if study.placement == "auto":
+        placement, why = choose_placement(share)
+        return placement, why, share
+    return study.placement, "the study says so", share
 
 
 def require_time_scale(setup: Setup, settings: Mapping[str, Settings]) -> None:
@@ -261,7 +269,7 @@ def _really_nearer(setup: Setup, looked: Mapping[str, Looked], scale: float) -> 
     return {arm: round(factor, 3) for arm, factor in own.items()}
 
 
-def _lay_ns(setup: Setup, progress: Progress) -> int:
+def laying_ns(setup: Setup, progress: Progress) -> int:
     """What putting the files of all arms back takes, now that their servers were under load: a file
     that was not written to is not copied."""
     progress.stage("pilot: put the files back")
@@ -282,7 +290,8 @@ def _upkeep(setup: Setup, lay_ns: int, turn_s: float) -> tuple[Upkeep, str]:
     return "carry", f"putting the files back takes {took}, more than a fifth of a turn"
 
 
-def _per_transaction_ns(one: Looked) -> float:
+def per_transaction_ns(one: Looked) -> float:
+    """Mean time of a client a transaction, in ns; 0 where none was done."""
     done = sum(line.transactions for line in one.lines)
     return sum(line.busy_ns for line in one.lines) / done if done else 0.0
 

@@ -10,8 +10,10 @@ from steelyard.analysis.pilot.pool_level import FEW_BLOCKS, level_after
 from steelyard.analysis.pilot.steady_state import mser5
 from steelyard.engines.engine import CheckpointWatch, Instance, Pulse
 from steelyard.evaluation.threats.pool_warmth import BLOCK_BYTES
+from steelyard.model.process import TreeUse
 from steelyard.record.slice import SliceLine
-from steelyard.record.turns.turn import DebtLine, DeviceSecondsLine, SecondsLine
+from steelyard.record.turns.seconds import DebtLine, DeviceSecondsLine, SecondsLine
+from steelyard.running.laboratory import Host
 from steelyard.running.measuring.driving import drive
 from steelyard.running.measuring.load import Load, Place, Visit
 from steelyard.running.measuring.observation import use_of
@@ -23,6 +25,30 @@ FEWEST_SECONDS = 20
 """Of a warm-up: MSER-5 needs four batches of five."""
 
 
+@dataclass(frozen=True)
+class Border:
+    """What was read at the border of two slices."""
+
+    pulse: Pulse | None
+    requested_bytes: int
+    waiting_bytes: int
+    dirtied_bytes: int
+
+    @property
+    def debt(self) -> DebtLine:
+        """What the arm owes then."""
+        return DebtLine(
+            wal_bytes=None if self.pulse is None else self.pulse.owed_bytes,
+            waiting_bytes=float(self.waiting_bytes),
+        )
+
+
+def read_border(instance: Instance, watch: CheckpointWatch, host: Host) -> Border:
+    """What server and machine have now."""
+    use = use_of(instance) if instance.running else TreeUse(0, 0, 0)
+    return Border(watch.pulse(), use.requested_bytes, host.waiting_bytes(), use.written_bytes)
+
+
 @dataclass
 class Series:
     """Seconds of a turn as they end: the lines, and what was read at each border."""
@@ -32,6 +58,7 @@ class Series:
     images: list[float | None] = field(default_factory=list)
     read_bytes: list[float | None] = field(default_factory=list)
     waiting_bytes: list[float | None] = field(default_factory=list)
+    dirtied_bytes: list[float | None] = field(default_factory=list)
     devices: list[DeviceCounts | None] = field(default_factory=list)
 
     @property
@@ -56,6 +83,14 @@ class Series:
         kept = [line for line in self.lines if not line.dropped]
         return (kept[0].start_ns, kept[-1].end_ns) if kept else (since_ns, since_ns)
 
+    def add_border(self, before: Border, after: Border) -> None:
+        """What was read at both ends of the last slice."""
+        self.wal_bytes.append(_change(before.pulse, after.pulse, "wal_bytes"))
+        self.images.append(_change(before.pulse, after.pulse, "images"))
+        self.read_bytes.append(float(after.requested_bytes - before.requested_bytes))
+        self.waiting_bytes.append(float(after.waiting_bytes))
+        self.dirtied_bytes.append(float(after.dirtied_bytes - before.dirtied_bytes))
+
     def columns(self) -> SecondsLine:
         """What was read, as the record has it."""
         seen = SecondsLine(
@@ -63,6 +98,7 @@ class Series:
             images=tuple(self.images),
             read_bytes=tuple(self.read_bytes),
             waiting_bytes=tuple(self.waiting_bytes),
+            dirtied_bytes=tuple(self.dirtied_bytes),
         )
         if not any(self.devices):
             return seen
@@ -76,15 +112,6 @@ def _device_columns(seen: Sequence[DeviceCounts | None]) -> DeviceSecondsLine:
             for name in DeviceSecondsLine.model_fields
         }
     )
-
-
-@dataclass(frozen=True)
-class _Border:
-    """What was read at the border of two slices."""
-
-    pulse: Pulse | None
-    requested_bytes: int
-    waiting_bytes: int
 
 
 class SecondBySecond:
@@ -115,7 +142,7 @@ class SecondBySecond:
         self._kept = kept
         self._reader = ThreadPoolExecutor(1, thread_name_prefix="turn reader")
         self._last = self._read()
-        self._due: tuple[Series, Future[_Border]] | None = None
+        self._due: tuple[Series, Future[Border]] | None = None
 
     def run(self, series: Series, kind: str, length_ns: int) -> SliceLine:
         """One more slice of a series; what is read at its end joins the series with the next."""
@@ -132,11 +159,7 @@ class SecondBySecond:
     def debt(self) -> DebtLine:
         """What the arm owes at the last border."""
         self._settle()
-        pulse = self._last.pulse
-        return DebtLine(
-            wal_bytes=None if pulse is None else pulse.owed_bytes,
-            waiting_bytes=float(self._last.waiting_bytes),
-        )
+        return self._last.debt
 
     def close(self) -> None:
         """Wait for the reader."""
@@ -148,16 +171,10 @@ class SecondBySecond:
             return
         series, reading = self._due
         before, self._last, self._due = self._last, reading.result(), None
-        after = self._last
-        series.wal_bytes.append(_change(before.pulse, after.pulse, "wal_bytes"))
-        series.images.append(_change(before.pulse, after.pulse, "images"))
-        series.read_bytes.append(float(after.requested_bytes - before.requested_bytes))
-        series.waiting_bytes.append(float(after.waiting_bytes))
+        series.add_border(before, self._last)
 
-    def _read(self) -> _Border:
-        instance = self._instance
-        requested = use_of(instance).requested_bytes if instance.running else 0
-        return _Border(self._watch.pulse(), requested, self._setup.laboratory.host.waiting_bytes())
+    def _read(self) -> Border:
+        return read_border(self._instance, self._watch, self._setup.laboratory.host)
 
 
 def _change(before: Pulse | None, after: Pulse | None, name: str) -> float | None:

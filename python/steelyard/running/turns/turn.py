@@ -27,7 +27,8 @@ from steelyard.model.units import NS_PER_MS, NS_PER_S
 from steelyard.record.plan import Choices, TurnChoices
 from steelyard.record.slice import SliceLine
 from steelyard.record.spent import Phase
-from steelyard.record.turns.turn import CheckpointLine, DebtLine, TurnLine
+from steelyard.record.turns.seconds import CheckpointLine, DebtLine
+from steelyard.record.turns.turn import TurnLine
 from steelyard.running.laboratory import Laboratory
 from steelyard.running.measuring.arm_readings import ArmReadings, ArmsRead, Beside, reading_lines
 from steelyard.running.measuring.load import Place

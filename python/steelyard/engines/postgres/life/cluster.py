@@ -20,6 +20,7 @@ from steelyard.engines.postgres.life.control import CONTROL_FILE, verifies
 from steelyard.engines.postgres.life.data_directory import SUPERUSER
 from steelyard.engines.postgres.life.server import Server, serving_pid
 from steelyard.engines.postgres.processes import freeze as freezing
+from steelyard.engines.postgres.processes.freeze import Suspension
 from steelyard.engines.postgres.processes.process_tree import TreeAccount
 from steelyard.engines.postgres.settings import refuse_slot_settings
 from steelyard.engines.postgres.sql.buffer_pool import fill_pool
@@ -64,6 +65,7 @@ class Cluster(OwnServer[Build, Server]):
         super().__init__(build, identity, account, directory, manifest)
         self._accounting: TreeAccount | None = None
         self._frozen: list[int] = []
+        self._suspended: Suspension | None = None
         self._counts_statements = False
         self._pooler: Pooler | None = None
         self._password: Secret | None = None  # of this life, for those that come by TCP
@@ -102,7 +104,7 @@ class Cluster(OwnServer[Build, Server]):
     def crash(self) -> None:
         """Kill at once without a shutdown checkpoint, and leave nothing running."""
         server = self._required()
-        self._server, self._frozen = None, []
+        self._server, self._frozen, self._suspended = None, [], None
         self._close_ways()
         server.kill()
         self._leave_group()
@@ -165,6 +167,17 @@ class Cluster(OwnServer[Build, Server]):
         """SIGCONT all that `freeze` stopped; safe to call twice."""
         frozen, self._frozen = self._frozen, []
         freezing.thaw(frozen)
+        self.resume()
+
+    def suspend(self) -> None:
+        """SIGSTOP every process, client backends and the postmaster too."""
+        if self._suspended is None:
+            self._suspended = Suspension.of(self._required().pid)
+
+    def resume(self) -> int:
+        """SIGCONT all that `suspend` stopped; ns of processor time that they used meanwhile."""
+        suspended, self._suspended = self._suspended, None
+        return 0 if suspended is None else suspended.end()
 
     def use(self) -> TreeUse:
         """Processor time and I/O of the whole process tree since its start (TreeAccount)."""

@@ -1,12 +1,13 @@
-"""Stops the background processes of an idle arm, so that its debt is not paid meanwhile."""
+"""Stops processes of an idle arm: its background processes, or every one of them."""
 
 from __future__ import annotations
 
 import signal
 import time
+from dataclasses import dataclass
 
 from steelyard.engines.local.ending import kill
-from steelyard.engines.local.samples import sample, tree
+from steelyard.engines.local.samples import sample, times_ns, tree
 from steelyard.engines.postgres.processes.process_tree import CLIENT, UNKNOWN, kind_of
 from steelyard.model.errors import ServerError
 
@@ -65,9 +66,62 @@ def _pause(deadline: float, pids: list[int]) -> None:
     time.sleep(_POLL_S)
 
 
+def suspend(postmaster: int) -> list[int]:
+    """SIGSTOP every process of a server and wait until all stand still; their process ids.
+
+    The postmaster is stopped first: it starts no further process meanwhile, and so the list is
+    complete when nothing in it moves.
+    """
+    deadline = time.monotonic() + _TIMEOUT_S
+    stopped: list[int] = [postmaster]
+    try:
+        kill(postmaster, signal.SIGSTOP)
+        _still(postmaster, deadline)
+        while True:
+            members = [member for member in tree(postmaster) if member.state != "Z"]
+            moving = [member.pid for member in members if not member.still]
+            stopped = sorted({*stopped, *(member.pid for member in members)})
+            if not moving:
+                return stopped
+            for pid in moving:
+                kill(pid, signal.SIGSTOP)
+            for pid in moving:
+                _still(pid, deadline)
+    except BaseException:  # an interrupt as well
+        thaw(stopped)
+        raise
+
+
+@dataclass(frozen=True)
+class Suspension:
+    """Processes of a server that were stopped, and what they had used by then."""
+
+    pids: list[int]
+    used_ns: int
+
+    @classmethod
+    def of(cls, postmaster: int) -> Suspension:
+        """Stop every process of a server."""
+        pids = suspend(postmaster)
+        return cls(pids, processor_ns(pids))
+
+    def end(self) -> int:
+        """Resume them; ns of processor time that they used meanwhile. One that was killed meanwhile
+        counts nothing."""
+        used_ns = processor_ns(self.pids) - self.used_ns
+        thaw(self.pids)
+        return max(0, used_ns)
+
+
+def processor_ns(pids: list[int]) -> int:
+    """Processor time that processes have used so far, added up, in ns; of one that has ended 0."""
+    found = (sample(pid) for pid in pids)
+    return sum(times_ns(process)[0] for process in found if process is not None)
+
+
 def thaw_all(postmaster: int) -> None:
     """SIGCONT every process of a server: one that stands still would hold up its shutdown."""
-    thaw([member.pid for member in tree(postmaster)[1:]])
+    thaw([member.pid for member in tree(postmaster)])
 
 
 def thaw(pids: list[int]) -> None:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 
 from steelyard.model.errors import StudyError
-from steelyard.running.preparing.layout import which_cost, which_layout
+from steelyard.running.layouts.choice import LAYOUTS, choose_layout
 from steelyard.study.read import read_study
 from steelyard.study.study import Study
 from steelyard.workloads.reading.scripts import Script
@@ -19,16 +19,16 @@ def on_sql_server(*changes: str) -> Study:
 
 
 def test_databases_of_one_server_pay_for_their_own_pages() -> None:
-    assert which_cost(on_sql_server(), (WRITES,), "slices")[0] == "whole"
-    assert which_cost(on_sql_server("cost=whole"), (WRITES,), "slices")[0] == "whole"
+    assert LAYOUTS["slices"].cost(on_sql_server(), (WRITES,))[0] == "whole"
+    assert LAYOUTS["slices"].cost(on_sql_server("cost=whole"), (WRITES,))[0] == "whole"
 
 
 def test_a_cost_that_another_database_would_pay_is_refused() -> None:
     study = on_sql_server("cost=foreground")
     with pytest.raises(StudyError, match="where arms are databases of one server") as refused:
-        which_cost(study, (READS, WRITES), "slices")
+        LAYOUTS["slices"].cost(study, (READS, WRITES))
     assert "in the slices of the others" in (refused.value.detail or "")
-    assert which_cost(study, (READS,), "slices")[0] == "foreground"  # it leaves nothing
+    assert LAYOUTS["slices"].cost(study, (READS,))[0] == "foreground"  # it leaves nothing
 
 
 def versions_of(engine: str) -> Study:
@@ -36,10 +36,10 @@ def versions_of(engine: str) -> Study:
 
 
 def test_only_engines_whose_checkpoints_are_seen_take_turns_by_themselves() -> None:
-    assert which_layout(versions_of("postgres"), (WRITES,))[0] == "turns"
+    assert choose_layout(versions_of("postgres"), (WRITES,))[0].name == "turns"
     for engine in ("mysql", "mariadb"):
-        layout, why = which_layout(versions_of(engine), (WRITES,))
-        assert (layout, why) == ("slices", f"the checkpoints of {engine} are not seen")
+        layout, why = choose_layout(versions_of(engine), (WRITES,))
+        assert (layout.name, why) == ("slices", f"the checkpoints of {engine} are not seen")
 
 
 @pytest.mark.parametrize(
@@ -53,11 +53,11 @@ def test_what_acts_through_checkpoints_is_weighed_in_turns_where_the_work_writes
     setting: str,
 ) -> None:
     study = read_study("settings", [f"arm.settings.{setting}", "workload.name=tpcb-like"])
-    assert which_layout(study, (WRITES,))[0] == "turns"
-    assert which_layout(study, (READS,))[0] == "slices"
-    assert which_layout(study, (READS, WRITES))[0] == "turns"
+    assert choose_layout(study, (WRITES,))[0].name == "turns"
+    assert choose_layout(study, (READS,))[0].name == "slices"
+    assert choose_layout(study, (READS, WRITES))[0].name == "turns"
 
 
 def test_what_acts_otherwise_stays_in_slices() -> None:
     study = read_study("settings", ["arm.settings.work_mem=64MB", "workload.name=tpcb-like"])
-    assert which_layout(study, (WRITES,))[0] == "slices"
+    assert choose_layout(study, (WRITES,))[0].name == "slices"

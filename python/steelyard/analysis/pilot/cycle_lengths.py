@@ -1,0 +1,142 @@
+"""Chooses how long epochs in cycles are: the time scale, the slice, and how many epochs fit.
+
+All arms run, each in its own time. After a checkpoint of each, an arm is measured from the begin of
+one of its own checkpoints to the begin of the k-th after it, whole cycles of own time. The arm with
+the longest cycles says how long an epoch is: each is measured at about the same age for about the
+same time. An epoch takes as many times its own time on the wall as there are arms, and what each
+border costs, at which one arm is stopped and another resumed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from steelyard.analysis.pilot.turn_lengths import (
+    FEWEST_EPOCHS,
+    LEAST_MEASURED_S,
+    MOST_EPOCHS,
+    MOST_WITHOUT_S,
+    PATIENCE,
+    WANTED_EPOCHS,
+    ArmCycle,
+    Shortage,
+    Wish,
+    as_long,
+    scales,
+)
+
+SHORTEST_SLICE_S = 0.1
+LONGEST_SLICE_S = 2.0
+WANTED_SLICE_S = 0.5
+SLICES_A_CYCLE = 20
+"""At least: the borders of a window lie within a slice of a checkpoint's begin."""
+LATENCIES_A_SLICE = 20
+BORDER_S = 0.02
+"""What stopping one arm and resuming another takes at a border, beside its clients' way back."""
+
+
+@dataclass(frozen=True, slots=True)
+class CycleLengths:
+    """What was chosen; times in seconds, own time unless said otherwise."""
+
+    scale: float
+    epochs: int
+    slice_s: float
+    epoch_s: float  # of the wall: of all arms, with starts and reads
+    begins_s: tuple[float, ...]  # of the arms: load at least, before the measured part
+    waits_s: tuple[float, ...]  # of the arms: at most after that, for the begin of a checkpoint
+    least_s: tuple[float, ...]  # of the arms: measured part at least
+    longest_s: tuple[float, ...]  # of the arms: measured part at most
+    cycles_s: tuple[float, ...]  # of the arms, infinite where none is made
+
+    @property
+    def total_s(self) -> float:
+        """What all epochs take."""
+        return self.epochs * self.epoch_s
+
+
+def choose_cycle_lengths(
+    arms: Sequence[ArmCycle], wish: Wish, *, idle_s: float, warm_s: float, latency_s: float
+) -> CycleLengths | Shortage:
+    """The smallest time scale with which the budget holds 10 epochs (8 with the largest), or the
+    study's own; an even number of epochs, 40 at most.
+
+    `idle_s`: of an epoch without load, wall time; `warm_s`: own time until an arm is level;
+    `latency_s`: mean of a transaction.
+    """
+    largest = min(arm.largest_scale for arm in arms)
+    wanted = wish.epochs or WANTED_EPOCHS
+    tried = scales(largest) if wish.scale is None else [wish.scale]
+    for scale in tried:
+        lengths = _lengths(arms, wish, scale, idle_s, warm_s, latency_s)
+        held = math.floor(wish.budget_s / lengths.epoch_s + 1e-9)
+        if held >= wanted:
+            return _with_epochs(lengths, wish.epochs or min(MOST_EPOCHS, held // 2 * 2))
+    last = _lengths(arms, wish, tried[-1], idle_s, warm_s, latency_s)
+    fewest = wish.epochs or FEWEST_EPOCHS
+    if fewest * last.epoch_s <= wish.budget_s:
+        return _with_epochs(last, fewest)
+    return Shortage(fewest * last.epoch_s)
+
+
+def least_cycles_budget_s(arms: int, epochs: int | None) -> float:
+    """What the shortest epochs there can be take, before anything is known of the arms."""
+    return (epochs or FEWEST_EPOCHS) * arms * (2 * LEAST_MEASURED_S)
+
+
+def _lengths(
+    arms: Sequence[ArmCycle],
+    wish: Wish,
+    scale: float,
+    idle_s: float,
+    warm_s: float,
+    latency_s: float,
+) -> CycleLengths:
+    cycles = tuple(arm.seconds(scale) for arm in arms)
+    made = [cycle for cycle in cycles if math.isfinite(cycle)]
+    longest = max(made, default=0.0)
+    if wish.stated_s is not None:
+        measured = [wish.stated_s for _ in cycles]
+    elif made:
+        measured = [as_long(longest, cycle, wish.cycles) for cycle in cycles]
+    else:
+        room = (wish.budget_s / (wish.epochs or WANTED_EPOCHS) - idle_s) / len(arms) - warm_s
+        measured = [min(MOST_WITHOUT_S, max(LEAST_MEASURED_S, room)) for _ in cycles]
+    # The begin of the first checkpoint of the longest cycles that comes after the warm-up.
+    age = max(1, math.ceil(warm_s / longest - 1e-9)) * longest if made else warm_s
+    own_s = max(age + length for length in measured)
+    slice_s = _slice_s(min(made, default=longest), latency_s)
+    border_s = BORDER_S + latency_s
+    whole = [wish.stated_s is None and math.isfinite(cycle) for cycle in cycles]
+    return CycleLengths(
+        scale=scale,
+        epochs=0,
+        slice_s=slice_s,
+        epoch_s=idle_s + len(arms) * own_s * (1 + border_s / slice_s),
+        begins_s=tuple(max(0.0, age - cycle) if math.isfinite(cycle) else age for cycle in cycles),
+        waits_s=tuple(PATIENCE * 2 * cycle if math.isfinite(cycle) else 0.0 for cycle in cycles),
+        least_s=tuple(
+            max(LEAST_MEASURED_S, length - cycle / 2) if cut else length
+            for cut, cycle, length in zip(whole, cycles, measured, strict=True)
+        ),
+        longest_s=tuple(
+            PATIENCE * length if cut else length
+            for cut, length in zip(whole, measured, strict=True)
+        ),
+        cycles_s=cycles,
+    )
+
+
+def _slice_s(shortest_cycle_s: float, latency_s: float) -> float:
+    """Half a second, shorter where cycles are short, longer where transactions are slow."""
+    least = max(SHORTEST_SLICE_S, LATENCIES_A_SLICE * latency_s)
+    most = LONGEST_SLICE_S
+    if shortest_cycle_s:
+        most = min(most, shortest_cycle_s / SLICES_A_CYCLE)
+    return max(least, min(WANTED_SLICE_S, most))
+
+
+def _with_epochs(lengths: CycleLengths, epochs: int) -> CycleLengths:
+    return replace(lengths, epochs=epochs)

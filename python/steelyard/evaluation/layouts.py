@@ -1,0 +1,99 @@
+"""What a layout means for judging: its own threats, and what its intervals rest on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Protocol
+
+from steelyard.evaluation.contrast import ReplicateWords
+from steelyard.evaluation.threats.checkpoint_distance import checkpoint_distance
+from steelyard.evaluation.threats.cycles import cycle_threats
+from steelyard.evaluation.threats.turns import turn_threats
+from steelyard.evaluation.turns_told import basis_words
+from steelyard.model.readings import EpochTotals
+from steelyard.model.threat import Threat
+from steelyard.record.plan import CYCLES, TURNS, Plan
+from steelyard.record.recorded import Recorded
+
+SLICES = "slices"
+_WHERE = {
+    "one server": "sessions of one running server",
+    "several servers": "these instances as they stand",
+    "own databases": "databases of ours on one running server",
+}
+
+
+class LayoutJudging(Protocol):
+    """Judging of weighings of one layout."""
+
+    def threats(self, recorded: Recorded, arm: str) -> Iterator[Threat]:
+        """What this layout alone can show of the contrast of an arm, the first of all threats."""
+
+    def basis(
+        self, epochs: Sequence[EpochTotals], plan: Plan, arm: str, count: int
+    ) -> ReplicateWords | None:
+        """What the interval of an arm rests on; None: its epochs, and no more is to be said."""
+
+
+class SlicesJudging:
+    """The load moved from arm to arm: no slice sees whole checkpoint cycles."""
+
+    def threats(self, recorded: Recorded, arm: str) -> Iterator[Threat]:
+        """How near the last checkpoint was, where the work writes and the arm is a treatment."""
+        study, plan = recorded.study, recorded.plan
+        [asked] = [each for each in study.arms if each.name == arm]
+        if not plan.layout or not plan.writes or study.differs_only_in_weight(asked):
+            return
+        own = recorded.inspection.arms.get(arm)
+        yield from checkpoint_distance(
+            [epoch.totals for epoch in recorded.epochs],
+            study.control.name,
+            arm,
+            {name: one.settings for name, one in recorded.environment.arms.items()},
+            own.may_differ if own else (),
+            whole=plan.cost == "whole",
+        )
+
+    def basis(
+        self, epochs: Sequence[EpochTotals], plan: Plan, arm: str, count: int
+    ) -> ReplicateWords | None:
+        """Where the arms were, of servers that are not ours."""
+        if plan.residency == "own servers":
+            return None
+        return ReplicateWords(basis=f"{count} epochs, {_WHERE[plan.residency]}")
+
+
+class TurnsJudging:
+    """One arm at a time, alone on the machine."""
+
+    def threats(self, recorded: Recorded, arm: str) -> Iterator[Threat]:
+        """What was not alike when each ran alone."""
+        totals = [epoch.totals for epoch in recorded.epochs]
+        yield from turn_threats(totals, recorded.plan, recorded.study.control.name, arm)
+
+    def basis(
+        self, epochs: Sequence[EpochTotals], plan: Plan, arm: str, count: int
+    ) -> ReplicateWords | None:
+        """Epochs, the distance of checkpoints, and the time scale."""
+        return ReplicateWords(basis=basis_words(epochs, plan, arm, count))
+
+
+class CyclesJudging(TurnsJudging):
+    """All arms, each in its own time."""
+
+    def threats(self, recorded: Recorded, arm: str) -> Iterator[Threat]:
+        """What ran in another's time, and what the kernel does for both."""
+        control = recorded.study.control.name
+        yield from cycle_threats(recorded.epochs, recorded.plan, control, arm)
+
+
+_BY_NAME: Mapping[str, LayoutJudging] = {
+    SLICES: SlicesJudging(),
+    TURNS: TurnsJudging(),
+    CYCLES: CyclesJudging(),
+}
+
+
+def judging_of(plan: Plan) -> LayoutJudging:
+    """The judging of a plan's layout; where the plan is older than the word, of what it holds."""
+    return _BY_NAME[plan.layout or (SLICES if plan.turns is None else TURNS)]

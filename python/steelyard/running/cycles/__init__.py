@@ -1,0 +1,1 @@
+"""Weighs in cycles: all arms run, each in its own time, over whole checkpoint cycles."""

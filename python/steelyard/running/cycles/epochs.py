@@ -1,0 +1,192 @@
+"""Runs the epochs of a weighing in cycles: fine slices of all arms inside whole checkpoint cycles.
+
+All arms run, but each stands wholly still while another is under load, so that its background works
+in its own time alone. After a checkpoint of each arm the load moves from arm to arm in slices drawn
+in blocks, until every arm was measured from the begin of one of its own checkpoints to the begin of
+the k-th after it. Arms that are through stay in the blocks until the last one is: what each meets
+is the same throughout.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, closing, contextmanager
+
+from steelyard.engines.engine import Instance
+from steelyard.model.errors import DriverError, EngineError, ServerError
+from steelyard.model.units import NS_PER_S
+from steelyard.record.epoch import Epoch, EpochLine
+from steelyard.record.plan import Choices, TurnChoices
+from steelyard.record.recorded import TELEMETRY
+from steelyard.record.slice import SliceLine
+from steelyard.record.spent import Phase
+from steelyard.record.totals import epoch_totals
+from steelyard.record.window import WindowLine
+from steelyard.running.cycles.series import ArmSeries
+from steelyard.running.cycles.suspension import Suspension
+from steelyard.running.cycles.window import ArmWindow
+from steelyard.running.measuring.arm_readings import ArmReadings, ArmsRead, Beside, reading_lines
+from steelyard.running.measuring.driving import drive
+from steelyard.running.measuring.epoch import COMPLETE, Ending, blame, keep_logs
+from steelyard.running.measuring.load import Load, Place, Visit
+from steelyard.running.measuring.observation import checkpointer_of
+from steelyard.running.measuring.slots import ArmLostError
+from steelyard.running.measuring.wait_samples import WaitSamples
+from steelyard.running.preparing.setup import Setup
+from steelyard.running.progress import Progress
+from steelyard.running.turns.turn import watch_checkpoints
+from steelyard.telemetry.host import host_readings
+
+MOST_BLOCKS = 100_000
+"""Of an epoch; the limits of its windows end it long before."""
+
+
+class CyclesRunner:
+    """Runs the epochs of one weighing in cycles."""
+
+    def __init__(self, setup: Setup, choices: Choices, progress: Progress) -> None:
+        assert choices.turns is not None  # callers check the layout first
+        self._setup = setup
+        self._choices = choices
+        self._limits: TurnChoices = choices.turns
+        self._progress = progress
+        self._design = setup.design
+        self._clock = setup.laboratory.clock
+        self._began_ns = self._clock.now_ns()
+
+    def run(self, epoch: int, attempt: int = 1) -> Epoch:
+        """Run one epoch and write its lines. Raises nothing for an arm that died: the outcome says
+        so."""
+        setup, design = self._setup, self._design
+        place = Place(epoch, attempt, slots=design.slots_of(epoch))
+        self._began_ns = self._clock.now_ns()
+        lines: list[SliceLine] = []
+        host_before = setup.laboratory.host.sample()
+        ending, seen, windows = self._measure_or_lose(place, lines)
+        if ending.outcome != COMPLETE:
+            keep_logs(setup, epoch)
+        line = EpochLine(
+            type="epoch",
+            epoch=epoch,
+            attempt=attempt,
+            slots=place.slots,
+            start_order=design.start_order(epoch),
+            outcome=ending.outcome,
+            error=ending.error,
+            arms=seen.arms,
+            loads=setup.loads_of(epoch),
+            violations=seen.violations,
+            windows=windows,
+            machine=reading_lines(host_readings(host_before, setup.laboratory.host.sample())),
+        )
+        setup.record.append(TELEMETRY, line.to_json())
+        return Epoch(line, epoch_totals(line, lines))
+
+    def _measure_or_lose(
+        self, place: Place, lines: list[SliceLine]
+    ) -> tuple[Ending, ArmsRead, Mapping[str, WindowLine]]:
+        ending, seen, windows = Ending(), ArmsRead(), dict[str, WindowLine]()
+        try:
+            arms = self._setup.started_arms(
+                place.epoch, self._choices.upkeep, settings=self._limits.settings
+            )
+            with arms as instances:
+                try:
+                    seen = self._measure(place, instances, lines, windows)
+                except (EngineError, DriverError) as failure:
+                    lost = ArmLostError.at_its_cap(instances) or failure
+                    ending = Ending.of(blame(instances, lost), lost)
+        except ArmLostError as failure:
+            ending = Ending.of(failure.outcome, failure)
+        except ServerError as failure:  # it did its work and would not stop
+            if ending.outcome == COMPLETE:
+                ending = Ending.of(f"failed: {failure.primary}", failure)
+        return ending, seen, windows
+
+    def _measure(
+        self,
+        place: Place,
+        instances: Mapping[str, Instance],
+        lines: list[SliceLine],
+        windows: dict[str, WindowLine],
+    ) -> ArmsRead:
+        setup, choices = self._setup, self._choices
+        readings = ArmReadings(setup, instances)
+        seed = self._design.script_seed(place.epoch)
+        with (
+            setup.connect(instances, choices.placement, seed, choices.stalls) as load,
+            WaitSamples(setup.watched(instances), seed, self._clock.now_ns) as waits,
+            self._series(instances) as series,
+        ):
+            self._checkpoint(place.epoch, instances)
+            readings.border()
+            suspension = Suspension(instances)
+            own = {arm: ArmWindow(arm, series[arm], self._limits) for arm in instances}
+            with suspension.held():
+                self._blocks(place, load, waits, suspension, own, lines)
+                for arm, each in series.items():
+                    with suspension.awake(arm):
+                        each.finish()
+            windows |= {arm: own[arm].line(suspension.used_ns[arm]) for arm in instances}
+            machine = {arm: load.machine_readings(arm) for arm in instances}
+            readings.border()
+        return readings.close(lines, (), Beside(waits.lines(), machine))
+
+    def _blocks(
+        self,
+        place: Place,
+        load: Load,
+        waits: WaitSamples,
+        suspension: Suspension,
+        windows: Mapping[str, ArmWindow],
+        lines: list[SliceLine],
+    ) -> None:
+        """Blocks of one slice an arm, until every arm was measured."""
+        design = self._design
+        orders = iter(design.blocks(place.epoch, MOST_BLOCKS))
+        block = 0
+        while not all(window.over for window in windows.values()):
+            self._report(place.epoch, windows)
+            for position, number in enumerate(next(orders)):
+                arm = design.arms[number]
+                window = windows[arm]
+                kind = window.next_kind()
+                visit = Visit(arm, self._choices.slice_ns, kind, block, position)
+                phase: Phase = "measure" if kind == "measured" else "warm up"
+                with self._setup.phase(phase), suspension.awake(arm):
+                    window.series.begin()
+                    driven = drive(self._setup, load, [visit], place)
+                    lines.extend(waits.during([visit], driven) if kind == "measured" else driven)
+                    window.add(lines[-1], load.device_use())
+            block += 1
+
+    def _checkpoint(self, epoch: int, instances: Mapping[str, Instance]) -> None:
+        """One checkpoint of each arm, in the order in which they were started."""
+        with self._setup.phase("warm up"):
+            for arm in self._design.start_order(epoch):
+                with closing(checkpointer_of(instances[arm])) as session:
+                    session.checkpoint()
+
+    @contextmanager
+    def _series(self, instances: Mapping[str, Instance]) -> Iterator[dict[str, ArmSeries]]:
+        with ExitStack() as stack:
+            series = {}
+            for arm, instance in instances.items():
+                watch = stack.enter_context(
+                    closing(watch_checkpoints(instance, self._clock.now_ns))
+                )
+                series[arm] = stack.enter_context(
+                    closing(ArmSeries(instance, watch, self._setup.laboratory.host))
+                )
+            yield series
+
+    def _report(self, epoch: int, windows: Mapping[str, ArmWindow]) -> None:
+        warm = all(window.phase == "measure" for window in windows.values())
+        self._progress.turn(epoch + 1, "", "measure" if warm else "warm up", self._left(epoch))
+
+    def _left(self, epoch: int) -> float | None:
+        """Seconds until the last planned epoch will have ended, as the plan expects them."""
+        whole = self._choices.epochs - epoch
+        each_s = self._limits.turn_ns * len(self._design.arms) / NS_PER_S
+        spent_s = (self._clock.now_ns() - self._began_ns) / NS_PER_S
+        return max(0.0, whole * each_s - spent_s) if whole > 0 else None

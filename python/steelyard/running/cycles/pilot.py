@@ -1,0 +1,240 @@
+"""Looks at every arm alone for some time, and chooses how epochs in cycles are laid out.
+
+It looks for the same as before turns: how much log an arm writes, hence how far apart its
+checkpoints are; whether its sessions wait for the disk; what an epoch takes beside its load.
+Nothing of it enters an estimate.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+
+from steelyard.analysis.pilot.cycle_lengths import CycleLengths, choose_cycle_lengths
+from steelyard.analysis.pilot.log_curve import LogCurve
+from steelyard.analysis.pilot.turn_lengths import (
+    FEWEST_EPOCHS,
+    ArmCycle,
+    Shortage,
+    Spacing,
+    Wish,
+    longest_look_s,
+)
+from steelyard.engines.capabilities.own_time import OwnTimeSettings
+from steelyard.engines.engine import Engine
+from steelyard.model.errors import EngineError, StudyError
+from steelyard.model.units import NS_PER_S, format_duration
+from steelyard.record.plan import Choices, PilotFigures, TurnChoices, TurnLimits, Upkeep
+from steelyard.running.measuring.background_work import find_stalls
+from steelyard.running.preparing.setup import Setup
+from steelyard.running.progress import Progress
+from steelyard.running.turns.look import Looked, look
+from steelyard.running.turns.pilot import choose_pilot_placement, laying_ns, per_transaction_ns
+from steelyard.study.study import Study
+
+WARM_UP_S = 25.0
+"""Own time that a warm-up is expected to take: MSER-5 needs 20 slices."""
+WARM_UP_CAP_S = 60.0
+CYCLES_S0 = 0.02
+"""Scatter of log ratios to be expected between epochs in cycles."""
+RESTORE_SHARE = 0.3
+"""Of an epoch, that putting the files back may take."""
+
+
+def pilot_cycles(setup: Setup, progress: Progress) -> Choices:
+    """The choices for a weighing in cycles. StudyError: the budget does not hold 8 epochs;
+    WeighingError: an arm cannot start or do work."""
+    study, design = setup.study, setup.design
+    progress.stage("pilot: every arm alone")
+    asked = study.placement
+    first = "symmetric" if asked == "auto" else asked
+    looked: dict[str, Looked] = {}
+    most_s = longest_look_s(_wish(study), len(design.arms))
+    with setup.laid_arms(0, "restore"):
+        for arm in design.arms:
+            looked[arm] = look(setup, arm, first, most_s)
+    lay_ns = laying_ns(setup, progress)
+    placement, why, share = choose_pilot_placement(study, looked)
+    every = [line for each in looked.values() for line in each.lines]
+    done = sum(line.transactions for line in every)
+    latency_ns = sum(line.latency_sum_ns for line in every) / done
+    lengths = _lengths(setup, looked, lay_ns=lay_ns, latency_s=latency_ns / NS_PER_S)
+    upkeep, upkeep_why = _upkeep(setup, lay_ns, lengths.epoch_s)
+    control = looked[design.arms[0]]
+    busy_s = sum(line.busy_ns / line.clients for line in every) / NS_PER_S
+    turns = _choices(setup, looked, lengths)
+    _announce(setup, turns, lengths, progress)
+    slice_ns = round(lengths.slice_s * NS_PER_S)
+    return Choices(
+        cost=setup.cost,
+        cost_why=setup.cost_why,
+        slice_ns=slice_ns,
+        slice_why="short beside the arms' checkpoint cycles, long beside a transaction",
+        visit_ns=slice_ns,
+        placement=placement,
+        placement_why=why,
+        warmup_ns=turns.warmup_cap_ns,
+        epochs=lengths.epochs,
+        upkeep=upkeep,
+        upkeep_why=upkeep_why,
+        s0=CYCLES_S0,
+        stalls=find_stalls(study, per_transaction_ns(control)),
+        pilot=PilotFigures(
+            settled=True,
+            wal_flush_share=share,
+            latency_mean_ns=latency_ns,
+            control_ns=per_transaction_ns(control),
+            transactions_per_second=done / busy_s if busy_s else None,
+            driver_io=control.driver_io,
+        ),
+        turns=turns,
+    )
+
+
+def require_own_time(engine: Engine) -> OwnTimeSettings:
+    """The engine; EngineError: it cannot be brought into its own time."""
+    if not isinstance(engine, OwnTimeSettings):
+        raise EngineError(
+            f'engine "{engine.identity.kind}" cannot be weighed in cycles: its timers cannot be '
+            "brought into its own time",
+            hint="Weigh with --set layout=turns, or --set layout=slices.",
+        )
+    return engine
+
+
+def cycles_cost_words(study: Study) -> str:
+    """What a weighing in cycles takes at most, before anything is loaded."""
+    look_s = longest_look_s(_wish(study), len(study.every_arm))
+    return (
+        f"in cycles, for {format_duration(study.budget.cycles)} at most; before them data is "
+        "loaded where it was not, and each arm watched alone for up to "
+        f"{format_duration(round(look_s * NS_PER_S))}"
+    )
+
+
+def too_short(study: Study, needed_s: float, *, least: bool = False) -> StudyError:
+    """The budget does not hold 8 epochs in cycles; `least`: nothing is known of the arms yet."""
+    epochs = study.budget.epochs or FEWEST_EPOCHS
+    minutes = math.ceil(needed_s / 60)
+    needed = format_duration(minutes * 60 * NS_PER_S)
+    about = "at least " if least else "about "
+    return StudyError(
+        f"the budget is too short for {epochs} epochs in cycles: "
+        f"{format_duration(study.budget.cycles)} where they take {about}{needed}",
+        detail="The work writes, and an arm differs in what acts through checkpoints: every arm is "
+        "measured over whole checkpoint cycles.",
+        hint=f"Weigh with --budget {minutes}m, or insist on slices, which say what "
+        "happens right after a checkpoint: --set layout=slices.",
+    )
+
+
+def _engine(setup: Setup, arm: str) -> OwnTimeSettings:
+    return require_own_time(setup.own_slots.arms[arm].engine)
+
+
+def _lengths(
+    setup: Setup, looked: Mapping[str, Looked], *, lay_ns: int, latency_s: float
+) -> CycleLengths:
+    study = setup.study
+    arms = [_arm_cycle(setup, arm, each) for arm, each in looked.items()]
+    idle_ns = max(each.idle_ns for each in looked.values()) + lay_ns
+    lengths = choose_cycle_lengths(
+        arms, _wish(study), idle_s=idle_ns / NS_PER_S, warm_s=WARM_UP_S, latency_s=latency_s
+    )
+    if isinstance(lengths, Shortage):
+        raise too_short(study, lengths.needed_s)
+    return lengths
+
+
+def _arm_cycle(setup: Setup, arm: str, looked: Looked) -> ArmCycle:
+    engine, arms = _engine(setup, arm), len(setup.design.arms)
+    return ArmCycle(
+        spacing=_spacing(engine, looked, arms),
+        largest_scale=engine.in_own_time(looked.settings, 1.0, arms).cycle.largest_scale,
+        log=looked.log if setup.writes else LogCurve((), ()),
+        seen_s=looked.cycle_s,
+    )
+
+
+def _spacing(engine: OwnTimeSettings, looked: Looked, arms: int) -> Callable[[float], Spacing]:
+    def at(scale: float) -> Spacing:
+        cycle = engine.in_own_time(looked.settings, scale, arms).cycle
+        return Spacing(cycle.timeout_ns / NS_PER_S, cycle.wal_bytes)
+
+    return at
+
+
+def _wish(study: Study) -> Wish:
+    turns, budget = study.turns, study.budget
+    return Wish(
+        budget_s=budget.cycles / NS_PER_S,
+        cycles=turns.cycles,
+        stated_s=None if turns.measured is None else turns.measured / NS_PER_S,
+        scale=turns.time_scale,
+        epochs=budget.epochs,
+    )
+
+
+def _choices(setup: Setup, looked: Mapping[str, Looked], lengths: CycleLengths) -> TurnChoices:
+    study, scale, arms = setup.study, lengths.scale, len(setup.design.arms)
+    parts_s = zip(
+        looked, lengths.begins_s, lengths.waits_s, lengths.least_s, lengths.longest_s, strict=True
+    )
+    limits = {
+        arm: TurnLimits(
+            begin_ns=round(begin_s * NS_PER_S),
+            wait_ns=round(wait_s * NS_PER_S),
+            least_ns=round(least_s * NS_PER_S),
+            longest_ns=round(longest_s * NS_PER_S),
+        )
+        for arm, begin_s, wait_s, least_s, longest_s in parts_s
+    }
+    if study.turns.time_scale is not None:
+        why = "the study says so"
+    elif scale == 1:
+        why = "the budget holds it"
+    else:
+        why = "the smallest with which the budget holds enough epochs"
+    return TurnChoices(
+        time_scale=scale,
+        time_scale_why=why,
+        cycles=study.turns.cycles,
+        stated_ns=study.turns.measured,
+        warmup_cap_ns=round(WARM_UP_CAP_S * NS_PER_S),
+        wait_ns=max(each.wait_ns for each in limits.values()),
+        longest_ns=max(each.longest_ns for each in limits.values()),
+        limits=limits,
+        turn_ns=round(lengths.epoch_s / arms * NS_PER_S),
+        settings={
+            arm: {
+                **_engine(setup, arm).tell_checkpoints,
+                **_engine(setup, arm).in_own_time(each.settings, scale, arms).settings,
+            }
+            for arm, each in looked.items()
+        },
+        cycle_seconds={
+            arm: round(seconds, 1)
+            for arm, seconds in zip(looked, lengths.cycles_s, strict=True)
+            if math.isfinite(seconds)
+        },
+    )
+
+
+def _upkeep(setup: Setup, lay_ns: int, epoch_s: float) -> tuple[Upkeep, str]:
+    """How the files are kept equal from epoch to epoch, by what laying them took in the pilot."""
+    took = format_duration(lay_ns)
+    if lay_ns <= RESTORE_SHARE * epoch_s * NS_PER_S:
+        return "restore", f"putting the files back takes {took} an epoch"
+    if setup.own_slots.exchangeable():
+        return "exchange", f"putting the files back takes {took}; any arm may use any copy"
+    return "carry", f"putting the files back takes {took}, much of an epoch"
+
+
+def _announce(setup: Setup, turns: TurnChoices, lengths: CycleLengths, progress: Progress) -> None:
+    """What it will cost, before it starts."""
+    scale = f", checkpoints {turns.time_scale:g} times as near" if turns.time_scale > 1 else ""
+    progress.note(
+        f"layout: cycles ({setup.layout_why}); {lengths.epochs} epochs of about "
+        f"{format_duration(round(lengths.epoch_s * NS_PER_S))}{scale}: "
+        f"about {format_duration(round(lengths.total_s * NS_PER_S))} in all"
+    )

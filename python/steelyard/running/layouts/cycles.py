@@ -1,0 +1,60 @@
+"""Cycles: fine slices of all arms inside whole checkpoint cycles, each arm in its own time."""
+
+from __future__ import annotations
+
+from steelyard.analysis.pilot.cycle_lengths import least_cycles_budget_s
+from steelyard.engines.engine import Engine
+from steelyard.model.units import NS_PER_S
+from steelyard.record.plan import Choices
+from steelyard.running.cycles.epochs import CyclesRunner
+from steelyard.running.cycles.pilot import (
+    cycles_cost_words,
+    pilot_cycles,
+    require_own_time,
+    too_short,
+)
+from steelyard.running.layouts.layout import Cost
+from steelyard.running.layouts.turns import WHOLE_CYCLES
+from steelyard.running.preparing.recording import Kept
+from steelyard.running.preparing.setup import Setup
+from steelyard.running.progress import Progress
+from steelyard.study.study import Study
+from steelyard.workloads.reading.scripts import Script
+
+
+class Cycles:
+    """All arms run, and each stands still while another is under load."""
+
+    name = "cycles"
+
+    def require(self, study: Study) -> None:
+        """StudyError where the budget cannot hold cycles, however short they are."""
+        least_s = least_cycles_budget_s(len(study.every_arm), study.budget.epochs)
+        if study.budget.cycles < least_s * NS_PER_S:
+            raise too_short(study, least_s, least=True)
+
+    def require_engine(self, engine: Engine) -> None:
+        """EngineError: its timers cannot be brought into its own time."""
+        require_own_time(engine)
+
+    def cost(self, study: Study, scripts: tuple[Script, ...]) -> Cost:
+        """All of it falls into the arm's own time."""
+        return WHOLE_CYCLES
+
+    def servers_at_once(self, study: Study) -> int:
+        """All of them."""
+        return len(study.every_arm)
+
+    def announcement(self, study: Study) -> str:
+        """Half an hour at most, as the budget says."""
+        return cycles_cost_words(study)
+
+    def pilot(self, setup: Setup, progress: Progress) -> Choices:
+        """Every arm alone for some time."""
+        return pilot_cycles(setup, progress)
+
+    def runner(
+        self, setup: Setup, choices: Choices, kept: Kept, progress: Progress
+    ) -> CyclesRunner:
+        """An epoch is whole or it is none: a torn one begins anew."""
+        return CyclesRunner(setup, choices, progress)

@@ -1,0 +1,68 @@
+"""Slices: all arms run, and the load moves from arm to arm every 50 ms and up."""
+
+from __future__ import annotations
+
+from steelyard.engines.engine import Engine
+from steelyard.model.errors import StudyError
+from steelyard.record.plan import Choices
+from steelyard.running.layouts.layout import Cost
+from steelyard.running.measuring.counted import pilot_counted
+from steelyard.running.measuring.epoch import EpochRunner
+from steelyard.running.measuring.pilot import Pilot
+from steelyard.running.preparing.recording import Kept
+from steelyard.running.preparing.setup import Setup
+from steelyard.running.progress import Progress
+from steelyard.study.study import Study
+from steelyard.workloads.reading.scripts import Script
+
+
+class Slices:
+    """Slices by time, or by executions where the study says so."""
+
+    name = "slices"
+
+    def require(self, study: Study) -> None:
+        """Every study can be weighed so."""
+
+    def require_engine(self, engine: Engine) -> None:
+        """So can every engine."""
+
+    def cost(self, study: Study, scripts: tuple[Script, ...]) -> Cost:
+        """Work that writes leaves a debt behind. StudyError where that would be paid in the slices
+        of another arm."""
+        if study.reaches and not study.housed:
+            why = "what a server that is not ours leaves to the background is no arm's"
+            return "foreground", why
+        writes = any(script.writes for script in scripts)
+        if study.housed and writes and study.cost == "foreground":
+            raise StudyError(
+                'cost = "foreground" cannot be weighed where arms are databases of one server',
+                detail="It would write the pages that an arm left dirty in the slices of the "
+                "others.",
+                hint='Leave out "cost": a CHECKPOINT after each slice is charged to its arm.',
+            )
+        if study.cost != "auto":
+            return study.cost, "the study says so"
+        if writes:
+            why = "the work writes: what it leaves to the background is charged to its arm"
+            return "whole", why
+        return "foreground", "the work only reads"
+
+    def servers_at_once(self, study: Study) -> int:
+        """All of them."""
+        return len(study.every_arm)
+
+    def announcement(self, study: Study) -> str:
+        """Minutes, as the budget says."""
+        return ""
+
+    def pilot(self, setup: Setup, progress: Progress) -> Choices:
+        """Two discarded epochs; of slices by executions what one takes."""
+        counted = setup.study.budget.counted
+        if counted is not None:
+            return pilot_counted(setup, counted, progress)
+        return Pilot(setup, progress).run()
+
+    def runner(self, setup: Setup, choices: Choices, kept: Kept, progress: Progress) -> EpochRunner:
+        """One restart an epoch."""
+        return EpochRunner(setup, choices)

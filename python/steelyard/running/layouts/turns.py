@@ -1,0 +1,58 @@
+"""Turns: one arm at a time, alone on the machine over whole checkpoint cycles."""
+
+from __future__ import annotations
+
+from steelyard.analysis.pilot.turn_lengths import least_budget_s
+from steelyard.engines.engine import Engine
+from steelyard.model.units import NS_PER_S
+from steelyard.record.plan import Choices
+from steelyard.running.layouts.layout import Cost
+from steelyard.running.preparing.recording import Kept
+from steelyard.running.preparing.setup import Setup
+from steelyard.running.progress import Progress
+from steelyard.running.turns.epochs import TurnsRunner
+from steelyard.running.turns.look import require_cycles
+from steelyard.running.turns.pilot import cost_words, pilot_turns, too_short
+from steelyard.study.study import Study
+from steelyard.workloads.reading.scripts import Script
+
+WHOLE_CYCLES: Cost = (
+    "cycles",
+    "whole checkpoint cycles are measured: what an arm leaves is in them",
+)
+
+
+class Turns:
+    """Each arm has one turn an epoch."""
+
+    name = "turns"
+
+    def require(self, study: Study) -> None:
+        """StudyError where the budget cannot hold turns, however short they are."""
+        least_s = least_budget_s(len(study.every_arm), study.budget.epochs)
+        if study.budget.turns < least_s * NS_PER_S:
+            raise too_short(study, least_s, least=True)
+
+    def require_engine(self, engine: Engine) -> None:
+        """EngineError: it does not know what spaces its checkpoints."""
+        require_cycles(engine)
+
+    def cost(self, study: Study, scripts: tuple[Script, ...]) -> Cost:
+        """All of it falls into the turn."""
+        return WHOLE_CYCLES
+
+    def servers_at_once(self, study: Study) -> int:
+        """One."""
+        return 1
+
+    def announcement(self, study: Study) -> str:
+        """Half an hour and more."""
+        return cost_words(study)
+
+    def pilot(self, setup: Setup, progress: Progress) -> Choices:
+        """Every arm alone for some time."""
+        return pilot_turns(setup, progress)
+
+    def runner(self, setup: Setup, choices: Choices, kept: Kept, progress: Progress) -> TurnsRunner:
+        """A turn of every arm an epoch, those that are finished already left out."""
+        return TurnsRunner(setup, choices, kept.turns, kept.lost_turns, progress)

@@ -1,0 +1,89 @@
+"""How long epochs in cycles are: all arms as old and as long as the one with the longest cycles."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from steelyard.analysis.pilot.cycle_lengths import (
+    SLICES_A_CYCLE,
+    CycleLengths,
+    choose_cycle_lengths,
+)
+from steelyard.analysis.pilot.log_curve import LogCurve
+from steelyard.analysis.pilot.turn_lengths import ArmCycle, Shortage, Spacing, Wish
+
+MB = float(1 << 20)
+
+
+def arm(timeout_s: float = 300.0, log_mb: float = 1e6, rate_mb: float = 1.0) -> ArmCycle:
+    """An arm whose checkpoints are so far apart, and that writes log at a steady rate."""
+    seconds = [float(n) for n in range(31)]
+    return ArmCycle(
+        spacing=lambda scale: Spacing(timeout_s / scale, log_mb * MB / scale),
+        largest_scale=20.0,
+        log=LogCurve.of(seconds, [rate_mb * MB * n for n in seconds]),
+    )
+
+
+def lengths(*arms: ArmCycle, minutes: float = 30, **wishes: object) -> CycleLengths:
+    wish = Wish(budget_s=60 * minutes, cycles=2, **wishes)  # type: ignore[arg-type]
+    chosen = choose_cycle_lengths(arms, wish, idle_s=6.0, warm_s=25.0, latency_s=0.002)
+    assert isinstance(chosen, CycleLengths)
+    return chosen
+
+
+def test_half_an_hour_holds_ten_epochs_of_two_arms_with_checkpoints_every_half_minute() -> None:
+    chosen = lengths(arm(), arm())
+    assert chosen.epochs == 10
+    assert chosen.total_s <= 1800
+    assert chosen.cycles_s[0] == pytest.approx(300 / chosen.scale)
+    assert 20 < chosen.cycles_s[0] < 60
+
+
+def test_an_epoch_takes_the_own_time_of_every_arm() -> None:
+    two, four = (lengths(*[arm()] * n, scale=10.0, minutes=240) for n in (2, 4))
+    assert (four.epoch_s - 6) / (two.epoch_s - 6) == pytest.approx(2)
+    assert two.epoch_s - 6 >= 2 * (30 + 2 * 30)  # a cycle before the window, two in it
+
+
+def test_every_arm_is_measured_as_late_and_about_as_long_as_the_one_with_the_longest_cycles() -> (
+    None
+):
+    chosen = lengths(arm(), arm(rate_mb=1e5 / 300 * 20), scale=10.0, minutes=240)
+    own = [
+        (begin + cycle, least + cycle / 2)
+        for begin, cycle, least in zip(
+            chosen.begins_s, chosen.cycles_s, chosen.least_s, strict=True
+        )
+    ]
+    (age, length), (other_age, other_length) = own
+    assert chosen.cycles_s[0] > chosen.cycles_s[1]
+    assert age == pytest.approx(other_age)
+    assert abs(length - other_length) <= chosen.cycles_s[1] / 2 + 1e-9
+
+
+def test_a_slice_is_a_small_part_of_a_cycle_and_many_transactions_long() -> None:
+    short = lengths(arm(), arm(), scale=20.0, minutes=240)
+    assert short.slice_s <= min(short.cycles_s) / SLICES_A_CYCLE
+    slow = choose_cycle_lengths(
+        [arm(), arm()], Wish(budget_s=1e5, cycles=2), idle_s=6, warm_s=25, latency_s=0.04
+    )
+    assert isinstance(slow, CycleLengths)
+    assert slow.slice_s == pytest.approx(20 * 0.04)
+
+
+def test_arms_that_write_nothing_are_measured_for_what_the_budget_holds() -> None:
+    still = ArmCycle(lambda scale: Spacing(300 / scale, 1e9), 20.0, LogCurve((), ()))
+    chosen = lengths(still, still)
+    assert all(math.isinf(cycle) for cycle in chosen.cycles_s)
+    assert chosen.total_s <= 1800
+
+
+def test_a_budget_that_holds_no_eight_epochs_is_a_shortage_that_says_what_they_take() -> None:
+    short = choose_cycle_lengths(
+        [arm(), arm()], Wish(budget_s=120, cycles=2), idle_s=6, warm_s=25, latency_s=0.002
+    )
+    assert isinstance(short, Shortage)
+    assert lengths(arm(), arm(), minutes=short.needed_s / 60).epochs == 8

@@ -1,0 +1,208 @@
+"""A weighing in cycles: all arms up, one awake at a time, whole cycles of own time."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from steelyard.model.errors import StudyError
+from steelyard.record.record import Record
+from steelyard.record.recorded import read_recorded
+from steelyard.study.study import Study
+from story.asked import Watcher, lines, study_of
+from story.scripted import ScriptedWorld
+
+Facts = dict[str, Any]
+Weigh = Callable[..., Facts]
+S = 1_000_000_000
+
+
+def cycles_study(**changes: Any) -> Study:
+    return study_of(
+        **{
+            "layout": "cycles",
+            "budget": {"cycles": "40m", "epochs": 8},
+            "decision": {"first_verdict": False},
+            **changes,
+        }
+    )
+
+
+@pytest.fixture
+def writing(world: ScriptedWorld) -> ScriptedWorld:
+    world.writes, world.noise = True, 0.01
+    return world
+
+
+def epochs_of(tmp_path: Path) -> list[Facts]:
+    return [x for x in lines(tmp_path, "telemetry.jsonl") if x["type"] == "epoch"]
+
+
+def test_equal_arms_read_zero_and_a_slower_one_its_loss(
+    writing: ScriptedWorld, weigh_in: Weigh, tmp_path: Path
+) -> None:
+    verdict = weigh_in(writing, cycles_study())
+    assert verdict["layout"] == "cycles"
+    [contrast] = verdict["contrasts"]
+    assert contrast["low_percent"] < 0 < contrast["high_percent"]
+    assert contrast["epochs"] == 8
+    speed = {"on": 4000.0, "off": 3800.0}
+    other = ScriptedWorld(tmp_path / "other", lambda arm, life: speed[arm], 0.01, writes=True)
+    [slower] = weigh_in(other, cycles_study(), record="slower")["contrasts"]
+    assert slower["verdict"] == "slower"
+    assert slower["low_percent"] < -5 < slower["high_percent"]
+
+
+def test_only_the_arm_under_load_is_awake(
+    writing: ScriptedWorld, weigh_in: Weigh, tmp_path: Path
+) -> None:
+    weigh_in(writing, cycles_study())
+    slices = lines(tmp_path, "slices.jsonl")
+    in_epochs = [
+        (awake, line) for awake, line in zip(writing.awake, slices, strict=True)
+        if line["epoch"] >= 0
+    ]  # fmt: skip
+    assert in_epochs
+    assert all(awake == (line["arm"],) for awake, line in in_epochs)
+    assert not any(one.suspended for one in writing.standing.values())
+
+
+def test_every_arm_takes_one_slice_in_each_block(
+    writing: ScriptedWorld, weigh_in: Weigh, tmp_path: Path
+) -> None:
+    weigh_in(writing, cycles_study())
+    slices = [line for line in lines(tmp_path, "slices.jsonl") if line["epoch"] == 3]
+    pairs = list(zip(slices[::2], slices[1::2], strict=True))
+    assert all({one["arm"], two["arm"]} == {"on", "off"} for one, two in pairs)
+    firsts = [one["arm"] for one, _ in pairs]
+    assert 0.3 < firsts.count("on") / len(firsts) < 0.7
+
+
+def test_an_arm_is_measured_from_the_begin_of_a_checkpoint_to_the_begin_of_the_second_after_it(
+    writing: ScriptedWorld, weigh_in: Weigh, tmp_path: Path
+) -> None:
+    weigh_in(writing, cycles_study(turns={"time_scale": 1}))
+    slice_ns = Record(tmp_path / "record").read("plan.json")["slice_ns"]
+    for epoch in read_recorded(Record(tmp_path / "record")).epochs:
+        for window in epoch.totals.turns.values():
+            assert (window.end, window.at_checkpoint, window.cycles) == ("cycles", True, 2)
+            begins = [one.began_ns for one in window.checkpoints]
+            start, end = window.seconds[0].start_ns, window.seconds[-1].end_ns
+            before = max(one for one in begins if one <= start)
+            assert start - before <= 2 * slice_ns
+            after = [one for one in begins if one > before]
+            assert abs(end - after[1]) <= 2 * slice_ns
+            assert end - start == pytest.approx(2 * 15 * S, abs=2 * slice_ns)
+
+
+def test_own_time_leaves_out_the_slices_of_the_others(
+    writing: ScriptedWorld, weigh_in: Weigh, tmp_path: Path
+) -> None:
+    weigh_in(writing, cycles_study())
+    for epoch in epochs_of(tmp_path):
+        slices = [
+            line for line in lines(tmp_path, "slices.jsonl") if line["epoch"] == epoch["epoch"]
+        ]
+        for arm, window in epoch["windows"].items():
+            own = [line for line in slices if line["arm"] == arm]
+            measured = [line for line in own if line["kind"] == "measured"]
+            assert len(window["starts_ns"]) == len(measured)
+            before = [line for line in own if line["start_ns"] < measured[0]["start_ns"]]
+            assert window["starts_ns"][0] == sum(x["end_ns"] - x["start_ns"] for x in before)
+
+
+def test_an_arm_that_is_through_stays_in_the_blocks_until_the_last_one_is(
+    writing: ScriptedWorld, weigh_in: Weigh, tmp_path: Path
+) -> None:
+    answers = writing.noop.journal.answers
+    every = answers.checkpoints
+    answers.checkpoints = lambda one, *when: (
+        () if one.settings()["data_checksums"] == "off" else every(one, *when)
+    )
+    weigh_in(writing, cycles_study())
+    [epoch] = [one for one in epochs_of(tmp_path) if one["epoch"] == 0]
+    assert epoch["windows"]["off"]["end"] == "longest"
+    assert epoch["windows"]["on"]["end"] == "cycles"
+    slices = [line for line in lines(tmp_path, "slices.jsonl") if line["epoch"] == 0]
+    beyond = [line for line in slices if line["kind"] == "beyond"]
+    assert {line["arm"] for line in beyond} == {"on"}
+    assert len({line["arm"] for line in slices[-2:]}) == 2
+
+
+def test_processor_time_of_an_arm_that_stands_still_makes_the_verdict_invalid(
+    writing: ScriptedWorld, weigh_in: Weigh
+) -> None:
+    writing.noop.journal.answers.suspended_use_ns = 2_000_000
+    [contrast] = weigh_in(writing, cycles_study())["contrasts"]
+    assert contrast["verdict"] == "invalid"
+    held = [one for one in contrast["threats"] if one["name"] == "not held still"]
+    assert held
+    assert all(one["invalidates"] for one in held)
+
+
+def test_a_lost_arm_is_an_outcome_and_leaves_nothing_suspended(
+    writing: ScriptedWorld, weigh_in: Weigh, tmp_path: Path
+) -> None:
+    weigh_in(writing, cycles_study())
+    again = ScriptedWorld(tmp_path / "again", noise=0.01, writes=True)
+
+    def die() -> None:
+        again.standing["off"].crash()
+
+    again.events[writing.slices // 2] = [die]
+    weigh_in(again, cycles_study(), record="again")
+    outcomes = [x["outcome"] for x in lines(tmp_path, "telemetry.jsonl", "again")
+                if x["type"] == "epoch"]  # fmt: skip
+    assert outcomes.count("crashed: off") == 1
+    assert not any(one.suspended for one in again.standing.values())
+
+
+def test_a_budget_that_is_too_short_says_what_it_takes(
+    writing: ScriptedWorld, weigh_in: Weigh
+) -> None:
+    for budget, known in (("1m", "at least"), ("8m", "about")):
+        study = cycles_study(budget={"cycles": budget})
+        writing.cycle_ns = 300 * S
+        with pytest.raises(StudyError, match="too short for 8 epochs in cycles") as short:
+            weigh_in(writing, study)
+        assert known in str(short.value)
+        assert "--budget" in (short.value.hint or "")
+
+
+def test_an_interrupted_weighing_goes_on_with_the_epoch_that_was_torn(
+    writing: ScriptedWorld, weigh_in: Weigh, tmp_path: Path
+) -> None:
+    whole = weigh_in(writing, cycles_study(), record="whole")
+
+    def interrupt() -> None:
+        raise KeyboardInterrupt
+
+    torn = ScriptedWorld(tmp_path / "torn", noise=0.01, writes=True)
+    torn.events[writing.slices // 2] = [interrupt]
+    weigh_in(torn, cycles_study())
+    again = ScriptedWorld(tmp_path / "again", noise=0.01, writes=True)
+    verdict = weigh_in(again, resume=tmp_path / "record")
+    assert verdict["resumed"]
+    assert verdict["contrasts"][0]["epochs"] == whole["contrasts"][0]["epochs"] == 8
+
+
+def test_what_it_takes_is_said_before_it_begins_and_progress_names_what_is_done(
+    writing: ScriptedWorld, weigh_in: Weigh
+) -> None:
+    watcher = Watcher()
+    weigh_in(writing, cycles_study(), progress=watcher)
+    assert any(note.startswith("in cycles, for 40 min at most") for note in watcher.notes)
+    assert any(note.startswith("layout: cycles (the study says so)") for note in watcher.notes)
+    assert {phase for _, _, phase in watcher.phases} == {"warm up", "measure"}
+    assert all(left is None or left >= 0 for left in watcher.seconds_left)
+
+
+def test_the_sentence_says_what_the_interval_rests_on(
+    writing: ScriptedWorld, weigh_in: Weigh
+) -> None:
+    verdict = weigh_in(writing, cycles_study())
+    assert "8 epochs in cycles, a checkpoint every" in json.dumps(verdict["sentence"])
