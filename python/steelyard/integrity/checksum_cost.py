@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import platform
 import tempfile
@@ -18,6 +17,7 @@ from steelyard.engines.postgres.life.control import CONTROL_FILE
 from steelyard.integrity.scrub.cluster_state import ClusterState, inspect_cluster
 from steelyard.integrity.scrub.request import ScrubRequest, scan_options
 from steelyard.model.errors import StudyError, UsageError
+from steelyard.model.files.bounded_json import read_json
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ def _cost_of(verdict: Path) -> Cost | None:
     )
 
     try:
-        facts = json.loads(verdict.read_text(encoding="utf-8"))
+        facts = read_json(verdict)
         study = read_recorded_study(verdict.parent / "study.toml")
         arms = {arm.name: arm for arm in study.every_arm}
         for contrast in facts["contrasts"]:

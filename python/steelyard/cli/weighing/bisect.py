@@ -27,6 +27,7 @@ from steelyard.history.bisect import (
 )
 from steelyard.history.trend import read_commits
 from steelyard.model.errors import RecordError, SteelyardError, UsageError
+from steelyard.record.record import read_object
 from steelyard.record.verdict import Verdict
 from steelyard.study.read import read_study
 from steelyard.study.study import Study
@@ -85,7 +86,7 @@ def resume_bisect(folder: Path, account: str | None, *, as_json: bool) -> None:
     file = folder / BISECT_FILE
     if not file.is_file():
         raise RecordError(f'"{folder}" is no search: it has no {BISECT_FILE}')
-    plan = BisectPlan.of_json(json.loads(file.read_text(encoding="utf-8")), str(file))
+    plan = BisectPlan.of_json(read_object(file), str(file))
     _search(plan, folder, account, as_json=as_json)
 
 

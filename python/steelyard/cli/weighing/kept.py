@@ -11,6 +11,7 @@ from typing import Any
 
 from steelyard.cli.views.live_view import open_view
 from steelyard.model.errors import RecordError
+from steelyard.model.files.own_directory import write_whole
 from steelyard.record.record import PLAN, Record, stamp
 from steelyard.record.recorded import read_verdict
 from steelyard.record.verdict import Verdict
@@ -36,7 +37,7 @@ def begin_folder(
 
 def write_plan(file: Path, told: Mapping[str, Any]) -> None:
     """Write what is planned or was found."""
-    file.write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
+    write_whole(file, json.dumps(told, indent=1) + "\n")
 
 
 def weigh_into(study: Study, seed: int, place: Path, account: str | None) -> Verdict:

@@ -18,6 +18,7 @@ from steelyard.cli.views.text_layout import terminal_width
 from steelyard.cli.weighing.kept import begin_folder, weigh_into, write_plan
 from steelyard.evaluation.sweep import swept
 from steelyard.model.errors import SteelyardError, UsageError
+from steelyard.record.record import read_object
 from steelyard.record.sweep import POINTS, SWEEP_FILE, SWEPT_FILE, SweepPlan, Swept
 from steelyard.record.verdict import Verdict
 from steelyard.report.sweep_page import write_sweep_page
@@ -81,7 +82,7 @@ def begin_sweep(request: SweepRequest) -> None:
 
 def resume_sweep(folder: Path, account: str | None, *, as_json: bool) -> None:
     """Weigh the points that are missing, and print what came of all."""
-    kept = json.loads((folder / SWEEP_FILE).read_text(encoding="utf-8"))
+    kept = read_object(folder / SWEEP_FILE)
     _go_on(SweepPlan.of_json(kept, str(folder / SWEEP_FILE)), folder, account, as_json=as_json)
 
 

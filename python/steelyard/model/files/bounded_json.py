@@ -12,7 +12,7 @@ import os
 import re
 import stat
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, BinaryIO, NoReturn
 
 MOST_BYTES = 16 << 20
 """Of a file that is read whole: its values take some twenty times as much memory."""
@@ -29,16 +29,21 @@ class JsonError(ValueError):
 def read_bounded(file: Path, most_bytes: int = MOST_BYTES) -> bytes:
     """The content of a regular file. OSError: it cannot be read; JsonError: it is no regular file,
     or has more than `most_bytes`."""
-    # Without O_NONBLOCK a pipe would be waited for.
+    with open_regular(file) as stream:
+        size = os.fstat(stream.fileno()).st_size
+        content = stream.read(most_bytes + 1) if size <= most_bytes else b""
+    if max(size, len(content)) > most_bytes:
+        raise JsonError(f"it has more than {most_bytes >> 20} MB")
+    return content
+
+
+def open_regular(file: Path) -> BinaryIO:
+    """A regular file, open for reading; no pipe is waited for. OSError; JsonError: none."""
     opened = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    with os.fdopen(opened, "rb") as stream:
-        status = os.fstat(stream.fileno())
-        if not stat.S_ISREG(status.st_mode):
-            raise JsonError("it is not a regular file")
-        content = stream.read(most_bytes + 1) if status.st_size <= most_bytes else b""
-        if len(content) > most_bytes or status.st_size > most_bytes:
-            raise JsonError(f"it has more than {most_bytes >> 20} MB")
-        return content
+    if not stat.S_ISREG(os.fstat(opened).st_mode):
+        os.close(opened)
+        raise JsonError("it is not a regular file")
+    return os.fdopen(opened, "rb")
 
 
 def read_json(file: Path, most_bytes: int = MOST_BYTES) -> Any:

@@ -7,7 +7,6 @@ start), written to disk, and only then renamed to its key: what has the name is 
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import json
 import re
@@ -22,8 +21,11 @@ from typing import Any
 from steelyard.engines.cache import Cache, open_cache, tree_bytes
 from steelyard.engines.copying import write_back
 from steelyard.engines.engine import Slot
+from steelyard.engines.file_lock import locked
 from steelyard.engines.loading import TemplateEngine, database_of, serving
 from steelyard.engines.registry import open_run
+from steelyard.model.files.bounded_json import read_json
+from steelyard.model.files.own_directory import write_whole
 from steelyard.model.identity import Identity
 from steelyard.workloads.loading.disk_space import Report, require_space
 from steelyard.workloads.loading.load import LoadReport, load
@@ -135,7 +137,7 @@ def trusted(engine: TemplateEngine, home: Path) -> bool:
 def description(template: Path) -> TemplateDescription | None:
     """What is known of how the template was made; None where nothing is."""
     try:
-        return TemplateDescription(**json.loads((template.parent / DESCRIPTION).read_text()))
+        return TemplateDescription(**read_json(template.parent / DESCRIPTION))
     except (OSError, ValueError, TypeError):  # a TypeError: other keys, or no object
         return None
 
@@ -143,12 +145,10 @@ def description(template: Path) -> TemplateDescription | None:
 @contextmanager
 def sole_maker(cache: Cache, key: str, report: Report) -> Iterator[None]:
     # The lock file stays: removed while another process waits for it, it would let two in.
-    with (cache.templates / f"{key}.lock").open("w") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            report("wait: another process is loading the same data")
-            fcntl.flock(lock, fcntl.LOCK_EX)
+    with locked(
+        cache.templates / f"{key}.lock",
+        lambda: report("wait: another process is loading the same data"),
+    ):
         yield
 
 
@@ -198,7 +198,7 @@ def making(
 
 def describe(made: Path, described: TemplateDescription) -> None:
     """Write beside a cluster how it was made."""
-    (made / DESCRIPTION).write_text(json.dumps(asdict(described), indent=2) + "\n")
+    write_whole(made / DESCRIPTION, json.dumps(asdict(described), indent=2) + "\n")
 
 
 def _described(
