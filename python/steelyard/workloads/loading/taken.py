@@ -69,7 +69,7 @@ def taken_template(
     key = taken_key(engine.identity, source, number if source.kind == "dump" else 0)
     home = cache.templates / key
     with sole_maker(cache, key, report):
-        if not trusted(engine, home):
+        if not trusted(engine, home, report):
             place = _unchanged(adapter(kind).look(Path(source.place)), source)
             _require_space(place, copies)
             shutil.rmtree(home, ignore_errors=True)
