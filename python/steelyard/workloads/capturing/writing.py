@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from steelyard.model.errors import UsageError
+from steelyard.model.files.printable import printable_line
 from steelyard.workloads.capturing.mix import Kind, Mix, redacted
 from steelyard.workloads.capturing.statements import Protocol
 from steelyard.workloads.reading.rows import rows_text
@@ -181,7 +182,7 @@ def _description(
     name: str, source: str, mode: Protocol, scripts: Sequence[tuple[str, Kind]]
 ) -> str:
     """workload.toml."""
-    quoted = json.dumps
+    quoted, source = json.dumps, printable_line(source)
     lines = [
         f"# Captured from {source}. --from brings the data.",
         f"name = {quoted(name)}",
