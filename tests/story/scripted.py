@@ -1,8 +1,5 @@
-"""A laboratory in memory: the no-op engine, a driver that follows a script, a clock that is moved.
-
-Time passes only when a slice is driven or a debt is paid, so a whole weighing takes milliseconds
-and comes out the same every time.
-"""
+"""A laboratory in memory: the no-op engine, a driver that follows a script, a clock that is moved
+when a slice is driven or a debt is paid: a whole weighing takes milliseconds, always the same."""
 
 from __future__ import annotations
 
@@ -22,6 +19,7 @@ from steelyard.engines.page_cache import Evicted
 from steelyard.model.endpoint import Endpoint
 from steelyard.model.turn import Checkpoint
 from steelyard.record.environment import Environment
+from steelyard.record.epoch import OtherLoadLine
 from steelyard.record.machine.drive_health import DriveHealth
 from steelyard.running.laboratory import Laboratory
 from steelyard.study.study import Study
@@ -77,6 +75,7 @@ class ScriptedWorld:
     waiting: Callable[[], int] = lambda: 0
     """Bytes that wait for the device."""
     drives: tuple[DriveHealth, ...] = ()
+    other_loads: tuple[OtherLoadLine, ...] = ()
     paused_ns: int = 0
     evicted: list[tuple[Path, ...]] = field(default_factory=list)
     held_by: HeldBy = "v2"
@@ -375,6 +374,9 @@ class ScriptedHost:
         self, arms: Mapping[str, Instance], scripts: Sequence[Script], template: Path
     ) -> Environment:
         return Environment.of_json(self.world.environment(), "the environment")
+
+    def other_loads(self) -> tuple[OtherLoadLine, ...]:
+        return self.world.other_loads
 
     def drives(self) -> tuple[DriveHealth, ...]:
         return self.world.drives
