@@ -269,6 +269,17 @@ def test_no_command_shows_where_in_the_program_such_json_was_read(
     assert "nested deeper than 200 levels" in called.output
 
 
+def test_a_forged_verdict_is_named_where_its_page_is_made(record: Path, steelyard: Call) -> None:
+    assert "note:" not in steelyard("report", str(record)).output
+    verdict = json.loads((record / "verdict.json").read_text())
+    verdict["contrasts"][0]["estimate_percent"] = 99.0
+    (record / "verdict.json").write_text(json.dumps(verdict))
+    called = steelyard("report", str(record))
+    assert called.status == 0
+    assert "note: verdict.json is not what its measurements give" in called.output
+    assert "report --rejudge" in called.output
+
+
 def test_files_that_never_end_are_not_waited_for(record: Path, steelyard: Call) -> None:
     (record / "verdict.json").unlink()
     os.mkfifo(record / "verdict.json")

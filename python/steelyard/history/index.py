@@ -24,6 +24,7 @@ from steelyard.record.recorded import VERDICT
 from steelyard.record.sweep import SWEEP_FILE, SWEPT_FILE, SweepPlan, Swept
 
 INDEX = "history.jsonl"
+UNPLANNED = "a study without a plan: it was stopped before it was planned"
 FORMAT = 2
 MOST_INDEX_BYTES = 64 << 20
 MATRIX, HOME = "matrix.json", "home"
@@ -39,6 +40,16 @@ class History:
     entries: tuple[Entry, ...]
     unread: tuple[Unread, ...]
     """Damaged and altered records, and what was stopped before it was planned; by path."""
+
+    @property
+    def unread_summary(self) -> tuple[Unread, ...]:
+        """As `unread`, with all that was stopped before it was planned in one entry: each by itself
+        would be repeated for as long as its folder is there."""
+        stopped = [one for one in self.unread if one.reason == UNPLANNED]
+        if len(stopped) < 2:
+            return self.unread
+        others = tuple(one for one in self.unread if one.reason != UNPLANNED)
+        return (*others, Unread(path=f"{len(stopped)} folders", reason=UNPLANNED))
 
     def directory(self, entry: Entry) -> Path:
         """Where a record stands."""
@@ -120,7 +131,7 @@ def _folders(root: Path) -> Iterator[tuple[Path, list[str]]]:
 def _beside_records(directory: Path, path: str, names: list[str]) -> Iterator[Unread]:
     """What is no record but says that one was to be: a study without a plan, a damaged sweep."""
     if STUDY_FILE in names:
-        yield Unread(path=path, reason="a study without a plan: it was stopped before its pilot")
+        yield Unread(path=path, reason=UNPLANNED)
     for name, kind in ((SWEEP_FILE, SweepPlan), (SWEPT_FILE, Swept)):
         if name in names:
             try:

@@ -184,8 +184,11 @@ def _show(verdict: Verdict, *, as_json: bool) -> None:
 
 def _end(verdict: Verdict, conditions: Sequence[FailCondition]) -> None:
     """As the exit status has it."""
+    from steelyard.cli.weighing.kept import going_on
+
     if verdict.interrupted:
-        raise KeyboardInterrupt
+        with going_on("weigh", verdict.record):
+            raise KeyboardInterrupt
     if any(condition.holds(verdict.contrasts) for condition in conditions):
         raise typer.Exit(FAILED)
 

@@ -15,7 +15,7 @@ import typer
 from steelyard.cli.command_line import say
 from steelyard.cli.views.history.bisect_view import bisect_lines
 from steelyard.cli.views.text_layout import terminal_width
-from steelyard.cli.weighing.kept import begin_folder, weigh_into, write_plan
+from steelyard.cli.weighing.kept import begin_folder, going_on, weigh_into, write_plan
 from steelyard.history.bisect import (
     BISECT_FILE,
     BISECTED_FILE,
@@ -78,7 +78,8 @@ def begin_bisect(request: BisectRequest) -> None:
             _study_at(plan, place, place)
     usual = f"bisect-{Path(request.study).stem}"
     folder = begin_folder(request.record, usual, "a search", BISECT_FILE, plan.to_json())
-    _search(plan, folder, request.account, as_json=request.as_json)
+    with going_on("history bisect", folder):
+        _search(plan, folder, request.account, as_json=request.as_json)
 
 
 def resume_bisect(folder: Path, account: str | None, *, as_json: bool) -> None:
@@ -87,7 +88,8 @@ def resume_bisect(folder: Path, account: str | None, *, as_json: bool) -> None:
     if not file.is_file():
         raise RecordError(f'"{folder}" is no search: it has no {BISECT_FILE}')
     plan = BisectPlan.of_json(read_object(file), str(file))
-    _search(plan, folder, account, as_json=as_json)
+    with going_on("history bisect", folder):
+        _search(plan, folder, account, as_json=as_json)
 
 
 def _row(request: BisectRequest) -> tuple[str, tuple[str, ...]]:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import shlex
 import shutil
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from steelyard.cli.command_line import say
 from steelyard.cli.views.live_view import open_view
 from steelyard.model.errors import RecordError
 from steelyard.model.files.own_directory import write_whole
@@ -33,6 +36,16 @@ def begin_folder(
     folder.mkdir(parents=True)
     write_plan(folder / file, plan)
     return folder
+
+
+@contextmanager
+def going_on(command: str, folder: Path | str) -> Iterator[None]:
+    """Say after Ctrl-C what resumes it: `steelyard COMMAND --resume FOLDER`."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        say(f"go on: steelyard {command} --resume {shlex.quote(str(folder))}")
+        raise
 
 
 def write_plan(file: Path, told: Mapping[str, Any]) -> None:
