@@ -17,7 +17,9 @@ import pytest
 from hostile.conftest import Call
 from record.test_ledger import HERE, add
 from steelyard.history.index import read_history
-from steelyard.model.errors import RecordError, UntrustedPathError
+from steelyard.integrity.scrub.lsn_catalogue import _require_writable
+from steelyard.integrity.scrub.state_file import StateFile
+from steelyard.model.errors import RecordError, UntrustedPathError, UsageError
 from steelyard.model.files.own_directory import OwnDirectory, open_to_append, write_named
 from steelyard.record.ledger import LEDGER, Ledger
 from steelyard.record.record import Record
@@ -298,3 +300,25 @@ def test_a_kept_record_is_read_as_it_always_was(record: Path) -> None:
 def test_the_guard_sees_a_change(tmp_path: Path, untouched: Untouched) -> None:
     with pytest.raises(AssertionError), untouched(tmp_path):
         subprocess.run(["touch", str(tmp_path / "new")], check=True)
+
+
+@pytest.mark.parametrize("leads", ["to a file", "nowhere"])
+def test_a_catalogue_is_drafted_through_no_link(
+    tmp_path: Path, victim: Path, untouched: Untouched, leads: str
+) -> None:
+    catalogue = tmp_path / "lsn.catalogue"
+    draft = tmp_path / "lsn.catalogue.draft"
+    draft.symlink_to(victim if leads == "to a file" else victim.with_name("new"))
+    with untouched(victim.parent):
+        _require_writable(catalogue)
+    assert not os.path.lexists(draft)
+
+
+def test_the_state_of_a_scrub_is_appended_to_no_file_of_another_name(
+    tmp_path: Path, victim: Path
+) -> None:
+    (tmp_path / "state").symlink_to(victim)
+    content = victim.read_bytes()
+    with pytest.raises((UntrustedPathError, UsageError)):
+        StateFile(tmp_path / "state", 7)
+    assert victim.read_bytes() == content
