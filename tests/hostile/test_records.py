@@ -322,3 +322,23 @@ def test_the_state_of_a_scrub_is_appended_to_no_file_of_another_name(
     with pytest.raises((UntrustedPathError, UsageError)):
         StateFile(tmp_path / "state", 7)
     assert victim.read_bytes() == content
+
+
+@pytest.mark.parametrize("words", [("fleet",), ("history",), ("history", "--json")])
+def test_a_host_whose_name_commands_the_terminal_is_listed_by_its_letters(
+    record: Path, steelyard: Call, words: tuple[str, ...]
+) -> None:
+    environment = json.loads((record / "environment.json").read_text())
+    environment["machine"]["hostname"] = "vm\x1b]52;c;cm0gLXJm\x07\u202e\x9b31m"
+    (record / "environment.json").write_text(json.dumps(environment))
+    (record / "study.toml").write_text(
+        re.sub(
+            r"(?m)^title = .*$",
+            r'title = "\\u001b[31mred\\u202e"',
+            (record / "study.toml").read_text(),
+        )
+    )
+    called = steelyard(*words)
+    assert called.status == 0, called.output
+    assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e]", called.output)
+    assert "settings" in called.output or "52;c" in called.output
