@@ -16,6 +16,8 @@ import pytest
 
 from hostile.conftest import Call
 from record.test_ledger import HERE, add
+from steelyard.cli.weighing.kept import weigh_into
+from steelyard.fleet.collecting import collect
 from steelyard.history.index import read_history
 from steelyard.integrity.scrub.lsn_catalogue import _require_writable
 from steelyard.integrity.scrub.state_file import StateFile
@@ -25,6 +27,7 @@ from steelyard.record.ledger import LEDGER, Ledger
 from steelyard.record.record import Record
 from steelyard.record.recorded import read_recorded, read_verdict
 from steelyard.report.page import write_report
+from steelyard.study.read import read_study
 
 KEPT = Path(__file__).parent.parent / "records" / "settings.tar.xz"
 Untouched = Callable[..., AbstractContextManager[None]]
@@ -342,3 +345,23 @@ def test_a_host_whose_name_commands_the_terminal_is_listed_by_its_letters(
     assert called.status == 0, called.output
     assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e]", called.output)
     assert "settings" in called.output or "52;c" in called.output
+
+
+def test_records_of_others_are_not_taken_in_through_a_link(
+    record: Path, victim: Path, untouched: Untouched, tmp_path: Path
+) -> None:
+    here = tmp_path / "here"
+    here.mkdir()
+    (here / "fleet").symlink_to(victim.parent)
+    with untouched(victim.parent), pytest.raises(UntrustedPathError, match="it is a link"):
+        collect([record.parent], here)
+
+
+def test_a_point_of_a_sweep_that_is_a_link_is_not_weighed_again_behind_it(
+    tmp_path: Path, victim: Path, untouched: Untouched
+) -> None:
+    point = tmp_path / "points" / "2"
+    point.parent.mkdir()
+    point.symlink_to(victim.parent)
+    with untouched(victim.parent), pytest.raises(UntrustedPathError, match="it is a link"):
+        weigh_into(read_study("aa", []), 1, point, None)

@@ -25,7 +25,7 @@ from steelyard.history.reading import COLLECTED, HASHED, kind_of
 from steelyard.history.verify import swept_again, verified
 from steelyard.model.errors import RecordError, SteelyardError
 from steelyard.model.files.bounded_json import read_json
-from steelyard.model.files.own_directory import write_whole
+from steelyard.model.files.own_directory import OwnDirectory, write_whole
 from steelyard.record.record import ODD, PLAN, stamp
 from steelyard.record.recorded import VERDICT
 from steelyard.record.sweep import SWEEP_FILE, SWEPT_FILE
@@ -80,7 +80,9 @@ def collect(
         if not source.is_dir():
             raise RecordError(f'no folder of records: "{source}"')
     fleet = records / _FLEET
-    fleet.mkdir(parents=True, exist_ok=True)
+    if not fleet.is_symlink():
+        fleet.mkdir(parents=True, exist_ok=True)
+    OwnDirectory.open(fleet).close()
     incoming = Path(tempfile.mkdtemp(prefix=_INCOMING, dir=fleet))
     found: dict[Outcome, list[tuple[str, str]]]
     found = {"taken": [], "known": [], "refused": [], "skipped": []}

@@ -27,6 +27,7 @@ from steelyard.history.bisect import (
 )
 from steelyard.history.trend import read_commits
 from steelyard.model.errors import RecordError, SteelyardError, UsageError
+from steelyard.model.files.own_directory import OwnDirectory
 from steelyard.record.record import read_object
 from steelyard.record.verdict import Verdict
 from steelyard.study.read import read_study
@@ -206,7 +207,7 @@ class _Weighings:
         say(f"builds {commit}")
         prefix.mkdir(parents=True, exist_ok=True)
         log = prefix.with_name(f"{commit}.log")
-        with log.open("wb") as said:
+        with OwnDirectory.open(log.parent) as beside, beside.draft(log.name) as said:
             done = subprocess.run(
                 self.plan.build,
                 shell=True,  # it is the user's own command

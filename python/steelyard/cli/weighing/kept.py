@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
 import shutil
 import sys
@@ -14,7 +15,7 @@ from typing import Any
 from steelyard.cli.command_line import say
 from steelyard.cli.views.live_view import open_view
 from steelyard.model.errors import RecordError
-from steelyard.model.files.own_directory import write_whole
+from steelyard.model.files.own_directory import OwnDirectory, write_whole
 from steelyard.record.record import PLAN, Record, stamp
 from steelyard.record.recorded import read_verdict
 from steelyard.record.verdict import Verdict
@@ -61,7 +62,8 @@ def weigh_into(study: Study, seed: int, place: Path, account: str | None) -> Ver
             write_report(place)  # it was killed after its verdict
         return known
     planned = (place / PLAN).is_file()
-    if place.exists() and not planned:
+    if os.path.lexists(place) and not planned:
+        OwnDirectory.open(place).close()
         shutil.rmtree(place)  # nothing was measured in it
     question = Question(
         study,
