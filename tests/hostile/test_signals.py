@@ -98,7 +98,9 @@ def test_a_weighing_that_is_ended_leaves_no_server_and_no_directory(
         how(process, master)
         assert process.wait(60) == status
     finally:
-        process.kill()
+        if process.poll() is None:  # it did not end as it should: nothing is left of it even so
+            process.terminate()
+            process.wait(60)
     assert not [one for one in (cache / "run").iterdir() if one.is_dir()]
     assert not processes_in(cache)
 
