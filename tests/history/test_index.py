@@ -85,7 +85,7 @@ def test_a_record_is_dated_by_its_plan_where_no_folder_is_named_so(
 
 def test_what_was_stopped_before_it_was_planned_is_named(keep: Keep, records: Path) -> None:
     (keep(1) / "plan.json").unlink()
-    assert "stopped before its pilot" in reasons(records)["checksums/2026-03-01T120000Z"]
+    assert "stopped before it was planned" in reasons(records)["checksums/2026-03-01T120000Z"]
 
 
 def test_a_weighing_without_a_verdict_is_listed_as_such(keep: Keep, records: Path) -> None:

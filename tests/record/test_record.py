@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -15,14 +16,27 @@ from steelyard.model.errors import RecordError
 from steelyard.record.record import Record
 
 
-def test_a_new_record_gets_a_place_of_its_own_and_the_latest_link(
+def test_a_new_record_gets_a_place_of_its_own_and_once_planned_the_latest_link(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    first = Record.create(None, "aa")
-    second = Record.create(None, "aa")
+    latest = tmp_path / "records/aa/latest"
+    first, second = Record.create(None, "aa"), Record.create(None, "aa")
     assert first.directory != second.directory
-    assert (tmp_path / "records/aa/latest").resolve() == second.directory.resolve()
+    assert not latest.is_symlink()
+    for record in (first, second):
+        record.write("plan.json", {"seed": 1})
+        record.point_latest()
+        assert latest.resolve() == record.directory.resolve()
+    assert Record.open(Path("records/aa/latest")).directory == second.directory
+
+
+def test_a_record_whose_place_was_named_moves_no_link(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Record.create(tmp_path / "r" / "own", "aa").point_latest()
+    assert [one.name for one in (tmp_path / "r").iterdir()] == ["own"]
 
 
 def test_a_directory_that_holds_a_weighing_is_not_overwritten(tmp_path: Path) -> None:
@@ -110,12 +124,32 @@ def test_a_record_of_a_newer_steelyard_is_refused(tmp_path: Path) -> None:
         Record.open(tmp_path)
 
 
-def test_a_full_disk_is_said_with_what_is_kept(tmp_path: Path) -> None:
-    full = Path("/dev/full")
-    if not full.exists():
-        pytest.skip("this system has no /dev/full")
-    (tmp_path / "slices.jsonl").symlink_to(full)
+def test_a_disk_that_takes_no_more_is_said_with_what_is_kept(tmp_path: Path) -> None:
     record = Record(tmp_path)
-    with pytest.raises(RecordError, match="could not append") as failure:
-        record.append("slices.jsonl", {"n": 1})
+    record.append("slices.jsonl", {"n": 1})
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, before[1]))  # for a file, as a full disk for all
+    try:
+        with pytest.raises(RecordError, match="could not append") as failure:
+            record.append("slices.jsonl", {"n": 2})
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
     assert "--resume" in (failure.value.hint or "")
+    assert [line["n"] for line in record.lines("slices.jsonl")] == [1]
+
+
+def test_a_folder_that_holds_something_else_is_no_place_for_a_record(tmp_path: Path) -> None:
+    (tmp_path / "backup").mkdir()
+    with pytest.raises(RecordError, match="something else") as refused:
+        Record.create(tmp_path, "aa")
+    assert "--record DIR" in (refused.value.hint or "")
+    assert [one.name for one in tmp_path.iterdir()] == ["backup"]
+
+
+def test_a_weighing_that_was_stopped_before_its_plan_says_how_it_is_begun_anew(
+    tmp_path: Path,
+) -> None:
+    Record(tmp_path).write("study.toml", "")
+    with pytest.raises(RecordError, match="not a record") as refused:
+        Record.open(tmp_path)
+    assert f"steelyard weigh {tmp_path / 'study.toml'}" in (refused.value.hint or "")

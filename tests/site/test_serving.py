@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.client
 import re
 import socket
+import struct
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -134,3 +135,47 @@ def test_a_port_that_is_taken_is_refused_with_advice(
     with pytest.raises(UsageError, match="could not serve on port") as refused:
         SiteServer(rich, tmp_path / "other", server.server_address[1], lambda words: None)
     assert "--port 0" in str(refused.value.hint)
+
+
+@pytest.mark.parametrize(
+    "path", ["/%00", "/q/%00.html", "/index%00.html", "/%2e%00", "/" + "a" * 5_000, "/q/../%00"]
+)
+def test_a_name_that_no_file_has_is_not_found_and_no_error(
+    server: SiteServer, told: list[str], path: str
+) -> None:
+    assert ask(server, path) == 404
+    assert told == []
+
+
+def test_clients_that_leave_early_are_no_error(
+    server: SiteServer, told: list[str], capfd: pytest.CaptureFixture[str]
+) -> None:
+    reset = struct.pack("ii", 1, 0)  # SO_LINGER: closing sends a reset
+    for sent in (b"", b"GET / HTTP/1.1\r\n", b"GET / HTTP/1.1\r\nHost: x\r\n\r\n") * 20:
+        client = socket.create_connection(server.server_address[:2])
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, reset)
+        client.sendall(sent)
+        client.close()
+    assert "What was weighed" in str(ask(server, "/"))
+    assert told == []
+    assert capfd.readouterr().err == ""
+
+
+def test_clients_that_say_nothing_keep_no_other_from_being_served(server: SiteServer) -> None:
+    before = threading.active_count()
+    silent = [socket.create_connection(server.server_address[:2]) for _ in range(300)]
+    try:
+        assert "What was weighed" in str(ask(server, "/"))
+        assert threading.active_count() - before <= serving.MOST_CLIENTS + 1
+    finally:
+        for client in silent:
+            client.close()
+
+
+def test_a_client_that_says_nothing_is_left_after_a_while(
+    server: SiteServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(serving._Pages, "timeout", 0.1)
+    with socket.create_connection(server.server_address[:2], timeout=30) as client:
+        client.sendall(b"GET / HT")
+        assert client.recv(100) == b""

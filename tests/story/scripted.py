@@ -1,7 +1,5 @@
-"""A laboratory in memory: the no-op engine, a driver that follows a script, a clock that is moved.
-
-Time passes only when a slice is driven or a debt is paid: a weighing comes out the same every time.
-"""
+"""A laboratory in memory: the no-op engine, a driver that follows a script, a clock that is moved
+when a slice is driven or a debt is paid: a whole weighing takes milliseconds, always the same."""
 
 from __future__ import annotations
 
@@ -22,6 +20,7 @@ from steelyard.engines.page_cache import Evicted
 from steelyard.model.endpoint import Endpoint
 from steelyard.model.turn import Checkpoint
 from steelyard.record.environment import Environment
+from steelyard.record.epoch import OtherLoadLine
 from steelyard.record.machine.drive_health import DriveHealth
 from steelyard.running.laboratory import Laboratory
 from steelyard.study.study import Study
@@ -30,7 +29,7 @@ from steelyard.telemetry.host import HostSample
 from steelyard.telemetry.source import Source
 from steelyard.telemetry.sources import built_in_sources
 from steelyard.workloads.reading.scripts import Script
-from story.scripted_driver import ScriptedDriver
+from story.scripted_driver import ScriptedDrivers
 
 Speed = Callable[[str, int], float]
 """Arm name and number of the driver's life → transactions per second under load."""
@@ -77,6 +76,7 @@ class ScriptedWorld:
     waiting: Callable[[], int] = lambda: 0
     """Bytes that wait for the device."""
     drives: tuple[DriveHealth, ...] = ()
+    other_loads: tuple[OtherLoadLine, ...] = ()
     paused_ns: int = 0
     evicted: list[tuple[Path, ...]] = field(default_factory=list)
     held_by: HeldBy = "v2"
@@ -317,27 +317,6 @@ class ScriptedWorkload:
 
 
 @dataclass(frozen=True)
-class ScriptedDrivers:
-    """Load drivers that follow the script."""
-
-    world: ScriptedWorld
-    machines: int = 1
-
-    def start(self, plan: DrivePlan) -> ScriptedDriver:
-        world = self.world
-        world.lives += 1
-        serving = world.noop.journal.serving
-        world.standing = {
-            arm.name: serving[arm.endpoint.port] for arm in plan.arms if arm.name not in world.far
-        }
-        world.plans_driven.append(plan)
-        return ScriptedDriver(world, plan, world.lives)
-
-    def build_profile(self) -> str:
-        return self.world.profile
-
-
-@dataclass(frozen=True)
 class ScriptedHost:
     """A machine that does what the world says."""
 
@@ -378,6 +357,9 @@ class ScriptedHost:
         self, arms: Mapping[str, Instance], scripts: Sequence[Script], template: Path
     ) -> Environment:
         return Environment.of_json(self.world.environment(), "the environment")
+
+    def other_loads(self) -> tuple[OtherLoadLine, ...]:
+        return self.world.other_loads
 
     def drives(self) -> tuple[DriveHealth, ...]:
         return self.world.drives

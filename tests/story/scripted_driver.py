@@ -88,3 +88,24 @@ class ScriptedDriver:
         world.distort(answer)
         world.previous = arm
         return SliceAnswer.of_json(answer)
+
+
+@dataclass(frozen=True)
+class ScriptedDrivers:
+    """Load drivers that follow the script."""
+
+    world: ScriptedWorld
+    machines: int = 1
+
+    def start(self, plan: DrivePlan) -> ScriptedDriver:
+        world = self.world
+        world.lives += 1
+        serving = world.noop.journal.serving
+        world.standing = {
+            arm.name: serving[arm.endpoint.port] for arm in plan.arms if arm.name not in world.far
+        }
+        world.plans_driven.append(plan)
+        return ScriptedDriver(world, plan, world.lives)
+
+    def build_profile(self) -> str:
+        return self.world.profile

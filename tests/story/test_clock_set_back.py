@@ -82,5 +82,6 @@ def test_a_record_made_after_it_is_another_one_and_the_latest(
     assert names == sorted(names, reverse=True)
     for one in made:
         one.write("plan.json", json.dumps({"format": 2}))
+        one.point_latest()
         assert one.directory.is_dir()
     assert (tmp_path / "records" / "aa" / "latest").resolve() == made[-1].directory.resolve()

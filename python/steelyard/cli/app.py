@@ -1,12 +1,12 @@
 """Runs the `steelyard` program and turns errors into exit statuses.
 
 0 the command did its work, 1 a `--fail-if` condition holds or a scrub found damage, 2 wrong usage
-or a wrong study, 3 it could not be completed, 130 interrupted, 143 terminated.
+or a wrong study, 3 it could not be completed, 130 interrupted, 143 terminated, 129 its terminal was
+closed, 131 ended by Ctrl-\\.
 """
 
 from __future__ import annotations
 
-import io
 import signal
 import sys
 from types import FrameType, TracebackType
@@ -15,6 +15,8 @@ from typing import NoReturn
 from steelyard import __version__
 from steelyard.cli.commands import COMMANDS
 from steelyard.cli.completing import prepare_completion
+from steelyard.cli.terminal import take_over
+from steelyard.engines.defer_signals import ENDING
 from steelyard.model.errors import SteelyardError, UsageError
 from steelyard.model.secrets.redaction import redacted
 
@@ -23,11 +25,11 @@ INTERRUPTED = 130
 
 def main() -> None:
     """The `steelyard` program."""
-    signal.signal(signal.SIGTERM, _terminate)
+    for number in ENDING:
+        if signal.getsignal(number) is not signal.SIG_IGN:  # as nohup has it for SIGHUP
+            signal.signal(number, _terminate)
+    take_over()
     sys.excepthook = _print_traceback
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")  # a terminal that has no "µ" gets a "?"
     if sys.argv[1:] == ["--version"]:
         print(f"steelyard {__version__}")  # as the option does, without importing the parser
         return
@@ -77,7 +79,10 @@ def _print_traceback(
 
 
 def _terminate(number: int, frame: FrameType | None) -> NoReturn:
-    """On SIGTERM: raises, so that everything cleans up on the way out."""
+    """Raises, so that everything cleans up on the way out. A terminal that closes may say so more
+    than once, which must not end the cleanup."""
+    if number == signal.SIGHUP:
+        signal.signal(number, signal.SIG_IGN)
     raise SystemExit(128 + number)
 
 

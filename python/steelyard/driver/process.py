@@ -18,7 +18,8 @@ from steelyard import _core
 
 def main() -> int:
     """Drive until the command to end; 1 after an error, which is the last line of the answers."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    for number in (signal.SIGINT, signal.SIGHUP, signal.SIGQUIT):  # sent to all of a terminal
+        signal.signal(number, signal.SIG_IGN)
     threading.Thread(target=_end_with_the_reader, daemon=True).start()
     return 0 if _core.drive(sys.stdin.fileno(), sys.stdout.fileno()) else 1
 

@@ -10,15 +10,20 @@ from __future__ import annotations
 import fcntl
 import os
 import shutil
+import stat
 import struct
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from steelyard.model.errors import EngineError
+from steelyard.model.errors import EngineError, UntrustedPathError
+from steelyard.model.files.own_directory import OwnDirectory
 
 _GET_FLAGS, _SET_FLAGS = 0x8008_6601, 0x4008_6602
 _TOP_OF_HIERARCHIES = 0x0002_0000
+_MADE = {"templates": 0o711, "binaries": 0o755, "engines": 0o755, "run": 0o711}
+"""Rooms that are always there, and their modes."""
+_ROOMS = (*_MADE, "probes", "fleet")
 
 
 @dataclass(frozen=True)
@@ -60,15 +65,34 @@ def cache_root() -> Path:
     return (Path(base) if base.startswith("/") else Path.home() / ".cache") / "steelyard"
 
 
+def known_cache() -> Cache:
+    """The cache, which may not exist yet; nothing is made or changed.
+
+    UntrustedPathError: it or a room of it is a link, another account's, or open to others; as root
+    also where another account could put something else in its place.
+    """
+    root = cache_root()
+    if os.geteuid() == 0:
+        _require_above_of_root(root)
+    for place in (root, *(root / name for name in _ROOMS)):
+        if os.path.lexists(place):
+            OwnDirectory.open(place).close()
+    return Cache(root)
+
+
 def open_cache() -> Cache:
-    """The cache, made if needed; mode 0711 so that an account reaches what is its own."""
-    cache = Cache(cache_root())
+    """The cache, made if needed; mode 0711 so that an account reaches what is its own.
+
+    UntrustedPathError as `known_cache`, before anything is made or changed.
+    """
     try:
-        for room in (cache.root, cache.templates, cache.binaries, cache.engines, cache.runs):
-            room.mkdir(parents=True, exist_ok=True)
-            mode = 0o755 if room in (cache.binaries, cache.engines) else 0o711
-            if room.stat().st_mode & 0o777 != mode:
-                room.chmod(mode)
+        cache = known_cache()
+        cache.root.mkdir(parents=True, exist_ok=True)
+        for place, mode in ((cache.root, 0o711), *((cache.root / n, m) for n, m in _MADE.items())):
+            place.mkdir(exist_ok=True)
+            with OwnDirectory.open(place) as room:
+                if os.fstat(room.descriptor).st_mode & 0o777 != mode:
+                    os.fchmod(room.descriptor, mode)
         spread(cache.runs)
     except OSError as error:
         raise EngineError(
@@ -76,6 +100,26 @@ def open_cache() -> Cache:
             hint="Set STEELYARD_CACHE to a directory that can be written.",
         ) from error
     return cache
+
+
+def _require_above_of_root(root: Path) -> None:
+    """Every directory above is root's, and others may not write into it or, as in /tmp, not rename
+    what is root's there."""
+    above = root.parent.resolve()
+    for directory in (above, *above.parents):
+        try:
+            status = directory.stat()
+        except FileNotFoundError:  # it will be made
+            continue
+        open_to_others = status.st_mode & 0o022 and not status.st_mode & stat.S_ISVTX
+        if status.st_uid != 0 or open_to_others:
+            raise UntrustedPathError(
+                f'will not use the cache "{root}" as root: others could put another in its place',
+                detail=f'"{directory}" is of account number {status.st_uid}, mode '
+                f"{stat.S_IMODE(status.st_mode):04o}.",
+                hint="Set STEELYARD_CACHE to a place below directories of root's alone, such as "
+                "/var/cache/steelyard.",
+            )
 
 
 def free_bytes(path: Path) -> int:
@@ -105,21 +149,27 @@ def entries(room: Path) -> list[Path]:
     """Entries of a room of the cache, by name; lock files and half-made ones left out."""
     if not room.is_dir():
         return []
-    return sorted(p for p in room.iterdir() if p.is_dir() and not p.name.startswith("."))
+    return sorted(p for p in room.iterdir() if _is_own(p) and not p.name.startswith("."))
 
 
 def clear(room: Path) -> int:
     """Remove every directory in a room, half-made ones too; the bytes that became free.
 
     Files stay: they are locks, and a lock file that is removed while another process waits for
-    it would let two of them in.
+    it would let two of them in. Of a link the name is removed, not what it leads to.
     """
     freed = 0
     for entry in sorted(room.iterdir()) if room.is_dir() else []:
-        if entry.is_dir():
+        if _is_own(entry):
             freed += tree_bytes(entry)
             shutil.rmtree(entry)
+        elif entry.is_symlink():
+            entry.unlink()
     return freed
+
+
+def _is_own(entry: Path) -> bool:
+    return entry.is_dir() and not entry.is_symlink()
 
 
 def spread(directory: Path) -> None:

@@ -1,4 +1,4 @@
-"""Delays SIGINT and SIGTERM until cleanup has finished."""
+"""Delays the signals that ask a program to end until cleanup has finished."""
 
 from __future__ import annotations
 
@@ -8,13 +8,16 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-_DEFERRED = (signal.SIGINT, signal.SIGTERM)
-"""Signals that ask a program to end; SIGKILL cannot be deferred."""
+ENDING = (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
+"""Signals that end a program when it has cleaned up: a closed terminal sends SIGHUP, Ctrl-\\
+SIGQUIT. SIGKILL leaves no time."""
+_DEFERRED = (signal.SIGINT, *ENDING)
 
 
 @contextmanager
 def defer_signals(*, at_the_end: bool = False) -> Iterator[None]:
-    """Hold back SIGINT and SIGTERM in the `with` block, and raise the first of them after it.
+    """Hold back SIGINT and what ENDING has in the `with` block, and raise the first of them after
+    it. One that is ignored, as SIGHUP is under nohup, stays ignored.
 
     Cleanup in the middle of a weighing must not swallow the Ctrl-C that was to end it. Where the
     program is ending already, because of a signal or `at_the_end` of its work, none is raised.
@@ -30,6 +33,7 @@ def defer_signals(*, at_the_end: bool = False) -> Iterator[None]:
     before = {
         number: signal.signal(number, lambda number, frame: received.append(number))
         for number in _DEFERRED
+        if signal.getsignal(number) is not signal.SIG_IGN
     }
     try:
         yield

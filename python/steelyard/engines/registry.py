@@ -29,6 +29,7 @@ from steelyard.engines.engine import Slot
 from steelyard.engines.file_lock import hold, is_held, locked
 from steelyard.engines.memory.group import remove_groups
 from steelyard.model.errors import EngineError
+from steelyard.model.files.bounded_json import read_json
 
 OWNER_FILE = "owner.json"
 
@@ -55,7 +56,7 @@ PORT = 54320
 class Run:
     """The place of one weighing; use it in a `with` statement, or call `close`."""
 
-    def __init__(self, directory: Path, sockets: Path, account: Account, lock: IO[str]) -> None:
+    def __init__(self, directory: Path, sockets: Path, account: Account, lock: IO[bytes]) -> None:
         self.directory = directory
         """Where slots stand; the account passes through to what is its own."""
         self.sockets = sockets
@@ -102,8 +103,7 @@ class Run:
     def _register(self) -> None:
         facts = {"pid": os.getpid(), "started": self._started}
         facts |= {"account": self.account.name, "sockets": str(self.sockets)}
-        json.dump(facts, self._lock)
-        self._lock.flush()
+        self._lock.write(json.dumps(facts).encode())
 
 
 def open_run(cache: Cache, account: Account) -> Run:
@@ -158,12 +158,13 @@ def _dead(cache: Cache) -> list[Leftover]:
 def _read(directory: Path) -> Leftover:
     """What the owner wrote; killed while writing, it wrote nothing that can be trusted."""
     try:
-        said = json.loads((directory / OWNER_FILE).read_text())
+        said = read_json(directory / OWNER_FILE)
         entry = pwd.getpwnam(said["account"])
-    except (OSError, ValueError, KeyError):
+        pid, started, sockets = int(said["pid"]), str(said["started"]), Path(said["sockets"])
+    except (OSError, ValueError, KeyError, TypeError):
         return Leftover(directory, 0, "", _owner_of(directory), None)
     account = Account(entry.pw_name, entry.pw_uid, entry.pw_gid)
-    return Leftover(directory, said["pid"], said["started"], account, Path(said["sockets"]))
+    return Leftover(directory, pid, started, account, sockets)
 
 
 def _owner_of(directory: Path) -> Account:

@@ -24,6 +24,8 @@ from steelyard.history.index import INDEX, read_history
 from steelyard.history.reading import COLLECTED, HASHED, kind_of
 from steelyard.history.verify import swept_again, verified
 from steelyard.model.errors import RecordError, SteelyardError
+from steelyard.model.files.bounded_json import read_json
+from steelyard.model.files.own_directory import OwnDirectory, write_whole
 from steelyard.record.record import ODD, PLAN, stamp
 from steelyard.record.recorded import VERDICT
 from steelyard.record.sweep import SWEEP_FILE, SWEPT_FILE
@@ -78,7 +80,9 @@ def collect(
         if not source.is_dir():
             raise RecordError(f'no folder of records: "{source}"')
     fleet = records / _FLEET
-    fleet.mkdir(parents=True, exist_ok=True)
+    if not fleet.is_symlink():
+        fleet.mkdir(parents=True, exist_ok=True)
+    OwnDirectory.open(fleet).close()
     incoming = Path(tempfile.mkdtemp(prefix=_INCOMING, dir=fleet))
     found: dict[Outcome, list[tuple[str, str]]]
     found = {"taken": [], "known": [], "refused": [], "skipped": []}
@@ -126,7 +130,7 @@ def _take(unit: Path, fleet: Path, folder: Path, kind: str, own: Mapping[str, En
         return "refused", _in_words(reason)
     told = {"from": str(unit), "at": stamp(), **({"kind": kind} if kind else {})}
     note = json.dumps({**told, "files": manifest}, indent=1) + "\n"
-    (place / COLLECTED).write_text(note, encoding="utf-8")
+    write_whole(place / COLLECTED, note)
     room.mkdir(parents=True, exist_ok=True)
     try:
         place.rename(end)
@@ -247,7 +251,7 @@ def _digest_of(place: Path) -> str:
 
 def _manifest_of(place: Path) -> Mapping[str, str] | None:
     try:
-        told = json.loads((place / COLLECTED).read_text(encoding="utf-8"))
+        told = read_json(place / COLLECTED)
         files: Mapping[str, str] = told["files"]
     except (OSError, ValueError, KeyError, TypeError):
         return None

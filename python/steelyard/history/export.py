@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import csv
 import io
-import os
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import astuple, dataclass, fields
@@ -19,6 +18,7 @@ from steelyard.history.entry import Entry
 from steelyard.history.openmetrics import openmetrics_text
 from steelyard.history.question import Point
 from steelyard.model.errors import RecordError, UsageError
+from steelyard.model.files.own_directory import replacing
 
 FORMATS = {"csv": (".csv",), "sqlite": (".sqlite", ".db"), "openmetrics": (".prom", ".om", ".txt")}
 """Name → endings of files that mean it."""
@@ -83,13 +83,10 @@ def export(entries: Sequence[Entry], file: Path, form: str, *, latest: bool = Fa
         ),
         "sqlite": lambda draft: _write_database(draft, points),
     }
-    draft = file.with_name(f".{file.name}.{os.getpid()}")
     try:
-        written[form](draft)
-        draft.replace(file)
+        with replacing(file) as draft:
+            written[form](draft)
     except (OSError, sqlite3.Error) as reason:
-        with contextlib.suppress(OSError):
-            draft.unlink(missing_ok=True)
         raise RecordError(f'could not write "{file}": {reason}') from reason
     return len(points)
 
@@ -156,7 +153,6 @@ _TYPES = {"int": "INTEGER", "float": "REAL", "float | None": "REAL", "str": "TEX
 
 
 def _write_database(file: Path, points: Sequence[Point]) -> None:
-    file.unlink(missing_ok=True)
     with contextlib.closing(sqlite3.connect(file)) as database, database:
         columns = ", ".join(f"{one.name} {_TYPES[str(one.type)]}" for one in fields(ExportedRow))
         database.execute(f"CREATE TABLE contrasts (id INTEGER PRIMARY KEY, {columns})")

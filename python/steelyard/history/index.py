@@ -16,13 +16,17 @@ from pathlib import Path
 
 from steelyard.history.entry import Entry, Unread
 from steelyard.history.reading import hashes_of, measured_bytes, read_entry
-from steelyard.model.errors import RecordError, SteelyardError
+from steelyard.model.errors import RecordError, SteelyardError, UntrustedPathError
+from steelyard.model.files.bounded_json import JsonError, parse_json, read_bounded, read_json
+from steelyard.model.files.own_directory import write_whole
 from steelyard.record.record import PLAN, STUDY_FILE
 from steelyard.record.recorded import VERDICT
 from steelyard.record.sweep import SWEEP_FILE, SWEPT_FILE, SweepPlan, Swept
 
 INDEX = "history.jsonl"
+UNPLANNED = "a study without a plan: it was stopped before it was planned"
 FORMAT = 2
+MOST_INDEX_BYTES = 64 << 20
 MATRIX, HOME = "matrix.json", "home"
 """Where a matrix of weighings keeps how far it has come, and beside it what was brought home: its
 records are listed where they were taken in."""
@@ -36,6 +40,16 @@ class History:
     entries: tuple[Entry, ...]
     unread: tuple[Unread, ...]
     """Damaged and altered records, and what was stopped before it was planned; by path."""
+
+    @property
+    def unread_summary(self) -> tuple[Unread, ...]:
+        """As `unread`, with all that was stopped before it was planned in one entry: each by itself
+        would be repeated for as long as its folder is there."""
+        stopped = [one for one in self.unread if one.reason == UNPLANNED]
+        if len(stopped) < 2:
+            return self.unread
+        others = tuple(one for one in self.unread if one.reason != UNPLANNED)
+        return (*others, Unread(path=f"{len(stopped)} folders", reason=UNPLANNED))
 
     def directory(self, entry: Entry) -> Path:
         """Where a record stands."""
@@ -117,7 +131,7 @@ def _folders(root: Path) -> Iterator[tuple[Path, list[str]]]:
 def _beside_records(directory: Path, path: str, names: list[str]) -> Iterator[Unread]:
     """What is no record but says that one was to be: a study without a plan, a damaged sweep."""
     if STUDY_FILE in names:
-        yield Unread(path=path, reason="a study without a plan: it was stopped before its pilot")
+        yield Unread(path=path, reason=UNPLANNED)
     for name, kind in ((SWEEP_FILE, SweepPlan), (SWEPT_FILE, Swept)):
         if name in names:
             try:
@@ -128,18 +142,18 @@ def _beside_records(directory: Path, path: str, names: list[str]) -> Iterator[Un
 
 def _json(file: Path) -> object:
     try:
-        return json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as reason:
+        return read_json(file)
+    except (OSError, JsonError) as reason:
         raise RecordError(f'could not read "{file}": {reason}') from reason
 
 
 def _known(index: Path) -> Mapping[str, Entry]:
     """Path → entry of the index; a line that cannot be read is one that is not there."""
     found = {}
-    with contextlib.suppress(OSError, UnicodeDecodeError):
-        for line in index.read_text(encoding="utf-8").splitlines():
-            with contextlib.suppress(ValueError, RecordError):
-                told = json.loads(line)
+    with contextlib.suppress(OSError, JsonError):
+        for line in read_bounded(index, MOST_INDEX_BYTES).splitlines():
+            with contextlib.suppress(JsonError, RecordError):
+                told = parse_json(line)
                 if isinstance(told, dict) and told.pop("format", None) == FORMAT:
                     entry = Entry.of_json(told, f'"{index}"')
                     found[entry.path] = entry
@@ -149,13 +163,8 @@ def _known(index: Path) -> Mapping[str, Entry]:
 def _write(index: Path, entries: list[Entry]) -> None:
     """All of it or nothing; a folder that cannot be written has no index."""
     lines = [json.dumps({"format": FORMAT, **one.to_json()}) + "\n" for one in entries]
-    draft = index.with_name(f".{index.name}.{os.getpid()}")
-    try:
-        draft.write_text("".join(lines), encoding="utf-8")
-        draft.replace(index)
-    except OSError:
-        with contextlib.suppress(OSError):
-            draft.unlink(missing_ok=True)
+    with contextlib.suppress(OSError, UntrustedPathError):
+        write_whole(index, "".join(lines))
 
 
 def _in_words(reason: SteelyardError) -> str:

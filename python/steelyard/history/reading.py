@@ -12,6 +12,7 @@ from typing import Literal
 from steelyard.history.entry import Entry, KnownBuild, KnownReading, State
 from steelyard.history.question import keys_of, question_name
 from steelyard.model.errors import RecordError
+from steelyard.model.files.bounded_json import read_json
 from steelyard.record.contrast import ContrastLine
 from steelyard.record.environment import ArmFacts, Environment
 from steelyard.record.ledger import LedgerMachine
@@ -145,7 +146,7 @@ def kind_of(directory: Path) -> str:
     if not note.is_file():
         return ""
     try:
-        told = json.loads(note.read_text(encoding="utf-8"))
+        told = read_json(note)
         return str(told.get("kind", ""))
     except (OSError, ValueError, AttributeError) as reason:
         raise RecordError(f'could not read "{note}": {reason}') from reason

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
@@ -11,7 +10,7 @@ from steelyard.evaluation.sweep import swept
 from steelyard.history.entry import Entry, Unread
 from steelyard.history.index import History
 from steelyard.model.errors import RecordError, SteelyardError
-from steelyard.record.record import Record, damage_named
+from steelyard.record.record import Record, damage_named, read_object
 from steelyard.record.recorded import read_recorded, read_verdict
 from steelyard.record.sweep import LATER_KEYS, SWEEP_FILE, SWEPT_FILE, SweepPlan, Swept, SweptPoint
 from steelyard.record.verdict import Verdict, VerdictDifference, differences
@@ -54,8 +53,8 @@ def swept_again(folder: Path, entries: Mapping[str, Entry]) -> Swept:
     `entries`: every record in the sweep's folder by where it stands there (`"points/8"`).
     RecordError: swept.json says otherwise, or names a folder that is no point of this sweep.
     """
-    plan = SweepPlan.of_json(json.loads((folder / SWEEP_FILE).read_bytes()), SWEEP_FILE)
-    told = Swept.of_json(json.loads((folder / SWEPT_FILE).read_bytes()), SWEPT_FILE)
+    plan = SweepPlan.of_json(read_object(folder / SWEEP_FILE), SWEEP_FILE)
+    told = Swept.of_json(read_object(folder / SWEPT_FILE), SWEPT_FILE)
     numbers = range(len(plan.values))
     if sorted(plan.order) != [*numbers] or [one.value for one in told.points] != [*plan.values]:
         raise RecordError("swept.json does not have the values of sweep.json, each once")

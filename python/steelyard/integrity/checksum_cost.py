@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import os
 import platform
@@ -20,6 +19,7 @@ from steelyard.integrity.scrub.cluster_state import ClusterState, inspect_cluste
 from steelyard.integrity.scrub.file_ends import whole_segments
 from steelyard.integrity.scrub.request import ScrubRequest, scan_options
 from steelyard.model.errors import StudyError, UsageError
+from steelyard.model.files.bounded_json import read_json
 from steelyard.model.units import format_reading
 
 QUANTITIES = {
@@ -86,7 +86,7 @@ def _cost_of(verdict: Path) -> Cost | None:
     )
 
     try:
-        facts = json.loads(verdict.read_text(encoding="utf-8"))
+        facts = read_json(verdict)
         study = read_recorded_study(verdict.parent / "study.toml")
         arms = {arm.name: arm for arm in study.every_arm}
         for contrast in facts["contrasts"]:

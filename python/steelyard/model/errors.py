@@ -8,6 +8,7 @@
      │   └─ ServerError       a server's own words are quoted in DETAIL
      ├─ DriverError           the load driver could not carry out its plan
      ├─ RecordError           a record could not be written or read back
+     ├─ UntrustedPathError    a link, another account's, or open to others: it is not written into
      └─ WeighingError         exit status 3: the weighing could not be completed
 
 Exit statuses: UsageError 2, every other one 3 (DESIGN, section 6 of the command line contract).
@@ -71,6 +72,10 @@ class DriverError(SteelyardError):
 
 class RecordError(SteelyardError):
     """A record could not be written or read back."""
+
+
+class UntrustedPathError(SteelyardError):
+    """A path is a link, another account's, or open to others: nothing is written there."""
 
 
 class WeighingError(SteelyardError):

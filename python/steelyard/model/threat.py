@@ -221,6 +221,12 @@ _TEMPLATES: dict[ThreatKind, _Template] = {
         "the weighing was resumed on another machine, kernel or build",
         "the comparison inside every epoch stands; the effect may differ between the machines",
     ),
+    ThreatKind.OTHER_LOAD: _Template(
+        "it takes processors, memory and storage at times of its own, and slows whichever "
+        "arm has its turn",
+        "weigh again when it has ended; the random order turns this into noise, which the interval "
+        "holds",
+    ),
     ThreatKind.DRIVE_HOT: _Template(
         "a drive that reaches its temperature limit slows itself down: an arm that works in that "
         "minute waits longer for it",

@@ -45,6 +45,7 @@ class ThreatKind(StrEnum):
     ATTEMPT = "attempt k"
     LOOKED_AT = "looked at before its end"
     MACHINE_CHANGED = "machine changed"
+    OTHER_LOAD = "another weighing"
     DRIVE_HOT = "drive too hot"
     DRIVE_FAILING = "drive failing"
     # Of turns:

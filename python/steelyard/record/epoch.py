@@ -94,6 +94,14 @@ class EvictedLine(Frozen):
     """Of them, still in the page cache; None: the kernel did not tell."""
 
 
+class OtherLoadLine(Frozen):
+    """Another measurement of Steelyard that was under way on the machine."""
+
+    pid: int
+    command: str
+    """`"weigh checksums"`."""
+
+
 class EpochLine(Frozen):
     """One epoch: which arm stood in which slot, what happened, what telemetry read."""
 
@@ -115,6 +123,8 @@ class EpochLine(Frozen):
     windows: Mapping[str, WindowLine] = {}
     """Arm → its measured window, in cycles."""
     machine: tuple[ReadingLine, ...] = ()
+    other_loads: tuple[OtherLoadLine, ...] = ()
+    """Seen as the epoch began or ended."""
     machine_seen: tuple[tuple[str, str], ...] = ()
     """(threat, what was seen) of the machine: of records of format 1, which kept no numbers."""
 

@@ -20,11 +20,15 @@ from typing import Annotated, Literal, Self
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 
 from steelyard.model.errors import RecordError
+from steelyard.model.files.bounded_json import JsonError, parse_json, read_bounded
+from steelyard.model.files.own_directory import OwnDirectory
 from steelyard.record.environment import MachineFacts
 from steelyard.record.epoch import LedgerStanding
 from steelyard.record.frozen import Frozen
 
 LEDGER = Path("records") / "ledger.jsonl"
+MOST_BYTES = 64 << 20
+"""Of a ledger: a hundred thousand weighings."""
 """Where the command line keeps it, wherever a record is kept: it is the machine's, not the
 record's."""
 
@@ -150,23 +154,26 @@ class Ledger:
         self.path.parent.mkdir(parents=True, exist_ok=True)
         now = f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}"
         text = json.dumps(line.model_copy(update={"at": now}).to_json())
-        whole = not self.path.exists() or self.path.read_bytes()[-1:] in (b"", b"\n")
-        with self.path.open("ab") as stream:
+        with (
+            OwnDirectory.open(self.path.parent) as directory,
+            directory.appending(self.path.name) as stream,
+        ):
+            end = stream.seek(0, os.SEEK_END)
+            whole = not end or os.pread(stream.fileno(), 1, end - 1) == b"\n"
             stream.write((b"" if whole else b"\n") + text.encode() + b"\n")
-            stream.flush()
             os.fsync(stream.fileno())
 
     def _lines(self) -> Iterator[LedgerLine | NewLedgerLine | None]:
         """Every line; None for one that cannot be read."""
         try:
-            text = self.path.read_text(encoding="utf-8", errors="replace")
+            text = read_bounded(self.path, MOST_BYTES).decode("utf-8", "replace")
         except FileNotFoundError:
             return
-        except OSError as reason:
+        except (OSError, JsonError) as reason:
             raise RecordError(f"could not read the ledger: {reason}") from reason
         for line in text.split("\n"):
             if line.strip():
                 try:
-                    yield _LINE.validate_json(line)
-                except ValidationError:
+                    yield _LINE.validate_python(parse_json(line))
+                except (JsonError, ValidationError):
                     yield None

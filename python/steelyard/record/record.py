@@ -11,13 +11,18 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import secrets
+import shlex
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from functools import partial
 from io import FileIO
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, BinaryIO, cast
 
 from steelyard.model.errors import RecordError
+from steelyard.model.files.bounded_json import JsonError, open_regular, parse_json, read_json
+from steelyard.model.files.own_directory import OwnDirectory
 from steelyard.model.secrets.redaction import redacted_json
 
 PLAN = "plan.json"
@@ -27,8 +32,12 @@ FORMAT = 2
 """Version of the record's layout; raised when an older Steelyard could misread a record. Format 1
 is read through upgrade.py."""
 STUDY_FILE = "study.toml"
+LATEST = "latest"
+"""A link to the newest planned weighing of a study, beside it."""
 LONGEST_LOOK_BACK = 1 << 16
 """Bytes that are read at a time in the search for the end of the last whole line."""
+LONGEST_LINE = 16 << 20
+"""Bytes of a line that is read."""
 ODD = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 """What values of the wrong kind or sign, or parts that do not fit together, end in."""
 
@@ -48,35 +57,43 @@ def damage_named() -> Iterator[None]:
 
 
 class Record:
-    """One record directory, open for appending."""
+    """One record directory, open for appending. Only one of this account alone is written into;
+    UntrustedPathError says why another is not."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, *, is_latest: bool = False) -> None:
         self.directory = directory
+        self._is_latest = is_latest
         self._streams: dict[str, FileIO] = {}
 
     @classmethod
     def create(cls, directory: Path | None, study: str) -> Record:
-        """A new record; without a directory: records/<study>/<UTC time>/ with a `latest` link."""
+        """A new record in a new or an empty directory; without one: records/<study>/<UTC time>/."""
+        usual = directory is None
         try:
             if directory is None:
-                directory = _fresh(Path("records") / study)
-                _point_latest(directory)
+                directory = _fresh(Path("records"), study)
             else:
-                if (directory / PLAN).exists():
-                    raise RecordError(
-                        f'record directory already holds a weighing: "{directory}"',
-                        hint="Use --resume DIR to go on with it, or another --record DIR.",
-                    )
+                _require_unused(directory)
                 directory.mkdir(parents=True, exist_ok=True)
+            OwnDirectory.open(directory).close()
         except OSError as reason:
             raise RecordError(f"could not create the record: {reason}") from reason
-        return cls(directory)
+        return cls(directory, is_latest=usual)
 
     @classmethod
     def open(cls, directory: Path) -> Record:
         """An existing record, to be read or continued; raises RecordError when it is none."""
+        directory = _behind_latest(directory)
         if not (directory / PLAN).is_file():
-            raise RecordError(f'not a record: "{directory}"', detail="There is no plan.json in it.")
+            unplanned = (directory / STUDY_FILE).is_file()
+            raise RecordError(
+                f'not a record: "{directory}"',
+                detail="There is no plan.json in it."
+                + (" The weighing was stopped before it was planned." if unplanned else ""),
+                hint=f"Weigh anew: steelyard weigh {shlex.quote(str(directory / STUDY_FILE))}"
+                if unplanned
+                else None,
+            )
         record = cls(directory)
         found = record.read(PLAN).get("format", 1)
         if not isinstance(found, int) or found > FORMAT:
@@ -91,13 +108,9 @@ class Record:
         is written as it is."""
         file = self.directory / name
         text = value if isinstance(value, str) else _json(value, indent=1)
-        draft = file.with_name(f".{name}.draft")
         try:
-            with draft.open("w", encoding="utf-8") as stream:
-                stream.write(text)
-                stream.flush()
-                os.fsync(stream.fileno())
-            draft.replace(file)
+            with OwnDirectory.open(self.directory) as directory:
+                directory.write(name, text)
         except OSError as reason:
             raise RecordError(f'could not write "{file}": {reason}') from reason
         return file
@@ -107,10 +120,12 @@ class Record:
         try:
             stream = self._streams.get(name)
             if stream is None:
-                _drop_torn_line(self.directory / name)
-                # Without a buffer: what a full disk refused would be tried once more at the end.
-                stream = (self.directory / name).open("ab", buffering=0)
+                with OwnDirectory.open(self.directory) as directory:
+                    # Without a buffer: what a full disk refused would be tried once more at the
+                    # end.
+                    stream = directory.appending(name)
                 self._streams[name] = stream
+                _drop_torn_line(stream)
             left = _json(value).encode()
             while left:
                 left = left[stream.write(left) :]
@@ -122,26 +137,20 @@ class Record:
 
     def read(self, name: str) -> Json:
         """A whole JSON file; raises RecordError when it is missing or damaged."""
-        file = self.directory / name
-        try:
-            value = json.loads(file.read_text(encoding="utf-8"))
-        except (OSError, ValueError) as reason:
-            raise RecordError(f'could not read "{file}": {reason}') from reason
-        if not isinstance(value, dict):
-            raise RecordError(f'could not read "{file}": not a JSON object')
-        return cast(Json, redacted_json(value))  # one of an earlier version may hold secrets
+        # One of an earlier version may hold secrets.
+        return cast(Json, redacted_json(read_object(self.directory / name)))
 
     def lines(self, name: str) -> Iterator[Json]:
         """The lines of a .jsonl file in order: none of a missing file, nor a torn last one."""
         file = self.directory / name
         if not file.exists():
             return
-        with file.open("rb") as stream:
-            for number, line in enumerate(stream, 1):
+        with _opened(file) as stream:
+            for number, line in enumerate(iter(partial(stream.readline, LONGEST_LINE), b""), 1):
                 try:
-                    value = _parsed(line)
-                except ValueError as reason:
-                    if line.endswith(b"\n"):
+                    value = parse_json(line)
+                except JsonError as reason:
+                    if line.endswith(b"\n") or len(line) == LONGEST_LINE:
                         raise RecordError(
                             f'damaged line {number} in "{file}": {reason}'
                         ) from reason
@@ -154,16 +163,17 @@ class Record:
             return
         (self.directory / STUDY_FILE).unlink()
         self.directory.rmdir()
-        link = self.directory.parent / "latest"
-        if link.is_symlink() and link.readlink().name == self.directory.name:
-            link.unlink()
-            earlier = sorted(p for p in self.directory.parent.iterdir() if p.is_dir())
-            if earlier:
-                _point_latest(earlier[-1])
-            else:
+        if self._is_latest:
+            with contextlib.suppress(OSError):  # they hold other records
                 self.directory.parent.rmdir()
-                with contextlib.suppress(OSError):  # of other studies
-                    self.directory.parent.parent.rmdir()
+                self.directory.parent.parent.rmdir()
+
+    def point_latest(self) -> None:
+        """Have the `latest` link of the study lead here, where the place was not named."""
+        if self._is_latest:
+            draft = self.directory.parent / f".{LATEST}.{secrets.token_hex(8)}"
+            draft.symlink_to(self.directory.name)
+            draft.replace(self.directory.parent / LATEST)
 
     def close(self) -> None:
         """Close the streams; the record stays."""
@@ -177,14 +187,15 @@ def _json(value: Json, indent: int | None = None) -> str:
     return json.dumps(redacted_json(value), indent=indent, separators=separators) + "\n"
 
 
-def _parsed(line: bytes) -> Json:
-    """Half the time of the standard library's parser, which judges what the other refuses."""
-    from pydantic_core import from_json
-
+def read_object(file: Path) -> Json:
+    """The JSON object that a file of a record holds; RecordError: it is missing or damaged."""
     try:
-        return cast(Json, from_json(line))
-    except ValueError:
-        return cast(Json, json.loads(line))
+        value = read_json(file)
+    except (OSError, JsonError) as reason:
+        raise RecordError(f'could not read "{file}": {reason}') from reason
+    if not isinstance(value, dict):
+        raise RecordError(f'could not read "{file}": not a JSON object')
+    return value
 
 
 def stamp() -> str:
@@ -192,38 +203,59 @@ def stamp() -> str:
     return datetime.now(UTC).strftime("%Y-%m-%dT%H%M%SZ")
 
 
-def _fresh(parent: Path) -> Path:
-    begun = stamp()
+def _fresh(root: Path, study: str) -> Path:
+    begun, parent = stamp(), root / study
+    for above in (root, parent):
+        above.mkdir(parents=True, exist_ok=True)
+        OwnDirectory.open(above).close()
     for attempt in range(1, 1000):
         directory = parent / (begun if attempt == 1 else f"{begun}.{attempt}")
         try:
-            directory.mkdir(parents=True)
+            directory.mkdir()
         except FileExistsError:
             continue
         return directory
     raise RecordError(f'could not find a free name for a record under "{parent}"')
 
 
-def _point_latest(directory: Path) -> None:
-    link = directory.parent / "latest"
-    draft = directory.parent / f".latest.{os.getpid()}"
-    draft.unlink(missing_ok=True)
-    draft.symlink_to(directory.name)
-    draft.replace(link)
+def _opened(file: Path) -> BinaryIO:
+    try:
+        return open_regular(file)
+    except (OSError, JsonError) as reason:
+        raise RecordError(f'could not read "{file}": {reason}') from reason
 
 
-def _drop_torn_line(file: Path) -> None:
+def _require_unused(directory: Path) -> None:
+    if (directory / PLAN).exists():
+        raise RecordError(
+            f'record directory already holds a weighing: "{directory}"',
+            hint="Use --resume DIR to go on with it, or another --record DIR.",
+        )
+    if directory.is_dir() and any(directory.iterdir()):
+        raise RecordError(
+            f'directory "{directory}" holds something else than a record',
+            hint="Name a new or an empty one: --record DIR.",
+        )
+
+
+def _behind_latest(directory: Path) -> Path:
+    """What a `latest` link beside its record leads to; every other directory is itself."""
+    if directory.name == LATEST and directory.is_symlink():
+        target = directory.readlink()
+        if len(target.parts) == 1 and target.name:
+            return directory.with_name(target.name)
+    return directory
+
+
+def _drop_torn_line(stream: FileIO) -> None:
     """Cut a last line without its newline: the process that wrote it was killed in mid-write."""
-    if not file.exists():
-        return
-    with file.open("rb+") as stream:
-        end = stream.seek(0, os.SEEK_END)
-        while end:
-            start = max(0, end - LONGEST_LOOK_BACK)
-            stream.seek(start)
-            newline = stream.read(end - start).rfind(b"\n")
-            if newline >= 0:
-                stream.truncate(start + newline + 1)
-                return
-            end = start
-        stream.truncate(0)
+    end = stream.seek(0, os.SEEK_END)
+    while end:
+        start = max(0, end - LONGEST_LOOK_BACK)
+        stream.seek(start)
+        newline = stream.read(end - start).rfind(b"\n")
+        if newline >= 0:
+            stream.truncate(start + newline + 1)
+            return
+        end = start
+    stream.truncate(0)

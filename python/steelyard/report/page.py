@@ -13,6 +13,7 @@ from markupsafe import Markup
 
 from steelyard.evaluation.drives_told import weighing_rows
 from steelyard.model.errors import StudyError
+from steelyard.model.files.printable import printable
 from steelyard.model.threat import Threat
 from steelyard.record.contrast import WithdrawnThreat
 from steelyard.record.record import Record
@@ -87,9 +88,14 @@ def templates(folder: Path) -> jinja2.Environment:
         loader=jinja2.FileSystemLoader(folder),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
+        finalize=_printable,
         trim_blocks=True,
         lstrip_blocks=True,
     )
+
+
+def _printable(value: object) -> object:
+    return type(value)(printable(value)) if isinstance(value, str) else value
 
 
 def _context(source: Source) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from pathlib import Path
 from markupsafe import Markup
 
 from steelyard.evaluation.sweep import reading
+from steelyard.model.files.own_directory import write_whole
 from steelyard.record.sweep import Swept
 from steelyard.report.charts.drawing import WIDE, both_widths
 from steelyard.report.charts.sweep import draw_sweep
@@ -19,7 +20,7 @@ _HERE = Path(__file__).parent
 def write_sweep_page(swept: Swept, folder: Path) -> Path:
     """report.html in the sweep's folder."""
     page = folder / "report.html"
-    page.write_text(render_sweep(swept), encoding="utf-8")
+    write_whole(page, render_sweep(swept))
     return page
 
 

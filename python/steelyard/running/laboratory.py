@@ -16,6 +16,7 @@ from steelyard.engines.engine import Engine, Instance, Slot
 from steelyard.engines.memory.cap import HeldBy
 from steelyard.engines.page_cache import Evicted
 from steelyard.record.environment import Environment
+from steelyard.record.epoch import OtherLoadLine
 from steelyard.record.machine.drive_health import DriveHealth
 from steelyard.study.study import Study
 from steelyard.telemetry.at_borders import MachineInSlices
@@ -180,6 +181,9 @@ class Host(Protocol):
         self, arms: Mapping[str, Instance], scripts: Sequence[Script], template: Path | None
     ) -> Environment:
         """Where this weighing takes place: machine, builds, settings, hashes of files."""
+
+    def other_loads(self) -> tuple[OtherLoadLine, ...]:
+        """Other measurements of Steelyard that are under way on this machine."""
 
     def drives(self) -> tuple[DriveHealth, ...]:
         """What the drives beneath the slots say of their health; it takes seconds at most."""

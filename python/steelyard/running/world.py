@@ -31,6 +31,7 @@ from steelyard.engines.registry import Run, open_run
 from steelyard.model.errors import EngineError, UsageError
 from steelyard.model.units import NS_PER_S, format_bytes
 from steelyard.record.environment import Environment
+from steelyard.record.epoch import OtherLoadLine
 from steelyard.record.machine.drive_health import DriveHealth
 from steelyard.running.laboratory import Laboratory, LoadDrivers, ReportsStage
 from steelyard.running.reaching.sessions import servers
@@ -46,6 +47,7 @@ from steelyard.telemetry.host import (
     suspended_ns,
     waiting_bytes,
 )
+from steelyard.telemetry.other_loads import other_loads
 from steelyard.telemetry.sources import built_in_sources
 from steelyard.tuning.probe.kept import probe_facts
 from steelyard.workloads.checks import check, count_work, explain_probes
@@ -341,6 +343,10 @@ class LocalHost:
         seen |= {"source": None if described is None else described.source}
         seen |= probe_facts(directory, cache_root(), datetime.now(UTC))
         return Environment.of_json(seen, "the environment")
+
+    def other_loads(self) -> tuple[OtherLoadLine, ...]:
+        """By /proc, of every account."""
+        return other_loads()
 
     def drives(self) -> tuple[DriveHealth, ...]:
         """By smartctl and nvme-cli, as far as there are rights."""

@@ -10,8 +10,10 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import os
 import shutil
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -23,6 +25,8 @@ from steelyard.history.entry import Entry
 from steelyard.history.index import History
 from steelyard.history.question import Point, Question, questions_of
 from steelyard.model.errors import RecordError, UsageError
+from steelyard.model.files.bounded_json import open_regular
+from steelyard.model.files.own_directory import OwnDirectory
 from steelyard.report.page import style_sheet, templates
 from steelyard.site import address
 from steelyard.site.badge import draw_badge
@@ -41,6 +45,10 @@ SCRIPTS = ("wall.js", "keys.js", "compare.js")
 """One a page."""
 
 
+Rooms = dict[str, OwnDirectory]
+"""The site's folder, under "", and those in it by their names."""
+
+
 @dataclass(frozen=True)
 class Built:
     """What was made."""
@@ -55,17 +63,22 @@ class Built:
 def build_site(history: History, folder: Path) -> Built:
     """Make the site of a history in `folder`, and remove what an earlier one left there.
 
-    UsageError: the folder holds something else; RecordError: it cannot be written.
+    UsageError: the folder holds something else; RecordError: it cannot be written;
+    UntrustedPathError: it, or a folder of the site in it, is a link or open to other accounts.
     """
     _require_ours(folder)
     questions = questions_of(history.entries)
     try:
-        for name in ("", *_OURS):
-            (folder / name).mkdir(parents=True, exist_ok=True)
-        (folder / MARKER).write_text("Made by steelyard site; made anew by it.\n", encoding="utf-8")
-        reports = {one.path: _copied(history, one, folder) for one in history.entries}
-        written = {*reports.values(), *_write_pages(history, questions, reports, folder)}
-        _remove_others(folder, written)
+        with ExitStack() as opened:
+            rooms: Rooms = {}
+            for name in ("", *_OURS):
+                if not (folder / name).is_symlink():
+                    (folder / name).mkdir(parents=True, exist_ok=True)
+                rooms[name] = opened.enter_context(OwnDirectory.open(folder / name))
+            rooms[""].write(MARKER, "Made by steelyard site; made anew by it.\n")
+            reports = {one.path: _copied(history, one, rooms) for one in history.entries}
+            written = {*reports.values(), *_write_pages(history, questions, reports, rooms)}
+            _remove_others(rooms, written)
     except OSError as reason:
         raise RecordError(f'could not write the site in "{folder}": {reason}') from reason
     copied = sum(bool(one) for one in reports.values())
@@ -82,24 +95,32 @@ def _require_ours(folder: Path) -> None:
         )
 
 
-def _copied(history: History, entry: Entry, folder: Path) -> str:
-    """The address of the copy of a record's report; empty where it has none."""
+def _copied(history: History, entry: Entry, rooms: Rooms) -> str:
+    """The address of the copy of a record's report; empty where it has none. A link is none: it
+    could lead to what is not to be published."""
     source = history.directory(entry) / "report.html"
-    if not source.is_file():
+    if source.is_symlink() or not source.is_file():
         return ""
     name = address.report_page(entry)
-    copy = folder / name
-    made = copy.stat() if copy.is_file() else None
+    copy = rooms[""].path / name
+    made = copy.lstat() if copy.is_file() else None
     now = source.stat()
     if made is None or (made.st_size, made.st_mtime_ns) != (now.st_size, now.st_mtime_ns):
-        shutil.copyfile(source, copy)
-        shutil.copystat(source, copy)
-        copy.chmod(0o644)
+        room, file = _place(rooms, name)
+        with open_regular(source) as page, room.draft(file) as stream:
+            shutil.copyfileobj(page, stream)
+            os.fchmod(stream.fileno(), 0o644)
+            os.utime(stream.fileno(), ns=(now.st_atime_ns, now.st_mtime_ns))
     return name
 
 
+def _place(rooms: Rooms, name: str) -> tuple[OwnDirectory, str]:
+    room, _, file = name.rpartition("/")
+    return rooms[room], file
+
+
 def _write_pages(
-    history: History, questions: Sequence[Question], reports: dict[str, str], folder: Path
+    history: History, questions: Sequence[Question], reports: dict[str, str], rooms: Rooms
 ) -> set[str]:
     """The addresses of what was written."""
     points = [point for question in questions for point in question.points]
@@ -126,7 +147,8 @@ def _write_pages(
             _beside_feed,
         )
     for name, text in texts.items():
-        (folder / name).write_text(text, encoding="utf-8")
+        room, file = _place(rooms, name)
+        room.write(file, text)
     return {*texts}
 
 
@@ -135,12 +157,17 @@ def _beside_feed(point: Point) -> str:
     return f"{point.reading.question}.html#{address.record_name(point.entry)}"
 
 
-def _remove_others(folder: Path, written: set[str]) -> None:
+def _remove_others(rooms: Rooms, written: set[str]) -> None:
     """Pages of questions and records that are gone."""
     for name in _OURS:
-        for file in (folder / name).iterdir():
-            if file.is_file() and f"{name}/{file.name}" not in written:
-                file.unlink()
+        with os.scandir(rooms[name].descriptor) as files:
+            others = [
+                file.name
+                for file in files
+                if not file.is_dir(follow_symlinks=False) and f"{name}/{file.name}" not in written
+            ]
+        for other in others:
+            os.unlink(other, dir_fd=rooms[name].descriptor)
 
 
 def _wall(shown: WallShown) -> str:

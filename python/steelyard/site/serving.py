@@ -7,16 +7,19 @@ script runs but the site's own, whatever a report holds.
 
 from __future__ import annotations
 
+import socket
+import sys
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from http import HTTPStatus
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from socketserver import TCPServer
-from typing import BinaryIO
-from urllib.parse import urlsplit
+from typing import Any, BinaryIO
+from urllib.parse import unquote, urlsplit
 
 from steelyard.history.index import read_history
 from steelyard.history.reading import HASHED
@@ -26,6 +29,10 @@ from steelyard.site.pages import SCRIPTS, build_site, policy
 LOOPBACK = "127.0.0.1"
 _LOOK_SECONDS = 2.0
 """Records are looked at no more often than this, however many pages are asked for."""
+MOST_CLIENTS = 64
+"""Connections at a time: a browser opens six."""
+SILENT_S = 10.0
+"""A client that sends and takes nothing for so long is left."""
 Told = Callable[[str], None]
 
 
@@ -33,12 +40,15 @@ class SiteServer(ThreadingHTTPServer):
     """The server of a site; `address` is where it is reached."""
 
     daemon_threads = True
+    request_queue_size = MOST_CLIENTS
 
     def __init__(self, records: Path, folder: Path, port: int, told: Told) -> None:
         self._records, self._folder, self._told = records, folder, told
         self._seen: frozenset[tuple[str, int, int]] = frozenset()
         self._looked = 0.0
         self._one_at_a_time = threading.Lock()
+        self._clients: dict[socket.socket, None] = {}  # in the order of their coming
+        self._clients_lock = threading.Lock()
         self.refresh()
         try:
             super().__init__((LOOPBACK, port), partial(_Pages, directory=str(folder)))
@@ -52,6 +62,31 @@ class SiteServer(ThreadingHTTPServer):
         """Binds without looking its own name up, which would ask a name server."""
         TCPServer.server_bind(self)
         self.server_name, self.server_port = LOOPBACK, self.server_address[1]
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        """A thread for a client; where there are too many, the oldest is sent away, since one that
+        is served takes no time that counts."""
+        with self._clients_lock:
+            self._clients[request] = None
+            oldest = next(iter(self._clients)) if len(self._clients) > MOST_CLIENTS else None
+            if oldest is not None:
+                del self._clients[oldest]
+        if oldest is not None:
+            with suppress(OSError):  # it has left by itself
+                oldest.shutdown(socket.SHUT_RDWR)
+        super().process_request(request, client_address)
+
+    def shutdown_request(self, request: Any) -> None:
+        """The client is gone."""
+        with self._clients_lock:
+            self._clients.pop(request, None)
+        super().shutdown_request(request)
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A client that leaves early is no error; anything else is reported in a line."""
+        error = sys.exc_info()[1]
+        if not isinstance(error, OSError):
+            self._told(f"could not answer a request: {type(error).__name__}: {error}")
 
     @property
     def address(self) -> str:
@@ -82,6 +117,7 @@ class _Pages(SimpleHTTPRequestHandler):
     """Files of the site, to this machine alone."""
 
     server: SiteServer
+    timeout = SILENT_S
     server_version = "Steelyard"
     sys_version = ""
     extensions_map = {  # noqa: RUF012  as the base class has it
@@ -95,8 +131,8 @@ class _Pages(SimpleHTTPRequestHandler):
         if not self._host_is_ours():
             self.send_error(HTTPStatus.MISDIRECTED_REQUEST)
             return None
-        name = Path(urlsplit(self.path).path).name
-        if name.startswith("."):
+        name = Path(unquote(urlsplit(self.path).path)).name
+        if name.startswith(".") or "\0" in unquote(self.path):
             self.send_error(HTTPStatus.NOT_FOUND)
             return None
         if not name or name.endswith((".html", ".atom")):

@@ -76,7 +76,7 @@ def show_wall(
         unjudged=tuple(
             _unjudged(one, reports) for one in history.entries if one.state == "no verdict"
         ),
-        unread=history.unread,
+        unread=history.unread_summary,
         records=len(history.entries),
     )
 

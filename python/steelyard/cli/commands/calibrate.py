@@ -61,6 +61,7 @@ def calibrate(
     from steelyard.cli.views.live_view import open_view
     from steelyard.cli.views.text_layout import terminal_width
     from steelyard.cli.views.verdict_json import verdict_json
+    from steelyard.cli.weighing.kept import going_on
     from steelyard.record.ledger import LEDGER
     from steelyard.running.layouts.choice import choose_layout
     from steelyard.running.preparing.recording import Question
@@ -84,4 +85,5 @@ def calibrate(
     else:
         typer.echo(render_calibration(verdict, chosen, terminal_width()))
     if verdict.interrupted:
-        raise KeyboardInterrupt
+        with going_on("calibrate", verdict.record):
+            raise KeyboardInterrupt

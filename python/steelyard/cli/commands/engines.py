@@ -47,7 +47,7 @@ def list_engines(
 ) -> None:
     """List the engines found, and what the cache holds."""
     from steelyard.cli.views import engine_view as view
-    from steelyard.engines.cache import Cache, cache_root
+    from steelyard.engines.cache import known_cache
     from steelyard.engines.mysql.builds import added as mysql_added
     from steelyard.engines.mysql.builds import find as mysql
     from steelyard.engines.postgres.builds.added import lost_engines
@@ -61,7 +61,7 @@ def list_engines(
             continue
         named = find_postgres("", place, account).identity
         found.append(Found("", Build(Path(named.bindir), "bindir"), named))
-    cache = Cache(cache_root())
+    cache = known_cache()
     lost = [*lost_engines(cache), *mysql_added.lost_engines(cache)]
     facts = view.cache_facts(cache)
     if as_json:
@@ -185,11 +185,11 @@ def clear_cache(
 ) -> None:
     """Remove what killed weighings left; with --templates or --all also what was kept for reuse."""
     from steelyard.engines.builds.added import sweep
-    from steelyard.engines.cache import Cache, cache_root, clear, tree_bytes
+    from steelyard.engines.cache import clear, known_cache, tree_bytes
     from steelyard.engines.registry import clean_leftovers, leftovers, live_runs
     from steelyard.model.units import format_bytes
 
-    cache = Cache(cache_root())
+    cache = known_cache()
     freed = 0
     cleaned: list[str] = []
     sweep(cache)

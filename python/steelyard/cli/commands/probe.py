@@ -61,20 +61,21 @@ def probe(
     from steelyard.cli.options.sizes import size_option
     from steelyard.cli.views.machine.probe_view import probe_json, probe_lines
     from steelyard.cli.views.text_layout import terminal_width
-    from steelyard.engines.cache import cache_root, open_cache
+    from steelyard.engines.cache import known_cache, open_cache
     from steelyard.tuning.probe.kept import age_s, keep
     from steelyard.tuning.probe.probing import Wish
     from steelyard.tuning.probe.probing import probe as run
 
     place = directory or open_cache().root
+    cache = known_cache().root
     kept: Path | None = None
     age: int | None = None
     if last:
-        found = _kept(place, cache_root())
+        found = _kept(place, cache)
         age = age_s(found, datetime.now(UTC))
     else:
         found = run(place, Wish(seconds, min(2.0, seconds / 4), size_option("--size", size)), say)
-        kept = keep(found, cache_root())
+        kept = keep(found, cache)
     if picture is not None:
         from steelyard.report.charts.probe import write_picture
 

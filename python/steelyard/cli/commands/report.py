@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+if TYPE_CHECKING:
+    from steelyard.record.verdict import Verdict, VerdictDifference
 
 
 def register(app: typer.Typer) -> None:
@@ -41,10 +45,32 @@ def report(
     from steelyard.report.page import write_report
 
     typer.echo(str(write_report(record)))
+    _note_what_does_not_follow(record)
 
 
-def _rejudge(directory: Path, as_json: bool) -> None:
-    """Nothing is written: the record keeps the verdict that was given."""
+def _note_what_does_not_follow(directory: Path) -> None:
+    """Say where verdict.json is not what was measured: the page shows it as it is."""
+    from steelyard.model.errors import SteelyardError
+    from steelyard.record.record import Record
+    from steelyard.record.recorded import read_verdict
+
+    if read_verdict(Record.open(directory)) is None:
+        return
+    try:
+        judged, found = _judged_again(directory)
+    except SteelyardError as reason:
+        typer.echo(f"note: verdict.json could not be judged again: {reason.primary}", err=True)
+        return
+    if found:
+        typer.echo(
+            f"note: verdict.json is not what its measurements give: {found[0].key} and "
+            f"{len(found) - 1} more differ (steelyard report --rejudge). Judged again: "
+            f"{judged.sentence}",
+            err=True,
+        )
+
+
+def _judged_again(directory: Path) -> tuple[Verdict, Sequence[VerdictDifference]]:
     from steelyard.evaluation.rejudge import rejudge
     from steelyard.model.errors import RecordError
     from steelyard.record.record import Record, damage_named
@@ -61,7 +87,12 @@ def _rejudge(directory: Path, as_json: bool) -> None:
     whole = read_recorded(record)
     with damage_named():
         judged = rejudge(whole)
-    found = differences(recorded, judged)
+    return judged, differences(recorded, judged)
+
+
+def _rejudge(directory: Path, as_json: bool) -> None:
+    """Nothing is written: the record keeps the verdict that was given."""
+    judged, found = _judged_again(directory)
     if as_json:
         facts = {"same": not found, "differences": [asdict(one) for one in found]}
         typer.echo(json.dumps(facts))

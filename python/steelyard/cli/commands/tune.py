@@ -151,6 +151,7 @@ def _changes(given: TuneOptions) -> list[str]:
 
 def _print(given: TuneOptions) -> None:
     """Propose a profile, on standard output or into a file."""
+    from steelyard.model.files.own_directory import write_named
     from steelyard.tuning.profile.proposing import Wish
 
     given.refuse(SOUGHT, "--search")
@@ -172,7 +173,7 @@ def _print(given: TuneOptions) -> None:
     if given.output is None:
         typer.echo(text, nl=False)
         return
-    given.output.write_text(text, encoding="utf-8")
+    write_named(given.output, text)
     typer.echo(f"{len(made.advice)} settings written to {given.output}", err=True)
 
 

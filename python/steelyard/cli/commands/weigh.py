@@ -184,8 +184,11 @@ def _show(verdict: Verdict, *, as_json: bool) -> None:
 
 def _end(verdict: Verdict, conditions: Sequence[FailCondition]) -> None:
     """As the exit status has it."""
+    from steelyard.cli.weighing.kept import going_on
+
     if verdict.interrupted:
-        raise KeyboardInterrupt
+        with going_on("weigh", verdict.record):
+            raise KeyboardInterrupt
     if any(condition.holds(verdict.contrasts) for condition in conditions):
         raise typer.Exit(FAILED)
 
@@ -196,11 +199,12 @@ def _write_for_ci(
     """The files that continuous integration asked for; those that are not None."""
     from steelyard.cli.views.ci.junit import junit
     from steelyard.cli.views.ci.markdown import markdown
+    from steelyard.model.files.own_directory import write_named
 
     if summary is not None:
-        summary.write_text(markdown(verdict), encoding="utf-8")
+        write_named(summary, markdown(verdict))
     if xml is not None:
-        xml.write_text(junit(verdict, conditions), encoding="utf-8")
+        write_named(xml, junit(verdict, conditions))
 
 
 def _study(name: str | None, resume: Path | None, changes: list[str]) -> Study:

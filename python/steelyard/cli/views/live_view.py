@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TextIO
 
+from steelyard.cli.terminal import console
 from steelyard.cli.views.interval_chart import column, interval_chart, percent_scale
 from steelyard.cli.views.progress_lines import (
     cell_line,
@@ -55,9 +56,7 @@ def open_view(stream: TextIO) -> Iterator[Progress]:
     if not stream.isatty() or os.environ.get("TERM") in ("dumb", "unknown"):
         yield PlainView(stream)
         return
-    from rich.console import Console
-
-    with LiveView(Console(file=stream, highlight=False)) as view:
+    with LiveView(console(stream)) as view:
         yield view
 
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from types import TracebackType
 from typing import Self, TextIO
 
+from steelyard.cli.terminal import own
 from steelyard.cli.views.text_layout import escaped
 from steelyard.integrity.scrub.cluster_state import RunState
 from steelyard.integrity.scrub.finding import Finding
@@ -24,7 +25,7 @@ class ProgressLine:
     """Shows the progress of a scrub on one line of a terminal; silent where there is none."""
 
     def __init__(self, stream: TextIO) -> None:
-        self._stream = stream
+        self._stream = own(stream)
         self._shown = stream.isatty()
         self._began = self._last = time.monotonic()
         self._width = 0

@@ -15,7 +15,7 @@ import typer
 from steelyard.cli.command_line import say
 from steelyard.cli.views.history.bisect_view import bisect_lines
 from steelyard.cli.views.text_layout import terminal_width
-from steelyard.cli.weighing.kept import begin_folder, weigh_into, write_plan
+from steelyard.cli.weighing.kept import begin_folder, going_on, weigh_into, write_plan
 from steelyard.history.bisect import (
     BISECT_FILE,
     BISECTED_FILE,
@@ -27,7 +27,9 @@ from steelyard.history.bisect import (
 )
 from steelyard.history.trend import read_commits
 from steelyard.model.errors import RecordError, SteelyardError, UsageError
+from steelyard.model.files.own_directory import OwnDirectory
 from steelyard.model.secrets.redaction import holds_secret
+from steelyard.record.record import read_object
 from steelyard.record.verdict import Verdict
 from steelyard.study.read import read_study
 from steelyard.study.study import Study
@@ -78,7 +80,8 @@ def begin_bisect(request: BisectRequest) -> None:
             _study_at(plan, place, place)
     usual = f"bisect-{Path(request.study).stem}"
     folder = begin_folder(request.record, usual, "a search", BISECT_FILE, plan.to_json())
-    _search(plan, folder, request.account, as_json=request.as_json)
+    with going_on("history bisect", folder):
+        _search(plan, folder, request.account, as_json=request.as_json)
 
 
 def resume_bisect(folder: Path, account: str | None, *, as_json: bool) -> None:
@@ -86,8 +89,9 @@ def resume_bisect(folder: Path, account: str | None, *, as_json: bool) -> None:
     file = folder / BISECT_FILE
     if not file.is_file():
         raise RecordError(f'"{folder}" is no search: it has no {BISECT_FILE}')
-    plan = BisectPlan.of_json(json.loads(file.read_text(encoding="utf-8")), str(file))
-    _search(plan, folder, account, as_json=as_json)
+    plan = BisectPlan.of_json(read_object(file), str(file))
+    with going_on("history bisect", folder):
+        _search(plan, folder, account, as_json=as_json)
 
 
 def _row(request: BisectRequest) -> tuple[str, tuple[str, ...]]:
@@ -209,7 +213,7 @@ class _Weighings:
         say(f"builds {commit}")
         prefix.mkdir(parents=True, exist_ok=True)
         log = prefix.with_name(f"{commit}.log")
-        with log.open("wb") as said:
+        with OwnDirectory.open(log.parent) as beside, beside.draft(log.name) as said:
             done = subprocess.run(
                 self.plan.build,
                 shell=True,  # it is the user's own command

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import json
+import os
+import shlex
 import shutil
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from steelyard.cli.command_line import say
 from steelyard.cli.views.live_view import open_view
 from steelyard.model.errors import RecordError
+from steelyard.model.files.own_directory import OwnDirectory, write_whole
 from steelyard.model.secrets.redaction import redacted_json
 from steelyard.record.record import PLAN, Record, stamp
 from steelyard.record.recorded import read_verdict
@@ -35,9 +40,19 @@ def begin_folder(
     return folder
 
 
+@contextmanager
+def going_on(command: str, folder: Path | str) -> Iterator[None]:
+    """Say after Ctrl-C what resumes it: `steelyard COMMAND --resume FOLDER`."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        say(f"go on: steelyard {command} --resume {shlex.quote(str(folder))}")
+        raise
+
+
 def write_plan(file: Path, told: Mapping[str, Any]) -> None:
     """Write what is planned or was found, without secrets."""
-    file.write_text(json.dumps(redacted_json(told), indent=1) + "\n", encoding="utf-8")
+    write_whole(file, json.dumps(redacted_json(told), indent=1) + "\n")
 
 
 def weigh_into(study: Study, seed: int, place: Path, account: str | None) -> Verdict:
@@ -48,7 +63,8 @@ def weigh_into(study: Study, seed: int, place: Path, account: str | None) -> Ver
             write_report(place)  # it was killed after its verdict
         return known
     planned = (place / PLAN).is_file()
-    if place.exists() and not planned:
+    if os.path.lexists(place) and not planned:
+        OwnDirectory.open(place).close()
         shutil.rmtree(place)  # nothing was measured in it
     question = Question(
         study,

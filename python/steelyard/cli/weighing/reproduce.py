@@ -16,7 +16,8 @@ from steelyard.cli.weighing.kept import begin_folder
 from steelyard.cli.weighing.missing_engines import bring_engines, missing_engines
 from steelyard.cli.weighing.subcommand import run
 from steelyard.model.errors import RecordError, SteelyardError, UsageError
-from steelyard.record.record import PLAN, Record
+from steelyard.model.files.own_directory import write_whole
+from steelyard.record.record import PLAN, Record, read_object
 from steelyard.record.recorded import read_verdict
 from steelyard.record.sweep import POINTS, SWEEP_FILE, SWEPT_FILE, Swept
 from steelyard.record.verdict import Verdict
@@ -63,7 +64,7 @@ def resume_reproduction(folder: Path, *, as_json: bool) -> None:
     """Go on where it was interrupted; steps that are complete are read."""
     if not (folder / REPRODUCE_FILE).is_file():
         raise RecordError(f'"{folder}" is no repetition: it has no {REPRODUCE_FILE}')
-    plan = json.loads((folder / REPRODUCE_FILE).read_text(encoding="utf-8"))
+    plan = read_object(folder / REPRODUCE_FILE)
     left = [words for name, words in plan["steps"].items() if _told(folder / name) is None]
     bring_engines(missing_engines(left, plan["account"]), plan["account"])
     _go_on(folder, as_json=as_json)
@@ -84,11 +85,11 @@ def machine_of(folder: Path) -> str:
     files = [*folder.glob("*/environment.json"), *folder.glob(f"*/{POINTS}/*/environment.json")]
     if not files:
         return ""
-    return machine_words(json.loads(min(files).read_text(encoding="utf-8"))["machine"])
+    return machine_words(read_object(min(files))["machine"])
 
 
 def _go_on(folder: Path, *, as_json: bool) -> None:
-    plan = json.loads((folder / REPRODUCE_FILE).read_text(encoding="utf-8"))
+    plan = read_object(folder / REPRODUCE_FILE)
     study = read_reproduction(plan["name"])
     steps = {step.name: step for step in study.steps}
     for number, (name, words) in enumerate(plan["steps"].items(), 1):
@@ -96,7 +97,7 @@ def _go_on(folder: Path, *, as_json: bool) -> None:
         _weigh(steps[name], words, folder / name, plan["account"])
     found: Found = found_in(folder, study)
     text = page(study, found, machine_of(folder))
-    (folder / PAGE).write_text(text, encoding="utf-8")
+    write_whole(folder / PAGE, text)
     if as_json:
         told = {name: one.to_json() for name, one in found.items()}
         typer.echo(json.dumps({"study": study.name, "record": str(folder), "steps": told}))
@@ -124,7 +125,7 @@ def _told(place: Path) -> Verdict | Swept | None:
     """What a step came to; None: it is not complete."""
     swept = place / SWEPT_FILE
     if swept.is_file():
-        return Swept.of_json(json.loads(swept.read_text(encoding="utf-8")), str(swept))
+        return Swept.of_json(read_object(swept), str(swept))
     if not (place / "verdict.json").is_file():
         return None
     verdict = read_verdict(Record.open(place))

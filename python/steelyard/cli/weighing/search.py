@@ -18,6 +18,7 @@ from steelyard.cli.weighing.kept import weigh_into
 from steelyard.engines.adapters import Wanted
 from steelyard.engines.cache import cache_root, open_cache
 from steelyard.model.errors import UsageError, WeighingError
+from steelyard.model.files.own_directory import write_whole
 from steelyard.model.profiles import ProfileName, WorkKind
 from steelyard.model.units import format_bytes
 from steelyard.record.record import Record, stamp
@@ -96,7 +97,7 @@ def search_settings(request: SearchRequest) -> None:
     except KeyboardInterrupt:
         say(f"go on with this search: steelyard tune --resume {folder}")
         raise
-    (folder / "found.json").write_text(json.dumps(found.to_json()), encoding="utf-8")
+    write_whole(folder / "found.json", json.dumps(found.to_json()))
     if request.as_json:
         typer.echo(json.dumps(found.to_json()))
     else:

@@ -15,10 +15,11 @@ from steelyard.cli.command_line import say
 from steelyard.cli.options.weigh_options import with_profiles_worked_out
 from steelyard.cli.views.sweep_view import sweep_lines
 from steelyard.cli.views.text_layout import terminal_width
-from steelyard.cli.weighing.kept import begin_folder, weigh_into, write_plan
+from steelyard.cli.weighing.kept import begin_folder, going_on, weigh_into, write_plan
 from steelyard.evaluation.sweep import swept
 from steelyard.model.errors import SteelyardError, UsageError
 from steelyard.model.secrets.redaction import is_secret_setting
+from steelyard.record.record import read_object
 from steelyard.record.sweep import POINTS, SWEEP_FILE, SWEPT_FILE, SweepPlan, Swept
 from steelyard.record.verdict import Verdict
 from steelyard.report.sweep_page import write_sweep_page
@@ -82,13 +83,16 @@ def begin_sweep(request: SweepRequest) -> None:
     )
     usual = f"{first.name}-by-{sweep.name}"
     folder = begin_folder(request.record, usual, "a sweep", SWEEP_FILE, plan.to_json())
-    _go_on(plan, folder, request.account, as_json=request.as_json)
+    with going_on("weigh", folder):
+        _go_on(plan, folder, request.account, as_json=request.as_json)
 
 
 def resume_sweep(folder: Path, account: str | None, *, as_json: bool) -> None:
     """Weigh the points that are missing, and print what came of all."""
-    kept = json.loads((folder / SWEEP_FILE).read_text(encoding="utf-8"))
-    _go_on(SweepPlan.of_json(kept, str(folder / SWEEP_FILE)), folder, account, as_json=as_json)
+    kept = read_object(folder / SWEEP_FILE)
+    plan = SweepPlan.of_json(kept, str(folder / SWEEP_FILE))
+    with going_on("weigh", folder):
+        _go_on(plan, folder, account, as_json=as_json)
 
 
 def _go_on(plan: SweepPlan, folder: Path, account: str | None, *, as_json: bool) -> None:

@@ -7,7 +7,6 @@ has is its kind's own.
 
 from __future__ import annotations
 
-import json
 import shutil
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
@@ -18,6 +17,7 @@ from steelyard.engines.cache import Cache, entries
 from steelyard.engines.file_lock import locked, locked_if_free
 from steelyard.engines.registry import live_runs
 from steelyard.model.errors import EngineError, UsageError
+from steelyard.model.files.bounded_json import read_json
 
 DESCRIPTION = "engine.json"
 HALF = ".half-"
@@ -52,7 +52,7 @@ def remove_engine(wanted: str, cache: Cache) -> str:
 def _of(home: Path) -> tuple[str, str, str]:
     """(kind, version, package) of an added engine; empty where its description is damaged."""
     try:
-        said: dict[str, Any] = json.loads((home / DESCRIPTION).read_text())
+        said: dict[str, Any] = read_json(home / DESCRIPTION)
         identity = said["identity"]
         return str(identity["kind"]), str(identity["version"]), str(said["package"])
     except (OSError, ValueError, KeyError, TypeError):

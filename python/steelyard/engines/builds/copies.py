@@ -49,6 +49,8 @@ def copy_once(cache: Cache, name: str, original: Path, fill: Callable[[Path], No
     readable for every account. `original` is what is copied, for the error."""
     home = cache.binaries / name
     with locked(cache.binaries / ".lock"):
+        if home.is_symlink():
+            home.unlink()
         if not home.is_dir():
             half = cache.binaries / f".half-{name}"
             shutil.rmtree(half, ignore_errors=True)

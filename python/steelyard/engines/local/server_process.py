@@ -103,7 +103,6 @@ class ServerProcess(ABC):
                     f"could not start {self.name}: "
                     + (self.reason() or f"it ended with status {self.process.returncode}"),
                     detail=self.quoted() or None,
-                    hint=f'The whole log is in "{self.log}".',
                 )
             if time.monotonic() > deadline:
                 raise ServerError(

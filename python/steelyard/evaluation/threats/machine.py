@@ -47,12 +47,18 @@ def machine_threats(
     first: dict[ThreatKind, tuple[int, str]] = {}
     times: dict[ThreatKind, int] = {}
     for epoch in epochs:
-        for kind, seen in _seen_once(epoch.line, usable, known):
+        for kind, seen in (*_seen_once(epoch.line, usable, known), *_others(epoch.line)):
             first.setdefault(kind, (epoch.totals.epoch + 1, seen))
             times[kind] = times.get(kind, 0) + 1
     for kind, (number, seen) in first.items():
         where = "every epoch" if times[kind] == len(epochs) else f"{times[kind]} epochs"
         yield raise_threat(kind, f"{seen} (epoch {number}; seen in {where})")
+
+
+def _others(line: EpochLine) -> Iterator[Seen]:
+    if line.other_loads:
+        each = (f"{one.command} (process {one.pid})" for one in line.other_loads)
+        yield ThreatKind.OTHER_LOAD, f"under way on this machine too: {', '.join(each)}"
 
 
 def drive_threats(before: Sequence[DriveHealth], after: Sequence[DriveHealth]) -> Iterator[Threat]:

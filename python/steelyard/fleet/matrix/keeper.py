@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from steelyard.engines.cache import cache_root
+from steelyard.engines.cache import open_cache
 from steelyard.engines.file_lock import hold, is_held
 from steelyard.fleet.matrix.matrix import Cell
 from steelyard.fleet.matrix.watcher import KILLED_S, OUTPUT, STOP_S
@@ -56,7 +56,7 @@ class KeptFile:
 class _Weighing:
     """A weighing under way, and the pipes to its watcher, which ends with either of them."""
 
-    def __init__(self, folder: Path, words: list[str], lock: IO[str]) -> None:
+    def __init__(self, folder: Path, words: list[str], lock: IO[bytes]) -> None:
         self._process = subprocess.Popen(
             [sys.executable, "-m", "steelyard.fleet.matrix.watcher", str(folder), *words],
             stdin=subprocess.PIPE,
@@ -91,10 +91,10 @@ class Keeper:
     """The weighings of one host. `lock`: held while one runs; None: in the host's cache."""
 
     def __init__(self, lock: Path | None = None) -> None:
-        self._lock_path = lock or cache_root() / "weighing.lock"
+        self._lock_path = lock or open_cache().root / "weighing.lock"
         self._folder = self._lock_path.parent / "fleet"
         """Of the weighing; whoever has the lock may remove what another one left there."""
-        self._lock: IO[str] | None = None
+        self._lock: IO[bytes] | None = None
         self._weighing: _Weighing | None = None
 
     def begin(self, cell: Cell) -> bool:

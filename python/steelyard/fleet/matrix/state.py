@@ -11,6 +11,8 @@ from typing import Any, Literal
 from steelyard.fleet.matrix.matrix import ReadMatrix
 from steelyard.history.index import HOME, MATRIX
 from steelyard.model.errors import RecordError
+from steelyard.model.files.bounded_json import read_json
+from steelyard.model.files.own_directory import write_whole
 
 MOST_LOSSES = 3
 """Hosts that a weighing may cost."""
@@ -42,9 +44,7 @@ class MatrixState:
         """Replace the file."""
         self.folder.mkdir(parents=True, exist_ok=True)
         told = {"digest": self.digest, "cells": {n: asdict(c) for n, c in self.cells.items()}}
-        fresh = self.folder / f"{MATRIX}.new"
-        fresh.write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
-        fresh.replace(self.folder / MATRIX)
+        write_whole(self.folder / MATRIX, json.dumps(told, indent=1) + "\n")
 
     def home(self, name: str) -> Path:
         """Where a cell's record is brought."""
@@ -82,7 +82,7 @@ def open_state(folder: Path, matrix: ReadMatrix) -> MatrixState:
 
 def _read(file: Path) -> dict[str, Any]:
     try:
-        found = json.loads(file.read_text(encoding="utf-8"))
+        found = read_json(file)
     except (OSError, ValueError) as error:
         raise RecordError(f'cannot read "{file}": {error}') from error
     if not isinstance(found, dict):

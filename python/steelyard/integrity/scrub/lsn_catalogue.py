@@ -93,8 +93,11 @@ def _require_writable(path: Path) -> None:
     try:
         if path.exists():
             require_regular(path, path.stat().st_mode)
-        os.close(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_NONBLOCK | os.O_CLOEXEC, 0o644))
-        require_regular(draft, draft.stat().st_mode)
+        if os.path.lexists(draft):
+            if not draft.is_symlink():
+                require_regular(draft, draft.lstat().st_mode)
+            draft.unlink()  # what a killed scrub left; a link leads where nothing is to be made
+        os.close(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644))
         draft.unlink()
     except OSError as error:
         raise UsageError(

@@ -12,6 +12,7 @@ from pathlib import Path
 from steelyard._core import Segment
 from steelyard.engines.postgres.life.control import read_regular
 from steelyard.model.errors import UsageError
+from steelyard.model.files.own_directory import open_to_append
 
 FORMAT = 1
 _TIME = "%Y-%m-%d %H:%M:%S UTC"
@@ -36,8 +37,8 @@ class StateFile:
         try:
             if path.exists():
                 self._load()
-            self._stream = path.open("ab", buffering=0)
-            if self._stream.tell() == 0:
+            self._stream = open_to_append(path)
+            if self._stream.seek(0, os.SEEK_END) == 0:
                 self._write({**self._identity, "began": self.began})
         except OSError as error:
             raise UsageError(

@@ -14,6 +14,7 @@ from pathlib import Path
 from markupsafe import Markup, escape
 
 from steelyard.model.errors import RecordError
+from steelyard.model.files.own_directory import write_named
 
 WIDE = 920
 """Width of a drawing that fills the page on a desktop, in pixels."""
@@ -35,7 +36,7 @@ def both_widths(draw: Callable[[float], Markup], wide: float) -> Markup:
 def save(picture: str, path: Path) -> None:
     """Write a picture's text; RecordError where the file cannot be written."""
     try:
-        path.write_text(picture, encoding="utf-8")
+        write_named(path, picture)
     except OSError as error:
         reason = error.strerror or str(error)
         raise RecordError(f'could not write the picture "{path}": {reason.lower()}') from None

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from steelyard.model.errors import RecordError
+from steelyard.model.files.own_directory import write_named
 from steelyard.report.drill.grids import Grid, consequence_grids, recovery_grid
 
 Facts = Mapping[str, Any]
@@ -90,7 +91,7 @@ def write_page(words: str, facts: Facts, path: Path, interval: Interval) -> None
         sentence=html.escape(sentence), tables=tables, rest=html.escape(rest.strip("\n"))
     )
     try:
-        path.write_text(page, encoding="utf-8")
+        write_named(path, page)
     except OSError as error:
         raise RecordError(f'could not write "{path}": {error.strerror}') from error
 

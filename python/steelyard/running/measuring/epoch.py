@@ -14,7 +14,7 @@ from steelyard.engines.page_cache import Evicted
 from steelyard.evaluation.threats.pool_warmth import PARTS
 from steelyard.model.errors import DriverError, EngineError, ServerError, SteelyardError
 from steelyard.model.secrets.redaction import redacted
-from steelyard.record.epoch import Epoch, EpochLine, EvictedLine
+from steelyard.record.epoch import Epoch, EpochLine, EvictedLine, OtherLoadLine
 from steelyard.record.plan import Choices
 from steelyard.record.recorded import TELEMETRY
 from steelyard.record.slice import SliceLine
@@ -61,7 +61,7 @@ class EpochRunner:
         place = Place(epoch, attempt, slots=slots)
         lines: list[SliceLine] = []
         host = self._setup.laboratory.host
-        host_before = host.sample()
+        host_before, others_before = host.sample(), host.other_loads()
         ending, seen = self._measure_or_lose(place, lines)
         if ending.outcome != COMPLETE:
             keep_logs(self._setup, epoch)
@@ -79,6 +79,7 @@ class EpochRunner:
             evicted=_evicted(self._setup.slots.evicted),
             machine=(*reading_lines(host_readings(host_before, host.sample())), *seen.ended),
         )
+        line = with_other_loads(line, others_before, host.other_loads())
         self._setup.record.append(TELEMETRY, line.to_json())
         return Epoch(line, epoch_totals(line, lines))
 
@@ -141,6 +142,12 @@ class EpochRunner:
         blocks = block_count(self._design.epoch_ns, len(arms), choices.visit_ns)
         length_ns = choices.slice_ns
         return lay_out(self._design, epoch, warm_blocks, blocks, length_ns=length_ns)
+
+
+def with_other_loads(line: EpochLine, *seen: Sequence[OtherLoadLine]) -> EpochLine:
+    """The line with what else was measured on the machine meanwhile, where there was any."""
+    every = tuple(dict.fromkeys(one for some in seen for one in some))
+    return line.model_copy(update={"other_loads": every}) if every else line
 
 
 def keep_logs(setup: Setup, epoch: int) -> None:

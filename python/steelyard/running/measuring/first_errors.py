@@ -23,7 +23,12 @@ def require_work(lines: Sequence[SliceLine]) -> None:
                 hint="What its scripts ask for must be made by its schema, on every arm's version.",
             )
     if not any(line.transactions for line in lines):
-        raise WeighingError("no transaction succeeded in the pilot", detail=errors_told(lines))
+        raise WeighingError(
+            "no transaction succeeded in the pilot",
+            detail=errors_told(lines),
+            hint="Where the errors tell of damaged data: `steelyard engines clear --templates` has "
+            "the next weighing load them anew.",
+        )
 
 
 def require_answers(lines: Sequence[SliceLine]) -> None:

@@ -16,6 +16,7 @@ import numpy as np
 from steelyard import __version__
 from steelyard.analysis.calibration.balance import OFF_BALANCE, EqualArms, evidence
 from steelyard.evaluation.contrast import WeighedContrast
+from steelyard.model.errors import UntrustedPathError
 from steelyard.record.environment import MachineFacts
 from steelyard.record.epoch import LedgerStanding
 from steelyard.record.ledger import (
@@ -75,8 +76,9 @@ def update(
         equal = next((one for one in contrasts if one.arm in equals), None)
         if equal is not None and plan.weighing:
             _add(ledger, machine, plan, equal)
-    except OSError as reason:
-        progress.note(f"could not write the ledger: {reason}")
+    except (OSError, UntrustedPathError) as reason:
+        words = reason.primary if isinstance(reason, UntrustedPathError) else reason
+        progress.note(f"could not write the ledger: {words}")
     return standing_of(ledger.page(LedgerMachine.of(machine)), question.ledger)
 
 

@@ -36,6 +36,7 @@ def write_plan(setup: Setup, choices: Choices, kept: Kept, progress: Progress) -
     if plan is None:
         plan = _plan(setup, choices, kept)
         kept.record.write(PLAN, plan.to_json())
+        kept.record.point_latest()
     progress.plan(plan)
     return plan
 

@@ -45,6 +45,11 @@ def prepare(kept: Kept, laboratory: Laboratory, progress: Progress) -> Iterator[
     study = kept.question.study
     try:
         require_machines(study, laboratory)
+        for other in laboratory.host.other_loads():
+            progress.note(
+                f"another measurement is under way on this machine: {other.command} (process "
+                f"{other.pid}); both are slowed, and their verdicts say so"
+            )
         data = laboratory.data.open(study)
         require_no_long_pause(study, data.scripts)
         layout, layout_why = resumed_layout(kept, data.scripts)

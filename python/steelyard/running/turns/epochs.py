@@ -22,7 +22,7 @@ from steelyard.record.slice import SliceLine
 from steelyard.record.totals import epoch_totals
 from steelyard.record.turns.turn import LostTurnLine, TurnLine
 from steelyard.running.measuring.arm_readings import reading_lines
-from steelyard.running.measuring.epoch import Ending, keep_logs
+from steelyard.running.measuring.epoch import Ending, keep_logs, with_other_loads
 from steelyard.running.measuring.load import Place
 from steelyard.running.measuring.slots import ArmLostError
 from steelyard.running.preparing.setup import Setup
@@ -87,6 +87,8 @@ class TurnsRunner:
         place = Place(epoch, attempt, slots=slots)
         where = _Where(place, design.script_seed(epoch), done, lost)
         lines = [line for turn in done.values() for line in turn.slices]
+        host = self._setup.laboratory.host
+        others_before = host.other_loads()
         ending = self._turns(order, where, lines)
         turns = [where.done[arm].line for arm in order if arm in where.done]
         line = EpochLine(
@@ -102,6 +104,7 @@ class TurnsRunner:
             violations={one.arm: one.violations for one in turns},
             machine=_joined_machine(turns),
         )
+        line = with_other_loads(line, others_before, host.other_loads())
         self._setup.record.append(TELEMETRY, line.to_json())
         return Epoch(line, epoch_totals(line, lines, turns))
 

@@ -8,6 +8,8 @@ from datetime import datetime
 from pathlib import Path
 
 from steelyard.model.errors import RecordError
+from steelyard.model.files.bounded_json import read_json
+from steelyard.model.files.own_directory import write_whole
 from steelyard.record.machine.probe import Probe
 from steelyard.telemetry.devices import devices_beneath
 
@@ -18,9 +20,7 @@ def keep(found: Probe, cache: Path) -> Path | None:
         return None
     file = _file(found.device, cache)
     file.parent.mkdir(parents=True, exist_ok=True)
-    draft = file.with_suffix(".draft")
-    draft.write_text(json.dumps(found.to_json()))
-    draft.replace(file)
+    write_whole(file, json.dumps(found.to_json()))
     return file
 
 
@@ -31,7 +31,7 @@ def last_probe(directory: Path, cache: Path) -> Probe | None:
         return None
     file = _file(device, cache)
     try:
-        return Probe.of_json(json.loads(file.read_text()), str(file))
+        return Probe.of_json(read_json(file), str(file))
     except (OSError, ValueError, RecordError):
         return None
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 
 from steelyard.model.errors import RecordError, UsageError
+from steelyard.model.files.bounded_json import read_json
+from steelyard.model.files.own_directory import OwnDirectory
 from steelyard.record.frozen import Frozen
 from steelyard.study.read import read_recorded_study, write_study
 from steelyard.study.study import Study
@@ -33,14 +34,15 @@ def keep_plan(folder: Path, plan: SearchPlan, study: Study) -> None:
             hint=f"Go on with a search that was interrupted: steelyard tune --resume {folder}",
         )
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / _STUDY).write_text(write_study(study), encoding="utf-8")
-    (folder / _PLAN).write_text(plan.model_dump_json(), encoding="utf-8")
+    with OwnDirectory.open(folder) as own:
+        own.write(_STUDY, write_study(study))
+        own.write(_PLAN, plan.model_dump_json())
 
 
 def read_plan(folder: Path) -> tuple[SearchPlan, Study]:
     """What a search was begun with. UsageError: there is none; RecordError: a broken one."""
     try:
-        told = json.loads((folder / _PLAN).read_text(encoding="utf-8"))
+        told = read_json(folder / _PLAN)
     except FileNotFoundError:
         raise UsageError(f'cannot resume "{folder}": there is no search in it') from None
     except ValueError as reason:

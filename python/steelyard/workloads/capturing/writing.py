@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from steelyard.model.errors import UsageError
+from steelyard.model.files.printable import printable_line
 from steelyard.model.secrets.redaction import holds_secret
 from steelyard.workloads.capturing.mix import Kind, Mix, redacted
 from steelyard.workloads.capturing.shapes import Shape
@@ -196,7 +197,7 @@ def _description(
     name: str, source: str, mode: Protocol, scripts: Sequence[tuple[str, Kind]]
 ) -> str:
     """workload.toml."""
-    quoted = json.dumps
+    quoted, source = json.dumps, printable_line(source)
     lines = [
         f"# Captured from {source}. --from brings the data.",
         f"name = {quoted(name)}",

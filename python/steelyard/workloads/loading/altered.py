@@ -44,7 +44,7 @@ def altered_template(
     key = altered_key(template, statements)
     home = cache.templates / key
     with sole_maker(cache, key, report):
-        if not trusted(engine, home):
+        if not trusted(engine, home, report):
             _require_space(template, copies)
             shutil.rmtree(home, ignore_errors=True)
             started = time.monotonic()

@@ -71,7 +71,7 @@ def taken_template(
     key = own_key(key, engine.account)
     home = cache.templates / key
     with sole_maker(cache, key, report):
-        if not trusted(engine, home):
+        if not trusted(engine, home, report):
             place = _unchanged(adapter(kind).look(Path(source.place)), source)
             _require_space(place, copies)
             shutil.rmtree(home, ignore_errors=True)

@@ -7,15 +7,15 @@ start), written to disk, and only then renamed to its key: what has the name is 
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import json
+import os
 import re
 import shutil
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +23,11 @@ from steelyard.engines.account import Account, choose_account
 from steelyard.engines.cache import Cache, open_cache, tree_bytes
 from steelyard.engines.copying import write_back
 from steelyard.engines.engine import Slot
+from steelyard.engines.file_lock import locked
 from steelyard.engines.loading import TemplateEngine, database_of, serving
 from steelyard.engines.registry import open_run
+from steelyard.model.files.bounded_json import read_json
+from steelyard.model.files.own_directory import write_whole
 from steelyard.model.identity import Identity
 from steelyard.workloads.loading.disk_space import Report, require_space
 from steelyard.workloads.loading.load import LoadReport, load
@@ -66,6 +69,8 @@ class TemplateDescription:
     """What is known of data that were taken in; None: the workload loaded them."""
     sql: list[str] = field(default_factory=list)
     """What was executed in it for one arm alone."""
+    files: str | None = None
+    """SHA-256 of the names and sizes of its files; None: a template from before this was kept."""
 
 
 def template(
@@ -90,7 +95,7 @@ def template(
     key = own_key(key, engine.account)
     home = cache.templates / key
     with sole_maker(cache, key, reported):
-        if not trusted(engine, home):
+        if not trusted(engine, home, reported):
             require_generators(workload)
             require_space(cache, workload, scale, copies)
             shutil.rmtree(home, ignore_errors=True)
@@ -130,19 +135,40 @@ def own_key(key: str, account: Account) -> str:
     return key if account == choose_account() else f"{key}-as-{account.name}"
 
 
-def trusted(engine: TemplateEngine, home: Path) -> bool:
-    """Whether a whole template is here: described, cleanly stopped, with checksums on."""
+def trusted(engine: TemplateEngine, home: Path, report: Report = lambda _: None) -> bool:
+    """Whether a whole template is here: described, cleanly stopped, with checksums on, every file
+    as long as when it was made. Where that is not so, `report` has it."""
     described = description(home / "data")
     identifier = engine.stopped_identifier(home / "data")
     if described is None or identifier is None:
         return False
-    return (described.format, described.system_identifier) == (FORMAT, identifier)
+    if (described.format, described.system_identifier) != (FORMAT, identifier):
+        return False
+    if described.files not in (None, _names_and_sizes(home / "data")):
+        report(
+            f'note: the loaded data in "{home}" were damaged: names or sizes of files are not what '
+            "they were. They are made anew; `steelyard engines clear --templates` removes all"
+        )
+        return False
+    return True
+
+
+def _names_and_sizes(data: Path) -> str:
+    """A digest of the names and sizes of all files below a stopped cluster."""
+    digest = hashlib.sha256()
+    for directory, below, names in os.walk(data):
+        below.sort()
+        for name in sorted(names):
+            path = os.path.join(directory, name)
+            line = f"{os.path.relpath(path, data)}\0{os.lstat(path).st_size}\n"
+            digest.update(line.encode(errors="surrogateescape"))
+    return digest.hexdigest()
 
 
 def description(template: Path) -> TemplateDescription | None:
     """What is known of how the template was made; None where nothing is."""
     try:
-        return TemplateDescription(**json.loads((template.parent / DESCRIPTION).read_text()))
+        return TemplateDescription(**read_json(template.parent / DESCRIPTION))
     except (OSError, ValueError, TypeError):  # a TypeError: other keys, or no object
         return None
 
@@ -150,12 +176,12 @@ def description(template: Path) -> TemplateDescription | None:
 @contextmanager
 def sole_maker(cache: Cache, key: str, report: Report) -> Iterator[None]:
     # The lock file stays: removed while another process waits for it, it would let two in.
-    with (cache.templates / f"{key}.lock").open("w") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            report("wait: another process is loading the same data")
-            fcntl.flock(lock, fcntl.LOCK_EX)
+    with locked(
+        cache.templates / f"{key}.lock",
+        lambda: report("wait: another process is loading the same data"),
+    ):
+        if (cache.templates / key).is_symlink():
+            (cache.templates / key).unlink()
         yield
 
 
@@ -204,8 +230,9 @@ def making(
 
 
 def describe(made: Path, described: TemplateDescription) -> None:
-    """Write beside a cluster how it was made."""
-    (made / DESCRIPTION).write_text(json.dumps(asdict(described), indent=2) + "\n")
+    """Write beside a cluster how it was made, and by which it is seen to be whole."""
+    whole = replace(described, files=_names_and_sizes(made / "data"))
+    write_whole(made / DESCRIPTION, json.dumps(asdict(whole), indent=2) + "\n")
 
 
 def _described(

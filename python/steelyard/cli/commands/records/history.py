@@ -75,7 +75,7 @@ def list_history(
         told = [one.to_json() for one in entries]
         typer.echo(json.dumps({"records": told, "unread": [x.to_json() for x in found.unread]}))
         return
-    typer.echo("\n".join(history_lines(entries, found.unread)))
+    typer.echo("\n".join(history_lines(entries, found.unread_summary)))
 
 
 @sub.command("compare")
@@ -164,5 +164,5 @@ def export_history(
         typer.echo(json.dumps({**told, "unread": [one.to_json() for one in found.unread]}))
         return
     typer.echo(f"{file}: {rows} rows")
-    for refused in found.unread:
+    for refused in found.unread_summary:
         typer.echo(f"not read: {refused.path}: {refused.reason}", err=True)

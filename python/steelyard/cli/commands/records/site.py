@@ -33,7 +33,7 @@ def site(
 
     history = read_history(records)
     built = build_site(history, output)
-    for refused in history.unread:
+    for refused in history.unread_summary:
         typer.echo(f"not read: {refused.path}: {refused.reason}", err=True)
     wall = str(output / WALL)
     if as_json:

@@ -11,6 +11,7 @@ import xml.etree.ElementTree as ET
 from collections.abc import Sequence
 
 from steelyard.evaluation.rule import FailCondition, VerdictKind
+from steelyard.model.files.printable import printable
 from steelyard.record.contrast import ContrastLine
 from steelyard.record.verdict import Verdict
 from steelyard.report.contrast_text import reading_text
@@ -59,5 +60,5 @@ def _failing(line: ContrastLine, conditions: Sequence[FailCondition]) -> FailCon
 
 
 def _clean(text: str) -> str:
-    """Text without the letters that XML 1.0 cannot hold."""
-    return _NOT_IN_XML.sub("\N{REPLACEMENT CHARACTER}", text)
+    """Text without the letters that XML 1.0 cannot hold, or that a terminal obeys."""
+    return _NOT_IN_XML.sub("\N{REPLACEMENT CHARACTER}", printable(text))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from steelyard.model.files.printable import printable
 from steelyard.record.contrast import ContrastLine
 from steelyard.record.factors import FactorsTold
 from steelyard.record.verdict import Verdict
@@ -24,7 +25,7 @@ def markdown(verdict: Verdict) -> str:
     lines += [*_doubts(verdict.contrasts), ""]
     lines += [f"Took {took_text(verdict)}; seed {verdict.seed}. Repeat:", "", "```"]
     lines += [verdict.command or f"steelyard weigh {verdict.study} --seed {verdict.seed}", "```"]
-    return "\n".join(lines) + "\n"
+    return printable("\n".join(lines) + "\n")
 
 
 def escaped(text: str) -> str:

