@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from steelyard.cli.options.arm_options import arm_changes
+from steelyard.cli.options.arm_options import arm_changes, with_known_settings
 from steelyard.model.errors import EngineError, UsageError
-from steelyard.study.read import read_study
+from steelyard.study.read import read_study, write_study
 
 TEXT = """
 listen_addresses = '*'
@@ -36,6 +36,7 @@ def test_a_file_is_an_arm_and_what_belongs_to_its_place_is_said(
     said = capsys.readouterr().err
     assert "left out of prod.conf: listen_addresses (the place is its slot's)" in said
     assert "archive_command (nothing is archived from it)" in said
+    assert "/backup" not in said
 
 
 def test_two_files_are_weighed_against_each_other(tmp_path: Path) -> None:
@@ -58,3 +59,38 @@ def test_a_file_that_cannot_be_read_and_a_build_for_another_study_are_refused(
     with pytest.raises(UsageError, match="belong to study builds"):
         arm_changes("settings", None, str(tmp_path), None)
     assert arm_changes("settings", None, None, None) == []
+
+
+@pytest.mark.postgres
+def test_what_the_build_of_an_arm_refuses_of_its_file_is_left_out_by_name(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "vend.conf"
+    file.write_text(
+        "shared_preload_libraries = 'timescaledb'\nwork_mem = 8MB\ncheckpoint_segments = 32\n"
+        "lc_time = 'de_XX.UTF-8'\n"
+    )
+    given = f"conf={file}"
+    study = read_study("settings", arm_changes("settings", None, given, None))
+    known = with_known_settings(study, None, given, None)
+    assert known.arms[0].settings == {"work_mem": "8MB"}
+    assert known.control == study.control
+    said = capsys.readouterr().err
+    for name in ("timescaledb in shared_preload_libraries", "checkpoint_segments", "lc_time"):
+        assert f"left out of vend.conf: {name} (this build" in said
+    assert with_known_settings(study, None, None, None) is study
+
+
+def test_a_value_of_any_letters_comes_back_from_the_study_and_one_of_no_utf_8_is_refused(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "odd.conf").write_text("my.x = 'a\\nb\\r\\033\"\\\\''c'\n")
+    study = read_study(
+        "settings", arm_changes("settings", None, f"conf={tmp_path / 'odd.conf'}", None)
+    )
+    assert study.arms[0].settings == {"my.x": "a\nb\r\x1b\"\\'c"}
+    (tmp_path / "again.toml").write_text(write_study(study))
+    assert read_study(str(tmp_path / "again.toml")) == study
+    (tmp_path / "latin.conf").write_bytes(b"my.x = 'gr\xfc\xdfe'\n")
+    with pytest.raises(UsageError, match=r'"my\.x" is no UTF-8'):
+        arm_changes("settings", None, f"conf={tmp_path / 'latin.conf'}", None)

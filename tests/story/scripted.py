@@ -12,6 +12,7 @@ from typing import Any
 from steelyard.driver.plan import DrivePlan
 from steelyard.engines.capabilities.noop import OWN_TIME
 from steelyard.engines.engine import Cycle, Engine, Instance, Pulse, SessionWaits, Slot
+from steelyard.engines.intake import ServerSettings
 from steelyard.engines.memory.cap import HeldBy, MemoryCap
 from steelyard.engines.noop import NoopEngine, NoopInstance
 from steelyard.engines.noop_journal import Answers
@@ -36,8 +37,7 @@ Speed = Callable[[str, int], float]
 Distort = Callable[[dict[str, Any]], None]
 """Changes the driver's answer to a slice."""
 
-EMPTY_HISTOGRAM = ""
-"""An empty text is an empty histogram."""
+EMPTY_HISTOGRAM = ""  # an empty text
 
 
 @dataclass
@@ -274,6 +274,9 @@ class ScriptedWorkload:
         self, engine: Engine, report: Callable[[str], None], *, number: int, copies: int
     ) -> Path:
         return self.world.template(engine, self.study, report, number=number, copies=copies)
+
+    def server_settings(self) -> ServerSettings | None:
+        return None
 
     @property
     def database(self) -> str | None:

@@ -360,5 +360,10 @@ def test_more_clients_than_a_server_takes_are_refused_before_anything_is_loaded(
     crowded = study_of(workload={"clients": 95}, settings={"max_connections": 100})
     with pytest.raises(StudyError, match="95 clients are more than arm") as refused:
         weigh_in(world, crowded)
-    assert "settings.max_connections=105" in str(refused.value)
+    assert "--set settings.max_connections=105" in str(refused.value)
+    few = [{"name": "off", "settings": {"max_connections": 100}}]
+    own = study_of(workload={"clients": 95}, settings={"max_connections": 300}, arms=few)
+    with pytest.raises(StudyError) as refused:
+        weigh_in(world, own)
+    assert "--set arm.settings.max_connections=105" in str(refused.value)
     assert list(world.noop.calls) == before

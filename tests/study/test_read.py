@@ -199,3 +199,18 @@ def test_backends_behind_a_pooler_are_not_placed(minimal: Path) -> None:
         read_study(str(minimal), ["arm.connect=pgbouncer"])
     free = read_study(str(minimal), ["arm.connect=pgbouncer", "placement=free"])
     assert free.declared_differences(free.arms[0]) == {"connect"}
+
+
+def test_settings_of_a_built_in_study_lie_beneath_those_of_the_data_unless_somebody_said_them(
+    minimal: Path,
+) -> None:
+    assert read_study("checksums").settings == {"shared_buffers": "128MB", "max_connections": "300"}
+    study = read_study("checksums", ["source=/data", "settings.shared_buffers=128MB"])
+    assert study.source is not None
+    assert study.settings == {"shared_buffers": "128MB"}
+    assert study.source.beneath == {"max_connections": "300"}
+    text = write_study(study)
+    minimal.write_text(text)
+    assert read_study(str(minimal)) == study
+    own = read_study(str(minimal), ["settings.work_mem=1MB"])
+    assert own.settings == {"shared_buffers": "128MB", "work_mem": "1MB"}

@@ -33,6 +33,9 @@ def shop() -> Iterator[Original]:
     try:
         original = original_at(home)
         original.make("--no-data-checksums")
+        # As with Debian's packages: no backup holds its configuration.
+        (original.directory / "postgresql.conf").unlink()
+        original.configuration = "shared_buffers = 48MB\nwork_mem = 5MB\n"
         with original.running(*LOGGED):
             original.ask("CREATE DATABASE shop")
             for table in ("orders", "lines"):
@@ -78,7 +81,12 @@ def test_a_dba_gets_an_answer_from_a_backup_and_a_log(reader: Reader, shop: Orig
     record = reader.directory / "records" / "checksums" / "latest"
     verdict = json.loads((record / "verdict.json").read_text())
     assert verdict["contrasts"][0]["verdict"] != "invalid"
-    kinds = json.loads((record / "environment.json").read_text())["workload"]["scripts"]
-    assert len(kinds) == 2
+    environment = json.loads((record / "environment.json").read_text())
+    assert len(environment["workload"]["scripts"]) == 2
+    for arm in environment["arms"].values():
+        weighed = {name: arm["settings"][name] for name in ("shared_buffers", "work_mem")}
+        assert weighed == {"shared_buffers": "6144 8kB", "work_mem": "5120 kB"}
+    names = {one["name"] for one in verdict["contrasts"][0]["threats"]}
+    assert "settings not the server's" not in names
     assert "by records/checksums/" in said[3], "the weighing's cost stands beside the downtime"
     assert "one bit" in said[-1]

@@ -13,7 +13,7 @@ from typing import Protocol
 
 from steelyard.engines.account import Account
 from steelyard.engines.engine import Instance, LoadableEngine, Settings
-from steelyard.engines.intake import DataPlace
+from steelyard.engines.intake import DataPlace, ServerSettings, SettingsPlace
 from steelyard.engines.loading import WorkloadDatabase
 from steelyard.model.endpoint import MYSQL, Endpoint
 from steelyard.model.errors import UsageError
@@ -57,6 +57,10 @@ class Adapter(Protocol):
     def look(self, place: Path) -> DataPlace:
         """The external data at a path; UsageError: nothing that can be taken in, EngineError: it is
         in use, or not whole."""
+
+    def read_server_settings(self, place: SettingsPlace) -> ServerSettings:
+        """The settings of the server that external data belonged to; EngineError: they cannot be
+        read."""
 
     def remove_servers(self, directory: Path, account: Account) -> list[int]:
         """Kill every server whose data directory lies below `directory`, and remove its shared

@@ -1,4 +1,5 @@
-"""Protocols for taking in external data: what is found at a path, and the copy made of it.
+"""Protocols for taking in external data: what is found at a path, the copy made of it, and the
+settings of the server that it belonged to.
 
 The place is opened for reading alone. What is made is a stopped cluster like any loaded one: its
 database is called "steelyard", its superuser needs no password, and its pages carry checksums.
@@ -6,12 +7,14 @@ database is called "steelyard", its superuser needs no password, and its pages c
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+import hashlib
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, Protocol, runtime_checkable
 
-from steelyard.engines.engine import Slot
+from steelyard.engines.engine import Settings, Slot
 
 PlaceKind = Literal["data directory", "base backup", "dump"]
 
@@ -31,7 +34,7 @@ class DataPlace:
 class Neutralised:
     """Something of the original that the copy is without, and why."""
 
-    what: str  # its name; of a setting never the value, which may be a password
+    what: str  # a name, and no value: that may be a password
     why: str
 
 
@@ -41,7 +44,30 @@ class Intake:
 
     place: DataPlace
     database: str | None  # None: the only one there is
-    configuration: Path | None = None  # where the server's settings are not beside its data
+
+
+@dataclass(frozen=True)
+class SettingsPlace:
+    """Where the settings of external data are."""
+
+    data: Path
+    kind: PlaceKind
+    configuration: Path | None = None  # a file, where they are not beside the data
+    reported: bool = False  # the file holds all that a running server said of itself
+
+
+@dataclass(frozen=True)
+class ServerSettings:
+    """The settings of the server that external data belonged to, as far as a copy can have them."""
+
+    settings: Settings = field(repr=False)
+    neutralised: tuple[Neutralised, ...] = ()
+    missing: str = ""  # why they are not the server's, with what to type; "": they are
+
+    @property
+    def digest(self) -> str:
+        """Changes when a setting does, wherever it is said."""
+        return hashlib.sha256(json.dumps(sorted(self.settings.items())).encode()).hexdigest()
 
 
 @dataclass(frozen=True)
@@ -64,3 +90,23 @@ class TakesIn(Protocol):
     def take_in(self, intake: Intake, slot: Slot, report: Report) -> TakenIn:
         """Make the copy in `slot.path / "data"`, stopped. UsageError: it does not say which
         database is meant; EngineError: the place is not whole, in use, or of another version."""
+
+
+@runtime_checkable
+class AcceptsSettings(Protocol):
+    """An engine that can leave out of foreign settings what its build or this machine refuses."""
+
+    def known(self, offered: ServerSettings) -> ServerSettings:
+        """The same, without what its programs refuse; what only a start shows is left."""
+
+    def accepted(self, offered: ServerSettings, slot: Slot, report: Report) -> ServerSettings:
+        """The same, without what was refused; found by a server that is made at a free slot and
+        removed. EngineError: it starts with none of them left out, and why."""
+
+
+@runtime_checkable
+class Configurable(Protocol):
+    """An instance whose own configuration file can be written while it is stopped."""
+
+    def configure(self, settings: Mapping[str, str]) -> None:
+        """Give it these settings in place of earlier ones, beneath those of its next start."""

@@ -19,6 +19,7 @@ from steelyard.evaluation.threats.inspection import inspection_threats
 from steelyard.evaluation.threats.machine import drive_threats
 from steelyard.evaluation.threats.memory import memory_threats
 from steelyard.evaluation.threats.run import run_threats
+from steelyard.evaluation.threats.source import source_threats
 from steelyard.evaluation.threats.work_done import work_threats
 from steelyard.model.estimate import UNBOUNDED, Interval
 from steelyard.model.once import once_each
@@ -77,12 +78,12 @@ def threats_beside(
 ) -> tuple[Threat, ...]:
     """Every threat to the contrast of an arm that its log ratios alone do not show.
 
-    `inspected`: what `_inspected` gives for the arm, where it is known.
+    `inspected`: what `inspected_threats` gives for the arm, where it is known.
     """
     totals, control = [epoch.totals for epoch in recorded.epochs], recorded.study.control.name
     return (
         *judging_of(recorded.plan).threats(recorded, arm),
-        *(_inspected(recorded, arm) if inspected is None else inspected),
+        *(inspected_threats(recorded, arm) if inspected is None else inspected),
         *work_threats(totals, control, arm, recorded.inspection),
         *run_threats(recorded.epochs, recorded.plan, recorded.study, arm),
         *drive_threats(recorded.environment.drives, recorded.end.drives if recorded.end else ()),
@@ -90,9 +91,10 @@ def threats_beside(
     )
 
 
-def _inspected(recorded: Recorded, arm: str) -> tuple[Threat, ...]:
+def inspected_threats(recorded: Recorded, arm: str) -> tuple[Threat, ...]:
     """The threats that were seen before the first epoch."""
-    return inspection_threats(recorded.inspection, recorded.study.control.name, arm)
+    inspected = inspection_threats(recorded.inspection, recorded.study.control.name, arm)
+    return (*inspected, *source_threats(recorded.environment.source))
 
 
 def withdrawn(recorded: Recorded, contrast: WeighedContrast) -> tuple[WithdrawnThreat, ...]:
@@ -101,7 +103,7 @@ def withdrawn(recorded: Recorded, contrast: WeighedContrast) -> tuple[WithdrawnT
     terms, control, arm = terms_of(recorded.plan, recorded.events), contrast.control, contrast.arm
     every = len(recorded.epochs)
     readings = _readings(recorded, arm, control, terms)
-    inspected = _inspected(recorded, arm)
+    inspected = inspected_threats(recorded, arm)
     last: dict[str, tuple[int, Threat]] = {}
     for n in range(1, every):
         shown = (

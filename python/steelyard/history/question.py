@@ -23,7 +23,15 @@ _LEFT_OUT = frozenset(
     {
         *("name", "title", "question", "placement", "decision.margin", "decision.first_verdict"),
         *("decision.open_ended", "decision.judged", "workload.threads", "workload.loads"),
-        *("source.digest", "control.version", "control.bindir", "arm.version", "arm.bindir"),
+        *(
+            "source.digest",
+            "source.settings_digest",
+            "source.partial",
+            "control.version",
+            "control.bindir",
+            "arm.version",
+            "arm.bindir",
+        ),
     }
 )
 _DIGITS = 8

@@ -238,6 +238,12 @@ _TEMPLATES: dict[ThreatKind, _Template] = {
         "asked for, at times of its own",
         "save what is on it and weigh on another drive; until then the interval holds this noise",
     ),
+    ThreatKind.OTHER_SETTINGS: _Template(
+        "shared buffers, planner costs and whatever else was set on the server decide how much is "
+        "read, cached and verified: what a treatment costs there may be another figure",
+        "weigh with the configuration that the server has; what is weighed now holds for the "
+        "settings in the report",
+    ),
     ThreatKind.NOT_EVICTED: _Template(
         "the kernel kept files of the arms in its page cache when it was to drop them: another "
         "process has them open or mapped, or the file system keeps a cache of its own; before "

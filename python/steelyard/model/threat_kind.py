@@ -48,6 +48,7 @@ class ThreatKind(StrEnum):
     OTHER_LOAD = "another weighing"
     DRIVE_HOT = "drive too hot"
     DRIVE_FAILING = "drive failing"
+    OTHER_SETTINGS = "settings not the server's"
     # Of turns:
     NOT_EVICTED = "files not evicted"
     DEVICE_BUSY = "device busy"

@@ -93,6 +93,16 @@ class NeutralisedFact(Frozen):
     why: str
 
 
+class ReplacedFact(Frozen):
+    """A setting of the original's server in whose place the arms have another."""
+
+    name: str
+    theirs: str
+    """Words such as "default" or "not shown" where it is no number or switch."""
+    used: str
+    why: str
+
+
 class SourceFacts(Frozen):
     """External data, of which every arm has a copy."""
 
@@ -106,6 +116,20 @@ class SourceFacts(Frozen):
     neutralised: tuple[NeutralisedFact, ...] = ()
     doubts: tuple[str, ...] = ()
     """What may be otherwise than in the original."""
+    replaced: tuple[ReplacedFact, ...] = ()
+    settings_missing: str = ""
+    """Why the arms have not the settings of its server, with what to do about it; empty: they
+    have them, or the record is older."""
+
+    @property
+    def changes(self) -> str:
+        """How much is otherwise, in a line: `"13 settings left out, 4 replaced"`; empty: nothing
+        is."""
+        counts = ((len(self.neutralised), "left out"), (len(self.replaced), "replaced"))
+        (first, what), *rest = [*(one for one in counts if one[0]), (0, "")]
+        noun = "setting" if first == 1 else "settings"
+        told = [f"{first} {noun} {what}", *(f"{count} {how}" for count, how in rest if count)]
+        return ", ".join(told) if first else ""
 
 
 class Environment(Frozen):

@@ -52,6 +52,12 @@ def _source_rows(source: SourceFacts | None) -> Rows:
     size = format_bytes(source.database_bytes)
     rows = [("data", f'{source.kind} "{source.name}"{major}: {source.database}, {size}')]
     rows += [("data, left out", f"{one.what}: {one.why}") for one in source.neutralised]
+    rows += [
+        ("data, replaced", f"{one.name}: {one.theirs} → {one.used}: {one.why}")
+        for one in source.replaced
+    ]
+    if source.settings_missing:
+        rows.append(("data, doubt", source.settings_missing))
     return [*rows, *(("data, doubt", one) for one in source.doubts)]
 
 

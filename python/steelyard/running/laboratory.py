@@ -13,6 +13,7 @@ from typing import Protocol
 from steelyard.driver.answer import SliceAnswer
 from steelyard.driver.plan import DrivePlan, SliceRequest
 from steelyard.engines.engine import Engine, Instance, Slot
+from steelyard.engines.intake import ServerSettings
 from steelyard.engines.memory.cap import HeldBy
 from steelyard.engines.page_cache import Evicted
 from steelyard.record.environment import Environment
@@ -82,6 +83,10 @@ class WorkloadData(Protocol):
 
         `number` tells separate loads apart; `copies`: how many clones there must be room for.
         """
+
+    def server_settings(self) -> ServerSettings | None:
+        """The settings of the server that its data belonged to, read now; None: it loads its own
+        data. EngineError: they are not those of the study, or cannot be read."""
 
     @property
     def database(self) -> str | None:

@@ -23,12 +23,13 @@ from steelyard.engines.cache import cache_root, free_bytes, open_cache
 from steelyard.engines.copying import write_back
 from steelyard.engines.defer_signals import defer_signals
 from steelyard.engines.engine import Engine, Instance, Slot
+from steelyard.engines.intake import ServerSettings
 from steelyard.engines.loading import DATABASE, TemplateEngine, database_of
 from steelyard.engines.memory.cap import HeldBy, MemoryCap
 from steelyard.engines.memory.rights import choose_cap
 from steelyard.engines.page_cache import Evicted, evict
 from steelyard.engines.registry import Run, open_run
-from steelyard.model.errors import EngineError, UsageError
+from steelyard.model.errors import EngineError, ServerError, UsageError
 from steelyard.model.units import NS_PER_S, format_bytes
 from steelyard.record.environment import Environment
 from steelyard.record.epoch import OtherLoadLine
@@ -54,7 +55,7 @@ from steelyard.workloads.checks import check, count_work, explain_probes
 from steelyard.workloads.loading.altered import altered_template
 from steelyard.workloads.loading.held import held_by, require_held
 from steelyard.workloads.loading.load import before_clients, load
-from steelyard.workloads.loading.taken import taken_template
+from steelyard.workloads.loading.taken import server_settings, taken_template
 from steelyard.workloads.loading.template import description, template
 from steelyard.workloads.reading.resolved import resolve
 from steelyard.workloads.reading.scripts import Script
@@ -93,6 +94,9 @@ class World:
     ) -> None:
         with defer_signals(at_the_end=True):
             self._stack.close()
+        run = self.__dict__.get("_opened")
+        if isinstance(value, ServerError) and run and str(run.directory) in (value.hint or ""):
+            value.hint = None  # it named a log that is removed now
 
     def _run(self) -> Run:
         return self._opened
@@ -232,6 +236,10 @@ class LoadedWorkload:
         found = template(engine, workload, scale, report, copies=copies, number=number)
         self._require_room(copies)
         return found
+
+    def server_settings(self) -> ServerSettings | None:
+        """Of the study's source; None where it has none."""
+        return None if self._source is None else server_settings(self._kind, self._source)
 
     def _read_for(self, kind: str) -> Workload:
         """The workload by an engine's own files: two products may be weighed against each other."""

@@ -7,6 +7,7 @@ what is accepted or the nearest name.
 from __future__ import annotations
 
 import difflib
+import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from importlib import resources
@@ -37,9 +38,24 @@ def read_study(name_or_file: str, overrides: Sequence[str] = ()) -> Study:
     """The study of a built-in name or TOML file with `KEY=VALUE` overrides; raises StudyError."""
     file = _locate(name_or_file)
     table = _read_table(file)
+    usual = {*table.get("settings", ())} if file in builtin_studies().values() else set()
     for override in overrides:
         _override(table, override, file)
+    named = {one.partition("=")[0].strip().removeprefix("settings.") for one in overrides}
+    _lay_beneath(table, usual - named)
     return _validate(table, file)
+
+
+def _lay_beneath(table: Table, usual: set[str]) -> None:
+    """Settings that a built-in study has for data of its own: those of the user's server count more
+    where its data are weighed."""
+    source = table.get("source")
+    if isinstance(source, str):
+        source = table["source"] = {"place": source}
+    if isinstance(source, dict):
+        settings = table.get("settings", {})
+        own = {name: settings.pop(name) for name in sorted(usual) if name in settings}
+        source["beneath"] = {**own, **source.get("beneath", {})}
 
 
 def read_recorded_study(file: Path) -> Study:
@@ -233,13 +249,16 @@ def _toml(value: object) -> str:
         return "true" if value else "false"
     if isinstance(value, str):
         escaped = value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
-        return f'"{escaped}"'
+        return '"' + _CONTROL.sub(lambda one: f"\\u{ord(one[0]):04x}", escaped) + '"'
     if isinstance(value, list):
         return "[" + ", ".join(map(_toml, value)) + "]"
     if isinstance(value, dict):
         return "{" + ", ".join(f"{_toml_key(k)} = {_toml(v)}" for k, v in value.items()) + "}"
     return str(value)
 
+
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+"""What a string of TOML may only hold spelt out."""
 
 RENAMED = {"twice": "double_work", "stall_worth": "stall_share", "aside": "excluded"}
 """Old key → new key. A study that a user writes is refused with the new one."""

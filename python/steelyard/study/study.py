@@ -118,6 +118,15 @@ class Source(StudyModel):
     digest: str | None = None
     """Of the files as they were when the study was made: a record is repeated on the same data.
     None: as they are now."""
+    reported: bool = False
+    """Whether `config` holds all that a running server said of its settings, and is alone read."""
+    partial: str | None = None
+    """Why that was not all, with what to do about it."""
+    settings_digest: str | None = None
+    """Of its server's settings as they were when the study was made, wherever they are said. None:
+    as they are now."""
+    beneath: Settings = Field(default_factory=dict)
+    """Settings of the built-in study: they count where its server's say nothing."""
 
 
 class Budget(StudyModel):

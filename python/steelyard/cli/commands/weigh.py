@@ -65,7 +65,7 @@ def weigh(
 ) -> None:
     """Weigh the arms of a study against each other: a verdict, its interval, cause and doubts."""
     from steelyard.cli.options.address_options import require_agreed, with_addresses
-    from steelyard.cli.options.arm_options import arm_changes
+    from steelyard.cli.options.arm_options import arm_changes, with_known_settings
     from steelyard.cli.options.source_options import SourceOptions
     from steelyard.cli.options.weigh_options import (
         changes_of,
@@ -77,12 +77,13 @@ def weigh(
 
     require_writable(summary)
     require_writable(junit)
-    changes = changes_of(overrides, budget, workload, file)
+    files = arm_changes(study, control, arm, account)  # beneath --set
+    changes = [*files, *changes_of(overrides, budget, workload, file)]
     changes = with_addresses(changes, address, control, arm)
     changes += one_query_changes(study, changes, file)
     changes = SourceOptions(source, database, config, agreed=yes).changes(changes)
-    changes += ["decision.first_verdict=true"] if first_verdict else []
-    changes += [*arm_changes(study, control, arm, account), *machine_changes(machines)]
+    first = ["decision.first_verdict=true"] if first_verdict else []
+    changes += [*first, *machine_changes(machines)]
     drawn = secrets.randbelow(2**31) if seed is None else seed
     command = repeating_command(sys.argv[1:], drawn)
     if sweep is not None or _is_sweep(resume):
@@ -90,9 +91,9 @@ def weigh(
         request = (study, sweep, changes, drawn, record, resume, account, command, as_json)
         _sweep(*request, refused=refused)
         return
-    chosen = with_profiles_worked_out(_study(study, resume, changes), account)
+    known = with_known_settings(_study(study, resume, changes), control, arm, account)
+    chosen, conditions = with_profiles_worked_out(known, account), _conditions(fail_if)
     require_agreed(chosen, agreed=yes)
-    conditions = _conditions(fail_if)
     verdict = _weighed(chosen, drawn, record, resume, command, account, ray)
     _show(verdict, as_json=as_json)
     _write_for_ci(verdict, conditions, summary, junit)

@@ -1,28 +1,49 @@
-"""Copies a running server for `--from DSN`, after asking."""
+"""Copies a running server for `--from DSN`, after asking, and keeps the settings it reports."""
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 import time
+from dataclasses import dataclass
 from pathlib import Path
 
 import typer
 
 from steelyard.engines.cache import open_cache
-from steelyard.engines.postgres.intake.running import ask_running, back_up
+from steelyard.engines.postgres.intake.running import (
+    RunningServer,
+    ask_running,
+    back_up,
+    reported_settings,
+)
+from steelyard.engines.postgres.life.configuration_text import configuration_text
 from steelyard.model.errors import UsageError
 from steelyard.model.units import format_bytes
 
 
-def backed_up(target: str, *, agreed: bool) -> Path:
-    """A base backup of the server, in the cache; it stays there until it was taken in.
+@dataclass(frozen=True)
+class BackedUp:
+    """A base backup, which stays in the cache until it was taken in, and what belongs to it."""
 
-    UsageError: it was not agreed to; ServerError: the server does not allow it.
+    data: Path
+    settings: Path
+    partial: str  # why these are not all of the server's
+    database: str | None  # None: the only one
+
+
+def backed_up(target: str, database: str | None, *, agreed: bool) -> BackedUp:
+    """A base backup of the server.
+
+    UsageError: it was not agreed to, or there is no such database; ServerError: the server does not
+    allow it.
     """
     server = ask_running(target)
+    chosen = server.require_database(database)
+    size = "of unknown size" if server.bytes is None else format_bytes(server.bytes)
     words = (
-        f"a base backup of PostgreSQL {server.version} ({format_bytes(server.bytes)}): "
+        f"a base backup of PostgreSQL {server.version} ({size}): "
         "it begins with a checkpoint, and reads everything once"
     )
     if not agreed:
@@ -38,7 +59,18 @@ def backed_up(target: str, *, agreed: bool) -> Path:
     except BaseException:
         shutil.rmtree(directory, ignore_errors=True)
         raise
-    return directory / "data"
+    settings = _kept_settings(server, directory.with_name(f"{directory.name}.conf"))
+    return BackedUp(directory / "data", settings, server.partial, chosen)
+
+
+def _kept_settings(server: RunningServer, file: Path) -> Path:
+    """The server's settings as a file, which a resumed weighing reads again."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    with os.fdopen(
+        os.open(file, flags, 0o600), "w", encoding="utf-8", errors="surrogateescape"
+    ) as f:
+        f.write(configuration_text(reported_settings(server)))
+    return file
 
 
 def target_name(target: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from steelyard.cli.options.address_options import with_own_workload
@@ -29,21 +29,31 @@ class SourceOptions:
                 name = "--database" if self.database else "--config"
                 raise UsageError(f"option {name} belongs to --from")
             return list(changes)
-        place = self._standing()
-        told = [f"source.place={json.dumps(place)}"]
-        told += [f"source.database={json.dumps(self.database)}"] if self.database else []
-        if self.config:
-            told.append(f"source.config={json.dumps(os.path.abspath(self.config))}")
-        return [*with_own_workload(changes), *told]
+        if is_dsn(self.place):
+            return [*with_own_workload(changes), *self._of_server()]
+        place = os.path.abspath(os.path.expanduser(self.place))
+        keys = {"place": place, "database": self.database, "config": self._config()}
+        return [*with_own_workload(changes), *_source(keys)]
 
-    def _standing(self) -> str:
-        """The place as a path; of a running server a base backup is taken first."""
-        assert self.place is not None  # the caller asks where there is one
-        if not is_dsn(self.place):
-            return os.path.abspath(os.path.expanduser(self.place))
+    def _of_server(self) -> list[str]:
+        """Of a running server a base backup is taken first; its settings are those it reports,
+        unless a file is named."""
         from steelyard.cli.options.running_server import backed_up
 
-        return str(backed_up(self.place, agreed=self.agreed))
+        assert self.place is not None  # the caller asks where there is one
+        backup = backed_up(self.place, self.database, agreed=self.agreed)
+        keys = {"place": str(backup.data), "database": backup.database, "config": self._config()}
+        if self.config is None:
+            keys |= {"config": str(backup.settings), "partial": backup.partial or None}
+        reported = ["source.reported=true"] if self.config is None else []
+        return [*_source(keys), *reported]
+
+    def _config(self) -> str | None:
+        return os.path.abspath(os.path.expanduser(self.config)) if self.config else None
+
+
+def _source(keys: Mapping[str, str | None]) -> list[str]:
+    return [f"source.{key}={json.dumps(value)}" for key, value in keys.items() if value is not None]
 
 
 def is_dsn(text: str) -> bool:

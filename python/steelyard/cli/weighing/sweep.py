@@ -67,6 +67,7 @@ def begin_sweep(request: SweepRequest) -> None:
         changes += [
             f"source.{name}={json.dumps(value)}"
             for name, value in first.source.model_dump(exclude_none=True).items()
+            if name != "beneath"  # every point's study has it from the built-in one
         ]
         if not request.version_named:
             own = {} if first.factors is not None else {f"arm.{a.name}": a for a in first.arms}

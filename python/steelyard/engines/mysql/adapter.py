@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NoReturn
 
 from steelyard.engines.account import Account
 from steelyard.engines.adapters import Wanted
 from steelyard.engines.engine import Instance, Settings
-from steelyard.engines.intake import DataPlace
+from steelyard.engines.intake import SettingsPlace
 from steelyard.engines.local.ending import adopting_orphans, kill_inside, wait_for_orphans
 from steelyard.engines.mysql.builds.find import find_alike
 from steelyard.engines.mysql.life.data_directory import product
@@ -52,12 +53,17 @@ def count_alone(instance: Instance) -> Instance:
     return instance
 
 
-def look(place: Path) -> DataPlace:
+def look(place: Path) -> NoReturn:
     """Data of others are not taken in."""
     raise UsageError(
         f'cannot take in "{place}": of MySQL and MariaDB only workloads that Steelyard loads can '
         "be weighed"
     )
+
+
+def read_server_settings(place: SettingsPlace) -> NoReturn:
+    """Nor are their settings."""
+    look(place.data)
 
 
 def remove_servers(directory: Path, account: Account) -> list[int]:

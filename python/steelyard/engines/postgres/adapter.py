@@ -8,13 +8,14 @@ from steelyard.engines.adapters import Wanted
 from steelyard.engines.engine import Instance, Settings
 from steelyard.engines.postgres.builds.find import find_alike
 from steelyard.engines.postgres.intake.place import look
+from steelyard.engines.postgres.intake.server_settings import read_server_settings
 from steelyard.engines.postgres.postgres import Postgres
 from steelyard.engines.postgres.processes.cleanup import remove_servers
 from steelyard.engines.postgres.reaching.address import session_address
 from steelyard.engines.postgres.reaching.reached import CountingServer, ReachedServer
 from steelyard.model.errors import EngineError
 
-__all__ = ["count_alone", "find_arms", "look", "reach", "remove_servers"]
+__all__ = ["count_alone", "find_arms", "look", "reach", "read_server_settings", "remove_servers"]
 
 OLDEST = 140000
 """The first version with pg_stat_wal."""

@@ -8,13 +8,14 @@ from pathlib import Path
 
 from steelyard.engines.account import Account
 from steelyard.engines.engine import Cycle, Instance, Missing, Scaled, Settings, Slot
-from steelyard.engines.intake import Intake, Report, TakenIn
+from steelyard.engines.intake import Intake, Report, ServerSettings, TakenIn
 from steelyard.engines.local.ending import ending_strays
 from steelyard.engines.local.owned_files import text_below
 from steelyard.engines.memory.cap import MemoryNeed
 from steelyard.engines.postgres.abilities import missing
 from steelyard.engines.postgres.access.loopback import listening
 from steelyard.engines.postgres.builds.build import Build
+from steelyard.engines.postgres.intake.accepting import accepted_settings, known_settings
 from steelyard.engines.postgres.intake.taking import take_in_cluster, take_in_dump
 from steelyard.engines.postgres.life.cluster import Cluster
 from steelyard.engines.postgres.life.control import PROTECTIONS, stopped_identifier, verifies
@@ -47,7 +48,7 @@ class Postgres:
     """A build of PostgreSQL that the account can run.
 
     Implements TemplateEngine, LoadableEngine, SettingsCheck, Abilities, ComparableBuild,
-    NeedsMemory and TakesIn.
+    NeedsMemory, TakesIn and AcceptsSettings.
     """
 
     protections = PROTECTIONS
@@ -108,6 +109,15 @@ class Postgres:
             if intake.place.kind == "dump":
                 return take_in_dump(build, account, self.create, intake, slot, report)
             return take_in_cluster(build, self._identity, account, intake, slot, report)
+
+    def known(self, offered: ServerSettings) -> ServerSettings:
+        """Of foreign settings those that its programs accept: no server is started."""
+        return known_settings(self._build, self._account, offered)
+
+    def accepted(self, offered: ServerSettings, slot: Slot, report: Report) -> ServerSettings:
+        """Of the settings of another server those that this build and machine accept."""
+        report("try the settings of the data's server")
+        return accepted_settings(self._build, self._account, self.create, slot, offered)
 
     def build_defaults(self, slot: Slot) -> BuildDefaults:
         """Its layout and defaults, read from a cluster that is made at a free slot and removed."""

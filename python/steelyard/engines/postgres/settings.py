@@ -112,7 +112,7 @@ def validate_settings(name: str, build: Build, account: Account, settings: Setti
     What depends on the machine (memory, other settings) is only found at the start.
     """
     refuse_slot_settings(settings)
-    status, words = _asked(build, account, settings, "server_version")
+    status, words = ask_program(build, account, settings, "server_version")
     if status == 0:
         return
     unknown = _UNKNOWN.search(words)
@@ -127,7 +127,7 @@ def validate_settings(name: str, build: Build, account: Account, settings: Setti
     )
 
 
-def _asked(build: Build, account: Account, settings: Settings, name: str) -> tuple[int, str]:
+def ask_program(build: Build, account: Account, settings: Settings, name: str) -> tuple[int, str]:
     """Exit status and words of `postgres -C name` with these settings."""
     files = [f"--{file}=/dev/null" for file in ("config_file", "hba_file", "ident_file")]
     given = [part for key, value in settings.items() for part in ("-c", f"{key}={value}")]
@@ -137,21 +137,26 @@ def _asked(build: Build, account: Account, settings: Settings, name: str) -> tup
 
 def accepts(build: Build, account: Account, settings: Settings) -> bool:
     """Whether a build accepts these settings; it refuses one that it does not know."""
-    return _asked(build, account, settings, "server_version")[0] == 0
+    return ask_program(build, account, settings, "server_version")[0] == 0
 
 
 def memory_need(build: Build, account: Account, settings: Settings) -> MemoryNeed:
     """By shared_buffers, in blocks, and huge_pages as the server itself reads the settings."""
-    told = {}
-    for name in ("shared_buffers", "block_size", "huge_pages"):
-        status, words = _asked(build, account, settings, name)
-        if status != 0:
-            raise ServerError(f'could not read "{name}" of a server', detail=quoted(words) or None)
-        told[name] = words.split()[-1]
+    named = ("shared_buffers", "block_size", "huge_pages")
+    own = {name: value for name, value in settings.items() if name.lower() in named}
+    told = {name: read_preset(build, account, name, own) for name in named}
     return MemoryNeed(
         pool_bytes=int(told["shared_buffers"]) * int(told["block_size"]),
         huge_pages=cast(Literal["off", "try", "on"], told["huge_pages"]),
     )
+
+
+def read_preset(build: Build, account: Account, name: str, settings: Settings | None = None) -> str:
+    """What a server would report as its setting, without its unit; ServerError: it does not."""
+    status, words = ask_program(build, account, settings or {}, name)
+    if status != 0:
+        raise ServerError(f'could not read "{name}" of a server', detail=quoted(words) or None)
+    return words.split()[-1]
 
 
 def _known(build: Build, account: Account) -> list[str]:

@@ -10,6 +10,7 @@ from steelyard.engines.access.server_uri import hidden
 from steelyard.engines.account import Account
 from steelyard.engines.adapters import Wanted
 from steelyard.engines.engine import Instance, Settings
+from steelyard.engines.intake import SettingsPlace
 from steelyard.engines.sqlserver.arm import SqlServerArm
 from steelyard.engines.sqlserver.uri import is_sqlserver, read_uri
 from steelyard.model.errors import UsageError
@@ -43,6 +44,11 @@ def look(place: Path) -> NoReturn:
     raise UsageError(
         f'cannot take in "{place}": on SQL Server only workloads that Steelyard loads are weighed'
     )
+
+
+def read_server_settings(place: SettingsPlace) -> NoReturn:
+    """Nor are their settings."""
+    look(place.data)
 
 
 def remove_servers(directory: Path, account: Account) -> list[int]:

@@ -6,9 +6,8 @@ from dataclasses import dataclass, field, replace
 
 from steelyard.evaluation.causes import complete
 from steelyard.evaluation.contrast import WeighedContrast, line_of
-from steelyard.evaluation.judging import judge
+from steelyard.evaluation.judging import inspected_threats, judge
 from steelyard.evaluation.rejudge import MOST_LOST_IN_A_ROW, hopeless, rejudge
-from steelyard.evaluation.threats.inspection import inspection_threats
 from steelyard.evaluation.transaction.time_parts import times_told
 from steelyard.model.errors import WeighingError
 from steelyard.model.units import NS_PER_S
@@ -115,12 +114,11 @@ class _Weighing:
         self._progress = progress
         self.recorded = recorded
         self.judge(ended=False)
-        found, control = recorded.inspection, recorded.study.control.name
         # Those of the inspection were shown before the pilot.
         self._shown = {
             threat.name
             for arm in recorded.study.arms
-            for threat in inspection_threats(found, control, arm.name)
+            for threat in inspected_threats(recorded, arm.name)
         }
 
     def judge(self, *, ended: bool) -> None:

@@ -30,6 +30,7 @@ from steelyard.engines.engine import (
     Protection,
     Slot,
 )
+from steelyard.engines.intake import Configurable
 from steelyard.engines.memory.cap import Capped
 from steelyard.engines.page_cache import Evicted
 from steelyard.model.endpoint import error_words
@@ -56,6 +57,8 @@ class Prepared:
     engine: Engine
     templates: tuple[Path, ...]  # one a separate load of its data
     settings: Mapping[str, str]
+    beneath: Mapping[str, str] | None = None
+    """What its configuration file holds. None: what the engine writes there."""
 
     @property
     def protection(self) -> str:
@@ -129,6 +132,8 @@ class Slots:
         chosen = {arm: self.arms[arm].templates[(loads or {}).get(arm, 0)] for arm in order}
         with self._phase("put back"):
             self._laid = {arm: self._lay(arm, slots[arm], upkeep, chosen[arm]) for arm in order}
+            for arm, copy in self._laid.items():
+                _configure(copy, self.arms[arm])
             if self._copied_bytes > MOST_DIRTY_BYTES:
                 self._write_back()
                 self._copied_bytes = 0
@@ -323,6 +328,15 @@ def _protect(instance: _Copy, prepared: Prepared) -> None:
     if not isinstance(instance, Protection):
         raise EngineError(f"engine cannot switch page protection: {instance.identity.kind}")
     instance.protect(prepared.protection)
+
+
+def _configure(instance: _Copy, prepared: Prepared) -> None:
+    """Write the arm's configuration file anew: another arm may have used the copy."""
+    if prepared.beneath is None:
+        return
+    if not isinstance(instance, Configurable):
+        raise EngineError(f"engine has no configuration file: {instance.identity.kind}")
+    instance.configure(prepared.beneath)
 
 
 def _copy(instance: LocalInstance) -> _Copy:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from steelyard.engines.differences import apart, builds_differ, compare
 from steelyard.evaluation.threats.inspection import common_threats, own_threats
+from steelyard.evaluation.threats.source import source_notes, source_threats
 from steelyard.model.identity import Identity
 from steelyard.model.secrets.redaction import hidden_settings
 from steelyard.record.environment import ArmInspection, DifferencesFound, Environment, Inspection
@@ -49,6 +50,8 @@ def inspect_arms(question: Question, setup: Setup, progress: Progress) -> Inspec
     if question.resume is None:  # a plan that was made keeps what it set
         require_time_scale(setup, arms.settings)
     environment, changes = _kept_environment(setup, arms.environment)
+    for note in source_notes(environment.source):
+        progress.note(note)
     found = Inspection(
         compared=len(arms.settings[setup.study.control.name]),
         statements=len(arms.plans[setup.study.control.name]),
@@ -60,7 +63,7 @@ def inspect_arms(question: Question, setup: Setup, progress: Progress) -> Inspec
         ledger=_consult(question, environment, progress),
     )
     control = setup.study.control.name
-    for threat in common_threats(found):
+    for threat in (*common_threats(found), *source_threats(environment.source)):
         progress.threat(threat)
     for arm in setup.study.arms:
         for threat in own_threats(found, control, arm.name):
@@ -73,6 +76,8 @@ def _look(setup: Setup) -> _Arms:
     host = setup.laboratory.host
     with setup.started_arms(0, "restore") as started, setup.phase("inspect"):
         place = host.environment(started, setup.scripts, setup.slots.template)
+        if setup.laid is not None:
+            place = place.model_copy(update={"source": setup.laid.told(place.source)})
         workload = setup.study.workload.model_dump(mode="json")
         return _Arms(
             _with_record(place, setup.record).model_copy(update={"workload": workload}),

@@ -23,6 +23,11 @@ from steelyard.running.preparing.build_comparison import BuildComparison, compar
 from steelyard.running.preparing.memory_cap import cap_memory
 from steelyard.running.preparing.needs import require_machines, require_needs
 from steelyard.running.preparing.recording import Kept
+from steelyard.running.preparing.server_settings import (
+    OWN_CONNECTIONS,
+    LaidSettings,
+    lay_settings,
+)
 from steelyard.running.preparing.setup import Setup
 from steelyard.running.progress import Progress
 from steelyard.running.reaching.databases import Databases
@@ -30,9 +35,6 @@ from steelyard.running.reaching.sessions import Sessions, notices, round_trips
 from steelyard.study.arm import Arm
 from steelyard.study.design import draw_design
 from steelyard.study.study import Study
-
-OWN_CONNECTIONS = 10
-"""Ours at most: to place, to watch what backends wait for, to checkpoint and count."""
 
 
 @contextmanager
@@ -53,8 +55,8 @@ def prepare(kept: Kept, laboratory: Laboratory, progress: Progress) -> Iterator[
         data = laboratory.data.open(study)
         require_no_long_pause(study, data.scripts)
         layout, layout_why = resumed_layout(kept, data.scripts)
-        slots, builds, memory = (
-            (*_reach(kept, data, laboratory, progress), None)
+        slots, builds, memory, laid = (
+            (*_reach(kept, data, laboratory, progress), None, None)
             if study.reaches
             else _own_servers(kept, data, laboratory, layout, progress)
         )
@@ -72,6 +74,7 @@ def prepare(kept: Kept, laboratory: Laboratory, progress: Progress) -> Iterator[
             record=kept.record,
             builds=builds,
             memory=memory,
+            laid=laid,
             spent=kept.spent,
             left_out=(),
         )
@@ -89,21 +92,31 @@ def prepare(kept: Kept, laboratory: Laboratory, progress: Progress) -> Iterator[
 
 def _own_servers(
     kept: Kept, data: WorkloadData, laboratory: Laboratory, layout: Layout, progress: Progress
-) -> tuple[Slots, BuildComparison, MemoryPlan | None]:
+) -> tuple[Slots, BuildComparison, MemoryPlan | None, LaidSettings | None]:
     """The slots in which the arms' servers will be started."""
-    stopwatch = kept.spent.stopwatch
+    stopwatch, study = kept.spent.stopwatch, kept.question.study
     with stopwatch("find engines"):
-        engines, builds, memory = _engines(kept.question.study, laboratory, layout, progress)
-    announcement = "" if kept.resumed else layout.announcement(kept.question.study)
+        engines = _engines(study, laboratory, layout)
+        at_once = layout.servers_at_once(study)
+        laid = lay_settings(
+            study, data.server_settings(), engines, laboratory, progress, at_once=at_once
+        )
+        effective = study if laid is None else laid.in_effect(study)
+        require_needs(effective, engines, laboratory)
+        _require_connections(effective)
+        memory = cap_memory(effective, engines, laboratory, at_once=at_once)
+        builds = compare_builds(effective, engines, laboratory, progress)
+    announcement = "" if kept.resumed else layout.announcement(study)
     if announcement:
         progress.note(announcement)
     with stopwatch("load data"):
-        arms = _arms(kept.question.study, engines, builds, data, progress)
+        templates = _templates(study, engines, builds, data, progress)
+    arms = _arms(effective, engines, builds, templates, laid)
     # Pages that stayed in memory would be read there, and charged to no arm.
     evict = laboratory.engines.evict if memory is not None else None
     places = laboratory.engines
     slots = Slots(arms, places.slot, places.write_back, stopwatch, evict)
-    return slots, builds, memory
+    return slots, builds, memory, laid
 
 
 def _reach(
@@ -128,45 +141,40 @@ def _reach(
     return Sessions(arms), same
 
 
-def _engines(
-    study: Study, laboratory: Laboratory, layout: Layout, progress: Progress
-) -> tuple[Mapping[str, Engine], BuildComparison, MemoryPlan | None]:
-    """Arm → its engine, what the builds have in common, and the cap on memory; errors are raised
-    before data is loaded."""
+def _engines(study: Study, laboratory: Laboratory, layout: Layout) -> Mapping[str, Engine]:
+    """Arm → its engine; errors are raised before data is loaded."""
     engines = laboratory.engines.of_arms(study)
-    require_needs(study, engines, laboratory)
-    _require_connections(study)
     require_whole_passes(study)
+    usual = {} if study.source is None else study.source.beneath
     for arm in study.every_arm:
         engine = engines[arm.name]
         layout.require_engine(engine)
         if isinstance(engine, SettingsCheck):
-            engine.validate(study.settings_of(arm))
-    memory = cap_memory(study, engines, laboratory, at_once=layout.servers_at_once(study))
-    return engines, compare_builds(study, engines, laboratory, progress), memory
+            engine.validate({**usual, **study.settings_of(arm)})
+    return engines
 
 
 def _arms(
     study: Study,
     engines: Mapping[str, Engine],
     builds: BuildComparison,
-    data: WorkloadData,
-    progress: Progress,
+    templates: Mapping[str, tuple[Path, ...]],
+    laid: LaidSettings | None,
 ) -> list[Prepared]:
-    """Every arm with its engine and its data, loaded where it was not."""
-    templates = _templates(study, engines, builds, data, progress)
+    """Every arm of a study, as its servers will be set, with its engine and its data."""
     settings = {arm.name: builds.settings_of(study, arm) for arm in study.every_arm}
     timing = _log_timing(study, engines, settings)
+    full = {
+        name: _reached(study, engines[name], _counted(study, engines[name], {**own, **timing}))
+        for name, own in settings.items()
+    }
     return [
         Prepared(
             arm=arm,
             engine=engines[arm.name],
             templates=templates[arm.name],
-            settings=_reached(
-                study,
-                engines[arm.name],
-                _counted(study, engines[arm.name], {**settings[arm.name], **timing}),
-            ),
+            settings=full[arm.name] if laid is None else laid.beside(full[arm.name]),
+            beneath=None if laid is None else laid.file,
         )
         for arm in study.every_arm
     ]
@@ -222,8 +230,17 @@ def _require_connections(study: Study) -> None:
                 f'{clients} clients are more than arm "{arm.name}" takes: '
                 f"max_connections is {allowed}",
                 detail=f"{OWN_CONNECTIONS} connections are needed beside them.",
-                hint=f"--set settings.max_connections={clients + OWN_CONNECTIONS}",
+                hint=f"--set {_said_by(study, arm)}.max_connections={clients + OWN_CONNECTIONS}",
             )
+
+
+def _said_by(study: Study, arm: Arm) -> str:
+    """The key of the table that says how many connections an arm takes."""
+    if "max_connections" not in arm.settings:
+        return "settings"
+    if arm is study.control:
+        return "control.settings"
+    return "arm.settings" if len(study.arms) == 1 else f"arm.{arm.name}.settings"
 
 
 def _templates(

@@ -18,6 +18,7 @@ from steelyard.running.measuring.load import Load
 from steelyard.running.measuring.observation import fill_pool
 from steelyard.running.measuring.slots import Slots
 from steelyard.running.preparing.build_comparison import BuildComparison
+from steelyard.running.preparing.server_settings import LaidSettings
 from steelyard.running.reaching.sessions import Sessions
 from steelyard.running.stopwatch import SpentTime
 from steelyard.study.design import Design, draw_design
@@ -41,6 +42,8 @@ class Setup:
     record: Record
     builds: BuildComparison
     memory: MemoryPlan | None
+    laid: LaidSettings | None
+    """Beneath the settings of the study; None: the data is Steelyard's own."""
     spent: SpentTime
     left_out: tuple[LeftOutScript, ...]
     """Scripts that failed when they were tried; `data` is without them."""

@@ -1,18 +1,28 @@
-"""Makes templates of external data, once, and finds them again."""
+"""Makes templates of external data, once, and finds them again; reads its server's settings."""
 
 from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
+import secrets
 import shutil
 import time
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 from steelyard.engines.adapters import adapter
 from steelyard.engines.cache import free_bytes, open_cache, tree_bytes
-from steelyard.engines.intake import DataPlace, Intake, TakenIn, TakesIn
+from steelyard.engines.intake import (
+    DataPlace,
+    Intake,
+    Neutralised,
+    ServerSettings,
+    SettingsPlace,
+    TakenIn,
+    TakesIn,
+)
 from steelyard.engines.loading import TemplateEngine
 from steelyard.model.errors import EngineError, UsageError
 from steelyard.model.identity import Identity
@@ -29,7 +39,7 @@ from steelyard.workloads.loading.template import (
     trusted,
 )
 
-INTAKE = 1
+INTAKE = 2
 """Raised when a copy is made otherwise."""
 _DUMP_GROWS = 8
 """Times that a compressed dump may be as large when it is restored, keys included."""
@@ -48,6 +58,8 @@ def found(study: Study, *, version_named: bool = False) -> Study:
     told = source.model_copy(
         update={"place": str(place.path), "kind": place.kind, "digest": place.digest}
     )
+    settings = adapter(study.engine).read_server_settings(settings_place(told))
+    told = told.model_copy(update={"settings_digest": settings.digest})
     changes: dict[str, object] = {"source": told}
     one_build = len({(arm.version, arm.bindir) for arm in study.every_arm}) == 1
     if place.major is not None and one_build and not version_named and not study.control.bindir:
@@ -56,6 +68,58 @@ def found(study: Study, *, version_named: bool = False) -> Study:
         )
         changes |= {"control": control, "arms": tuple(arms)}
     return study.model_copy(update=changes)
+
+
+def settings_place(source: Source) -> SettingsPlace:
+    """Where the settings of a source's server are."""
+    kind = source.kind or "data directory"
+    config = None if source.config is None else Path(source.config)
+    return SettingsPlace(Path(source.place), kind, config, source.reported)
+
+
+def server_settings(kind: str, source: Source) -> ServerSettings:
+    """The settings of a source's server, as they are now. EngineError: they are not what they were
+    when the study was made, or cannot be read.
+
+    `kind`: the engine's, of the study.
+    """
+    settings = _kept_settings(source) or adapter(kind).read_server_settings(settings_place(source))
+    if source.settings_digest not in (None, settings.digest):
+        raise EngineError(
+            f'could not take in "{source.place}": the settings of its server are others',
+            detail="They are not what they were when the study was made.",
+            hint="Begin a new weighing with --from: it weighs them as they are now.",
+        )
+    settings = replace(settings, missing=source.partial) if source.partial else settings
+    _keep_settings(settings)
+    return settings
+
+
+def _kept_file(digest: str) -> Path:
+    return open_cache().templates / f"settings-{digest[:12]}.json"
+
+
+def _keep_settings(settings: ServerSettings) -> None:
+    """Keep them beside the copy, for a weighing that is resumed when the original is gone."""
+    file = _kept_file(settings.digest)
+    draft = file.with_name(f"{file.name}.{secrets.token_hex(4)}")
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    with os.fdopen(os.open(draft, flags, 0o600), "w", encoding="utf-8") as opened:
+        json.dump(asdict(settings), opened)
+    draft.rename(file)
+
+
+def _kept_settings(source: Source) -> ServerSettings | None:
+    """Those of a study whose original is gone; None: it is there, or they were not kept."""
+    places = [Path(place) for place in (source.place, source.config) if place is not None]
+    if source.settings_digest is None or all(place.exists() for place in places):
+        return None
+    try:
+        kept = json.loads(_kept_file(source.settings_digest).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    gone = tuple(Neutralised(**one) for one in kept["neutralised"])
+    return ServerSettings(kept["settings"], gone, kept["missing"])
 
 
 def taken_template(
@@ -79,17 +143,12 @@ def taken_template(
             with making(engine, cache, home, report) as (slot, made):
                 if not isinstance(engine, TakesIn):
                     raise UsageError(f'engine "{engine.identity.kind}" takes in no data')
-                config = None if source.config is None else Path(source.config)
-                taken = engine.take_in(Intake(place, source.database, config), slot, report)
+                taken = engine.take_in(Intake(place, source.database), slot, report)
                 data = made()
                 seconds = time.monotonic() - started
                 describe(data, _described(engine, place, source, taken, data, seconds))
             if cache.templates in place.path.parents:  # a base backup that was made for this alone
                 shutil.rmtree(place.path.parent)
-            for one in taken.neutralised:
-                report(f"left out: {one.what} ({one.why})")
-            for doubt in taken.doubts:
-                report(f"note: {doubt}")
     return home / "data"
 
 
@@ -103,7 +162,6 @@ def taken_key(identity: Identity, source: Source, number: int) -> str:
         identity.configure,
         source.digest,
         source.database,
-        source.config,
     ]
     digest = hashlib.sha256(json.dumps(decisive).encode()).hexdigest()[:12]
     version = re.sub(r"[^A-Za-z0-9.]", "_", identity.version)

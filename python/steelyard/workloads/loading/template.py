@@ -26,6 +26,7 @@ from steelyard.engines.engine import Slot
 from steelyard.engines.file_lock import locked
 from steelyard.engines.loading import TemplateEngine, database_of, serving
 from steelyard.engines.registry import open_run
+from steelyard.model.errors import ServerError
 from steelyard.model.files.bounded_json import read_json
 from steelyard.model.files.own_directory import write_whole
 from steelyard.model.identity import Identity
@@ -223,7 +224,12 @@ def making(
             (slot.path / "data").rename(made / "data")
             return made
 
-        yield slot, moved
+        try:
+            yield slot, moved
+        except ServerError as failure:
+            if str(run.directory) in (failure.hint or ""):  # it is removed now, with its logs
+                failure.hint = None
+            raise
         report("write to disk")
         write_back(made)  # the load ran without fsync: what it wrote reaches the disk here, once
         made.rename(home)

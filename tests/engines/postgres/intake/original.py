@@ -41,6 +41,8 @@ class Original:
     account: Account
     directory: Path
     sockets: Path
+    configuration: str = ""
+    """What its postgresql.conf says, which stands outside of its data while it runs."""
 
     def program(self, name: str, *arguments: str, timeout_s: float = 120) -> str:
         """Run one of the build's programs; what it said."""
@@ -65,7 +67,7 @@ class Original:
     def running(self, *settings: str) -> Iterator[Original]:
         """Its server, started and stopped."""
         plain = self.sockets / "plain.conf"  # not their machine's, which this build refuses
-        plain.write_text("", encoding="utf-8")
+        plain.write_text(self.configuration, encoding="utf-8")
         plain.chmod(0o644)
         given = [f"-k {self.sockets}", f"-p {PORT}", "-c listen_addresses=", "-F"]
         given += [f"-c config_file={plain}", "-c max_prepared_transactions=5"]
@@ -109,6 +111,7 @@ class Original:
         self.ask(f"CREATE TABLESPACE elsewhere LOCATION '{space}'")
         self.ask("CREATE DATABASE shop")
         self.ask("CREATE DATABASE empty")
+        self.ask("ALTER DATABASE shop SET geqo_seed = 0.5")
         self.ask("CREATE ROLE customer LOGIN PASSWORD 'secret'")
         for table, place in (("orders", "pg_default"), ("lines", "elsewhere")):
             self.ask(
@@ -132,7 +135,8 @@ class Original:
             session.execute("PREPARE TRANSACTION 'theirs'")
 
     def configure(self) -> None:
-        """Settings of the machine that it came from."""
+        """Settings of the machine that it came from, where it was started otherwise than here."""
+        (self.directory / "postmaster.opts").unlink()
         for name, text in (("postgresql.conf", SETTINGS), ("conf.d/more.conf", "jit = off\n")):
             file = self.directory / name
             if file.parent != self.directory:

@@ -12,12 +12,16 @@ from pathlib import Path
 import psycopg
 import pytest
 
+from engines.postgres.intake.conftest import original_at
 from engines.postgres.intake.original import OWNER, PORT, Original
+from own_cache import open_directory
 from steelyard._core import read_control
 from steelyard.engines.engine import Slot
-from steelyard.engines.intake import Intake, TakenIn
+from steelyard.engines.intake import Intake, SettingsPlace, TakenIn
+from steelyard.engines.postgres.intake import taking
 from steelyard.engines.postgres.intake.place import digest_of, look
 from steelyard.engines.postgres.intake.running import ask_running, back_up
+from steelyard.engines.postgres.intake.server_settings import read_server_settings
 from steelyard.engines.postgres.libpq.connection_string import conninfo_of
 from steelyard.engines.postgres.life.cluster import Cluster
 from steelyard.engines.postgres.postgres import Postgres
@@ -83,6 +87,9 @@ def test_a_stopped_data_directory_is_copied_opened_and_sealed_and_stays_as_it_wa
     links = [path for path in copy.directory.rglob("*") if path.is_symlink()]
     assert links == []
 
+    offered = read_server_settings(SettingsPlace(theirs.directory, "data directory"))
+    accepted = engine18.accepted(offered, slot, silent)
+    copy.configure(accepted.settings)
     copy.start(slot, {})
     try:
         assert rows(copy, "SELECT count(*), sum(id) FROM lines") == [(20000, 200010000)]
@@ -107,14 +114,18 @@ def test_a_stopped_data_directory_is_copied_opened_and_sealed_and_stays_as_it_wa
 def test_what_was_left_out_and_what_may_be_otherwise_is_told(
     engine18: Postgres, theirs: Original, slot: Slot
 ) -> None:
-    taken, _ = take(engine18, theirs.directory, slot)
-    gone = {one.what: one.why for one in taken.neutralised}
+    offered = read_server_settings(SettingsPlace(theirs.directory, "data directory"))
+    accepted = engine18.accepted(offered, slot, silent)
+    gone = {one.what: one.why for one in accepted.neutralised}
     assert gone["archive_command"] == "nothing is archived from it"
     assert "commits would wait" in gone["synchronous_standby_names"]
     assert gone["no_such_library in shared_preload_libraries"] == "this build does not have it"
+    taken, _ = take(engine18, theirs.directory, slot)
+    gone = {one.what: one.why for one in taken.neutralised}
     assert "prepared transaction theirs" in gone
     assert "replication slot theirs" in gone
     assert "its pages carried no checksums: the copy's were written" in taken.doubts
+    assert any(one.startswith("the database itself sets geqo_seed (") for one in taken.doubts)
 
 
 def test_checksums_are_those_that_pg_checksums_writes(
@@ -193,6 +204,7 @@ def test_a_running_server_is_copied_by_a_base_backup_and_crashed_files_are_recov
         theirs.ask("CREATE TABLE IF NOT EXISTS late AS SELECT 42 AS answer", "shop")
         server = ask_running(theirs.target)
         assert server.version.startswith("18")
+        assert server.bytes is not None
         assert server.bytes > 10_000_000
         back_up(server, home)
     assert look(home / "data").kind == "base backup"
@@ -214,6 +226,42 @@ def test_a_running_server_is_copied_by_a_base_backup_and_crashed_files_are_recov
     with pytest.raises(EngineError, match="half a backup"):
         take(engine18, home / "data", slot)
     shutil.rmtree(home)
+
+
+@pytest.mark.parametrize("megabytes", [1, 64])
+def test_log_segments_of_another_size_are_taken_in_and_served_whatever_the_limits(
+    engine18: Postgres, slot: Slot, megabytes: int
+) -> None:
+    """`initdb --wal-segsize`: a server starts with no limit of less than two segments."""
+    with open_directory() as home:
+        original = original_at(home)
+        original.make(f"--wal-segsize={megabytes}")
+        with original.running(f"min_wal_size={2 * megabytes}MB", f"max_wal_size={8 * megabytes}MB"):
+            original.ask("CREATE DATABASE shop")
+        _, copy = take(engine18, original.directory, slot)
+    limits = {"min_wal_size": "32MB", "max_wal_size": "2048kB"}
+    for file, command_line in (({}, {}), (limits, {}), ({}, limits), (limits, limits)):
+        copy.configure(file)
+        copy.start(slot, command_line)
+        try:
+            assert rows(copy, "SHOW wal_segment_size") == [(f"{megabytes}MB",)]
+        finally:
+            copy.stop()
+    copy.start(slot, engine18.load_settings)
+    copy.stop()
+
+
+def test_blocks_of_another_size_are_refused_by_name_before_anything_is_copied(
+    engine18: Postgres, theirs: Original, slot: Slot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As no build of other blocks is at hand, the control file is read as one of them."""
+    for name, words in (("block_size", "its block_size is"), ("segment_blocks", "segment_size is")):
+        other = {**read_control(theirs.directory / "global/pg_control"), name: 32768}
+        monkeypatch.setattr(taking, "control_of", lambda _, other=other: other)
+        with pytest.raises(EngineError, match=words) as refused:
+            take(engine18, theirs.directory, slot)
+        assert "--set control.bindir=DIR" in str(refused.value.hint)
+        assert not (slot.path / "data").exists()
 
 
 def test_a_server_that_cannot_be_reached_is_said() -> None:

@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from steelyard.engines.account import Account
@@ -15,9 +14,16 @@ from steelyard.engines.intake import Neutralised
 from steelyard.engines.loading import DATABASE
 from steelyard.engines.local.owned_files import replace_text
 from steelyard.engines.postgres.builds.build import Build
-from steelyard.engines.postgres.intake.configuration import MAIN, Configuration
+from steelyard.engines.postgres.intake.configuration import SET
 from steelyard.engines.postgres.intake.copying import tablespaces
 from steelyard.engines.postgres.life.cluster import Cluster
+from steelyard.engines.postgres.life.configuration_text import (
+    AUTOMATIC,
+    MAIN,
+    configuration_text,
+    enough_log,
+    log_limits,
+)
 from steelyard.engines.postgres.life.data_directory import SUPERUSER
 from steelyard.engines.postgres.life.server import quoted
 from steelyard.engines.postgres.sql.database import connected
@@ -31,10 +37,10 @@ if TYPE_CHECKING:
 
 MAINTENANCE = "template1"
 _ASIDE = "steelyard_of_the_original"
-_MOST_REFUSALS = 40
 _RECOVERY: Mapping[str, str] = {
     # Recovery of a backup must not wait for what the original had: no followers, no queries in it.
     "hot_standby": "off",
+    "max_prepared_transactions": "1000",
     "fsync": "off",
     "full_page_writes": "off",
     "autovacuum": "off",
@@ -62,14 +68,6 @@ _HALF = re.compile(
     r"|requested timeline|WAL ends before end of online backup|backup_label contains data"
     r"|invalid checkpoint record",
 )
-_LIBRARY = re.compile(r'could not (?:access file|load library) "([^"]+)"')
-_SETTING = re.compile(
-    r'unrecognized configuration parameter "([^"]+)"'
-    r'|(?:invalid value|permission denied) for parameter "([^"]+)"'
-    r'|parameter "([^"]+)" (?:cannot be changed|requires)'
-    r'|unsupported value for parameter "([^"]+)"'
-    r'|invalid configuration parameter name "([^"]+)"'
-)
 
 
 @dataclass(frozen=True)
@@ -90,22 +88,21 @@ class Opening:
         self._account = account
         self._cluster = cluster
 
-    def open_up(self, slot: Slot, configuration: Configuration, database: str | None) -> Opened:
+    def open_up(self, slot: Slot, database: str | None) -> Opened:
         """Recover, add our superuser, rename the database, stop.
 
         UsageError: several databases, and none was named; EngineError: half a backup; ServerError:
         the server's words.
         """
         self._recover()
-        configuration = self._accepted(slot, configuration)
+        self._cluster.start(slot, self._recovery_settings())
         try:
             with self._session(MAINTENANCE) as session:
                 opened = self._named(session, database)
-            gone = [*configuration.neutralised, *opened.neutralised]
             doubts = [*opened.doubts, *self._missing_extensions()]
         finally:
             self._cluster.stop()
-        return replace(opened, neutralised=tuple(gone), doubts=tuple(doubts))
+        return replace(opened, doubts=tuple(doubts))
 
     def _recover(self) -> None:
         """By a server in single-user mode, which needs no authentication: the copy gets a superuser
@@ -113,15 +110,17 @@ class Opening:
         directory = self._cluster.directory
         self._write("pg_hba.conf", "local all all trust\n")
         self._write("pg_ident.conf", "")
-        self._write("postgresql.auto.conf", "")
-        spaces = bool(tablespaces(directory))
-        self._write(MAIN, "allow_in_place_tablespaces = on\n" if spaces else "")
-        given = {**_RECOVERY, "max_prepared_transactions": "1000"}
+        self._write(AUTOMATIC, "")
+        own = {**SET, **log_limits(directory)}
+        if tablespaces(directory):
+            own["allow_in_place_tablespaces"] = "on"
+        self._write(MAIN, configuration_text(own))
+        given = self._recovery_settings()
         options = [part for key, value in given.items() for part in ("-c", f"{key}={value}")]
         command = [self._build.program("postgres"), "--single", "-D", str(directory), *options]
         status, words = run(
             self._account,
-            [*self._known(command), MAINTENANCE],
+            [*command, MAINTENANCE],
             directory=directory,
             environment=self._build.environment,
             said="".join(f"{statement}\n" for statement in _ROLES),
@@ -137,31 +136,12 @@ class Opening:
             )
         raise ServerError("could not recover the copy", detail=quoted(words) or words.strip())
 
-    def _known(self, command: list[str]) -> list[str]:
-        """Without the options that this version does not have."""
-        if self._cluster.identity.version_number >= 170000:
-            return command
-        place = command.index("event_triggers=off")
-        return command[: place - 1] + command[place + 1 :]
-
-    def _accepted(self, slot: Slot, configuration: Configuration) -> Configuration:
-        """Start with the original's settings; what this build refuses is left out and reported."""
-        spaces = bool(tablespaces(self._cluster.directory))
-        settings = dict(_RECOVERY)
+    def _recovery_settings(self) -> dict[str, str]:
+        """As this version and the cluster's segments take them."""
+        settings = enough_log(self._cluster.directory, _RECOVERY)
         if self._cluster.identity.version_number < 170000:
             del settings["event_triggers"]
-        for _ in range(_MOST_REFUSALS):
-            extra = "allow_in_place_tablespaces = on\n" if spaces else ""
-            self._write(MAIN, configuration.text() + extra)
-            try:
-                self._cluster.start(slot, settings)
-                with self._session(MAINTENANCE):
-                    return configuration
-            except ServerError as failure:
-                if self._cluster.running:
-                    self._cluster.stop()
-                configuration = _without(configuration, failure)
-        raise EngineError("could not start the copy: its build refuses too many of its settings")
+        return settings
 
     def _named(self, session: psycopg.Connection, database: str | None) -> Opened:
         """The database in the name that every weighed one has."""
@@ -182,7 +162,10 @@ class Opening:
         for name in (DATABASE, "postgres"):
             session.execute(f"ALTER DATABASE {name} CONNECTION LIMIT -1".encode())
             session.execute(f"ALTER DATABASE {name} ALLOW_CONNECTIONS true".encode())
-        doubts = list(_collation_doubts(session, self._cluster.identity.version_number))
+        doubts = [
+            *_collation_doubts(session, self._cluster.identity.version_number),
+            *_setting_doubts(session),
+        ]
         with self._session(DATABASE):  # whether this build can open it: locale, ICU
             pass
         return Opened(chosen, size, tuple(gone), tuple(doubts))
@@ -214,23 +197,6 @@ class Opening:
 
 _RECOVERY_TIMEOUT_S = 3600.0
 """Of replaying a backup's log."""
-
-
-def _without(configuration: Configuration, failure: ServerError) -> Configuration:
-    """The configuration without what the server refused; the failure itself where it is none."""
-    words = f"{failure}\n{failure.detail or ''}"
-    library = _LIBRARY.search(words)
-    if library is not None:
-        name = Path(library[1]).name.removesuffix(".so")
-        smaller = configuration.without_library(name, "this build does not have it")
-        if smaller != configuration:
-            return smaller
-    setting = _SETTING.search(words)
-    if setting is not None:
-        name = next(one for one in setting.groups() if one).lower()
-        if name in configuration.settings:
-            return configuration.without(name, "this build or machine does not take it")
-    raise failure
 
 
 def _databases(session: psycopg.Connection, *, every: bool) -> list[tuple[str, int]]:
@@ -273,6 +239,22 @@ def _rename(session: psycopg.Connection, name: str, other: str) -> None:
 
 def _literal(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
+
+
+def _setting_doubts(session: psycopg.Connection) -> Iterator[str]:
+    """Where the database itself sets what a study or an arm may set."""
+    rows = session.execute(
+        "SELECT DISTINCT split_part(unnest(setconfig), '=', 1) FROM pg_catalog.pg_db_role_setting"
+        " WHERE setrole = 0 AND setdatabase IN"
+        " (0, (SELECT oid FROM pg_catalog.pg_database WHERE datname = %s)) ORDER BY 1",
+        [DATABASE],
+    ).fetchall()
+    if rows:
+        names = ", ".join(str(name) for (name,) in rows)
+        yield (
+            f"the database itself sets {names} (ALTER DATABASE, ALTER ROLE ALL): "
+            "that counts more than what a study or an arm says"
+        )
 
 
 def _collation_doubts(session: psycopg.Connection, version: int) -> Iterator[str]:

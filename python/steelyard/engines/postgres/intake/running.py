@@ -1,16 +1,26 @@
-"""Takes a base backup of a running server, where it allows that."""
+"""Asks a running server for its settings, and takes a base backup of it, where it allows that."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from steelyard.engines.cache import free_bytes
 from steelyard.engines.postgres.intake.client_programs import client_program, run_client
+from steelyard.engines.postgres.intake.configuration import neutralise
 from steelyard.engines.postgres.libpq.connection_string import connection_words, without_password
-from steelyard.model.errors import EngineError, ServerError
+from steelyard.model.errors import EngineError, ServerError, UsageError
 from steelyard.model.secrets.secret import Secret
 from steelyard.model.units import format_bytes
+
+if TYPE_CHECKING:
+    import psycopg
+
+_NO_DATABASE = re.compile(r'FATAL:\s+database "[^"]*" does not exist')
 
 
 @dataclass(frozen=True)
@@ -20,37 +30,141 @@ class RunningServer:
     target: str  # its connection string, without a password
     password: Secret | None
     version: str
-    bytes: int
+    bytes: int | None  # None: the role may not read the size
     tablespaces: tuple[str, ...]  # their directories
+    databases: tuple[tuple[str, int | None], ...]  # name, bytes; None: not shown
+    connected: str  # the database that the string names; "postgres" where it names none
+    settings: Mapping[str, str] = field(repr=False)  # as its files and its command line have them
+    partial: str = ""  # why these are not all, with what to type; "": they are
+
+    def require_database(self, name: str | None) -> str | None:
+        """The database to be weighed: the one that is named, else that of the connection string;
+        None: the only one there is. UsageError lists them."""
+        known = dict(self.databases)
+        chosen = name or (self.connected if self.connected != "postgres" else None)
+        others = [one for one in known if one != "postgres"]
+        listed = ", ".join(
+            one if size is None else f"{one} ({format_bytes(size)})" for one, size in known.items()
+        )
+        if chosen is None and len(others) > 1:
+            raise UsageError(
+                "cannot choose among several databases", detail=f"There are {listed}.",
+                hint="Name one: --database NAME",
+            )  # fmt: skip
+        if chosen is not None and chosen not in known:
+            raise UsageError(
+                f'there is no database "{chosen}" on it', detail=f"There are {listed}."
+            )
+        return chosen
+
+
+_SERVER = (
+    "SELECT current_setting('server_version'), current_user::text,"
+    " pg_catalog.pg_has_role(current_user, 'pg_read_all_settings', 'USAGE'),"
+    " (SELECT coalesce(array_agg(place), '{}') FROM (SELECT"
+    " pg_catalog.pg_tablespace_location(oid) AS place FROM pg_catalog.pg_tablespace)"
+    " AS known WHERE place <> '')"
+)
+_SIZE = "SELECT sum(pg_catalog.pg_tablespace_size(oid))::bigint FROM pg_catalog.pg_tablespace"
+_DATABASES = (
+    "SELECT datname::text, CASE WHEN pg_catalog.has_database_privilege(oid, 'CONNECT')"
+    " THEN pg_catalog.pg_database_size(oid) END"
+    " FROM pg_catalog.pg_database WHERE NOT datistemplate AND datallowconn ORDER BY datname"
+)
+# What the role, the database or the session itself sets lies over what the files say.
+_SETTINGS = (
+    "SELECT name, reset_val FROM pg_catalog.pg_settings"
+    " WHERE source IN ('configuration file', 'command line') AND reset_val IS NOT NULL"
+)
+_FILES = (
+    "SELECT name, setting FROM pg_catalog.pg_file_settings WHERE applied AND name NOT IN"
+    " (SELECT name FROM pg_catalog.pg_settings WHERE source IN ('configuration file',"
+    " 'command line')) AND setting IS NOT NULL"
+)
 
 
 def ask_running(target: str) -> RunningServer:
-    """What a running server reports of itself. ServerError: it cannot be reached."""
+    """What a running server reports of itself, as far as its role may see it. ServerError: it is
+    not reached, or does not let us in; UsageError: it has no such database, and which there are.
+
+    REPLICATION is enough: what else a role may not read is left open.
+    """
+    words = connection_words(target)
+    with _session(target, words) as session:
+        row = session.execute(_SERVER.encode()).fetchone()
+        assert row is not None  # one row, always
+        version, role, all_settings, tablespaces = row
+        databases = session.execute(_DATABASES.encode()).fetchall()
+        settings: dict[str, str] = dict(session.execute(_SETTINGS.encode()).fetchall())
+        settings |= dict(_allowed(session, _FILES))
+        size = _allowed(session, _SIZE)
+        partial = "" if all_settings else _partial(str(role))
+        return RunningServer(
+            target=without_password(target),
+            password=Secret.of(words.get("password", session.info.password or None)),
+            version=str(version).split()[0],
+            bytes=int(size[0][0]) if size and size[0][0] is not None else None,
+            tablespaces=tuple(tablespaces),
+            databases=tuple((str(name), own) for name, own in databases),
+            connected=words.get("dbname") or os.environ.get("PGDATABASE") or "postgres",
+            settings={str(name).lower(): str(value) for name, value in settings.items()},
+            partial=partial,
+        )
+
+
+def reported_settings(server: RunningServer) -> dict[str, str]:
+    """The settings to be kept for a copy: of what a copy is without only the names."""
+    left = {one.what for one in neutralise(server.settings).neutralised}
+    return {name: "" if name in left else value for name, value in server.settings.items()}
+
+
+def _partial(role: str) -> str:
+    return (
+        f'role "{role}" may not read all settings of the server: those that only superusers see, '
+        "such as shared_preload_libraries, are not weighed; "
+        f'type GRANT pg_read_all_settings TO "{role}" there, or name its file: --config FILE'
+    )
+
+
+def _session(target: str, words: Mapping[str, str]) -> psycopg.Connection:
+    """A session of the server; of another database where libpq named one that is not there."""
+    import psycopg
+    from psycopg.conninfo import make_conninfo
+
+    try:
+        return psycopg.connect(target, autocommit=True)
+    except psycopg.Error as error:
+        failure = error
+    said = str(failure).strip()
+    if _NO_DATABASE.search(said):
+        for other in ("postgres", "template1"):
+            try:
+                session = psycopg.connect(make_conninfo(target, dbname=other), autocommit=True)
+            except psycopg.Error:
+                continue
+            if "dbname" not in words:  # libpq named it after the role
+                return session
+            with session:
+                rows = session.execute(_DATABASES.encode()).fetchall()
+            raise UsageError(
+                f'there is no database "{words["dbname"]}" on the server that is to be copied',
+                detail=f"There are {', '.join(str(name) for name, _ in rows)}.",
+            )
+    if "FATAL:" in said:
+        raise ServerError(
+            "could not log in to the server that is to be copied", detail=said
+        ) from failure
+    raise ServerError("could not reach the server that is to be copied", detail=said) from failure
+
+
+def _allowed(session: psycopg.Connection, query: str) -> list[tuple[Any, ...]]:
+    """The rows of a query; none where the role may not read them."""
     import psycopg
 
-    words = connection_words(target)
     try:
-        with psycopg.connect(target, autocommit=True) as session:
-            row = session.execute(
-                "SELECT current_setting('server_version'),"
-                " (SELECT sum(pg_catalog.pg_tablespace_size(oid)) FROM pg_catalog.pg_tablespace),"
-                " (SELECT coalesce(array_agg(place), '{}') FROM (SELECT"
-                " pg_catalog.pg_tablespace_location(oid) AS place FROM pg_catalog.pg_tablespace)"
-                " AS known WHERE place <> '')"
-            ).fetchone()
-            used = session.info.password or None
-    except psycopg.Error as error:
-        raise ServerError(
-            "could not reach the server that is to be copied", detail=str(error).strip()
-        ) from error
-    assert row is not None  # one row, always
-    return RunningServer(
-        target=without_password(target),
-        password=Secret.of(words.get("password", used)),
-        version=str(row[0]).split()[0],
-        bytes=int(row[1]),
-        tablespaces=tuple(row[2]),
-    )
+        return session.execute(query.encode()).fetchall()
+    except psycopg.errors.InsufficientPrivilege:
+        return []
 
 
 def back_up(server: RunningServer, directory: Path) -> None:
@@ -58,10 +172,10 @@ def back_up(server: RunningServer, directory: Path) -> None:
 
     EngineError: there is no room; ServerError: the server does not allow it.
     """
-    free = free_bytes(directory.parent)
-    if free < 2 * server.bytes:  # it, and the copy that is made of it
+    free, needed = free_bytes(directory.parent), 2 * (server.bytes or 0)
+    if free < needed:  # it, and the copy that is made of it
         raise EngineError(
-            f"could not copy the server: {format_bytes(2 * server.bytes)} are needed, "
+            f"could not copy the server: {format_bytes(needed)} are needed, "
             f"{format_bytes(free)} are free",
             hint="Free some room, or move the cache: STEELYARD_CACHE.",
         )

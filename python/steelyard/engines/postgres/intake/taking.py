@@ -12,24 +12,19 @@ from steelyard.engines.account import Account
 from steelyard.engines.engine import Slot
 from steelyard.engines.intake import Intake, Neutralised, Report, TakenIn
 from steelyard.engines.loading import DATABASE, serving
-from steelyard.engines.local.owned_files import names_below, replace_text, text_below
+from steelyard.engines.local.owned_files import names_below
 from steelyard.engines.postgres.builds.build import Build
-from steelyard.engines.postgres.intake.configuration import (
-    MAIN,
-    Configuration,
-    configuration_elsewhere,
-    read_configuration,
-)
 from steelyard.engines.postgres.intake.copying import copy_in
 from steelyard.engines.postgres.intake.opening import Opening
 from steelyard.engines.postgres.intake.restoring import restore_dump
 from steelyard.engines.postgres.intake.sealing import seal
 from steelyard.engines.postgres.life.cluster import Cluster
-from steelyard.engines.postgres.life.control import CHECKSUMS
-from steelyard.engines.postgres.settings import BULK_SETTINGS
+from steelyard.engines.postgres.life.control import CHECKSUMS, control_of
+from steelyard.engines.postgres.settings import BULK_SETTINGS, read_preset
 from steelyard.engines.postgres.sql.database import connected
 from steelyard.model.errors import EngineError
 from steelyard.model.identity import Identity
+from steelyard.model.units import format_bytes
 
 Create = Callable[..., Cluster]
 """Makes a cluster: (directory, protection=...)."""
@@ -45,18 +40,20 @@ def take_in_cluster(
         raise EngineError(
             f'could not take in "{intake.place.path}" with PostgreSQL {identity.version}: '
             f"it was made by version {intake.place.major}",
-            hint=f"--set control.version={intake.place.major}, or control.bindir of your own build",
+            hint=f"Name that version in every arm: --set control.version={intake.place.major} "
+            f"--set arm.version={intake.place.major}, or bindir of a build of your own.",
         )
+    _require_blocks(build, account, intake.place.path)
     directory = slot.path / "data"
-    configuration = _configuration(intake)
     report("copy the data")
     copy_in(intake.place, directory, account)
     cluster = Cluster(build, identity, account, directory)
     report("recover and open the copy")
-    opened = Opening(build, account, cluster).open_up(slot, configuration, intake.database)
+    opened = Opening(build, account, cluster).open_up(slot, intake.database)
     report("write checksums")
     sealed = seal(cluster)
-    doubts = [*opened.doubts, *_doubts(intake, sealed=sealed)]
+    written = ["its pages carried no checksums: the copy's were written"] if sealed else []
+    doubts = [*opened.doubts, *written]
     gone = [*opened.neutralised, *_gone(intake.place.path)]
     return TakenIn(opened.database, opened.bytes, tuple(gone), tuple(doubts))
 
@@ -79,41 +76,27 @@ def take_in_dump(
             row = session.execute(b"SELECT pg_catalog.pg_database_size(current_database())")
             size = int((row.fetchone() or (0,))[0])
     doubts = ["it was restored with locale C: the order of texts may be another than where it was"]
-    gone: tuple[Neutralised, ...] = ()
-    if intake.configuration is not None:
-        configuration = _configuration(intake)
-        gone = configuration.neutralised
-        data = slot.path / "data"
-        try:
-            replace_text(account, data / MAIN, text_below(data, MAIN) + configuration.text())
-        except OSError as error:
-            raise EngineError(f'could not write "{error.filename}": {error.strerror}') from error
-    return TakenIn(intake.place.path.name, size, gone, tuple(doubts))
+    return TakenIn(intake.place.path.name, size, (), tuple(doubts))
 
 
-def _configuration(intake: Intake) -> Configuration:
-    elsewhere = intake.configuration
-    if elsewhere is None and not (intake.place.path / MAIN).is_file():
-        elsewhere = configuration_elsewhere(intake.place.path)
-    if intake.configuration is not None and not intake.configuration.is_file():
-        raise EngineError(f'there is no configuration file "{intake.configuration}"')
-    return read_configuration(intake.place.path, elsewhere)
-
-
-def _doubts(intake: Intake, *, sealed: bool) -> list[str]:
-    found = []
-    path = intake.place.path
-    if (
-        intake.configuration is None
-        and not (path / MAIN).is_file()
-        and configuration_elsewhere(path) is None
-    ):
-        found.append(
-            "no postgresql.conf is in it: the server's defaults count, unless --config names one"
-        )
-    if sealed:
-        found.append("its pages carried no checksums: the copy's were written")
-    return found
+def _require_blocks(build: Build, account: Account, directory: Path) -> None:
+    """EngineError where the build was made for pages or files of another size."""
+    try:
+        control = control_of(directory)
+    except (OSError, ValueError):
+        return  # said by what reads it next
+    block = int(control["block_size"])
+    theirs = {"block_size": block, "segment_size": int(control["segment_blocks"]) * block}
+    for name, value in theirs.items():
+        unit = block if name == "segment_size" else 1  # reported in blocks, which are alike then
+        own = int(read_preset(build, account, name)) * unit
+        if own != value:
+            raise EngineError(
+                f'cannot take in "{directory}": its {name} is {format_bytes(value)}, and this '
+                f"PostgreSQL was built for {format_bytes(own)}",
+                hint="Name a build that was configured like its server's: "
+                "--set control.bindir=DIR --set arm.bindir=DIR",
+            )
 
 
 def _gone(path: Path) -> list[Neutralised]:

@@ -16,6 +16,12 @@ from steelyard.engines.postgres.access import loopback
 from steelyard.engines.postgres.access.pooler import Pooler
 from steelyard.engines.postgres.builds.build import Build
 from steelyard.engines.postgres.libpq.connection_string import conninfo_of
+from steelyard.engines.postgres.life.configuration_text import (
+    AUTOMATIC,
+    enough_log,
+    log_limits,
+    write_configuration,
+)
 from steelyard.engines.postgres.life.control import CONTROL_FILE, verifies
 from steelyard.engines.postgres.life.data_directory import SUPERUSER
 from steelyard.engines.postgres.life.server import Server, serving_pid
@@ -77,6 +83,7 @@ class Cluster(OwnServer[Build, Server]):
         return Endpoint(str(slot.socket_directory), slot.port, SUPERUSER, "postgres")
 
     def _prepare(self, slot: Slot, settings: Settings) -> list[str]:
+        settings = enough_log(self._directory, settings)
         given = arguments(slot, {**dict(self._build.settings), **settings})
         self._counts_statements = counts(settings)
         prepare_slot(slot, self._account)
@@ -84,6 +91,13 @@ class Cluster(OwnServer[Build, Server]):
         remains = (socket, f"{socket}.lock")  # a killed server's; the slot is ours alone
         self._account.remove(slot.socket_directory / name for name in remains)
         return given + loopback.loopback_arguments(slot, self._directory, settings, self._account)
+
+    def configure(self, settings: Settings) -> None:
+        """Write its postgresql.auto.conf: settings beneath those of a start. What belongs to the
+        data alone stands in its postgresql.conf."""
+        self._require_stopped("configure")
+        with_limits = {**log_limits(self._directory), **enough_log(self._directory, settings)}
+        write_configuration(self._account, self._directory / AUTOMATIC, with_limits)
 
     def _begin(
         self, slot: Slot, arguments: list[str], log: Path, group: MemoryGroup | None

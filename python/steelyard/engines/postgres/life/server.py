@@ -117,6 +117,9 @@ def serving_pid(directory: Path) -> int | None:
 
 TAIL_LINES = 12
 _SEVERITY = re.compile(r"\b(FATAL|PANIC):  (.*)")
+_REFUSED = re.compile(r"\bLOG:  .*(?:\bparameter \"|\bin file \")")
+"""What is wrong with a configuration file, above the FATAL line that says that something is."""
+_VALUE = re.compile(r"(for parameter \"[^\"]+\"): \".*")
 _CONTINUATION = re.compile(r"\b(DETAIL|HINT):  ")
 
 
@@ -133,4 +136,6 @@ def quoted(words: str) -> str:
     for line in lines:
         if _SEVERITY.search(line) or (chosen and _CONTINUATION.search(line)):
             chosen.append(line.strip())
+        elif _REFUSED.search(line):
+            chosen.append(_VALUE.sub(r"\1", line.strip()))  # a file's values may be secrets
     return "\n".join(chosen[-TAIL_LINES:] or lines[-TAIL_LINES:])

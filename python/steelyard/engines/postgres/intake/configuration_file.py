@@ -1,0 +1,173 @@
+"""Reads a server's configuration files with their includes, as the server reads them.
+
+The syntax is that of guc-file.l: `name = value`, `name value`, quotes doubled or escaped, comments,
+and three includes, whose paths are relative to the file they stand in. A file is never quoted in an
+error: its owner may have named any file of this machine.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from steelyard.model.errors import EngineError
+
+_ID = r"[A-Za-z_\x80-\U0010ffff][A-Za-z_0-9\x80-\U0010ffff]*"
+_WORD = re.compile(r"[A-Za-z_\x80-\U0010ffff][A-Za-z_0-9\x80-\U0010ffff\-._:/]*")
+"""UNQUOTED_STRING: an ID or QUALIFIED_ID is a shorter match of the same, or all of it."""
+_NAME = re.compile(rf"{_ID}(?:\.{_ID})?")
+_QUALIFIED = re.compile(rf"{_ID}\.{_ID}")
+_STRING = re.compile(r"'(?:[^'\\\n\0]|\\[^\n\0]|'')*'")
+_INTEGER = re.compile(r"[-+]?(?:0x[0-9a-fA-F]+|[0-9]+)[a-zA-Z]*")
+_REAL = re.compile(r"[-+]?[0-9]*\.[0-9]*(?:[Ee][-+]?[0-9]+)?")
+_BLANK = re.compile(r"[ \t\r]*")
+_END = re.compile(r"[ \t\r]*(?:#[^\0]*)?\Z")
+_ESCAPE = re.compile(r"''|\\([0-7]{1,3}|.)", re.DOTALL)
+_LETTERS = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
+_INCLUDES = ("include", "include_if_exists", "include_dir")
+_DEEPEST = 10  # CONF_FILE_MAX_DEPTH
+MOST_BYTES = 16 << 20
+"""Of one configuration, all files together."""
+MOST_FILES = 1000
+
+
+@dataclass
+class ConfigurationReader:
+    """Reads the files of one configuration, within bounds.
+
+    `owner`: the user id by whose right files are read, for the names of includes are theirs; files
+    of others must be readable by everyone. None: whatever we may read.
+    """
+
+    owner: int | None = None
+    _left_bytes: int = field(default=MOST_BYTES, init=False)
+    _left_files: int = field(default=MOST_FILES, init=False)
+
+    def settings(self, file: Path) -> dict[str, str]:
+        """The settings of a file with its includes by name, in lower case: of several lines about
+        one the last counts, and stands where it was said. EngineError names file and line."""
+        read: dict[str, str] = {}
+        for name, value in self._lines(file, 0):
+            read.pop(name, None)
+            read[name] = value
+        return read
+
+    def _lines(self, file: Path, depth: int) -> Iterator[tuple[str, str]]:
+        if depth > _DEEPEST:
+            raise EngineError(f'could not read "{file}": its includes go in a circle')
+        for number, line in enumerate(self._text(file).split("\n"), 1):
+            if _END.match(line):
+                continue
+            setting = parse_line(line)
+            if setting is None:
+                raise EngineError(
+                    f'could not read configuration file "{file}": line {number} is no setting',
+                    hint="A server does not start with this line either: correct or remove it.",
+                )
+            name, value = setting
+            if name in _INCLUDES:
+                for inner in self._included(file, name, value, number):
+                    yield from self._lines(inner, depth + 1)
+            else:
+                yield name, value
+
+    def _included(self, file: Path, how: str, value: str, number: int) -> list[Path]:
+        path = file.parent / value
+        if not value.strip():
+            raise EngineError(
+                f'could not read configuration file "{file}": line {number} includes nothing'
+            )
+        if how == "include_dir":
+            try:
+                with os.scandir(path) as entries:
+                    names = [entry.name for entry in entries if not entry.is_dir()]
+            except OSError as error:
+                raise _unread(path, error.strerror or "") from error
+            wanted = [one for one in names if one.endswith(".conf") and not one.startswith(".")]
+            return [path / name for name in sorted(wanted, key=os.fsencode)]
+        if how == "include_if_exists" and not path.exists():
+            return []
+        return [path]
+
+    def _text(self, file: Path) -> str:
+        self._left_files -= 1
+        if self._left_files < 0:
+            raise _unread(file, f"its includes are more than {MOST_FILES} files")
+        try:
+            # Without O_NONBLOCK opening a pipe waits for a writer.
+            opened = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        except (OSError, ValueError) as error:
+            why = error.strerror if isinstance(error, OSError) else "it has no such name"
+            raise _unread(file, why or "") from error
+        try:
+            self._require_readable(file, os.fstat(opened))
+            content = b""
+            while len(content) <= self._left_bytes:
+                if not (more := os.read(opened, self._left_bytes + 1 - len(content))):
+                    break
+                content += more
+        finally:
+            os.close(opened)
+        self._left_bytes -= len(content)
+        if self._left_bytes < 0:
+            raise _unread(file, f"it is longer than {MOST_BYTES >> 20} MB")
+        return content.decode("utf-8", errors="surrogateescape")
+
+    def _require_readable(self, file: Path, status: os.stat_result) -> None:
+        if not stat.S_ISREG(status.st_mode):
+            raise _unread(file, "it is not a regular file")
+        readable = status.st_mode & stat.S_IROTH or status.st_uid == self.owner
+        if self.owner and not readable:  # root may read any
+            raise _unread(file, "the owner of the data may not read it")
+
+
+def _unread(file: Path, why: str) -> EngineError:
+    return EngineError(f'could not read configuration file "{file}": {why}')
+
+
+def parse_line(line: str) -> tuple[str, str] | None:
+    """Name, in lower case, and value of a line that holds a setting; None: it is not one."""
+    word = _WORD.match(line, _BLANK.match(line).end())  # type: ignore[union-attr]
+    if word is None or _NAME.fullmatch(word[0]) is None:
+        return None
+    at = _BLANK.match(line, word.end()).end()  # type: ignore[union-attr]
+    if line[at : at + 1] == "=":
+        at = _BLANK.match(line, at + 1).end()  # type: ignore[union-attr]
+    value = _value(line, at)
+    if value is None or _END.match(line, at + len(value)) is None:
+        return None
+    read = unescaped(value[1:-1]) if value.startswith("'") else value
+    # Values are C strings: what follows a zero is lost.
+    return _lower(word[0]), read.partition("\0")[0]
+
+
+def _value(line: str, at: int) -> str | None:
+    """The token that is a value, the longest that matches as in a scanner of flex."""
+    texts = [m[0] for one in (_STRING, _WORD, _INTEGER, _REAL) if (m := one.match(line, at))]
+    longest = max(texts, key=len, default="")
+    # QUALIFIED_ID is a token of its own, and no value.
+    return longest if longest and _QUALIFIED.fullmatch(longest) is None else None
+
+
+def _lower(name: str) -> str:
+    """guc_name_compare folds ASCII alone."""
+    return "".join(one.lower() if one.isascii() else one for one in name)
+
+
+def unescaped(text: str) -> str:
+    """What stands between quotes as the server reads it (DeescapeQuotedString)."""
+
+    def letter(match: re.Match[str]) -> str:
+        if match[1] is None:
+            return "'"
+        if match[1][0] in "01234567":
+            return bytes([int(match[1], 8) & 0xFF]).decode("utf-8", errors="surrogateescape")
+        return _LETTERS.get(match[1], match[1])
+
+    read = _ESCAPE.sub(letter, text)
+    # Octal digits may have spelt the bytes of one letter.
+    return os.fsencode(read).decode("utf-8", errors="surrogateescape")

@@ -1,0 +1,218 @@
+"""Lays the settings of the server that external data belonged to beneath those of the study.
+
+Beneath them lie the built-in study's own, which count where the server's say nothing. What cannot
+be as it was there is listed: left out, or replaced.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from steelyard.engines.engine import Engine
+from steelyard.engines.intake import AcceptsSettings, Neutralised, ServerSettings
+from steelyard.engines.memory.cap import NeedsMemory
+from steelyard.model.errors import ServerError, StudyError
+from steelyard.model.units import format_bytes
+from steelyard.record.environment import NeutralisedFact, ReplacedFact, SourceFacts
+from steelyard.running.laboratory import Laboratory
+from steelyard.running.progress import Progress
+from steelyard.study.study import Study
+
+OWN_CONNECTIONS = 10
+"""Ours at most: to place, to watch what backends wait for, to checkpoint and count."""
+DEFAULT_CONNECTIONS = 100
+_SHOWN = re.compile(
+    r"[-+]?[0-9]+(\.[0-9]+)?\s*(B|kB|MB|GB|TB|us|ms|s|min|h|d)?|on|off|true|false|yes|no", re.I
+)
+_MB = 1 << 20
+
+
+@dataclass(frozen=True)
+class LaidSettings:
+    """What the configuration file of every arm holds, and what of it is otherwise than there."""
+
+    file: Mapping[str, str] = field(repr=False)
+    neutralised: tuple[Neutralised, ...]
+    replaced: tuple[ReplacedFact, ...]
+    missing: str
+
+    def in_effect(self, study: Study) -> Study:
+        """The study as its servers will be set: the file beneath its own settings."""
+        said = {name.lower() for name in study.settings}
+        below = {name: value for name, value in self.file.items() if name not in said}
+        return study.model_copy(update={"settings": {**below, **study.settings}})
+
+    def beside(self, settings: Mapping[str, str]) -> dict[str, str]:
+        """Of settings that are in effect those that a start has to give: the file has the rest."""
+        return {name: value for name, value in settings.items() if self.file.get(name) != value}
+
+    def told(self, source: SourceFacts | None) -> SourceFacts | None:
+        """The facts about the data with those about its settings."""
+        if source is None:
+            return None
+        gone = tuple(NeutralisedFact(what=one.what, why=one.why) for one in self.neutralised)
+        return source.model_copy(
+            update={
+                "neutralised": (*gone, *source.neutralised),
+                "replaced": self.replaced,
+                "settings_missing": self.missing,
+            }
+        )
+
+
+def lay_settings(
+    study: Study,
+    offered: ServerSettings | None,
+    engines: Mapping[str, Engine],
+    laboratory: Laboratory,
+    progress: Progress,
+    *,
+    at_once: int,
+) -> LaidSettings | None:
+    """The settings of the data's server, as far as every build and this machine take them; None:
+    the data is Steelyard's own.
+
+    `at_once`: servers that run at a time. StudyError: their memory is not there.
+    """
+    source = study.source
+    if offered is None or source is None:
+        return None
+    said = list(_set_by_study(study, offered.settings))
+    offered = _left_to_the_file(study, offered)
+    _require_memory(study, offered, engines, laboratory, at_once)
+    for engine in {one.identity.bindir: one for one in engines.values()}.values():
+        if isinstance(engine, AcceptsSettings):
+            slot = laboratory.engines.slot(0)
+            offered = engine.accepted(offered, slot, progress.stage)
+    offered = _without_huge_pages(offered, study, engines, laboratory, at_once)
+    file = {**source.beneath, **offered.settings}
+    connections = _connections(study, file)
+    laid = LaidSettings(
+        file={**file, **connections},
+        neutralised=offered.neutralised,
+        replaced=(
+            *_defaults_replaced(source.beneath, offered, said),
+            *_raised(offered.settings, connections),
+            *said,
+        ),
+        missing=offered.missing,
+    )
+    if laid.missing:  # before hours of copying
+        progress.note(laid.missing)
+    return laid
+
+
+def _left_to_the_file(study: Study, offered: ServerSettings) -> ServerSettings:
+    """Without the settings that no server will have from its file: the study says them."""
+    of_arms = set.intersection(*({*arm.settings} for arm in study.every_arm))
+    said = {name.lower() for name in {*study.settings, *of_arms}}
+    rest = {name: value for name, value in offered.settings.items() if name not in said}
+    return replace(offered, settings=rest)
+
+
+def _connections(study: Study, file: Mapping[str, str]) -> dict[str, str]:
+    """max_connections that hold the clients, where those of the file do not."""
+    needed = study.workload.clients + OWN_CONNECTIONS
+    said = file.get("max_connections", str(DEFAULT_CONNECTIONS)).strip()
+    few = said.isdigit() and int(said) < needed
+    return {"max_connections": str(needed)} if few else {}
+
+
+def _defaults_replaced(
+    beneath: Mapping[str, str], offered: ServerSettings, said: Sequence[ReplacedFact]
+) -> Iterator[ReplacedFact]:
+    """What the built-in study sets that the server left at its default."""
+    known = {*offered.settings, *(one.name for one in said)}
+    for name, value in beneath.items():
+        if not offered.missing and name not in known:
+            why = "the study sets it where the server's files do not"
+            yield ReplacedFact(name=name, theirs="default", used=value, why=why)
+
+
+def _raised(settings: Mapping[str, str], raised: Mapping[str, str]) -> Iterator[ReplacedFact]:
+    for name, value in raised.items():
+        theirs = shown_value(name, settings.get(name, "default"))
+        why = "the clients, and those who watch them, need as many"
+        yield ReplacedFact(name=name, theirs=theirs, used=value, why=why)
+
+
+def _set_by_study(study: Study, settings: Mapping[str, str]) -> Iterator[ReplacedFact]:
+    """What the study says itself, of all arms or of one."""
+    places = [("the study", study.settings)]
+    places += [(f'arm "{arm.name}"', arm.settings) for arm in study.every_arm]
+    for place, own in places:
+        for name, value in own.items():
+            theirs = settings.get(name.lower())
+            if theirs is not None and theirs != value:
+                yield ReplacedFact(
+                    name=name.lower(),
+                    theirs=shown_value(name, theirs),
+                    used=shown_value(name, value),
+                    why=f"{place} says so",
+                )
+
+
+def shown_value(name: str, value: str) -> str:
+    """A number or a switch of the server itself; anything else may be a secret."""
+    plain = "." not in name and (_SHOWN.fullmatch(value.strip()) or value == "default")
+    return value.strip() if plain else "not shown"
+
+
+def _without_huge_pages(
+    offered: ServerSettings,
+    study: Study,
+    engines: Mapping[str, Engine],
+    laboratory: Laboratory,
+    at_once: int,
+) -> ServerSettings:
+    """Left out where the free ones do not hold the shared memory of every server at once."""
+    if offered.settings.get("huge_pages", "").lower() not in ("on", "true", "yes", "1"):
+        return offered
+    pool = _largest_pool(study.model_copy(update={"settings": dict(offered.settings)}), engines)
+    free = laboratory.host.huge_pages_free() * (2 * _MB)
+    if free >= at_once * pool * 1.15:
+        return offered
+    settings = {name: value for name, value in offered.settings.items() if name != "huge_pages"}
+    gone = Neutralised("huge_pages", "this machine has too few free ones for all arms")
+    return replace(offered, settings=settings, neutralised=(*offered.neutralised, gone))
+
+
+def _largest_pool(study: Study, engines: Mapping[str, Engine]) -> int:
+    pools = [
+        engine.memory_need(study.settings_of(arm)).pool_bytes
+        for arm in study.every_arm
+        if isinstance(engine := engines[arm.name], NeedsMemory)
+    ]
+    return max(pools, default=0)
+
+
+def _require_memory(
+    study: Study,
+    offered: ServerSettings,
+    engines: Mapping[str, Engine],
+    laboratory: Laboratory,
+    at_once: int,
+) -> None:
+    """StudyError where shared buffers of servers that run at once are more than is free."""
+    if "shared_buffers" not in offered.settings:
+        return
+    try:
+        below = {"shared_buffers": offered.settings["shared_buffers"]}
+        pool = _largest_pool(study.model_copy(update={"settings": below}), engines)
+    except ServerError:
+        return  # no size: it is left out by name
+    free = laboratory.host.sample().memory_available_bytes
+    if pool * at_once <= free:
+        return
+    servers = "a server" if at_once == 1 else f"{at_once} servers at once"
+    fits = int(free * 0.8) // at_once // _MB
+    raise StudyError(
+        f"this machine cannot hold the shared_buffers of {servers}: "
+        f"{format_bytes(pool * at_once)} are needed, {format_bytes(free)} are free",
+        detail="shared_buffers is what the data's server has: "
+        f"{shown_value('shared_buffers', offered.settings['shared_buffers'])}.",
+        hint=f"Weigh with less, which the record says: --set settings.shared_buffers={fits}MB"
+        + (", or one arm at a time: --set layout=turns" if at_once > 1 else ""),
+    )

@@ -1,0 +1,120 @@
+"""The settings of a place are those that its server would have: files, then command line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from steelyard.engines.intake import ServerSettings, SettingsPlace
+from steelyard.engines.postgres.intake import server_settings
+from steelyard.engines.postgres.intake.server_settings import read_server_settings
+from steelyard.model.errors import EngineError
+
+MAIN, AUTOMATIC = "postgresql.conf", "postgresql.auto.conf"
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    directory = tmp_path / "monday"
+    directory.mkdir()
+    (directory / "PG_VERSION").write_text("15\n")
+    return directory
+
+
+def read(data: Path, config: Path | None = None) -> ServerSettings:
+    return read_server_settings(SettingsPlace(data, "data directory", config))
+
+
+def test_the_command_line_counts_more_than_automatic_settings_and_these_than_the_file(
+    data: Path,
+) -> None:
+    (data / MAIN).write_text("work_mem = 1MB\njit = off\nshared_buffers = 1MB\nport = 5433\n")
+    (data / AUTOMATIC).write_text("work_mem = '2MB'\nshared_buffers = '2MB'\n")
+    (data / "postmaster.opts").write_text('postgres "-B" "384" "--archive-command=x"\n')
+    found = read(data)
+    assert found.settings == {"jit": "off", "work_mem": "2MB", "shared_buffers": "384"}
+    assert [one.what for one in found.neutralised] == ["port", "archive_command"]
+    assert found.missing == ""
+
+
+@pytest.mark.parametrize(
+    ("file", "text"),
+    [
+        (MAIN, "work_mem = 2MB\ninclude 'more.conf'\n"),
+        ("more.conf", "jit = on\n"),
+        (AUTOMATIC, "geqo = off\n"),
+        ("postmaster.opts", 'postgres "-c" "work_mem=3MB"\n'),
+    ],
+)
+def test_an_edit_changes_the_digest_wherever_it_is_made_and_nothing_else_does(
+    data: Path, file: str, text: str
+) -> None:
+    (data / MAIN).write_text("work_mem = 1MB\ninclude 'more.conf'\n")
+    (data / "more.conf").write_text("jit = off\n")
+    before = read(data).digest
+    (data / MAIN).write_text("# a comment\nwork_mem = '1MB'\ninclude 'more.conf'\n")
+    (data / MAIN).rename(data / "elsewhere.conf")
+    assert read(data, data / "elsewhere.conf").digest == before
+    (data / "elsewhere.conf").rename(data / MAIN)
+    (data / file).write_text(text)
+    assert read(data).digest != before
+
+
+def test_the_file_that_the_last_command_line_names_is_read_as_with_debians_packages(
+    data: Path, tmp_path: Path
+) -> None:
+    elsewhere = tmp_path / "etc" / MAIN
+    elsewhere.parent.mkdir()
+    elsewhere.write_text("work_mem = 7MB\n")
+    options = f'/usr/lib/postgresql/15/bin/postgres "-D" "/x" "-c" "config_file={elsewhere}"\n'
+    (data / "postmaster.opts").write_text(options)
+    (data / MAIN).write_text("work_mem = 1MB\n")
+    assert read(data).settings == {"work_mem": "7MB"}
+    elsewhere.unlink()
+    assert f'no postgresql.conf is at "{elsewhere}"' in read(data).missing
+    assert read(data).settings == {}
+
+
+def test_data_without_a_configuration_say_what_to_type(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(server_settings, "DEBIAN", tmp_path / "etc")
+    (data / AUTOMATIC).write_text("work_mem = 3MB\n")
+    found = read(data)
+    assert found.settings == {"work_mem": "3MB"}
+    assert 'no postgresql.conf is in "monday"' in found.missing
+    usual = tmp_path / "etc" / "15" / "main" / MAIN
+    assert found.missing.endswith(
+        f"bring {usual} of that server (where Debian and Ubuntu keep it) and type --config {usual}"
+    )
+    shop = tmp_path / "etc" / "15" / "shop" / MAIN
+    shop.parent.mkdir(parents=True)
+    shop.write_text("")
+    assert read(data).missing.endswith(f"; type --config {shop}")
+    usual.parent.mkdir()
+    usual.write_text("jit = off\n")
+    assert read(data).missing.endswith(f"; type --config {usual}")
+    assert read(data, usual) == ServerSettings({"jit": "off", "work_mem": "3MB"})
+
+
+def test_a_dump_has_the_settings_of_a_named_file_alone(data: Path, tmp_path: Path) -> None:
+    (data / MAIN).write_text("work_mem = 1MB\n")
+    file = tmp_path / "named.conf"
+    file.write_text("jit = off\n")
+    assert "holds no settings" in read_server_settings(SettingsPlace(data, "dump")).missing
+    found = read_server_settings(SettingsPlace(data, "dump", file))
+    assert found == ServerSettings({"jit": "off"})
+
+
+def test_what_a_running_server_reported_is_read_alone(data: Path, tmp_path: Path) -> None:
+    (data / MAIN).write_text("work_mem = 1MB\n")
+    file = tmp_path / "reported.conf"
+    file.write_text("jit = off\n")
+    place = SettingsPlace(data, "base backup", file, reported=True)
+    assert read_server_settings(place) == ServerSettings({"jit": "off"})
+
+
+def test_a_named_file_that_is_not_there_is_refused(data: Path) -> None:
+    with pytest.raises(EngineError, match="there is no configuration file"):
+        read(data, data / "nothing.conf")

@@ -1,0 +1,186 @@
+"""The settings of the data's server lie between the built-in study's and those that a user says."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from steelyard.engines.engine import Engine, Settings, Slot
+from steelyard.engines.intake import Neutralised, Report, ServerSettings
+from steelyard.engines.memory.cap import MemoryNeed
+from steelyard.model.errors import StudyError
+from steelyard.model.units import parse_bytes
+from steelyard.running.laboratory import Laboratory
+from steelyard.running.preparing.server_settings import LaidSettings, lay_settings, shown_value
+from steelyard.study.read import read_study
+from steelyard.study.study import Study
+
+GB = 1 << 30
+
+
+@dataclass
+class Build:
+    """An engine that refuses some settings, and says what shared buffers take."""
+
+    bindir: str = "/18"
+    refused: tuple[str, ...] = ()
+    seen: list[str] = field(default_factory=list)
+
+    @property
+    def identity(self) -> Any:
+        return SimpleNamespace(bindir=self.bindir)
+
+    def known(self, offered: ServerSettings) -> ServerSettings:
+        return offered
+
+    def accepted(self, offered: ServerSettings, slot: Slot, report: Report) -> ServerSettings:
+        self.seen.append(self.bindir)
+        rest = {name: v for name, v in offered.settings.items() if name not in self.refused}
+        gone = tuple(Neutralised(name, "refused") for name in self.refused)
+        return ServerSettings(rest, (*offered.neutralised, *gone), offered.missing)
+
+    def memory_need(self, settings: Settings) -> MemoryNeed:
+        said = settings.get("shared_buffers", "128MB")
+        return MemoryNeed(parse_bytes(said), "off")
+
+
+class Notes:
+    """A progress that keeps its notes."""
+
+    def __init__(self) -> None:
+        self.notes: list[str] = []
+
+    def note(self, text: str) -> None:
+        self.notes.append(text)
+
+    def stage(self, text: str) -> None:
+        """Nothing."""
+
+
+def machine(free: int = 8 * GB, pages: int = 0) -> Laboratory:
+    host = SimpleNamespace(
+        sample=lambda: SimpleNamespace(memory_available_bytes=free),
+        huge_pages_free=lambda: pages,
+    )
+    engines = SimpleNamespace(slot=lambda _: None)
+    return cast(Laboratory, SimpleNamespace(host=host, engines=engines))
+
+
+def study_of(*changes: str) -> Study:
+    return read_study("checksums", ["source=/data", "workload.clients=8", *changes])
+
+
+def lay(
+    settings: Mapping[str, str],
+    *changes: str,
+    missing: str = "",
+    laboratory: Laboratory | None = None,
+    builds: tuple[Build, Build] | None = None,
+    notes: Notes | None = None,
+) -> LaidSettings:
+    study, same = study_of(*changes), Build()
+    engines = dict(zip(("on", "off"), builds or (same, same), strict=True))
+    laid = lay_settings(
+        study,
+        ServerSettings(settings, missing=missing),
+        cast(Mapping[str, Engine], engines),
+        laboratory or machine(),
+        cast(Any, notes or Notes()),
+        at_once=2,
+    )
+    assert laid is not None
+    return laid
+
+
+def test_data_of_our_own_have_no_server() -> None:
+    study = read_study("checksums")
+    assert lay_settings(study, None, {}, machine(), cast(Any, Notes()), at_once=2) is None
+
+
+def test_what_the_server_says_is_weighed_and_the_study_fills_what_it_leaves_out() -> None:
+    laid = lay({"shared_buffers": "1GB", "work_mem": "13MB"})
+    assert laid.file == {"shared_buffers": "1GB", "work_mem": "13MB", "max_connections": "300"}
+    assert [(one.name, one.theirs, one.used) for one in laid.replaced] == [
+        ("max_connections", "default", "300")
+    ]
+
+
+def test_what_a_user_says_counts_more_and_is_listed() -> None:
+    laid = lay(
+        {"shared_buffers": "1GB", "jit": "on", "my.colour": "secret"},
+        "settings.shared_buffers=2GB", "arm.settings.jit=off", "arm.settings.my.colour=other",
+    )  # fmt: skip
+    study = laid.in_effect(study_of("settings.shared_buffers=2GB", "arm.settings.jit=off"))
+    assert study.settings_of(study.arms[0])["jit"] == "off"
+    assert study.settings_of(study.control)["jit"] == "on"
+    assert study.settings["shared_buffers"] == "2GB"
+    assert laid.beside({"jit": "off", "my.colour": "secret"}) == {"jit": "off"}
+    listed = {(one.name, one.theirs, one.used, one.why) for one in laid.replaced}
+    assert {
+        ("shared_buffers", "1GB", "2GB", "the study says so"),
+        ("jit", "on", "off", 'arm "off" says so'),
+        ("my.colour", "not shown", "not shown", 'arm "off" says so'),
+    } <= listed
+    assert "secret" not in repr(laid)
+
+
+def test_connections_that_do_not_hold_the_clients_are_raised_and_listed() -> None:
+    laid = lay({"max_connections": "12"})
+    assert laid.file["max_connections"] == "18"
+    assert ("max_connections", "12", "18") in {(o.name, o.theirs, o.used) for o in laid.replaced}
+    assert lay({"max_connections": "50"}).file["max_connections"] == "50"
+
+
+def test_what_any_build_refuses_is_left_out_of_every_arm_and_a_build_is_tried_once() -> None:
+    builds = Build("/18"), Build("/16", refused=("jit",))
+    laid = lay({"jit": "on", "work_mem": "1MB"}, builds=builds)
+    assert "jit" not in laid.file
+    assert [one.what for one in laid.neutralised] == ["jit"]
+    same = Build()
+    lay({"jit": "on"}, builds=(same, same))
+    assert same.seen == ["/18"]
+
+
+def test_shared_buffers_that_two_servers_cannot_have_at_once_are_refused_with_what_to_type() -> (
+    None
+):
+    with pytest.raises(StudyError, match="cannot hold the shared_buffers of 2 servers") as refused:
+        lay({"shared_buffers": "5GB"})
+    hint = str(refused.value.hint)
+    assert "--set settings.shared_buffers=3276MB" in hint
+    assert "--set layout=turns" in hint
+    assert lay({"shared_buffers": "5GB"}, "settings.shared_buffers=3276MB").file
+    assert lay({}).file["shared_buffers"] == "128MB"
+
+
+def test_huge_pages_that_are_not_there_for_every_arm_are_left_out() -> None:
+    wanted = {"huge_pages": "on", "shared_buffers": "1GB"}
+    laid = lay(wanted, laboratory=machine(pages=600))
+    assert "huge_pages" not in laid.file
+    assert laid.neutralised[0].what == "huge_pages"
+    assert lay(wanted, laboratory=machine(pages=1200)).file["huge_pages"] == "on"
+
+
+def test_settings_that_are_missing_are_said_before_anything_is_copied() -> None:
+    notes = Notes()
+    laid = lay({}, missing="type --config X", notes=notes)
+    assert (notes.notes, laid.missing, laid.replaced) == (
+        ["type --config X"],
+        "type --config X",
+        (),
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "shown"),
+    [("work_mem", "13MB", "13MB"), ("jit", "off", "off"), ("seed", "-1.5", "-1.5"),
+     ("archive_command", "cp", "not shown"), ("my.pin", "1234", "not shown")],
+)  # fmt: skip
+def test_numbers_and_switches_of_the_server_alone_are_shown(
+    name: str, value: str, shown: str
+) -> None:
+    assert shown_value(name, value) == shown
