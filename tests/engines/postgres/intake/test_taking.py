@@ -264,7 +264,7 @@ def dumps(theirs: Original, tmp_path_factory: pytest.TempPathFactory) -> Path:
     [
         ("CREATE TABLE t (a int);\nSELECT nonsense;\n", ServerError, "nonsense"),
         ("CREATE TABLE t (a int);\n\\! touch /tmp/never\n", UsageError, r"line 2 .* \\!"),
-        ("\\connect other\n", UsageError, r"\\connect"),
+        ("CREATE TABLE t (a int);\n\\connect other\n", UsageError, "another database"),
         ("CREATE EXTENSION no_such_extension;\n", ServerError, "no_such_extension"),
     ],
 )

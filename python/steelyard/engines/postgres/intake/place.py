@@ -5,22 +5,18 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import re
 from collections.abc import Iterator
 from pathlib import Path
 
 from steelyard.engines.intake import DataPlace
 from steelyard.engines.postgres.intake.contents import contents
+from steelyard.engines.postgres.intake.dumps.format import recognise
 from steelyard.engines.postgres.life.server import serving_pid
 from steelyard.model.errors import EngineError, UsageError
 
 CONTROL_FILE = "global/pg_control"
 LABEL = "backup_label"
 MANIFEST = "backup_manifest"
-CUSTOM, GZIP = b"PGDMP", b"\x1f\x8b"
-_PACKED = {b"\x28\xb5\x2f\xfd": "zstd -d", b"\x04\x22\x4d\x18": "lz4 -d", b"BZh": "bunzip2"}
-_TAR_MAGIC_AT = 257
-_HEAD = 512
 
 
 def look(path: Path) -> DataPlace:
@@ -31,7 +27,7 @@ def look(path: Path) -> DataPlace:
         if path.is_dir():
             return _directory(path)
         if path.is_file():
-            return _file(path)
+            return _dump(path)
     except PermissionError as error:
         raise EngineError(
             f'could not read "{error.filename}": {error.strerror}',
@@ -64,7 +60,7 @@ def _statuses(path: Path) -> Iterator[tuple[str, os.stat_result]]:
 
 def _directory(path: Path) -> DataPlace:
     if (path / "toc.dat").is_file():
-        return _place(path, "dump", None)
+        return _dump(path)
     if not (path / "PG_VERSION").is_file():
         raise UsageError(
             f'cannot take in "{path}": it is no data directory, base backup or dump',
@@ -81,6 +77,11 @@ def _directory(path: Path) -> DataPlace:
     _require_whole(path)
     backup = (path / LABEL).is_file() or (path / MANIFEST).is_file()
     return _place(path, "base backup" if backup else "data directory", major)
+
+
+def _dump(path: Path) -> DataPlace:
+    recognise(path)
+    return _place(path, "dump", None)
 
 
 def _unpacked(path: Path) -> str:
@@ -139,31 +140,3 @@ def _against_manifest(path: Path) -> Iterator[str]:
             continue
         if size != one.get("Size"):
             yield f'"{name}" has {size} bytes, not {one.get("Size")}'
-
-
-def _file(path: Path) -> DataPlace:
-    with path.open("rb") as file:
-        head = file.read(_HEAD)
-    for magic, program in _PACKED.items():
-        if head.startswith(magic):
-            raise UsageError(
-                f'cannot take in "{path}": it is compressed',
-                hint=f"Unpack it first: {program}",
-            )
-    if head[_TAR_MAGIC_AT : _TAR_MAGIC_AT + 5] == b"ustar":
-        if head.startswith(b"toc.dat\0"):
-            return _place(path, "dump", None)
-        raise UsageError(
-            f'cannot take in "{path}": it is an archive',
-            hint="Unpack it into a directory first, and pg_wal.tar into its pg_wal.",
-        )
-    if head.startswith((CUSTOM, GZIP)):
-        return _place(path, "dump", None)
-    if b"\0" in head or not head.strip():
-        raise UsageError(f'cannot take in "{path}": it is no dump of pg_dump')
-    if re.search(rb"PostgreSQL database cluster dump", head):
-        raise UsageError(
-            f'cannot take in "{path}": it is a dump of all databases',
-            hint="Dump the one that is to be weighed: pg_dump -Fc -f FILE DATABASE",
-        )
-    return _place(path, "dump", None)

@@ -68,7 +68,7 @@ def take_in_dump(
         with connected(cluster.address) as session:
             session.execute(f"CREATE DATABASE {DATABASE} TEMPLATE template0".encode())
         report("restore the dump")
-        restore_dump(build, cluster, intake.place.path)
+        restored = restore_dump(build, account, cluster, intake.place.path, slot.path)
         report("vacuum")
         database = replace(cluster.address, database=DATABASE)
         with connected(database) as session:
@@ -76,10 +76,11 @@ def take_in_dump(
             row = session.execute(b"SELECT pg_catalog.pg_database_size(current_database())")
             size = int((row.fetchone() or (0,))[0])
     doubts = ["it was restored with locale C: the order of texts may be another than where it was"]
-    gone: tuple[Neutralised, ...] = ()
+    doubts += restored.doubts
+    gone = restored.neutralised
     if intake.configuration is not None:
         configuration = _configuration(intake)
-        gone = configuration.neutralised
+        gone += configuration.neutralised
         with (slot.path / "data" / MAIN).open("a", encoding="utf-8") as file:
             file.write(configuration.text())
     return TakenIn(intake.place.path.name, size, gone, tuple(doubts))
