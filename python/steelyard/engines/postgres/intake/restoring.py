@@ -41,7 +41,7 @@ from steelyard.engines.postgres.sql.database import connected
 from steelyard.model.errors import EngineError, ServerError, SteelyardError, UsageError
 
 _PASSED_BY = re.compile(rb"\\(?:un)?restrict[ \t]+\w+[ \t]*\r?\n")
-_CONNECT = re.compile(rb"\\c(?:onnect)?[ \t]+[^\\\r\n`|]+\r?\n")
+_CONNECT = re.compile(rb'\\c(?:onnect)?[ \t]+(?:"[^"\r\n]*"|[^\\"\r\n]+)+\r?\n')
 _BACKSLASHES = frozenset({"SJIS", "SHIFT_JIS_2004", "BIG5", "GBK", "UHC", "GB18030", "JOHAB"})
 """Encodings with characters whose last byte is that of a backslash, perhaps."""
 _MOST_NOTES = 50
@@ -128,7 +128,7 @@ class _Restore:
                 )
             )
         doubts = ["the end of the dump is missing: it may have been cut off"]
-        return Restored(tuple(notes), () if self._lexer.complete else tuple(doubts))
+        return Restored(tuple(notes), tuple(doubts) if self._lexer.cut_off else ())
 
     def _command(self, command: PsqlCommand) -> None:
         if _PASSED_BY.fullmatch(command.text):

@@ -38,7 +38,8 @@ def archive_script(
     """The SQL of an archive, to be read to its end; what is unpacked meanwhile stands in
     `directory`. ServerError: pg_restore could not read it, in its words."""
     program, environment = newest_client("pg_restore", build, account)
-    options = ["-f", "-", f"--format={dump.format.value}"]
+    # With what concerns the database itself, so that the rules see it as in a plain dump.
+    options = ["-f", "-", "--create", f"--format={dump.format.value}"]
     with _input(dump, account, directory) as (name, file), tempfile.TemporaryFile() as messages:
         process = launch(
             account,

@@ -13,42 +13,35 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
+from steelyard.engines.postgres.intake.dumps.tokens import (
+    BEHIND_WORDS,
+    BETWEEN_LITERALS,
+    BETWEEN_WORDS,
+    BLANK,
+    BLOCK_EDGE,
+    ESCAPED,
+    IN_PARENTHESES,
+    LAST_ROW,
+    LINE,
+    NO_ROW,
+    OPEN_ENDED,
+    REST_OF_COPY,
+    TAIL_BYTES,
+    TOKEN,
+    blocks_after,
+    is_routine,
+)
 from steelyard.model.errors import UsageError
 
 CHUNK_BYTES = 1 << 18
 LONGEST_STATEMENT_BYTES = 64 << 20
 """The text of a statement stands in memory three times over: here, and in two buffers of libpq.
 Rows of COPY are passed on in chunks and may be as long as the server takes them."""
+MOST_TOKENS = 4_000_000
+"""Of a statement; literals and the like count only where they are not whole, as in E'…'."""
 _WORDS = 64
-_COMPLETE = b"PostgreSQL database dump complete"
+_BEGUN, _COMPLETE = b"-- PostgreSQL database dump", b"-- PostgreSQL database dump complete"
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-
-_LETTER = rb"A-Za-z_\x80-\xff"
-_TOKEN = re.compile(
-    rb"(?P<plain>[\s,=*+<>~!@#%^&|`?:.0-9\[\]{}]+)"
-    rb"|(?P<word>[" + _LETTER + rb"][" + _LETTER + rb"0-9$]*)"
-    rb"|(?P<literal>')"
-    rb'|(?P<name>")'
-    rb"|(?P<comment>--[^\r\n]*)"
-    rb"|(?P<block>/\*)"
-    rb"|(?P<parameter>\$[0-9]+)"
-    rb"|(?P<dollar>\$(?:[" + _LETTER + rb"][" + _LETTER + rb"0-9]*)?\$)"
-    rb"|(?P<partial>\$(?:[" + _LETTER + rb"][" + _LETTER + rb"0-9]*)?\Z)"
-    rb"|(?P<open>\()|(?P<close>\))|(?P<end>;)|(?P<command>\\)"
-    rb"|(?P<other>.)",
-    re.DOTALL,
-)
-_OPEN_ENDED = frozenset({"word", "comment", "parameter", "partial", "other"})
-"""Tokens that the next bytes may make longer, or another one."""
-_BLANK = re.compile(rb"\s*")
-_LINE = re.compile(rb"[^\n]*\n")
-_BLOCK_EDGE = re.compile(rb"/\*|\*/")
-_ESCAPE = re.compile(rb"\\.|'", re.DOTALL)
-_BETWEEN_LITERALS = re.compile(rb"(?:\s|--[^\r\n]*)*")
-_LAST_ROW = re.compile(rb"\n\\\.\r?\n")
-_NO_ROW = re.compile(rb"\\\.\r?(?:\n|\Z)")
-_REST_OF_COPY = re.compile(rb"[ \t]*(?:--[^\r\n]*)?\r?\n")
-_TAIL_BYTES = len(b"\n\\.\r")
 
 
 class Readable(Protocol):
@@ -100,8 +93,9 @@ class DumpLexer:
         self.standard_strings = True
         """As the server reports standard_conforming_strings; off: a backslash escapes in every
         literal. Set it after each statement."""
-        self.complete = False
-        """Whether the line was read that pg_dump writes last."""
+        self.cut_off = False
+        """Whether the line was read that pg_dump writes first, and not yet the one it writes
+        last."""
 
     def __iter__(self) -> Iterator[Statement | PsqlCommand]:
         while True:
@@ -114,20 +108,20 @@ class DumpLexer:
     def rows(self) -> Iterator[bytes]:
         """The rows of COPY, in chunks that end anywhere. UsageError: they have no end."""
         line = self._current_line()
-        rest = self._match_line(_REST_OF_COPY)
+        rest = self._match_line(REST_OF_COPY)
         self._at = rest
-        self._fill(_TAIL_BYTES)
-        none = _NO_ROW.match(self._text, self._at)
+        self._fill(TAIL_BYTES)
+        none = NO_ROW.match(self._text, self._at)
         if none is not None:
             self._at = none.end()
             return
         while True:
-            last = _LAST_ROW.search(self._text, self._at)
+            last = LAST_ROW.search(self._text, self._at)
             if last is not None:
                 yield bytes(self._text[self._at : last.start() + 1])
                 self._at = last.end()
                 return
-            until = max(self._at, len(self._text) - _TAIL_BYTES)
+            until = max(self._at, len(self._text) - TAIL_BYTES)
             yield bytes(self._text[self._at : until])
             self._at = until
             self._begin()
@@ -145,61 +139,82 @@ class DumpLexer:
 
     def _skip(self) -> None:
         """Pass over blanks and comments before a statement."""
+        length = 0
         while True:
             self._begin()
-            blank = _BLANK.match(self._text, self._at)
+            blank = BLANK.match(self._text, self._at)
             assert blank is not None  # it may be empty
-            self._at = blank.end()
-            if self._at == len(self._text):
-                if not self._read():
-                    return
-                continue
-            token = self._token(self._at)
-            if token.lastgroup not in ("comment", "block"):
+            end = blank.end()
+            if end < len(self._text):
+                token = self._token(end)
+                if token.lastgroup in ("comment", "block"):
+                    end = self._end_of_comment(token)
+            self._note_comments(end)
+            length += end - self._at
+            if length > LONGEST_STATEMENT_BYTES:
+                raise self._too_long("what stands before the statement")
+            if end == self._at and (end < len(self._text) or not self._read()):
                 return
-            end = self._end_of_comment(token)
-            self.complete |= _COMPLETE in self._text[self._at : end]
             self._at = end
+
+    def _note_comments(self, end: int) -> None:
+        last = self._text.rfind(_BEGUN, self._at, end)
+        if last >= 0:
+            self.cut_off = not self._text.startswith(_COMPLETE, last)
 
     def _statement(self) -> Statement:
         start, line = self._at, self._current_line()
         words: list[str] = []
-        depth = blocks = 0
+        depth = blocks = tokens = 0
         before: re.Match[bytes] | None = None
         at = start
         while at < len(self._text) or self._read():
+            span = self._span(words, depth).match(self._text, at) if self.standard_strings else None
+            if span is not None:
+                at, before = span.end(), None
+                continue
             token = self._token(at)
             kind = token.lastgroup
             at = token.end()
+            tokens += 1
+            if tokens > MOST_TOKENS:
+                raise self._too_long("the statement")
             if kind == "word" and not depth:
                 word = token[0].upper().decode("utf-8", "replace")
-                blocks = _blocks_after(word, words, blocks)
-                if len(words) < _WORDS:
-                    words.append(word)
+                blocks = blocks_after(word, words, blocks)
+                _append(words, word)
             elif kind == "literal":
                 at = self._end_of_literal(at, escapes=self._escapes(token, before))
             elif kind == "name":
                 at = self._find(b'"', at)
-                words.append('"') if not depth and len(words) < _WORDS else None
+                _append(words, '"' if not depth else "")
             elif kind == "dollar":
                 at = self._find(token[0], at)
             elif kind in ("comment", "block"):
                 at = self._end_of_comment(token)
             elif kind == "open":
-                depth += 1
+                depth += len(token[0])
             elif kind == "close":
-                depth = max(0, depth - 1)
+                depth = max(0, depth - len(token[0]))
             elif kind == "command":
                 raise self._refused(token)
             elif kind == "end" and not depth and not blocks:
                 break
             before = token
         self._at = at
-        return Statement(line, bytes(self._text[start:at]), tuple(words))
+        return Statement(line, bytes(self._text[start:at]), tuple(words[:_WORDS]))
+
+    def _span(self, words: list[str], depth: int) -> re.Pattern[bytes]:
+        """What may be passed over: words count outside of parentheses, as far as they are kept,
+        and in a routine, whose body they may begin and end."""
+        if depth:
+            return IN_PARENTHESES
+        counted = len(words) < _WORDS or is_routine(words)
+        return BETWEEN_WORDS if counted else BEHIND_WORDS
 
     def _command(self) -> PsqlCommand:
         line = self._current_line()
-        end = self._match_line(_LINE)
+        end = self._match_line(LINE)
         text = bytes(self._text[self._at : end])
         self._at = end
         return PsqlCommand(line, text)
@@ -213,9 +228,9 @@ class DumpLexer:
 
     def _token(self, at: int) -> re.Match[bytes]:
         while True:
-            token = _TOKEN.match(self._text, at)
+            token = TOKEN.match(self._text, at)
             assert token is not None  # any byte is a token
-            if token.end() < len(self._text) or token.lastgroup not in _OPEN_ENDED:
+            if token.end() < len(self._text) or token.lastgroup not in OPEN_ENDED:
                 return token
             if not self._read():
                 return token
@@ -224,23 +239,22 @@ class DumpLexer:
         if not escapes:
             return self._find(b"'", at)  # a doubled quote begins the next literal at once
         while True:
-            mark = _ESCAPE.search(self._text, at)
-            if mark is None:
-                if not self._read():
-                    return len(self._text)
-                continue
-            at = mark.end()
-            if mark[0] == b"'":
-                again = self._next_piece(at)
+            piece = ESCAPED.match(self._text, at)
+            assert piece is not None  # it may be empty
+            at = piece.end()
+            if self._text[at : at + 1] == b"'":
+                again = self._next_piece(at + 1)
                 if again is None:
-                    return at
+                    return at + 1
                 at = again
+            elif not self._read():
+                return len(self._text)
 
     def _next_piece(self, at: int) -> int | None:
         """Where a literal goes on behind a quote: after a second one, or in another line, whose
         piece then has escapes too (4.1.2.1)."""
         while True:
-            between = _BETWEEN_LITERALS.match(self._text, at)
+            between = BETWEEN_LITERALS.match(self._text, at)
             assert between is not None  # it may be empty
             if between.end() < len(self._text) or not self._read():
                 break
@@ -253,7 +267,7 @@ class DumpLexer:
             return token.end()
         depth, at = 1, token.end()
         while depth:
-            edge = _BLOCK_EDGE.search(self._text, at)
+            edge = BLOCK_EDGE.search(self._text, at)
             if edge is not None:
                 depth += 1 if edge[0] == b"/*" else -1
                 at = edge.end()
@@ -293,6 +307,13 @@ class DumpLexer:
         assert command is not None  # it begins with a backslash
         return refused_command(PsqlCommand(line, command[0]))
 
+    def _too_long(self, what: str) -> UsageError:
+        return UsageError(
+            f"{what} at line {self._current_line()} is too long",
+            detail=f"{LONGEST_STATEMENT_BYTES >> 20} MB and {MOST_TOKENS:,} tokens are read.",
+            hint="Rows of COPY may be longer: dump without --inserts.",
+        )
+
     def _current_line(self) -> int:
         self._line += self._text.count(b"\n", self._counted, self._at)
         self._counted = self._at
@@ -316,11 +337,7 @@ class DumpLexer:
             return False
         size = len(self._text) - self._at
         if size > LONGEST_STATEMENT_BYTES:
-            raise UsageError(
-                f"the statement at line {self._current_line()} is longer than "
-                f"{LONGEST_STATEMENT_BYTES >> 20} MB",
-                hint="Rows of COPY may be longer: dump without --inserts.",
-            )
+            raise self._too_long("the statement")
         chunk = self._file.read(max(CHUNK_BYTES, size))
         self._ended = not chunk
         if b"\0" in chunk:
@@ -344,11 +361,8 @@ def refused_command(command: PsqlCommand) -> UsageError:
     )
 
 
-def _blocks_after(word: str, words: list[str], blocks: int) -> int:
-    """How many BEGIN ATOMIC and CASE are open behind a word of a function's definition."""
-    if blocks:
-        return blocks + {"CASE": 1, "END": -1}.get(word, 0)
-    head = words[:4]
-    routine = [*head[:1], *(head[3:4] if head[1:3] == ["OR", "REPLACE"] else head[1:2])]
-    opens = word == "ATOMIC" and words[-1:] == ["BEGIN"]
-    return int(opens and routine in (["CREATE", "FUNCTION"], ["CREATE", "PROCEDURE"]))
+def _append(words: list[str], word: str) -> None:
+    """The last one is remembered too, for what follows it."""
+    if word:
+        words[_WORDS:] = []
+        words.append(word)

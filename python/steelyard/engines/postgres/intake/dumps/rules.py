@@ -28,6 +28,9 @@ _SILENTLY = (
     ("ALTER", "SUBSCRIPTION"),
     ("DROP", "SUBSCRIPTION"),
     ("COMMENT", "ON", "SUBSCRIPTION"),
+    # Statistics, which are taken anew: 17 and older have no such functions.
+    ("SELECT", "FROM", "PG_CATALOG", "PG_RESTORE_RELATION_STATS"),
+    ("SELECT", "FROM", "PG_CATALOG", "PG_RESTORE_ATTRIBUTE_STATS"),
 )
 _OF_THE_SERVER = "it concerns the server, not the database"
 _AND_SAID = {
