@@ -39,6 +39,14 @@ def engine18(made_of: Callable[..., object]) -> Postgres:
 
 
 @pytest.fixture
+def victim(tmp_path: Path) -> Path:
+    """A file of ours."""
+    file = tmp_path / "victim"
+    file.write_text("ours\n")
+    return file
+
+
+@pytest.fixture
 def slot(slot_of: Slots) -> Iterator[Slot]:
     """A slot whose data directory is free, and is again afterwards."""
     free = slot_of(7)
@@ -180,8 +188,24 @@ def test_a_directory_in_use_or_of_another_version_is_refused(
     with running, pytest.raises(EngineError, match="in use"):
         look(theirs.directory)
     engine16: Postgres = made_of("16").engine  # type: ignore[attr-defined]
-    with pytest.raises(EngineError, match="made by version 18"):
+    with pytest.raises(EngineError, match="made by version 18") as refused:
         take(engine16, theirs.directory, slot)
+    assert "--set control.version=18 --set arm.version=18" in str(refused.value.hint)
+
+
+def test_a_configuration_is_given_to_a_restored_dump_through_no_link(
+    engine18: Postgres, slot: Slot, tmp_path: Path, victim: Path
+) -> None:
+    """The dump's own SQL may have put one there, under the servers' account."""
+    dump = tmp_path / "dump.sql"
+    program = f"rm postgresql.conf; ln -s {victim} postgresql.conf"
+    dump.write_text(f"COPY (SELECT 1) TO PROGRAM '{program}';\n")
+    named = tmp_path / "theirs.conf"
+    named.write_text("work_mem = 7MB\n")
+    before = victim.read_text()
+    with pytest.raises((OSError, SteelyardError)):
+        engine18.take_in(Intake(look(dump), None, named), slot, silent)
+    assert victim.read_text() == before
 
 
 def test_a_running_server_is_copied_by_a_base_backup_and_crashed_files_are_recovered(

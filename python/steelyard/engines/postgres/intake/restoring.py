@@ -71,7 +71,11 @@ def restore_dump(
     with _sql(dump, build, account, directory) as lexer, connected(address) as connection:
         session = DumpSession(connection.pgconn)
         restore = _Restore(dump, session, lexer, instance.identity.version)
-        restore.run()
+        try:
+            restore.run()
+        except BaseException:
+            connection.close()  # a rollback would wait for a statement that may have no end
+            raise
     return restore.outcome()
 
 
@@ -99,6 +103,8 @@ class _Restore:
 
     def run(self) -> None:
         """Execute all of it."""
+        import psycopg
+
         try:
             for part in self._lexer:
                 if isinstance(part, PsqlCommand):
@@ -107,6 +113,11 @@ class _Restore:
                     self._note(left_out(part))
                 else:
                     self._statement(part)
+        except psycopg.Error as error:
+            raise ServerError(
+                f'could not restore "{self._dump.path}": the server ended the session',
+                detail=str(error).strip(),
+            ) from error
         except (UsageError, EngineError) as error:
             if self._names_dump(error):
                 raise

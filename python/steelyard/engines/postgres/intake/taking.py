@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -42,7 +43,9 @@ def take_in_cluster(
         raise EngineError(
             f'could not take in "{intake.place.path}" with PostgreSQL {identity.version}: '
             f"it was made by version {intake.place.major}",
-            hint=f"--set control.version={intake.place.major}, or control.bindir of your own build",
+            hint=f"Name that version in every arm: --set control.version={intake.place.major} "
+            f"--set arm.version={intake.place.major} (arm.NAME.version where there are several), "
+            "or bindir of your own build likewise.",
         )
     directory = slot.path / "data"
     configuration = _configuration(intake)
@@ -81,9 +84,15 @@ def take_in_dump(
     if intake.configuration is not None:
         configuration = _configuration(intake)
         gone += configuration.neutralised
-        with (slot.path / "data" / MAIN).open("a", encoding="utf-8") as file:
-            file.write(configuration.text())
+        account.call(lambda: _append(slot.path / "data" / MAIN, configuration.text()))
     return TakenIn(intake.place.path.name, size, gone, tuple(doubts))
+
+
+def _append(file: Path, text: str) -> None:
+    """Done by the account itself, and through no link: what the dump started may have put one."""
+    descriptor = os.open(file, os.O_WRONLY | os.O_APPEND | os.O_NOFOLLOW)
+    with os.fdopen(descriptor, "w", encoding="utf-8") as opened:
+        opened.write(text)
 
 
 def _configuration(intake: Intake) -> Configuration:

@@ -11,9 +11,10 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import tarfile
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from subprocess import DEVNULL, PIPE
 from typing import IO, BinaryIO
@@ -25,7 +26,7 @@ from steelyard.engines.postgres.intake.client_programs import newest_client
 from steelyard.engines.postgres.intake.dumps.format import Dump, DumpFormat, open_file, opened
 from steelyard.engines.postgres.intake.dumps.metered_file import MeteredFile
 from steelyard.engines.programs import launch
-from steelyard.model.errors import ServerError, SteelyardError
+from steelyard.model.errors import EngineError, ServerError, SteelyardError
 
 _CHUNK_BYTES = 1 << 20
 _MESSAGE_BYTES = 4000
@@ -87,10 +88,31 @@ def _input(
             with opened(dump.path, compressed=True) as content:
                 _copy(content, unpacked, directory)
             unpacked.seek(0)
+            _require_whole(dump, unpacked)
             yield [], unpacked
     else:
         with open_file(dump.path) as file:
+            _require_whole(dump, file)
             yield [], file
+
+
+def _require_whole(dump: Dump, file: IO[bytes]) -> None:
+    """EngineError: a tar file that was cut off, which pg_restore reads without an end."""
+    if dump.format is not DumpFormat.TAR:
+        return
+    length = file.seek(0, os.SEEK_END)
+    file.seek(0)
+    whole = False
+    with suppress(tarfile.TarError), tarfile.open(fileobj=file, mode="r:") as archive:
+        inside = all(member.offset_data + member.size <= length for member in archive)
+        file.seek(archive.offset)
+        whole = inside and file.read(tarfile.BLOCKSIZE) == bytes(tarfile.BLOCKSIZE)
+    file.seek(0)
+    if not whole:
+        raise EngineError(
+            f'could not read "{dump.path}": the archive was cut off, or is damaged',
+            hint="Copy the file again, or dump the database again.",
+        )
 
 
 @contextmanager

@@ -169,8 +169,8 @@ class DumpLexer:
         before: re.Match[bytes] | None = None
         at = start
         while at < len(self._text) or self._read():
-            span = self._span(words, depth).match(self._text, at) if self.standard_strings else None
-            if span is not None:
+            span = self._span(words, depth).match(self._text, at)
+            if span is not None and self.standard_strings and not _marks_escapes(before):
                 at, before = span.end(), None
                 continue
             token = self._token(at)
@@ -221,9 +221,7 @@ class DumpLexer:
 
     def _escapes(self, literal: re.Match[bytes], before: re.Match[bytes] | None) -> bool:
         """Whether a backslash escapes in a literal: E'…', and all of them by an old setting."""
-        marked = (
-            before is not None and before.end() == literal.start() and before[0] in (b"E", b"e")
-        )
+        marked = _marks_escapes(before) and before is not None and before.end() == literal.start()
         return marked or not self.standard_strings
 
     def _token(self, at: int) -> re.Match[bytes]:
@@ -256,7 +254,7 @@ class DumpLexer:
         while True:
             between = BETWEEN_LITERALS.match(self._text, at)
             assert between is not None  # it may be empty
-            if between.end() < len(self._text) or not self._read():
+            if between.end() + 1 < len(self._text) or not self._read():
                 break
         goes_on = self._text[between.end() : between.end() + 1] == b"'"
         joined = not between[0] or b"\n" in between[0] or b"\r" in between[0]
@@ -303,6 +301,7 @@ class DumpLexer:
 
     def _refused(self, token: re.Match[bytes]) -> UsageError:
         line = self._line + self._text.count(b"\n", self._counted, token.start())
+        self._find(b"\n", token.start())
         command = re.match(rb"\\\S*", self._text[token.start() : token.start() + 40])
         assert command is not None  # it begins with a backslash
         return refused_command(PsqlCommand(line, command[0]))
@@ -359,6 +358,10 @@ def refused_command(command: PsqlCommand) -> UsageError:
         hint="Only SQL and rows are restored: leave the line out, or execute the file with psql "
         "on a server of yours and dump that.",
     )
+
+
+def _marks_escapes(word: re.Match[bytes] | None) -> bool:
+    return word is not None and word[0] in (b"E", b"e")
 
 
 def _append(words: list[str], word: str) -> None:

@@ -47,7 +47,7 @@ _IN_A_DATABASE = ("IN", "DATABASE")
 _NAMED = re.compile(
     rb'(?is)\s*(CREATE\s+(?:PUBLICATION|SUBSCRIPTION|TABLESPACE)\s+(?:"[^"]{1,63}"|\w{1,63})'
     rb"|ALTER\s+SYSTEM\s+(?:RE)?SET\s+[\w.]{1,63}"
-    rb"|ALTER\s+(?:DATABASE|ROLE|USER)\s.{1,200}?\s(?:RE)?SET\s+[\w.]{1,63})"
+    rb'|ALTER\s+(?:DATABASE|ROLE|USER)\s.{1,200}?\s(?:RE)?SET\s+"?[\w.]{1,63}"?)'
 )
 _UNDEFINED = frozenset(
     # Appendix A: undefined table, object, function, column, schema, and of a database.

@@ -10,9 +10,11 @@ from __future__ import annotations
 import array
 import fcntl
 import re
+import resource
 import select
 import termios
 from collections.abc import Iterable
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from steelyard.model.errors import UsageError
@@ -20,8 +22,10 @@ from steelyard.model.errors import UsageError
 if TYPE_CHECKING:
     from psycopg.pq.abc import PGconn, PGresult
 
-LONGEST_ANSWER_BYTES = 64 << 20
-"""A dump asks for nothing: its queries set sequences and settings, and answer in a few bytes."""
+LONGEST_ANSWER_BYTES = 8 << 20
+"""A dump asks for nothing: its queries set sequences and settings, and answer in a few bytes. What
+libpq reads beside our count of it shows in memory."""
+_MOST_MEMORY_BYTES = 100 << 20
 _CHUNK_BYTES = 1 << 18
 
 
@@ -118,11 +122,13 @@ class DumpSession:
     def _answer(self, length: int) -> tuple[PGresult | None, int]:
         """The next result, None behind the last one, and the bytes of the answer so far."""
         waiting = array.array("i", [0])
+        before = _resident_bytes()
         while self._connection.is_busy():
             select.select([self._connection.socket], [], [])
             fcntl.ioctl(self._connection.socket, termios.FIONREAD, waiting)
             length += waiting[0]
-            if length > LONGEST_ANSWER_BYTES:
+            grown = _resident_bytes() - before > _MOST_MEMORY_BYTES
+            if grown or length > LONGEST_ANSWER_BYTES:
                 raise UsageError(
                     f"its answer is longer than {LONGEST_ANSWER_BYTES >> 20} MB",
                     detail="Rows, messages and notices count.",
@@ -157,3 +163,8 @@ class DumpSession:
         )
         lost = re.sub(r"\s+", " ", self._connection.error_message.decode(errors="replace")).strip()
         raise StatementError(state, primary or lost, detail or None, hint or None)
+
+
+def _resident_bytes() -> int:
+    """Memory of this process, as proc(5) has it in pages."""
+    return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
