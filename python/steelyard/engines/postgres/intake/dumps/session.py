@@ -26,6 +26,7 @@ LONGEST_ANSWER_BYTES = 8 << 20
 """A dump asks for nothing: its queries set sequences and settings, and answer in a few bytes. What
 libpq reads beside our count of it shows in memory."""
 _MOST_MEMORY_BYTES = 100 << 20
+_STEP_BYTES = 1 << 16
 _CHUNK_BYTES = 1 << 18
 
 
@@ -47,6 +48,9 @@ class DumpSession:
         self._connection = connection
         connection.nonblocking = 1
         connection.notice_handler = None
+        self._length = 0  # of the answer to the statement under way
+        self._next_look = _STEP_BYTES  # at memory, by that length
+        self._resident = 0  # at the first look
 
     @property
     def standard_strings(self) -> bool:
@@ -77,7 +81,7 @@ class DumpSession:
         from psycopg import pq
 
         self._send(text)
-        answer = self._answer(0)[0]
+        answer = self._answer()
         if answer is None or answer.status != pq.ExecStatus.COPY_IN:
             self._require_success(answer)
             self._finish()
@@ -94,6 +98,7 @@ class DumpSession:
         return (self._connection.parameter_status(name) or b"").decode()
 
     def _send(self, text: bytes) -> None:
+        self._length, self._next_look, self._resident = 0, _STEP_BYTES, 0
         self._connection.send_query(text)
         self._connection.set_single_row_mode()
         self._flush()
@@ -103,15 +108,14 @@ class DumpSession:
         from psycopg import pq
 
         error: StatementError | None = None
-        length = 0
         while True:
-            answer, length = self._answer(length)
+            answer = self._answer()
             if answer is None:
                 break
             if answer.status in (pq.ExecStatus.COPY_OUT, pq.ExecStatus.COPY_BOTH):
                 raise UsageError("it copies rows to the client, which no dump does")
-            if answer.status == pq.ExecStatus.COPY_IN:  # by a function's name for a statement
-                self._connection.put_copy_end(b"no rows follow")
+            if answer.status == pq.ExecStatus.COPY_IN:
+                raise UsageError("it reads rows, and is no COPY … FROM stdin")
             try:
                 self._require_success(answer)
             except StatementError as refused:
@@ -119,22 +123,30 @@ class DumpSession:
         if error is not None:
             raise error
 
-    def _answer(self, length: int) -> tuple[PGresult | None, int]:
-        """The next result, None behind the last one, and the bytes of the answer so far."""
+    def _answer(self) -> PGresult | None:
+        """The next result; None behind the last one."""
         waiting = array.array("i", [0])
-        before = _resident_bytes()
         while self._connection.is_busy():
             select.select([self._connection.socket], [], [])
             fcntl.ioctl(self._connection.socket, termios.FIONREAD, waiting)
-            length += waiting[0]
-            grown = _resident_bytes() - before > _MOST_MEMORY_BYTES
-            if grown or length > LONGEST_ANSWER_BYTES:
-                raise UsageError(
-                    f"its answer is longer than {LONGEST_ANSWER_BYTES >> 20} MB",
-                    detail="Rows, messages and notices count.",
-                )
+            self._count(waiting[0])
             self._connection.consume_input()
-        return self._connection.get_result(), length
+        return self._connection.get_result()
+
+    def _count(self, received: int) -> None:
+        """UsageError: the answer to this statement is too long."""
+        self._length += received
+        grown = 0
+        if self._length >= self._next_look:
+            self._next_look = self._length + _STEP_BYTES
+            resident = _resident_bytes()
+            self._resident = self._resident or resident
+            grown = resident - self._resident
+        if self._length > LONGEST_ANSWER_BYTES or grown > _MOST_MEMORY_BYTES:
+            raise UsageError(
+                f"its answer is longer than {LONGEST_ANSWER_BYTES >> 20} MB",
+                detail="Rows, messages and notices count.",
+            )
 
     def _flush(self) -> None:
         while self._connection.flush():
