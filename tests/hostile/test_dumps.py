@@ -243,6 +243,25 @@ def test_pg_restore_runs_as_the_servers_account(
     assert marker.read_text().strip() == str(server.account.uid)
 
 
+def test_a_pg_restore_that_crashes_on_an_archive_is_an_error_in_words(
+    server: RestoreServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was seen to, on archives with a few changed bytes."""
+    with open_directory() as home:
+        program = home / "pg_restore"
+        program.write_text(
+            '#!/bin/sh\ncase "$1" in --version) echo "pg_restore (PostgreSQL) 99.0";;\n'
+            '*) echo "SELECT"; kill -SEGV $$;; esac\n'
+        )
+        home.chmod(0o755)
+        program.chmod(0o755)
+        monkeypatch.setenv("PATH", f"{home}:{os.environ['PATH']}")
+        dump = tmp_path / "dump"
+        dump.write_bytes(b"PGDMP" + bytes(100))
+        with pytest.raises(SteelyardError, match="pg_restore ended with status -11"):
+            server.restore(dump)
+
+
 BOMBS = {
     "a literal": b"SELECT '",
     "a comment": b"/*",

@@ -59,20 +59,22 @@ def archive_script(
             except SteelyardError as error:
                 # What it had written may end anywhere: its own reason is the right one.
                 if script.read(1) == b"" and process.wait() != 0:
-                    raise _failed(dump, messages) from error
+                    raise _failed(dump, messages, process.returncode) from error
                 raise
             if process.wait() != 0:
-                raise _failed(dump, messages)
+                raise _failed(dump, messages, process.returncode)
         finally:
             script.close()
             process.kill()
             process.wait()
 
 
-def _failed(dump: Dump, messages: IO[bytes]) -> ServerError:
+def _failed(dump: Dump, messages: IO[bytes], status: int) -> ServerError:
     messages.seek(0)
     text = messages.read(_MESSAGE_BYTES).decode(errors="replace").strip()
-    return ServerError(f'could not restore "{dump.path}"', detail=text or None, hint=_hint(text))
+    if not text:
+        text = f"pg_restore ended with status {status}: the archive may be damaged."
+    return ServerError(f'could not restore "{dump.path}"', detail=text, hint=_hint(text))
 
 
 @contextmanager
