@@ -31,17 +31,18 @@ def launch(
     output: IO[bytes] | int,
     environment: Mapping[str, str] | None = None,
     group: MemoryGroup | None = None,
-    words: int = subprocess.DEVNULL,
+    words: IO[bytes] | int = subprocess.DEVNULL,
+    errors: IO[bytes] | int = subprocess.STDOUT,
     own_session: bool = True,
 ) -> subprocess.Popen[bytes]:
     """Start a program as the account, in a process group of its own, with `directory` as working
     directory.
 
     `own_session`: in a session of its own too; without it the scheduler puts the program into one
-    autogroup with us and with our driver. `words`: what its standard input is. Standard output and
-    error both go to `output`. The working directory matters: what a killed owner leaves behind is
-    found by it (registry.py). With a memory group it is in that before its first page; EngineError:
-    it could not enter.
+    autogroup with us and with our driver. `words`: what its standard input is. Standard output and,
+    without `errors`, standard error go to `output`. The working directory matters: what a killed
+    owner leaves behind is found by it (registry.py). With a memory group it is in that before its
+    first page; EngineError: it could not enter.
     """
     if group is not None:
         command = group.command(account, command)
@@ -63,7 +64,7 @@ def launch(
                 env={**CLEAN_ENVIRONMENT, **(environment or {})},
                 stdin=words,
                 stdout=output,
-                stderr=subprocess.STDOUT,
+                stderr=errors,
                 start_new_session=own_session,
                 process_group=None if own_session else 0,
                 umask=0o077,

@@ -72,6 +72,22 @@ def test_builds_of_two_layouts_are_loaded_three_times_each(world: ScriptedWorld)
     assert fewer.loads == 1
 
 
+def test_builds_of_several_versions_on_external_data_are_named_with_what_makes_them_one(
+    world: ScriptedWorld,
+) -> None:
+    """A dump is of no version: one arm may have one that was not meant."""
+    engines: dict[str, Engine] = {
+        "before": engine("15.18", 7, OLD),
+        "after": engine("18.4", 7, OLD),
+    }
+    asked, notes = study(source={"place": "/shop.dump", "kind": "dump"}), Notes()
+    compare_builds(asked, engines, world.laboratory, notes)
+    assert notes.said[0] == (
+        "the arms are of different builds: before 15.18, after 18.4; for one of them: "
+        "--set control.version=15.18 --set arm.version=15.18"
+    )
+
+
 def test_aligned_defaults_are_given_to_every_arm_that_knows_them(world: ScriptedWorld) -> None:
     engines: dict[str, Engine] = {"before": engine("a", 7, OLD), "after": engine("b", 8, NEW)}
     asked, notes = study(settings={"x": "1"}), Notes()

@@ -59,6 +59,8 @@ def compare_builds(
         same = dict.fromkeys(engines, control)
         return BuildComparison(same, study.workload.loads or 1, study.defaults)
     progress.stage("compare the builds")
+    if study.source is not None:
+        progress.note(_versions(study, engines))
     for arm, engine in engines.items():
         if engine.identity.assertions or "-O0" in engine.identity.cflags.split():
             why = "checks assertions" if engine.identity.assertions else "is not optimised"
@@ -135,3 +137,13 @@ def _report(builds: BuildComparison, progress: Progress) -> None:
             progress.note(f"defaults of {arm} that differ and stay so: {', '.join(left)}")
     if not builds.shared:
         progress.note(f"the builds need data of their own: each load is made {builds.loads} times")
+
+
+def _versions(study: Study, engines: Mapping[str, Engine]) -> str:
+    """A dump is of no version: where one arm names one and another does not, they differ."""
+    version = engines[study.control.name].identity.version
+    names = ", ".join(f"{arm} {engine.identity.version}" for arm, engine in engines.items())
+    several = len(study.arms) > 1
+    keys = ["control", *(f"arm.{arm.name}" if several else "arm" for arm in study.arms)]
+    typed = " ".join(f"--set {key}.version={version}" for key in keys)
+    return f"the arms are of different builds: {names}; for one of them: {typed}"

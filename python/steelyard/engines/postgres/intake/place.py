@@ -6,23 +6,19 @@ import errno
 import hashlib
 import json
 import os
-import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from steelyard.engines.intake import DataPlace
 from steelyard.engines.local.owned_files import opened_below, text_below
 from steelyard.engines.postgres.intake.contents import contents, require_tablespaces
+from steelyard.engines.postgres.intake.dumps.format import recognise
 from steelyard.engines.postgres.life.server import serving_pid
 from steelyard.model.errors import EngineError, UsageError
 
 CONTROL_FILE = "global/pg_control"
 LABEL = "backup_label"
 MANIFEST = "backup_manifest"
-CUSTOM, GZIP = b"PGDMP", b"\x1f\x8b"
-_PACKED = {b"\x28\xb5\x2f\xfd": "zstd -d", b"\x04\x22\x4d\x18": "lz4 -d", b"BZh": "bunzip2"}
-_TAR_MAGIC_AT = 257
-_HEAD = 512
 _MOST_OF_VERSION = 64
 _MOST_OF_MANIFEST = 256 << 20  # of a million and a half files
 
@@ -35,7 +31,7 @@ def look(path: Path) -> DataPlace:
         if path.is_dir():
             return _directory(path)
         if path.is_file():
-            return _file(path)
+            return _dump(path)
     except OSError as error:
         hint = "Run as an account that may read it, or take a base backup of the server."
         raise EngineError(
@@ -83,7 +79,7 @@ def _statuses(path: Path) -> Iterator[tuple[str, os.stat_result]]:
 
 def _directory(path: Path) -> DataPlace:
     if (path / "toc.dat").is_file():
-        return _place(path, "dump", None)
+        return _dump(path)
     if not os.path.lexists(path / "PG_VERSION"):
         raise UsageError(
             f'cannot take in "{path}": it is no data directory, base backup or dump',
@@ -100,6 +96,11 @@ def _directory(path: Path) -> DataPlace:
     _require_whole(path)
     backup = any(os.path.lexists(path / name) for name in (LABEL, MANIFEST))
     return _place(path, "base backup" if backup else "data directory", major)
+
+
+def _dump(path: Path) -> DataPlace:
+    recognise(path)
+    return _place(path, "dump", None)
 
 
 def _unpacked(path: Path) -> str:
@@ -169,31 +170,3 @@ def _size_below(path: Path, name: str) -> int | None:
             return os.fstat(opened).st_size
     except OSError:
         return None
-
-
-def _file(path: Path) -> DataPlace:
-    with path.open("rb") as file:
-        head = file.read(_HEAD)
-    for magic, program in _PACKED.items():
-        if head.startswith(magic):
-            raise UsageError(
-                f'cannot take in "{path}": it is compressed',
-                hint=f"Unpack it first: {program}",
-            )
-    if head[_TAR_MAGIC_AT : _TAR_MAGIC_AT + 5] == b"ustar":
-        if head.startswith(b"toc.dat\0"):
-            return _place(path, "dump", None)
-        raise UsageError(
-            f'cannot take in "{path}": it is an archive',
-            hint="Unpack it into a directory first, and pg_wal.tar into its pg_wal.",
-        )
-    if head.startswith((CUSTOM, GZIP)):
-        return _place(path, "dump", None)
-    if b"\0" in head or not head.strip():
-        raise UsageError(f'cannot take in "{path}": it is no dump of pg_dump')
-    if re.search(rb"PostgreSQL database cluster dump", head):
-        raise UsageError(
-            f'cannot take in "{path}": it is a dump of all databases',
-            hint="Dump the one that is to be weighed: pg_dump -Fc -f FILE DATABASE",
-        )
-    return _place(path, "dump", None)

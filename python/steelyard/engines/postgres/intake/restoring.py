@@ -1,141 +1,246 @@
-"""Restores a dump of pg_dump into a new cluster: custom, directory and tar format, plain SQL."""
+"""Restores a dump of pg_dump into a new cluster: custom, directory and tar format, plain SQL.
+
+An archive becomes SQL by pg_restore, and SQL is executed statement by statement over libpq,
+whatever it came from. No psql is used: nothing in a dump is a command that could run with our
+rights. What the SQL itself can start (COPY … PROGRAM, functions) runs in the server, under its
+account.
+"""
 
 from __future__ import annotations
 
-import gzip
 import re
-import subprocess
-import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import IO
 
+from steelyard.engines.account import Account
 from steelyard.engines.engine import Instance
+from steelyard.engines.intake import Neutralised
 from steelyard.engines.loading import DATABASE
 from steelyard.engines.postgres.builds.build import Build
-from steelyard.engines.postgres.intake.client_programs import client_program, run_client
-from steelyard.engines.postgres.intake.place import CUSTOM, GZIP
-from steelyard.engines.postgres.libpq.connection_string import client_flags
-from steelyard.model.errors import ServerError, UsageError
+from steelyard.engines.postgres.intake.dumps.archive import archive_script
+from steelyard.engines.postgres.intake.dumps.format import Dump, DumpFormat, opened, recognise
+from steelyard.engines.postgres.intake.dumps.lexer import (
+    DumpLexer,
+    PsqlCommand,
+    Statement,
+    refused_command,
+)
+from steelyard.engines.postgres.intake.dumps.metered_file import MeteredFile
+from steelyard.engines.postgres.intake.dumps.rules import (
+    is_harmless,
+    is_left_out,
+    left_out,
+    may_be_passed_over,
+    missing_role,
+    unknown_setting,
+)
+from steelyard.engines.postgres.intake.dumps.session import DumpSession, StatementError
+from steelyard.engines.postgres.sql.database import connected
+from steelyard.model.errors import EngineError, ServerError, SteelyardError, UsageError
 
-_JOBS = 2
-_HARMLESS = re.compile(r'role "[^"]*" does not exist|must be (?:able to SET ROLE|member of role)')
-_COPY = re.compile(rb"^COPY .* FROM stdin;\s*$")
-_TABLESPACE = re.compile(rb"^SET default_tablespace = ")
-_ALLOWED = (b"\\restrict", b"\\unrestrict")
-_WORDS_KEPT = 8
+_PASSED_BY = re.compile(rb"\\(?:un)?restrict[ \t]+\w+[ \t]*\r?\n")
+_CONNECT = re.compile(rb'\\c(?:onnect)?[ \t]+(?:"[^"\r\n]*"|[^\\"\r\n]+)+\r?\n')
+_BACKSLASHES = frozenset({"SJIS", "SHIFT_JIS_2004", "BIG5", "GBK", "UHC", "GB18030", "JOHAB"})
+"""Encodings with characters whose last byte is that of a backslash, perhaps."""
+_MOST_NOTES = 50
+_MOST_ROLES = 1000
+_SHOWN = 100
 
 
-def restore_dump(build: Build, instance: Instance, dump: Path) -> None:
+@dataclass(frozen=True)
+class Restored:
+    """What a restore made otherwise than the dump says."""
+
+    neutralised: tuple[Neutralised, ...]
+    doubts: tuple[str, ...]
+
+
+def restore_dump(
+    build: Build, account: Account, instance: Instance, path: Path, directory: Path
+) -> Restored:
     """Restore a dump into database "steelyard", which exists and is empty.
 
-    Owners, rights and tablespaces are left out: nothing else of the original is needed. ServerError
-    quotes what failed; UsageError: a plain dump that is more than SQL and rows.
+    Owners, rights and tablespaces are left out: nothing else of the original is needed. What is
+    unpacked meanwhile stands in `directory`. ServerError quotes what failed; UsageError: a dump
+    that is more than SQL and rows.
     """
-    if _is_plain(dump):
-        _restore_plain(build, instance, dump)
-        return
-    program, environment = client_program("pg_restore", build)
-    options = ["--no-owner", "--no-privileges", "--no-tablespaces"]
-    options += ["--no-publications", "--no-subscriptions"]
-    # A file of our own: the servers' account may not read where the dump lies.
-    jobs = [] if _is_tar(dump) else [f"--jobs={_JOBS}"]
-    command = [program, *client_flags(instance.address), *options, *jobs, "-d", DATABASE]
-    ended = run_client([*command, "--exit-on-error", str(dump)], environment)
-    if ended.returncode != 0:
-        raise _failed(dump, ended.stderr)
-
-
-def _is_plain(dump: Path) -> bool:
-    if dump.is_dir() or _is_tar(dump):
-        return False
-    with dump.open("rb") as file:
-        return not file.read(len(CUSTOM)).startswith(CUSTOM)
-
-
-def _is_tar(dump: Path) -> bool:
-    if dump.is_dir():
-        return False
-    with dump.open("rb") as file:
-        return file.read(8) == b"toc.dat\0"
-
-
-def _restore_plain(build: Build, instance: Instance, dump: Path) -> None:
-    program, environment = client_program("psql", build)
-    command = [program, "-X", "-q", *client_flags(instance.address), "-d", DATABASE]
-    with tempfile.TemporaryFile() as words:
-        process = subprocess.Popen(
-            command,
-            env={**environment, "PGOPTIONS": "-c client_min_messages=warning"},
-            stdin=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,
-            stderr=words,
-        )
-        assert process.stdin is not None  # a pipe
+    dump = recognise(path)
+    address = replace(instance.address, database=DATABASE)
+    with _sql(dump, build, account, directory) as lexer, connected(address) as connection:
+        session = DumpSession(connection.pgconn)
+        restore = _Restore(dump, session, lexer, instance.identity.version)
         try:
-            for line in _statements(dump):
-                process.stdin.write(line)
-            process.stdin.close()
-        except BrokenPipeError:
-            pass  # it ended early; its output has the reason
+            restore.run()
         except BaseException:
-            process.kill()
-            process.wait()
+            connection.close()  # a rollback would wait for a statement that may have no end
             raise
-        status = process.wait()
-        words.seek(0)
-        said = words.read().decode(errors="replace")
-    errors = [line for line in said.splitlines() if re.search(r"\b(ERROR|FATAL):", line)]
-    serious = [line for line in errors if not _HARMLESS.search(line)]
-    if status != 0 or serious:
-        raise _failed(dump, "\n".join(serious) or said)
+    return restore.outcome()
 
 
-def _statements(dump: Path) -> Iterator[bytes]:
-    """The lines of a plain dump that are SQL or rows. UsageError: another command of psql, which
-    could do anything on this machine."""
-    rows = False
-    with _opened(dump) as file:
-        for number, line in enumerate(file, 1):
-            if rows:
-                rows = line.rstrip(b"\r\n") != b"\\."
-            elif line.startswith(b"\\"):
-                if not line.startswith(_ALLOWED):
-                    raise _refused(dump, number, line)
-                continue
-            elif _TABLESPACE.match(line):
-                continue
+@contextmanager
+def _sql(dump: Dump, build: Build, account: Account, directory: Path) -> Iterator[DumpLexer]:
+    if dump.format is DumpFormat.PLAIN:
+        with opened(dump.path, compressed=dump.compressed) as file:
+            yield DumpLexer(MeteredFile(file, directory))
+    else:
+        with archive_script(dump, build, account, directory) as script:
+            yield DumpLexer(MeteredFile(script, directory))
+
+
+class _Restore:
+    """One dump on its way into one session."""
+
+    def __init__(self, dump: Dump, session: DumpSession, lexer: DumpLexer, version: str) -> None:
+        self._dump = dump
+        self._session = session
+        self._lexer = lexer
+        self._version = version
+        self._notes: dict[str, Neutralised] = {}
+        self._roles: list[str] = []
+        self._empty = True  # nothing was made yet
+
+    def run(self) -> None:
+        """Execute all of it."""
+        import psycopg
+
+        try:
+            for part in self._lexer:
+                if isinstance(part, PsqlCommand):
+                    self._command(part)
+                elif is_left_out(part):
+                    self._note(left_out(part))
+                else:
+                    self._statement(part)
+        except psycopg.Error as error:
+            raise ServerError(
+                f'could not restore "{self._dump.path}": the server ended the session',
+                detail=str(error).strip(),
+            ) from error
+        except (UsageError, EngineError) as error:
+            if self._names_dump(error):
+                raise
+            raise type(error)(
+                f'could not restore "{self._dump.path}": {error.primary}',
+                detail=error.detail,
+                hint=error.hint,
+            ) from error
+
+    def outcome(self) -> Restored:
+        """What is otherwise."""
+        notes = list(self._notes.values())
+        if self._roles:
+            names = ", ".join(self._roles[:5]) + (", …" if len(self._roles) > 5 else "")
+            notes.append(
+                Neutralised(
+                    f"logins and rights of roles that the dump names: {names}",
+                    "policies and user mappings need them, and were kept",
+                )
+            )
+        doubts = ["the end of the dump is missing: it may have been cut off"]
+        return Restored(tuple(notes), tuple(doubts) if self._lexer.cut_off else ())
+
+    def _command(self, command: PsqlCommand) -> None:
+        if _PASSED_BY.fullmatch(command.text):
+            return  # pg_dump writes them for psql (CVE-2025-8714)
+        if _CONNECT.fullmatch(command.text) and self._empty:
+            self._session.execute(b"DISCARD ALL")  # pg_dump -C: the database, made and entered
+            return
+        if _CONNECT.fullmatch(command.text):
+            raise UsageError(
+                f"line {command.line} goes on in another database",
+                hint="Dump the one that is to be weighed: pg_dump -Fc -f FILE DATABASE",
+            )
+        raise refused_command(command)
+
+    def _statement(self, statement: Statement) -> None:
+        self._empty &= statement.words[:1] in (("SET",), ("SELECT",), ())
+        try:
+            if statement.reads_rows:
+                self._session.copy(statement.text, self._lexer.rows())
             else:
-                rows = bool(_COPY.match(line))
-            yield line
+                self._execute(statement)
+        except StatementError as error:
+            raise self._failed(statement, error) from error
+        except UsageError as error:
+            if statement.reads_rows:
+                raise
+            raise UsageError(
+                f"line {statement.line}: {error.primary}", detail=error.detail
+            ) from error
+        self._lexer.standard_strings = self._session.standard_strings
+        encoding = self._session.client_encoding
+        if encoding in _BACKSLASHES:
+            raise UsageError(
+                f"it is written in {encoding}, whose characters may hold a backslash",
+                hint="Dump it in UTF-8: pg_dump -E UTF8 -Fc -f FILE DATABASE",
+            )
 
+    def _execute(self, statement: Statement) -> None:
+        guarded = self._session.in_transaction and may_be_passed_over(statement)
+        if guarded:
+            self._session.execute(b"SAVEPOINT steelyard_dump")
+        try:
+            self._session.execute(statement.text)
+        except StatementError as error:
+            if guarded:
+                self._session.execute(b"ROLLBACK TO steelyard_dump")
+            self._after_error(statement, error)
+        if guarded and self._session.in_transaction:
+            self._session.execute(b"RELEASE steelyard_dump")
 
-def _opened(dump: Path) -> IO[bytes]:
-    with dump.open("rb") as file:
-        packed = file.read(2) == GZIP
-    return gzip.open(dump, "rb") if packed else dump.open("rb")  # type: ignore[return-value]
+    def _after_error(self, statement: Statement, error: StatementError) -> None:
+        """Go on where an error is harmless or can be mended; else it is raised again."""
+        if is_harmless(statement, error.sqlstate):
+            return
+        setting = unknown_setting(statement, error.sqlstate, self._version)
+        if setting is not None:
+            self._note(setting)
+            return
+        role = missing_role(statement, error.sqlstate, error.primary)
+        if role is None or role in self._roles or len(self._roles) == _MOST_ROLES:
+            raise error
+        self._roles.append(role)
+        quoted = role.replace('"', '""')
+        self._session.execute(f'CREATE ROLE "{quoted}" NOLOGIN'.encode())
+        self._execute(statement)
 
+    def _note(self, note: Neutralised | None) -> None:
+        if note is not None and len(self._notes) < _MOST_NOTES:
+            self._notes.setdefault(note.what, note)
 
-def _refused(dump: Path, number: int, line: bytes) -> UsageError:
-    command = line.split(None, 1)[0].decode(errors="replace")
-    return UsageError(
-        f'cannot restore "{dump}": line {number} is a command of psql, {command}',
-        hint="Dump the database without -C: pg_dump -Fc -f FILE DATABASE"
-        if command in ("\\connect", "\\c")
-        else "Only SQL and rows are restored.",
-    )
+    def _names_dump(self, error: SteelyardError) -> bool:
+        return str(self._dump.path) in error.primary
 
+    def _failed(self, statement: Statement, error: StatementError) -> ServerError:
+        # Up to the first quote: what stands in literals is somebody's data, or a password.
+        shown = " ".join(statement.text.split(b"'")[0].decode(errors="replace").split())
+        cut = len(shown) > _SHOWN or b"'" in statement.text
+        where = f"Line {statement.line}: " if self._dump.format is DumpFormat.PLAIN else "In: "
+        parts = [error.detail, f"{where}{shown[:_SHOWN]}{' …' if cut else ''}"]
+        return ServerError(
+            error.primary,
+            detail="\n".join(part for part in parts if part),
+            hint=self._hint(error) or error.hint,
+        )
 
-def _failed(dump: Path, words: str) -> ServerError:
-    lines = [line for line in words.strip().splitlines() if line.strip()]
-    more = len(lines) - _WORDS_KEPT
-    detail = "\n".join(lines[:_WORDS_KEPT]) + (f"\n{more} more lines" if more > 0 else "")
-    missing = re.search(r'extension "([^"]+)" is not available|extension control file', words)
-    return ServerError(
-        f'could not restore "{dump}"',
-        detail=detail or None,
-        hint="--set contrib=true brings PostgreSQL's own extensions; for others name a build that "
-        "has them: --set control.bindir=DIR"
-        if missing
-        else None,
-    )
+    def _hint(self, error: StatementError) -> str | None:
+        if "extension" in error.primary and error.sqlstate in ("0A000", "58P01"):
+            return (
+                "--set contrib=true brings PostgreSQL's own extensions; for others name a build "
+                "that has them: --set control.bindir=DIR"
+            )
+        if error.sqlstate in ("22021", "22P05"):
+            written = f"client_encoding = '{self._session.client_encoding}'"
+            source = str(self._dump.path)
+            text = (
+                f"cat {source}"
+                if self._dump.format is DumpFormat.PLAIN
+                else (f"pg_restore -f - {source}")
+            )
+            return (
+                "Its texts are in another encoding than it says. Name the right one, such as "
+                f"LATIN1: {text} | sed \"s/{written}/client_encoding = 'LATIN1'/\" > new.sql"
+            )
+        return None

@@ -41,7 +41,8 @@ def take_in_cluster(
             f'could not take in "{intake.place.path}" with PostgreSQL {identity.version}: '
             f"it was made by version {intake.place.major}",
             hint=f"Name that version in every arm: --set control.version={intake.place.major} "
-            f"--set arm.version={intake.place.major}, or bindir of a build of your own.",
+            f"--set arm.version={intake.place.major} (arm.NAME.version where there are several), "
+            "or bindir of your own build likewise.",
         )
     _require_blocks(build, account, intake.place.path)
     directory = slot.path / "data"
@@ -68,7 +69,7 @@ def take_in_dump(
         with connected(cluster.address) as session:
             session.execute(f"CREATE DATABASE {DATABASE} TEMPLATE template0".encode())
         report("restore the dump")
-        restore_dump(build, cluster, intake.place.path)
+        restored = restore_dump(build, account, cluster, intake.place.path, slot.path)
         report("vacuum")
         database = replace(cluster.address, database=DATABASE)
         with connected(database) as session:
@@ -76,7 +77,8 @@ def take_in_dump(
             row = session.execute(b"SELECT pg_catalog.pg_database_size(current_database())")
             size = int((row.fetchone() or (0,))[0])
     doubts = ["it was restored with locale C: the order of texts may be another than where it was"]
-    return TakenIn(intake.place.path.name, size, (), tuple(doubts))
+    doubts += restored.doubts
+    return TakenIn(intake.place.path.name, size, restored.neutralised, tuple(doubts))
 
 
 def _require_blocks(build: Build, account: Account, directory: Path) -> None:

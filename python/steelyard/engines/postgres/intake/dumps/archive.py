@@ -1,0 +1,155 @@
+"""Turns an archive of pg_dump (custom, tar, directory) into SQL, by pg_restore.
+
+So every format is restored in one way and by one set of rules. pg_restore parses what a stranger
+wrote: it runs under the servers' account, connects to nothing, and is given the archive as an open
+descriptor, since that account may not be able to read where it lies. A directory cannot be given
+so: where the account cannot read it, it is copied first.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import tarfile
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from subprocess import DEVNULL, PIPE
+from typing import IO, BinaryIO
+
+from steelyard.engines.account import Account
+from steelyard.engines.builds.copies import can_read
+from steelyard.engines.postgres.builds.build import Build
+from steelyard.engines.postgres.intake.client_programs import newest_client
+from steelyard.engines.postgres.intake.dumps.format import Dump, DumpFormat, open_file, opened
+from steelyard.engines.postgres.intake.dumps.metered_file import MeteredFile
+from steelyard.engines.programs import launch
+from steelyard.model.errors import EngineError, ServerError, SteelyardError
+
+_CHUNK_BYTES = 1 << 20
+_MESSAGE_BYTES = 4000
+
+
+@contextmanager
+def archive_script(
+    dump: Dump, build: Build, account: Account, directory: Path
+) -> Iterator[IO[bytes]]:
+    """The SQL of an archive, to be read to its end; what is unpacked meanwhile stands in
+    `directory`. ServerError: pg_restore could not read it, in its words."""
+    program, environment = newest_client("pg_restore", build, account)
+    # With what concerns the database itself, so that the rules see it as in a plain dump.
+    options = ["-f", "-", "--create", f"--format={dump.format.value}"]
+    with _input(dump, account, directory) as (name, file), tempfile.TemporaryFile() as messages:
+        process = launch(
+            account,
+            [program, *options, *name],
+            directory=directory,
+            output=PIPE,
+            environment=environment,
+            words=file,
+            errors=messages,
+        )
+        script = process.stdout
+        assert script is not None  # a pipe
+        try:
+            try:
+                yield script
+            except SteelyardError as error:
+                # What it had written may end anywhere: its own reason is the right one.
+                if script.read(1) == b"" and process.wait() != 0:
+                    raise _failed(dump, messages, process.returncode) from error
+                raise
+            if process.wait() != 0:
+                raise _failed(dump, messages, process.returncode)
+        finally:
+            script.close()
+            process.kill()
+            process.wait()
+
+
+def _failed(dump: Dump, messages: IO[bytes], status: int) -> ServerError:
+    messages.seek(0)
+    text = messages.read(_MESSAGE_BYTES).decode(errors="replace").strip()
+    if not text:
+        text = f"pg_restore ended with status {status}: the archive may be damaged."
+    return ServerError(f'could not restore "{dump.path}"', detail=text, hint=_hint(text))
+
+
+@contextmanager
+def _input(
+    dump: Dump, account: Account, directory: Path
+) -> Iterator[tuple[list[str], IO[bytes] | int]]:
+    """The name that pg_restore is given, if any, and its standard input."""
+    if dump.format is DumpFormat.DIRECTORY:
+        with _readable(dump.path, account, directory) as place:
+            yield [str(place)], DEVNULL
+    elif dump.compressed:
+        with tempfile.TemporaryFile(dir=directory) as unpacked:  # pg_restore seeks in it
+            with opened(dump.path, compressed=True) as content:
+                _copy(content, unpacked, directory)
+            unpacked.seek(0)
+            _require_whole(dump, unpacked)
+            yield [], unpacked
+    else:
+        with open_file(dump.path) as file:
+            _require_whole(dump, file)
+            yield [], file
+
+
+def _require_whole(dump: Dump, file: IO[bytes]) -> None:
+    """EngineError: a tar file that was cut off, which pg_restore reads without an end."""
+    if dump.format is not DumpFormat.TAR:
+        return
+    length = file.seek(0, os.SEEK_END)
+    file.seek(0)
+    whole = False
+    with suppress(tarfile.TarError), tarfile.open(fileobj=file, mode="r:") as archive:
+        inside = all(member.offset_data + member.size <= length for member in archive)
+        file.seek(archive.offset)
+        whole = inside and file.read(tarfile.BLOCKSIZE) == bytes(tarfile.BLOCKSIZE)
+    file.seek(0)
+    if not whole:
+        raise EngineError(
+            f'could not read "{dump.path}": the archive was cut off, or is damaged',
+            hint="Copy the file again, or dump the database again.",
+        )
+
+
+@contextmanager
+def _readable(place: Path, account: Account, directory: Path) -> Iterator[Path]:
+    """The directory itself where the account can read it, by its own rights, else a copy."""
+    if can_read(account, [place], []):
+        yield place
+        return
+    copied = Path(tempfile.mkdtemp(dir=directory))
+    try:
+        copied.chmod(0o711)
+        for entry in sorted(place.iterdir()):
+            with open_file(entry) as original, (copied / entry.name).open("xb") as copy:
+                os.fchmod(copy.fileno(), 0o400)
+                os.fchown(copy.fileno(), account.uid, account.gid)
+                _copy(original, copy, directory)
+        yield copied
+    finally:
+        shutil.rmtree(copied)
+
+
+def _copy(content: BinaryIO, target: IO[bytes], directory: Path) -> None:
+    metered = MeteredFile(content, directory)
+    while chunk := metered.read(_CHUNK_BYTES):
+        target.write(chunk)
+    target.flush()
+
+
+def _hint(messages: str) -> str | None:
+    """What to do where this pg_restore cannot read the archive."""
+    if re.search(
+        r"unsupported version|does not support compression|not supported in this", messages
+    ):
+        return (
+            "Install the pg_restore of the pg_dump that wrote it (Debian: postgresql-client), or "
+            "write the dump again: pg_dump -Fc -Z gzip -f FILE DATABASE"
+        )
+    return None

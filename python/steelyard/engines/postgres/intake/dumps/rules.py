@@ -1,0 +1,121 @@
+"""Decides what of a dump is left out, and which errors do not end its restore.
+
+One set of rules for every format, since archives become SQL too. The copy has one database and one
+superuser: what concerns other databases, the server, owners and rights has no place in it.
+"""
+
+from __future__ import annotations
+
+import re
+
+from steelyard.engines.intake import Neutralised
+from steelyard.engines.postgres.intake.dumps.lexer import Statement
+
+_SILENTLY = (
+    # Owners, rights and tablespaces: always (own-data.md). The database itself is made already.
+    ("GRANT",),
+    ("REVOKE",),
+    ("ALTER", "DEFAULT", "PRIVILEGES"),
+    ("SET", "SESSION", "AUTHORIZATION"),
+    ("RESET", "SESSION", "AUTHORIZATION"),
+    ("SET", "DEFAULT_TABLESPACE"),
+    ("CREATE", "DATABASE"),
+    ("DROP", "DATABASE"),
+    ("COMMENT", "ON", "DATABASE"),
+    ("ALTER", "PUBLICATION"),
+    ("DROP", "PUBLICATION"),
+    ("COMMENT", "ON", "PUBLICATION"),
+    ("ALTER", "SUBSCRIPTION"),
+    ("DROP", "SUBSCRIPTION"),
+    ("COMMENT", "ON", "SUBSCRIPTION"),
+    # Statistics, which are taken anew: 17 and older have no such functions.
+    ("SELECT", "FROM", "PG_CATALOG", "PG_RESTORE_RELATION_STATS"),
+    ("SELECT", "FROM", "PG_CATALOG", "PG_RESTORE_ATTRIBUTE_STATS"),
+)
+_OF_THE_SERVER = "it concerns the server, not the database"
+_AND_SAID = {
+    ("CREATE", "PUBLICATION"): "nothing subscribes to the copy",
+    ("CREATE", "SUBSCRIPTION"): "the copy fetches nothing",
+    ("SECURITY", "LABEL"): "security labels are not restored",
+    ("ALTER", "DATABASE"): "settings of the database are not restored",
+    ("ALTER", "SYSTEM"): _OF_THE_SERVER,
+    ("CREATE", "TABLESPACE"): _OF_THE_SERVER,
+    ("ALTER", "TABLESPACE"): _OF_THE_SERVER,
+    ("DROP", "TABLESPACE"): _OF_THE_SERVER,
+}
+_IN_A_DATABASE = ("IN", "DATABASE")
+_NAMED = re.compile(
+    rb'(?is)\s*(CREATE\s+(?:PUBLICATION|SUBSCRIPTION|TABLESPACE)\s+(?:"[^"]{1,63}"|\w{1,63})'
+    rb"|ALTER\s+SYSTEM\s+(?:RE)?SET\s+[\w.]{1,63}"
+    rb'|ALTER\s+(?:DATABASE|ROLE|USER)\s.{1,200}?\s(?:RE)?SET\s+"?[\w.]{1,63}"?)'
+)
+_UNDEFINED = frozenset(
+    # Appendix A: undefined table, object, function, column, schema, and of a database.
+    ("42P01", "42704", "42883", "42703", "3F000", "3D000")
+)
+_UNLINK = ("SELECT", "PG_CATALOG", "LO_UNLINK")
+_ROLE = re.compile(r'role "(.*)" does not exist')
+_PARAMETER = re.compile(r"SET\s+(?:SESSION\s+|LOCAL\s+)?([\w.]+)", re.IGNORECASE)
+
+
+def is_left_out(statement: Statement) -> bool:
+    """Whether a statement is not executed."""
+    return (
+        any(statement.begins(*words) for words in (*_SILENTLY, *_AND_SAID))
+        or _settings_in_a_database(statement)
+        or (statement.begins("ALTER") and statement.words[-3:-1] == ("OWNER", "TO"))
+    )
+
+
+def left_out(statement: Statement) -> Neutralised | None:
+    """What the copy is without, since a statement was left out; None: what it never has. No value
+    is in it: it may be a password."""
+    reason = next((why for words, why in _AND_SAID.items() if statement.begins(*words)), None)
+    if _settings_in_a_database(statement):
+        reason = _AND_SAID["ALTER", "DATABASE"]
+    if reason is None or statement.words[-3:-1] == ("OWNER", "TO"):
+        return None
+    named = _NAMED.match(statement.text)
+    text = named[1].decode(errors="replace") if named else " ".join(statement.words[:2])
+    return Neutralised(" ".join(text.split()), reason)
+
+
+def _settings_in_a_database(statement: Statement) -> bool:
+    pairs = zip(statement.words, statement.words[1:], strict=False)
+    return statement.words[:2] in (("ALTER", "ROLE"), ("ALTER", "USER")) and _IN_A_DATABASE in pairs
+
+
+def may_be_passed_over(statement: Statement) -> bool:
+    """Whether an error of a statement may not matter: it then must not end a transaction."""
+    heads = (("DROP",), ("CREATE",), ("ALTER",), ("SET",))
+    return statement.words[:1] in heads or statement.begins(*_UNLINK)
+
+
+def is_harmless(statement: Statement, sqlstate: str) -> bool:
+    """Whether a statement may fail so: what it removes, as --clean does, is not there, or what it
+    makes, every database has."""
+    words = statement.words
+    if sqlstate in _UNDEFINED:
+        removes = statement.begins("DROP") or statement.begins(*_UNLINK)
+        return removes or (statement.begins("ALTER") and "DROP" in words)
+    if sqlstate == "42P06":
+        return words[:2] == ("CREATE", "SCHEMA") and "PUBLIC" in words[2:]
+    return sqlstate == "42710" and words[:1] == ("CREATE",) and "PLPGSQL" in words[1:5]
+
+
+def unknown_setting(statement: Statement, sqlstate: str, version: str) -> Neutralised | None:
+    """What the copy is without where a statement sets what this version does not know."""
+    if sqlstate != "42704" or not statement.begins("SET"):
+        return None
+    named = _PARAMETER.match(statement.text.decode(errors="replace"))
+    return Neutralised(
+        f"SET {named[1] if named else ''}".strip(), f"PostgreSQL {version} has no such setting"
+    )
+
+
+def missing_role(statement: Statement, sqlstate: str, primary: str) -> str | None:
+    """The role that a policy, a user mapping or the like names and the copy lacks."""
+    named = _ROLE.fullmatch(primary)
+    if sqlstate != "42704" or named is None or statement.words[:1] not in (("CREATE",), ("ALTER",)):
+        return None
+    return named[1]

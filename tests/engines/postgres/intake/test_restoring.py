@@ -1,0 +1,210 @@
+"""Dumps are restored by one set of rules, whatever their format and their options were."""
+
+from __future__ import annotations
+
+import gzip
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from engines.postgres.intake.restore_server import RestoreServer, restore_server
+from steelyard.engines.cache import tree_bytes
+from steelyard.model.errors import EngineError, ServerError, SteelyardError, UsageError
+
+pytestmark = pytest.mark.postgres
+
+OPTIONS = {
+    "as it is": (),
+    "schema": ("-n", "public"),
+    "clean": ("--clean",),
+    "clean if exists": ("--clean", "--if-exists"),
+    "create": ("-C", "--clean"),
+    "inserts": ("--inserts",),
+    "many rows": ("--inserts", "--rows-per-insert=50"),
+    "quoted": ("--quote-all-identifiers",),
+    "authorized": ("--use-set-session-authorization",),
+    "latin": ("-E", "LATIN1"),
+    "statistics": ("--statistics",),
+}
+FORMATS = {"plain": "p", "custom": "c", "directory": "d", "tar": "t"}
+ODD = r"""SELECT md5(string_agg(t::text, '|' ORDER BY a)) FROM "we;ird \ name"."t'1" AS t"""
+
+
+@pytest.fixture(scope="module")
+def dumps() -> Iterator[Path]:
+    """Of a database with everything that is restored otherwise, by every option and format."""
+    with restore_server() as server:
+        home = server.directory
+        server.ask("CREATE DATABASE rich")
+        rich = Path(__file__).with_name("rich.sql")
+        server.program("psql", "-qX", "-v", "ON_ERROR_STOP=1", "-d", "rich", "-f", str(rich))
+        for name, options in OPTIONS.items():
+            for form, letter in FORMATS.items():
+                target = str(home / f"{name}.{form}")
+                server.program("pg_dump", "-F", letter, "-f", target, *options, "rich")
+        (home / "odd").write_text(str(server.ask(ODD, "rich")))
+        yield home
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[RestoreServer]:
+    with restore_server() as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def older() -> Iterator[RestoreServer]:
+    with restore_server("16") as running:
+        yield running
+
+
+@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize("name", OPTIONS)
+def test_a_dump_is_restored_whole_whatever_its_options_and_format(
+    server: RestoreServer, dumps: Path, name: str, form: str
+) -> None:
+    restored = server.restore(dumps / f"{name}.{form}")
+    assert server.rows("SELECT count(*), sum(k) FROM base") == [(300, 45150)]
+    assert server.rows("SELECT count(*) FROM pg_policy") == [(1,)]
+    assert server.rows("SELECT tableowner FROM pg_tables WHERE tablename = 'base'") == [
+        ("postgres",)
+    ]
+    gone = {note.what for note in restored.neutralised}
+    assert 'logins and rights of roles that the dump names: alice, we"ird' in gone
+    assert "S3cret" not in str(restored)
+    assert restored.doubts == ()
+    if name != "schema":
+        assert str(server.rows(ODD)) == (dumps / "odd").read_text()
+        assert server.rows("SELECT count(*) FROM pg_user_mapping") == [(1,)]
+        assert server.rows("SELECT lo_get(4711)") == [(bytes.fromhex("deadbeef"),)]
+        assert server.rows("SELECT count(*) FROM pg_publication, pg_subscription") == [(0,)]
+        assert {what.replace('"', "") for what in gone} >= {
+            "CREATE PUBLICATION published",
+            "CREATE SUBSCRIPTION fetched",
+        }
+    if name == "create" or form != "plain":
+        assert {what.replace('"', "") for what in gone} >= {
+            "ALTER DATABASE rich SET work_mem",
+            "ALTER ROLE alice IN DATABASE rich SET work_mem",
+        }
+
+
+@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize("name", ["as it is", "create", "statistics"])
+def test_a_dump_of_a_newer_version_leaves_out_what_this_one_does_not_know(
+    older: RestoreServer, dumps: Path, name: str, form: str
+) -> None:
+    restored = older.restore(dumps / f"{name}.{form}")
+    assert older.rows("SELECT count(*), sum(k) FROM base") == [(300, 45150)]
+    gone = {note.what: note.why for note in restored.neutralised}
+    assert "has no such setting" in gone["SET transaction_timeout"]
+
+
+@pytest.mark.parametrize("form", ["plain", "custom", "tar"])
+def test_gzip_of_every_format_is_restored(
+    server: RestoreServer, dumps: Path, tmp_path: Path, form: str
+) -> None:
+    packed = tmp_path / f"rich.{form}.gz"
+    packed.write_bytes(gzip.compress((dumps / f"as it is.{form}").read_bytes()))
+    before = tree_bytes(server.directory)
+    server.restore(packed)
+    assert str(server.rows(ODD)) == (dumps / "odd").read_text()
+    assert tree_bytes(server.directory) == before
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_a_dump_that_the_servers_account_cannot_read_is_restored(
+    server: RestoreServer, dumps: Path, tmp_path: Path, form: str
+) -> None:
+    """Below a directory of ours alone; nothing that was unpacked for it stays."""
+    tmp_path.chmod(0o700)
+    copy = tmp_path / form
+    original = dumps / f"as it is.{form}"
+    (shutil.copytree if original.is_dir() else shutil.copy)(original, copy)
+    server.restore(copy)
+    assert str(server.rows(ODD)) == (dumps / "odd").read_text()
+    assert list(server.directory.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "query", "rows"),
+    [
+        ("create table t(a int);\ncopy t (a) from stdin;\n1\n\\N\n\\.\n", "count(*)", 2),
+        ("CREATE TABLE t(a text);\nCOPY t FROM STDIN (FORMAT csv);\n\\N\n\\.\n", "max(a)", "\\N"),
+        ("CREATE TABLE t(a text);\nINSERT INTO t VALUES ('x\n\\! id');", "max(a)", "x\n\\! id"),
+        ("CREATE TABLE t(a int);\nDO $$BEGIN RAISE WARNING 'ERROR: no'; END$$;", "count(*)", 0),
+        ("CREATE DATABASE x;\n\\c x;\nCREATE TABLE t(a int);", "count(*)", 0),
+        ("BEGIN;DROP TABLE t;CREATE SCHEMA public;CREATE TABLE t(a int);END;", "count(*)", 0),
+        (
+            "BEGIN;CREATE TABLE t(a int);CREATE POLICY p ON t TO bob;"
+            "SET no_such = 1;INSERT INTO t VALUES (7);COMMIT;",
+            "max(a)",
+            7,
+        ),
+        ("SET standard_conforming_strings = off;CREATE TABLE t AS SELECT 'a\\';b' a;", "max(a)",
+         "a';b"),
+        ("SET client_encoding = 'LATIN1';CREATE TABLE t AS SELECT 'gr\xfcn'::text a;", "max(a)",
+         "grün"),
+    ],
+)  # fmt: skip
+def test_sql_that_people_have_is_restored(
+    server: RestoreServer, tmp_path: Path, text: str, query: str, rows: object
+) -> None:
+    dump = tmp_path / "dump.sql"
+    dump.write_bytes(text.encode("latin-1"))
+    server.restore(dump)
+    assert server.rows(f"SELECT {query} FROM t") == [(rows,)]
+
+
+@pytest.mark.parametrize(
+    ("text", "error", "words"),
+    [
+        ("SELECT 1;\nSELECT nonsense;", ServerError, '"nonsense" does not exist.*Line 2: SELECT'),
+        ("COPY nosuch FROM stdin;\nDROP TABLE t;\n\\.\n", ServerError, "nosuch.*Line 1: COPY"),
+        ("CREATE TABLE t(a int);\nCOPY t FROM stdin;\nx\n\\.\n", ServerError, "integer.*Line 2"),
+        ("CREATE TABLE t(a int);\n\\c other\n", UsageError, "line 2 goes on in another database"),
+        ("CREATE EXTENSION no_such;", ServerError, "--set contrib=true"),
+        ("SET client_encoding='SQL_ASCII';SELECT 'gr\xfc';", ServerError, "sed .*LATIN1"),
+        ("SET client_encoding='SJIS';SELECT 'a';", UsageError, "SJIS.*pg_dump -E UTF8"),
+        ("COPY (SELECT 1) TO STDOUT;", UsageError, "copies rows to the client"),
+        ("SELECT repeat('x', 100000000);", UsageError, "answer is longer than 8 MB"),
+        ("SELECT 'secret', nonsense;", ServerError, r"Line 1: SELECT …"),
+        ("DO $$BEGIN LOOP RAISE INFO 'x'; END LOOP; END$$;", UsageError, "longer than 8 MB"),
+        ("SELECT generate_series(1, 100000000);", UsageError, "answer is longer than 8 MB"),
+        ("SELECT pg_terminate_backend(pg_backend_pid());", ServerError, "ended the session"),
+    ],
+)
+def test_what_cannot_be_restored_says_why_and_where(
+    server: RestoreServer, tmp_path: Path, text: str, error: type[SteelyardError], words: str
+) -> None:
+    dump = tmp_path / "dump.sql"
+    dump.write_bytes(text.encode("latin-1"))
+    with pytest.raises(error, match=f"(?s){words}") as refused:
+        server.restore(dump)
+    assert str(dump) in refused.value.primary
+    assert "secret" not in str(refused.value)
+
+
+@pytest.mark.parametrize("form", ["plain.gz", "custom", "tar", "directory"])
+def test_a_dump_that_was_cut_off_is_never_taken_for_whole(
+    server: RestoreServer, dumps: Path, tmp_path: Path, form: str
+) -> None:
+    copy = tmp_path / form
+    if form == "plain.gz":
+        packed = gzip.compress((dumps / "as it is.plain").read_bytes())
+        copy.write_bytes(packed[: len(packed) // 2])
+    elif form == "directory":
+        shutil.copytree(dumps / "as it is.directory", copy)
+        next(copy.glob("*.dat.gz")).unlink()
+    else:
+        content = (dumps / f"as it is.{form}").read_bytes()
+        copy.write_bytes(content[: len(content) // 2])
+    with pytest.raises(EngineError) as refused:
+        server.restore(copy)
+    assert str(copy) in refused.value.primary
+    text = tmp_path / "plain"
+    lines = (dumps / "as it is.plain").read_bytes().splitlines(keepends=True)
+    text.write_bytes(b"".join(lines[: lines.index(b"COPY public.base (id, k, v) FROM stdin;\n")]))
+    assert "may have been cut off" in server.restore(text).doubts[0]
