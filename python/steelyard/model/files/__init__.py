@@ -1,0 +1,1 @@
+"""Files of others read within bounds, and files of ours written whole and through no link."""
