@@ -16,6 +16,7 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from steelyard.model.errors import StudyError
+from steelyard.model.files.small_file import parse_toml, read_small
 from steelyard.study.arm import Level
 from steelyard.study.factors import FactorError, with_cells
 from steelyard.study.study import Study
@@ -66,9 +67,11 @@ def _locate(name_or_file: str) -> Path:
 
 def _read_table(file: Path) -> Table:
     try:
-        return tomllib.loads(file.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError) as reason:
-        raise StudyError(f'could not read study "{file}": {reason}') from reason
+        return parse_toml(read_small(file))
+    except OSError as reason:
+        raise StudyError(f'could not read study "{file}": {reason.strerror}') from reason
+    except UnicodeDecodeError as reason:
+        raise StudyError(f'could not read study "{file}": it is not UTF-8 text') from reason
     except tomllib.TOMLDecodeError as reason:
         raise StudyError(f'cannot parse study "{file}": {reason}') from reason
 
@@ -124,7 +127,7 @@ def _arm_of(table: Table, path: list[str], override: str, file: Path) -> tuple[T
 def _value(text: str, *, keeps_its_letters: bool) -> object:
     """A TOML value, else the text itself; version 18.10 is not the number 18.1."""
     try:
-        value = tomllib.loads(f"value = {text}")["value"]
+        value = parse_toml(f"value = {text}")["value"]
     except tomllib.TOMLDecodeError:
         return text
     return text if keeps_its_letters and not isinstance(value, str) else value

@@ -8,7 +8,6 @@ cluster was stopped, for a server that is still being written.
 from __future__ import annotations
 
 import errno
-import os
 import stat
 import struct
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from pathlib import Path
 from steelyard._core import read_control
 from steelyard.engines.engine import UNPROTECTED
 from steelyard.model.errors import EngineError
+from steelyard.model.files.small_file import MOST_OF_LOCK, read_small
 
 CONTROL_FILE = "global/pg_control"
 KNOWN = frozenset({1201, 1300, 1700, 1800})
@@ -107,7 +107,9 @@ def read_pid_file(directory: Path) -> PidFile | None:
     OSError: it cannot be read.
     """
     try:
-        lines = read_regular(directory / "postmaster.pid").splitlines()
+        lines = read_small(
+            directory / "postmaster.pid", MOST_OF_LOCK, errors="replace"
+        ).splitlines()
         pid = int(lines[_PID])
     except (FileNotFoundError, IndexError, ValueError):
         return None
@@ -123,12 +125,9 @@ def read_pid_file(directory: Path) -> PidFile | None:
 
 
 def read_regular(file: Path) -> str:
-    """The text of a file. OSError: it cannot be read, or is a directory, a device or a pipe."""
-    # Without O_NONBLOCK opening a pipe waits for a writer.
-    opened = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    with os.fdopen(opened, encoding="utf-8", errors="replace") as stream:
-        require_regular(file, os.fstat(opened).st_mode)
-        return stream.read()
+    """The text of a small file. OSError: it cannot be read, is a directory, a device or a pipe, or
+    is too large."""
+    return read_small(file, errors="replace")
 
 
 def require_regular(file: Path, mode: int) -> None:
