@@ -6,10 +6,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from steelyard.engines.cache import free_bytes
-from steelyard.engines.postgres.intake.client_programs import client_program, run_client
+from steelyard.engines.postgres.guarded.connection import guarded, timeout_s
+from steelyard.engines.postgres.intake.base_backup import run_backup
+from steelyard.engines.postgres.intake.client_programs import client_program
 from steelyard.engines.postgres.libpq.connection_string import connection_words, without_password
 from steelyard.model.errors import EngineError, ServerError
 from steelyard.model.units import format_bytes
+
+_ANSWER_S = 60.0
+"""The size of every tablespace: the server looks at each of its files."""
 
 
 @dataclass(frozen=True)
@@ -28,8 +33,9 @@ def ask_running(target: str) -> RunningServer:
     import psycopg
 
     words = connection_words(target)
+    where = words.get("host") or words.get("hostaddr") or "the local socket"
     try:
-        with psycopg.connect(target, autocommit=True) as session:
+        with guarded(target, where=where, answer_s=_ANSWER_S) as session:
             row = session.execute(
                 "SELECT current_setting('server_version'),"
                 " (SELECT sum(pg_catalog.pg_tablespace_size(oid)) FROM pg_catalog.pg_tablespace),"
@@ -57,6 +63,8 @@ def back_up(server: RunningServer, directory: Path) -> None:
 
     EngineError: there is no room; ServerError: the server does not allow it.
     """
+    from psycopg.conninfo import make_conninfo
+
     free = free_bytes(directory.parent)
     if free < 2 * server.bytes:  # it, and the copy that is made of it
         raise EngineError(
@@ -72,15 +80,16 @@ def back_up(server: RunningServer, directory: Path) -> None:
         for number, place in enumerate(server.tablespaces)
         for part in ("-T", f"{place.replace('=', chr(92) + '=')}={directory / f'space{number}'}")
     ]
-    command = [program, "-d", server.target, "-D", str(data), "-X", "stream", "-c", "fast"]
+    target = make_conninfo(server.target, connect_timeout=timeout_s(server.target) or 0)
+    command = [program, "-d", target, "-D", str(data), "-X", "stream", "-c", "fast"]
     password = {"PGPASSWORD": server.password} if server.password else {}
-    ended = run_client(
-        [*command, "--no-sync", "--no-password", *moved], {**environment, **password}
+    status, words = run_backup(
+        [*command, "--no-sync", "--no-password", *moved], {**environment, **password}, directory
     )
-    if ended.returncode != 0:
+    if status != 0:
         raise ServerError(
             "could not take a base backup of the server",
-            detail=ended.stderr.strip() or None,
+            detail=words.strip() or None,
             hint="It needs a role with REPLICATION, a line for it in pg_hba.conf, and two free "
             "max_wal_senders; else stop the server and name its data directory.",
         )

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import fields
 
+from steelyard.engines.postgres.guarded.connection import guarded
 from steelyard.engines.postgres.libpq.connection_string import (
     GivenAddress,
     conninfo_of,
     read_target,
     without_password,
 )
-from steelyard.engines.postgres.sql.session import CONNECT_SECONDS
 from steelyard.model.endpoint import Endpoint
 from steelyard.model.errors import ServerError
 
@@ -45,11 +45,8 @@ def end_sessions(endpoint: Endpoint, backends: Sequence[int]) -> int:
     import psycopg
 
     try:
-        with psycopg.connect(
-            conninfo_of(endpoint),
-            password=endpoint.password,
-            autocommit=True,
-            connect_timeout=CONNECT_SECONDS,
+        with guarded(
+            conninfo_of(endpoint), where=endpoint.host, password=endpoint.password
         ) as session:
             row = session.execute(_END, [list(backends), endpoint.application_name]).fetchone()
     except psycopg.Error as error:
