@@ -22,6 +22,7 @@ from steelyard.engines.loading import LoadedData
 from steelyard.engines.postgres.guarded.connection import guarded
 from steelyard.engines.postgres.guarded.watched_process import LimitError
 from steelyard.engines.postgres.intake.base_backup import run_backup
+from steelyard.engines.postgres.intake.running import RunningServer, back_up
 from steelyard.model.errors import ServerError
 
 MOST_BYTES = 500 << 20
@@ -198,6 +199,32 @@ def test_a_backup_that_does_not_go_on_is_ended(
 ) -> None:
     with pytest.raises(ServerError, match=words):
         run_backup(["sh", "-c", program], {"PATH": "/usr/bin:/bin"}, tmp_path, **limits)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    "mode",
+    [
+        "accepts and never speaks",
+        "2,000,000,000 SCRAM iterations",
+        "rows without end",
+        "notices without end",
+        "a row of 2 GB",
+        "closes in a row",
+    ],
+)
+def test_a_server_that_answers_well_and_misbehaves_in_its_backup_is_left(
+    mode: str, tmp_path: Path
+) -> None:
+    directory = tmp_path / "backup"
+    before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+    with serving(EVERY[mode]) as port:
+        server = RunningServer(_conninfo(port, 2), "p", "18.0", 1, ())
+        with pytest.raises(ServerError, match="could not take a base backup"):
+            back_up(server, directory)
+    largest = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+    assert max(largest, before) * 1024 < MOST_BYTES
+    assert not (directory / "data" / "PG_VERSION").exists()
 
 
 def test_the_last_words_of_a_backup_are_kept_however_many_it_says(tmp_path: Path) -> None:

@@ -18,11 +18,11 @@ from steelyard.model.units import format_bytes
 
 STILL_S = 300.0
 """How long no byte may come: a backup begins with a checkpoint, of minutes where much is dirty."""
-BUSY_S = 15.0
+BUSY_S = 5.0
 """Processor time without a byte: a login that computes, not one that waits."""
 RESERVE_BYTES = 256 << 20
 """What is left free on the disk."""
-MEMORY_BYTES = 1 << 30
+MEMORY_BYTES = 384 << 20
 """Address space of the program: libpq would keep a message of any length."""
 _LOOK_S = 0.2
 _WORDS_BYTES = 8192
