@@ -25,7 +25,8 @@ from steelyard.engines.postgres.intake.base_backup import run_backup
 from steelyard.engines.postgres.intake.running import RunningServer, back_up
 from steelyard.model.errors import ServerError
 
-MOST_BYTES = 500 << 20
+MOST_BYTES = 300 << 20
+"""Of each process: a command has two, the larger of which is the one of the connection."""
 _HEEDING = (
     "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
     "from steelyard.cli.app import main; main()"
@@ -161,7 +162,7 @@ def test_a_command_ends_with_an_error_within_the_memory_that_it_may_take(
     assert "Traceback" not in said
     assert len(said) < 10_000
     largest = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
-    assert max(largest, before) * 1024 < MOST_BYTES
+    assert largest <= before or largest * 1024 < MOST_BYTES
 
 
 @pytest.mark.long
@@ -223,7 +224,7 @@ def test_a_server_that_answers_well_and_misbehaves_in_its_backup_is_left(
         with pytest.raises(ServerError, match="could not take a base backup"):
             back_up(server, directory)
     largest = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
-    assert max(largest, before) * 1024 < MOST_BYTES
+    assert largest <= before or largest * 1024 < MOST_BYTES
     assert not (directory / "data" / "PG_VERSION").exists()
 
 
