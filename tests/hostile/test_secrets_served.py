@@ -19,7 +19,7 @@ import pytest
 from hostile.conftest import Call, Run
 from hostile.searching import files_with, require_unseen
 from own_cache import open_directory, own_server
-from steelyard.engines.account import choose_account
+from steelyard.engines.account import Account, choose_account
 from steelyard.engines.engine import Slot
 from steelyard.engines.intake import Neutralised
 from steelyard.engines.postgres.builds.find import find_postgres
@@ -103,13 +103,15 @@ def test_the_program_that_copies_a_server_gets_the_password_beside_its_command_l
 ) -> None:
     """Every account of the machine can read the command lines of all processes."""
     given = list[tuple[list[str], dict[str, str]]]()
-    client = running.run_client
+    backup = running.run_backup
 
-    def noted(command: list[str], environment: dict[str, str]) -> object:
+    def noted(
+        account: Account, command: list[str], environment: dict[str, str], directory: Path
+    ) -> object:
         given.append((command, environment))
-        return client(command, environment)
+        return backup(account, command, environment, directory)
 
-    monkeypatch.setattr(running, "run_client", noted)
+    monkeypatch.setattr(running, "run_backup", noted)
     server = running.ask_running(_uri(guarded, PASSWORD))
     running.back_up(server, open_home / "backup")
     [(command, environment)] = given

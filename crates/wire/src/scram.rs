@@ -11,7 +11,8 @@ use postgres_protocol::message::frontend;
 
 use crate::error::WireError;
 
-/// Most iterations that are worked through: tenths of a second. PostgreSQL's default is 4096.
+/// Most iterations that are computed, in tenths of a second; postgres-protocol has the same limit.
+/// PostgreSQL's default is 4096.
 const MOST_ITERATIONS: u32 = 100_000;
 
 /// Whether authentication is to be bound to the encrypted channel.
@@ -113,12 +114,23 @@ fn require_few_iterations(data: &[u8]) -> Result<(), WireError> {
         .split(|&byte| byte == b',')
         .find_map(|word| word.strip_prefix(b"i="));
     let digits = requested.and_then(|digits| std::str::from_utf8(digits).ok());
-    match digits.and_then(|digits| digits.parse::<u32>().ok()) {
-        Some(iterations) if iterations <= MOST_ITERATIONS => Ok(()),
+    let Some(digits) = digits.filter(|digits| is_number(digits)) else {
+        return Err(WireError::malformed(
+            "a SCRAM challenge without a number of iterations",
+        ));
+    };
+    match digits.parse::<u32>() {
+        Ok(iterations) if iterations <= MOST_ITERATIONS => Ok(()),
         _ => Err(refused(&format!(
-            "the server asks for no number of SCRAM iterations up to {MOST_ITERATIONS}"
+            "the server asks for {digits} SCRAM iterations: at most {MOST_ITERATIONS} are \
+             computed (a password that is set anew under a lower scram_iterations needs fewer)"
         ))),
     }
+}
+
+/// Of as many digits as can be shown.
+fn is_number(digits: &str) -> bool {
+    (1..=20).contains(&digits.len()) && digits.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 fn refused(why: &str) -> WireError {

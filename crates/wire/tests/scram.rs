@@ -144,3 +144,37 @@ fn what_is_not_accepted_is_not_answered() {
         assert!(Methods::parse(invalid).is_err(), "{invalid}");
     }
 }
+
+/// What is said to a server whose challenge asks for these iterations.
+fn challenged(iterations: &str) -> Result<(), WireError> {
+    let mut startup = startup(Channel::default());
+    let mut out = Vec::new();
+    startup.feed(&authentication(10, PLAIN), &mut out)?;
+    let begun = String::from_utf8_lossy(&out).into_owned();
+    let nonce = &begun[begun.find("r=").unwrap()..];
+    let challenge = format!("{nonce}more,s=c2FsdHNhbHQ=,i={iterations}");
+    startup
+        .feed(&authentication(11, challenge.as_bytes()), &mut out)
+        .map(drop)
+}
+
+#[test]
+fn more_iterations_than_are_computed_are_refused_with_both_numbers() {
+    assert!(challenged("4096").is_ok());
+    assert!(challenged("100000").is_ok());
+    for iterations in ["100001", "2000000000", "4294967295", "99999999999999999999"] {
+        let refused = challenged(iterations).unwrap_err().to_string();
+        let words = format!("asks for {iterations} SCRAM iterations: at most 100000 are computed");
+        assert!(refused.contains(&words), "{refused}");
+        assert!(refused.contains("scram_iterations"), "{refused}");
+    }
+}
+
+#[test]
+fn a_challenge_without_a_number_of_iterations_is_a_violation_and_is_not_quoted() {
+    for iterations in ["", "-1", "1e9", "many", &"9".repeat(4096)] {
+        let refused = challenged(iterations).unwrap_err();
+        assert!(matches!(refused, WireError::Malformed(_)), "{refused}");
+        assert!(refused.to_string().len() < 200);
+    }
+}

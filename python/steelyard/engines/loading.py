@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol, Self, cast, runtime_checkable
 
 from steelyard.engines.access.reached import Reached
 from steelyard.engines.account import Account
@@ -22,7 +22,8 @@ from steelyard.engines.engine import (
     Settings,
     Slot,
 )
-from steelyard.model.errors import UsageError
+from steelyard.model.errors import ServerError, UsageError
+from steelyard.model.files.bounded_json import JsonError, parse_json
 
 RowEncoding = Literal["copy", "lines"]
 """How a bulk load takes rows: tuples of COPY's binary format, or lines of LOAD DATA."""
@@ -41,6 +42,27 @@ class LoadedData:
     digest: str
     options: str | None = None
     """The options that decided the rows, as a JSON object; None: loaded by an older Steelyard."""
+
+    @classmethod
+    def read(cls, values: Sequence[object]) -> Self:
+        """Of the values of a marker, in the order of the fields; a server of others may hold any.
+        ServerError: they are none."""
+        kinds: Sequence[type] = (str, int, int, str)
+        options = values[4] if len(values) > len(kinds) else None
+        typed = all(isinstance(value, kind) for value, kind in zip(values, kinds, strict=False))
+        if not typed or not len(kinds) <= len(values) <= len(kinds) + 1:
+            raise ServerError(_NO_MARKER)
+        try:
+            known = None if options is None else parse_json(str(options))
+        except JsonError as error:
+            raise ServerError(_NO_MARKER, detail=f"Its options: {error}") from error
+        if known is not None and not isinstance(known, dict):
+            raise ServerError(_NO_MARKER)
+        workload, scale, rows, digest = cast(tuple[str, int, int, str], tuple(values[:4]))
+        return cls(workload, scale, rows, digest, cast("str | None", options))
+
+
+_NO_MARKER = f'could not read what database "{DATABASE}" was loaded with: its marker is not ours'
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Self
 
 from steelyard.evaluation.threats.machine import seen_in
 from steelyard.model.errors import RecordError
+from steelyard.model.files.small_file import parse_toml, read_small
 from steelyard.model.turn import Turn
 from steelyard.record.contrast import ContrastLine
 from steelyard.record.environment import Environment
@@ -182,7 +182,7 @@ def _read_words(file: Path) -> tuple[str, str]:
     if not file.exists():
         return "", ""
     try:
-        study = renamed_keys(tomllib.loads(file.read_text(encoding="utf-8")))
+        study = renamed_keys(parse_toml(read_small(file)))
     except (OSError, ValueError) as reason:
         raise RecordError(f'could not read "{file}": {reason}') from reason
     return str(study.get("title", "")), str(study.get("question", ""))

@@ -14,6 +14,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, ValidationError, model_validator
 
 from steelyard.model.errors import StudyError
+from steelyard.model.files.small_file import parse_toml, read_small
 from steelyard.study.values import StudyModel
 
 PUBLISHED = Path(__file__).with_name("published")
@@ -152,8 +153,10 @@ def read_reproduction(name_or_file: str) -> Reproduction:
             hint=f'Perhaps you meant "{near[0]}".' if near else None,
         )
     try:
-        table = tomllib.loads(file.read_text(encoding="utf-8"))
+        table = parse_toml(read_small(file))
         return Reproduction.model_validate({"name": file.stem, **table, "place": file.parent})
+    except OSError as reason:
+        raise StudyError(f'could not read "{file}": {reason.strerror}') from reason
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as reason:
         raise StudyError(f'cannot parse "{file}": {reason}') from reason
     except ValidationError as failure:

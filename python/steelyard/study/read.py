@@ -17,6 +17,7 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from steelyard.model.errors import StudyError
+from steelyard.model.files.small_file import parse_toml, read_small
 from steelyard.model.secrets.redaction import redacted
 from steelyard.model.secrets.secret import is_secret
 from steelyard.study.arm import Level
@@ -85,9 +86,11 @@ def _locate(name_or_file: str) -> Path:
 
 def _read_table(file: Path) -> Table:
     try:
-        return tomllib.loads(file.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError) as reason:
-        raise StudyError(f'could not read study "{file}": {reason}') from reason
+        return parse_toml(read_small(file))
+    except OSError as reason:
+        raise StudyError(f'could not read study "{file}": {reason.strerror}') from reason
+    except UnicodeDecodeError as reason:
+        raise StudyError(f'could not read study "{file}": it is not UTF-8 text') from reason
     except tomllib.TOMLDecodeError as reason:
         raise StudyError(f'cannot parse study "{file}": {reason}') from reason
 
@@ -146,7 +149,7 @@ def _arm_of(table: Table, path: list[str], key: str, file: Path) -> tuple[Table,
 def _value(text: str, *, keeps_its_letters: bool) -> object:
     """A TOML value, else the text itself; version 18.10 is not the number 18.1."""
     try:
-        value = tomllib.loads(f"value = {text}")["value"]
+        value = parse_toml(f"value = {text}")["value"]
     except tomllib.TOMLDecodeError:
         return text
     return text if keeps_its_letters and not isinstance(value, str) else value

@@ -21,9 +21,11 @@ from steelyard.driver.client import Driver
 from steelyard.driver.placement import place_backends
 from steelyard.driver.plan import DriveArm, DrivePlan, DriveScript
 from steelyard.driver.summary import summarize, summarize_ramp
+from steelyard.engines.access.interruptible import interruptible
 from steelyard.engines.sqlserver.licence import NOTICE
 from steelyard.model.endpoint import POSTGRES, SQLSERVER, Endpoint
 from steelyard.model.errors import DriverError, EngineError, UsageError
+from steelyard.model.files.small_file import read_small
 from steelyard.telemetry.capacity import allowed_processors
 from steelyard.telemetry.host import host_readings, sample_host
 from steelyard.workloads.reading.dialects import language
@@ -151,7 +153,8 @@ def _start(
 def _scale_of(arm: DriveArm) -> int:
     """The scale of pgbench's tables, as pgbench reads it."""
     try:
-        rows = _core.ask(json.dumps(arm.to_json()), "SELECT count(*) FROM pgbench_branches")
+        query = "SELECT count(*) FROM pgbench_branches"
+        rows = interruptible(lambda: _core.ask(json.dumps(arm.to_json()), query))
     except DriverError as error:
         if error.detail is None or "42P01" not in error.detail:
             raise
@@ -242,7 +245,7 @@ def _weighted(text: str) -> tuple[str, int]:
 
 def _text(path: str) -> str:
     try:
-        return Path("/dev/stdin" if path == "-" else path).read_text(encoding="utf-8")
+        return read_small(Path("/dev/stdin" if path == "-" else path))
     except OSError as error:
         raise UsageError(f'could not read script "{path}": {error.strerror}') from error
     except UnicodeDecodeError as error:

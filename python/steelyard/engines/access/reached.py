@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Protocol, runtime_checkable
 
 from steelyard.engines.differences import SettingRules
-from steelyard.model.errors import ServerError
+from steelyard.model.errors import EngineError
 
 
 @runtime_checkable
@@ -32,7 +32,7 @@ def answers(reached: Reached) -> bool:
     """Whether a session of the arm can be had now."""
     try:
         reached.ping()
-    except ServerError:
+    except EngineError:
         return False
     return True
 

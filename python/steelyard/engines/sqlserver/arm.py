@@ -19,6 +19,7 @@ from steelyard.engines.sqlserver.database import SqlServerDatabase
 from steelyard.engines.sqlserver.licence import BENCHMARKS, EXPERIMENTAL
 from steelyard.engines.sqlserver.owned import OwnedDatabase
 from steelyard.engines.sqlserver.session import (
+    ANSWER_S,
     RefusedError,
     Session,
     connected,
@@ -72,7 +73,7 @@ class SqlServerArm:
     @cached_property
     def identity(self) -> Identity:
         """Version and edition as the server reports them. EngineError: it cannot be weighed."""
-        with connected(self._server) as session:
+        with connected(self._server, within_s=ANSWER_S) as session:
             [(version, edition, engine)] = session.rows(_PRODUCT)
         parts = [int(part) for part in str(version).split(".")[:3] if part.isdigit()]
         major, minor, build = (*parts, 0, 0, 0)[:3]
@@ -117,13 +118,13 @@ class SqlServerArm:
     def server(self) -> Sequence[str]:
         """The instance by its name, its start and its version. EngineError: it cannot be
         weighed."""
-        with connected(self._server) as session:
+        with connected(self._server, within_s=ANSWER_S) as session:
             [row] = session.rows(_SERVER)
         return (*(str(value) for value in row), self.identity.version)
 
     def round_trip_ns(self) -> int:
         """Of the shortest statement, the fastest of 20."""
-        with connected(self._server) as session:
+        with connected(self._server, within_s=ANSWER_S) as session:
             return min(_round_trip_ns(session) for _ in range(ROUND_TRIPS))
 
     def draw_database(self) -> OwnedDatabase:
@@ -146,7 +147,7 @@ class SqlServerArm:
 
     def settings(self) -> dict[str, str]:
         """The options of its database."""
-        with connected(self._server) as session:
+        with connected(self._server, within_s=ANSWER_S) as session:
             found = session.execute(options.READ.format(literal(self._database.name)))
         [result] = found
         [row] = result.rows
@@ -159,7 +160,7 @@ class SqlServerArm:
     def counters(self, database: str) -> Sample:
         """What the server counted of its database so far; a reason where it does not show it."""
         try:
-            with connected(self._server) as session:
+            with connected(self._server, within_s=ANSWER_S) as session:
                 return counters.read(session, self._database.name)
         except RefusedError as error:
             return Sample({}, error.detail or error.primary)

@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from typing import Any
 
 from steelyard.engines.loading import LoadedData, Prober, RowEncoding, ServerDisk
@@ -14,6 +14,7 @@ from steelyard.engines.sqlserver.inserting import inserts
 from steelyard.engines.sqlserver.owned import OwnedDatabase
 from steelyard.engines.sqlserver.session import RefusedError, Session, bracketed, connected, literal
 from steelyard.model.errors import ServerError, UsageError
+from steelyard.model.files.bounded_json import JsonError, parse_json
 
 LOADED = "steelyard_loaded"
 """The extended property that says what it was loaded with."""
@@ -96,7 +97,14 @@ class SqlServerChecker:
             "SELECT CONVERT(nvarchar(3000), value) FROM sys.extended_properties"
             f" WHERE class = 0 AND name = {literal(LOADED)};"
         )
-        return LoadedData(**json.loads(rows[0][0])) if rows and rows[0][0] else None
+        if not rows or not rows[0][0]:
+            return None
+        try:
+            kept = parse_json(rows[0][0])
+        except JsonError:
+            kept = None
+        values = kept if isinstance(kept, dict) else {}
+        return LoadedData.read([values.get(field.name) for field in fields(LoadedData)])
 
 
 class SqlServerLoader(SqlServerChecker):

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import json
 import re
+import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 
 from steelyard import _core
+from steelyard.engines.access.interruptible import interruptible
 from steelyard.model.endpoint import Endpoint
 from steelyard.model.errors import DriverError, ServerError
 
+ANSWER_S = 30.0
+"""Of what the server is asked about itself."""
 Row = tuple[str | None, ...]
 """Values as the server prints them; None: NULL."""
 _NUMBERED = re.compile(r"\((\d+)\)$")
@@ -70,19 +74,37 @@ def open_session(address: Endpoint) -> Session:
     where = f'the server at "{address.host}"'
     what = f'database "{address.database}" of {where}' if address.database else where
     try:
-        wire = _core.SqlServerSession(json.dumps(_arm(address)))
+        wire = interruptible(lambda: _core.SqlServerSession(json.dumps(_arm(address))))
     except DriverError as error:
         raise _refused(what, error) from error
     return Session(wire, what)
 
 
 @contextmanager
-def connected(address: Endpoint) -> Iterator[Session]:
-    """A control connection; RefusedError: there is none."""
+def connected(address: Endpoint, *, within_s: float | None = None) -> Iterator[Session]:
+    """A control connection; RefusedError: there is none. `within_s`: the time for all that is done
+    on it, after which a ServerError says so; None: as long as it takes."""
     session = open_session(address)
+    late = threading.Event()
+
+    def end() -> None:
+        late.set()
+        session.cancel()
+
+    timer = None if within_s is None else threading.Timer(within_s, end)
     try:
+        if timer is not None:
+            timer.start()
         yield session
+    except RefusedError as error:
+        if not late.is_set():
+            raise
+        raise ServerError(
+            f'could not work on the server at "{address.host}": no answer within {within_s:g} s'
+        ) from error
     finally:
+        if timer is not None:
+            timer.cancel()
         session.close()
 
 

@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from steelyard.fleet.matrix.shipping import is_file, shipped
 from steelyard.model.errors import StudyError
+from steelyard.model.files.small_file import parse_toml, read_small
 from steelyard.study.read import read_study
 
 ANY_KIND = "any"
@@ -87,9 +88,13 @@ def read_matrix(file: Path) -> ReadMatrix:
     """The cells of a matrix, their studies read as their hosts will. StudyError: the file, a key of
     it or a study is not there or is wrong, or names a file that cannot go to its host."""
     try:
-        matrix = Matrix.model_validate(tomllib.loads(file.read_text(encoding="utf-8")))
-    except OSError as error:
+        matrix = Matrix.model_validate(parse_toml(read_small(file)))
+    except FileNotFoundError as error:
         raise StudyError(f'matrix file not found: "{file}"') from error
+    except OSError as error:
+        raise StudyError(f'could not read matrix "{file}": {error.strerror}') from error
+    except UnicodeDecodeError as error:
+        raise StudyError(f'could not read matrix "{file}": it is not UTF-8 text') from error
     except tomllib.TOMLDecodeError as error:
         raise StudyError(f'invalid TOML in "{file}": {error}') from error
     except ValidationError as error:

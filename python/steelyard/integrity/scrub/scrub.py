@@ -34,7 +34,7 @@ from steelyard.integrity.scrub.missing.missing import Missing, find_missing
 from steelyard.integrity.scrub.outcome import Outcome, scan_notes, state_notes
 from steelyard.integrity.scrub.request import ScrubRequest, scan_options
 from steelyard.integrity.scrub.state_file import StateFile
-from steelyard.model.errors import ServerError, UsageError
+from steelyard.model.errors import EngineError, UsageError
 
 if TYPE_CHECKING:
     from steelyard._core import Scanned
@@ -343,7 +343,7 @@ def _name_relations(
     files = [RelationFile(f.database, f.tablespace, f.filenode) for f in findings]
     try:
         known = read_relations(files, request.server or local_conninfo(request.path))
-    except ServerError as error:
+    except EngineError as error:
         first = (error.detail or error.primary).splitlines()[0]
         return findings, [f"relations are not named: {first} (--server CONNINFO names a server)"]
     named = [

@@ -15,7 +15,7 @@ from steelyard.engines.access.reached import Noticed, Reached
 from steelyard.engines.differences import SettingRules
 from steelyard.engines.engine import Instance
 from steelyard.engines.page_cache import Evicted
-from steelyard.model.errors import EngineError, ServerError
+from steelyard.model.errors import EngineError
 from steelyard.record.plan import Residency, Upkeep
 from steelyard.running.measuring.slots import ArmLostError
 
@@ -60,7 +60,7 @@ class Sessions:
             if isinstance(instance, Reached):
                 try:
                     instance.ping()
-                except ServerError as failure:
+                except EngineError as failure:
                     raise ArmLostError.at_start({arm: failure}) from failure
         return {arm: self._arms[arm] for arm in sorted(order, key=lambda arm: slots[arm])}
 

@@ -11,6 +11,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from steelyard.model.errors import UsageError
+from steelyard.model.files.small_file import parse_toml, read_small, read_small_bytes
 from steelyard.workloads.reading.dialects import GENERIC, dialect_names, laid_over, says_nothing
 from steelyard.workloads.reading.option import choose
 from steelyard.workloads.reading.workload import (
@@ -70,7 +71,7 @@ def _described(path: Path, kind: str) -> dict[str, Any]:
 
 def _read_toml(path: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(path.read_text())
+        return parse_toml(read_small(path))
     except OSError as error:
         raise UsageError(
             f'could not read workload "{path}": {error.strerror}',
@@ -116,7 +117,7 @@ def _read_sql(folder: Path, names: Iterable[str], kind: str) -> dict[str, Worklo
 
 def _read(path: Path) -> WorkloadFile:
     try:
-        return WorkloadFile(path, path.read_bytes())
+        return WorkloadFile(path, read_small_bytes(path))
     except OSError as error:
         raise UsageError(f'could not read "{path}": {error.strerror}') from error
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from steelyard._core import script_statements
 from steelyard.model.errors import StudyError, UsageError
+from steelyard.model.files.small_file import read_small_bytes
 from steelyard.workloads.reading.dialects import GENERIC, language
 from steelyard.workloads.reading.workload import Workload, WorkloadFile
 
@@ -113,7 +114,7 @@ def _file_of_user(workload: Workload, name: str) -> WorkloadFile:
             "or give the path of a file.",
         )
     try:
-        return WorkloadFile(path, path.read_bytes())
+        return WorkloadFile(path, read_small_bytes(path))
     except OSError as error:
         raise StudyError(f'could not read script "{path}": {error.strerror}') from error
 

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 from pymysql import OperationalError, _auth
 from pymysql.connections import Connection
 
+from steelyard.engines.mysql.sql.bounded import BoundedConnection
+
 _NATIVE = "mysql_native_password"
 _FAILED = 2061
 """CR_AUTH_PLUGIN_ERR."""
@@ -28,7 +30,7 @@ Handler = Callable[[_Connection], Any]
 """Makes what answers a plugin of a server, as PyMySQL's `auth_plugin_map` takes it."""
 
 
-class GuardedConnection(_Connection):
+class GuardedConnection(BoundedConnection):
     """A connection on which no plugin begins with the greeting: a server that wants another one
     than mysql_native_password asks for it by name, and `handlers` answer."""
 

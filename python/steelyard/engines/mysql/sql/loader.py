@@ -58,10 +58,8 @@ class MysqlChecker:
         """What the marker holds; None: there is none, or it is still empty."""
         if not self._holds(MARKER):
             return None
-        for _, workload, scale, rows, digest, _, *options in rows_of(
-            self._connection, f"SELECT * FROM {MARKER}"
-        ):
-            return LoadedData(workload, scale, rows, digest, *options)  # an older one has none
+        for row in rows_of(self._connection, f"SELECT * FROM {MARKER}"):
+            return LoadedData.read([*row[1:5], *row[6:]])  # an older one has no options
         return None
 
     def _holds(self, table: str) -> bool:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from steelyard.engines.mysql.sql.session import connected, words_of
 from steelyard.model.endpoint import Endpoint
+from steelyard.model.files.bounded_json import parse_json
 
 if TYPE_CHECKING:
     from pymysql.connections import Connection
@@ -84,7 +85,7 @@ def _plan(connection: Connection[Any], statement: str, count: int) -> str:
         except pymysql.MySQLError as refusal:
             return f"{_UNPLANNED}: {words_of(refusal)}"
     try:
-        return json.dumps(_without_estimates(json.loads(text)), indent=1)
+        return json.dumps(_without_estimates(parse_json(text)), indent=1)
     except ValueError:  # MariaDB does not escape the quotes of a condition
         return str(text)
 

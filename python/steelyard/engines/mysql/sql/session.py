@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from steelyard.model.endpoint import Endpoint, Tls
 from steelyard.model.errors import ServerError
+from steelyard.model.units import NS_PER_S
 
 if TYPE_CHECKING:
     import ssl
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from pymysql.connections import Connection
 
 CONNECT_S = 10
+_YEAR_S = 31_536_000
 ANSWER_S = 60.0
 """How long an answer about the server may take: one whose process is stopped never gives any."""
 _NO_DATABASE = 1049
@@ -52,7 +54,7 @@ def connect(
             database=address.database or None,
             charset="utf8mb4",
             autocommit=True,
-            connect_timeout=CONNECT_S,
+            connect_timeout=_connect_s(address),
             read_timeout=read_s,
             client_flag=CLIENT.LOCAL_FILES if sends_rows else 0,
             local_infile=False,
@@ -72,6 +74,13 @@ def connect(
         if not _is_of_tls(error):
             raise
         return opened(ssl_disabled=True)  # 5.7 as some build it knows TLS 1.1 alone
+
+
+def _connect_s(address: Endpoint) -> float:
+    """PyMySQL takes a year at most."""
+    if address.connect_timeout_ns is None:
+        return CONNECT_S
+    return min(address.connect_timeout_ns / NS_PER_S, _YEAR_S)
 
 
 def _context(tls: Tls) -> ssl.SSLContext:

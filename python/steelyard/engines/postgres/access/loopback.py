@@ -13,6 +13,7 @@ from pathlib import Path
 from steelyard.engines.account import Account
 from steelyard.engines.engine import Settings, Slot
 from steelyard.engines.local.owned_files import text_below
+from steelyard.engines.postgres.libpq.connection_string import OwnAddress
 from steelyard.engines.postgres.sql.session import connect
 from steelyard.engines.programs import run
 from steelyard.model.endpoint import Endpoint, Tls
@@ -76,7 +77,7 @@ def loopback_endpoint(
     address: Endpoint, database: str, password: Secret, *, encrypted: bool
 ) -> Endpoint:
     """Where clients connect, of the address of the socket."""
-    return Endpoint(
+    return OwnAddress(
         LOOPBACK,
         address.port,
         address.user,

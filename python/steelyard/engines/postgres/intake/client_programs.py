@@ -32,13 +32,13 @@ def client_program(name: str, build: Build | None = None) -> tuple[str, dict[str
     return found, dict(CLEAN_ENVIRONMENT)
 
 
-def newest_client(name: str, build: Build, account: Account) -> tuple[str, dict[str, str]]:
+def newest_client(name: str, build: Build | None, account: Account) -> tuple[str, dict[str, str]]:
     """The path of the newest program of this name, which the account can execute, and what it needs
     in its environment: a newer client reads what older ones wrote, not the other way round.
 
     EngineError: there is none.
     """
-    builds = [build]
+    builds = [] if build is None else [build]
     for each in discovered_builds():
         bundled = each.origin == "bundle" and (each.bindir / name).is_file()
         builds.append(readable_build(each, account, open_cache()) if bundled else each)
@@ -46,9 +46,9 @@ def newest_client(name: str, build: Build, account: Account) -> tuple[str, dict[
     if on_path is not None:
         builds.append(Build(Path(on_path).parent, "system"))
     versions = [(_version(each, name, account), each) for each in builds]
-    version, newest = max(versions, key=lambda pair: pair[0])  # of equal ones the build's own
-    if not version:
+    if not any(version for version, _ in versions):
         raise _missing(name)
+    _, newest = max(versions, key=lambda pair: pair[0])  # of equal ones the build's own
     return newest.program(name), newest.environment
 
 

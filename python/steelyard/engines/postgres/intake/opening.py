@@ -28,7 +28,6 @@ from steelyard.engines.postgres.life.data_directory import SUPERUSER
 from steelyard.engines.postgres.life.server import quoted
 from steelyard.engines.postgres.sql.database import connected
 from steelyard.engines.programs import run
-from steelyard.model.endpoint import Endpoint
 from steelyard.model.errors import EngineError, ServerError, UsageError
 from steelyard.model.units import format_bytes
 
@@ -184,7 +183,7 @@ class Opening:
     @contextmanager
     def _session(self, database: str) -> Iterator[psycopg.Connection]:
         address = self._cluster.address
-        place = Endpoint(address.host, address.port, SUPERUSER, database)
+        place = replace(address, user=SUPERUSER, database=database)
         with connected(place) as session:
             yield session
 

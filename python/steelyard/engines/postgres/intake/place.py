@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import hashlib
-import json
 import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -13,14 +12,15 @@ from steelyard.engines.intake import DataPlace
 from steelyard.engines.local.owned_files import opened_below, text_below
 from steelyard.engines.postgres.intake.contents import contents, require_tablespaces
 from steelyard.engines.postgres.intake.dumps.format import recognise
+from steelyard.engines.postgres.intake.manifest import Manifest
 from steelyard.engines.postgres.life.server import serving_pid
 from steelyard.model.errors import EngineError, UsageError
+from steelyard.model.files.bounded_json import JsonError
 
 CONTROL_FILE = "global/pg_control"
 LABEL = "backup_label"
 MANIFEST = "backup_manifest"
 _MOST_OF_VERSION = 64
-_MOST_OF_MANIFEST = 256 << 20  # of a million and a half files
 
 
 def look(path: Path) -> DataPlace:
@@ -146,19 +146,24 @@ def _against_manifest(path: Path, sizes: Mapping[str, int]) -> Iterator[str]:
     if not os.path.lexists(path / MANIFEST) or LABEL not in sizes:
         return
     try:
-        listed = json.loads(text_below(path, MANIFEST, _MOST_OF_MANIFEST))["Files"]
-        named = [(each.get("Path"), each.get("Size")) for each in listed]
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        with (
+            opened_below(path, MANIFEST) as descriptor,
+            os.fdopen(os.dup(descriptor), "rb") as file,
+        ):
+            for entry in Manifest(file).entries():
+                name = entry.get("Path")
+                if name is not None:  # a name that is no UTF-8 has another key
+                    yield from _differing(path, sizes, name, entry["Size"])
+    except (OSError, JsonError):
         yield f"{MANIFEST} cannot be read"
-        return
-    for name, listed_size in named:
-        if name is None:  # a name that is no UTF-8 has another key
-            continue
-        size = sizes[name] if name in sizes else _size_below(path, str(name))
-        if size is None:
-            yield f'"{name}" is missing'
-        elif size != listed_size:
-            yield f'"{name}" has {size} bytes, not {listed_size}'
+
+
+def _differing(path: Path, sizes: Mapping[str, int], name: str, listed_size: int) -> Iterator[str]:
+    size = sizes[name] if name in sizes else _size_below(path, name)
+    if size is None:
+        yield f'"{name}" is missing'
+    elif size != listed_size:
+        yield f'"{name}" has {size} bytes, not {listed_size}'
 
 
 def _size_below(path: Path, name: str) -> int | None:

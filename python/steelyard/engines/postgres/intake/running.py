@@ -7,20 +7,22 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from steelyard.engines.account import Account, choose_account
 from steelyard.engines.cache import free_bytes
-from steelyard.engines.postgres.intake.client_programs import client_program, run_client
+from steelyard.engines.postgres.guarded.connection import GuardedConnection, guarded, timeout_s
+from steelyard.engines.postgres.intake.base_backup import run_backup
+from steelyard.engines.postgres.intake.client_programs import newest_client
 from steelyard.engines.postgres.intake.configuration import neutralise
 from steelyard.engines.postgres.libpq.connection_string import connection_words, without_password
 from steelyard.model.errors import EngineError, ServerError, UsageError
 from steelyard.model.secrets.secret import Secret
 from steelyard.model.units import format_bytes
 
-if TYPE_CHECKING:
-    import psycopg
-
 _NO_DATABASE = re.compile(r'FATAL:\s+database "[^"]*" does not exist')
+_ANSWER_S = 60.0
+"""The size of every tablespace: the server looks at each of its files."""
 
 
 @dataclass(frozen=True)
@@ -126,20 +128,22 @@ def _partial(role: str) -> str:
     )
 
 
-def _session(target: str, words: Mapping[str, str]) -> psycopg.Connection:
+def _session(target: str, words: Mapping[str, str]) -> GuardedConnection:
     """A session of the server; of another database where libpq named one that is not there."""
     import psycopg
     from psycopg.conninfo import make_conninfo
 
+    where = words.get("host") or words.get("hostaddr") or "the local socket"
     try:
-        return psycopg.connect(target, autocommit=True)
+        return guarded(target, where=where, answer_s=_ANSWER_S)
     except psycopg.Error as error:
         failure = error
     said = str(failure).strip()
     if _NO_DATABASE.search(said):
         for other in ("postgres", "template1"):
             try:
-                session = psycopg.connect(make_conninfo(target, dbname=other), autocommit=True)
+                other_target = make_conninfo(target, dbname=other)
+                session = guarded(other_target, where=where, answer_s=_ANSWER_S)
             except psycopg.Error:
                 continue
             if "dbname" not in words:  # libpq named it after the role
@@ -157,7 +161,7 @@ def _session(target: str, words: Mapping[str, str]) -> psycopg.Connection:
     raise ServerError("could not reach the server that is to be copied", detail=said) from failure
 
 
-def _allowed(session: psycopg.Connection, query: str) -> list[tuple[Any, ...]]:
+def _allowed(session: GuardedConnection, query: str) -> list[tuple[Any, ...]]:
     """The rows of a query; none where the role may not read them."""
     import psycopg
 
@@ -167,11 +171,15 @@ def _allowed(session: psycopg.Connection, query: str) -> list[tuple[Any, ...]]:
         return []
 
 
-def back_up(server: RunningServer, directory: Path) -> None:
+def back_up(server: RunningServer, directory: Path, account: Account | None = None) -> None:
     """Take a base backup into a directory that does not exist yet, with the log that it needs.
 
-    EngineError: there is no room; ServerError: the server does not allow it.
+    pg_basebackup unpacks what the server sends under names that the server chooses: it runs as the
+    servers' account, and so it needs certificates and keys that this account can read. EngineError:
+    there is no room; ServerError: the server does not allow it.
     """
+    from psycopg.conninfo import make_conninfo
+
     free, needed = free_bytes(directory.parent), 2 * (server.bytes or 0)
     if free < needed:  # it, and the copy that is made of it
         raise EngineError(
@@ -179,23 +187,28 @@ def back_up(server: RunningServer, directory: Path) -> None:
             f"{format_bytes(free)} are free",
             hint="Free some room, or move the cache: STEELYARD_CACHE.",
         )
-    program, environment = client_program("pg_basebackup")
+    account = account or choose_account()
+    program, environment = newest_client("pg_basebackup", None, account)
     data = directory / "data"
-    directory.mkdir(mode=0o700)
+    account.make_directory(directory)
     moved = [
         part
         for number, place in enumerate(server.tablespaces)
         for part in ("-T", f"{place.replace('=', chr(92) + '=')}={directory / f'space{number}'}")
     ]
-    command = [program, "-d", server.target, "-D", str(data), "-X", "stream", "-c", "fast"]
+    target = make_conninfo(server.target, connect_timeout=timeout_s(server.target) or 0)
+    command = [program, "-d", target, "-D", str(data), "-X", "stream", "-c", "fast"]
     password = {"PGPASSWORD": server.password.reveal()} if server.password else {}
-    ended = run_client(
-        [*command, "--no-sync", "--no-password", *moved], {**environment, **password}
+    status, words = run_backup(
+        account,
+        [*command, "--no-sync", "--no-password", *moved],
+        {**environment, **password},
+        directory,
     )
-    if ended.returncode != 0:
+    if status != 0:
         raise ServerError(
             "could not take a base backup of the server",
-            detail=ended.stderr.strip() or None,
+            detail=words.strip() or None,
             hint="It needs a role with REPLICATION, a line for it in pg_hba.conf, and two free "
             "max_wal_senders; else stop the server and name its data directory.",
         )

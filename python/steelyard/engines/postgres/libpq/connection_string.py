@@ -10,12 +10,14 @@ import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from steelyard.engines.access.server_uri import ENCODED, hidden
 from steelyard.engines.postgres.libpq.encryption import read_tls
 from steelyard.model.endpoint import Endpoint
 from steelyard.model.errors import DriverError, UsageError
+from steelyard.model.files.small_file import read_small_bytes
 from steelyard.model.secrets.redaction import is_secret_setting, redacted
 from steelyard.model.secrets.secret import Secret
 from steelyard.model.units import NS_PER_S
@@ -29,6 +31,12 @@ class GivenAddress(Endpoint):
     """An address that a user gave: what else the connection string says is kept."""
 
     words: str = field(default="", repr=False)
+
+
+@dataclass(frozen=True)
+class OwnAddress(Endpoint):
+    """The address of a server that Steelyard started. Connections to every other one are guarded
+    (guarded/connection.py)."""
 
 
 def conninfo_of(endpoint: Endpoint) -> str:
@@ -189,6 +197,7 @@ def _joined(given: Mapping[str, str], conninfo: str) -> str:
 def _by_libpq(conninfo: str) -> Endpoint:
     from psycopg import pq
 
+    _require_small_service_file(conninfo)
     # Starting a connection makes libpq read everything that a connection depends on.
     started = pq.PGconn.connect_start(conninfo.encode())
     try:
@@ -203,17 +212,44 @@ def _by_libpq(conninfo: str) -> Endpoint:
             return _target(words)
     finally:
         started.finish()
-    tried = pq.PGconn.connect(conninfo.encode())
+    return _target({**words, "hostaddr": "", **_chosen(conninfo, words)})
+
+
+_MOST_OF_SERVICES = 1 << 20
+
+
+def _require_small_service_file(conninfo: str) -> None:
+    """UsageError: libpq would wait for a pipe, or read zeros without end, without returning."""
+    words = connection_words(conninfo)
+    if not words.get("service") and not os.environ.get("PGSERVICE"):
+        return
+    named = words.get("servicefile") or os.environ.get("PGSERVICEFILE")
+    file = Path(named or os.path.expanduser("~/.pg_service.conf"))
     try:
-        if tried.status != pq.ConnStatus.OK:
-            raise DriverError("could not connect to any of the hosts", detail=_said(tried))
-        chosen = {"host": tried.host.decode(), "port": tried.port.decode()}
-        if words.get("hostaddr") and not chosen["host"].startswith("/"):
-            chosen["hostaddr"] = tried.hostaddr.decode()
-        password = tried.password.decode()
-        return _target({**words, "hostaddr": "", **chosen, "password": password})
-    finally:
-        tried.finish()
+        read_small_bytes(file, _MOST_OF_SERVICES)
+    except FileNotFoundError:
+        return  # libpq's words, or the file of the system
+    except OSError as error:
+        raise UsageError(f'could not read service file "{file}": {error.strerror}') from error
+
+
+def _chosen(conninfo: str, words: Mapping[str, str]) -> dict[str, str]:
+    """Host, port and password of the server that takes the connection. DriverError: none does."""
+    import psycopg
+
+    from steelyard.engines.postgres.guarded.connection import guarded
+
+    try:
+        with guarded(conninfo, where=words.get("host") or words.get("hostaddr") or "") as session:
+            info = session.info
+    except psycopg.Error as error:
+        raise DriverError(
+            "could not connect to any of the hosts", detail=str(error).strip()
+        ) from error
+    chosen = {"host": info.host, "port": info.port, "password": info.password}
+    if words.get("hostaddr") and not info.host.startswith("/"):
+        chosen["hostaddr"] = info.hostaddr
+    return chosen
 
 
 def _words(connection: PGconn) -> dict[str, str]:

@@ -15,7 +15,7 @@ from steelyard.engines.memory.group import MemoryGroup
 from steelyard.engines.postgres.access import loopback
 from steelyard.engines.postgres.access.pooler import Pooler
 from steelyard.engines.postgres.builds.build import Build
-from steelyard.engines.postgres.libpq.connection_string import conninfo_of
+from steelyard.engines.postgres.libpq.connection_string import OwnAddress, conninfo_of
 from steelyard.engines.postgres.life.configuration_text import (
     AUTOMATIC,
     enough_log,
@@ -80,7 +80,7 @@ class Cluster(OwnServer[Build, Server]):
     def address(self) -> Endpoint:
         """Where superuser `postgres` reaches database `postgres`; only after a start."""
         slot = self._placed()
-        return Endpoint(str(slot.socket_directory), slot.port, SUPERUSER, "postgres")
+        return OwnAddress(str(slot.socket_directory), slot.port, SUPERUSER, "postgres")
 
     def _prepare(self, slot: Slot, settings: Settings) -> list[str]:
         settings = enough_log(self._directory, settings)

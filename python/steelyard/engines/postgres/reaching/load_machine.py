@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import fields
 
+from steelyard.engines.postgres.guarded.connection import guarded
 from steelyard.engines.postgres.libpq.connection_string import (
     GivenAddress,
     conninfo_of,
     read_target,
     without_password,
 )
-from steelyard.engines.postgres.sql.session import CONNECT_SECONDS
 from steelyard.model.endpoint import Endpoint
 from steelyard.model.errors import ServerError
 from steelyard.model.secrets.secret import Secret
@@ -46,11 +46,10 @@ def end_sessions(endpoint: Endpoint, backends: Sequence[int]) -> int:
     import psycopg
 
     try:
-        with psycopg.connect(
+        with guarded(
             conninfo_of(endpoint),
+            where=endpoint.host,
             password=endpoint.password.reveal() if endpoint.password else None,
-            autocommit=True,
-            connect_timeout=CONNECT_SECONDS,
         ) as session:
             row = session.execute(_END, [list(backends), endpoint.application_name]).fetchone()
     except psycopg.Error as error:

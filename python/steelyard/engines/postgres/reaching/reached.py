@@ -10,21 +10,19 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from steelyard.engines.access.reached import answers
+from steelyard.engines.postgres.guarded.connection import GuardedConnection, guarded
 from steelyard.engines.postgres.libpq.connection_string import GivenAddress, conninfo_of
 from steelyard.engines.postgres.settings import SETTING_RULES
 from steelyard.engines.postgres.sql.counters import KINDS, read_counters
 from steelyard.engines.postgres.sql.database import PostgresDatabase
 from steelyard.engines.postgres.sql.plans import plans_in
-from steelyard.engines.postgres.sql.session import CONNECT_SECONDS, settings_in
+from steelyard.engines.postgres.sql.session import settings_in
 from steelyard.model.errors import EngineError, ServerError
 from steelyard.model.identity import Identity
 from steelyard.model.readings import Kind, Sample
-
-if TYPE_CHECKING:
-    import psycopg
 
 ROUND_TRIPS = 20
 _SERVER = """
@@ -100,7 +98,7 @@ class ReachedServer:
         """Of the shortest statement, the fastest of 20; measured once."""
         if self._round_trip_ns is None:
             with self._session() as session:
-                self._round_trip_ns = min(_round_trip_ns(session) for _ in range(ROUND_TRIPS))
+                self._round_trip_ns = session.round_trip_ns("SELECT 1", ROUND_TRIPS)
         return self._round_trip_ns
 
     def counted_in(self) -> tuple[str, ...]:
@@ -157,27 +155,22 @@ class ReachedServer:
             return ()
 
     @contextmanager
-    def _session(self) -> Iterator[psycopg.Connection[Any]]:
+    def _session(self) -> Iterator[GuardedConnection]:
         """A connection like those of the load; ServerError: the server's own words."""
         import psycopg
 
         try:
-            with psycopg.connect(
-                conninfo_of(self._address), autocommit=True, connect_timeout=CONNECT_SECONDS
+            with guarded(
+                conninfo_of(self._address),
+                where=self._address.host,
+                prepares=False,  # a pooler may hand each statement to another
             ) as session:
-                session.prepare_threshold = None  # a pooler may hand each statement to another
                 yield session
         except psycopg.Error as error:
             raise ServerError(
                 f'could not work on database "{self._address.database}" at "{self._address.host}"',
                 detail=str(error).strip(),
             ) from error
-
-
-def _round_trip_ns(session: psycopg.Connection[Any]) -> int:
-    began = time.monotonic_ns()
-    session.execute("SELECT 1").fetchall()
-    return time.monotonic_ns() - began
 
 
 class CountingServer(ReachedServer):
@@ -190,6 +183,10 @@ class CountingServer(ReachedServer):
         """The counters, once our own sessions have flushed theirs and gone. EngineError: hidden."""
         self.load_has_left()
         try:
-            return read_counters(conninfo_of(self._address), self.identity.version_number)
+            return read_counters(
+                conninfo_of(self._address),
+                self.identity.version_number,
+                lambda conninfo: guarded(conninfo, where=self._address.host),
+            )
         except (EngineError, ValueError) as reason:
             return Sample({}, str(reason))

@@ -9,7 +9,7 @@ Frozen background processes cannot flush: thaw them before reading.
 from __future__ import annotations
 
 import time
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from typing import Any
 
 from steelyard.engines.postgres.sql.queries import query
@@ -80,20 +80,23 @@ def sample_counters(conninfo: str, version_number: int, *, limit_seconds: float 
     return counted if flushed else Sample({}, unflushed)
 
 
-def read_counters(conninfo: str, version_number: int) -> Sample:
+def read_counters(
+    conninfo: str, version_number: int, opened: Callable[[str], Any] = connect
+) -> Sample:
     """What the server at `conninfo` counted so far, by the names of KINDS; EngineError when it
-    cannot be reached."""
+    cannot be reached. `opened`: how it is connected to."""
     import psycopg
-    from psycopg.rows import dict_row
 
     statement = query("counters", version_number)
     try:
-        with connect(conninfo) as connection, connection.cursor(row_factory=dict_row) as cursor:
-            row: dict[str, Any] | None = cursor.execute(statement.encode()).fetchone()
+        with opened(conninfo) as connection:
+            cursor = connection.execute(statement.encode())
+            values, names = cursor.fetchone(), [column.name for column in cursor.description]
     except psycopg.Error as reason:  # a view that a managed server hides, a right that is missing
         raise EngineError(f"could not read the server's counters: {reason}".strip()) from reason
-    if row is None:
+    if values is None:
         raise EngineError("could not read the server's counters: it returned no row")
+    row = dict(zip(names, values, strict=True))
     resets = tuple(row.pop("resets"))
     return Sample(
         {name: float(value) for name, value in row.items() if value is not None}, resets=resets

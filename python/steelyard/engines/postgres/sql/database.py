@@ -7,10 +7,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from steelyard.engines.loading import DATABASE, RowEncoding, ServerDisk
-from steelyard.engines.postgres.libpq.connection_string import GivenAddress, conninfo_of
+from steelyard.engines.postgres.guarded.connection import ANSWER_S, guarded
+from steelyard.engines.postgres.libpq.connection_string import (
+    GivenAddress,
+    OwnAddress,
+    conninfo_of,
+)
 from steelyard.engines.postgres.sql.loader import MARKER, PostgresChecker, PostgresLoader, value
 from steelyard.model.endpoint import POSTGRES, Endpoint, on_this_machine
 from steelyard.model.errors import EngineError, ServerError
@@ -63,10 +68,13 @@ class PostgresDatabase:
         with connected(self._address) as connection:
             if _truth(connection, "SELECT pg_is_in_recovery()"):
                 raise EngineError(f'cannot load into the server at "{self.host}": it is a standby')
-            if _truth(
+            there = _truth(
                 connection, f"SELECT count(*) > 0 FROM pg_database WHERE datname = '{DATABASE}'"
-            ):
-                self._require_replaceable(replacing=replacing)
+            )
+        if there:
+            self._require_replaceable(replacing=replacing)
+        with connected(self._address, answer_s=None) as connection:
+            if there:
                 connection.execute(f"DROP DATABASE {DATABASE}".encode())
             connection.execute(f"CREATE DATABASE {DATABASE} TEMPLATE template0".encode())
 
@@ -103,19 +111,19 @@ class PostgresDatabase:
     @contextmanager
     def loader(self) -> Iterator[PostgresLoader]:
         """A connection that fills it."""
-        with connected(self._ours) as connection:
+        with connected(self._ours, answer_s=None) as connection:
             yield PostgresLoader(connection)
 
     @contextmanager
     def checker(self) -> Iterator[PostgresChecker]:
         """A connection that reads it."""
-        with connected(self._ours) as connection:
+        with connected(self._ours, answer_s=None) as connection:
             yield PostgresChecker(connection)
 
     @contextmanager
     def prober(self) -> Iterator[PostgresProber]:
         """A connection that counts what statements cost."""
-        with connected(self._ours) as connection:
+        with connected(self._ours, answer_s=None) as connection:
             yield PostgresProber(connection)
 
 
@@ -140,15 +148,26 @@ logging.getLogger("psycopg").addHandler(logging.NullHandler())
 
 
 @contextmanager
-def connected(address: Endpoint) -> Iterator[psycopg.Connection]:
-    """A control connection in autocommit; errors of the server become a ServerError."""
+def connected(
+    address: Endpoint, *, answer_s: float | None = ANSWER_S
+) -> Iterator[psycopg.Connection]:
+    """A control connection in autocommit; errors of the server become a ServerError.
+
+    To a server that is not ours it is guarded: LimitError where the server goes beyond a limit;
+    `answer_s`: how long an answer may take, None for work on whole tables."""
     import psycopg
 
     # Even empty, "options" keep PGOPTIONS of the caller out of the session. Checks and probes of a
     # server of ours have all the time they need; on one of a user its own limits hold.
     options = "" if isinstance(address, GivenAddress) else "-c statement_timeout=0"
+    conninfo = conninfo_of(address)
+    session: Any  # of psycopg, or guarded: the same as far as it is used
     try:
-        with psycopg.connect(conninfo_of(address), options=options, autocommit=True) as connection:
+        if isinstance(address, OwnAddress):
+            session = psycopg.connect(conninfo, options=options, autocommit=True)
+        else:
+            session = guarded(conninfo, where=address.host, answer_s=answer_s, options=options)
+        with session as connection:
             yield connection
     except psycopg.Error as error:
         raise ServerError(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from steelyard._core import COPY_HEADER, COPY_TRAILER
 from steelyard.engines.loading import LoadedData
+from steelyard.engines.postgres.guarded.connection import answered_soon
 from steelyard.model.errors import ServerError
 
 if TYPE_CHECKING:
@@ -52,6 +53,10 @@ class PostgresChecker:
 
     def loaded(self) -> LoadedData | None:
         """What the marker holds; None: there is none, or it is still empty."""
+        with answered_soon(self._connection):
+            return self._loaded()
+
+    def _loaded(self) -> LoadedData | None:
         there = "SELECT to_regclass(%s) IS NOT NULL"
         marked = self._connection.execute(there.encode(), (f"public.{MARKER}",)).fetchone()
         if marked != (True,):
@@ -59,8 +64,7 @@ class PostgresChecker:
         row = self._connection.execute(f"SELECT * FROM public.{MARKER}".encode()).fetchone()
         if row is None:
             return None
-        workload, scale, rows, digest, _, *options = row  # those of an older Steelyard lack it
-        return LoadedData(workload, scale, rows, digest, *options)
+        return LoadedData.read([*row[:4], *row[5:]])  # those of an older Steelyard lack options
 
 
 class PostgresLoader(PostgresChecker):

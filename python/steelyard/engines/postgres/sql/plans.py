@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from steelyard.engines.postgres.sql.session import connect
-
-if TYPE_CHECKING:
-    import psycopg
 
 _PLANNED = re.compile(r"\s*(select|insert|update|delete|merge|values|with)\b", re.IGNORECASE)
 _PIECES = re.compile(
@@ -63,7 +60,7 @@ def read_plans(conninfo: str, scripts: Mapping[str, str]) -> dict[str, str]:
         return plans_in(connection, scripts)
 
 
-def plans_in(session: psycopg.Connection[Any], scripts: Mapping[str, str]) -> dict[str, str]:
+def plans_in(session: Any, scripts: Mapping[str, str]) -> dict[str, str]:
     """The plans as an open session makes them, which plans generically from then on."""
     plans: dict[str, str] = {}
     session.execute("SET plan_cache_mode = force_generic_plan")

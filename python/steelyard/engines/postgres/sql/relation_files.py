@@ -10,11 +10,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from steelyard.engines.postgres.guarded.connection import guarded
 from steelyard.model.errors import ServerError
+from steelyard.model.files.small_file import MOST_OF_LOCK, read_small
 
 GLOBAL_TABLESPACE, DEFAULT_TABLESPACE = 1664, 1663
 """OIDs of pg_global and pg_default (catalog/pg_tablespace.dat)."""
-_TIMEOUT_S = 5
+_WHERE = "the catalogue's server"
 _DATABASES = (
     "SELECT oid::int8, datname, dattablespace::int8 FROM pg_catalog.pg_database WHERE datallowconn"
 )
@@ -56,7 +58,9 @@ def local_conninfo(directory: Path) -> str:
     its 4th to 6th line.
     """
     try:
-        lines = (directory / "postmaster.pid").read_text(errors="replace").splitlines()
+        lines = read_small(
+            directory / "postmaster.pid", MOST_OF_LOCK, errors="replace"
+        ).splitlines()
         port, socket, address = lines[3].strip(), lines[4].strip(), lines[5].strip()
     except (OSError, IndexError) as error:
         raise ServerError("postmaster.pid does not give the server's address") from error
@@ -76,7 +80,7 @@ def read_relations(files: Iterable[RelationFile], conninfo: str) -> dict[Relatio
     for file in files:
         filenodes[file.database].add(file.filenode)
     try:
-        with psycopg.connect(conninfo, connect_timeout=_TIMEOUT_S, autocommit=True) as session:
+        with guarded(conninfo, where=_WHERE) as session:
             session.execute("SET search_path = pg_catalog")  # makes regclass print the schema
             databases = {
                 int(oid): (str(name), int(tablespace))
@@ -101,9 +105,7 @@ def _relations_of(
     import psycopg
 
     try:
-        with psycopg.connect(
-            conninfo, dbname=database, connect_timeout=_TIMEOUT_S, autocommit=True
-        ) as session:
+        with guarded(conninfo, where=_WHERE, dbname=database) as session:
             session.execute("SET search_path = pg_catalog")
             rows = session.execute(_RELATIONS, (filenodes, False)).fetchall()
     except psycopg.Error:

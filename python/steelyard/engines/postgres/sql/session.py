@@ -37,7 +37,7 @@ def read_settings(address: Endpoint) -> dict[str, str]:
     return _with_units(_ask(address, _SETTINGS))
 
 
-def settings_in(session: psycopg.Connection[Any]) -> dict[str, str]:
+def settings_in(session: Any) -> dict[str, str]:
     """Every setting as an open session sees it, likewise."""
     return _with_units(session.execute(_SETTINGS.encode()).fetchall())
 

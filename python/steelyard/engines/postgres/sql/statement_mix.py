@@ -29,6 +29,9 @@ SELECT {_OWN} tablename, attname, null_frac, n_distinct,
   FROM pg_catalog.pg_stats WHERE tablename = ANY (%s)
 """
 
+_ANSWER_S = 60.0
+"""The texts are read from a file, which may hold hundreds of megabytes."""
+
 
 @dataclass(frozen=True)
 class CountedStatement:
@@ -54,7 +57,7 @@ class ColumnStatistics:
 def counted_statements(target: Endpoint) -> list[CountedStatement]:
     """The statements of the target's database, those that took most time first. EngineError:
     pg_stat_statements is not there; ServerError: it cannot be read."""
-    with connected(target) as session:
+    with connected(target, answer_s=_ANSWER_S) as session:
         place = session.execute(_WHERE).fetchone()
         if place is None:
             raise EngineError(
@@ -69,7 +72,7 @@ def counted_statements(target: Endpoint) -> list[CountedStatement]:
 
 def column_statistics(target: Endpoint, tables: Iterable[str]) -> list[ColumnStatistics]:
     """What ANALYZE left of the columns of some tables."""
-    with connected(target) as session:
+    with connected(target, answer_s=_ANSWER_S) as session:
         rows = session.execute(_KNOWN, [sorted(set(tables))]).fetchall()
     return [
         ColumnStatistics(

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 
-from steelyard.engines.postgres.life.control import read_regular, require_regular
+from steelyard.engines.postgres.intake.manifest import manifest_sizes, open_regular
 from steelyard.integrity.scrub.wal import parse_lsn
 from steelyard.model.errors import UsageError
+from steelyard.model.files.bounded_json import JsonError
 
 GZIP_SUFFIXES = (".gz", ".tgz")
 _ARCHIVE_SUFFIXES = (".tar", ".tar.gz", ".tgz")
@@ -49,7 +49,7 @@ def _cannot_unpack(path: Path) -> UsageError:
 
 
 _TAIL_BYTES = 1 << 16
-_MOST_MANIFEST_BYTES = 1 << 28
+_RANGE_START = re.compile(r'"Start-LSN": *"([0-9A-F]+/[0-9A-F]+)"')
 _RANGE_END = re.compile(r'"End-LSN": *"([0-9A-F]+/[0-9A-F]+)"')
 
 
@@ -60,23 +60,24 @@ def manifest_files(file: Path, start: int | None = None) -> dict[str, int]:
     was copied along from an earlier backup. Names that are not UTF-8 are left out.
     """
     try:
-        manifest = json.loads(read_regular(file, _MOST_MANIFEST_BYTES))
-        if start is not None:
-            starts = [parse_lsn(each["Start-LSN"]) for each in manifest["WAL-Ranges"]]
-            if min(starts, default=None) != start:
-                return {}
-        return {each["Path"]: int(each["Size"]) for each in manifest["Files"] if "Path" in each}
-    except (OSError, ValueError, KeyError, TypeError, OverflowError, RecursionError):
+        if start is not None and min(_lsns(file, _RANGE_START), default=None) != start:
+            return {}
+        return manifest_sizes(file)
+    except (OSError, JsonError):
         return {}
 
 
 def manifest_end(file: Path) -> int | None:
     """The LSN up to which the base backup needs the log; None: no readable manifest gives it."""
     try:
-        require_regular(file, file.stat().st_mode)
-        with file.open("rb") as opened:
-            opened.seek(max(0, file.stat().st_size - _TAIL_BYTES))
-            tail = opened.read().decode(errors="replace")
+        return max(_lsns(file, _RANGE_END), default=None)
     except OSError:
         return None
-    return max(map(parse_lsn, _RANGE_END.findall(tail)), default=None)
+
+
+def _lsns(file: Path, named: re.Pattern[str]) -> list[int]:
+    """Those of its ranges of log, which stand at its end. OSError: it cannot be read."""
+    with open_regular(file) as opened:
+        opened.seek(max(0, file.stat().st_size - _TAIL_BYTES))
+        tail = opened.read(_TAIL_BYTES).decode(errors="replace")
+    return [parse_lsn(lsn) for lsn in named.findall(tail)]
