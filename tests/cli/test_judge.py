@@ -122,7 +122,9 @@ def test_a_judgement_in_words_has_verdict_chart_rows_and_doubts(
     said = steelyard("judge", "runs.csv", "--unit", "ms")
     assert said.returncode == 0, said.stderr
     assert said.stderr == ""
-    assert said.stdout.startswith("▼ SLOWER\non is slower than off by ")
+    read = "  read: CSV, a column an arm, 20 rows an arm; on against off; judged: "
+    assert said.stdout.startswith(read)
+    assert "▼ SLOWER\non is slower than off by " in said.stdout
     for part in ("├", "rows in their order", "off, ms", "paired by row", "- observational:"):
         assert part in said.stdout
     random = steelyard("judge", "runs.csv", "--unit", "ms", "--order", "random")
@@ -256,11 +258,10 @@ def test_a_picture_that_cannot_be_written_is_said(
 
 
 @pytest.mark.parametrize("name", sorted(path.name for path in NUMBERS.iterdir()))
-def test_every_real_output_is_judged_beside_itself(steelyard_here: Call, name: str) -> None:
-    path = str(NUMBERS / name)
-    files = [path] if name == "hyperfine.json" else [f"a={path}", f"b={path}"]
-    said = steelyard_here("judge", *files)
-    assert said.returncode == 0, said.stderr
-    assert "doubts" in said.stdout
-    assert "SLOWER" not in said.stdout
-    assert "FASTER" not in said.stdout
+def test_every_real_output_is_judged_beside_itself(name: str) -> None:
+    sheet = read_sheet(open_source(NUMBERS / name))
+    arms = [(None, sheet)] if name == "hyperfine.json" else [("a", sheet), ("b", sheet)]
+    said = render_judgement(judge_numbers(compare(arms, Options())), 100)
+    assert "doubts" in said
+    assert "SLOWER" not in said
+    assert "FASTER" not in said

@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 
 from foreign.reading import arms_of, refusal, sheet_of
-from steelyard.foreign.metric import LATENCY, THROUGHPUT, TIME, Metric, metric_of, unit_of
+from steelyard.foreign.metric import LATENCY, THROUGHPUT, TIME, Metric
+from steelyard.foreign.vocabulary.heading import metric_of
+from steelyard.foreign.vocabulary.units import unit_of
 
 
 @pytest.mark.parametrize(

@@ -136,6 +136,8 @@ def _pair(contrast: Contrast[Details]) -> str:
 
 
 def _metric(contrast: Contrast[Details]) -> str:
+    if contrast.replicates.column:
+        return contrast.replicates.column
     return _METRICS.get(contrast.terms.metric, contrast.terms.metric)
 
 

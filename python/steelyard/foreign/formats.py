@@ -41,18 +41,21 @@ def format_names() -> tuple[str, ...]:
     return ("csv", "json", *(one.name for one in JSON_FORMATS), *(one.name for one in TEXT_FORMATS))
 
 
-def read_sheet(source: Source, form: str | None = None, columns: Columns | None = None) -> Sheet:
-    """The sheet of a source, its format found by content where none is given."""
+def read_sheet(
+    source: Source, form: str | None = None, columns: Columns | None = None, alone: bool = True
+) -> Sheet:
+    """The sheet of a source, its format found by content where none is given. `alone`: whether it
+    holds all arms, and is not one of several files."""
     if form is not None and form not in format_names():
         hint = f"Accepted: {', '.join(format_names())}."
         raise UsageError(f'unrecognized format: "{form}"', hint=hint)
     form = form or format_of(source)
     if form == "csv":
-        return read_csv(source, columns or {})
+        return read_csv(source, columns or {}, alone)
     for text_format in TEXT_FORMATS:
         if form == text_format.name:
             return text_format.read(source)
-    return _read_json(source, form, columns or {})
+    return _read_json(source, form, columns or {}, alone)
 
 
 def saved_verdict_of(source: Source, form: str | None = None) -> SavedVerdict | None:
@@ -74,14 +77,14 @@ def format_of(source: Source) -> str:
     return found.name if found else "csv"
 
 
-def _read_json(source: Source, form: str, columns: Columns) -> Sheet:
+def _read_json(source: Source, form: str, columns: Columns, alone: bool) -> Sheet:
     """JSON in the named format; by "json" in the one that it is in."""
     document = read_document(_bare(source))
     for one in JSON_FORMATS:
         if form == one.name or (form == "json" and one.fits(document)):
             one.check(document)
             return one.read(document)
-    return read_json(document, columns)
+    return read_json(document, columns, alone)
 
 
 def _bare(source: Source) -> Source:

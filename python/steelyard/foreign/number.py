@@ -11,9 +11,9 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from steelyard.foreign.metric import unit_of
 from steelyard.foreign.series import Floats
 from steelyard.foreign.source import Place, Source, quoted
+from steelyard.foreign.vocabulary.units import unit_of
 
 _NUMBER = re.compile(r"([+-]?[0-9]+(?:[.,][0-9]+)?(?:[eE][+-]?[0-9]+)?|[+-]?[.,][0-9]+)\s*(.*)")
 _UNIT = re.compile(r"[A-Za-zµμ%][A-Za-zµμ%/²]*")

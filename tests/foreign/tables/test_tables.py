@@ -6,7 +6,7 @@ import pytest
 
 from foreign.reading import arms_of, only, refusal, sheet_of
 from steelyard.foreign.series import Order, Rows
-from steelyard.foreign.tables.long_table import order_of
+from steelyard.foreign.tables.row_times import order_of
 from steelyard.model.errors import UsageError
 
 
@@ -73,7 +73,7 @@ def test_several_rows_of_an_arm_in_a_block_count_as_their_geometric_mean() -> No
 def test_blocks_with_an_arm_missing_pair_nothing_and_say_so() -> None:
     sheet = sheet_of("arm,value,block\noff,1,1\non,2,1\noff,3,2\n")
     assert sheet.rows is Rows.APART
-    assert "does not hold every arm" in sheet.notes[0]
+    assert "does not hold every arm" in sheet.apart
 
 
 def test_rows_are_put_into_the_order_of_their_times() -> None:

@@ -172,6 +172,7 @@ def _sources(files: Sequence[str]) -> list[tuple[str | None, Source]]:
 def _sheets(
     sources: Sequence[tuple[str | None, Source]], form: str | None, columns: Sequence[str]
 ) -> list[NamedSheet]:
+    from steelyard.foreign.copies import refuse_copies
     from steelyard.foreign.formats import read_sheet
 
     roles = {}
@@ -180,7 +181,9 @@ def _sheets(
         if not found:
             raise UsageError(f'invalid column: "{text}"', hint="Write --column ROLE=NAME.")
         roles[role.strip()] = name
-    return [(arm, read_sheet(source, form, roles)) for arm, source in sources]
+    refuse_copies([source for _, source in sources])
+    alone = len(sources) == 1 and sources[0][0] is None
+    return [(arm, read_sheet(source, form, roles, alone)) for arm, source in sources]
 
 
 def _named(text: str) -> tuple[str | None, str]:

@@ -14,9 +14,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from steelyard.foreign.metric import UNIT_WORDS
 from steelyard.foreign.number import has_decimal_comma, is_missing, is_number
 from steelyard.foreign.source import Place, Source, quoted
+from steelyard.foreign.vocabulary.heading import Role, heading_of
+from steelyard.foreign.vocabulary.units import UNIT_WORDS
 
 SEPARATORS = ("\t", ";", ",", "|")
 MOST_COLUMNS = 1_000
@@ -116,12 +117,21 @@ def _columns(
 
 
 def _measured(columns: Sequence[Sequence[str]]) -> bool:
-    """Whether the first line already holds numbers: nothing else, or beside words that come again
-    in their columns (of an arm), which no heading does."""
+    """Whether the first line already holds numbers: nothing else, or beside words that no heading
+    is: they come again in their columns, or stand above other words, as the name of a query does.
+    A word that the vocabulary knows above words is a heading: "query,16,17"."""
     first = [column[0] for column in columns]
     named = [i for i, cell in enumerate(first) if not is_number(cell) and not is_missing(cell)]
-    held = any(map(is_number, first)) and all(first[i] in columns[i][1:] for i in named)
-    return held or not named
+    if not named or not any(map(is_number, first)):
+        return not named
+    return all(first[i] in columns[i][1:] or _names_rows(columns[i]) for i in named)
+
+
+def _names_rows(column: Sequence[str]) -> bool:
+    """Whether the first cell of a column names a row, as those below it do."""
+    below = [cell for cell in column[1:_SAMPLE] if not is_missing(cell)]
+    words = bool(below) and not any(map(is_number, below))
+    return words and heading_of(column[0].strip()).role is Role.UNKNOWN
 
 
 def separator_of(line: str) -> str | None:
