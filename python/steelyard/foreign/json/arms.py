@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from steelyard.foreign.json.document import Document, Number, Path
@@ -186,7 +187,12 @@ def _records(
 
     cells = tuple(tuple(_cell(record.get(name)) for record in records) for name in flat)
     table = Table(document.source, tuple(flat), cells, spot)
-    return read_by_shape(table, columns, _RECORDS, alone)
+    sheet = read_by_shape(table, columns, _RECORDS, alone)
+    nested = [name for name in names if name not in flat]
+    if not nested:
+        return sheet
+    note = f"keys with lists or objects were left out: {', '.join(map(quoted, nested[:6]))}"
+    return replace(sheet, notes=(*sheet.notes, note))
 
 
 def _cell(value: Any) -> str:

@@ -45,9 +45,9 @@ class Reading:
         known = self.column and self.metric not in ("value", named)
         kind = f" ({self.metric})" if known else ""
         also = f"; also numbers: {_list(self.others)} (--metric)" if self.others else ""
-        control, *arms = self.arms
+        arms = f"{_list(self.arms[1:])} against {_list(self.arms[:1])}"
         read = (
-            f"read: {self.form}, {_rows(self.rows)}; {_list(arms)} against {quoted(control)[1:-1]}; "
+            f"read: {self.form}, {_rows(self.rows)}; {arms}; "
             f"judged: {named}{kind}{unit}, {direction} is better{also}"
         )
         pairing = f"{'paired by row' if self.paired else 'not paired'}: {self.pairing}"

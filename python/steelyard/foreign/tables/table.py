@@ -3,7 +3,8 @@
 Separators: tab, semicolon, comma, bar, or runs of blanks, whichever the first line has, in this
 order. Between blanks a number and the unit behind it are one cell ("9.5 ms"). Quotes as in RFC
 4180, but not across lines. Lines that begin with # are comments, unless it is the heading of a
-first column.
+first column. Rules of Markdown and of psql between headings and rows, bars at both ends of a line,
+and Excel's "sep=;" are no cells.
 """
 
 from __future__ import annotations
@@ -30,6 +31,10 @@ _UNIT = "|".join(map(re.escape, UNIT_WORDS))
 _WITH_UNIT = re.compile(
     rf"[+-]?[0-9][0-9.,]*(?:[eE][+-]?[0-9]+)?[ ]+(?:{_UNIT})(?!\S)|\S+", re.IGNORECASE
 )
+_RULE = re.compile(r"[\s|+:─│┼├┤-]*-{2}[\s|+:─│┼├┤-]*")
+"""Between headings and rows: "|---|---:|", "-----+-----"."""
+_ROW_COUNT = re.compile(r"\s*\([0-9]+ rows?\)\s*")
+_SEPARATOR_LINE = re.compile(r"sep=.")
 _QUOTED = re.compile(r'\s*"((?:[^"]|"")*)"\s*')
 
 
@@ -75,7 +80,7 @@ class Table:
 
 def read_table(source: Source) -> Table:
     """The table of a text; NumbersError for ragged rows, with line and column."""
-    numbers, lines = _lines(source)
+    numbers, lines = _framed(*_lines(source))
     separator = separator_of(lines[0]) or _blanks_of(lines)
     columns = _columns(source, numbers, lines, separator)
     if len(columns) > MOST_COLUMNS:
@@ -164,6 +169,29 @@ def _lines(source: Source) -> tuple[Sequence[int], list[str]]:
     if not numbers:
         raise source.error("there are only comments in it")
     return numbers, [lines[number - 1] for number in numbers]
+
+
+def _framed(numbers: Sequence[int], lines: list[str]) -> tuple[Sequence[int], list[str]]:
+    """Lines without the frame of a table of Markdown or psql; columns stay where they are."""
+    if lines and _SEPARATOR_LINE.fullmatch(lines[0].strip()):
+        numbers, lines = numbers[1:], lines[1:]
+    ruled = any(_RULE.fullmatch(line) for line in lines[:3])
+    if not ruled or len(lines) < 3:
+        return numbers, lines
+    kept = [
+        (number, _without_bars(line))
+        for number, line in zip(numbers, lines, strict=True)
+        if not _RULE.fullmatch(line) and not _ROW_COUNT.fullmatch(line)
+    ]
+    return [number for number, _ in kept], [line for _, line in kept]
+
+
+def _without_bars(line: str) -> str:
+    """A line without the bars at its ends and the marks of code, each a blank instead."""
+    bare = line.replace("`", " ").rstrip()
+    bare = bare[:-1] + " " if bare.endswith("|") else bare
+    start = len(bare) - len(bare.lstrip())
+    return bare[:start] + " " + bare[start + 1 :] if bare[start : start + 1] == "|" else bare
 
 
 Separator = str | re.Pattern[str]

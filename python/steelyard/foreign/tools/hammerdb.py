@@ -4,7 +4,11 @@
     Vuser 1:TEST RESULT : System achieved 6611 PostgreSQL TPM at 2779 NOPM         before
     81318 PostgreSQL tpm @ Fri Jan 18 12:10:57 UTC 2019                  its transaction counter
 
-A result is one repetition, whatever the number of virtual users; counted minutes are slices.
+    Vuser 1:query 14 completed in 2.321 seconds                          TPROC-H
+
+A result is one repetition of its number of virtual users; counted minutes are slices, without those
+of ramp-up and ramp-down; times of queries are paired by query. In version 5 and later the same
+sentences stand in lists of JSON.
 """
 
 from __future__ import annotations
@@ -14,29 +18,43 @@ import re
 import numpy as np
 
 from steelyard.foreign.format import TextFormat
-from steelyard.foreign.metric import THROUGHPUT, Metric
+from steelyard.foreign.metric import THROUGHPUT, TIME, Metric
 from steelyard.foreign.series import Factor, FactorKind, Grain, Series, Sheet
 from steelyard.foreign.source import Place, Source, quoted
+from steelyard.foreign.tools.measured_runs import Run, sheet_of_runs
 
 _NEW = re.compile(r"System achieved ([0-9]{1,15}) NOPM from ([0-9]{1,15}) (.*?) ?TPM")
 _OLD = re.compile(r"System achieved ([0-9]{1,15}) (.*?) ?TPM at ([0-9]{1,15}) NOPM")
 _COUNT = re.compile(r"\s*([0-9]{1,15}) (\S.*?) tpm\b")
 _USERS = re.compile(r"([0-9]{1,9}) Active Virtual Users configured")
 _FAILED = re.compile(r"FINISHED FAILED|Error in Virtual User", re.IGNORECASE)
+_PLATEAU = 0.9
+"""Of the usual count: less at either end is ramp-up or ramp-down."""
+_QUERY = re.compile(r"query ([0-9]{1,2}) completed in ([0-9.]+) seconds")
 _HEAD = 50
 NOPM = Metric(THROUGHPUT, "NOPM", True)
 TPM = Metric("tpm", "TPM", True)
 
 
+_TCOUNT = re.compile(r'\{\s*"[^"]{1,40} tpm":\s*\{')
+_COUNTED = re.compile(r'"([0-9]{1,15})":\s*"[0-9]{4}-')
+
+
 def is_hammerdb(source: Source) -> bool:
     """Whether a text is HammerDB's."""
     head = source.text.split("\n", _HEAD)[:_HEAD]
-    return "System achieved " in source.text or any(_COUNT.match(line) for line in head)
+    if _TCOUNT.match(source.text.lstrip()):
+        return True
+    known = "System achieved " in source.text or _QUERY.search(source.text) is not None
+    return known or any(_COUNT.match(line) for line in head)
 
 
 def read_hammerdb(source: Source) -> Sheet:
     """The results of one arm; without any, the counter's minutes."""
-    nopm, tpm, lines, counted, users = [], [], [], [], list[str]()
+    nopm, tpm, lines, users = [], [], [], list[str]()
+    # `jobs … tcount` of version 5 and later: {"PostgreSQL tpm": {"90204": "2024-07-25 10:11:22"}}.
+    tcount = _TCOUNT.match(source.text.lstrip()) is not None
+    counted = [float(one) for one in _COUNTED.findall(source.text)] if tcount else []
     latest = ""
     for number, line in enumerate(source.text.split("\n"), start=1):
         new, old = _NEW.search(line), _OLD.search(line)
@@ -55,6 +73,8 @@ def read_hammerdb(source: Source) -> Sheet:
                 Place(number, 1),
                 hint="Leave this run out, and ask why they failed: the arm may be the cause.",
             )
+    if not lines and (queries := _queries(source)):
+        return sheet_of_runs(source, "HammerDB TPROC-H", queries, label="query")
     if not lines:
         return _of_counter(source, counted)
     for name, values in (("NOPM", nopm), ("TPM", tpm)):
@@ -74,13 +94,24 @@ def read_hammerdb(source: Source) -> Sheet:
     )
 
 
+def _queries(source: Source) -> list[Run]:
+    """The times of TPROC-H's queries."""
+    return [
+        Run({Metric(TIME, "s", False): float(match[2])}, number, f"query {match[1]}")
+        for number, line in enumerate(source.text.split("\n"), start=1)
+        if (match := _QUERY.search(line)) and match[2].count(".") < 2
+    ]
+
+
 def _of_counter(source: Source, counted: list[float]) -> Sheet:
     values = np.array(counted)
     if not values.any():
         raise source.error("no result of HammerDB with NOPM and TPM in it", Place(1, 1))
-    # The counter starts before the first transaction and goes on after the last.
-    busy = np.flatnonzero(values)
-    series = Series("", values[busy[0] : busy[-1] + 1], Grain.SLICE)
+    # The counter starts before the first transaction and goes on after the last; between lie the
+    # minutes in which virtual users begin and end.
+    usual = float(np.median(values[values >= values.max() / 2]))
+    steady = np.flatnonzero(values >= _PLATEAU * usual)
+    series = Series("", values[steady[0] : steady[-1] + 1], Grain.SLICE)
     return Sheet(source.name, "HammerDB's transaction counter", ((TPM, (series,)),))
 
 
