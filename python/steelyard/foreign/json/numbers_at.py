@@ -1,4 +1,4 @@
-"""Takes numbers and words out of JSON of other tools, with the place of what is missing."""
+"""Takes numbers and words out of JSON of other tools, with the place of what is no number."""
 
 from __future__ import annotations
 
@@ -9,23 +9,22 @@ from steelyard.foreign.json.document import Document, Number, Path
 from steelyard.foreign.number import floats_of
 
 
-def number_at(document: Document, value: Any, path: Path, number: int = 0) -> float | None:
-    """The number at a path inside the `number`-th value; None where there is none, or null.
-
-    NumbersError where something else stands there.
-    """
+def number_at(
+    document: Document, value: Any, path: Path, number: int = 0, base: Path = ()
+) -> float | None:
+    """The number at a path in a value, which stands at `base` in the `number`-th of a document;
+    None where there is none, or null. NumbersError where something else stands there."""
     found = value
     for step in path:
         found = found.get(step) if isinstance(found, dict) and isinstance(step, str) else None
-    return None if found is None else _float(document, found, path, number)
+    return None if found is None else _float(document, found, (*base, *path), number)
 
 
 def numbers_at(document: Document, found: Any, path: Path, number: int = 0) -> list[float]:
-    """The numbers of a list, which stands at a path."""
+    """The numbers of a list, which stands at a path in the `number`-th value of a document."""
     if not isinstance(found, list):
-        raise document.source.error(
-            "a list of numbers is expected here", document.place(number, ())
-        )
+        place = document.place(number, path)
+        raise document.source.error("a list of numbers is expected here", place)
     return [_float(document, one, (*path, index), number) for index, one in enumerate(found)]
 
 
@@ -38,8 +37,9 @@ def words_at(value: Any, path: Sequence[str]) -> str:
 
 
 def _float(document: Document, found: Any, path: Path, number: int) -> float:
-    place = document.place(number, path)
     if not isinstance(found, Number):
-        raise document.source.error("a number is expected here", place)
-    values, _ = floats_of([found], document.source, lambda _: place, positive=False)
+        raise document.source.error("a number is expected here", document.place(number, path))
+    values, _ = floats_of(
+        [found], document.source, lambda _: document.place(number, path), positive=False
+    )
     return float(values[0])

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from steelyard.foreign.metric import TIME
 from steelyard.foreign.source import quoted
 from steelyard.foreign.tables.arm_column import arm_column
 from steelyard.foreign.tables.table import Table
@@ -225,7 +226,8 @@ class _Finder:
         arms = self.table.columns[arm] if arm is not None else None
         for column in rest:
             heading = self.headings[column]
-            named = heading.role in (Role.UNKNOWN, Role.COUNT) or heading.weak
+            timed = heading.metric is not None and heading.metric.name == TIME
+            named = heading.role in (Role.UNKNOWN, Role.COUNT) or heading.weak or timed
             elsewhere = [c for c in known if c != column]
             nameless = heading.role is Role.UNKNOWN and column != 0
             if not named or nameless or not elsewhere or self.text[column]:

@@ -43,7 +43,10 @@ def read_google_benchmark(document: Document) -> Sheet:
         if _AGGREGATE.search(words_at(one, ("name",))) and "run_type" not in one:
             continue
         unit = words_at(one, ("time_unit",)) or "ns"
-        real, cpu = (number_at(document, one, (key,)) for key in ("real_time", "cpu_time"))
+        real, cpu = (
+            number_at(document, one, (key,), base=("benchmarks", index))
+            for key in ("real_time", "cpu_time")
+        )
         runs.append(Run(_figures(unit, real, cpu), place.line, name))
     return sheet_of_runs(document.source, "Google Benchmark JSON", runs)
 

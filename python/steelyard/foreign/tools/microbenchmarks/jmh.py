@@ -57,7 +57,7 @@ def read_jmh(document: Document) -> Sheet:
 def _notes(document: Document, index: int, result: Any, raw: Sequence[float]) -> Iterator[str]:
     """Where the score is not the mean of the raw data, which are judged."""
     path = ("primaryMetric", "score")
-    score = number_at(document, result, path) if _is_object(result) else None
+    score = number_at(document, result, path, base=(index,)) if _is_object(result) else None
     mean = sum(raw) / len(raw)
     if score is not None and abs(score - mean) > _ROUNDED * abs(mean):
         yield (
@@ -73,7 +73,8 @@ def _forks(document: Document, index: int, result: Any) -> Iterator[tuple[int, l
             path = (index, "primaryMetric", "rawData", fork)
             yield fork, numbers_at(document, values, path)
         return
-    score = number_at(document, result, ("primaryMetric", "score")) if _is_object(result) else None
+    path = ("primaryMetric", "score")
+    score = number_at(document, result, path, base=(index,)) if _is_object(result) else None
     if score is None:
         place = document.place(0, (index,))
         raise document.source.error("a result of JMH without a score", place)

@@ -44,7 +44,7 @@ def read_pytest_benchmark(document: Document) -> Sheet:
         data = stats.get("data")
         if isinstance(data, list) and data:
             samples[name] = numbers_at(document, data, path)
-        elif (mean := number_at(document, stats, ("mean",))) is not None:
+        elif (mean := number_at(document, stats, ("mean",), base=path[:-1])) is not None:
             samples[name] = [mean]
     return _sheet(document.source, "pytest-benchmark JSON", samples, _SECONDS)
 
