@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import subprocess
 import sys
 import xml.etree.ElementTree as ET
 from collections.abc import Callable
@@ -104,6 +105,17 @@ def steelyard_here(
         return Said(int(ended.value.code or 0), said.out, said.err)
 
     return call
+
+
+def test_a_judgement_loads_no_library_that_takes_seconds(two_columns: Path) -> None:
+    loads = (
+        "import sys; from steelyard.cli.app import main\n"
+        f"sys.argv = ['steelyard', 'judge', {str(two_columns)!r}, '--unit', 'ms', '--json']\n"
+        "try:\n    main()\nexcept SystemExit:\n    pass\n"
+        "print([name for name in ('scipy.stats', 'ruptures') if name in sys.modules])\n"
+    )
+    done = subprocess.run([sys.executable, "-c", loads], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]", done.stderr
 
 
 @pytest.fixture

@@ -68,6 +68,8 @@ def is_missing(text: str) -> bool:
 
 def is_number(text: str) -> bool:
     """Whether a text is a number, perhaps with a unit behind it."""
+    if text.isdecimal() and text.isascii():
+        return True
     match = _NUMBER.fullmatch(_without_error(text))
     known = match is not None and (not match[2] or _UNIT.fullmatch(match[2]) is not None)
     return known or _seconds(text.strip()) is not None

@@ -141,6 +141,9 @@ def _decoded(content: bytes, name: str) -> str:
 
 
 def _refuse_long_lines(source: Source) -> None:
+    lines = source.text.split("\n")
+    if len(lines) <= MOST_ROWS and max(map(len, lines)) <= LONGEST_LINE:
+        return
     start, line = 0, 1
     while (end := source.text.find("\n", start)) >= 0:
         if end - start > LONGEST_LINE:

@@ -266,7 +266,7 @@ class _Finder:
 
 def _constant(table: Table, column: int) -> bool:
     cells = table.columns[column]
-    return len(cells) > 1 and len(set(cells)) == 1
+    return len(cells) > 1 and cells.count(cells[0]) == len(cells)
 
 
 def _counts(table: Table, column: int) -> bool:

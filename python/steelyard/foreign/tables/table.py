@@ -73,9 +73,17 @@ class Table:
 
     def is_text(self, column: int) -> bool:
         """Whether most cells of a column are words: labels, and not numbers with a slip."""
-        cells = [c for c in self.columns[column][:_SAMPLE] if not is_missing(c)]
-        words = sum(not is_number(cell) and not _SLIP.fullmatch(cell.strip()) for cell in cells)
-        return 2 * words > len(cells)
+        return self._text[column]
+
+    @cached_property
+    def _text(self) -> tuple[bool, ...]:
+        return tuple(map(_is_text, self.columns))
+
+
+def _is_text(cells: Sequence[str]) -> bool:
+    known = [c for c in cells[:_SAMPLE] if not is_missing(c)]
+    words = sum(not is_number(cell) and not _SLIP.fullmatch(cell.strip()) for cell in known)
+    return 2 * words > len(known)
 
 
 def read_table(source: Source) -> Table:

@@ -73,8 +73,8 @@ def _forks(document: Document, index: int, result: Any) -> Iterator[tuple[int, l
             path = (index, "primaryMetric", "rawData", fork)
             yield fork, numbers_at(document, values, path)
         return
-    path = ("primaryMetric", "score")
-    score = number_at(document, result, path, base=(index,)) if _is_object(result) else None
+    at = ("primaryMetric", "score")
+    score = number_at(document, result, at, base=(index,)) if _is_object(result) else None
     if score is None:
         place = document.place(0, (index,))
         raise document.source.error("a result of JMH without a score", place)
