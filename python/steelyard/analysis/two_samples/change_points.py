@@ -6,9 +6,9 @@ with PELT (Killick, Fearnhead & Eckley, JASA 107 (2012) 1590) in the library `ru
 Oudre & Vayatis, Signal Processing 167 (2020) 107299), which takes seconds to import.
 
 The noise is taken from the differences of neighbours, which steps and storms do not swell. Whether
-there is a step at all is tested on the series with its peaks cut to 3 sd, or rare spikes would count
-as steps; where the steps are is then read from the series itself, and a segment must differ from its
-neighbours in its median too.
+there is a step at all is tested on the series with its peaks cut to 3 sd, or rare spikes would
+count as steps; where the steps are is then read from the series itself, and a segment must differ
+from its neighbours in its median too.
 
 Long series are thinned to the means of 2,000 batches, so that 10⁶ rows take a second. A segment has
 at least 4 rows: what is shorter is an outlier. The penalty is set by simulation: of independent
