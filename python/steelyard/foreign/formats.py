@@ -103,9 +103,7 @@ def format_of(source: Source) -> str:
     """The name of the format that a text is in; a table is what is nothing else."""
     fitting = (one for one in TEXT_FORMATS if one.fits(source))
     if _bare(source).looks_like_json:
-        # "[OVERALL], …" is YCSB's, and HammerDB puts its sentences into lists.
-        fitting = (one for one in fitting if one.name in ("ycsb", "hammerdb"))
-        return next((one.name for one in fitting), "json")
+        return next((one.name for one in fitting if one.like_json), "json")
     found = min(fitting, key=lambda one: one.precedence, default=None)
     return found.name if found else "csv"
 

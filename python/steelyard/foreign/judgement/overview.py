@@ -68,10 +68,14 @@ def order_lost(comparison: Comparison, logs: Mapping[str, Floats]) -> bool:
 
 
 def unlike(comparison: Comparison, logs: Mapping[str, Floats]) -> bool:
-    """Whether rows differ among each other many times over, and alike in all arms: then they are
-    different things, whatever they are called, and no repetitions of one."""
+    """Whether rows that nothing names differ many times over, and alike in all arms: then they are
+    different things, and no repetitions of one."""
     every = list(logs.values())
-    if comparison.rows is Rows.APART or len({len(own) for own in every}) > 1 or len(every[0]) < 5:
+    if (
+        comparison.rows is not Rows.BESIDE
+        or len({len(own) for own in every}) > 1
+        or len(every[0]) < 5
+    ):
         return False
     table = np.array(every)
     scatter = float(table.mean(axis=0).var(ddof=1))

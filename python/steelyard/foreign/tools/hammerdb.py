@@ -115,4 +115,4 @@ def _of_counter(source: Source, counted: list[float]) -> Sheet:
     return Sheet(source.name, "HammerDB's transaction counter", ((TPM, (series,)),))
 
 
-FORMAT = TextFormat("hammerdb", is_hammerdb, read_hammerdb, precedence=4)
+FORMAT = TextFormat("hammerdb", is_hammerdb, read_hammerdb, precedence=4, like_json=True)

@@ -147,5 +147,5 @@ def read_sysbench_csv(source: Source) -> Sheet:
     )
 
 
-FORMAT = TextFormat("sysbench", is_sysbench, read_sysbench, precedence=5)
+FORMAT = TextFormat("sysbench", is_sysbench, read_sysbench, precedence=5, like_json=True)
 CSV = TextFormat("sysbench-csv", is_sysbench_csv, read_sysbench_csv, precedence=2)

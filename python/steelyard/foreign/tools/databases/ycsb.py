@@ -76,4 +76,4 @@ def _place(metric: Metric) -> tuple[bool, bool]:
     return metric is not _RATE and metric != _RATE, "_p" in metric.name
 
 
-FORMAT = TextFormat("ycsb", is_ycsb, read_ycsb, precedence=0)
+FORMAT = TextFormat("ycsb", is_ycsb, read_ycsb, precedence=0, like_json=True)

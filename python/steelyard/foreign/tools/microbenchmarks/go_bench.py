@@ -9,6 +9,7 @@ and what stands above them (goos, goarch, pkg, cpu) are conditions.
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from steelyard.foreign.format import TextFormat
 from steelyard.foreign.metric import Metric
@@ -51,7 +52,7 @@ def read_go_bench(source: Source) -> Sheet:
 
 def metric_of_unit(unit: str) -> Metric:
     """The metric of a unit of Go's: "ns/op", "MB/s", or one that a benchmark reports itself."""
-    return heading_of(unit).metric or Metric(unit, unit, None, unit)
+    return replace(heading_of(unit).metric or Metric(unit, unit), column=unit)
 
 
 def _number(source: Source, text: str, line: int) -> float:
