@@ -192,7 +192,8 @@ def _named(arm: str | None, sheet: Sheet, several: bool) -> Sheet:
         if len(arms) < 2:
             raise NumbersError(
                 f'"{sheet.source}" holds one arm: there is nothing to compare it with',
-                hint="Name a file for each arm: steelyard judge off=a.txt on=b.txt",
+                hint="Name a file for each arm: steelyard judge off=a.txt on=b.txt; or the column "
+                "that names the arms: --column arm=NAME",
             )
         return sheet
     if len(arms) > 1:

@@ -41,14 +41,28 @@ def arm_column(
     unnamed = [c for c in again if headings[c].role is not Role.LABEL]
     if len(unnamed) > 1 or (not unnamed and len(again) > 1):
         _refuse_several(table, unnamed or again)
-    if unnamed or again:
-        return (unnamed or again)[0]
+    again = unnamed or again or _settings(table, headings, taken)
+    if again:
+        return again[0]
     repeated = [c for c in words if table.rows > 1 and _distinct(table, c) == 1]
     rest = [c for c in range(len(headings)) if c not in words and c not in taken]
     metrics = [c for c in rest if headings[c].role in (Role.METRIC, Role.STATISTIC)]
     # Each label once beside a column of one metric: one value an arm.
     lone = len(words) == 1 and (len(rest) == 1 or (rest and len(metrics) == len(rest)))
     return words[0] if lone and not repeated else None
+
+
+def _settings(table: Table, headings: Sequence[Heading], taken: set[int]) -> list[int]:
+    """The only parameter that is in words and differs: "compression" of pglz and lz4."""
+    found = [
+        column
+        for column, heading in enumerate(headings)
+        if heading.role is Role.PARAMETER
+        and column not in taken
+        and table.is_text(column)
+        and 1 < _distinct(table, column) < table.rows
+    ]
+    return found if len(found) == 1 else []
 
 
 def _called(table: Table, headings: Sequence[Heading], taken: set[int], alone: bool) -> int | None:

@@ -18,7 +18,7 @@ from functools import cached_property
 from steelyard.foreign.number import has_decimal_comma, is_missing, is_number
 from steelyard.foreign.source import Place, Source, quoted
 from steelyard.foreign.vocabulary.heading import Role, heading_of
-from steelyard.foreign.vocabulary.units import UNIT_WORDS
+from steelyard.foreign.vocabulary.units import UNIT_WORDS, unit_of
 
 SEPARATORS = ("\t", ";", ",", "|")
 MOST_COLUMNS = 1_000
@@ -134,10 +134,21 @@ def _measured(columns: Sequence[Sequence[str]]) -> bool:
     is: they come again in their columns, or stand above other words, as the name of a query does.
     A word that the vocabulary knows above words is a heading: "query,16,17"."""
     first = [column[0] for column in columns]
-    named = [i for i, cell in enumerate(first) if not is_number(cell) and not is_missing(cell)]
-    if not named or not any(map(is_number, first)):
+    numbers = [i for i, column in enumerate(columns) if _is_value(column)]
+    named = [i for i, cell in enumerate(first) if i not in numbers and not is_missing(cell)]
+    if not named or not numbers:
         return not named
     return all(first[i] in columns[i][1:] or _names_rows(columns[i]) for i in named)
+
+
+def _is_value(column: Sequence[str]) -> bool:
+    """Whether the first cell of a column is a number as those below it are: "8 clients" above bare
+    numbers is a heading."""
+    first, below = column[0].strip(), column[1].strip() if len(column) > 1 else ""
+    if not is_number(first):
+        return False
+    counted = first[-1:].isalpha() and " " in first and unit_of(first.rpartition(" ")[2]) is None
+    return not (counted and is_number(below) and not below[-1:].isalpha())
 
 
 def _names_rows(column: Sequence[str]) -> bool:

@@ -70,6 +70,8 @@ _RATE_WORDS = {
 }
 RATE_UNITS = {word: unit for unit, words in _RATE_WORDS.items() for word in words}
 """Word → the rate that it names alone."""
+_PREFIXES = ("k", "m", "g")
+"""Of rates, as in kQPS: thousands, millions, thousands of millions."""
 _SPELLED = re.compile(r"([a-zµμ]+)\s*(?:/|_per_|\s+per\s+)\s*([a-zµμ]+)\.?")
 UNIT_WORDS = (
     *TIME_UNITS,
@@ -100,6 +102,8 @@ def unit_of(text: str) -> str | None:
     known = TIME_UNITS.get(word) or RATE_UNITS.get(word)
     if known is not None:
         return known
+    if word[:1] in _PREFIXES and word[1:] in RATE_UNITS and len(word) > 3:
+        return f"{word[0]}·{RATE_UNITS[word[1:]]}"
     spelled = _SPELLED.fullmatch(word)
     if spelled is None:
         return None
@@ -109,7 +113,8 @@ def unit_of(text: str) -> str | None:
 def is_rate(unit: str) -> bool:
     """Whether a unit is one of work per time, of which more is better."""
     work, found, time = unit.rpartition("/")
-    return unit in _RATE_WORDS or (bool(found) and time in SECONDS and bool(work))
+    bare = unit[2:] if unit[:1] in _PREFIXES and unit[1:2] == "·" else unit
+    return bare in _RATE_WORDS or (bool(found) and time in SECONDS and bool(work))
 
 
 def is_cost(unit: str) -> bool:
