@@ -153,3 +153,12 @@ def test_points_between_thousands_are_refused_whatever_the_unit() -> None:
         error = refused("n_de_int.csv", **asked)
         assert "mixed units" in error.primary
         assert "write them without separators" in str(error.hint)
+
+
+@pytest.mark.parametrize("heading", ["errors", "samples", "min_latency", "stddev", "%", "size"])
+def test_a_column_that_the_user_names_is_judged_whatever_it_holds(heading: str) -> None:
+    rows = "".join(f"off,{100 + n}.5,{9 + n}\non,{110 + n}.5,{5 + n}\n" for n in range(8))
+    asked = {"columns": {"value": heading}, "higher_is_better": False}
+    judgement = judged_text(f"arm,{heading},tps\n{rows}", **asked)
+    assert judgement.comparison.metric.column == heading
+    assert judgement.comparison.metric.higher_is_better is False

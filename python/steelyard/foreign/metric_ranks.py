@@ -115,6 +115,9 @@ def choose(sheet: Sheet, name: str | None, unit: str | None) -> Chosen:
         _refuse_unit(sheet, fitting, unit)
         metric, series = next(one for one in fitting if unit is None or one[0].accepts(unit))
         return Chosen(metric, series, others=_others(sheet, metric))
+    if sheet.chosen:
+        _refuse_unit(sheet, sheet.metrics, unit)
+        return Chosen(*sheet.metrics[0])
     ranks = ranks_of(sheet)
     held = sorted(zip(ranks, sheet.metrics, strict=True), key=lambda one: one[0])
     fitting = [one for _, one in held if unit is None or one[0].accepts(unit)]

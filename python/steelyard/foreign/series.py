@@ -118,6 +118,8 @@ class Sheet:
     """The name of its format."""
     metrics: tuple[tuple[Metric, tuple[Series, ...]], ...]
     """The first is taken where none is asked for."""
+    chosen: bool = False
+    """Whether the user said which column was measured: the only metric."""
     order: Order = Order.UNKNOWN
     rows: Rows = Rows.APART
     clients: Mapping[str, float] = field(default_factory=dict)

@@ -26,7 +26,7 @@ from steelyard.foreign.vocabulary.heading import metric_of
 
 _SHAPES = (
     'Accepted: {"off": [...], "on": [...]}, a list of records {"arm": ..., "value": ...}, '
-    "hyperfine's and Steelyard's own."
+    "and the outputs of the tools that `steelyard judge -h` lists."
 )
 _RECORDS = ShapeNames("JSON records", "JSON records, a key an arm", "JSON records, one arm")
 _KEYS = {"metric", "unit", "higher_is_better", "clients", "arms"}

@@ -7,7 +7,7 @@ overrides. A column that could be one or the other is asked about, never guessed
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from steelyard.foreign.metric import TIME
 from steelyard.foreign.source import quoted
@@ -50,8 +50,8 @@ class Roles:
     outcomes: tuple[int, ...] = ()
     spare: tuple[int, ...] = ()
     """Counts, outcomes and the like: judged where they are asked for."""
-    constant: frozenset[int] = field(default_factory=frozenset)
-    """Columns with one value in all rows."""
+    chosen: bool = False
+    """Whether the user said which column was measured."""
 
 
 def roles_of(table: Table, given: Mapping[str, str], alone: bool = True) -> Roles:
@@ -114,8 +114,8 @@ class _Finder:
             labels=tuple(labels),
             parameters=tuple(c for c in parameters if c not in numbers),
             outcomes=tuple(c for c, heading in enumerate(self.headings) if heading.failures),
-            spare=tuple(spare),
-            constant=frozenset(c for c in numbers if _constant(self.table, c)),
+            spare=tuple(spare) if chosen is None else (),
+            chosen=chosen is not None,
         )
 
     def _take(self, column: int | None) -> int | None:
@@ -262,11 +262,6 @@ class _Finder:
         if column in numbers or column in (order, index, arm) or self.text[column]:
             return False
         return self.headings[column].role in (Role.OUTCOME, Role.COUNT, Role.DERIVED)
-
-
-def _constant(table: Table, column: int) -> bool:
-    cells = table.columns[column]
-    return len(cells) > 1 and cells.count(cells[0]) == len(cells)
 
 
 def _counts(table: Table, column: int) -> bool:

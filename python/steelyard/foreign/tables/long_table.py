@@ -65,6 +65,7 @@ def read_long_table(table: Table, roles: Roles, form: str) -> Sheet:
         source=table.source.name,
         form=form,
         metrics=metrics,
+        chosen=roles.chosen,
         order=arms.order,
         rows=Rows.BLOCKS if names else Rows.APART,
         clients=_clients(table, roles.clients, labels),

@@ -101,6 +101,7 @@ def _read_one_arm(table: Table, roles: Roles, form: str) -> Sheet:
         table.source.name,
         form,
         metrics,
+        chosen=roles.chosen,
         lines=tuple(table.lines[row] for row in rising.tolist()) if table.lines else (),
         outcomes={"": outcome} if outcome is not None else {},
         ordered=not any(_varies(table, roles, column) for column in roles.labels),
