@@ -10,7 +10,7 @@ from steelyard.foreign.tables.table import Table
 from steelyard.foreign.vocabulary.heading import Heading, Role
 
 _NEVER = {
-    *(Role.CLOCK, Role.START, Role.END, Role.BLOCK, Role.UNIT, Role.METRIC_NAME, Role.CODE),
+    *(Role.CLOCK, Role.START, Role.END, Role.BLOCK, Role.UNIT, Role.METRIC_NAME),
     *(Role.PARAMETER, Role.COUNTER, Role.OUTCOME),
 }
 _TIME = "time"

@@ -14,12 +14,14 @@ from functools import lru_cache
 
 from steelyard.foreign.metric import LATENCY, THROUGHPUT, TIME, Metric
 from steelyard.foreign.vocabulary import words as known
+from steelyard.foreign.vocabulary.tokens import split_words, tokens_of
 from steelyard.foreign.vocabulary.units import (
     RATE_UNITS,
     SECONDS,
     TIME_UNITS,
     WORK,
     cost_unit,
+    is_rate,
     rate_unit,
     unit_of,
 )
@@ -76,14 +78,14 @@ class Heading:
     @property
     def failures(self) -> bool:
         """Whether it counts transactions that did not simply succeed."""
-        words = set(_split(self.name))
+        words = set(split_words(self.name))
         fraction = words & (known.FRACTION_WORDS | {"per"})
         return self.role is Role.OUTCOME and bool(words & known.COUNTED_FAILURES) and not fraction
 
     @property
     def load(self) -> bool:
         """Whether it is a parameter of the load, which explains any difference."""
-        return self.role is Role.PARAMETER and bool(set(_split(self.name)) & known.LOAD_WORDS)
+        return self.role is Role.PARAMETER and bool(set(split_words(self.name)) & known.LOAD_WORDS)
 
 
 def metric_of(text: str) -> Metric | None:
@@ -126,37 +128,6 @@ for _role, _names in (
 ):
     _WHOLE |= dict.fromkeys(_names, _role)
 
-_EVERY = set().union(
-    *(value for name, value in vars(known).items() if name.isupper() and isinstance(value, set)),
-    *known.EXTREME_WORDS.values(),
-    TIME_UNITS,
-    RATE_UNITS,
-    WORK,
-)
-_CAMEL = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-zµμ]+|[0-9]+|[%#]")
-_RAW = re.compile(r"[A-Za-zµμ%#]+|[0-9]+")
-_PERCENTILE = re.compile(
-    r"(?<![A-Za-z0-9])[pP]_?([0-9]{1,2}(?:[._][0-9]+)?|100|999{1,3})(?![0-9A-Za-z])"
-    r"|(?<=[a-z])(?-i:P)([0-9]{2}(?:\.[0-9]+)?)(?![0-9])"
-    r"|(?<![0-9.])([0-9]{1,2}(?:\.[0-9]+)?)(?:th|st|nd|rd)(?![a-z])"
-    r"|(?:(?<=pct)|(?<=perc)|(?<=percentile)|(?<=quantile)|(?<=lat)|(?<=latency))_?"
-    r"([0-9]{2}(?:\.[0-9]+)?)(?![0-9])",
-    re.IGNORECASE,
-)
-_PERCENT = re.compile(r"(?<![0-9.])([0-9]{1,2}(?:\.[0-9]+)?)\s*%")
-_PARENTHESES = re.compile(r"[(\[]\s*([A-Za-zµμ/]+)\s*[)\]]")
-_VERSION = re.compile(r"(?<=[a-zA-Z])@[0-9.]+$")
-
-
-def _split(name: str) -> tuple[str, ...]:
-    """The words of a heading in lower case, "/" as "per": "QphH" is one, "RunTime" two."""
-    found: list[str] = []
-    for raw in _RAW.findall(_VERSION.sub("", name).replace("/", " per ")):
-        parts = [raw] if raw.lower() in _EVERY or raw.isdigit() else _CAMEL.findall(raw)
-        found += (part.lower() for part in parts)
-    return tuple(found)
-
-
 _STATISTICS = {
     **dict.fromkeys(known.MEAN_WORDS, "mean"),
     **dict.fromkeys(known.MEDIAN_WORDS, "median"),
@@ -166,7 +137,7 @@ _STATISTICS = {
 }
 _PLANNED = {
     *("target", "limit", "threshold", "interval", "warmup", "ramp", "rampup", "think", "sleep"),
-    *("budget", "measurement", "offered", "planned", "requested", "configured"),
+    *("budget", "measurement", "arrival", "offered", "planned", "requested", "configured"),
 }
 
 
@@ -175,30 +146,19 @@ class _Parser:
 
     def __init__(self, name: str, minutes: bool) -> None:
         self.name = name
-        percentile = _PERCENTILE.search(name)
-        bare = _PERCENTILE.sub(" ", name)
-        words = _split(bare)
-        timed = set(words) & (known.LATENCY_WORDS | known.TIME_WORDS)
-        if percentile is None and timed:
-            percentile = _PERCENT.search(name)
-            bare = _PERCENT.sub(" ", bare)
-            words = _split(bare)
-        level = next((group for group in percentile.groups() if group), "") if percentile else ""
-        level = f"{level[:2]}.{level[2:]}" if len(level) > 2 and level.isdigit() else level
-        self.percentile = f"p{level.replace('_', '.')}" if level else ""
-        self.lookups = words
-        self.words = set(words)
-        self.behind = {match.lower() for match in _PARENTHESES.findall(bare)}
-        self.minutes = minutes and len(words) > 1 and words[-1] == "min"
-        self.timed = bool(timed)
+        tokens = tokens_of(name)
+        self.lookups, self.percentile = tokens.words, tokens.percentile
+        self.words, self.behind = set(tokens.words), tokens.behind
+        self.minutes = minutes and len(self.lookups) > 1 and self.lookups[-1] == "min"
+        self.timed = bool(self.words & (known.LATENCY_WORDS | known.TIME_WORDS))
 
     def heading(self) -> Heading:
         """The meaning; the first rule that applies."""
-        for rule in (self._moment, self._outcome, self._planned, self._derived, self._rate):
-            heading = rule()
-            if heading is not None:
-                return heading
-        for rule in (self._cost_of_one, self._time, self._parameter, self._statistic, self._rest):
+        rules = (
+            *(self._moment, self._name, self._outcome, self._planned, self._derived, self._rate),
+            *(self._cost_of_one, self._time, self._parameter, self._statistic, self._rest),
+        )
+        for rule in rules:
             heading = rule()
             if heading is not None:
                 return heading
@@ -207,7 +167,7 @@ class _Parser:
     def _moment(self) -> Heading | None:
         if not self.lookups:
             return None if self.percentile else Heading(self.name, Role.UNKNOWN)
-        last, words = self.lookups[-1], self.words
+        words = self.words
         if words & {"timestamp", "timestamps", "datetime"}:
             return Heading(self.name, Role.CLOCK)
         units = {word for word in words if word in TIME_UNITS}
@@ -216,12 +176,25 @@ class _Parser:
             return Heading(self.name, Role.START)
         if words & known.END_WORDS and not named - known.END_WORDS:
             return Heading(self.name, Role.END)
+        return None
+
+    def _name(self) -> Heading | None:
+        """What names or numbers rows."""
+        last, words = self.lookups[-1] if self.lookups else "", self.words
+        several = len(words) > 1
+        if several and last in known.NUMBERING_WORDS and words & known.COUNTER_WORDS - {last}:
+            return Heading(self.name, Role.COUNTER)
+        named_arm = last == "name" and words & known.ARM_WORDS
+        if named_arm or (last in known.ARM_SUFFIXES and len(words) > 1):
+            return Heading(self.name, Role.ARM)
         if last in known.CODE_WORDS and not self.timed:
             return Heading(self.name, Role.CODE)
         return None
 
     def _outcome(self) -> Heading | None:
         bad, good = self.words & known.BAD_WORDS, self.words & known.GOOD_OUTCOMES
+        if bad == {"timeout"}:
+            return Heading(self.name, Role.PARAMETER)  # a setting; "timeouts" happened
         if bad and not self.words & {"limit", "threshold"}:
             return Heading(self.name, Role.OUTCOME, Metric(self.name, "", False))
         if good and not self._rate_unit():
@@ -243,7 +216,8 @@ class _Parser:
         for place in range(1, len(words) - 1):
             if words[place] == "per" and words[place + 1] in TIME_UNITS:
                 return rate_unit(words[place - 1], words[place + 1]) or "?"
-        alone = next((RATE_UNITS[word] for word in words if word in RATE_UNITS), None)
+        rates = [unit for word in words if (unit := unit_of(word)) and is_rate(unit)]
+        alone = rates[0] if rates else None
         if alone is not None or not self.words & known.RATE_WORDS:
             return alone
         return next((unit for one in self.behind if (unit := unit_of(one)) and "/" in unit), "")
@@ -320,7 +294,9 @@ class _Parser:
 
     def _which(self) -> str:
         """The statistic that the words name: a spread or an extreme before the mean of it."""
-        minutes = {"min"} if "min" in self.behind or self._minutes_meant() else set()
+        a_minute = ("per", "min") in zip(self.lookups, self.lookups[1:], strict=False)
+        meant = a_minute or "min" in self.behind or self._minutes_meant()
+        minutes = {"min"} if meant else set()
         named = [_STATISTICS[w] for w in self.lookups if w in _STATISTICS and w not in minutes]
         named += [self.percentile] if self.percentile else []
         for name in ("stddev", "range"):
@@ -375,12 +351,20 @@ class _Parser:
 
 def headings_of(names: tuple[str, ...]) -> tuple[Heading, ...]:
     """The meanings of all headings of a table: beside a maximum "time_min" is a minimum."""
-    words = {word for name in names for word in _split(name)}
+    words = {word for name in names for word in split_words(name)}
     minutes = not words & {"max", "avg", "mean", "median", "average", "maximum"}
     timed = "user" in words and bool(words & {"system", "sys"})
     return tuple(
-        Heading(name, Role.COST, Metric(name, "", False))
-        if timed and key_of(name) in ("user", "system", "sys")
-        else heading_of(name, minutes)
+        _of_processor(name) if timed and key_of(name) in _PROCESSOR else heading_of(name, minutes)
         for name in names
     )
+
+
+_PROCESSOR = ("real", "user", "system", "sys")
+"""As `time` of a shell prints them."""
+
+
+def _of_processor(name: str) -> Heading:
+    if key_of(name) == "real":
+        return Heading(name, Role.METRIC, Metric(TIME, "", False, name))
+    return Heading(name, Role.COST, Metric(name, "", False, name))

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-LATENCY_WORDS = {"latency", "latencies", "lat", "rtt"}
+LATENCY_WORDS = {"latency", "latencies", "lat", "rtt", "rt", "clat"}
 TIME_WORDS = {
     *("time", "times", "duration", "durations", "elapsed", "runtime", "wall", "took", "walltime"),
+    *("wallclock", "wallclocktime"),
     *("ms_taken", "exectime", "mean_exec_time", "realtime", "cputime"),
 }
 WEAK_TIME_WORDS = {"time", "times", "duration", "durations", "runtime"}
@@ -143,7 +144,8 @@ CLOCK_WORDS = {
     *("timestamp", "timestamps", "ts", "date", "datetime", "when", "epoch_time", "unix_time"),
     *("time_stamp", "unixtime", "epochtime", "epoch_s", "epoch_ms", "clock", "second", "sec_no"),
     *("tick", "ticks", "moment", "collected", "t_s", "elapsed_s_since_start", "relative_time"),
-    *("minute", "measured_at", "recorded_at", "created_at", "at", "interval_start", "time_sec"),
+    *("ts_s", "ts_ms", "ts_us", "ts_ns", "minute", "measured_at", "recorded_at", "created_at"),
+    *("at", "interval_start", "time_sec"),
 }
 START_WORDS = {
     *("start", "started", "begin", "began", "start_time", "starttime", "started_at", "begin_time"),
@@ -157,7 +159,7 @@ END_WORDS = {
 COUNTER_WORDS = {
     *("rep", "repetition", "repeat", "run", "run_id", "run_no", "iteration", "iter", "row"),
     *("trial", "attempt", "index", "no", "nr", "#", "k", "i", "run_number", "rep_no", "runid"),
-    *("id", "n", "number", "idx", "repno", "runno", "try"),
+    *("id", "n", "number", "idx", "repno", "runno", "try", "loop", "step", "cycle"),
 }
 BLOCK_WORDS = {"block", "epoch", "round", "pair", "day", "session", "batch"}
 ARM_WORDS = {
@@ -167,6 +169,10 @@ ARM_WORDS = {
     *("impl", "pg", "pgversion", "pg_version", "server_version", "revision", "rev", "sha", "tool"),
     *("method", "algorithm", "patch", "patched", "experiment", "scenario_arm", "vendor", "flavor"),
 }
+NUMBERING_WORDS = {"no", "nr", "number", "num", "id", "idx", "index", "#"}
+"""Behind the name of a repetition: "trial_no"."""
+ARM_SUFFIXES = {"version", "ver", "variant", "release", "branch", "arm", "treatment"}
+"""Behind any word: "postgres_version"."""
 LABEL_WORDS = {
     *("query", "queries_name", "query_id", "queryid", "query_name", "qid", "test", "tests", "name"),
     *("benchmark", "bench", "workload", "script", "statement", "label", "operation", "op_name"),
