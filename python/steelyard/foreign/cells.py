@@ -38,7 +38,7 @@ class Pairs:
 def varying_factors(arms: Mapping[str, Sequence[Factor]]) -> tuple[str, ...]:
     """The factors that all arms have, that vary within one, and whose values arms share."""
     every = list(arms.values())
-    names = [one.name for one in every[0] if all(one.name in _names(own) for own in every)]
+    names = [factor.name for factor in every[0] if all(factor.name in _names(own) for own in every)]
     return tuple(name for name in names if _varies([_of(own, name) for own in every]))
 
 
@@ -72,27 +72,27 @@ def pairs_of(
     names = varying_factors(arms)
     labels = {name: _of(next(iter(arms.values())), name).kind for name in names}
     keys = {arm: _keys(factors, names, blocks, arm) for arm, factors in arms.items()}
-    own = {arm: dict.fromkeys(found) for arm, found in keys.items()}
+    own = {arm: dict.fromkeys(groups) for arm, groups in keys.items()}
     common = [key for key in next(iter(own.values())) if all(key in some for some in own.values())]
     if not common or len(arms) < 2:
         return None
     notes = _left_out(own, common, labels)
-    within = {arm: _places(found, set(common)) for arm, found in keys.items()}
+    within = {arm: _places(groups, set(common)) for arm, groups in keys.items()}
     if blocks is not None:
         joined = _by_block(within, blocks)
         if joined is not None:
             called = tuple(
                 _title((*key, block), labels) for key, block in next(iter(joined.values()))
             )
-            rows = {arm: list(found.values()) for arm, found in joined.items()}
-            pooled = any(len(some) > 1 for found in rows.values() for some in found)
+            rows = {arm: list(groups.values()) for arm, groups in joined.items()}
+            pooled = any(len(some) > 1 for groups in rows.values() for some in groups)
             mean = ("several rows of an arm in a block are taken as one: their geometric mean",)
             return Pairs(rows, called, True, False, (*notes, *(mean if pooled else ())))
         notes = (*notes, f'column "{block_name}" does not hold every arm in every block')
     if len(common) == 1:
         if not notes:
             return None
-        rows = {arm: [[row] for row in found[common[0]]] for arm, found in within.items()}
+        rows = {arm: [[row] for row in groups[common[0]]] for arm, groups in within.items()}
         return Pairs(rows, (), False, False, notes)
     return _by_cell(within, common, labels, notes)
 
@@ -111,27 +111,27 @@ def _keys(
 
 
 def _places(keys: Sequence[Key], common: set[Key]) -> dict[Key, list[int]]:
-    found: dict[Key, list[int]] = {}
+    groups: dict[Key, list[int]] = {}
     for row, key in enumerate(keys):
         if key in common:
-            found.setdefault(key, []).append(row)
-    return found
+            groups.setdefault(key, []).append(row)
+    return groups
 
 
 def _by_block(
     within: Mapping[str, Mapping[Key, Sequence[int]]], blocks: Mapping[str, Sequence[str]]
 ) -> dict[str, dict[tuple[Key, str], list[int]]] | None:
     """Rows by cell and block in the order of the first arm; None where an arm lacks one."""
-    found: dict[str, dict[tuple[Key, str], list[int]]] = {}
+    groups: dict[str, dict[tuple[Key, str], list[int]]] = {}
     for arm, cells in within.items():
-        own = found.setdefault(arm, {})
+        own = groups.setdefault(arm, {})
         placed = sorted((row, key) for key, rows in cells.items() for row in rows)
         for row, key in placed:
             own.setdefault((key, blocks[arm][row]), []).append(row)
-    first = next(iter(found.values()))
-    if any(own.keys() != first.keys() for own in found.values()):
+    first = next(iter(groups.values()))
+    if any(own.keys() != first.keys() for own in groups.values()):
         return None
-    return {arm: {key: own[key] for key in first} for arm, own in found.items()}
+    return {arm: {key: own[key] for key in first} for arm, own in groups.items()}
 
 
 def _by_cell(
@@ -173,9 +173,9 @@ def _left_out(
     own: Mapping[str, Mapping[Key, None]], common: Sequence[Key], labels: Mapping[str, FactorKind]
 ) -> tuple[str, ...]:
     """Of the cells that not all arms have: in words."""
-    kept, notes = set(common), []
+    shared, notes = set(common), []
     for arm, keys in own.items():
-        alone = [key for key in keys if key not in kept]
+        alone = [key for key in keys if key not in shared]
         if alone:
             shown = "; ".join(_title(key, labels) for key in alone[:_MOST_NAMED])
             more = f" and {len(alone) - _MOST_NAMED} more" if len(alone) > _MOST_NAMED else ""
@@ -207,13 +207,13 @@ def conditions_of(series: Series) -> dict[str, tuple[str, ...]]:
 
     What differs from nearly every row to the next was measured, and is no condition.
     """
-    found = dict(series.conditions)
+    groups = dict(series.conditions)
     for factor in series.factors:
         values = tuple(dict.fromkeys(factor.values))
         scattered = factor.kind is FactorKind.PARAMETER and 2 * len(values) > len(factor.values) > 3
         if not scattered:
-            found[factor.name] = values
-    return found
+            groups[factor.name] = values
+    return groups
 
 
 def shown_values(values: Sequence[str]) -> str:

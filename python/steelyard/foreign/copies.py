@@ -39,7 +39,7 @@ def refuse_copies(sources: Sequence[Source]) -> None:
 def refuse_repeats(arm: str, files: Sequence[Series]) -> None:
     """NumbersError where half of the rows of an arm, or more, repeat others to the last digit, and
     numbers of so many digits do not by chance."""
-    own = [one.values for one in files if one.grain is Grain.REPETITION]
+    own = [series.values for series in files if series.grain is Grain.REPETITION]
     if not own:
         return
     values = np.concatenate(own)

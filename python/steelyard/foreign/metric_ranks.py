@@ -88,7 +88,7 @@ def ranks_of(sheet: Sheet) -> list[Rank]:
 
 
 def _constant(series: Sequence[Series]) -> bool:
-    values = np.concatenate([one.values for one in series])
+    values = np.concatenate([choice.values for choice in series])
     return len(values) > 2 and bool((values == values[0]).all())
 
 
@@ -113,28 +113,30 @@ def choose(sheet: Sheet, name: str | None, unit: str | None) -> Chosen:
     if name is not None:
         fitting = _named(sheet, name, unit)
         _refuse_unit(sheet, fitting, unit)
-        metric, series = next(one for one in fitting if unit is None or one[0].accepts(unit))
+        metric, series = next(
+            choice for choice in fitting if unit is None or choice[0].accepts(unit)
+        )
         return Chosen(metric, series, others=_others(sheet, metric))
     if sheet.chosen:
         _refuse_unit(sheet, sheet.metrics, unit)
         return Chosen(*sheet.metrics[0])
     ranks = ranks_of(sheet)
-    held = sorted(zip(ranks, sheet.metrics, strict=True), key=lambda one: one[0])
-    fitting = [one for _, one in held if unit is None or one[0].accepts(unit)]
-    _refuse_unit(sheet, fitting or [one for _, one in held], unit)
-    rank = {id(one): rank for rank, one in held}
-    own = [one for one in fitting if unit and one[0].unit] or fitting
+    ranking = sorted(zip(ranks, sheet.metrics, strict=True), key=lambda choice: choice[0])
+    fitting = [choice for _, choice in ranking if unit is None or choice[0].accepts(unit)]
+    _refuse_unit(sheet, fitting or [choice for _, choice in ranking], unit)
+    rank = {id(choice): rank for rank, choice in ranking}
+    own = [choice for choice in fitting if unit and choice[0].unit] or fitting
     first = own[0]
     _refuse_unreadable(sheet, rank[id(first)])
     lone = len(sheet.metrics) == 1 and rank[id(first)] is not Rank.OTHER
     directed = first[0].higher_is_better is not None or unit is not None
     if rank[id(first)] > LAST_BY_ITSELF and not (lone and directed):
-        raise _nothing_measured(sheet, [one[0] for _, one in held])
-    _refuse_doubtful(sheet, held, unit)
-    _refuse_unknown(sheet, [one[0] for one in own if rank[id(one)] is rank[id(first)]])
+        raise _nothing_measured(sheet, [choice[0] for _, choice in ranking])
+    _refuse_doubtful(sheet, ranking, unit)
+    _refuse_unknown(sheet, [choice[0] for choice in own if rank[id(choice)] is rank[id(first)]])
     last = max(rank[id(first)], Rank.TIME)
-    alike = [one for one in own if one[0].column and rank[id(one)] <= last]
-    rivals = tuple(one for one in alike if one is not first)
+    alike = [choice for choice in own if choice[0].column and rank[id(choice)] <= last]
+    rivals = tuple(choice for choice in alike if choice is not first)
     return Chosen(*first, rivals, _others(sheet, first[0]))
 
 
@@ -148,41 +150,45 @@ def _named(sheet: Sheet, name: str, unit: str | None) -> Sequence[Choice]:
     for metric, refused in sheet.unreadable:
         if key_of(metric.column or metric.name) == key_of(name):
             raise refused
-    exact = [one for one in sheet.metrics if one[0].column.strip() == name.strip()]
-    exact = exact or [one for one in sheet.metrics if key_of(one[0].column) == key_of(name)]
+    exact = [choice for choice in sheet.metrics if choice[0].column.strip() == name.strip()]
+    exact = exact or [
+        choice for choice in sheet.metrics if key_of(choice[0].column) == key_of(name)
+    ]
     if exact:
         return exact
     wanted, meant = name.strip().lower(), metric_of(name)
-    called = [one for one in sheet.metrics if one[0].name.lower() == wanted]
-    ranks = {id(one): rank for one, rank in zip(sheet.metrics, ranks_of(sheet), strict=True)}
+    called = [choice for choice in sheet.metrics if choice[0].name.lower() == wanted]
+    ranks = {id(choice): rank for choice, rank in zip(sheet.metrics, ranks_of(sheet), strict=True)}
     of_kind = [
-        one
-        for one in sheet.metrics
-        if (meant and meant.name == one[0].name)
-        or wanted == one[0].unit.lower()
-        or (unit_of(name) or "-") == one[0].unit
+        choice
+        for choice in sheet.metrics
+        if (meant and meant.name == choice[0].name)
+        or wanted == choice[0].unit.lower()
+        or (unit_of(name) or "-") == choice[0].unit
     ]
-    of_kind.sort(key=lambda one: ranks[id(one)])
+    of_kind.sort(key=lambda choice: ranks[id(choice)])
     if called or of_kind:
         return called or of_kind
     if len(sheet.metrics) == 1 and sheet.metrics[0][0].name == "value":
         unnamed, series = sheet.metrics[0]
         metric = meant or Metric(name)
         return [(metric.overridden(unnamed.unit or None, unnamed.higher_is_better), series)]
-    held = ", ".join(quoted(one.column or one.name) for one, _ in sheet.metrics[:_MOST_NAMED])
+    names = ", ".join(
+        quoted(choice.column or choice.name) for choice, _ in sheet.metrics[:_MOST_NAMED]
+    )
     more = len(sheet.metrics) - _MOST_NAMED
     raise UsageError(
         f'"{sheet.source}" has no metric {quoted(name)}',
-        hint=f"It has {held}{f' and {more} more' if more > 0 else ''}.",
+        hint=f"It has {names}{f' and {more} more' if more > 0 else ''}.",
     )
 
 
 def _refuse_unit(sheet: Sheet, choices: Sequence[Choice], unit: str | None) -> None:
     if unit is None or any(metric.accepts(unit) for metric, _ in choices):
         return
-    held = " and ".join(metric.words for metric, _ in choices)
+    names = " and ".join(metric.words for metric, _ in choices)
     raise UsageError(
-        f'"{sheet.source}" holds {held}: not in {unit}',
+        f'"{sheet.source}" holds {names}: not in {unit}',
         hint="Leave --unit out: it says what a file does not say itself.",
     )
 
@@ -205,15 +211,17 @@ def _nothing_measured(sheet: Sheet, metrics: Sequence[Metric]) -> UsageError:
     )
 
 
-def _refuse_doubtful(sheet: Sheet, held: Sequence[tuple[Rank, Choice]], unit: str | None) -> None:
+def _refuse_doubtful(
+    sheet: Sheet, ranking: Sequence[tuple[Rank, Choice]], unit: str | None
+) -> None:
     """A duration that may be the length of the run, beside what else may have been measured."""
-    ranks = [rank for rank, _ in held]
+    ranks = [rank for rank, _ in ranking]
     if unit is not None or min(ranks) is not Rank.WEAK_TIME:
         return
-    unknown = [one[0] for rank, one in held if rank in (Rank.VALUE, Rank.UNKNOWN)]
+    unknown = [choice[0] for rank, choice in ranking if rank in (Rank.VALUE, Rank.UNKNOWN)]
     if not unknown:
         return
-    time = next(one[0] for rank, one in held if rank is Rank.WEAK_TIME)
+    time = next(choice[0] for rank, choice in ranking if rank is Rank.WEAK_TIME)
     names = (unknown[0].column or unknown[0].name, time.column or time.name)
     raise UsageError(
         f'"{sheet.source}": {quoted(names[0])} or {quoted(names[1])} could be what was measured',
@@ -224,12 +232,12 @@ def _refuse_doubtful(sheet: Sheet, held: Sequence[tuple[Rank, Choice]], unit: st
 
 def _refuse_unknown(sheet: Sheet, metrics: Sequence[Metric]) -> None:
     """Several columns of which nothing says what they are."""
-    named = [one for one in metrics if one.column]
+    named = [choice for choice in metrics if choice.column]
     if len(named) < 2 or rank_of(named[0]) not in (Rank.VALUE, Rank.UNKNOWN):
         return
-    if any(one.unit for one in named):
+    if any(choice.unit for choice in named):
         return
-    names = [quoted(one.column) for one in named[:6]]
+    names = [quoted(choice.column) for choice in named[:6]]
     raise UsageError(
         f'"{sheet.source}": {" or ".join(names)} could be what was measured',
         hint=f"Say which: --metric {names[-1]}, with --unit or --higher-is-better.",
@@ -241,11 +249,11 @@ def refuse_opposites(chosen: Sequence[Chosen], higher_is_better: bool) -> None:
 
     `chosen`: of all sheets; differences of less than two standard errors say nothing.
     """
-    own = _signs([one.series for one in chosen], higher_is_better)
+    own = _signs([choice.series for choice in chosen], higher_is_better)
     for metric, _ in chosen[0].rivals:
         rival = [
-            next((series for other, series in one.rivals if other.column == metric.column), None)
-            for one in chosen
+            next((series for other, series in choice.rivals if other.column == metric.column), None)
+            for choice in chosen
         ]
         known = [series for series in rival if series is not None]
         if metric.higher_is_better is None or len(known) != len(chosen):
@@ -253,7 +261,7 @@ def refuse_opposites(chosen: Sequence[Chosen], higher_is_better: bool) -> None:
         against = _signs(known, metric.higher_is_better)
         arms = [arm for arm, sign in own.items() if sign * against.get(arm, 0) < 0]
         if arms:
-            names = [quoted(one.column or one.name) for one in (chosen[0].metric, metric)]
+            names = [quoted(choice.column or choice.name) for choice in (chosen[0].metric, metric)]
             raise UsageError(
                 f"{names[0]} and {names[1]} say the opposite of {arms[0]}: by the one it is "
                 "better, by the other worse",
@@ -264,9 +272,9 @@ def refuse_opposites(chosen: Sequence[Chosen], higher_is_better: bool) -> None:
 def _signs(sheets: Sequence[Sequence[Series]], higher_is_better: bool) -> dict[str, int]:
     """Arm → 1 where it clearly is better than the first arm, −1 where worse, 0 where unclear."""
     logs: dict[str, list[float]] = {}
-    for one in (series for own in sheets for series in own):
-        positive = one.values[one.values > 0]
-        logs.setdefault(one.arm, []).extend(np.log(positive).tolist())
+    for choice in (series for own in sheets for series in own):
+        positive = choice.values[choice.values > 0]
+        logs.setdefault(choice.arm, []).extend(np.log(positive).tolist())
     control, *_ = logs.values()
     signs = {}
     for arm, values in logs.items():

@@ -54,7 +54,7 @@ def arm_column(
 
 def _settings(table: Table, headings: Sequence[Heading], taken: set[int]) -> list[int]:
     """The only parameter that is in words and differs: "compression" of pglz and lz4."""
-    found = [
+    settings = [
         column
         for column, heading in enumerate(headings)
         if heading.role is Role.PARAMETER
@@ -62,7 +62,7 @@ def _settings(table: Table, headings: Sequence[Heading], taken: set[int]) -> lis
         and table.is_text(column)
         and 1 < _distinct(table, column) < table.rows
     ]
-    return found if len(found) == 1 else []
+    return settings if len(settings) == 1 else []
 
 
 def _called(table: Table, headings: Sequence[Heading], taken: set[int], alone: bool) -> int | None:

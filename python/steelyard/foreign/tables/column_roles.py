@@ -155,7 +155,7 @@ class _Finder:
 
     def _labels(self, arm: int | None) -> list[int]:
         """What rows are about: a heading that says so, or words under one that says nothing."""
-        found = []
+        columns = []
         for column, heading in enumerate(self.headings):
             words = self.text[column] and heading.role in (Role.UNKNOWN, Role.ARM, Role.METRIC_NAME)
             words = words and heading.name.strip().lower() != TIME_HEADING
@@ -163,19 +163,19 @@ class _Finder:
                 continue
             if arm is None and self.alone and words and heading.role is Role.UNKNOWN:
                 continue
-            found.append(column)
-        self.taken |= set(found)
-        return found
+            columns.append(column)
+        self.taken |= set(columns)
+        return columns
 
     def _parameters(self) -> list[int]:
-        found = [
+        columns = [
             column
             for column, heading in enumerate(self.headings)
             if column not in self.taken and heading.role is Role.PARAMETER and not heading.rest
         ]
         if self.named.get("arm") is None or self.headings:
-            self.taken |= set(found)
-        return found
+            self.taken |= set(columns)
+        return columns
 
     def _rest(self) -> list[int]:
         """Free columns; those of counters are never judged, given that others are."""
@@ -194,17 +194,17 @@ class _Finder:
             (c for c in rest if self.headings[c].name.strip().lower() == TIME_HEADING), None
         )
         if column is not None and column != self.named.get("value"):
-            beside = (Role.OUTCOME, Role.CODE, Role.DERIVED, Role.END, Role.START, Role.CLOCK)
+            excluded = (Role.OUTCOME, Role.CODE, Role.DERIVED, Role.END, Role.START, Role.CLOCK)
             others = [
                 c
                 for c in {*rest, *(k for k in self.taken if self._sized(k, arm))}
-                if c != column and not self.text[c] and self.headings[c].role not in beside
+                if c != column and not self.text[c] and self.headings[c].role not in excluded
             ]
             others.sort()
-            held = time_column(
+            content = time_column(
                 self.table, column, others, by_arm=by_arm, chosen=chosen, headings=self.headings
             )
-            if held is TimeColumn.TIMESTAMPS:
+            if content is TimeColumn.TIMESTAMPS:
                 rest.remove(column)
                 return (column, True) if order is None else (order, clock)
         if order is None:

@@ -69,7 +69,7 @@ def read_long_table(table: Table, roles: Roles, form: str) -> Sheet:
         order=arms.order,
         rows=Rows.BLOCKS if names else Rows.APART,
         clients=_clients(table, roles.clients, labels),
-        outcomes={arm: one for arm, one in every.items() if one is not None},
+        outcomes={arm: outcome for arm, outcome in every.items() if outcome is not None},
         ordered=not names or timestamps is not None or not _lost(table, roles, own, pairs),
         row_names=names,
         apart=_apart(table, roles, arms, pairs),
@@ -210,10 +210,10 @@ def _clients(table: Table, column: int | None, labels: Sequence[str]) -> dict[st
     if column is None:
         return {}
     values, _ = floats_of(table.columns[column], table.source, partial(_spot, table, column))
-    found: dict[str, set[float]] = {}
+    matches: dict[str, set[float]] = {}
     for label, value in zip(labels, values.tolist(), strict=True):
-        found.setdefault(label, set()).add(value)
-    return {label: next(iter(some)) for label, some in found.items() if len(some) == 1}
+        matches.setdefault(label, set()).add(value)
+    return {label: next(iter(some)) for label, some in matches.items() if len(some) == 1}
 
 
 def _refuse_labels(table: Table, column: int, labels: Sequence[str]) -> None:
@@ -247,6 +247,6 @@ def refuse_mixture(table: Table, roles: Roles) -> None:
 
 def _metrics(cells: Sequence[str]) -> bool:
     """Whether cells name metrics, of more than one kind or statistic."""
-    found = [metric_of(cell) for cell in cells[:100]]
-    names = {metric.name for metric in found if metric is not None}
-    return len(names) > 1 and 2 * sum(one is not None for one in found) >= len(found)
+    matches = [metric_of(cell) for cell in cells[:100]]
+    names = {metric.name for metric in matches if metric is not None}
+    return len(names) > 1 and 2 * sum(outcome is not None for outcome in matches) >= len(matches)

@@ -47,7 +47,7 @@ def number_columns(
         metrics.append((metric, arms(column, values)))
     if not metrics:
         raise unreadable[0][1]
-    metrics.sort(key=lambda one: rank_of(one[0]))
+    metrics.sort(key=lambda choice: rank_of(choice[0]))
     return tuple(metrics), tuple(unreadable)
 
 

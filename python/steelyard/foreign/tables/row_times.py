@@ -100,7 +100,7 @@ def run_means(
     if counter is None or timestamps is None:
         return {}
     cells = table.columns[counter]
-    found: dict[str, tuple[list[Indices], list[str]]] = {}
+    runs_by_arm: dict[str, tuple[list[Indices], list[str]]] = {}
     for arm, rows in arms.items():
         runs: dict[str, list[int]] = {}
         for row in rows.tolist():
@@ -110,8 +110,8 @@ def run_means(
         ]
         if not all(_ticks(timestamps[part]) for part in parts):
             return {}
-        found[arm] = (parts, list(runs))
-    return found
+        runs_by_arm[arm] = (parts, list(runs))
+    return runs_by_arm
 
 
 def _ticks(moments: Floats) -> bool:

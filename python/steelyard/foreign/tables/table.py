@@ -197,12 +197,12 @@ def _framed(numbers: Sequence[int], lines: list[str]) -> tuple[Sequence[int], li
     ruled = any(_RULE.fullmatch(line) for line in lines[:3])
     if not ruled or len(lines) < 3:
         return numbers, lines
-    kept = [
+    body_lines = [
         (number, _without_bars(line))
         for number, line in zip(numbers, lines, strict=True)
         if not _RULE.fullmatch(line) and not _ROW_COUNT.fullmatch(line)
     ]
-    return [number for number, _ in kept], [line for _, line in kept]
+    return [number for number, _ in body_lines], [line for _, line in body_lines]
 
 
 def _without_bars(line: str) -> str:

@@ -40,11 +40,11 @@ def read_wide_table(table: Table, roles: Roles, form: str) -> Sheet:
         metric, arms = _arms(table, roles, columns, instead, several=len(groups) > 1)
         metrics.append((metric, arms))
     metrics.sort(
-        key=lambda one: _KINDS.index(one[0].name) if one[0].name in _KINDS else len(_KINDS)
+        key=lambda entry: _KINDS.index(entry[0].name) if entry[0].name in _KINDS else len(_KINDS)
     )
     if not metrics or not metrics[0][1]:
         raise table.source.error("there is no column of numbers", Place(1, 1))
-    equal = len({len(one.values) for _, arms in metrics for one in arms}) == 1
+    equal = len({len(entry.values) for _, arms in metrics for entry in arms}) == 1
     named = bool(factors) and equal and not instead
     return Sheet(
         source=table.source.name,
@@ -159,7 +159,7 @@ def _arms(
             name = "_".join(roles.headings[column].rest)
         grain = Grain.SLICE if instead else Grain.REPETITION
         series.append(Series(name, values, grain, spot=spot, instead=instead))
-        units += [(one, column) for one in (unit, named_unit, given) if one] or [("", column)]
+        units += [(entry, column) for entry in (unit, named_unit, given) if entry] or [("", column)]
     for unit, column in units:
         if unit != units[0][0]:
             raise table.source.error(

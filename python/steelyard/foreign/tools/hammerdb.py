@@ -54,7 +54,7 @@ def read_hammerdb(source: Source) -> Sheet:
     nopm, tpm, lines, users = [], [], [], list[str]()
     # `jobs … tcount` of version 5 and later: {"PostgreSQL tpm": {"90204": "2024-07-25 10:11:22"}}.
     tcount = _TCOUNT.match(source.text.lstrip()) is not None
-    counted = [float(one) for one in _COUNTED.findall(source.text)] if tcount else []
+    counted = [float(count) for count in _COUNTED.findall(source.text)] if tcount else []
     latest = ""
     for number, line in enumerate(source.text.split("\n"), start=1):
         new, old = _NEW.search(line), _OLD.search(line)
@@ -81,8 +81,8 @@ def read_hammerdb(source: Source) -> Sheet:
         if 0 in values:
             place = Place(lines[values.index(0)], 1)
             raise source.error(f"a result of 0 {name}: the run did no work, or failed", place)
-    asked = (Factor("virtual users", FactorKind.LOAD, tuple(users)),) if all(users) else ()
-    series = [Series("", np.array(values), factors=asked) for values in (nopm, tpm)]
+    factors = (Factor("virtual users", FactorKind.LOAD, tuple(users)),) if all(users) else ()
+    series = [Series("", np.array(values), factors=factors) for values in (nopm, tpm)]
     return Sheet(
         source=source.name,
         form="HammerDB results",

@@ -79,12 +79,12 @@ def sheet_of_runs(
 
 
 def _factors(runs: Sequence[Run], label: str) -> tuple[Factor, ...]:
-    found = []
+    factors = []
     if any(run.label for run in runs):
-        found.append(Factor(label, FactorKind.LABEL, tuple(run.label for run in runs)))
+        factors.append(Factor(label, FactorKind.LABEL, tuple(run.label for run in runs)))
     for kind, name_of in ((FactorKind.LOAD, "loads"), (FactorKind.PARAMETER, "conditions")):
         for name in getattr(runs[0], name_of):
             values = [getattr(run, name_of).get(name) for run in runs]
             if all(value is not None for value in values):
-                found.append(Factor(name, kind, tuple(map(str, values))))
-    return tuple(found)
+                factors.append(Factor(name, kind, tuple(map(str, values))))
+    return tuple(factors)

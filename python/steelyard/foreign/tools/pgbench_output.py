@@ -83,7 +83,7 @@ class _Summary:
     connecting: bool | None
     """Whether the time to connect counts."""
     line: int
-    asked: Mapping[str, str]
+    conditions: Mapping[str, str]
     """What it was asked to do: name → value, as printed."""
 
 
@@ -119,20 +119,26 @@ def read_pgbench(source: Source) -> Sheet:
             Place(1, 1),
             hint='Keep all that pgbench prints, to the last line, "tps = ...".',
         )
-    asked = _factors(summaries)
+    conditions = _factors(summaries)
     metrics: list[tuple[Metric, tuple[Series, ...]]] = [
         (
             RATE,
-            (Series("", _positive([s.tps for s in summaries], summaries, source), factors=asked),),
+            (
+                Series(
+                    "", _positive([s.tps for s in summaries], summaries, source), factors=conditions
+                ),
+            ),
         )
     ]
     latencies = [s.latency_ms for s in summaries if s.latency_ms]
     if len(latencies) == len(summaries):
-        metrics.append((LATENCY_MS, (Series("", np.array(latencies), factors=asked),)))
+        metrics.append((LATENCY_MS, (Series("", np.array(latencies), factors=conditions),)))
     rated = _RATED.search(source.text) is not None and len(metrics) > 1
     notes = [_GIVEN] if rated else []
     notes += (
-        [_OTHER_LANGUAGE] if any(not one.asked for one in summaries) and _foreign(source) else []
+        [_OTHER_LANGUAGE]
+        if any(not one.conditions for one in summaries) and _foreign(source)
+        else []
     )
     if seconds:
         notes.append("lines of --progress were left out: the summaries are the repetitions")
@@ -176,7 +182,7 @@ class _Reader:
     def _begin(self) -> None:
         self.latency: float | None = None
         self.counts: dict[str, int] = {}
-        self.asked: dict[str, str] = {}
+        self.conditions: dict[str, str] = {}
 
     def take(self, number: int, line: str) -> None:
         """Read a line; NumbersError with its place where it is torn or says that a run failed."""
@@ -203,22 +209,22 @@ class _Reader:
         self.counts |= {name: int(m[1]) for name, one in _COUNTS.items() if (m := one.match(line))}
         for name, pattern in _ASKED.items():
             if match := pattern.match(line):
-                self.asked[name] = next(group for group in match.groups() if group).strip()
+                self.conditions[name] = next(group for group in match.groups() if group).strip()
         if self.latency is None and (match := _MEAN_ELSEWHERE.match(line)):
             self.latency = float(match[1])
 
     def _complete(self, match: re.Match[str], number: int) -> None:
         said = match[2] if match.re is _TPS else ""
-        latency, asked, outcome = self.latency, self.asked, _outcome(self.counts)
+        latency, conditions, outcome = self.latency, self.conditions, _outcome(self.counts)
         # Old ones print two: with and without the time to connect; the second is the purer.
-        second = (said or "").startswith("excluding") or (match.re is _ELSEWHERE and not asked)
+        second = (said or "").startswith("excluding") or (match.re is _ELSEWHERE and not conditions)
         if second and self.summaries and self.summaries[-1].line in (number - 1, number - 2):
             last = self.summaries.pop()
-            latency, asked, outcome = last.latency_ms, dict(last.asked), last.outcome
+            latency, conditions, outcome = last.latency_ms, dict(last.conditions), last.outcome
         connecting = said in _CONNECTING if said else None
-        clients = int(asked["clients"][:9]) if "clients" in asked else None
+        clients = int(conditions["clients"][:9]) if "clients" in conditions else None
         self.summaries.append(
-            _Summary(float(match[1]), latency, clients, outcome, connecting, number, asked)
+            _Summary(float(match[1]), latency, clients, outcome, connecting, number, conditions)
         )
         self._begin()
 
@@ -229,10 +235,10 @@ def _factors(summaries: Sequence[_Summary]) -> tuple[Factor, ...]:
         Factor(
             name,
             FactorKind.LOAD if name in _LOAD else FactorKind.PARAMETER,
-            tuple(one.asked[name] for one in summaries),
+            tuple(one.conditions[name] for one in summaries),
         )
         for name in _ASKED
-        if all(name in one.asked for one in summaries)
+        if all(name in one.conditions for one in summaries)
     )
 
 
@@ -281,14 +287,14 @@ def _of_progress(
     if not tps.any():
         raise source.error("no transaction in any line of progress", Place(seconds[0].line, 1))
     latency = np.array([one.latency_ms for one in seconds])
-    asked = summaries[0].asked if summaries else {}
+    conditions = summaries[0].conditions if summaries else {}
     factors = tuple(
         Factor(
             name,
             FactorKind.LOAD if name in _LOAD else FactorKind.PARAMETER,
             (value,) * len(seconds),
         )
-        for name, value in asked.items()
+        for name, value in conditions.items()
     )
     rate = RATE, (Series("", tps, Grain.SLICE, factors=factors),)
     mean = LATENCY_MS, (Series("", latency, Grain.SLICE, weights=tps, factors=factors),)

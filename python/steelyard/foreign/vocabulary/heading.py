@@ -220,7 +220,7 @@ class _Parser:
         alone = rates[0] if rates else None
         if alone is not None or not self.words & known.RATE_WORDS:
             return alone
-        return next((unit for one in self.behind if (unit := unit_of(one)) and "/" in unit), "")
+        return next((unit for text in self.behind if (unit := unit_of(text)) and "/" in unit), "")
 
     def _rate(self) -> Heading | None:
         unit = self._rate_unit()
@@ -272,7 +272,7 @@ class _Parser:
 
     def _time_unit(self, latency: bool) -> str:
         """The unit of time that the words name; "min" and "h" only where they surely are units."""
-        behind = next((TIME_UNITS[one] for one in self.behind if one in TIME_UNITS), "")
+        behind = next((TIME_UNITS[text] for text in self.behind if text in TIME_UNITS), "")
         if behind:
             return behind
         if self.minutes and self.timed and not latency:

@@ -34,11 +34,11 @@ _VERSION = re.compile(r"(?<=[a-zA-Z])@[0-9.]+$")
 
 def split_words(name: str) -> tuple[str, ...]:
     """The words of a heading in lower case, "/" as "per": "QphH" is one, "RunTime" two."""
-    found: list[str] = []
+    cut: list[str] = []
     for raw in _RAW.findall(_VERSION.sub("", name).replace("/", " per ")):
         parts = [raw] if _is_word(raw) else _CAMEL.findall(raw)
-        found += (part.lower() for part in parts)
-    return tuple(found)
+        cut += (part.lower() for part in parts)
+    return tuple(cut)
 
 
 def _is_word(raw: str) -> bool:

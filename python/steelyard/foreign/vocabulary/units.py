@@ -112,9 +112,9 @@ def unit_of(text: str) -> str | None:
 
 def is_rate(unit: str) -> bool:
     """Whether a unit is one of work per time, of which more is better."""
-    work, found, time = unit.rpartition("/")
+    work, slash, time = unit.rpartition("/")
     bare = unit[2:] if unit[:1] in _PREFIXES and unit[1:2] == "·" else unit
-    return bare in _RATE_WORDS or (bool(found) and time in SECONDS and bool(work))
+    return bare in _RATE_WORDS or (bool(slash) and time in SECONDS and bool(work))
 
 
 def is_cost(unit: str) -> bool:

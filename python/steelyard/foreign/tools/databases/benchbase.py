@@ -38,17 +38,17 @@ def read_benchbase(document: Document) -> Sheet:
 
 def _summary(document: Document, number: int) -> Run:
     value = document.values[number]
-    found = {
+    candidates = {
         _RATE: number_at(document, value, (_KEY,), number),
         _GOODPUT: number_at(document, value, ("Goodput (requests/second)",), number),
     }
     for name in ("Average", "Median", "95th Percentile", "99th Percentile"):
         path = ("Latency Distribution", f"{name} Latency (microseconds)")
         short = {"Average": LATENCY, "Median": "latency_median"}.get(name, f"latency_p{name[:2]}")
-        found[Metric(short, "µs", False)] = number_at(document, value, path, number)
+        candidates[Metric(short, "µs", False)] = number_at(document, value, path, number)
     loads = {name: words_at(value, (name,)) for name in _LOADS if name in value}
     conditions = {name: words_at(value, (name,)) for name in _CONDITIONS if name in value}
-    figures = {metric: one for metric, one in found.items() if one is not None}
+    figures = {metric: amount for metric, amount in candidates.items() if amount is not None}
     return Run(figures, document.place(number, ()).line, "", loads, conditions)
 
 

@@ -33,9 +33,9 @@ def read_mysqlslap(source: Source) -> Sheet:
     loads: dict[str, str] = {}
     for number, line in enumerate(source.text.split("\n"), start=1):
         if match := _CSV.fullmatch(line):
-            asked = {"clients": match[4], "queries a client": match[5]}
+            load = {"clients": match[4], "queries a client": match[5]}
             kind = f"{match[2] or ''}{match[1]}"
-            runs.append(Run({_SECONDS: float(match[3])}, number, kind, asked))
+            runs.append(Run({_SECONDS: float(match[3])}, number, kind, load))
         elif match := _AVERAGE.match(line):
             loads = {}
             runs.append(Run({_SECONDS: float(match[1])}, number, "", loads))

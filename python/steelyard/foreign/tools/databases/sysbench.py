@@ -97,16 +97,16 @@ def _of_intervals(source: Source, intervals: Sequence[tuple[int, float, int, flo
     rates = np.array([tps for _, tps, _, _ in intervals])
     if not rates.any():
         raise source.error("no transaction in any interval", Place(intervals[0][2], 1))
-    threads = tuple(str(one[0]) for one in intervals)
-    asked = (Factor("threads", FactorKind.LOAD, threads),)
-    done, failed = float(rates.sum()), sum(one[3] for one in intervals)
-    series = Series("", rates, Grain.SLICE, factors=asked)
+    threads = tuple(str(interval[0]) for interval in intervals)
+    factors = (Factor("threads", FactorKind.LOAD, threads),)
+    done, failed = float(rates.sum()), sum(interval[3] for interval in intervals)
+    series = Series("", rates, Grain.SLICE, factors=factors)
     return Sheet(
         source.name,
         "sysbench --report-interval",
         ((TPS, (series,)),),
         outcomes={"": Outcome(round(done + failed), round(failed))},
-        lines=tuple(one[2] for one in intervals),
+        lines=tuple(interval[2] for interval in intervals),
     )
 
 
@@ -131,9 +131,11 @@ def read_sysbench_csv(source: Source) -> Sheet:
     table = np.array(rows)
     if not table[:, 2].any():
         raise source.error("no transaction in any interval", Place(lines[0], 1))
-    asked = (Factor("threads", FactorKind.LOAD, tuple(f"{threads:g}" for threads in table[:, 1])),)
+    factors = (
+        Factor("threads", FactorKind.LOAD, tuple(f"{threads:g}" for threads in table[:, 1])),
+    )
     metrics = [
-        (metric, (Series("", table[:, column], Grain.SLICE, weights, factors=asked),))
+        (metric, (Series("", table[:, column], Grain.SLICE, weights, factors=factors),))
         for metric, column, weights in ((TPS, 2, None), (QPS, 3, None), (P95_MS, 7, table[:, 2]))
         if (table[:, column] > 0).any()
     ]

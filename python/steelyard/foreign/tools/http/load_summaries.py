@@ -81,7 +81,7 @@ def read_load_summary(document: Document) -> Sheet:
     for number, value in enumerate(document.values):
         line = document.place(number, ()).line
         figures, failed = _figures(document, number, value)
-        known = {metric: one for metric, one in figures.items() if one is not None}
+        known = {metric: amount for metric, amount in figures.items() if amount is not None}
         runs.append(Run(known, line))
         outcome += failed
     form = "oha" if _is_oha(document.values[0]) else "k6"

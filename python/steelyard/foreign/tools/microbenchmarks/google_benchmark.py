@@ -26,25 +26,25 @@ def is_google_benchmark(value: Any) -> bool:
     """Whether a JSON value is an output of Google Benchmark."""
     benchmarks = value.get("benchmarks") if isinstance(value, dict) else None
     return isinstance(benchmarks, list) and any(
-        isinstance(one, dict) and "real_time" in one for one in benchmarks
+        isinstance(entry, dict) and "real_time" in entry for entry in benchmarks
     )
 
 
 def read_google_benchmark(document: Document) -> Sheet:
     """One arm, a row a repetition: wall time, and processor time."""
     runs = []
-    for index, one in enumerate(document.values[0]["benchmarks"]):
+    for index, entry in enumerate(document.values[0]["benchmarks"]):
         place = document.place(0, ("benchmarks", index))
-        if not isinstance(one, dict) or words_at(one, ("run_type",)) == "aggregate":
+        if not isinstance(entry, dict) or words_at(entry, ("run_type",)) == "aggregate":
             continue
-        name = words_at(one, ("run_name",)) or words_at(one, ("name",))
-        if one.get("error_occurred") is True:
+        name = words_at(entry, ("run_name",)) or words_at(entry, ("name",))
+        if entry.get("error_occurred") is True:
             raise _failed(document.source, name, place)
-        if _AGGREGATE.search(words_at(one, ("name",))) and "run_type" not in one:
+        if _AGGREGATE.search(words_at(entry, ("name",))) and "run_type" not in entry:
             continue
-        unit = words_at(one, ("time_unit",)) or "ns"
+        unit = words_at(entry, ("time_unit",)) or "ns"
         real, cpu = (
-            number_at(document, one, (key,), base=("benchmarks", index))
+            number_at(document, entry, (key,), base=("benchmarks", index))
             for key in ("real_time", "cpu_time")
         )
         runs.append(Run(_figures(unit, real, cpu), place.line, name))

@@ -34,7 +34,7 @@ def is_jmh(value: Any) -> bool:
     return (
         isinstance(value, list)
         and bool(value)
-        and all(isinstance(one, dict) and "primaryMetric" in one for one in value)
+        and all(isinstance(entry, dict) and "primaryMetric" in entry for entry in value)
     )
 
 
@@ -44,13 +44,15 @@ def read_jmh(document: Document) -> Sheet:
     runs: list[Run] = []
     slices, notes = "", list[str]()
     for index, result in enumerate(results):
-        found = list(_forks(document, index, result))
-        notes += _notes(document, index, result, [one for _, fork in found for one in fork])
-        if len(results) == 1 and len(found) == 1 and len(found[0][1]) > 1:
+        fork_values = list(_forks(document, index, result))
+        notes += _notes(
+            document, index, result, [entry for _, fork in fork_values for entry in fork]
+        )
+        if len(results) == 1 and len(fork_values) == 1 and len(fork_values[0][1]) > 1:
             slices = _ONE_FORK
-            runs += [_run(document, index, result, one) for one in found[0][1]]
+            runs += [_run(document, index, result, entry) for entry in fork_values[0][1]]
         else:
-            runs += [_run(document, index, result, sum(v) / len(v)) for _, v in found]
+            runs += [_run(document, index, result, sum(v) / len(v)) for _, v in fork_values]
     return sheet_of_runs(document.source, "JMH JSON", runs, slices=slices, notes=notes)
 
 
@@ -84,7 +86,7 @@ def _forks(document: Document, index: int, result: Any) -> Iterator[tuple[int, l
 def _is_raw(raw: Any) -> bool:
     """Whether there are numbers of each fork, and not histograms of sampled times."""
     forks = isinstance(raw, list) and bool(raw) and all(isinstance(f, list) and f for f in raw)
-    return forks and not any(isinstance(one, list) for fork in raw for one in fork)
+    return forks and not any(isinstance(entry, list) for fork in raw for entry in fork)
 
 
 def _is_object(result: Any) -> bool:

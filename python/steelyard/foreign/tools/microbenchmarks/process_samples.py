@@ -28,18 +28,18 @@ def is_pytest_benchmark(value: Any) -> bool:
     """Whether a JSON value is an export of pytest-benchmark."""
     benchmarks = value.get("benchmarks") if isinstance(value, dict) else None
     return isinstance(benchmarks, list) and any(
-        isinstance(one, dict) and isinstance(one.get("stats"), dict) for one in benchmarks
+        isinstance(entry, dict) and isinstance(entry.get("stats"), dict) for entry in benchmarks
     )
 
 
 def read_pytest_benchmark(document: Document) -> Sheet:
     """One arm: the rounds of a benchmark, or the means of several."""
     samples: dict[str, list[float]] = {}
-    for index, one in enumerate(document.values[0]["benchmarks"]):
-        stats = one.get("stats") if isinstance(one, dict) else None
+    for index, entry in enumerate(document.values[0]["benchmarks"]):
+        stats = entry.get("stats") if isinstance(entry, dict) else None
         if not isinstance(stats, dict):
             continue
-        name = words_at(one, ("fullname",)) or words_at(one, ("name",))
+        name = words_at(entry, ("fullname",)) or words_at(entry, ("name",))
         path = ("benchmarks", index, "stats", "data")
         data = stats.get("data")
         if isinstance(data, list) and data:
