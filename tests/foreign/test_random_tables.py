@@ -71,8 +71,11 @@ def drawn(rng: Generator) -> Drawn:
     true = level * np.exp(rng.normal(0, 0.01, (2, count)))
     swept = rng.random() < 0.4
     clients = np.tile([8, 32], (2, count))[:, :count] if swept else np.full((2, count), 8)
-    if swept and rng.random() < 0.5:
-        clients[1, : count // 2] = 32  # the second arm had more of the faster ones
+    mix = rng.random() if swept else 1.0
+    if mix < 0.3:
+        clients[1, : count // 2] = 32  # the second arm had more of them
+    elif mix < 0.6:
+        clients[0], clients[1] = 8, 32  # or others altogether, which explains any difference
     true = (
         true * np.where(clients == 32, 3.0 if better != higher else 1 / 3, 1.0) if swept else true
     )
