@@ -35,22 +35,20 @@ SPREAD_WORDS = {
 }
 PERCENTILE_WORDS = {"percentile", "percentiles", "pct", "quantile", "ptile", "pctl", "perc"}
 
-BAD_WORDS = {
-    *("error", "errors", "err", "errs", "fail", "fails", "failed", "failure", "failures"),
-    *("abort", "aborts", "aborted", "retry", "retries", "retried", "rollback", "rollbacks"),
-    *("deadlock", "deadlocks", "timeout", "timeouts", "skipped", "skip", "drop", "drops"),
-    *("dropped", "miss", "misses", "missed", "conflict", "conflicts", "stall", "stalls", "lost"),
-    *("exception", "exceptions", "rejected", "rejects", "reconn", "reconnects", "reconnections"),
-    *("killed", "crashes", "crash", "loss", "invalid", "wrong", "late", "throttled", "unavailable"),
-    *("evictions", "eviction", "serialization", "cancelled", "canceled", "broken", "bad"),
-}
-"""What went wrong: less is better, and it is no rate of work."""
 COUNTED_FAILURES = {
     *("error", "errors", "err", "errs", "fail", "fails", "failed", "failure", "failures"),
     *("abort", "aborts", "aborted", "retry", "retries", "retried", "rollback", "rollbacks"),
     *("deadlock", "deadlocks", "timeout", "timeouts", "skipped", "dropped", "conflicts"),
     *("exceptions", "rejected", "lost", "serialization"),
 }
+"""Transactions that did not simply succeed."""
+BAD_WORDS = COUNTED_FAILURES | {
+    *("skip", "drop", "drops", "miss", "misses", "missed", "conflict", "stall", "stalls"),
+    *("exception", "rejects", "reconn", "reconnects", "reconnections", "killed", "crashes"),
+    *("crash", "loss", "invalid", "wrong", "late", "throttled", "unavailable", "evictions"),
+    *("eviction", "cancelled", "canceled", "broken", "bad"),
+}
+"""What went wrong: less is better, and it is no rate of work."""
 GOOD_OUTCOMES = {"success", "succeeded", "successes", "successful", "ok", "passed"}
 FRACTION_WORDS = {"rate", "ratio", "percent", "percentage", "fraction", "share", "pct", "%"}
 DERIVED_WORDS = {
