@@ -69,6 +69,14 @@ def test_a_replicate_is_named_by_what_it_is() -> None:
     ]
 
 
+def test_a_heading_is_printed_without_what_a_terminal_would_act_on() -> None:
+    rows = "".join(f"off,{100 + n}.5\non,{110 + n}.5\n" for n in range(8))
+    judgement = judged_text(f"arm,tps \x1b[31m{'x' * 200}\n{rows}", higher_is_better=True)
+    text = render_judgement(judgement, 100)
+    assert "\x1b" not in text
+    assert "x" * 100 not in text.replace("\n", "")
+
+
 def test_no_hint_leads_in_a_circle() -> None:
     rows = "".join(f"{15 + n % 3 / 10}k,{14 + n % 4 / 10}k\n" for n in range(8))
     asked = refused_text(f"off,on\n{rows}")
