@@ -41,6 +41,8 @@ def test_measurements_rounded_as_people_round_them_are_not(seed: int) -> None:
         values = np.round(rng.lognormal(np.log(12.0), scatter, 40), digits)
         refuse_repeats("a", [Series("a", values)])
     refuse_repeats("a", [Series("a", np.round(rng.lognormal(7.0, 0.01, 200), 2))])
+    refuse_repeats("a", [Series("a", np.round(rng.normal(100.0, 5.0, 100_000), 3))])
+    refuse_repeats("a", [Series("a", np.round(rng.lognormal(1.0, 1.0, 20_000), 1))])
     refuse_repeats("a", [Series("a", np.full(20, 985.401), Grain.SLICE)])
     refuse_repeats("a", [Series("a", np.full(20, 9500.0))])
     assert judged_text("off,on\n5,6\n5,6\n5,6\n5,6\n", unit="s").contrasts

@@ -16,6 +16,8 @@ from steelyard.model.errors import NumbersError
 
 _LEAST_SCATTER = 1e-3
 """Of the median: no measurement repeats more closely, however quiet the machine."""
+_CLUSTERED = 10.0
+"""So many times more agree than of numbers spread evenly, where they crowd in the middle."""
 _CHANCE = math.log(1e-6)
 _MOST_DECIMALS = 9
 
@@ -48,7 +50,7 @@ def refuse_repeats(arm: str, files: Sequence[Series]) -> None:
     if len(values) < 4 or 2 * len(distinct) > len(values):
         return
     repeats = int((counts * (counts - 1) // 2).sum())
-    chance = _expected_repeats(values)
+    chance = _CLUSTERED * _expected_repeats(values)
     tail = repeats - chance + repeats * math.log(chance / repeats) if repeats > chance else 0.0
     if tail < _CHANCE:
         often = distinct[np.argmax(counts)]
