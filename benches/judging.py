@@ -2,7 +2,8 @@
 
 A record of 8 arms and 40 epochs with 10,000 slices, with histograms and readings as weighings have
 them: seconds and memory of reading and judging it and of its page, each as a whole process and both
-in one. And `steelyard judge` of a CSV with a million rows. Medians of the rounds, with the least
+in one. And `steelyard judge` of CSVs with a million rows, a column an arm and in long form, as a
+ratio to numpy reading the same, and of one with 20 numbers. Medians of the rounds, with the least
 and the greatest. Beside them the floors: starting Python with the libraries that judging stands on,
 reading the same JSON lines, and numpy reading the same CSV. Exit status 1 when one is above its
 bound.
@@ -44,6 +45,8 @@ BOUNDS = {
     "report --rejudge": (2.0, 200),
     "report": (2.0, 200),
     "judge": (3.0, None),
+    "judge, long form": (3.0, None),
+    "judge 20 numbers": (1.0, None),
 }
 """Step → the most seconds, and MB of memory."""
 
@@ -145,8 +148,14 @@ def main() -> int:
         record = large_record(Path(home) / "record")
         rows = Path(home) / "rows.csv"
         draw = np.random.default_rng(1)
-        both = draw.normal(100, 5, (ROWS // 2, 2))
+        both = draw.normal(100, 5, (ROWS, 2))
         rows.write_text("before,after\n" + "\n".join(f"{a:.3f},{b:.3f}" for a, b in both) + "\n")
+        few, listed = Path(home) / "few.csv", Path(home) / "listed.csv"
+        few.write_text(
+            "before,after\n" + "\n".join(f"{a:.3f},{b:.3f}" for a, b in both[:10]) + "\n"
+        )
+        pairs = (f"before,{a:.3f}\nafter,{b:.3f}" for a, b in both[: ROWS // 2])
+        listed.write_text("arm,tps\n" + "\n".join(pairs) + "\n")
         both_steps = (
             "import pathlib, sys; place = pathlib.Path(sys.argv[1]);"
             "from steelyard.evaluation.rejudge import rejudge;"
@@ -162,7 +171,9 @@ def main() -> int:
             "rejudge and report": [sys.executable, "-c", both_steps, record],
             "report --rejudge": [steelyard, "report", record, "--rejudge"],
             "report": [steelyard, "report", record],
-            "judge": [steelyard, "judge", rows],
+            "judge": [steelyard, "judge", rows, "--unit", "tps"],
+            "judge, long form": [steelyard, "judge", listed],
+            "judge 20 numbers": [steelyard, "judge", few, "--unit", "tps"],
             "floor: libraries": [sys.executable, "-c", libraries],
             "floor: its JSON": [sys.executable, "-c", read_json, record / "slices.jsonl"],
             "floor: its CSV": [sys.executable, "-c", read_csv, rows],
@@ -189,6 +200,8 @@ def main() -> int:
         bound += f", {BOUNDS[name][1]} MB" if name in BOUNDS and BOUNDS[name][1] else ""
         least, most = ranges[name]
         print(f"{name:<18} {seconds:6.2f} s [{least:.2f} … {most:.2f}]  {megabytes:5.0f} MB{bound}")
+    ratio = found["judge"][0] / found["floor: its CSV"][0]
+    print(f"judge takes {ratio:.1f} times what numpy takes to read the same CSV")
     return 1 if missed else 0
 
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 
 from foreign.reading import arms_of, refusal, sheet_of
-from steelyard.foreign.metric import LATENCY, THROUGHPUT, TIME, Metric, metric_of, unit_of
+from steelyard.foreign.metric import LATENCY, THROUGHPUT, TIME, Metric
+from steelyard.foreign.vocabulary.heading import metric_of
+from steelyard.foreign.vocabulary.units import unit_of
 
 
 @pytest.mark.parametrize(
@@ -148,3 +150,30 @@ def test_words_of_units_are_known_and_others_are_not() -> None:
         "transactions/s",
         None,
     ]
+
+
+@pytest.mark.parametrize(
+    ("cells", "values", "unit"),
+    [
+        (("15.2k", "14k"), [15_200, 14_000], ""),
+        (("1.5M", "2M"), [1.5e6, 2e6], ""),
+        (("81.2 ± 1.1", "85"), [81.2, 85], ""),
+        (("81.2 ms ± 1.1", "85 +/- 2 ms"), [81.2, 85], "ms"),
+        (("1:20.13", "2:00"), [80.13, 120], "s"),
+        (("1:00:01.5", "0:59"), [3601.5, 59], "s"),
+        (("1m20.5s", "2m0s"), [80.5, 120], "s"),
+        (("1h2m3s", "1m1s"), [3723, 61], "s"),
+        (("9.5 ns/op", "9 ns/op"), [9.5, 9], "ns"),
+        (("5 req/sec", "6 req/s"), [5, 6], "requests/s"),
+    ],
+)
+def test_numbers_as_people_write_them_are_read(
+    cells: tuple[str, str], values: list[float], unit: str
+) -> None:
+    sheet = sheet_of(f"off;on\n{cells[0]};{cells[0]}\n{cells[1]};{cells[1]}\n")
+    assert arms_of(sheet)["on"] == pytest.approx(values)
+    assert sheet.metrics[0][0].unit == unit
+
+
+def test_thousands_beside_bare_numbers_are_mixed_units() -> None:
+    assert "mixed units" in refusal("off,on\n1.013k,997\n999,1.001k\n")

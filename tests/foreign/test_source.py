@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from pathlib import Path
 
 import pytest
@@ -96,3 +97,11 @@ def test_places_count_lines_and_characters_from_one() -> None:
 def test_quoted_pieces_are_short_and_printable() -> None:
     assert quoted("x" * 100) == '"' + "x" * 39 + '…"'
     assert quoted("a\x1b[31m") == '"a\N{REPLACEMENT CHARACTER}[31m"'
+
+
+def test_what_gzip_packed_is_read_within_the_same_limits(monkeypatch: pytest.MonkeyPatch) -> None:
+    packed = gzip.compress(ROWS.encode())
+    assert arms_of(sheet_of(packed)) == {"off": [1, 3], "on": [2, 4]}
+    assert 'could not unpack "f.txt"' in refusal(packed[:-9])
+    monkeypatch.setattr(source_module, "MOST_BYTES", 1024**2)
+    assert "larger than 1 MB, the limit" in refusal(gzip.compress(b"1\n" * 600_000))

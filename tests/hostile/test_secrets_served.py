@@ -174,12 +174,12 @@ def test_a_copy_of_a_directory_has_no_secret_of_its_configuration(
     assert isinstance(study.source, Source)
     engine = find_postgres("18")
     data = taken_template(engine, "postgres", study.source, said.append, copies=0, number=0)
-    names = [
-        line.removeprefix("left out: ").partition(" (")[0] for line in said if "left out" in line
-    ]
-    assert {"archive_command", "my.api_token", "my.upstream", "primary_conninfo"} <= {*names}
-    assert "work_mem" in (data / "postgresql.conf").read_text()
-    require_unseen(token, "\n".join(said), cache)
+    assert data.is_dir()
+    offered = read_server_settings(SettingsPlace(secretive, "data directory"))
+    names = {left.what for left in offered.neutralised}
+    assert {"archive_command", "my.api_token", "my.upstream", "primary_conninfo"} <= names
+    assert "work_mem" in offered.settings
+    require_unseen(token, "\n".join([*said, repr(offered)]), cache)
 
 
 def test_what_a_copy_is_without_is_a_name(token: str) -> None:

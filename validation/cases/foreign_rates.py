@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 
 from steelyard.analysis.decision.looks import Stage, Terms
 from steelyard.evaluation.rule import VerdictKind, decide
-from steelyard.foreign.comparison import Comparison
+from steelyard.foreign.comparison import Comparison, Options, compare
+from steelyard.foreign.formats import read_sheet
 from steelyard.foreign.judgement.judge_numbers import judge_numbers
 from steelyard.foreign.judgement.number_sets import (
     ALPHA,
@@ -27,6 +28,7 @@ from steelyard.foreign.judgement.number_sets import (
 )
 from steelyard.foreign.metric import Metric
 from steelyard.foreign.series import Order, Rows, Series
+from steelyard.foreign.source import source_of
 from steelyard.model.estimate import Interval
 from validation.cases.case import generator
 from validation.cases.virtual import moved
@@ -77,15 +79,19 @@ PAIRED = "in one row, sharing storms"
 DRAWN = "in one row, in an order that chance drew"
 APART = "rows apart"
 SEQUENTIAL = "one arm after the other"
+SERIES = "seconds of one run each, as tables"
+SWEEP = "a sweep of clients, unequal mixes, as a table"
 _FEW = ("independent", "AR(1) .5", "AR(1) .7")
 CELLS: Mapping[str, tuple[tuple[str, ...], tuple[int, ...], int]] = {
     PAIRED: (tuple(KINDS), (8, 10, 15, 20, 30, 40, 100), 1_000),
     DRAWN: (_FEW, (10, 30), 1_000),
     APART: (_FEW, (10, 30), 500),
     SEQUENTIAL: (("independent", "AR(1) .5", "AR(1) .9"), (10, 30), 500),
+    SERIES: (("independent", "AR(1) .9"), (20, 60), 300),
+    SWEEP: (("independent", "AR(1) .5"), (12, 30), 300),
 }
 """How arms were measured → kinds of rows, numbers of rows, comparisons a cell."""
-_SECONDS = {PAIRED: 0.0016, DRAWN: 0.002, APART: 0.015, SEQUENTIAL: 0.02}
+_SECONDS = {PAIRED: 0.0016, DRAWN: 0.002, APART: 0.015, SEQUENTIAL: 0.02, SERIES: 0.03, SWEEP: 0.03}
 """A comparison, roughly."""
 
 
@@ -140,6 +146,8 @@ def count(measured: str, kind: str, rng: np.random.Generator, n: int, times: int
         arms = rows_of(measured, kind, rng, n)
         if measured == SEQUENTIAL:
             _add_judged(counts, arms)
+        elif measured in (SERIES, SWEEP):
+            _add_table(counts, measured, arms, rng)
         else:
             _add(counts, sets_of(measured, arms), terms_of(n))
     return counts
@@ -169,6 +177,60 @@ def _add_judged(counts: Counts, arms: tuple[Series, Series]) -> None:
     counts.withheld += withheld
     counts.missed += not withheld and 0.0 not in contrast.estimate.interval
     counts.different += kind in (VerdictKind.SLOWER, VerdictKind.FASTER)
+
+
+RUNS_APART = 0.015
+"""From one run to the next, log: what seconds of one run do not show."""
+LEVELS = {"1": 950.0, "8": 5_100.0, "32": 8_300.0}
+"""Transactions a second by clients."""
+
+
+def _add_table(
+    counts: Counts, measured: str, arms: tuple[Series, Series], rng: np.random.Generator
+) -> None:
+    """Equal arms as files of other people hold them, read and judged as the command does."""
+    text_of = _series if measured == SERIES else _sweep
+    for moved_by in (0.0, SCATTER):
+        levels = rng.normal(0, RUNS_APART, 2)
+        texts = text_of(arms, levels, moved_by)
+        sheets = [
+            (name, read_sheet(source_of(text.encode(), "f"), alone=len(texts) == 1))
+            for name, text in zip(("a", "b") if len(texts) > 1 else (None,), texts, strict=True)
+        ]
+        (contrast,) = judge_numbers(compare(sheets, Options()), MARGIN).contrasts
+        kind = contrast.verdict.kind
+        differs = kind in (VerdictKind.SLOWER, VerdictKind.FASTER)
+        if moved_by:
+            counts.seen += differs
+            continue
+        withheld = kind is VerdictKind.INVALID or contrast.details.look == Stage.TOO_FEW
+        counts.withheld += withheld
+        counts.missed += not withheld and 0.0 not in contrast.estimate.interval
+        counts.different += differs
+
+
+def _series(arms: tuple[Series, Series], levels: Floats, moved_by: float) -> tuple[str, ...]:
+    """A file an arm: the seconds of a run, whose level is its own."""
+    moves = levels + np.array([0.0, moved_by])
+    return tuple(
+        "second,tps\n"
+        + "".join(f"{n},{v:.3f}\n" for n, v in enumerate(arm.values * np.exp(move), start=1))
+        for arm, move in zip(arms, moves, strict=True)
+    )
+
+
+def _sweep(arms: tuple[Series, Series], levels: Floats, moved_by: float) -> tuple[str, ...]:
+    """Arms by turns, each number of clients in turn; the control with 64 clients too."""
+    clients = list(LEVELS)
+    rows = []
+    for k in range(len(arms[0].values)):
+        count = clients[k % len(clients)]
+        for arm, effect in zip(arms, (0.0, moved_by), strict=True):
+            tps = LEVELS[count] * float(arm.values[k]) / 100 * np.exp(effect)
+            rows.append(f"{arm.arm},{count},{k // len(clients)},{tps:.3f}\n")
+        if count == clients[-1]:
+            rows.append(f"a,64,{k // len(clients)},{9_000 + k}.5\n")
+    return ("version,clients,run,tps\n" + "".join(rows),)
 
 
 @dataclass(frozen=True)

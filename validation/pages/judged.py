@@ -5,7 +5,16 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Callable, Mapping
 
-from validation.cases.foreign_rates import APART, CELLS, DRAWN, PAIRED, SEQUENTIAL, Counts
+from validation.cases.foreign_rates import (
+    APART,
+    CELLS,
+    DRAWN,
+    PAIRED,
+    SEQUENTIAL,
+    SERIES,
+    SWEEP,
+    Counts,
+)
 from validation.pages.shares import BOUND
 from validation.pages.table import at_most, paragraph, percent, table
 from validation.proportion import Proportion
@@ -29,7 +38,9 @@ _WORDS = """
 """
 _APART_WORDS = """
     Rows whose order chance drew need no widening. Rows apart are two lists; *one arm after the
-    other* is one course of time cut in the middle, judged with all threats.
+    other* is one course of time cut in the middle, judged with all threats. The last two go through
+    the readers too: tables with the seconds of one run an arm, whose levels lie 1.5 % apart by
+    chance; and tables of a sweep in which one arm has numbers of clients that the other lacks.
 """
 
 
@@ -112,7 +123,7 @@ def _by_rows(head: str, there: Mapping[Cell, Counts], share: Share) -> str:
 
 def _others(there: Mapping[Cell, Counts]) -> str:
     rows = []
-    for measured in (DRAWN, APART, SEQUENTIAL):
+    for measured in (DRAWN, APART, SEQUENTIAL, SERIES, SWEEP):
         kinds, numbers, _ = CELLS[measured]
         for kind in kinds:
             for n in numbers:

@@ -42,6 +42,8 @@ class ReplicateWords:
     """What the interval rests on; empty: so many of the noun."""
     instead: str = ""
     """What is said in place of a forecast, where more replicates would settle nothing."""
+    column: str = ""
+    """The heading of the numbers that were judged; empty: they are called by their metric."""
 
 
 Details_co = TypeVar("Details_co", bound=Details, covariant=True)

@@ -10,6 +10,7 @@ from steelyard.evaluation.contrast import Contrast, Details, ReplicateWords
 from steelyard.evaluation.rule import VerdictKind
 from steelyard.model.units import NS_PER_S, format_duration, format_percent, percent_of_log
 
+_LONGEST_HEADING = 60
 _EPOCHS = ReplicateWords().noun
 _METRICS = {
     "throughput": "throughput",
@@ -136,6 +137,10 @@ def _pair(contrast: Contrast[Details]) -> str:
 
 
 def _metric(contrast: Contrast[Details]) -> str:
+    column = contrast.replicates.column[:_LONGEST_HEADING]
+    if column:
+        # A heading comes from a file: what a terminal would act on is not printed.
+        return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in column)
     return _METRICS.get(contrast.terms.metric, contrast.terms.metric)
 
 

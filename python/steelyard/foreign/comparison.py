@@ -7,11 +7,30 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from steelyard.foreign.cells import (
+    Pairs,
+    chosen_factors,
+    conditions_of,
+    joined,
+    pairs_of,
+    varying_factors,
+)
+from steelyard.foreign.copies import refuse_repeats
 from steelyard.foreign.file_times import dated, order_of_runs, runs_of
-from steelyard.foreign.metric import LATENCY, SECONDS, THROUGHPUT, Metric, per_second
-from steelyard.foreign.metric_choice import one_metric
-from steelyard.foreign.series import Floats, Grain, Order, Outcome, Rows, Series, Sheet
+from steelyard.foreign.metric import LATENCY, THROUGHPUT, Metric, per_second
+from steelyard.foreign.metric_choice import choose_metric
+from steelyard.foreign.series import (
+    FactorKind,
+    Floats,
+    Grain,
+    Order,
+    Outcome,
+    Rows,
+    Series,
+    Sheet,
+)
 from steelyard.foreign.source import quoted
+from steelyard.foreign.vocabulary.units import SECONDS
 from steelyard.model.errors import NumbersError, UsageError
 from steelyard.model.threat_kind import ThreatKind
 
@@ -31,6 +50,8 @@ class Comparison:
     row_names: tuple[str, ...] = ()
     no_order: str = ""
     """Why the order of measuring is not known; empty: it is the order of the rows."""
+    apart: str = ""
+    """Why rows are not paired although a column numbers them; empty: no column does."""
     outcomes: Mapping[str, Outcome] = field(default_factory=dict)
     """What became of the transactions of arms, where all their files say so."""
     operating_points: Mapping[str, OperatingPoint] = field(default_factory=dict)
@@ -39,6 +60,10 @@ class Comparison:
     """What files say of the machine that makes their numbers doubtful."""
     conditions: Mapping[str, Conditions] = field(default_factory=dict)
     """Of each arm, the conditions that its files say were requested."""
+    loads: frozenset[str] = frozenset()
+    """Conditions of the load: arms that differ in one were not given the same work."""
+    others: tuple[str, ...] = ()
+    """Names of numbers that the files hold besides the judged ones."""
     notes: tuple[str, ...] = ()
 
     @property
@@ -72,42 +97,92 @@ NamedSheet = tuple[str | None, Sheet]
 def compare(sheets: Sequence[NamedSheet], options: Options) -> Comparison:
     """The comparison; UsageError or NumbersError where there is none to be made."""
     named = [_named(arm, sheet, len(sheets) > 1) for arm, sheet in sheets]
-    metric, series = one_metric(named, options.metric, options.unit, options.higher_is_better)
-    files = _by_arm(series)
+    choice = choose_metric(named, options.metric, options.unit, options.higher_is_better)
+    files = _by_arm(choice.series)
+    for arm, own in files.items():
+        refuse_repeats(arm, own)
     runs = {arm: runs_of(own) for arm, own in files.items()}
     shared = [arm for arm, own in runs.items() if len(own) < len(files[arm])]
     arms, done = _gathered(runs)
     order = order_of_runs([one for own in runs.values() for one in own])
     arms = _control_first(arms, options.control)
     single = named[0] if len(named) == 1 else None
-    points = {
-        arm.arm: point
-        for arm in arms
-        if arm.arm not in shared
-        and (
-            point := operating_point_of(
-                [s for s in named if _holds(s, arm.arm)], arm.arm, options.clients
-            )
-        )
-    }
+    pairs = _pairs_of_files(arms) if single is None else None
+    varied = varying_factors({arm.arm: arm.factors for arm in arms})
+    paired = pairs is not None or (single is not None and bool(single.row_names))
     notes = [note for sheet in named for note in sheet.notes]
     notes += [f"files of {arm} that overlap in time are parts of one run" for arm in shared]
+    notes += [*done, *(pairs.notes if pairs else ()), *_slice_notes(arms)]
+    lost = _why_no_order(named, runs.values())
+    if pairs is not None and pairs.paired and not (pairs.repeated or options.order):
+        lost = _ROWS_NAMED
     return Comparison(
         sources=tuple(sheet.source for sheet in named),
         form=", ".join(dict.fromkeys(sheet.form for sheet in named)),
-        metric=metric,
-        arms=arms,
+        metric=choice.metric,
+        arms=arms if pairs is None else tuple(_joined(arm, pairs) for arm in arms),
         order=options.order or (single.order if single else order),
-        rows=single.rows if single else Rows.APART,
+        rows=_rows(single, pairs),
         lines=single.lines if single else (),
-        row_names=single.row_names if single else (),
-        no_order="" if options.order in _ROWS_IN_ORDER else _why_no_order(named, runs.values()),
-        operating_points=points,
+        row_names=single.row_names if single else pairs.names if pairs else (),
+        no_order="" if options.order in _ROWS_IN_ORDER else lost,
+        apart=single.apart if single else "",
+        operating_points=_operating_points(named, arms, shared, options.clients),
         outcomes=_outcomes(named, [arm.arm for arm in arms]),
-        conditions={arm: _conditions(own) for arm, own in files.items()},
+        conditions={arm: _conditions(own, varied if paired else ()) for arm, own in files.items()},
+        loads=_loads(arms),
         machine=tuple(seen for sheet in named for seen in sheet.machine),
-        notes=tuple(dict.fromkeys([*notes, *done])),
+        others=choice.others,
+        notes=tuple(dict.fromkeys(notes)),
     )
+
+
+def _rows(single: Sheet | None, pairs: Pairs | None) -> Rows:
+    if single is not None:
+        return single.rows
+    return Rows.BLOCKS if pairs is not None and pairs.paired else Rows.APART
+
+
+def _pairs_of_files(arms: Sequence[Series]) -> Pairs | None:
+    """The rows of arms in files of their own that are about the same; None where nothing says."""
+    if any(arm.grain is Grain.SLICE or not arm.factors for arm in arms):
+        return None
+    return pairs_of({arm.arm: arm.factors for arm in arms})
+
+
+def _joined(arm: Series, pairs: Pairs) -> Series:
+    rows = pairs.rows[arm.arm]
+    first = [some[0] for some in rows]
+    return Series(
+        arm.arm,
+        joined(arm.values, rows),
+        arm.grain,
+        timestamps=None if arm.timestamps is None else arm.timestamps[first],
+        factors=chosen_factors(arm.factors, first),
+    )
+
+
+def _slice_notes(arms: Sequence[Series]) -> list[str]:
+    """Why rows are parts of one run, where that was found and not said by the file."""
+    return [f"{arm.instead}, not repetitions" for arm in arms if arm.instead][:1]
+
+
+def _loads(arms: Sequence[Series]) -> frozenset[str]:
+    kinds = (FactorKind.LOAD, FactorKind.LABEL)
+    return frozenset(factor.name for arm in arms for factor in arm.factors if factor.kind in kinds)
+
+
+def _operating_points(
+    sheets: Sequence[Sheet], arms: Sequence[Series], shared: Sequence[str], clients: float | None
+) -> dict[str, OperatingPoint]:
+    """Of the arms of which all three figures are known, and whose files are runs."""
+    points = {}
+    for arm in arms:
+        own = [sheet for sheet in sheets if _holds(sheet, arm.arm)]
+        point = operating_point_of(own, arm.arm, clients) if arm.arm not in shared else None
+        if point is not None:
+            points[arm.arm] = point
+    return points
 
 
 def _named(arm: str | None, sheet: Sheet, several: bool) -> Sheet:
@@ -117,7 +192,8 @@ def _named(arm: str | None, sheet: Sheet, several: bool) -> Sheet:
         if len(arms) < 2:
             raise NumbersError(
                 f'"{sheet.source}" holds one arm: there is nothing to compare it with',
-                hint="Name a file for each arm: steelyard judge off=a.txt on=b.txt",
+                hint="Name a file for each arm: steelyard judge off=a.txt on=b.txt; or the column "
+                "that names the arms: --column arm=NAME",
             )
         return sheet
     if len(arms) > 1:
@@ -158,12 +234,15 @@ def _by_arm(series: Sequence[tuple[Series, ...]]) -> dict[str, list[Series]]:
     return files
 
 
-def _conditions(files: Sequence[Series]) -> dict[str, tuple[str, ...]]:
-    """What all files of an arm say was asked for; a name that one does not give is left out."""
-    common = [name for name in files[0].conditions if all(name in f.conditions for f in files)]
+def _conditions(files: Sequence[Series], paired: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """What all files of an arm say was asked for; a name that one does not give is left out, and
+    so is one whose values were compared each by itself (`paired`)."""
+    known = [conditions_of(file) for file in files]
+    common = [name for name in known[0] if all(name in own for own in known)]
     return {
-        name: tuple(dict.fromkeys(value for file in files for value in file.conditions[name]))
+        name: tuple(dict.fromkeys(value for own in known for value in own[name]))
         for name in common
+        if name not in paired
     }
 
 
@@ -190,11 +269,49 @@ def _gathered(runs: Mapping[str, Sequence[Series]]) -> tuple[tuple[Series, ...],
     notes = []
     arms = []
     for arm, own in runs.items():
-        if len(own) > 1 and any(len(one.values) > 1 for one in own):
-            notes.append(f"every file of {arm} counts as one repetition: its total")
-        values = np.array([total_of(one) for one in own]) if len(own) > 1 else None
-        arms.append(own[0] if values is None else Series(arm, values))
+        if len(own) == 1:
+            arms.append(own[0])
+        elif _sweeps(own):
+            arms.append(_one_after_the_other(arm, own))
+        else:
+            if any(len(one.values) > 1 for one in own):
+                notes.append(f"every file of {arm} counts as one repetition: its total")
+            factors = tuple(
+                replace(factor, values=tuple(_value(one, factor.name) for one in own))
+                for factor in own[0].factors
+                if all(_values(one, factor.name) for one in own)
+            )
+            arms.append(Series(arm, np.array([total_of(one) for one in own]), factors=factors))
     return tuple(arms), notes
+
+
+def _sweeps(files: Sequence[Series]) -> bool:
+    """Whether files hold rows of different loads, which have no total."""
+    kinds = (FactorKind.LOAD, FactorKind.LABEL)
+    return all(one.grain is Grain.REPETITION for one in files) and any(
+        factor.kind in kinds and len(set(factor.values)) > 1
+        for one in files
+        for factor in one.factors
+    )
+
+
+def _one_after_the_other(arm: str, files: Sequence[Series]) -> Series:
+    """All rows of all files, with the factors that all files have."""
+    factors = [
+        replace(factor, values=tuple(v for one in files for v in _values(one, factor.name)))
+        for factor in files[0].factors
+        if all(_values(one, factor.name) for one in files)
+    ]
+    return Series(arm, np.concatenate([one.values for one in files]), factors=tuple(factors))
+
+
+def _values(series: Series, name: str) -> tuple[str, ...]:
+    return next((factor.values for factor in series.factors if factor.name == name), ())
+
+
+def _value(series: Series, name: str) -> str:
+    """The only value of a factor, or all of them."""
+    return " or ".join(dict.fromkeys(_values(series, name)))
 
 
 def total_of(series: Series) -> float:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from steelyard.foreign.series import Floats, Grain, Order, Series
-from steelyard.foreign.tables.long_table import order_of
+from steelyard.foreign.tables.row_times import order_of
 
 _SAME_RUN = 0.5
 """Of the shorter file: threads of one run overlap almost wholly, runs by turns hardly."""

@@ -23,6 +23,8 @@ class TextFormat:
     """NumbersError with line and column where the text is not what it should be."""
     precedence: int = 1
     """Of several formats that fit a text the one with the lowest is taken."""
+    like_json: bool = False
+    """Whether its texts may begin as JSON does: "[OVERALL], ", or a sentence in a list."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,15 +22,46 @@ from steelyard.foreign.tools import (
     pgbench_output,
     steelyard_drive,
 )
+from steelyard.foreign.tools.databases import benchbase, mysqlslap, sysbench, ycsb
+from steelyard.foreign.tools.http import load_summaries, locust, request_logs
+from steelyard.foreign.tools.microbenchmarks import (
+    go_bench,
+    google_benchmark,
+    jmh,
+    process_samples,
+)
 from steelyard.foreign.tools.steelyard_verdict import SavedVerdict, is_verdict, read_verdict
 from steelyard.model.errors import UsageError
 
-JSON_FORMATS: tuple[JsonFormat, ...] = (hyperfine.FORMAT, fio.FORMAT, steelyard_drive.FORMAT)
+JSON_FORMATS: tuple[JsonFormat, ...] = (
+    hyperfine.FORMAT,
+    fio.FORMAT,
+    steelyard_drive.FORMAT,
+    jmh.JSON,
+    google_benchmark.JSON,
+    process_samples.PYTEST,
+    process_samples.CRITERION_SAMPLE,
+    benchbase.JSON,
+    load_summaries.JSON,
+)
 TEXT_FORMATS: tuple[TextFormat, ...] = (
     pgbench_output.FORMAT,
     pgbench_log.FORMAT,
     pgbench_aggregate.FORMAT,
     hammerdb.FORMAT,
+    hyperfine.TABLE,
+    sysbench.FORMAT,
+    sysbench.CSV,
+    ycsb.FORMAT,
+    benchbase.CSV,
+    mysqlslap.FORMAT,
+    go_bench.FORMAT,
+    jmh.TEXT,
+    google_benchmark.TEXT,
+    process_samples.CRITERION,
+    request_logs.FORMAT,
+    load_summaries.WRK,
+    locust.FORMAT,
 )
 Columns = Mapping[str, str]
 """Role → the name of the column that has it, as the user said."""
@@ -41,18 +72,21 @@ def format_names() -> tuple[str, ...]:
     return ("csv", "json", *(one.name for one in JSON_FORMATS), *(one.name for one in TEXT_FORMATS))
 
 
-def read_sheet(source: Source, form: str | None = None, columns: Columns | None = None) -> Sheet:
-    """The sheet of a source, its format found by content where none is given."""
+def read_sheet(
+    source: Source, form: str | None = None, columns: Columns | None = None, alone: bool = True
+) -> Sheet:
+    """The sheet of a source, its format found by content where none is given. `alone`: whether it
+    holds all arms, and is not one of several files."""
     if form is not None and form not in format_names():
         hint = f"Accepted: {', '.join(format_names())}."
         raise UsageError(f'unrecognized format: "{form}"', hint=hint)
     form = form or format_of(source)
     if form == "csv":
-        return read_csv(source, columns or {})
+        return read_csv(source, columns or {}, alone)
     for text_format in TEXT_FORMATS:
         if form == text_format.name:
             return text_format.read(source)
-    return _read_json(source, form, columns or {})
+    return _read_json(source, form, columns or {}, alone)
 
 
 def saved_verdict_of(source: Source, form: str | None = None) -> SavedVerdict | None:
@@ -67,21 +101,23 @@ def saved_verdict_of(source: Source, form: str | None = None) -> SavedVerdict | 
 
 def format_of(source: Source) -> str:
     """The name of the format that a text is in; a table is what is nothing else."""
-    if _bare(source).looks_like_json:
-        return "json"
     fitting = (one for one in TEXT_FORMATS if one.fits(source))
+    if _bare(source).looks_like_json:
+        return next((one.name for one in fitting if one.like_json), "json")
     found = min(fitting, key=lambda one: one.precedence, default=None)
     return found.name if found else "csv"
 
 
-def _read_json(source: Source, form: str, columns: Columns) -> Sheet:
+def _read_json(source: Source, form: str, columns: Columns, alone: bool) -> Sheet:
     """JSON in the named format; by "json" in the one that it is in."""
     document = read_document(_bare(source))
+    if not document.values:
+        raise source.error("there is no JSON in it")
     for one in JSON_FORMATS:
         if form == one.name or (form == "json" and one.fits(document)):
             one.check(document)
             return one.read(document)
-    return read_json(document, columns)
+    return read_json(document, columns, alone)
 
 
 def _bare(source: Source) -> Source:

@@ -5,84 +5,68 @@ Two units show as two tight clusters a thousand times apart.
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from steelyard.foreign.metric import SECONDS, THROUGHPUT, Metric, metric_of, unit_of
+from steelyard.foreign.metric import THROUGHPUT, Metric
+from steelyard.foreign.metric_ranks import Choice, choose, refuse_opposites
 from steelyard.foreign.series import Floats, Grain, Series, Sheet
 from steelyard.foreign.source import quoted
+from steelyard.foreign.vocabulary.units import SECONDS
 from steelyard.model.errors import NumbersError, UsageError
 from steelyard.model.units import MOST_RATIO
 
-Choice = tuple[Metric, tuple[Series, ...]]
-_MOST_NAMED = 16
+_MIXED = "If all numbers are in one unit, say which: --unit ms"
+_THOUSANDS_POINT = (
+    "Numbers with three decimals beside whole numbers look like points between thousands: write "
+    "them without separators, 1006 for 1.006."
+)
 
 
-def one_metric(
+@dataclass(frozen=True, eq=False)
+class MetricChoice:
+    """The metric on which arms are compared."""
+
+    metric: Metric
+    series: list[tuple[Series, ...]]
+    """Of every sheet."""
+    others: tuple[str, ...]
+    """Names of the other numbers that the sheets hold."""
+
+
+def choose_metric(
     sheets: Sequence[Sheet], name: str | None, unit: str | None, higher_is_better: bool | None
-) -> tuple[Metric, list[tuple[Series, ...]]]:
+) -> MetricChoice:
     """The metric, and the series of every sheet on it; the other arguments as the user gave them.
 
     UsageError or NumbersError where there is no such metric, or numbers cannot be compared.
     """
-    for sheet in sheets:
-        refuse_out_of_range(sheet)
-    chosen = [_chosen(sheet, name, unit) for sheet in sheets]
-    metric, series = _in_one_unit(sheets, chosen)
+    chosen = [choose(sheet, name, unit) for sheet in sheets]
+    for sheet, one in zip(sheets, chosen, strict=True):
+        refuse_out_of_range(sheet, one.series)
+    metric, series = _in_one_unit(sheets, [(one.metric, one.series) for one in chosen])
     metric = metric.overridden(unit, higher_is_better)
     if metric.higher_is_better is None:
         raise UsageError(
             "cannot tell whether higher or lower numbers are better",
-            detail=f"Nothing says what {quoted(metric.name)} is.",
-            hint="Say --unit ms (or tps, ...), --lower-is-better or --higher-is-better.",
+            detail=f"Nothing says what {quoted(metric.column or metric.name)} is.",
+            hint="Say --unit ms (or tps, ...), --lower-is-better or --higher-is-better."
+            if not metric.unit
+            else "Say --lower-is-better or --higher-is-better.",
         )
+    if name is None and unit is None:
+        refuse_opposites(chosen, metric.higher_is_better)
     for sheet, own in zip(sheets, series, strict=True):
         if not all((one.values > 0).any() for one in own):
             raise NumbersError(f'"{sheet.source}" holds nothing but zeros of {metric.words}')
     refuse_out_of_proportion(sheets, series)
     if metric.name == THROUGHPUT:
         _refuse_connecting(sheets)
-    if unit is None:
-        refuse_two_units(sheets, series)
-    return metric, series
-
-
-def _chosen(sheet: Sheet, name: str | None, unit: str | None) -> Choice:
-    """The metric of that name, or else the sheet's first that can be in the given unit."""
-    requested = _requested(sheet, name)
-    fitting = [one for one in requested if unit is None or one[0].accepts(unit)]
-    if not fitting:
-        held = " and ".join(metric.words for metric, _ in requested)
-        raise UsageError(
-            f'"{sheet.source}" holds {held}: not in {unit}',
-            hint="Leave --unit out: it says what a file does not say itself.",
-        )
-    return fitting[0]
-
-
-def _requested(sheet: Sheet, name: str | None) -> Sequence[Choice]:
-    """The metrics of a sheet, or the one of that name."""
-    if name is None:
-        return sheet.metrics
-    meant = metric_of(name)
-    for metric, series in sheet.metrics:
-        named = (metric.name.lower(), metric.unit.lower())
-        alike = (meant and meant.name == metric.name) or unit_of(name) == metric.unit
-        if name.lower() in named or alike:
-            return [(metric, series)]
-    if len(sheet.metrics) == 1 and sheet.metrics[0][0].name == "value":
-        unnamed, series = sheet.metrics[0]
-        metric = meant or Metric(name)
-        return [(metric.overridden(unnamed.unit or None, unnamed.higher_is_better), series)]
-    held = ", ".join(quoted(metric.name) for metric, _ in sheet.metrics[:_MOST_NAMED])
-    more = len(sheet.metrics) - _MOST_NAMED
-    raise UsageError(
-        f'"{sheet.source}" has no metric {quoted(name)}',
-        hint=f"It has {held}{f' and {more} more' if more > 0 else ''}.",
-    )
+    refuse_two_units(sheets, series, said=unit is not None)
+    others = dict.fromkeys(other for one in chosen for other in one.others)
+    return MetricChoice(metric, series, tuple(others))
 
 
 def _in_one_unit(
@@ -166,9 +150,9 @@ def _at(sheet: Sheet, series: Series, row: int) -> str:
     return f'"{sheet.source}"{at}'
 
 
-def refuse_out_of_range(sheet: Sheet) -> None:
+def refuse_out_of_range(sheet: Sheet, series: Sequence[Series]) -> None:
     """Numbers that no unit of anything measured makes so small or so large."""
-    for one in itertools.chain.from_iterable(series for _, series in sheet.metrics):
+    for one in series:
         row = _out_of_range(one.values)
         if row is not None:
             raise NumbersError(
@@ -193,9 +177,17 @@ def refuse_out_of_proportion(sheets: Sequence[Sheet], series: Sequence[tuple[Ser
                 )
 
 
-def refuse_two_units(sheets: Sequence[Sheet], series: Sequence[tuple[Series, ...]]) -> None:
-    """Rows of one arm, or arms of one comparison, of which some are a thousand times the others."""
-    hint = "If all numbers are in one unit, say which: --unit ms"
+def refuse_two_units(
+    sheets: Sequence[Sheet], series: Sequence[tuple[Series, ...]], *, said: bool
+) -> None:
+    """Rows of one arm, or arms of one comparison, of which some are a thousand times the others.
+
+    `said`: the user said the unit, so that they are right, unless a point stands between thousands.
+    """
+    points = _thousands_points([one.values for own in series for one in own])
+    if said and not points:
+        return
+    hint = _THOUSANDS_POINT if points else _MIXED
     for sheet, own in zip(sheets, series, strict=True):
         for one in own:
             other = in_two_units(one.values) if one.grain is Grain.REPETITION else None
@@ -216,3 +208,14 @@ def refuse_two_units(sheets: Sequence[Sheet], series: Sequence[tuple[Series, ...
             detail=f"Their medians are {levels[odd]:g} and {levels[0]:g}.",
             hint=hint,
         )
+
+
+def _thousands_points(arms: Sequence[Floats]) -> bool:
+    """Whether numbers are whole ones below 1000 and ones with at most three decimals: as 997 and
+    1.006 are where a point separates thousands. Values of shapes (n,)."""
+    values = np.concatenate(arms)
+    whole = values == np.round(values)
+    thousandths = np.abs(values * 1000 - np.round(values * 1000)) < 1e-6 * np.maximum(values, 1)
+    broken = values[~whole]
+    in_thousands = len(broken) > 0 and bool(((broken * 1000) % 10 > 1e-6).any())
+    return bool(whole.any() and thousandths.all() and (values < 1000).all() and in_thousands)

@@ -1,5 +1,7 @@
 """Turns texts into numbers, with the unit where one is written behind them.
 
+Read too: `81.2 ± 1.1` (the error is left out), `15.2k`, and durations (`1:23.4`, `1m23.4s`).
+
 Refused with their place: words, mixed units, thousands separators, NaN, infinity, zero and
 negative numbers (a ratio of logs has no place for them), a decimal comma that could be another.
 """
@@ -11,13 +13,17 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from steelyard.foreign.metric import unit_of
 from steelyard.foreign.series import Floats
 from steelyard.foreign.source import Place, Source, quoted
+from steelyard.foreign.vocabulary.units import unit_of
 
 _NUMBER = re.compile(r"([+-]?[0-9]+(?:[.,][0-9]+)?(?:[eE][+-]?[0-9]+)?|[+-]?[.,][0-9]+)\s*(.*)")
 _UNIT = re.compile(r"[A-Za-zµμ%][A-Za-zµμ%/²]*")
 _THOUSANDS = re.compile(r"[+-]?[1-9][0-9]{0,2}(?:,[0-9]{3})+")
+_ERROR = re.compile(r"\s*(?:±|\+/-|\+-)\s*[0-9][0-9.,]*(?:[eE][+-]?[0-9]+)?\s*%?")
+_CLOCK = re.compile(r"(?:([0-9]{1,3}):)?([0-9]{1,3}):([0-9]{2}(?:\.[0-9]+)?)")
+_SPELLED = re.compile(r"(?:([0-9]+)h)?(?:([0-9]+)m(?:in)?)?([0-9]+(?:\.[0-9]+)?)s")
+_SCALES = {"k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9}
 _MISSING = {"", "na", "n/a", "null", "none", "-", "nan", ".", "?", "missing"}
 
 Spot = Callable[[int], Place]
@@ -62,8 +68,28 @@ def is_missing(text: str) -> bool:
 
 def is_number(text: str) -> bool:
     """Whether a text is a number, perhaps with a unit behind it."""
-    match = _NUMBER.fullmatch(text.strip())
-    return match is not None and (not match[2] or _UNIT.fullmatch(match[2]) is not None)
+    if text.isdecimal() and text.isascii():
+        return True
+    match = _NUMBER.fullmatch(_without_error(text))
+    known = match is not None and (not match[2] or _UNIT.fullmatch(match[2]) is not None)
+    return known or _seconds(text.strip()) is not None
+
+
+def _without_error(text: str) -> str:
+    """A text without what stands behind ±: "81.2 ms" of "81.2 ± 1.1 ms"."""
+    return (
+        _ERROR.sub(" ", text).strip()
+        if "±" in text or "+-" in text or "+/-" in text
+        else (text.strip())
+    )
+
+
+def _seconds(text: str) -> float | None:
+    """The seconds of a duration that has minutes; None for what is none."""
+    match = _CLOCK.fullmatch(text) or _SPELLED.fullmatch(text)
+    if match is None or not (match[1] or match[2]):
+        return None
+    return 3600 * float(match[1] or 0) + 60 * float(match[2] or 0) + float(match[3])
 
 
 def _plain(texts: Sequence[str]) -> Floats | None:
@@ -93,12 +119,18 @@ def _careful(
     numbers = [number for number, _ in parts]
     _refuse_ambiguous_commas(numbers, source, spot, decimal_comma)
     values = [float(number.replace(",", ".")) for number in numbers]
-    return np.array(values, dtype=np.float64), units[0] if units else ""
+    unit = units[0] if units else ""
+    if unit in _SCALES:
+        return np.array(values, dtype=np.float64) * _SCALES[unit], ""
+    return np.array(values, dtype=np.float64), unit
 
 
 def _parts(text: str, source: Source, spot: Spot, index: int) -> tuple[str, str]:
     """The number and the unit behind it."""
-    match = _NUMBER.fullmatch(text.strip())
+    seconds = _seconds(text.strip())
+    if seconds is not None:
+        return repr(seconds), "s"
+    match = _NUMBER.fullmatch(_without_error(text))
     if match is not None and (not match[2] or _UNIT.fullmatch(match[2])):
         return match[1], match[2]
     shown = quoted(text.strip())
@@ -107,7 +139,7 @@ def _parts(text: str, source: Source, spot: Spot, index: int) -> tuple[str, str]
     if text.strip().lower().lstrip("+-") in ("nan", "inf", "infinity"):
         raise source.error(f"{shown} is not a finite number", spot(index), hint=_HOLE)
     hint = None
-    if re.fullmatch(r"[+-]?[0-9]{1,3}([ ,.'’_][0-9]{3})+([.,][0-9]+)?", text.strip()):
+    if re.fullmatch(r"[+-]?[0-9]{1,3}([ ,.'’_\u00a0\u202f][0-9]{3})+([.,][0-9]+)?", text.strip()):
         hint = "Write numbers without separators of thousands."
     raise source.error(f"{shown} is not a number", spot(index), hint=hint)
 

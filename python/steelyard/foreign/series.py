@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from steelyard.foreign.metric import Metric
 from steelyard.foreign.source import Place
+from steelyard.model.errors import NumbersError
 from steelyard.model.threat_kind import ThreatKind
 
 Floats = NDArray[np.float64]
@@ -48,6 +49,27 @@ class Rows(StrEnum):
     """The file says that they belong together: a block, an epoch, a query."""
 
 
+class FactorKind(StrEnum):
+    """What a factor says of a row."""
+
+    LABEL = "label"
+    """What the row is about: a query, a benchmark."""
+    LOAD = "load"
+    """A parameter of the load: clients, scale. Where arms differ in it, it explains any effect."""
+    PARAMETER = "parameter"
+    """Anything else that was asked for, or that names rows."""
+
+
+@dataclass(frozen=True, eq=False)
+class Factor:
+    """What distinguishes the rows of an arm besides their numbers."""
+
+    name: str
+    kind: FactorKind
+    values: tuple[str, ...]
+    """One a row."""
+
+
 @dataclass(frozen=True, eq=False)
 class Series:
     """The numbers of one arm in the order of the file, shape (n,)."""
@@ -65,6 +87,10 @@ class Series:
     """The place of each in the file."""
     conditions: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """What was asked for, where the file says so: name → every value that it had ("bs": "4k")."""
+    factors: tuple[Factor, ...] = ()
+    """What rows are about and what was asked for, row by row."""
+    instead: str = ""
+    """Why its rows are slices of one run, where the file does not say so itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +118,8 @@ class Sheet:
     """The name of its format."""
     metrics: tuple[tuple[Metric, tuple[Series, ...]], ...]
     """The first is taken where none is asked for."""
+    chosen: bool = False
+    """Whether the user said which column was measured: the only metric."""
     order: Order = Order.UNKNOWN
     rows: Rows = Rows.APART
     clients: Mapping[str, float] = field(default_factory=dict)
@@ -104,9 +132,13 @@ class Sheet:
     """The line of each row, where rows have lines; to be named in findings."""
     row_names: tuple[str, ...] = ()
     """What each row is called (a block, a query); empty where rows are only counted."""
+    apart: str = ""
+    """Why rows are not paired although a column numbers or names them; empty: no column does."""
     ordered: bool = True
     """Whether the order of the rows is that of time, as far as the file can tell."""
     machine: tuple[tuple[ThreatKind, str], ...] = ()
     """What the file says of the machine that makes its numbers doubtful."""
     notes: tuple[str, ...] = ()
     """What was left out or taken for granted, in words."""
+    unreadable: tuple[tuple[Metric, NumbersError], ...] = ()
+    """Columns of numbers that cannot be judged, and why: refused where they are asked for."""

@@ -7,6 +7,9 @@ limits below. A byte order mark, UTF-16 and the line ends of other systems are r
 from __future__ import annotations
 
 import codecs
+import gzip
+import io
+import zlib
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,6 +20,7 @@ LONGEST_LINE = 1_000_000
 """Characters; JSON may stand on one line and is not held to it."""
 MOST_ROWS = 10_000_000
 _SHOWN = 40
+_GZIP = b"\x1f\x8b"
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
     (codecs.BOM_UTF16_LE, "utf-16"),
@@ -83,6 +87,8 @@ def open_source(path: Path, name: str | None = None) -> Source:
 
 def source_of(content: bytes, name: str) -> Source:
     """The source of these bytes; NumbersError where they are not text within the limits."""
+    if content.startswith(_GZIP):
+        content = _unpacked(content, name)
     if len(content) > MOST_BYTES:
         raise _too_large(name)
     text = _decoded(content, name).replace("\r\n", "\n").replace("\r", "\n")
@@ -101,6 +107,15 @@ def quoted(text: str) -> str:
     """A piece of a file as an error shows it: quoted, cut short, nothing unprintable."""
     cut = text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
     return '"' + "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in cut) + '"'
+
+
+def _unpacked(content: bytes, name: str) -> bytes:
+    """What gzip packed, at most one byte beyond the limit."""
+    try:
+        with gzip.GzipFile(fileobj=io.BytesIO(content)) as packed:
+            return packed.read(MOST_BYTES + 1)
+    except (OSError, EOFError, zlib.error) as error:
+        raise NumbersError(f'could not unpack "{name}": {str(error).lower()}') from None
 
 
 def _too_large(name: str) -> NumbersError:
@@ -126,6 +141,9 @@ def _decoded(content: bytes, name: str) -> str:
 
 
 def _refuse_long_lines(source: Source) -> None:
+    lines = source.text.split("\n")
+    if len(lines) <= MOST_ROWS and max(map(len, lines)) <= LONGEST_LINE:
+        return
     start, line = 0, 1
     while (end := source.text.find("\n", start)) >= 0:
         if end - start > LONGEST_LINE:

@@ -6,7 +6,7 @@ import pytest
 
 from foreign.reading import arms_of, only, refusal, sheet_of
 from steelyard.foreign.series import Order, Rows
-from steelyard.foreign.tables.long_table import order_of
+from steelyard.foreign.tables.row_times import order_of
 from steelyard.model.errors import UsageError
 
 
@@ -73,7 +73,7 @@ def test_several_rows_of_an_arm_in_a_block_count_as_their_geometric_mean() -> No
 def test_blocks_with_an_arm_missing_pair_nothing_and_say_so() -> None:
     sheet = sheet_of("arm,value,block\noff,1,1\non,2,1\noff,3,2\n")
     assert sheet.rows is Rows.APART
-    assert "does not hold every arm" in sheet.notes[0]
+    assert "does not hold every arm" in sheet.apart
 
 
 def test_rows_are_put_into_the_order_of_their_times() -> None:
@@ -140,3 +140,51 @@ def test_too_many_columns_and_arms_are_refused() -> None:
     )
     arms = "".join(f"a{n},1\n" for n in range(101))
     assert "names 101 arms: more than 100, the limit" in refusal(f"arm,s\n{arms}")
+
+
+def test_a_first_line_of_numbers_and_names_is_no_heading() -> None:
+    sheet = sheet_of("Q1,12.31,12.02\nQ2,0.812,0.79\nQ3,4.121,4.02\n")
+    assert arms_of(sheet) == {"column 2": [12.31, 0.812, 4.121], "column 3": [12.02, 0.79, 4.02]}
+    versions = sheet_of("query,16,17\nQ1,12.31,12.02\nQ2,0.812,0.79\n")
+    assert list(arms_of(versions)) == ["16", "17"]
+    loads = sheet_of("8 clients,16 clients\n900.5,990.5\n901.5,991.5\n")
+    assert list(arms_of(loads)) == ["8 clients", "16 clients"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "| arm | tps |\n|-----|----:|\n| off | 9.5 |\n| on  | 8.5 |\n",
+        "arm | tps\n:---|---:\noff | 9.5\n`on` | 8.5\n",
+        " arm | tps\n-----+-----\n off | 9.5\n on  | 8.5\n(2 rows)\n",
+        "sep=;\narm;tps\noff;9,5\non;8,5\n",
+    ],
+    ids=["Markdown", "Markdown without bars", "psql", "Excel"],
+)
+def test_frames_of_tables_are_no_cells(text: str) -> None:
+    assert arms_of(sheet_of(text)) == {"off": [9.5], "on": [8.5]}
+
+
+def test_the_place_in_a_framed_table_is_that_in_the_file() -> None:
+    said = refusal("| arm | tps |\n|-----|-----|\n| off | x9y |\n| on  | 8.5 |\n| off | 9.5 |\n")
+    assert said == '"f.txt" line 3, column 9: "x9y" is not a number'
+
+
+def test_two_columns_that_could_name_the_arm_are_asked_about() -> None:
+    rows = "".join(f"h{n % 2},d{n // 2 % 2},{900 + n}.5\n" for n in range(8))
+    said = refusal(f"host,disk,tps\n{rows}")
+    assert 'columns "host" and "disk" could each name the arms' in said
+    assert list(arms_of(sheet_of(f"host,disk,tps\n{rows}", arm="disk"))) == ["d0", "d1"]
+
+
+def test_a_setting_in_words_names_the_arm_where_nothing_else_does() -> None:
+    rows = "".join(f"{('pglz', 'lz4')[n % 2]},{900 + n}.5\n" for n in range(8))
+    assert list(arms_of(sheet_of(f"compression,tps\n{rows}"))) == ["pglz", "lz4"]
+
+
+def test_columns_of_two_metrics_are_two_metrics_of_the_same_arms() -> None:
+    rows = "".join(f"{9 + n * 7 % 3},{8 + n * 5 % 3},{5 + n % 2},{4 + n % 2}\n" for n in range(4))
+    sheet = sheet_of(f"off_latency,on_latency,off_tps,on_tps\n{rows}")
+    assert [metric.name for metric, _ in sheet.metrics] == ["throughput", "latency_mean"]
+    assert arms_of(sheet)["off"] == [5, 6, 5, 6]
+    assert "hold different things" in refusal("off_tps,on_latency\n5,6\n7,8\n")

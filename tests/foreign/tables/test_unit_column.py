@@ -27,6 +27,7 @@ def test_a_unit_belongs_to_the_columns_that_can_be_in_it() -> None:
     assert [metric for metric, _ in sheet.metrics] == [
         Metric(THROUGHPUT, "transactions/s", True),
         Metric(LATENCY, "ns", False),
+        Metric("iterations", "", None),
     ]
 
 

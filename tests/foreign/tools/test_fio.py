@@ -374,3 +374,16 @@ def test_workers_add_up_to_what_fio_says_of_their_group(tmp_path: Path) -> None:
         [[size, unit]] = re.findall(rf"{name.upper()}: bw=.*?\(([0-9.]+)([kMG])B/s\)", printed)
         told = float(size) * {"k": 1e-3, "M": 1, "G": 1e3}[unit]  # by how busy the disk is
         assert found[f"{name}_bandwidth"] == pytest.approx(told, rel=0.01, abs=0.1)
+
+
+def test_clients_of_a_server_of_fio_are_workers_of_one_job() -> None:
+    clients = [{**job(), "hostname": host} for host in ("a", "b")]
+    total = {**job("All clients"), "read": side(9_999, 9_999, 1)}
+    listed = {
+        "fio version": "fio-3.36",
+        "timestamp_ms": BEGIN_MS,
+        "client_stats": [*clients, total],
+    }
+    sheet = sheet_of(json.dumps(listed))
+    rate = next(one for one in sheet.metrics if one[0].name == "read_iops")
+    assert rate[1][0].values.tolist() == [2000]

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from foreign.judged_files import INPUTS, judged, judged_text, percent
 from foreign.reading import golden_sheet, only, refusal, sheet_of
+from steelyard.foreign.formats import read_sheet
 from steelyard.foreign.series import Grain
+from steelyard.foreign.source import open_source
 
 
 def test_results_of_hammerdb_are_repetitions_of_nopm_and_tpm() -> None:
@@ -43,3 +46,30 @@ def test_results_of_different_numbers_of_users_are_said() -> None:
     assert (
         "different numbers of virtual users" in sheet_of(text.format(8) + text.format(16)).notes[0]
     )
+
+
+def test_the_sentences_in_lists_of_json_and_counts_of_jobs_are_read() -> None:
+    judgement = judged("a=hdb_json_result.json", "b=hdb_json_result2.json")
+    assert percent(judgement) == pytest.approx(100 * (43332 / 42332 - 1))
+    counted = read_sheet(open_source(INPUTS / "hdb_tcount.json"))
+    assert only(counted).values.tolist() == [90204, 97000]
+    assert only(counted).grain is Grain.SLICE
+
+
+def test_ramp_up_and_ramp_down_of_the_counter_are_left_out() -> None:
+    judgement = judged("off=hdb_counter_off.txt", "on=hdb_counter_on.txt")
+    assert percent(judgement) == pytest.approx(3.0, abs=0.1)
+
+
+def test_queries_of_tproc_h_are_paired() -> None:
+    line = "Vuser 1:query {} completed in {} seconds\n"
+    one = "".join(line.format(q, 1.5 * q) for q in (14, 2, 9))
+    judgement = judged_text(one, one.replace("21.0", "22.05"))
+    assert judgement.comparison.row_names == ("query 14", "query 2", "query 9")
+    assert percent(judgement) == pytest.approx(1.64, abs=0.01)
+
+
+def test_virtual_users_are_a_condition_and_failed_ones_are_refused() -> None:
+    text = "{} Active Virtual Users configured\nSystem achieved 5 NOPM from 9 Oracle TPM\n"
+    assert only(sheet_of(text.format(8) + text.format(16))).factors[0].values == ("8", "16")
+    assert "virtual users failed" in refusal(text.format(8) + "Vuser 3:FINISHED FAILED\n")

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import pytest
+
+from foreign.judged_files import judged, percent
 from foreign.reading import arms_of, golden_sheet, refusal, sheet_of
 from steelyard.foreign.metric import TIME, Metric
 from steelyard.foreign.series import Order, Rows
@@ -23,3 +26,20 @@ def test_hyperfine_without_times_leaves_the_mean_and_failures_are_said() -> None
     assert "has something else than a number" in refusal('{"results": [{"command": "a"}]}')
     assert "something else" in refusal('{"results": [{"command": "a", "times": ["1 min"]}]}')
     assert "this is not an export of hyperfine" in refusal('{"off": [1]}', "hyperfine")
+
+
+def test_commands_are_named_by_their_parameters_where_those_tell_them_apart() -> None:
+    arms = [arm.arm for arm in judged("hf_param.json").comparison.arms]
+    assert arms == ["w {n}, n=1", "w {n}, n=2", "w {n}, n=4"]
+    same = judged("hf_same.json")
+    assert [arm.arm for arm in same.comparison.arms] == [
+        "psql -f q1.sql (result 1)",
+        "psql -f q1.sql (result 2)",
+    ]
+
+
+@pytest.mark.parametrize(("name", "expected"), [("hf.csv", 5.0), ("hf.md", 4.926)])
+def test_tables_of_hyperfine_hold_one_value_a_command(name: str, expected: float) -> None:
+    judgement = judged(name)
+    assert "one value per arm" in judgement.cannot
+    assert percent(judgement) == pytest.approx(expected, abs=0.001)

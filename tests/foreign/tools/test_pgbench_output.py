@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from foreign.reading import assert_values, golden_sheet, only, refusal, sheet_of
+from foreign.judged_files import judged, percent
+from foreign.reading import GOLDEN, assert_values, golden_sheet, only, refusal, sheet_of
 from steelyard.foreign.metric import LATENCY
 from steelyard.foreign.series import Grain, Outcome
 
@@ -123,3 +124,32 @@ def test_rates_with_and_without_the_time_to_connect_are_told_apart() -> None:
 )
 def test_torn_output_is_refused_with_its_place(text: str, said: str) -> None:
     assert said in refusal(text)
+
+
+@pytest.mark.parametrize(
+    ("files", "expected"),
+    [
+        (("a=pg_de.txt", "b=pg_de2.txt"), 100 * (1005.312 / 985.312 - 1)),
+        (("a=pg_de13.txt", "b=pg_de13b.txt"), 100 * (990.401 / 985.401 - 1)),
+        (("a=pg_ci.txt", "b=pg96b.txt"), None),
+    ],
+)
+def test_other_languages_and_times_before_each_line_are_read(
+    files: tuple[str, str], expected: float | None
+) -> None:
+    judgement = judged(*files)
+    assert judgement.cannot
+    if expected is not None:
+        assert percent(judgement) == pytest.approx(expected)
+        assert any("LC_MESSAGES=C" in note for note in judgement.comparison.notes)
+
+
+def test_what_was_asked_for_is_a_factor_of_every_summary() -> None:
+    text = golden_text("pgbench_summary.txt")
+    factors = {factor.name: factor.values for factor in only(sheet_of(text)).factors}
+    assert factors["clients"] == ("4",)
+    assert {"script", "scale", "mode", "threads", "duration"} <= set(factors)
+
+
+def golden_text(name: str) -> str:
+    return (GOLDEN / name).read_text()

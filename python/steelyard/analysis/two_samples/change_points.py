@@ -1,11 +1,14 @@
 """Finds level steps in a series: where it changes to another level, and back.
 
-Segments of constant mean that minimise Σ(x − level)² + penalty × steps, found exactly by PELT
-(Killick, Fearnhead & Eckley, JASA 107 (2012) 1590) in the library `ruptures` (Truong, Oudre &
-Vayatis, Signal Processing 167 (2020) 107299). The noise is taken from the differences of
-neighbours, which steps and storms do not swell. Whether there is a step at all is tested on the
-series with its peaks cut to 3 sd, or rare spikes would count as steps; where the steps are is then
-read from the series itself, and a segment must differ from its neighbours in its median too.
+Segments of constant mean that minimise Σ(x − level)² + penalty × steps, found exactly by optimal
+partitioning (Jackson et al., IEEE Signal Processing Letters 12 (2005) 105). The tests compare it
+with PELT (Killick, Fearnhead & Eckley, JASA 107 (2012) 1590) in the library `ruptures` (Truong,
+Oudre & Vayatis, Signal Processing 167 (2020) 107299), which takes seconds to import.
+
+The noise is taken from the differences of neighbours, which steps and storms do not swell. Whether
+there is a step at all is tested on the series with its peaks cut to 3 sd, or rare spikes would
+count as steps; where the steps are is then read from the series itself, and a segment must differ
+from its neighbours in its median too.
 
 Long series are thinned to the means of 2,000 batches, so that 10⁶ rows take a second. A segment has
 at least 4 rows: what is shorter is an outlier. The penalty is set by simulation: of independent
@@ -80,16 +83,35 @@ def _borders(points: Floats) -> list[int]:
         return []
     middle = float(np.median(points))
     cut = np.clip(points, middle - CUT * noise, middle + CUT * noise)
-    sturdy = _pelt(cut / noise)
-    return (_confirmed(points, _pelt(points / noise), noise) or sturdy) if sturdy else []
+    penalty = PENALTY * math.log(len(points))
+    sturdy = optimal_borders(cut / noise, penalty)
+    if not sturdy:
+        return []
+    return _confirmed(points, optimal_borders(points / noise, penalty), noise) or sturdy
 
 
-def _pelt(points: Floats) -> list[int]:
-    """Where segments begin in points of unit noise, but the first."""
-    from ruptures import KernelCPD  # type: ignore[import-untyped]
-
-    search = KernelCPD(kernel="linear", min_size=SHORTEST).fit(points.reshape(-1, 1))
-    return [int(end) for end in search.predict(pen=PENALTY * math.log(len(points)))[:-1]]
+def optimal_borders(points: Floats, penalty: float) -> list[int]:
+    """Where segments begin, but the first, that minimise Σ(x − mean)² + penalty × steps, by optimal
+    partitioning: O(n²), 2,000 points take some hundredths of a second. Points of shape (n,), 4 or
+    more; a segment has at least 4."""
+    count = len(points)
+    sums = np.concatenate([[0.0], np.cumsum(points)])
+    squares = np.concatenate([[0.0], np.cumsum(points**2)])
+    best = np.full(count + 1, np.inf)
+    best[0] = -penalty
+    begins = np.zeros(count + 1, dtype=np.int64)
+    for end in range(SHORTEST, count + 1):
+        starts = np.arange(0, end - SHORTEST + 1)
+        within = sums[end] - sums[starts]
+        cost = squares[end] - squares[starts] - within**2 / (end - starts)
+        total = best[starts] + cost + penalty
+        begins[end] = int(np.argmin(total))
+        best[end] = total[begins[end]]
+    borders = []
+    end = count
+    while (end := int(begins[end])) > 0:
+        borders.append(end)
+    return borders[::-1]
 
 
 def _confirmed(points: Floats, borders: list[int], noise: float) -> list[int]:

@@ -49,14 +49,20 @@ def rank_correlation(one: Floats, other: Floats) -> Correlation:
     n = len(one)
     if n < FEWEST_ROWS or np.ptp(one) == 0 or np.ptp(other) == 0:
         return Correlation(math.nan, math.nan, math.nan, n)
-    from scipy.stats import rankdata
-
-    value = float(np.corrcoef(rankdata(one), rankdata(other))[0, 1])
+    value = float(np.corrcoef(ranks_of(one), ranks_of(other))[0, 1])
     value = min(max(value, -1.0), 1.0)
     bounded = min(max(value, -0.9999), 0.9999)
     half = _Z95 * math.sqrt((1 + bounded**2 / 2) / (n - 3))
     centre = math.atanh(bounded)
     return Correlation(value, math.tanh(centre - half), math.tanh(centre + half), n)
+
+
+def ranks_of(values: Floats) -> Floats:
+    """The ranks of values from 1, shape (n,); equal ones share the mean of theirs."""
+    _, places, counts = np.unique(values, return_inverse=True, return_counts=True)
+    last = np.cumsum(counts)
+    shared: Floats = (last - (counts - 1) / 2)[places]
+    return shared
 
 
 def is_sorted(values: Floats) -> bool:

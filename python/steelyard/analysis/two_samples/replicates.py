@@ -29,6 +29,7 @@ import numpy as np
 
 from steelyard.analysis.checks.autocorrelation import lag_one
 from steelyard.analysis.decision.sign_flip import Floats
+from steelyard.analysis.decision.student_t import t_quantile
 
 MOST_ROWS = 40
 """Up to so many rows each row is a replicate."""
@@ -179,11 +180,9 @@ def _stretch(count: int, effective: float) -> float:
 
 
 def _t_ratio(count: int, effective: float, alpha: float) -> float:
-    from scipy.stats import t
-
     if not 2 < effective < count:
         return 1.0
-    wide, narrow = (float(t.ppf(1 - alpha / 2, n - 1)) for n in (effective, count))
+    wide, narrow = (t_quantile(1 - alpha / 2, n - 1) for n in (effective, count))
     return wide / narrow
 
 

@@ -32,15 +32,31 @@ class Trend:
         return not self.low <= 0 <= self.high and abs(self.change) > margin
 
 
+def median_slope(values: Floats) -> tuple[float, float, float]:
+    """The median of the slopes between all pairs of values a step apart, shape (n,), n at least 2,
+    and the ends of its interval by ranks (Sen 1968, ties counted as there)."""
+    from scipy.special import ndtri
+
+    n = len(values)
+    later, earlier = np.tril_indices(n, -1)
+    slopes = np.sort((values[later] - values[earlier]) / (later - earlier))
+    _, repeats = np.unique(values, return_counts=True)
+    ties = float((repeats * (repeats - 1) * (2 * repeats + 5)).sum())
+    spread = math.sqrt(max(n * (n - 1) * (2 * n + 5) - ties, 0.0) / 18)
+    reach = -float(ndtri((1 - CONFIDENCE) / 2)) * spread
+    below = max(round((len(slopes) - reach) / 2) - 1, 0)
+    above = min(round((len(slopes) + reach) / 2), len(slopes) - 1)
+    return float(np.median(slopes)), float(slopes[below]), float(slopes[above])
+
+
 def trend_of(series: Floats) -> Trend:
     """The drift of a series in its order, shape (n,), finite; NaN with fewer than 8 rows."""
     if len(series) < FEWEST_ROWS:
         return Trend(math.nan, -math.inf, math.inf)
-    from scipy.stats import theilslopes
-
     means = batch_means(series)
     at = np.arange(len(means), dtype=np.float64)
-    slope, intercept, low, high = (float(x) for x in theilslopes(means, at, CONFIDENCE))
+    slope, low, high = median_slope(means)
+    intercept = float(np.median(means)) - slope * float(np.median(at))
     stretch = likely_stretch(means - intercept - slope * at)
     reach = len(means) - 1
     ends = (slope - stretch * (slope - low), slope + stretch * (high - slope))

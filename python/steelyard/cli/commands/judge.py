@@ -65,8 +65,11 @@ Form = Annotated[
     typer.Option(
         "--format",
         metavar="NAME",
-        help="csv, json, hyperfine, fio, steelyard, pgbench, pgbench-log, pgbench-aggregate or "
-        "hammerdb; default: found by content.",
+        help="csv, json, hyperfine, hyperfine-table, fio, steelyard, pgbench, pgbench-log, "
+        "pgbench-aggregate, hammerdb, sysbench, sysbench-csv, ycsb, benchbase, benchbase-csv, "
+        "mysqlslap, go, jmh, jmh-text, google-benchmark, google-benchmark-csv, pytest-benchmark, "
+        "criterion, criterion-sample, requests, load-summary, wrk or locust; default: found by "
+        "content.",
     ),
 ]
 Picture = Annotated[
@@ -97,9 +100,9 @@ def judge(
 ) -> None:
     """Judge numbers from elsewhere: what they support, by the rules of a weighing.
 
-    CSV (a column an arm, or a column that names it), JSON, output and logs of pgbench, results of
-    HammerDB, exports of hyperfine, JSON of fio. A record of Steelyard's own is shown as its plan
-    judged it.
+    Tables (a column an arm, or a column that names it), JSON, and what benchmarks write: pgbench,
+    HammerDB, sysbench, YCSB, BenchBase, mysqlslap, fio, hyperfine, harnesses of microbenchmarks and
+    load generators for HTTP. A record of Steelyard's own is shown as its plan judged it.
     """
     from steelyard.foreign.comparison import Options, compare
     from steelyard.foreign.formats import saved_verdict_of
@@ -172,6 +175,7 @@ def _sources(files: Sequence[str]) -> list[tuple[str | None, Source]]:
 def _sheets(
     sources: Sequence[tuple[str | None, Source]], form: str | None, columns: Sequence[str]
 ) -> list[NamedSheet]:
+    from steelyard.foreign.copies import refuse_copies
     from steelyard.foreign.formats import read_sheet
 
     roles = {}
@@ -180,7 +184,9 @@ def _sheets(
         if not found:
             raise UsageError(f'invalid column: "{text}"', hint="Write --column ROLE=NAME.")
         roles[role.strip()] = name
-    return [(arm, read_sheet(source, form, roles)) for arm, source in sources]
+    refuse_copies([source for _, source in sources])
+    alone = len(sources) == 1 and sources[0][0] is None
+    return [(arm, read_sheet(source, form, roles, alone)) for arm, source in sources]
 
 
 def _named(text: str) -> tuple[str | None, str]:

@@ -35,10 +35,16 @@ def render_judgement(judgement: Judgement, width: int) -> str:
             for contrast, margin in zip(contrasts, margins, strict=True)
         ]
         blocks.append(_rows(judgement, width))
+    if judgement.reading is not None:
+        blocks.insert(0, [part for line in judgement.reading.lines for part in _said(line, width)])
     blocks.append(_arms(judgement, width))
     blocks.append(list(_findings(judgement, width)))
     blocks.append(list(_threats([t for one in contrasts for t in one.threats], width)))
     return "\n\n".join("\n".join(block) for block in blocks if block)
+
+
+def _said(line: str, width: int) -> list[str]:
+    return wrapped(line, width, "  ")
 
 
 def _contrast(contrast: JudgedContrast, margin_percent: float, width: int) -> list[str]:

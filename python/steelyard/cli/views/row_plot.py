@@ -9,8 +9,12 @@
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
 
 from steelyard.foreign.judgement.level_steps import Step
 from steelyard.report.charts.scale import Log
@@ -19,6 +23,8 @@ _HEIGHT = 5
 _MOST_WIDTH = 76
 _LEAST_WIDTH = 20
 MOST_ARMS = 8
+Heights = NDArray[np.int64]
+"""Lines of a plot from its top, shape (rows of a column,)."""
 
 
 def row_plot(
@@ -67,15 +73,25 @@ def _plot(values: Sequence[float], marks: Sequence[int], x: _Columns, y: Log) ->
         between = max(x(mark - 1) + 1, x(mark) - 1)  # before the row, where there is room
         for line in grid:
             line[min(between, x.columns - 1)] = "┊"
-    held: dict[int, list[int]] = {}
-    for row, value in enumerate(values):
-        place = round(y.clamped(value)) if value > 0 else _HEIGHT - 1
-        held.setdefault(x(row), []).append(place)
-    for column, places in held.items():
-        for height in range(min(places), max(places) + 1):
+    for column, places in _places(values, x, y):
+        for height in range(int(places[0]), int(places[-1]) + 1):
             grid[height][column] = "│"
-        grid[sorted(places)[len(places) // 2]][column] = "●"
+        grid[int(places[len(places) // 2])][column] = "●"
     return ["".join(line) for line in grid]
+
+
+def _places(values: Sequence[float], x: _Columns, y: Log) -> Iterator[tuple[int, Heights]]:
+    """(column, heights of its rows in order) of every column that rows fall into: all rows at
+    once, for there may be a million."""
+    numbers = np.asarray(values, dtype=np.float64)
+    share = np.log(np.clip(numbers, y.low, y.high) / y.low) / (math.log(y.high / y.low) or 1.0)
+    heights = np.rint(y.start + share * (y.end - y.start)).astype(np.int64)
+    heights[numbers <= 0] = _HEIGHT - 1
+    columns = np.minimum(np.arange(len(numbers)) * x.columns // x.rows, x.columns - 1)
+    borders = np.searchsorted(columns, np.arange(x.columns + 1))
+    for column, (first, last) in enumerate(itertools.pairwise(borders.tolist())):
+        if last > first:
+            yield column, np.sort(heights[first:last])
 
 
 def _axis(marks: Sequence[int], x: _Columns) -> str:

@@ -11,34 +11,38 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from steelyard.foreign.json.document import Document, Number, Path
-from steelyard.foreign.metric import Metric, metric_of
+from steelyard.foreign.metric import Metric
 from steelyard.foreign.number import floats_of
 from steelyard.foreign.series import Rows, Series, Sheet
 from steelyard.foreign.source import Place, quoted
 from steelyard.foreign.tables.shapes import ShapeNames, read_by_shape
 from steelyard.foreign.tables.table import MOST_COLUMNS, Table
 from steelyard.foreign.tables.unit_column import contradiction
+from steelyard.foreign.vocabulary.heading import metric_of
 
 _SHAPES = (
     'Accepted: {"off": [...], "on": [...]}, a list of records {"arm": ..., "value": ...}, '
-    "hyperfine's and Steelyard's own."
+    "and the outputs of the tools that `steelyard judge -h` lists."
 )
 _RECORDS = ShapeNames("JSON records", "JSON records, a key an arm", "JSON records, one arm")
 _KEYS = {"metric", "unit", "higher_is_better", "clients", "arms"}
 
 
-def read_json(document: Document, columns: Mapping[str, str]) -> Sheet:
+def read_json(document: Document, columns: Mapping[str, str], alone: bool = True) -> Sheet:
     """The sheet of a document in one of the shapes above."""
     source, values = document.source, document.values
     if len(values) > 1:
-        return _records(document, list(values), [(i, ()) for i in range(len(values))], columns)
+        return _records(
+            document, list(values), [(i, ()) for i in range(len(values))], columns, alone
+        )
     value = values[0]
     if isinstance(value, list):
         if value and all(isinstance(one, dict) for one in value):
-            return _records(document, value, [(0, (i,)) for i in range(len(value))], columns)
+            return _records(document, value, [(0, (i,)) for i in range(len(value))], columns, alone)
         if value and all(isinstance(one, str) for one in value):
             series, unit = _series(document, "", value, ())
             metric = Metric("value").overridden(unit or None, None)
@@ -157,6 +161,7 @@ def _records(
     records: Sequence[Any],
     places: Sequence[tuple[int, Path]],
     columns: Mapping[str, str],
+    alone: bool,
 ) -> Sheet:
     """Records as the rows of a table; a key that is missing somewhere is an empty cell."""
     for (value, path), record in zip(places, records, strict=True):
@@ -182,7 +187,12 @@ def _records(
 
     cells = tuple(tuple(_cell(record.get(name)) for record in records) for name in flat)
     table = Table(document.source, tuple(flat), cells, spot)
-    return read_by_shape(table, columns, _RECORDS)
+    sheet = read_by_shape(table, columns, _RECORDS, alone)
+    nested = [name for name in names if name not in flat]
+    if not nested:
+        return sheet
+    note = f"keys with lists or objects were left out: {', '.join(map(quoted, nested[:6]))}"
+    return replace(sheet, notes=(*sheet.notes, note))
 
 
 def _cell(value: Any) -> str:

@@ -38,6 +38,7 @@ from steelyard.foreign.judgement.number_sets import (
 )
 from steelyard.foreign.judgement.number_threats import centres_threat, number_threats
 from steelyard.foreign.judgement.overview import Overview, Pairing, overview_of, pairing_of
+from steelyard.foreign.judgement.reading import reading_of
 from steelyard.foreign.series import Grain, Series
 from steelyard.model.estimate import LOG_RATIO, Estimate
 
@@ -54,8 +55,9 @@ def judge_numbers(
     overview = overview_of(comparison)
     terms = _terms(comparison, margin)
     contrasts, findings = [], list(number_findings(overview))
-    for arm in comparison.arms[1:]:
-        contrast, found = _contrast(overview, arm, terms, pairing_of(comparison, arm, paired))
+    pairings = [pairing_of(comparison, arm, paired) for arm in comparison.arms[1:]]
+    for arm, pairing in zip(comparison.arms[1:], pairings, strict=True):
+        contrast, found = _contrast(overview, arm, terms, pairing)
         contrasts.append(contrast)
         findings += found
     alone = [c for c in contrasts if c.details.no_spread]
@@ -63,7 +65,8 @@ def judge_numbers(
         clients = next((point.clients for point in comparison.operating_points.values()), None)
         findings.append(to_measure(alone[0].estimate.value, margin, clients))
     cannot = NO_SPREAD if len(alone) == len(contrasts) else ""
-    return Judgement(comparison, overview, tuple(contrasts), tuple(findings), cannot)
+    reading = reading_of(comparison, pairings[0])
+    return Judgement(comparison, overview, tuple(contrasts), tuple(findings), cannot, reading)
 
 
 def _terms(comparison: Comparison, margin: float) -> Terms:
@@ -106,7 +109,9 @@ def _contrast(
         forecast=sets.forecast,
         threats=threats,
         details=details,
-        replicates=ReplicateWords(details.replicate, details.basis, details.instead),
+        replicates=ReplicateWords(
+            details.replicate, details.basis, details.instead, overview.comparison.metric.column
+        ),
     )
     if details.no_spread:
         return contrast, []

@@ -13,6 +13,7 @@ from steelyard.evaluation.contrast import Contrast
 from steelyard.foreign.comparison import Comparison
 from steelyard.foreign.judgement.level_steps import Step, steps_of
 from steelyard.foreign.judgement.overview import Overview
+from steelyard.foreign.judgement.reading import Reading
 from steelyard.foreign.series import Series
 from steelyard.record.contrast import Ends, JudgedContrast
 
@@ -101,6 +102,8 @@ class Judgement:
     findings: tuple[Finding, ...]
     cannot: str = ""
     """Why nothing can be judged; empty where something can."""
+    reading: Reading | None = None
+    """What was taken for what."""
 
     def to_json(self) -> Json:
         """`contrasts` as in `weigh --json`, then what else was found."""
@@ -111,6 +114,7 @@ class Judgement:
             "metric": comparison.metric.name,
             "unit": comparison.metric.unit,
             "order": comparison.order.value,
+            "reading": self.reading.to_json() if self.reading else None,
             "row_order": self.overview.row_order.value,
             "cannot_judge": self.cannot or None,
             "arms": [asdict(arm) for arm in self.arms],

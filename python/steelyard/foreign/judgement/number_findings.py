@@ -110,7 +110,10 @@ def _worth(sets: NumberSets) -> str:
     """As how many independent rows they count, unless chance drew their order."""
     if all(part.stretch == 1 for part in sets.parts):
         return ""
-    limits = dict.fromkeys(f"{part.lag_one_limit:.2f}" for part in sets.parts)
+    known = [part.lag_one_limit for part in sets.parts if math.isfinite(part.lag_one_limit)]
+    if not known:
+        return f"; they count as {sets.counted_as} independent ones"
+    limits = dict.fromkeys(f"{limit:.2f}" for limit in known)
     return (
         f"; it is not stated that chance drew their order, so they count as {sets.counted_as} "
         f"independent ones: a correlation of neighbours of up to {' and '.join(limits)} is likely"

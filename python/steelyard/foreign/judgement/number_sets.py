@@ -17,6 +17,7 @@ from steelyard.analysis.decision.forecast import HOPELESS_SHARE, Forecast, forec
 from steelyard.analysis.decision.looks import FEWEST_FOR_VERDICT, Stage, Terms, smallest_visible
 from steelyard.analysis.decision.sets import JudgingSets, judging_sets
 from steelyard.analysis.decision.sign_flip import Floats
+from steelyard.analysis.decision.student_t import t_quantile
 from steelyard.analysis.decision.t_interval import t_interval, welch
 from steelyard.analysis.two_samples.replicates import (
     FEWEST_EFFECTIVE,
@@ -195,11 +196,9 @@ def _paired_logs(control: Series, arm: Series) -> Floats:
 
 
 def _visible(error: float, freedom: float, alpha: float) -> float:
-    from scipy.stats import t
-
     if not math.isfinite(error) or not freedom > 0:
         return math.nan
-    return error * (float(t.ppf(1 - alpha / 2, freedom)) + float(t.ppf(POWER, freedom)))
+    return error * (t_quantile(1 - alpha / 2, freedom) + t_quantile(POWER, freedom))
 
 
 def _forecast(below: Floats, above: Floats, terms: Terms, alpha: float) -> Forecast | None:

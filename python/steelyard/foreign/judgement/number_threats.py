@@ -15,13 +15,13 @@ from steelyard.analysis.decision.looks import FEWEST_FOR_VERDICT, Terms
 from steelyard.analysis.decision.sign_flip import Floats
 from steelyard.analysis.two_samples.centres import Centred
 from steelyard.analysis.two_samples.profile import Profile, profile_of
-from steelyard.analysis.two_samples.replicates import FEWEST_EFFECTIVE
+from steelyard.analysis.two_samples.replicates import FEWEST_EFFECTIVE, Replicates
+from steelyard.foreign.cells import shown_values
 from steelyard.foreign.comparison import Comparison
 from steelyard.foreign.judgement.level_steps import rows_lie, step_words, steps_of, trend_words
 from steelyard.foreign.judgement.number_sets import NumberSets, RowOrder
-from steelyard.foreign.judgement.overview import Overview, Pairing
-from steelyard.foreign.series import Grain, Order, Series
-from steelyard.foreign.source import quoted
+from steelyard.foreign.judgement.overview import Overview, Pairing, unlike
+from steelyard.foreign.series import Grain, Order, Outcome, Series
 from steelyard.model.threat import Threat, raise_threat
 from steelyard.model.threat_kind import ThreatKind
 from steelyard.model.units import format_percent, log_of_percent, percent_of_log
@@ -39,9 +39,9 @@ def number_threats(
 ) -> tuple[Threat, ...]:
     """Every threat to the contrast of one arm with the control."""
     return (
+        *_conditions(overview.comparison, arm),
         *_errors(overview.comparison, arm),
         *_load(overview.comparison, arm),
-        *_conditions(overview.comparison, arm),
         *_machine(overview.comparison),
         *_order(overview, arm, sets),
         *_amount(overview.comparison, arm, sets),
@@ -62,9 +62,13 @@ def _errors(comparison: Comparison, arm: Series) -> Iterator[Threat]:
                 f"{outcome.wrong} of {outcome.tried} transactions of {name} returned other rows "
                 "than they should",
             )
-    if len(known) < 2 or not all(outcome.tried for outcome in known):
+    if len(known) < 2:
         return
     here, there = known
+    if not (here.tried and there.tried):
+        rows = len(arm.values), len(comparison.control.values)
+        yield from _counted_errors(names, known, rows)
+        return
     if unequal(here.troubled, there.troubled, here.tried, there.tried):
         yield raise_threat(
             ThreatKind.ERRORS_DIFFER,
@@ -73,21 +77,40 @@ def _errors(comparison: Comparison, arm: Series) -> Iterator[Threat]:
         )
 
 
+def _counted_errors(
+    names: tuple[str, str], known: Sequence[Outcome], rows: tuple[int, int]
+) -> Iterator[Threat]:
+    """Failures of which only the number is known: compared by rows, each with as many chances."""
+    here, there = known
+    chances = 1 + max(here.troubled, there.troubled)
+    if unequal(here.troubled, there.troubled, rows[0] * chances, rows[1] * chances):
+        yield raise_threat(
+            ThreatKind.ERRORS_DIFFER,
+            f"{here.troubled} failures or retries are counted in {rows[0]} rows of {names[0]}, and "
+            f"{there.troubled} in {rows[1]} of {names[1]}",
+        )
+
+
 def _conditions(comparison: Comparison, arm: Series) -> Iterator[Threat]:
-    """What the runs were asked to do, where it is not one and the same for both arms."""
+    """What the runs were asked to do, where it is not one and the same for both arms: a load that
+    differs between them explains any difference."""
     names = comparison.control.arm, arm.arm
     there, here = (comparison.conditions.get(name, {}) for name in names)
-    differing = [
-        f"{name} is {_any_of(there[name])} in {names[0]} and {_any_of(here[name])} in {names[1]}"
-        for name in there
-        if name in here and len({*there[name], *here[name]}) > 1
+    differing = [name for name in there if name in here and len({*there[name], *here[name]}) > 1]
+    if not differing:
+        return
+    explains = [
+        name
+        for name in differing
+        if name in comparison.loads and set(there[name]) != set(here[name])
     ]
-    if differing:
-        yield raise_threat(ThreatKind.CONDITIONS_DIFFER, "; ".join(differing))
-
-
-def _any_of(values: Sequence[str]) -> str:
-    return " or ".join(quoted(value)[1:-1] if value else "not given" for value in values)
+    differing.sort(key=lambda name: name not in explains)
+    said = "; ".join(
+        f"{name} is {shown_values(there[name])} in {names[0]} and {shown_values(here[name])} in "
+        f"{names[1]}"
+        for name in differing
+    )
+    yield raise_threat(ThreatKind.CONDITIONS_DIFFER, said, invalidates=bool(explains))
 
 
 def _machine(comparison: Comparison) -> Iterator[Threat]:
@@ -182,12 +205,21 @@ def _dependence(
         what = "batches of rows" if part.batched else "rows"
         worth = max(1, round(part.effective))
         said = (
-            f"neighbouring {what} of {name} correlate by {_figure(part.lag_one)}, and up to "
-            f"{_figure(part.lag_one_limit)} is likely: {part.count} of them tell as much as "
-            f"{worth} independent one{'s' if worth > 1 else ''}"
+            f"{_likely(part, what, name)}: {part.count} of them tell as much as {worth} "
+            f"independent one{'s' if worth > 1 else ''}"
         )
         said += ", and the interval was widened" if part.enough else ", too few for an interval"
         yield raise_threat(ThreatKind.ROWS_DEPEND, said)
+
+
+def _likely(part: Replicates, what: str, name: str) -> str:
+    """How neighbours correlate; rows that are too few, or all equal, do not show it."""
+    if not (np.isfinite(part.lag_one) and np.isfinite(part.lag_one_limit)):
+        return f"how neighbouring {what} of {name} correlate cannot be seen"
+    return (
+        f"neighbouring {what} of {name} correlate by {_figure(part.lag_one)}, and up to "
+        f"{_figure(part.lag_one_limit)} is likely"
+    )
 
 
 def _figure(correlation: float) -> str:
@@ -198,9 +230,7 @@ def _levels(overview: Overview, arm: Series, pairing: Pairing) -> Iterator[Threa
     if not overview.in_time:
         known = overview.comparison.no_order
         if not known or overview.row_order is RowOrder.LOST:
-            yield raise_threat(
-                ThreatKind.ORDER_LOST, known or "the values of every arm rise or fall throughout"
-            )
+            yield raise_threat(ThreatKind.ORDER_LOST, known or _no_order(overview))
         return
     control = overview.comparison.control
     if overview.common is not None and overview.common_logs is not None:
@@ -219,6 +249,12 @@ def _levels(overview: Overview, arm: Series, pairing: Pairing) -> Iterator[Threa
             yield raise_threat(
                 ThreatKind.LEVEL_MOVED, f"the difference of {arm.arm} itself: {seen}"
             )
+
+
+def _no_order(overview: Overview) -> str:
+    if unlike(overview.comparison, overview.logs):
+        return "rows differ many times over, alike in all arms: they are of different things"
+    return "the values of every arm rise or fall throughout"
 
 
 def _moved(profile: Profile, logs: Floats) -> str:

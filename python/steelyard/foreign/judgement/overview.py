@@ -41,7 +41,7 @@ class Overview:
 def overview_of(comparison: Comparison) -> Overview:
     """The overview of a comparison."""
     logs = {arm.arm: logs_of(arm) for arm in comparison.arms}
-    in_time = not comparison.no_order and not order_lost(comparison)
+    in_time = not comparison.no_order and not order_lost(comparison, logs)
     equal = len({len(arm.values) for arm in comparison.arms}) == 1
     beside = comparison.rows is not Rows.APART and equal and in_time
     shared = np.mean([logs[arm.arm] for arm in comparison.arms], axis=0) if beside else None
@@ -55,9 +55,33 @@ def overview_of(comparison: Comparison) -> Overview:
     )
 
 
-def order_lost(comparison: Comparison) -> bool:
-    """Whether every arm is sorted, with five rows or more: no measurement comes out so."""
-    return all(is_sorted(arm.values) for arm in comparison.arms)
+_UNLIKE_SCATTER = 0.7
+"""Of the rows' logs: twice and half."""
+_UNLIKE_SHARE = 0.97
+"""Of the scatter, common to all arms."""
+
+
+def order_lost(comparison: Comparison, logs: Mapping[str, Floats]) -> bool:
+    """Whether no order of measuring is in the rows: every arm is sorted, with five rows or more, as
+    no measurement comes out; or rows are of different things, as the times of queries are."""
+    return all(is_sorted(arm.values) for arm in comparison.arms) or unlike(comparison, logs)
+
+
+def unlike(comparison: Comparison, logs: Mapping[str, Floats]) -> bool:
+    """Whether rows that nothing names differ many times over, and alike in all arms: then they are
+    different things, and no repetitions of one."""
+    every = list(logs.values())
+    if (
+        comparison.rows is not Rows.BESIDE
+        or len({len(own) for own in every}) > 1
+        or len(every[0]) < 5
+    ):
+        return False
+    table = np.array(every)
+    scatter = float(table.mean(axis=0).var(ddof=1))
+    within = float((table - table.mean(axis=0)).var(axis=1, ddof=1).mean())
+    wide = scatter > _UNLIKE_SCATTER**2
+    return wide and scatter / (scatter + within) > _UNLIKE_SHARE
 
 
 def logs_of(series: Series) -> Floats:
@@ -102,7 +126,7 @@ def _against(comparison: Comparison, arm: Series) -> str:
     if len(control.values) != len(arm.values):
         return f"{control.arm} has {len(control.values)} rows, {arm.arm} {len(arm.values)}"
     if comparison.rows is Rows.APART:
-        return "nothing connects row k of one arm with row k of the other"
+        return comparison.apart or "nothing connects row k of one arm with row k of the other"
     if is_sorted(control.values) and is_sorted(arm.values):
         return "the rows are sorted, so row numbers mean nothing"
     if comparison.order is Order.SEQUENTIAL:

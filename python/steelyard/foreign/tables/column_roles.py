@@ -1,60 +1,43 @@
-"""Finds the roles of a table's columns: arm, order, block, clients, or a measured number.
+"""Finds the roles of a table's columns: arm, order, block, label, parameter, or a measured number.
 
-By their headings and by what they hold; `--column ROLE=NAME` overrides.
-
-A column called "time" holds timestamps or durations. Taken for the other, either gives a verdict on
-something that was not measured: where it cannot be decided, the user has to say.
+By the meaning of their headings (`vocabulary/`) and by what they hold; `--column ROLE=NAME`
+overrides. A column that could be one or the other is asked about, never guessed.
 """
 
 from __future__ import annotations
 
-import itertools
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 
-from steelyard.foreign.metric import metric_of, unit_of
-from steelyard.foreign.number import is_number
+from steelyard.foreign.metric import TIME
 from steelyard.foreign.source import quoted
+from steelyard.foreign.tables.arm_column import arm_column
 from steelyard.foreign.tables.table import Table
-from steelyard.foreign.tables.unit_column import HEADINGS as UNIT_HEADINGS
+from steelyard.foreign.tables.time_column import TIME_HEADING, TimeColumn, steady, time_column
+from steelyard.foreign.tables.unit_column import unit_column
+from steelyard.foreign.vocabulary.heading import Heading, Role, headings_of
+from steelyard.foreign.vocabulary.words import CLIENT_WORDS
 from steelyard.model.errors import UsageError
 
 ROLES = ("arm", "value", "order", "block", "clients")
-_ARM = {
-    *("arm", "arms", "group", "variant", "treatment", "condition", "config", "configuration"),
-    *("setting", "mode", "version", "build", "system", "candidate", "engine", "side", "branch"),
-}
-_ORDER = {
-    *("order", "timestamp", "date", "datetime", "started", "start", "when", "seq", "sequence"),
-    *("position", "epoch_time", "unix_time", "ts", "time_stamp", "started_at", "start_time"),
-    *("starttime", "begin", "began", "measured_at"),
-}
-_ENDS = {
-    *("end", "ended", "ended_at", "end_time", "endtime", "finish", "finished", "finished_at"),
-    *("stop", "stopped"),
-}
-_BLOCK = {"block", "epoch", "round", "pair", "query", "day", "session", "batch"}
-_REPETITION = {
-    *("rep", "repetition", "repeat", "run", "run_id", "run_no", "iteration", "iter", "row"),
-    *("trial", "attempt", "index"),
-}
-_INDEX = _REPETITION | {"id", "no", "nr", "number", "#", "n", "k", "i"}
-_COUNTS = {"reps", "repetitions", "runs", "iterations", "iters", "trials"}
-_CLIENTS = {"clients", "client", "connections", "concurrency", "threads", "users", "vus", "vu"}
 _EITHER = "number"
 """Counts the rows beside other numbers; alone it is what was measured."""
-_NEVER_MEASURED = (_INDEX - {_EITHER}) | _COUNTS | _CLIENTS | _ORDER | _ENDS
-"""What no column called so holds, beside a column of arms: the number to be judged."""
+_NOT_NUMBERS = {
+    *(Role.CLOCK, Role.START, Role.END, Role.CODE, Role.DERIVED, Role.OUTCOME, Role.LABEL),
+    *(Role.METRIC_NAME, Role.UNIT, Role.PARAMETER, Role.COUNT, Role.COUNTER, Role.BLOCK),
+}
+"""What no column with such a heading holds: a number to be judged unless it is asked for."""
 
 
 @dataclass(frozen=True, slots=True)
 class Roles:
     """Which column has which role; None where no column has it."""
 
+    headings: tuple[Heading, ...]
     arm: int | None
     order: int | None
+    clock: bool
+    """Whether the column of the order tells seconds of a run, and not starts of runs."""
     block: int | None
     clients: int | None
     index: int | None
@@ -62,64 +45,231 @@ class Roles:
     """Names the unit of the numbers."""
     numbers: tuple[int, ...]
     """Columns of numbers that none of the others is."""
+    labels: tuple[int, ...] = ()
+    parameters: tuple[int, ...] = ()
+    outcomes: tuple[int, ...] = ()
+    spare: tuple[int, ...] = ()
+    """Counts, outcomes and the like: judged where they are asked for."""
+    chosen: bool = False
+    """Whether the user said which column was measured."""
 
 
-def roles_of(table: Table, given: Mapping[str, str]) -> Roles:
-    """The roles; UsageError for a role or a column that there is not."""
-    named = {role: _column_named(table, role, name) for role, name in given.items()}
-    words = [_word(name) for name in table.names()] if table.header else []
-    taken = set(named.values())
-    unit = _unit_column(table, words, taken)
-    taken |= {unit} if unit is not None else set()
-    arm = named.get("arm")
-    if arm is None:
-        arm = _arm_column(table, words, taken)
-    taken |= {arm} if arm is not None else set()
-    found = {
-        role: named.get(role, _first(words, accepted, taken))
-        for role, accepted in (("order", _ORDER), ("block", _BLOCK), ("clients", _CLIENTS))
-    }
-    if arm is None and "clients" not in named:
-        # Without a column of arms every row is another number of clients: a block.
-        swept, found["clients"] = found["clients"], None
-        found["block"] = swept if found["block"] is None else found["block"]
-    taken |= {column for column in found.values() if column is not None}
-    index = _index_column(table, words, taken)
-    if index is not None and words and words[index] == _EITHER and _alone(table, index, taken):
-        index = None
-    taken |= {index} if index is not None else set()
-    if found["block"] is None and arm is not None and index is not None:
-        found["block"], index = index, None
-    never = _REPETITION | _COUNTS if arm is None else _NEVER_MEASURED
-    rest = [
-        column
-        for column in range(len(table.columns))
-        if column not in taken and not (words and words[column] in never)
-    ]
-    labels = [c for c in rest if table.is_text(c) and words[c : c + 1] != [TIME_HEADING]]
-    if arm is None and found["block"] is None and len(labels) == 1:
-        found["block"] = labels[0]
-        rest.remove(labels.pop())
-    numbers = [c for c in rest if c not in labels]
-    chosen = "value" in named
-    timestamps = _timestamps(table, words, numbers, by_arm=arm is not None, chosen=chosen)
-    if timestamps is not None:
-        numbers.remove(timestamps)
-        found["order"] = timestamps if found["order"] is None else found["order"]
-    measured = (named["value"],) if chosen else tuple(numbers)
-    return Roles(arm, found["order"], found["block"], found["clients"], index, unit, measured)
+def roles_of(table: Table, given: Mapping[str, str], alone: bool = True) -> Roles:
+    """The roles; UsageError for a role or a column that there is not, NumbersError where a column
+    could have several. `alone`: whether the table holds all arms, and not one of several files."""
+    return _Finder(table, given, alone).roles()
 
 
-def _timestamps(
-    table: Table, words: Sequence[str], numbers: Sequence[int], *, by_arm: bool, chosen: bool
-) -> int | None:
-    """The column called "time", where it holds when rows were measured."""
-    column = next((c for c in numbers if words and words[c] == TIME_HEADING), None)
-    if column is None:
+class _Finder:
+    """Gives each column one role, in a fixed order of roles."""
+
+    def __init__(self, table: Table, given: Mapping[str, str], alone: bool) -> None:
+        self.table, self.alone = table, alone
+        self.named = {role: _column_named(table, role, name) for role, name in given.items()}
+        count = len(table.columns)
+        unnamed = tuple(Heading("", Role.UNKNOWN) for _ in range(count))
+        self.headings = headings_of(tuple(table.names())) if table.header else unnamed
+        self.text = [table.is_text(column) for column in range(count)]
+        self.taken = set(self.named.values())
+        self.lone: int | None = None
+        """A column called "number" that is the only one."""
+
+    def roles(self) -> Roles:
+        """The roles of all columns."""
+        unit = self._take(unit_column(self.table, self.headings, self.taken))
+        arm = self.named.get("arm")
+        if arm is None:
+            arm = self._take(arm_column(self.table, self.headings, self.taken, self.alone))
+        clients = self.named.get("clients", self._clients(arm))
+        block = self._take(self.named.get("block", self._first(Role.BLOCK)))
+        order = self.named.get("order", self._first(Role.START, Role.CLOCK))
+        clock = order is not None and self.headings[order].role is not Role.START
+        self._take(order)
+        index = self._index(arm)
+        labels, parameters = self._labels(arm), self._parameters()
+        rest = self._rest()
+        order, clock = self._time(rest, arm, order, clock)
+        if arm is None and block is None and not labels:
+            labels = self._lone_label(rest)
+        numbers = [c for c in rest if not self.text[c] and self._measured(c)]
+        chosen = self.named.get("value")
+        if not numbers:
+            # The size of an index is measured where nothing else is.
+            numbers = [
+                c
+                for c in parameters
+                if self.headings[c].name.strip().lower() not in CLIENT_WORDS and not self.text[c]
+            ]
+        spare = [c for c in range(len(self.text)) if self._spare(c, numbers, order, index, arm)]
+        return Roles(
+            headings=self.headings,
+            arm=arm,
+            order=order,
+            clock=clock,
+            block=block,
+            clients=clients,
+            index=index,
+            unit=unit,
+            numbers=(chosen,) if chosen is not None else tuple(numbers),
+            labels=tuple(labels),
+            parameters=tuple(c for c in parameters if c not in numbers),
+            outcomes=tuple(c for c, heading in enumerate(self.headings) if heading.failures),
+            spare=tuple(spare) if chosen is None else (),
+            chosen=chosen is not None,
+        )
+
+    def _take(self, column: int | None) -> int | None:
+        self.taken |= {column} if column is not None else set()
+        return column
+
+    def _first(self, *roles: Role) -> int | None:
+        """The first free column with the first of the roles that any has."""
+        for role in roles:
+            for column, heading in enumerate(self.headings):
+                if heading.role is role and column not in self.taken:
+                    return column
         return None
-    others = [c for c in numbers if c != column]
-    held = time_column(table, column, others, by_arm=by_arm, chosen=chosen)
-    return column if held is TimeColumn.TIMESTAMPS else None
+
+    def _clients(self, arm: int | None) -> int | None:
+        if arm is None:
+            return None
+        keys = [heading.name.strip().lower() for heading in self.headings]
+        return next((c for c, key in enumerate(keys) if key in CLIENT_WORDS and c != arm), None)
+
+    def _index(self, arm: int | None) -> int | None:
+        """A column that counts the rows: by its heading, or the first one if it counts 0, 1, 2 …
+        under none."""
+        called = self._first(Role.COUNTER)
+        name = self.headings[called].name.strip().lower() if called is not None else ""
+        if called is not None and name == _EITHER and self._only_number(called):
+            self.lone = called
+            return None
+        if called is None and 0 not in self.taken and len(self.text) > 2 and arm is None:
+            bare = not self.table.header or not self.table.header[0].strip()
+            called = 0 if bare and _counts(self.table, 0) else None
+        return self._take(called)
+
+    def _only_number(self, column: int) -> bool:
+        others = set(range(len(self.text))) - self.taken - {column}
+        return all(self.text[other] for other in others)
+
+    def _labels(self, arm: int | None) -> list[int]:
+        """What rows are about: a heading that says so, or words under one that says nothing."""
+        columns = []
+        for column, heading in enumerate(self.headings):
+            words = self.text[column] and heading.role in (Role.UNKNOWN, Role.ARM, Role.METRIC_NAME)
+            words = words and heading.name.strip().lower() != TIME_HEADING
+            if column in self.taken or not (heading.role is Role.LABEL or words):
+                continue
+            if arm is None and self.alone and words and heading.role is Role.UNKNOWN:
+                continue
+            columns.append(column)
+        self.taken |= set(columns)
+        return columns
+
+    def _parameters(self) -> list[int]:
+        columns = [
+            column
+            for column, heading in enumerate(self.headings)
+            if column not in self.taken and heading.role is Role.PARAMETER and not heading.rest
+        ]
+        if self.named.get("arm") is None or self.headings:
+            self.taken |= set(columns)
+        return columns
+
+    def _rest(self) -> list[int]:
+        """Free columns; those of counters are never judged, given that others are."""
+        return [
+            column
+            for column in range(len(self.text))
+            if column not in self.taken or column == self.named.get("value")
+        ]
+
+    def _time(
+        self, rest: list[int], arm: int | None, order: int | None, clock: bool
+    ) -> tuple[int | None, bool]:
+        """The column that dates the rows, taken out of the rest, and whether it is a clock."""
+        chosen, by_arm = "value" in self.named, arm is not None
+        column = next(
+            (c for c in rest if self.headings[c].name.strip().lower() == TIME_HEADING), None
+        )
+        if column is not None and column != self.named.get("value"):
+            excluded = (Role.OUTCOME, Role.CODE, Role.DERIVED, Role.END, Role.START, Role.CLOCK)
+            others = [
+                c
+                for c in {*rest, *(k for k in self.taken if self._sized(k, arm))}
+                if c != column and not self.text[c] and self.headings[c].role not in excluded
+            ]
+            others.sort()
+            content = time_column(
+                self.table, column, others, by_arm=by_arm, chosen=chosen, headings=self.headings
+            )
+            if content is TimeColumn.TIMESTAMPS:
+                rest.remove(column)
+                return (column, True) if order is None else (order, clock)
+        if order is None:
+            column = self._steady(rest, arm)
+            if column is not None:
+                rest.remove(column)
+                return column, True
+        return order, clock
+
+    def _sized(self, column: int, arm: int | None) -> bool:
+        """Whether a column of a parameter could be what grows with the time."""
+        heading = self.headings[column]
+        client = heading.name.strip().lower() in CLIENT_WORDS
+        return column != arm and heading.role is Role.PARAMETER and not client
+
+    def _steady(self, rest: Sequence[int], arm: int | None) -> int | None:
+        """A column that rises at equal steps beside a known metric: a clock, whatever its name."""
+        known = [c for c in rest if self.headings[c].role in (Role.METRIC, Role.STATISTIC)]
+        arms = self.table.columns[arm] if arm is not None else None
+        for column in rest:
+            heading = self.headings[column]
+            timed = heading.metric is not None and heading.metric.name == TIME
+            named = heading.role in (Role.UNKNOWN, Role.COUNT) or heading.weak or timed
+            elsewhere = [c for c in known if c != column]
+            nameless = heading.role is Role.UNKNOWN and column != 0
+            if not named or nameless or not elsewhere or self.text[column]:
+                continue
+            if steady(self.table.columns[column], arms):
+                return column
+        return None
+
+    def _lone_label(self, rest: list[int]) -> list[int]:
+        """The only column of words of a table without arms: the names of its rows."""
+        words = [c for c in rest if self.text[c] and self.headings[c].role is not Role.CODE]
+        if len(words) != 1:
+            return []
+        rest.remove(words[0])
+        return words
+
+    def _measured(self, column: int) -> bool:
+        if column in (self.named.get("value"), self.lone):
+            return True
+        return self.headings[column].role not in _NOT_NUMBERS or bool(
+            self.headings[column].role is Role.PARAMETER and self.headings[column].rest
+        )
+
+    def _spare(
+        self,
+        column: int,
+        numbers: Sequence[int],
+        order: int | None,
+        index: int | None,
+        arm: int | None,
+    ) -> bool:
+        if column in numbers or column in (order, index, arm) or self.text[column]:
+            return False
+        return self.headings[column].role in (Role.OUTCOME, Role.COUNT, Role.DERIVED)
+
+
+def _counts(table: Table, column: int) -> bool:
+    """Whether a column counts the rows from 0 or 1, three or more."""
+    cells = [cell.strip() for cell in table.columns[column]]
+    return len(cells) > 2 and any(
+        cells == [str(number) for number in range(first, first + len(cells))] for first in (0, 1)
+    )
 
 
 def _column_named(table: Table, role: str, name: str) -> int:
@@ -135,147 +285,3 @@ def _column_named(table: Table, role: str, name: str) -> int:
         f'"{table.source.name}" has no column {quoted(name)}',
         hint=f"It has {', '.join(quoted(own) for own in names[:10])}.",
     )
-
-
-def _word(name: str) -> str:
-    return re.sub(r"[\s-]+", "_", name.strip().lower())
-
-
-def _first(words: Sequence[str], accepted: set[str], taken: set[int]) -> int | None:
-    return next((c for c, w in enumerate(words) if w in accepted and c not in taken), None)
-
-
-def _unit_column(table: Table, words: Sequence[str], taken: set[int]) -> int | None:
-    """A column of words that is called so, or that holds nothing but units and names no arm."""
-    free = [c for c in range(len(table.columns)) if c not in taken and table.is_text(c)]
-    called = next((c for c in free if words and words[c] in UNIT_HEADINGS), None)
-    if called is not None:
-        return called
-    for column in free:
-        cells = set(table.columns[column])
-        if not (words and words[column] in _ARM) and all(map(unit_of, cells)):
-            return column
-    return None
-
-
-def _arm_column(table: Table, words: Sequence[str], taken: set[int]) -> int | None:
-    """A column that is called so, else the one column of words in which words come again."""
-    called = _first(words, _ARM, taken)
-    if called is not None:
-        return called
-    not_labels = _ORDER | _BLOCK | _CLIENTS | {TIME_HEADING}
-    labels = [
-        column
-        for column in range(len(table.columns))
-        if column not in taken
-        and (not words or words[column] not in not_labels)
-        and table.is_text(column)
-    ]
-    again = [c for c in labels if len(set(table.columns[c])) < len(table.columns[c])]
-    if again:
-        return again[0]
-    rest = [c for c in range(len(table.columns)) if c not in labels]
-    metrics = [c for c in rest if words and metric_of(table.name(c))]
-    # Each label once beside a column of one metric: one value an arm.
-    alone = len(labels) == 1 and (len(rest) == 1 or (rest and len(metrics) == len(rest)))
-    return labels[0] if alone else None
-
-
-def _alone(table: Table, column: int, taken: set[int]) -> bool:
-    others = set(range(len(table.columns))) - taken - {column}
-    return all(table.is_text(other) for other in others)
-
-
-def _index_column(table: Table, words: Sequence[str], taken: set[int]) -> int | None:
-    """A column that counts the rows: by its name, or the first one if it counts 0, 1, 2 …"""
-    called = _first(words, _INDEX, taken)
-    if called is not None:
-        return called
-    if 0 in taken or len(table.columns) < 3 or table.rows < 3:
-        return None
-    cells = [cell.strip() for cell in table.columns[0]]
-    for first in (0, 1):
-        if cells == [str(number) for number in range(first, first + len(cells))]:
-            return 0
-    return None
-
-
-TIME_HEADING = "time"
-_FINE = (1e3, 1e6, 1e9)
-"""Milliseconds to nanoseconds, of clocks that count from 1970: no work takes as long."""
-_FROM_2001, _TO_2100 = 1e9, 4.1e9
-_FEWEST_RISING = 3
-
-
-class TimeColumn(StrEnum):
-    """What such a column holds."""
-
-    TIMESTAMPS = "timestamps"
-    DURATIONS = "durations"
-
-
-def time_column(
-    table: Table, column: int, others: Sequence[int], *, by_arm: bool, chosen: bool
-) -> TimeColumn:
-    """What it holds; NumbersError with its place where that cannot be decided.
-
-    `others`: the other columns of numbers that may have been measured; `by_arm`: whether a column
-    names the arm of each row; `chosen`: whether the user said which column was measured.
-    """
-    cells = [cell.strip() for cell in table.columns[column]]
-    numbers = _numbers(cells)
-    known = chosen or all(_is_metric(table.name(other)) for other in others)
-    # Seconds since 1970 look like nanoseconds of work, and sizes that grow down the file make
-    # times that grow too: what rises tells when rows were measured only beside what surely was
-    # measured, or beside columns of several arms.
-    if table.is_text(column) or _counts_from_1970(numbers, _FINE):
-        return TimeColumn.TIMESTAMPS
-    if _counts_from_1970(numbers, (1.0,)) and (known or _in_turn(numbers)):
-        return TimeColumn.TIMESTAMPS
-    if _with_units(cells) or not (others or chosen):
-        return TimeColumn.DURATIONS
-    if (known or (not by_arm and len(others) > 1)) and _in_turn(numbers):
-        return TimeColumn.TIMESTAMPS
-    if chosen:
-        return TimeColumn.DURATIONS
-    name = table.name(column)
-    beside = ", ".join(quoted(table.name(other)) for other in others[:3])
-    raise table.source.error(
-        f"column {quoted(name)} beside {beside} could hold how long each row took or when it was "
-        "measured",
-        table.spot(0, column),
-        hint=f"Say which column was measured, as --column value={name}, or that this one tells "
-        f"when: --column order={name}.",
-    )
-
-
-def _counts_from_1970(numbers: Sequence[float], scales: Sequence[float]) -> bool:
-    return bool(numbers) and any(
-        all(_FROM_2001 * scale <= number <= _TO_2100 * scale for number in numbers)
-        for scale in scales
-    )
-
-
-def _with_units(cells: Sequence[str]) -> bool:
-    return any(cell[-1:].isalpha() and is_number(cell) for cell in cells)
-
-
-def _numbers(cells: Sequence[str]) -> list[float]:
-    """The numbers of all cells; none where one is no plain number."""
-    try:
-        return [float(cell) for cell in cells]
-    except ValueError:
-        return []
-
-
-def _in_turn(numbers: Sequence[float]) -> bool:
-    """Whether they rise down the file, or count its rows in whatever order."""
-    if len(set(numbers)) < _FEWEST_RISING:
-        return False
-    first = min(numbers)
-    counted = sorted(numbers) == [first + step for step in range(len(numbers))]
-    return counted or all(one <= other for one, other in itertools.pairwise(numbers))
-
-
-def _is_metric(name: str) -> bool:
-    return metric_of(name) is not None or name.lower() in ("value", "values", "result")

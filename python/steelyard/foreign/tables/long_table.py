@@ -2,174 +2,207 @@
 
 from __future__ import annotations
 
-import itertools
-import math
-from collections import Counter
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
-from steelyard.foreign.metric import Metric
+from steelyard.foreign.cells import Pairs, chosen_factors, joined, pairs_of, varying_factors
 from steelyard.foreign.number import Spot, floats_of
-from steelyard.foreign.series import Floats, Order, Rows, Series, Sheet
+from steelyard.foreign.series import Factor, FactorKind, Floats, Grain, Order, Rows, Series, Sheet
 from steelyard.foreign.source import Place
 from steelyard.foreign.tables.column_roles import Roles
+from steelyard.foreign.tables.factors import factors_of, outcome_of
+from steelyard.foreign.tables.number_columns import number_columns
+from steelyard.foreign.tables.row_times import Indices, order_of, run_means, slices_of, times_of
 from steelyard.foreign.tables.table import Table
-from steelyard.foreign.tables.unit_column import metric_in, unit_named
+from steelyard.foreign.vocabulary.heading import Role, metric_of
 
 MOST_ARMS = 100
-_RUNS_Z = -1.645
 _SAY = "Say which column was measured: --column value=NAME."
-Arranged = Mapping[str, Sequence[Sequence[int]]]
-"""Arm → for each of its rows, the rows of the table that make it."""
-Indices = NDArray[np.int64]
-_METRIC_HEADINGS = {"metric", "measure", "quantity", "measurement"}
+
+
+@dataclass(frozen=True, eq=False)
+class _Arms:
+    """The rows of every arm, in the order of their times."""
+
+    rows: Mapping[str, Indices]
+    order: Order
+    grain: Grain
+    instead: str
+    """Why the rows are slices."""
 
 
 def read_long_table(table: Table, roles: Roles, form: str) -> Sheet:
     """The sheet of such a table, arms in the order of their first row."""
-    if roles.arm is None or not roles.numbers:
+    if roles.arm is None or not (roles.numbers or roles.spare):
         raise table.source.error(
             "no column holds numbers that were measured", Place(1, 1), hint=_SAY
         )
     labels = [label.strip() for label in table.columns[roles.arm]]
     _refuse_labels(table, roles.arm, labels)
-    _refuse_mixture(table)
-    timestamps = _timestamps(table, roles.order)
-    sorted_rows = (
-        np.arange(len(labels)) if timestamps is None else np.argsort(timestamps, kind="stable")
+    refuse_mixture(table, roles)
+    timestamps = times_of(table, roles.order)
+    arms = _arms(table, roles, labels, timestamps)
+    factors = factors_of(table, roles)
+    own = {arm: chosen_factors(factors, rows.tolist()) for arm, rows in arms.rows.items()}
+    runs = run_means(table, roles, arms.rows)
+    sliced = arms.grain is Grain.SLICE
+    pairs = None if sliced or runs else _pairs(table, roles, arms, own)
+    means = {arm: rows for arm, (rows, _) in runs.items()}
+    metrics, unreadable = number_columns(
+        table,
+        roles,
+        lambda column, values: tuple(
+            _series(table, column, arm, arms, own, (pairs, means.get(arm)), values, timestamps)
+            for arm in arms.rows
+        ),
     )
-    order = sorted_rows.tolist()
-    blocks = table.columns[roles.block] if roles.block is not None else None
-    arranged = _blocks(labels, blocks, order) if blocks else None
-    rows = arranged or {}
-    first = {arm: np.array([some[0] for some in own]) for arm, own in rows.items()}
-    first = first or _by_arm(labels, order)
-    named_unit = unit_named(table, roles.unit)
-    metrics = []
-    for column in roles.numbers:
-        spot = partial(_spot, table, column)
-        values, unit = floats_of(
-            table.columns[column], table.source, spot, decimal_comma=table.decimal_comma
-        )
-        series = tuple(
-            Series(
-                arm,
-                _joined(rows[arm], values) if rows else values[own],
-                timestamps=None if timestamps is None else timestamps[own],
-                spot=partial(_spot_of, spot, own),
-            )
-            for arm, own in first.items()
-        )
-        metric = metric_in(table, column, unit, named_unit, alone=len(roles.numbers) == 1)
-        metrics.append((metric, series))
+    every = {arm: outcome_of(table, roles, rows.tolist()) for arm, rows in arms.rows.items()}
+    names = pairs.names if pairs is not None and pairs.paired else ()
     return Sheet(
         source=table.source.name,
         form=form,
-        metrics=ranked(metrics),
-        order=order_of([labels[i] for i in order]) if timestamps is not None else Order.UNKNOWN,
-        rows=Rows.BLOCKS if arranged else Rows.APART,
+        metrics=metrics,
+        chosen=roles.chosen,
+        order=arms.order,
+        rows=Rows.BLOCKS if names else Rows.APART,
         clients=_clients(table, roles.clients, labels),
-        ordered=not (arranged and timestamps is None and _named(table, roles.block)),
-        row_names=_block_names(arranged, blocks) if arranged and blocks else (),
-        notes=_notes(arranged is None and blocks is not None, roles, table),
+        outcomes={arm: outcome for arm, outcome in every.items() if outcome is not None},
+        ordered=not names or timestamps is not None or not _lost(table, roles, own, pairs),
+        row_names=names,
+        apart=_apart(table, roles, arms, pairs),
+        notes=(
+            *(pairs.notes if pairs is not None else ()),
+            *(
+                (f'rows of one run are taken together by column "{_run_name(table, roles)}"',)
+                if runs
+                else ()
+            ),
+        ),
+        unreadable=unreadable,
     )
+
+
+def _run_name(table: Table, roles: Roles) -> str:
+    column = roles.index if roles.index is not None else roles.block
+    return table.name(column) if column is not None else ""
+
+
+def _arms(table: Table, roles: Roles, labels: Sequence[str], timestamps: Floats | None) -> _Arms:
+    rising = np.arange(len(labels)) if timestamps is None else np.argsort(timestamps, kind="stable")
+    rows = _by_arm(labels, rising)
+    order = order_of([labels[i] for i in rising.tolist()]) if timestamps is not None else None
+    instead = slices_of(table, roles, rows, timestamps, order)
+    grain = Grain.SLICE if instead else Grain.REPETITION
+    return _Arms(rows, order or Order.UNKNOWN, grain, instead)
+
+
+def _series(
+    table: Table,
+    column: int,
+    arm: str,
+    arms: _Arms,
+    factors: Mapping[str, tuple[Factor, ...]],
+    taken: tuple[Pairs | None, Sequence[Indices] | None],
+    values: Floats,
+    timestamps: Floats | None,
+) -> Series:
+    """The numbers of one arm: its rows, its pairs, or the means of its runs."""
+    rows, (pairs, runs) = arms.rows[arm], taken
+    own, mine = values[rows], factors[arm]
+    if runs is not None:
+        own = np.array([float(values[run].mean()) for run in runs])
+        rows = np.array([int(run[0]) for run in runs])
+        mine = chosen_factors(factors[arm], [0] * 0)
+    elif pairs is not None:
+        own = joined(own, pairs.rows[arm])
+        first = [some[0] for some in pairs.rows[arm]]
+        rows, mine = rows[first], chosen_factors(mine, first)
+    return Series(
+        arm,
+        own,
+        arms.grain,
+        timestamps=None if timestamps is None else timestamps[rows],
+        spot=partial(_spot_of, partial(_spot, table, column), rows),
+        factors=tuple(f for f in mine if f.values),
+        instead=arms.instead,
+    )
+
+
+def _pairs(
+    table: Table, roles: Roles, arms: _Arms, factors: Mapping[str, tuple[Factor, ...]]
+) -> Pairs | None:
+    """Rows by block and by what they are about; a counter of rows pairs them only where the arms
+    took turns: run 3 of either arm were of one time only then."""
+    column = roles.block
+    if column is None and roles.index is not None and _took_turns(table, roles, arms):
+        column = roles.index
+    counted = {arm: _padded(own, len(arms.rows[arm])) for arm, own in factors.items()}
+    if column is None:
+        return pairs_of(counted)
+    cells = table.columns[column]
+    blocks = {arm: [cells[row].strip() for row in rows] for arm, rows in arms.rows.items()}
+    return pairs_of(counted, blocks, table.name(column))
+
+
+def _padded(factors: tuple[Factor, ...], count: int) -> tuple[Factor, ...]:
+    """Factors of at least one name, so that rows are counted."""
+    return factors or (Factor("", FactorKind.PARAMETER, ("",) * count),)
+
+
+def _took_turns(table: Table, roles: Roles, arms: _Arms) -> bool:
+    if roles.order is not None:
+        return arms.order is Order.ALTERNATING
+    assert roles.arm is not None
+    return order_of([label.strip() for label in table.columns[roles.arm]]) is not Order.SEQUENTIAL
+
+
+def _lost(
+    table: Table,
+    roles: Roles,
+    factors: Mapping[str, tuple[Factor, ...]],
+    pairs: Pairs | None,
+) -> bool:
+    """Whether pairs have names that tell no order: of queries, of cells measured once each."""
+    if roles.block is not None:
+        return table.is_text(roles.block)
+    if pairs is None or pairs.repeated:
+        return False
+    if roles.index is not None and not table.is_text(roles.index) and not varying_factors(factors):
+        return False
+    cells = {name.rpartition(", ")[0] or name for name in pairs.names}
+    return len(cells) == len(pairs.names) or roles.index is None
+
+
+def _apart(table: Table, roles: Roles, arms: _Arms, pairs: Pairs | None) -> str:
+    """Why a column that numbers or names rows does not pair them."""
+    if pairs is not None and pairs.paired:
+        return ""
+    if roles.block is not None:
+        return f'column "{table.name(roles.block)}" does not hold every arm in every block'
+    if roles.index is None:
+        return ""
+    name = table.name(roles.index)
+    if not _took_turns(table, roles, arms):
+        return f'column "{name}" counts the rows of arms that stand one after the other'
+    return f'column "{name}" does not number every arm alike'
 
 
 def _spot(table: Table, column: int, row: int) -> Place:
     return table.spot(row, column)
 
 
-def _by_arm(labels: Sequence[str], order: Sequence[int]) -> dict[str, Indices]:
+def _by_arm(labels: Sequence[str], order: Indices) -> dict[str, Indices]:
     """The rows of every arm, in the given order."""
-    names = list(dict.fromkeys(labels))
-    codes = {name: code for code, name in enumerate(names)}
+    codes = {name: code for code, name in enumerate(dict.fromkeys(labels))}
     coded = np.array([codes[label] for label in labels])[order]
-    return {name: np.asarray(order)[coded == code] for name, code in codes.items()}
-
-
-def order_of(labels: Sequence[str]) -> Order:
-    """The order of arms measured one after the other, given their labels in that order.
-
-    Sequential: no arm comes back after another, or (Wald & Wolfowitz, Annals of Mathematical
-    Statistics 11 (1940) 147) far fewer changes than chance gives. Else the arms took turns.
-    """
-    counts = Counter(labels)
-    changes = sum(one != other for one, other in itertools.pairwise(labels))
-    if changes == len(counts) - 1 and max(counts.values()) > 1:
-        return Order.SEQUENTIAL
-    n = len(labels)
-    same = sum(count * (count - 1) for count in counts.values()) / (n * (n - 1)) if n > 1 else 1
-    expected = (n - 1) * (1 - same)
-    spread = math.sqrt(max(expected * same, 1e-9))
-    return Order.SEQUENTIAL if (changes - expected) / spread < 3 * _RUNS_Z else Order.ALTERNATING
-
-
-def _blocks(labels: Sequence[str], blocks: Sequence[str], order: Sequence[int]) -> Arranged | None:
-    """Rows by block, where every block has every arm; several rows of an arm count as one."""
-    arms = dict.fromkeys(labels)
-    found: dict[str, dict[str, list[int]]] = {}
-    for index in order:
-        found.setdefault(blocks[index].strip(), {}).setdefault(labels[index], []).append(int(index))
-    if len(arms) < 2 or any(len(inside) != len(arms) for inside in found.values()):
-        return None
-    return {arm: [inside[arm] for inside in found.values()] for arm in arms}
-
-
-def _named(table: Table, block: int | None) -> bool:
-    """Whether blocks have names (of queries): numbers would give their order, names do not."""
-    return block is not None and table.is_text(block)
-
-
-def _block_names(arranged: Arranged, blocks: Sequence[str]) -> tuple[str, ...]:
-    first = next(iter(arranged.values()))
-    return tuple(blocks[rows[0]].strip() for rows in first)
-
-
-def _joined(rows: Sequence[Sequence[int]], values: Floats) -> Floats:
-    """One number a block: the geometric mean of its rows."""
-    return np.array(
-        [
-            values[some[0]] if len(some) == 1 else math.exp(np.log(values[list(some)]).mean())
-            for some in rows
-        ]
-    )
+    return {name: order[coded == code] for name, code in codes.items()}
 
 
 def _spot_of(spot: Spot, rows: Indices, index: int) -> Place:
     return spot(int(rows[index]))
-
-
-def ranked(
-    metrics: Sequence[tuple[Metric, tuple[Series, ...]]],
-) -> tuple[tuple[Metric, tuple[Series, ...]], ...]:
-    """What is known as throughput first, then latency and time, then the rest in their order."""
-    places = {"throughput": 0, "latency_mean": 1, "time": 2}
-    return tuple(sorted(metrics, key=lambda one: places.get(one[0].name, 3)))
-
-
-def _timestamps(table: Table, column: int | None) -> Floats | None:
-    """When each row was measured: a number, or a date and time."""
-    if column is None:
-        return None
-    cells = table.columns[column]
-    if not table.is_text(column):
-        values, _ = floats_of(cells, table.source, partial(_spot, table, column), positive=False)
-        return values
-    stamps = []
-    for row, cell in enumerate(cells):
-        try:
-            stamps.append(datetime.fromisoformat(cell.strip()).timestamp())
-        except (ValueError, OverflowError, OSError):
-            raise table.source.error(
-                f'"{cell.strip()[:40]}" is neither a number nor a date',
-                table.spot(row, column),
-                hint="Dates are read as 2026-11-21 or 2026-11-21T14:03:22.",
-            ) from None
-    return np.array(stamps)
 
 
 def _clients(table: Table, column: int | None, labels: Sequence[str]) -> dict[str, float]:
@@ -177,10 +210,10 @@ def _clients(table: Table, column: int | None, labels: Sequence[str]) -> dict[st
     if column is None:
         return {}
     values, _ = floats_of(table.columns[column], table.source, partial(_spot, table, column))
-    found: dict[str, set[float]] = {}
+    matches: dict[str, set[float]] = {}
     for label, value in zip(labels, values.tolist(), strict=True):
-        found.setdefault(label, set()).add(value)
-    return {label: next(iter(some)) for label, some in found.items() if len(some) == 1}
+        matches.setdefault(label, set()).add(value)
+    return {label: next(iter(some)) for label, some in matches.items() if len(some) == 1}
 
 
 def _refuse_labels(table: Table, column: int, labels: Sequence[str]) -> None:
@@ -195,22 +228,25 @@ def _refuse_labels(table: Table, column: int, labels: Sequence[str]) -> None:
         )
 
 
-def _refuse_mixture(table: Table) -> None:
+def refuse_mixture(table: Table, roles: Roles) -> None:
     """Throughputs and latencies in one column are not to be averaged."""
-    for column in range(len(table.columns)):
-        if table.name(column).strip().lower() not in _METRIC_HEADINGS or not table.is_text(column):
+    for column, heading in enumerate(roles.headings):
+        if not table.is_text(column) or column == roles.arm:
             continue
         cells = [cell.strip() for cell in table.columns[column]]
-        other = next((row for row, cell in enumerate(cells) if cell != cells[0]), None)
-        if other is not None:
-            raise table.source.error(
-                f'several metrics in one column: "{cells[other][:40]}" after "{cells[0][:40]}"',
-                table.spot(other, column),
-                hint="Keep the rows of one metric, or give each a column of its own.",
-            )
+        distinct = list(dict.fromkeys(cells))
+        if len(distinct) < 2 or not (heading.role is Role.METRIC_NAME or _metrics(distinct)):
+            continue
+        other = cells.index(distinct[1])
+        raise table.source.error(
+            f'several metrics in one column: "{cells[other][:40]}" after "{cells[0][:40]}"',
+            table.spot(other, column),
+            hint="Keep the rows of one metric, or give each a column of its own.",
+        )
 
 
-def _notes(blocks_in_vain: bool, roles: Roles, table: Table) -> tuple[str, ...]:
-    if blocks_in_vain and roles.block is not None:
-        return (f'column "{table.name(roles.block)}" does not hold every arm in every block',)
-    return ()
+def _metrics(cells: Sequence[str]) -> bool:
+    """Whether cells name metrics, of more than one kind or statistic."""
+    matches = [metric_of(cell) for cell in cells[:100]]
+    names = {metric.name for metric in matches if metric is not None}
+    return len(names) > 1 and 2 * sum(outcome is not None for outcome in matches) >= len(matches)

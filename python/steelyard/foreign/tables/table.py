@@ -3,7 +3,8 @@
 Separators: tab, semicolon, comma, bar, or runs of blanks, whichever the first line has, in this
 order. Between blanks a number and the unit behind it are one cell ("9.5 ms"). Quotes as in RFC
 4180, but not across lines. Lines that begin with # are comments, unless it is the heading of a
-first column.
+first column. Rules of Markdown and of psql between headings and rows, bars at both ends of a line,
+and Excel's "sep=;" are no cells.
 """
 
 from __future__ import annotations
@@ -14,9 +15,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from steelyard.foreign.metric import UNIT_WORDS
 from steelyard.foreign.number import has_decimal_comma, is_missing, is_number
 from steelyard.foreign.source import Place, Source, quoted
+from steelyard.foreign.vocabulary.heading import Role, heading_of
+from steelyard.foreign.vocabulary.units import UNIT_WORDS, unit_of
 
 SEPARATORS = ("\t", ";", ",", "|")
 MOST_COLUMNS = 1_000
@@ -29,6 +31,10 @@ _UNIT = "|".join(map(re.escape, UNIT_WORDS))
 _WITH_UNIT = re.compile(
     rf"[+-]?[0-9][0-9.,]*(?:[eE][+-]?[0-9]+)?[ ]+(?:{_UNIT})(?!\S)|\S+", re.IGNORECASE
 )
+_RULE = re.compile(r"[\s|+:─│┼├┤-]*-{2}[\s|+:─│┼├┤-]*")
+"""Between headings and rows: "|---|---:|", "-----+-----"."""
+_ROW_COUNT = re.compile(r"\s*\([0-9]+ rows?\)\s*")
+_SEPARATOR_LINE = re.compile(r"sep=.")
 _QUOTED = re.compile(r'\s*"((?:[^"]|"")*)"\s*')
 
 
@@ -67,14 +73,22 @@ class Table:
 
     def is_text(self, column: int) -> bool:
         """Whether most cells of a column are words: labels, and not numbers with a slip."""
-        cells = [c for c in self.columns[column][:_SAMPLE] if not is_missing(c)]
-        words = sum(not is_number(cell) and not _SLIP.fullmatch(cell.strip()) for cell in cells)
-        return 2 * words > len(cells)
+        return self._text[column]
+
+    @cached_property
+    def _text(self) -> tuple[bool, ...]:
+        return tuple(map(_is_text, self.columns))
+
+
+def _is_text(cells: Sequence[str]) -> bool:
+    known = [c for c in cells[:_SAMPLE] if not is_missing(c)]
+    words = sum(not is_number(cell) and not _SLIP.fullmatch(cell.strip()) for cell in known)
+    return 2 * words > len(known)
 
 
 def read_table(source: Source) -> Table:
     """The table of a text; NumbersError for ragged rows, with line and column."""
-    numbers, lines = _lines(source)
+    numbers, lines = _framed(*_lines(source))
     separator = separator_of(lines[0]) or _blanks_of(lines)
     columns = _columns(source, numbers, lines, separator)
     if len(columns) > MOST_COLUMNS:
@@ -116,12 +130,32 @@ def _columns(
 
 
 def _measured(columns: Sequence[Sequence[str]]) -> bool:
-    """Whether the first line already holds numbers: nothing else, or beside words that come again
-    in their columns (of an arm), which no heading does."""
+    """Whether the first line already holds numbers: nothing else, or beside words that no heading
+    is: they come again in their columns, or stand above other words, as the name of a query does.
+    A word that the vocabulary knows above words is a heading: "query,16,17"."""
     first = [column[0] for column in columns]
-    named = [i for i, cell in enumerate(first) if not is_number(cell) and not is_missing(cell)]
-    held = any(map(is_number, first)) and all(first[i] in columns[i][1:] for i in named)
-    return held or not named
+    numbers = [i for i, column in enumerate(columns) if _is_value(column)]
+    named = [i for i, cell in enumerate(first) if i not in numbers and not is_missing(cell)]
+    if not named or not numbers:
+        return not named
+    return all(first[i] in columns[i][1:] or _names_rows(columns[i]) for i in named)
+
+
+def _is_value(column: Sequence[str]) -> bool:
+    """Whether the first cell of a column is a number as those below it are: "8 clients" above bare
+    numbers is a heading."""
+    first, below = column[0].strip(), column[1].strip() if len(column) > 1 else ""
+    if not is_number(first):
+        return False
+    counted = first[-1:].isalpha() and " " in first and unit_of(first.rpartition(" ")[2]) is None
+    return not (counted and is_number(below) and not below[-1:].isalpha())
+
+
+def _names_rows(column: Sequence[str]) -> bool:
+    """Whether the first cell of a column names a row, as those below it do."""
+    below = [cell for cell in column[1:_SAMPLE] if not is_missing(cell)]
+    words = bool(below) and not any(map(is_number, below))
+    return words and heading_of(column[0].strip()).role is Role.UNKNOWN
 
 
 def separator_of(line: str) -> str | None:
@@ -154,6 +188,29 @@ def _lines(source: Source) -> tuple[Sequence[int], list[str]]:
     if not numbers:
         raise source.error("there are only comments in it")
     return numbers, [lines[number - 1] for number in numbers]
+
+
+def _framed(numbers: Sequence[int], lines: list[str]) -> tuple[Sequence[int], list[str]]:
+    """Lines without the frame of a table of Markdown or psql; columns stay where they are."""
+    if lines and _SEPARATOR_LINE.fullmatch(lines[0].strip()):
+        numbers, lines = numbers[1:], lines[1:]
+    ruled = any(_RULE.fullmatch(line) for line in lines[:3])
+    if not ruled or len(lines) < 3:
+        return numbers, lines
+    body_lines = [
+        (number, _without_bars(line))
+        for number, line in zip(numbers, lines, strict=True)
+        if not _RULE.fullmatch(line) and not _ROW_COUNT.fullmatch(line)
+    ]
+    return [number for number, _ in body_lines], [line for _, line in body_lines]
+
+
+def _without_bars(line: str) -> str:
+    """A line without the bars at its ends and the marks of code, each a blank instead."""
+    bare = line.replace("`", " ").rstrip()
+    bare = bare[:-1] + " " if bare.endswith("|") else bare
+    start = len(bare) - len(bare.lstrip())
+    return bare[:start] + " " + bare[start + 1 :] if bare[start : start + 1] == "|" else bare
 
 
 Separator = str | re.Pattern[str]

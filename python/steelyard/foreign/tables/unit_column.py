@@ -2,11 +2,28 @@
 
 from __future__ import annotations
 
-from steelyard.foreign.metric import SECONDS, Metric, metric_of, unit_of
+from collections.abc import Sequence
+from dataclasses import replace
+
+from steelyard.foreign.metric import Metric
 from steelyard.foreign.source import Place, Source
 from steelyard.foreign.tables.table import Table
+from steelyard.foreign.vocabulary.heading import Heading, Role
+from steelyard.foreign.vocabulary.units import SECONDS, unit_of
 
-HEADINGS = {"unit", "units", "uom", "time_unit"}
+_MEASURED = (Role.METRIC, Role.STATISTIC, Role.VALUE, Role.UNKNOWN)
+
+
+def unit_column(table: Table, headings: Sequence[Heading], taken: set[int]) -> int | None:
+    """A column of words that is called so, or that holds nothing but units and names no arm."""
+    free = [c for c in range(len(table.columns)) if c not in taken and table.is_text(c)]
+    called = next((c for c in free if headings[c].role is Role.UNIT), None)
+    if called is not None:
+        return called
+    for column in free:
+        if headings[column].role is not Role.ARM and all(map(unit_of, set(table.columns[column]))):
+            return column
+    return None
 
 
 def unit_named(table: Table, column: int | None) -> str:
@@ -27,15 +44,21 @@ def unit_named(table: Table, column: int | None) -> str:
     return units[0]
 
 
-def metric_in(table: Table, column: int, behind: str, named: str, *, alone: bool) -> Metric:
+def metric_in(
+    table: Table, column: int, heading: Heading, behind: str, named: str, *, alone: bool
+) -> Metric:
     """The metric of a column by its heading, in the unit behind its numbers, or in the one that a
     column of units names, where the metric can be in it: `alone`, it must be.
 
     NumbersError with its place where units contradict each other.
     """
-    metric = metric_of(table.name(column)) or Metric(table.name(column))
+    name = table.name(column)
+    doubtful = heading.weak and bool(heading.rest) and not (heading.metric and heading.metric.unit)
+    metric = heading.metric if heading.metric is not None and not doubtful else None
+    metric = replace(metric or Metric(name), column=name)
+    measured = heading.role in _MEASURED
     for unit, must in ((behind, True), (named, alone)):
-        if not unit:
+        if not unit or (not measured and not must):
             continue
         if metric.accepts(unit):
             metric = metric.overridden(unit, None)

@@ -95,12 +95,13 @@ def read_fio(document: Document) -> Sheet:
 
 def _run(document: Document, number: int) -> _Run:
     value = document.values[number]
-    listed = value.get("jobs")
+    key = "jobs" if value.get("jobs") else "client_stats"
+    listed = value.get(key)
     if not isinstance(listed, list) or not listed:
         raise document.source.error("this output of fio has no jobs", document.place(number, ()))
     jobs: dict[str, tuple[Entry, ...]] = {}
-    for index in range(len(listed)):
-        entry = Entry(document, number, index)
+    for index in _of_each(listed):
+        entry = Entry(document, number, index, key)
         name = _name_of(entry)
         jobs[name] = (*jobs.get(name, ()), entry)
         if any(jobs[name][0].at(key) != entry.at(key) for key in ("groupid", "job options")):
@@ -112,6 +113,13 @@ def _run(document: Document, number: int) -> _Run:
     ended = figure_at(document, number, ("timestamp_ms",), value.get("timestamp_ms")) / 1e3
     seconds = seconds_of([entry for own in jobs.values() for entry in own])
     return _Run(number, jobs, ended - seconds, ended)
+
+
+def _of_each(listed: Sequence[Any]) -> list[int]:
+    """The places of jobs in a list; the sum that fio's server adds over its clients is none."""
+    names = [one.get("jobname") if isinstance(one, dict) else None for one in listed]
+    each = [place for place, name in enumerate(names) if name != "All clients"]
+    return each or list(range(len(listed)))
 
 
 def _name_of(entry: Entry) -> str:

@@ -30,15 +30,17 @@ class Entry:
     document: Document
     run: int
     index: int
+    key: str = "jobs"
+    """"client_stats" where clients of a server of fio measured."""
 
     @property
     def value(self) -> Any:
         """As it stands in the file."""
-        return self.document.values[self.run]["jobs"][self.index]
+        return self.document.values[self.run][self.key][self.index]
 
     def place(self, *path: str) -> Place:
         """The place of the entry, or of what lies at a path in it."""
-        return self.document.place(self.run, ("jobs", self.index, *path))
+        return self.document.place(self.run, (self.key, self.index, *path))
 
     def at(self, *path: str) -> Any:
         """What lies at a path; None where there is nothing."""
@@ -49,7 +51,7 @@ class Entry:
 
     def figure(self, *path: str) -> float:
         """The number at a path; 0 where there is none."""
-        return figure_at(self.document, self.run, ("jobs", self.index, *path), self.at(*path))
+        return figure_at(self.document, self.run, (self.key, self.index, *path), self.at(*path))
 
 
 def figure_at(document: Document, run: int, path: Path, found: Any) -> float:

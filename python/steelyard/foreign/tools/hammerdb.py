@@ -4,7 +4,11 @@
     Vuser 1:TEST RESULT : System achieved 6611 PostgreSQL TPM at 2779 NOPM         before
     81318 PostgreSQL tpm @ Fri Jan 18 12:10:57 UTC 2019                  its transaction counter
 
-A result is one repetition, whatever the number of virtual users; counted minutes are slices.
+    Vuser 1:query 14 completed in 2.321 seconds                          TPROC-H
+
+A result is one repetition of its number of virtual users; counted minutes are slices, without those
+of ramp-up and ramp-down; times of queries are paired by query. In version 5 and later the same
+sentences stand in lists of JSON.
 """
 
 from __future__ import annotations
@@ -14,61 +18,101 @@ import re
 import numpy as np
 
 from steelyard.foreign.format import TextFormat
-from steelyard.foreign.metric import THROUGHPUT, Metric
-from steelyard.foreign.series import Grain, Series, Sheet
-from steelyard.foreign.source import Place, Source
+from steelyard.foreign.metric import THROUGHPUT, TIME, Metric
+from steelyard.foreign.series import Factor, FactorKind, Grain, Series, Sheet
+from steelyard.foreign.source import Place, Source, quoted
+from steelyard.foreign.tools.measured_runs import Run, sheet_of_runs
 
 _NEW = re.compile(r"System achieved ([0-9]{1,15}) NOPM from ([0-9]{1,15}) (.*?) ?TPM")
 _OLD = re.compile(r"System achieved ([0-9]{1,15}) (.*?) ?TPM at ([0-9]{1,15}) NOPM")
 _COUNT = re.compile(r"\s*([0-9]{1,15}) (\S.*?) tpm\b")
 _USERS = re.compile(r"([0-9]{1,9}) Active Virtual Users configured")
+_FAILED = re.compile(r"FINISHED FAILED|Error in Virtual User", re.IGNORECASE)
+_PLATEAU = 0.9
+"""Of the usual count: less at either end is ramp-up or ramp-down."""
+_QUERY = re.compile(r"query ([0-9]{1,2}) completed in ([0-9.]+) seconds")
 _HEAD = 50
 NOPM = Metric(THROUGHPUT, "NOPM", True)
 TPM = Metric("tpm", "TPM", True)
 
 
+_TCOUNT = re.compile(r'\{\s*"[^"]{1,40} tpm":\s*\{')
+_COUNTED = re.compile(r'"([0-9]{1,15})":\s*"[0-9]{4}-')
+
+
 def is_hammerdb(source: Source) -> bool:
     """Whether a text is HammerDB's."""
     head = source.text.split("\n", _HEAD)[:_HEAD]
-    return "System achieved " in source.text or any(_COUNT.match(line) for line in head)
+    if _TCOUNT.match(source.text.lstrip()):
+        return True
+    known = "System achieved " in source.text or _QUERY.search(source.text) is not None
+    return known or any(_COUNT.match(line) for line in head)
 
 
 def read_hammerdb(source: Source) -> Sheet:
     """The results of one arm; without any, the counter's minutes."""
-    nopm, tpm, lines, counted, users = [], [], [], [], set()
+    nopm, tpm, lines, users = [], [], [], list[str]()
+    # `jobs … tcount` of version 5 and later: {"PostgreSQL tpm": {"90204": "2024-07-25 10:11:22"}}.
+    tcount = _TCOUNT.match(source.text.lstrip()) is not None
+    counted = [float(count) for count in _COUNTED.findall(source.text)] if tcount else []
+    latest = ""
     for number, line in enumerate(source.text.split("\n"), start=1):
         new, old = _NEW.search(line), _OLD.search(line)
         if new or old:
             nopm.append(float(new[1] if new else old[3] if old else 0))
             tpm.append(float(new[2] if new else old[1] if old else 0))
             lines.append(number)
+            users.append(latest)
         elif match := _COUNT.match(line):
             counted.append(float(match[1]))
         elif match := _USERS.search(line):
-            users.add(int(match[1]))
+            latest = match[1]
+        elif _FAILED.search(line):
+            raise source.error(
+                f"virtual users failed, the results are those of fewer: {quoted(line.strip())}",
+                Place(number, 1),
+                hint="Leave this run out, and ask why they failed: the arm may be the cause.",
+            )
+    if not lines and (queries := _queries(source)):
+        return sheet_of_runs(source, "HammerDB TPROC-H", queries, label="query")
     if not lines:
         return _of_counter(source, counted)
     for name, values in (("NOPM", nopm), ("TPM", tpm)):
         if 0 in values:
             place = Place(lines[values.index(0)], 1)
             raise source.error(f"a result of 0 {name}: the run did no work, or failed", place)
+    factors = (Factor("virtual users", FactorKind.LOAD, tuple(users)),) if all(users) else ()
+    series = [Series("", np.array(values), factors=factors) for values in (nopm, tpm)]
     return Sheet(
         source=source.name,
         form="HammerDB results",
-        metrics=((NOPM, (Series("", np.array(nopm)),)), (TPM, (Series("", np.array(tpm)),))),
+        metrics=((NOPM, (series[0],)), (TPM, (series[1],))),
         lines=tuple(lines),
-        notes=("the results are of different numbers of virtual users",) if len(users) > 1 else (),
+        notes=("the results are of different numbers of virtual users",)
+        if len(set(users)) > 1
+        else (),
     )
+
+
+def _queries(source: Source) -> list[Run]:
+    """The times of TPROC-H's queries."""
+    return [
+        Run({Metric(TIME, "s", False): float(match[2])}, number, f"query {match[1]}")
+        for number, line in enumerate(source.text.split("\n"), start=1)
+        if (match := _QUERY.search(line)) and match[2].count(".") < 2
+    ]
 
 
 def _of_counter(source: Source, counted: list[float]) -> Sheet:
     values = np.array(counted)
     if not values.any():
         raise source.error("no result of HammerDB with NOPM and TPM in it", Place(1, 1))
-    # The counter starts before the first transaction and goes on after the last.
-    busy = np.flatnonzero(values)
-    series = Series("", values[busy[0] : busy[-1] + 1], Grain.SLICE)
+    # The counter starts before the first transaction and goes on after the last; between lie the
+    # minutes in which virtual users begin and end.
+    usual = float(np.median(values[values >= values.max() / 2]))
+    steady = np.flatnonzero(values >= _PLATEAU * usual)
+    series = Series("", values[steady[0] : steady[-1] + 1], Grain.SLICE)
     return Sheet(source.name, "HammerDB's transaction counter", ((TPM, (series,)),))
 
 
-FORMAT = TextFormat("hammerdb", is_hammerdb, read_hammerdb, precedence=4)
+FORMAT = TextFormat("hammerdb", is_hammerdb, read_hammerdb, precedence=4, like_json=True)

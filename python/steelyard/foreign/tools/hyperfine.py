@@ -1,15 +1,23 @@
-"""Reads hyperfine's `--export-json`: all repetitions of one command, then all of the next."""
+"""Reads hyperfine's `--export-json`: all repetitions of one command, then all of the next; and its
+CSV and Markdown, which hold the means alone.
+"""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from steelyard.foreign.format import JsonFormat
+from steelyard.foreign.format import JsonFormat, TextFormat
 from steelyard.foreign.json.document import Document, Number
 from steelyard.foreign.metric import TIME, Metric
-from steelyard.foreign.number import floats_of
+from steelyard.foreign.number import Spot, floats_of
 from steelyard.foreign.series import Order, Series, Sheet
-from steelyard.foreign.source import Place, quoted
+from steelyard.foreign.source import Place, Source, quoted
+from steelyard.foreign.tables.table import read_table
+from steelyard.foreign.vocabulary.units import unit_of
+
+_MARKDOWN = re.compile(r"\| Command \| Mean \[\w+\] \| Min")
 
 
 def is_hyperfine(value: Any) -> bool:
@@ -25,8 +33,9 @@ def is_hyperfine(value: Any) -> bool:
 def read_hyperfine(document: Document) -> Sheet:
     """An arm a command, its times in seconds (older exports without times: the mean alone)."""
     series, failed = [], []
+    names = _names(document.values[0]["results"])
     for number, result in enumerate(document.values[0]["results"]):
-        arm = str(result["command"])
+        arm = names[number]
         key = "times" if isinstance(result.get("times"), list) and result["times"] else "mean"
         texts = result["times"] if key == "times" else [result.get("mean")]
 
@@ -54,4 +63,51 @@ def read_hyperfine(document: Document) -> Sheet:
     )
 
 
+def _names(results: Sequence[Mapping[str, Any]]) -> list[str]:
+    """The commands; with their parameters where those alone tell them apart."""
+    commands = [str(result["command"]) for result in results]
+    if len(set(commands)) == len(commands):
+        return commands
+    named = []
+    for command, result in zip(commands, results, strict=True):
+        own = result.get("parameters")
+        given = [f"{name}={value}" for name, value in own.items()] if isinstance(own, dict) else []
+        named.append(", ".join([command, *given]))
+    if len(set(named)) == len(named):
+        return named
+    # With the parameters in --setup alone hyperfine does not say them.
+    return [f"{name} (result {number})" for number, name in enumerate(named, start=1)]
+
+
+def is_hyperfine_table(source: Source) -> bool:
+    """Whether a text is hyperfine's export as CSV or Markdown."""
+    head = source.text.lstrip().partition("\n")[0]
+    return head.startswith("command,mean,stddev,median,") or _MARKDOWN.match(head) is not None
+
+
+def read_hyperfine_table(source: Source) -> Sheet:
+    """An arm a command, its mean: one value, from which nothing can be judged."""
+    table = read_table(source)
+    if len(table.columns) < 2:
+        raise source.error("a table of hyperfine without its means", Place(1, 1))
+    unit = unit_of(table.name(1).rpartition("[")[2].rstrip("]")) or "s"
+    series = []
+    for row, command in enumerate(table.columns[0]):
+        place = table.spot(row, 1)
+        values, _ = floats_of([table.columns[1][row]], source, _at(place))
+        series.append(Series(command.strip(), values))
+    return Sheet(
+        source=source.name,
+        form="hyperfine table",
+        metrics=((Metric(TIME, unit, False), tuple(series)),),
+        order=Order.SEQUENTIAL,
+        notes=("hyperfine's JSON (--export-json) holds the repetitions, its tables do not",),
+    )
+
+
+def _at(place: Place) -> Spot:
+    return lambda _: place
+
+
+TABLE = TextFormat("hyperfine-table", is_hyperfine_table, read_hyperfine_table, precedence=2)
 FORMAT = JsonFormat("hyperfine", "an export of hyperfine", is_hyperfine, read_hyperfine)

@@ -1,6 +1,7 @@
 """Reads pgbench's log of intervals (`-l --aggregate-interval`): a line an interval.
 
-    start  transactions  Σ latency_us  Σ latency²  min  max  [Σ lag  Σ lag²  min  max  [skipped …]]
+    start  transactions  Σ latency_us  Σ latency²  min  max  Σ lag  Σ lag²  min  max  skipped
+           retried  retries  serialization failures  deadlock failures  [other failures]
 
 (pgbench's documentation, "Aggregated Logging".) Intervals begin with the measurement and not with
 the clock, so the first and the last are cut off: they count for latency, not for throughput.
@@ -9,16 +10,18 @@ the clock, so the first and the last are cut off: they count for latency, not fo
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 import numpy as np
 
 from steelyard.foreign.format import TextFormat
 from steelyard.foreign.metric import LATENCY, THROUGHPUT, Metric
-from steelyard.foreign.series import Floats, Grain, Series, Sheet
+from steelyard.foreign.series import Floats, Grain, Outcome, Series, Sheet
 from steelyard.foreign.source import Place, Source, quoted
 
 _LINE = re.compile(r"[0-9]{9,11} [0-9]{1,15}(?: [0-9]{1,30}){4,14}")
 _SUM_LAG = 6
+_SKIPPED, _RETRIED, _FAILURES = 10, 11, 13
 _FEWEST_WHOLE = 2
 
 
@@ -39,7 +42,8 @@ def read_aggregate(source: Source) -> Sheet:
                 f"{quoted(line)} is no line of an aggregated log of pgbench", Place(number, 1)
             )
         cells = [float(cell) for cell in line.split()]
-        rows.append([*cells[:3], cells[_SUM_LAG] if len(cells) > _SUM_LAG else 0.0])
+        lag = cells[_SUM_LAG] if len(cells) > _SUM_LAG else 0.0
+        rows.append([*cells[:3], lag, *_troubled(cells)])
         lines.append(number)
     table = np.array(rows)
     if not (table[:, 1] * table[:, 2]).any():
@@ -47,8 +51,17 @@ def read_aggregate(source: Source) -> Sheet:
     return _sheet(source, table, tuple(lines))
 
 
+def _troubled(cells: Sequence[float]) -> tuple[float, float]:
+    """How many transactions of an interval were retried or did not succeed, and how many of these
+    are not among its transactions (skipped and failed ones)."""
+    skipped = cells[_SKIPPED] if len(cells) > _SKIPPED else 0.0
+    retried = cells[_RETRIED] if len(cells) > _RETRIED else 0.0
+    failed = sum(cells[_FAILURES:])
+    return skipped + retried + failed, skipped + failed
+
+
 def _sheet(source: Source, table: Floats, lines: tuple[int, ...]) -> Sheet:
-    starts, counts, sums, lags = table.T
+    starts, counts, sums, lags, troubled, missing = table.T
     served = (counts > 0) & (sums > 0)  # without a transaction there is no latency
     latency = (
         Metric(LATENCY, "µs", False),
@@ -74,11 +87,13 @@ def _sheet(source: Source, table: Floats, lines: tuple[int, ...]) -> Sheet:
         notes.append("the load had a fixed rate, so latency is judged: throughput was given")
     else:
         metrics.reverse()
+    tried = float((counts + missing).sum())
     return Sheet(
         source=source.name,
         form="pgbench --aggregate-interval",
         metrics=tuple(metrics),
         lines=lines,
+        outcomes={"": Outcome(int((counts + missing).sum()), int(min(troubled.sum(), tried)))},
         notes=tuple(notes),
     )
 

@@ -13,15 +13,12 @@ import re
 import numpy as np
 
 from steelyard.foreign.format import TextFormat
-from steelyard.foreign.metric import LATENCY, THROUGHPUT, Metric
-from steelyard.foreign.series import Floats, Grain, Outcome, Series, Sheet
+from steelyard.foreign.series import Floats, Sheet
 from steelyard.foreign.source import Place, Source, quoted
+from steelyard.foreign.tools.request_times import sheet_of_requests
 
 _LINE = re.compile(r"[0-9]+ [0-9]+ (?:[0-9]+|[a-z]+) [0-9]+ [0-9]{9,11} [0-9]{1,6}(?: [0-9]+){0,2}")
 _WORDS = {"skipped", "failed", "serialization", "deadlock", "serialization_failure"}
-BIN_S = 1.0
-TRANSACTIONS_A_ROW = 10
-MOST_LOG_ROWS = 2_000
 
 
 def is_log(source: Source) -> bool:
@@ -57,32 +54,17 @@ def read_log(source: Source) -> Sheet:
 
 
 def _sheet(source: Source, latencies: Floats, ends: Floats, left_out: dict[str, int]) -> Sheet:
-    order = np.argsort(ends, kind="stable")
-    latencies, ends = latencies[order], ends[order]
-    notes = [f"{count} transactions were {word}" for word, count in sorted(left_out.items())]
-    size = max(TRANSACTIONS_A_ROW, -(-len(ends) // MOST_LOG_ROWS))
-    edges = np.arange(0, max(len(ends) // size, 1)) * size
-    counts = np.diff([*edges, len(ends)]).astype(np.float64)
-    # A latency of 0 µs is a clock's rounding.
-    means = np.add.reduceat(np.maximum(latencies, 0.5), edges) / counts
-    until = float(ends[-1])
-    series = Series("", means, Grain.SLICE, counts, timestamps=ends[edges], until=until)
-    metrics = [(Metric(LATENCY, "µs", False), (series,))]
-    notes.append(f"a row is the mean of {size} transactions, in the order of their ends")
-    whole = int((ends[-1] - ends[0]) // BIN_S)
-    if 2 <= whole <= len(ends):
-        bins = ends[0] + BIN_S * np.arange(whole + 1)
-        inside = ends[ends < bins[-1]]  # the last bin of a histogram is closed
-        counted = np.histogram(inside, bins)[0].astype(np.float64) / BIN_S
-        rate = Series("", counted, Grain.SLICE, timestamps=bins[:-1], until=until)
-        metrics.append((Metric(THROUGHPUT, "transactions/s", True), (rate,)))
-    troubled = sum(left_out.values())
-    return Sheet(
-        source.name,
+    return sheet_of_requests(
+        source,
         "pgbench -l",
-        tuple(metrics),
-        outcomes={"": Outcome(len(ends) + troubled, troubled)},
-        notes=tuple(notes),
+        latencies,
+        ends,
+        unit="µs",
+        rate="transactions/s",
+        noun="transactions",
+        least=0.5,
+        troubled=sum(left_out.values()),
+        notes=[f"{count} transactions were {word}" for word, count in sorted(left_out.items())],
     )
 
 

@@ -14,9 +14,18 @@ from dataclasses import dataclass
 import numpy as np
 
 from steelyard.foreign.format import TextFormat
-from steelyard.foreign.metric import LATENCY, SECONDS, THROUGHPUT, Metric
-from steelyard.foreign.series import Floats, Grain, Outcome, Series, Sheet
+from steelyard.foreign.metric import LATENCY, THROUGHPUT, Metric
+from steelyard.foreign.series import (
+    Factor,
+    FactorKind,
+    Floats,
+    Grain,
+    Outcome,
+    Series,
+    Sheet,
+)
 from steelyard.foreign.source import Place, Source, quoted
+from steelyard.foreign.vocabulary.units import SECONDS
 
 RATE = Metric(THROUGHPUT, "transactions/s", True)
 LATENCY_MS = Metric(LATENCY, "ms", False)
@@ -30,6 +39,29 @@ _PROGRESS = re.compile(
 )
 _LAG = re.compile(r"\blag ")
 _RATED = re.compile(r"^rate limit schedule lag: ", re.MULTILINE)
+_ASKED = {
+    "script": re.compile(r"transaction type: (.+)"),
+    "scale": re.compile(r"scaling factor: ([0-9]+)"),
+    "mode": re.compile(r"query mode: (\w+)"),
+    "clients": re.compile(r"number of clients: ([0-9]+)"),
+    "threads": re.compile(r"number of threads: ([0-9]+)"),
+    "tries": re.compile(r"maximum number of tries: ([0-9]+)"),
+    "duration": re.compile(r"duration: (.+)"),
+    "transactions per client": re.compile(r"number of transactions per client: ([0-9]+)"),
+    "version of pgbench": re.compile(r"pgbench \(PostgreSQL\) (.+)|pgbench \((.+)\)"),
+}
+_LOAD = {"script", "scale", "mode", "clients"}
+"""What explains a difference: the others are only named."""
+_STAMP = re.compile(
+    r"^(?:\[?[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9:.,]{8,15}(?:Z|[+-][0-9:]{4,5})?\]? )"
+)
+"""Of a log of a build: before every line."""
+_ELSEWHERE = re.compile(rf"tps = {_NUMBER} \(.+\)\s*$")
+_MEAN_ELSEWHERE = re.compile(rf"[^:=]+ = {_NUMBER} ms\s*$")
+_OTHER_LANGUAGE = (
+    "pgbench printed in another language: the conditions are not read, run it with LC_MESSAGES=C"
+)
+_LINE_OF_TPS = re.compile(r"^(?:\S+ )?tps = [0-9.]+ \((.+)\)\s*$", re.MULTILINE)
 _ABORTED = re.compile(r".*(?:Run was aborted|client [0-9]+ (?:script [0-9]+ )?aborted)")
 _COUNTS = {
     "processed": re.compile(r"number of transactions actually processed: ([0-9]{1,15})"),
@@ -51,6 +83,8 @@ class _Summary:
     connecting: bool | None
     """Whether the time to connect counts."""
     line: int
+    conditions: Mapping[str, str]
+    """What it was asked to do: name → value, as printed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +103,8 @@ class _Second:
 def is_pgbench(source: Source) -> bool:
     """Whether a text is what pgbench printed."""
     return (
-        re.search(r"^(tps = |progress: [0-9.]+ s, |latency average)", source.text, re.M) is not None
+        re.search(r"^(?:\S+ )?(tps = |progress: [0-9.]+ s, |latency average)", source.text, re.M)
+        is not None
     )
 
 
@@ -84,14 +119,27 @@ def read_pgbench(source: Source) -> Sheet:
             Place(1, 1),
             hint='Keep all that pgbench prints, to the last line, "tps = ...".',
         )
+    conditions = _factors(summaries)
     metrics: list[tuple[Metric, tuple[Series, ...]]] = [
-        (RATE, (Series("", _positive([s.tps for s in summaries], summaries, source)),))
+        (
+            RATE,
+            (
+                Series(
+                    "", _positive([s.tps for s in summaries], summaries, source), factors=conditions
+                ),
+            ),
+        )
     ]
     latencies = [s.latency_ms for s in summaries if s.latency_ms]
     if len(latencies) == len(summaries):
-        metrics.append((LATENCY_MS, (Series("", np.array(latencies)),)))
+        metrics.append((LATENCY_MS, (Series("", np.array(latencies), factors=conditions),)))
     rated = _RATED.search(source.text) is not None and len(metrics) > 1
     notes = [_GIVEN] if rated else []
+    notes += (
+        [_OTHER_LANGUAGE]
+        if any(not one.conditions for one in summaries) and _foreign(source)
+        else []
+    )
     if seconds:
         notes.append("lines of --progress were left out: the summaries are the repetitions")
     return Sheet(
@@ -106,43 +154,92 @@ def read_pgbench(source: Source) -> Sheet:
     )
 
 
+def _foreign(source: Source) -> bool:
+    """Whether a summary says in other words than English ones what its tps are."""
+    found = _LINE_OF_TPS.findall(source.text)
+    return any(not re.fullmatch("[a-z ]*", said) for said in found) or any(
+        said and "connect" not in said for said in found
+    )
+
+
 def _parsed(source: Source) -> tuple[list[_Summary], list[_Second]]:
-    summaries: list[_Summary] = []
-    seconds: list[_Second] = []
-    latency: float | None = None
-    clients: int | None = None
-    counts: dict[str, int] = {}
+    """All summaries and all lines of progress, in the order of the file."""
+    reader = _Reader(source)
     for number, line in enumerate(source.text.split("\n"), start=1):
-        if match := _TPS.match(line):
-            # Old ones print two: with and without the time to connect; the second is the purer.
-            if match[2] and match[2].startswith("excluding") and summaries:
-                latency, clients = summaries[-1].latency_ms, summaries[-1].clients
-                outcome = summaries.pop().outcome
-            else:
-                outcome, counts = _outcome(counts), {}
-            connecting = match[2] in _CONNECTING if match[2] else None
-            summaries.append(
-                _Summary(float(match[1]), latency, clients, outcome, connecting, number)
-            )
-            latency = clients = None
+        reader.take(number, _STAMP.sub("", line))
+    return reader.summaries, reader.seconds
+
+
+class _Reader:
+    """Takes line after line, and completes a summary by its last."""
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self.summaries: list[_Summary] = []
+        self.seconds: list[_Second] = []
+        self._begin()
+
+    def _begin(self) -> None:
+        self.latency: float | None = None
+        self.counts: dict[str, int] = {}
+        self.conditions: dict[str, str] = {}
+
+    def take(self, number: int, line: str) -> None:
+        """Read a line; NumbersError with its place where it is torn or says that a run failed."""
+        if (match := _TPS.match(line)) or (match := _ELSEWHERE.match(line)):
+            self._complete(match, number)
         elif match := _LATENCY.match(line):
-            latency = float(match[1]) * SECONDS[match[2].replace("us", "µs")] * 1e3
-        elif match := _CLIENTS.match(line):
-            clients = int(match[1][:9])
+            self.latency = float(match[1]) * SECONDS[match[2].replace("us", "µs")] * 1e3
         elif line.startswith("progress: ") and " tps," in line:
-            seconds.append(_second(source, number, line))
-        elif line.startswith("number of "):
-            counts |= {name: int(m[1]) for name, one in _COUNTS.items() if (m := one.match(line))}
+            self.seconds.append(_second(self.source, number, line))
         elif _ABORTED.match(line):
-            raise source.error(
+            raise self.source.error(
                 f"the run was aborted, its results are incomplete: {quoted(line)}",
                 Place(number, 1),
                 hint="Leave this run out, and ask why it was aborted: the arm may be the cause.",
             )
         elif line.startswith("tps ="):
             shown = quoted(line[5:].strip())
-            raise source.error(f"{shown} is not a number of transactions", Place(number, 7))
-    return summaries, seconds
+            raise self.source.error(f"{shown} is not a number of transactions", Place(number, 7))
+        else:
+            self._note(line)
+
+    def _note(self, line: str) -> None:
+        """Keep what was asked for, and what became of it."""
+        self.counts |= {name: int(m[1]) for name, one in _COUNTS.items() if (m := one.match(line))}
+        for name, pattern in _ASKED.items():
+            if match := pattern.match(line):
+                self.conditions[name] = next(group for group in match.groups() if group).strip()
+        if self.latency is None and (match := _MEAN_ELSEWHERE.match(line)):
+            self.latency = float(match[1])
+
+    def _complete(self, match: re.Match[str], number: int) -> None:
+        said = match[2] if match.re is _TPS else ""
+        latency, conditions, outcome = self.latency, self.conditions, _outcome(self.counts)
+        # Old ones print two: with and without the time to connect; the second is the purer.
+        second = (said or "").startswith("excluding") or (match.re is _ELSEWHERE and not conditions)
+        if second and self.summaries and self.summaries[-1].line in (number - 1, number - 2):
+            last = self.summaries.pop()
+            latency, conditions, outcome = last.latency_ms, dict(last.conditions), last.outcome
+        connecting = said in _CONNECTING if said else None
+        clients = int(conditions["clients"][:9]) if "clients" in conditions else None
+        self.summaries.append(
+            _Summary(float(match[1]), latency, clients, outcome, connecting, number, conditions)
+        )
+        self._begin()
+
+
+def _factors(summaries: Sequence[_Summary]) -> tuple[Factor, ...]:
+    """What every summary was asked to do, where all say so."""
+    return tuple(
+        Factor(
+            name,
+            FactorKind.LOAD if name in _LOAD else FactorKind.PARAMETER,
+            tuple(one.conditions[name] for one in summaries),
+        )
+        for name in _ASKED
+        if all(name in one.conditions for one in summaries)
+    )
 
 
 def _second(source: Source, number: int, line: str) -> _Second:
@@ -190,8 +287,17 @@ def _of_progress(
     if not tps.any():
         raise source.error("no transaction in any line of progress", Place(seconds[0].line, 1))
     latency = np.array([one.latency_ms for one in seconds])
-    rate = RATE, (Series("", tps, Grain.SLICE),)
-    mean = LATENCY_MS, (Series("", latency, Grain.SLICE, weights=tps),)
+    conditions = summaries[0].conditions if summaries else {}
+    factors = tuple(
+        Factor(
+            name,
+            FactorKind.LOAD if name in _LOAD else FactorKind.PARAMETER,
+            (value,) * len(seconds),
+        )
+        for name, value in conditions.items()
+    )
+    rate = RATE, (Series("", tps, Grain.SLICE, factors=factors),)
+    mean = LATENCY_MS, (Series("", latency, Grain.SLICE, weights=tps, factors=factors),)
     known = [one.moment for one in seconds]
     notes = []
     if any(other <= one for one, other in itertools.pairwise(known)):

@@ -4,32 +4,17 @@ from __future__ import annotations
 
 import re
 import shutil
-import subprocess
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from steelyard.engines.account import Account
 from steelyard.engines.cache import open_cache
-from steelyard.engines.postgres.builds.build import Build, bundled_builds, version_number
+from steelyard.engines.postgres.builds.build import Build, version_number
 from steelyard.engines.postgres.builds.find import discovered_builds
 from steelyard.engines.postgres.builds.readable import readable_build
-from steelyard.engines.programs import CLEAN_ENVIRONMENT, run
+from steelyard.engines.programs import run
 from steelyard.model.errors import EngineError
 
 _VERSION = re.compile(r"\(PostgreSQL\) ([0-9][0-9a-z.]*)")
-
-
-def client_program(name: str, build: Build | None = None) -> tuple[str, dict[str, str]]:
-    """The path of a program and the environment it is run in: the build's own, else of the newest
-    bundled build, else the machine's. EngineError: there is none."""
-    newest_first = sorted(bundled_builds(), key=lambda one: one.bindir, reverse=True)
-    for one in [*([build] if build else []), *newest_first]:
-        if (one.bindir / name).is_file():
-            return one.program(name), {**CLEAN_ENVIRONMENT, **one.environment}
-    found = shutil.which(name)
-    if found is None:
-        raise _missing(name)
-    return found, dict(CLEAN_ENVIRONMENT)
 
 
 def newest_client(name: str, build: Build | None, account: Account) -> tuple[str, dict[str, str]]:
@@ -70,19 +55,4 @@ def _missing(name: str) -> EngineError:
     return EngineError(
         f"there is no {name} on this machine",
         hint="Install PostgreSQL's client programs (Debian: postgresql-client).",
-    )
-
-
-def run_client(
-    command: Sequence[str], environment: Mapping[str, str]
-) -> subprocess.CompletedProcess[str]:
-    """Run a client program to its end, without input; its status and its output."""
-    return subprocess.run(
-        command,
-        env=environment,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        errors="replace",
-        check=False,
     )

@@ -1,0 +1,290 @@
+"""Ranks the metrics of a file by how surely they are what was measured, and chooses one of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+
+import numpy as np
+
+from steelyard.foreign.metric import LATENCY, THROUGHPUT, TIME, Metric
+from steelyard.foreign.series import Series, Sheet
+from steelyard.foreign.source import quoted
+from steelyard.foreign.vocabulary.heading import Role, heading_of, key_of, metric_of
+from steelyard.foreign.vocabulary.units import unit_of
+from steelyard.model.errors import UsageError
+
+Choice = tuple[Metric, tuple[Series, ...]]
+_MOST_NAMED = 16
+
+
+class Rank(IntEnum):
+    """How surely a metric is what was measured; lower is surer."""
+
+    THROUGHPUT = 0
+    LATENCY = 1
+    TIME = 2
+    WEAK_TIME = 3
+    """A duration: of the work, or of the run."""
+    VALUE = 4
+    UNKNOWN = 5
+    MEDIAN = 6
+    PERCENTILE = 7
+    COST = 8
+    EXTREME = 9
+    SPREAD = 10
+    OTHER = 11
+    """A count, an outcome, a ratio: judged where it is asked for by name."""
+    CONSTANT = 12
+    """One value throughout: what was asked for, not what came of it."""
+
+
+LAST_BY_ITSELF = Rank.PERCENTILE
+"""What lies beyond is judged only where it is asked for by its name."""
+
+
+def rank_of(metric: Metric) -> Rank:
+    """The rank of a metric by its heading; without one, a tool's reader put the surest first."""
+    if not metric.column:
+        return Rank.THROUGHPUT
+    heading = heading_of(metric.column)
+    if heading.role in (Role.VALUE, Role.UNKNOWN) and metric.unit:
+        return _by_name(metric)
+    if heading.role is Role.METRIC and not (heading.weak and heading.rest):
+        if metric.name == TIME and heading.weak:
+            return Rank.WEAK_TIME
+        return _by_name(metric)
+    if heading.role is Role.STATISTIC or (heading.role is Role.METRIC and heading.statistic):
+        return _of_statistic(heading.statistic)
+    ranks = {Role.VALUE: Rank.VALUE, Role.UNKNOWN: Rank.UNKNOWN, Role.METRIC: Rank.UNKNOWN}
+    ranks |= {Role.COST: Rank.COST, Role.PARAMETER: Rank.UNKNOWN}
+    return ranks.get(heading.role, Rank.OTHER)
+
+
+def _by_name(metric: Metric) -> Rank:
+    known = {THROUGHPUT: Rank.THROUGHPUT, LATENCY: Rank.LATENCY, TIME: Rank.TIME}
+    if metric.name in known:
+        return known[metric.name]
+    return Rank.VALUE if metric.name == "value" else Rank.UNKNOWN
+
+
+def _of_statistic(statistic: str) -> Rank:
+    if statistic == "median":
+        return Rank.MEDIAN
+    if statistic.startswith("p"):
+        return Rank.PERCENTILE
+    return Rank.SPREAD if statistic in ("stddev", "range") else Rank.EXTREME
+
+
+def ranks_of(sheet: Sheet) -> list[Rank]:
+    """The rank of every metric of a sheet; a column with one value throughout ranks last where
+    another varies."""
+    ranks = [rank_of(metric) for metric, _ in sheet.metrics]
+    constant = [_constant(series) for _, series in sheet.metrics]
+    if all(constant):
+        return ranks
+    return [Rank.CONSTANT if same else rank for rank, same in zip(ranks, constant, strict=True)]
+
+
+def _constant(series: Sequence[Series]) -> bool:
+    values = np.concatenate([choice.values for choice in series])
+    return len(values) > 2 and bool((values == values[0]).all())
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """The metric of a sheet that is judged, and which others could have been."""
+
+    metric: Metric
+    series: tuple[Series, ...]
+    rivals: tuple[Choice, ...] = ()
+    """Others that are as surely what was measured."""
+    others: tuple[str, ...] = ()
+    """Names of the rest of its numbers."""
+
+
+def choose(sheet: Sheet, name: str | None, unit: str | None) -> Chosen:
+    """The metric of that name, or else the surest one that can be in the given unit.
+
+    UsageError where there is none, or none that is judged without being asked for; NumbersError
+    where it cannot be read.
+    """
+    if name is not None:
+        fitting = _named(sheet, name, unit)
+        _refuse_unit(sheet, fitting, unit)
+        metric, series = next(
+            choice for choice in fitting if unit is None or choice[0].accepts(unit)
+        )
+        return Chosen(metric, series, others=_others(sheet, metric))
+    if sheet.chosen:
+        _refuse_unit(sheet, sheet.metrics, unit)
+        return Chosen(*sheet.metrics[0])
+    ranks = ranks_of(sheet)
+    ranking = sorted(zip(ranks, sheet.metrics, strict=True), key=lambda choice: choice[0])
+    fitting = [choice for _, choice in ranking if unit is None or choice[0].accepts(unit)]
+    _refuse_unit(sheet, fitting or [choice for _, choice in ranking], unit)
+    rank = {id(choice): rank for rank, choice in ranking}
+    own = [choice for choice in fitting if unit and choice[0].unit] or fitting
+    first = own[0]
+    _refuse_unreadable(sheet, rank[id(first)])
+    lone = len(sheet.metrics) == 1 and rank[id(first)] is not Rank.OTHER
+    directed = first[0].higher_is_better is not None or unit is not None
+    if rank[id(first)] > LAST_BY_ITSELF and not (lone and directed):
+        raise _nothing_measured(sheet, [choice[0] for _, choice in ranking])
+    _refuse_doubtful(sheet, ranking, unit)
+    _refuse_unknown(sheet, [choice[0] for choice in own if rank[id(choice)] is rank[id(first)]])
+    last = max(rank[id(first)], Rank.TIME)
+    alike = [choice for choice in own if choice[0].column and rank[id(choice)] <= last]
+    rivals = tuple(choice for choice in alike if choice is not first)
+    return Chosen(*first, rivals, _others(sheet, first[0]))
+
+
+def _others(sheet: Sheet, metric: Metric) -> tuple[str, ...]:
+    names = [other.column or other.name for other, _ in sheet.metrics if other is not metric]
+    return (*names, *(other.column or other.name for other, _ in sheet.unreadable))
+
+
+def _named(sheet: Sheet, name: str, unit: str | None) -> Sequence[Choice]:
+    """The metrics of that heading; else of that name or unit; else of that kind, means first."""
+    for metric, refused in sheet.unreadable:
+        if key_of(metric.column or metric.name) == key_of(name):
+            raise refused
+    exact = [choice for choice in sheet.metrics if choice[0].column.strip() == name.strip()]
+    exact = exact or [
+        choice for choice in sheet.metrics if key_of(choice[0].column) == key_of(name)
+    ]
+    if exact:
+        return exact
+    wanted, meant = name.strip().lower(), metric_of(name)
+    called = [choice for choice in sheet.metrics if choice[0].name.lower() == wanted]
+    ranks = {id(choice): rank for choice, rank in zip(sheet.metrics, ranks_of(sheet), strict=True)}
+    of_kind = [
+        choice
+        for choice in sheet.metrics
+        if (meant and meant.name == choice[0].name)
+        or wanted == choice[0].unit.lower()
+        or (unit_of(name) or "-") == choice[0].unit
+    ]
+    of_kind.sort(key=lambda choice: ranks[id(choice)])
+    if called or of_kind:
+        return called or of_kind
+    if len(sheet.metrics) == 1 and sheet.metrics[0][0].name == "value":
+        unnamed, series = sheet.metrics[0]
+        metric = meant or Metric(name)
+        return [(metric.overridden(unnamed.unit or None, unnamed.higher_is_better), series)]
+    names = ", ".join(
+        quoted(choice.column or choice.name) for choice, _ in sheet.metrics[:_MOST_NAMED]
+    )
+    more = len(sheet.metrics) - _MOST_NAMED
+    raise UsageError(
+        f'"{sheet.source}" has no metric {quoted(name)}',
+        hint=f"It has {names}{f' and {more} more' if more > 0 else ''}.",
+    )
+
+
+def _refuse_unit(sheet: Sheet, choices: Sequence[Choice], unit: str | None) -> None:
+    if unit is None or any(metric.accepts(unit) for metric, _ in choices):
+        return
+    names = " and ".join(metric.words for metric, _ in choices)
+    raise UsageError(
+        f'"{sheet.source}" holds {names}: not in {unit}',
+        hint="Leave --unit out: it says what a file does not say itself.",
+    )
+
+
+def _refuse_unreadable(sheet: Sheet, rank: Rank) -> None:
+    """A column that would have been judged before the chosen one, and cannot be read."""
+    for metric, refused in sheet.unreadable:
+        if rank_of(metric) < min(rank, Rank.COST):
+            raise refused
+
+
+def _nothing_measured(sheet: Sheet, metrics: Sequence[Metric]) -> UsageError:
+    names = [metric.column or metric.name for metric in metrics]
+    shown = ", ".join(quoted(name) for name in names[:6])
+    return UsageError(
+        f'"{sheet.source}" holds no number that surely is a rate or a time: {shown}',
+        detail="Extremes, spreads, counts and outcomes are judged only where they are asked for.",
+        hint=f"Say which was measured and which way is better: --metric {quoted(names[0])} "
+        "--lower-is-better (or --higher-is-better).",
+    )
+
+
+def _refuse_doubtful(
+    sheet: Sheet, ranking: Sequence[tuple[Rank, Choice]], unit: str | None
+) -> None:
+    """A duration that may be the length of the run, beside what else may have been measured."""
+    ranks = [rank for rank, _ in ranking]
+    if unit is not None or min(ranks) is not Rank.WEAK_TIME:
+        return
+    unknown = [choice[0] for rank, choice in ranking if rank in (Rank.VALUE, Rank.UNKNOWN)]
+    if not unknown:
+        return
+    time = next(choice[0] for rank, choice in ranking if rank is Rank.WEAK_TIME)
+    names = (unknown[0].column or unknown[0].name, time.column or time.name)
+    raise UsageError(
+        f'"{sheet.source}": {quoted(names[0])} or {quoted(names[1])} could be what was measured',
+        detail=f"{quoted(names[1])} may also say how long each run was.",
+        hint=f"Say which: --metric {quoted(names[0])}, or --metric {quoted(names[1])}.",
+    )
+
+
+def _refuse_unknown(sheet: Sheet, metrics: Sequence[Metric]) -> None:
+    """Several columns of which nothing says what they are."""
+    named = [choice for choice in metrics if choice.column]
+    if len(named) < 2 or rank_of(named[0]) not in (Rank.VALUE, Rank.UNKNOWN):
+        return
+    if any(choice.unit for choice in named):
+        return
+    names = [quoted(choice.column) for choice in named[:6]]
+    raise UsageError(
+        f'"{sheet.source}": {" or ".join(names)} could be what was measured',
+        hint=f"Say which: --metric {names[-1]}, with --unit or --higher-is-better.",
+    )
+
+
+def refuse_opposites(chosen: Sequence[Chosen], higher_is_better: bool) -> None:
+    """UsageError where a column that could as well have been judged says the opposite.
+
+    `chosen`: of all sheets; differences of less than two standard errors say nothing.
+    """
+    own = _signs([choice.series for choice in chosen], higher_is_better)
+    for metric, _ in chosen[0].rivals:
+        rival = [
+            next((series for other, series in choice.rivals if other.column == metric.column), None)
+            for choice in chosen
+        ]
+        known = [series for series in rival if series is not None]
+        if metric.higher_is_better is None or len(known) != len(chosen):
+            continue
+        against = _signs(known, metric.higher_is_better)
+        arms = [arm for arm, sign in own.items() if sign * against.get(arm, 0) < 0]
+        if arms:
+            names = [quoted(choice.column or choice.name) for choice in (chosen[0].metric, metric)]
+            raise UsageError(
+                f"{names[0]} and {names[1]} say the opposite of {arms[0]}: by the one it is "
+                "better, by the other worse",
+                hint=f"Say which was measured: --metric {names[0]}, or --metric {names[1]}.",
+            )
+
+
+def _signs(sheets: Sequence[Sequence[Series]], higher_is_better: bool) -> dict[str, int]:
+    """Arm → 1 where it clearly is better than the first arm, −1 where worse, 0 where unclear."""
+    logs: dict[str, list[float]] = {}
+    for choice in (series for own in sheets for series in own):
+        positive = choice.values[choice.values > 0]
+        logs.setdefault(choice.arm, []).extend(np.log(positive).tolist())
+    control, *_ = logs.values()
+    signs = {}
+    for arm, values in logs.items():
+        if min(len(values), len(control)) < 2:
+            signs[arm] = 0
+            continue
+        error = np.sqrt(
+            np.var(values, ddof=1) / len(values) + np.var(control, ddof=1) / len(control)
+        )
+        gap = float(np.mean(values) - np.mean(control))
+        clear = abs(gap) > 2 * error
+        signs[arm] = int(np.sign(gap)) * (1 if higher_is_better else -1) if clear else 0
+    return signs

@@ -1,0 +1,112 @@
+"""Finds the column that names the arm of each row; refuses where several could."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from steelyard.foreign.number import is_number
+from steelyard.foreign.source import quoted
+from steelyard.foreign.tables.table import Table
+from steelyard.foreign.vocabulary.heading import Heading, Role
+
+_NEVER = {
+    *(Role.CLOCK, Role.START, Role.END, Role.BLOCK, Role.UNIT, Role.METRIC_NAME),
+    *(Role.PARAMETER, Role.COUNTER, Role.OUTCOME),
+}
+_TIME = "time"
+
+
+def arm_column(
+    table: Table, headings: Sequence[Heading], taken: set[int], alone: bool
+) -> int | None:
+    """A column that is called so, else the one column of words in which words come again.
+
+    `alone`: whether the table holds all arms; one of several files has one arm, and its words are
+    what its rows are about. NumbersError where several columns could name the arms.
+    """
+    called = _called(table, headings, taken, alone)
+    if called is not None:
+        return called
+    if not alone:
+        return None
+    words = [
+        column
+        for column, heading in enumerate(headings)
+        if column not in taken
+        and heading.role not in _NEVER
+        and heading.name.strip().lower() != _TIME
+        and table.is_text(column)
+    ]
+    again = [c for c in words if 1 < _distinct(table, c) < table.rows]
+    unnamed = [c for c in again if headings[c].role is not Role.LABEL]
+    if len(unnamed) > 1 or (not unnamed and len(again) > 1):
+        _refuse_several(table, unnamed or again)
+    again = unnamed or again or _settings(table, headings, taken)
+    if again:
+        return again[0]
+    repeated = [c for c in words if table.rows > 1 and _distinct(table, c) == 1]
+    rest = [c for c in range(len(headings)) if c not in words and c not in taken]
+    metrics = [c for c in rest if headings[c].role in (Role.METRIC, Role.STATISTIC)]
+    # Each label once beside a column of one metric: one value an arm.
+    lone = len(words) == 1 and (len(rest) == 1 or (rest and len(metrics) == len(rest)))
+    return words[0] if lone and not repeated else None
+
+
+def _settings(table: Table, headings: Sequence[Heading], taken: set[int]) -> list[int]:
+    """The only parameter that is in words and differs: "compression" of pglz and lz4."""
+    settings = [
+        column
+        for column, heading in enumerate(headings)
+        if heading.role is Role.PARAMETER
+        and column not in taken
+        and table.is_text(column)
+        and 1 < _distinct(table, column) < table.rows
+    ]
+    return settings if len(settings) == 1 else []
+
+
+def _called(table: Table, headings: Sequence[Heading], taken: set[int], alone: bool) -> int | None:
+    """The column whose heading says so: of several one of words, and one that differs."""
+    called = [
+        column
+        for column, heading in enumerate(headings)
+        if heading.role is Role.ARM
+        and column not in taken
+        and (table.is_text(column) or _version(table, column))
+    ]
+    several = [c for c in called if _distinct(table, c) > 1]
+    first = {"arm", "arms", "variant", "treatment", "candidate", "group"}
+    several.sort(key=lambda c: headings[c].name.strip().lower() not in first)
+    if len(several) > 1 and alone:
+        surely = headings[several[0]].name.strip().lower() in first
+        if not surely and not _alike(table, several):
+            _refuse_several(table, several)
+    return next(iter(several or called), None)
+
+
+def _alike(table: Table, columns: Sequence[int]) -> bool:
+    """Whether all columns divide the rows in the same way: a name and its version."""
+    distinct = {_distinct(table, c) for c in columns}
+    pairs = len(set(zip(*(table.columns[c] for c in columns), strict=True)))
+    return distinct == {pairs}
+
+
+def _version(table: Table, column: int) -> bool:
+    """Whether numbers can be names of versions: few of them, and each comes again."""
+    cells = table.columns[column]
+    if not all(is_number(cell) for cell in cells[:1_000]):
+        return True
+    return len(set(cells)) < max(len(cells), 2) or len(cells) <= 2
+
+
+def _distinct(table: Table, column: int) -> int:
+    return len(set(table.columns[column]))
+
+
+def _refuse_several(table: Table, columns: Sequence[int]) -> None:
+    names = " and ".join(quoted(table.name(column)) for column in columns[:4])
+    raise table.source.error(
+        f"columns {names} could each name the arms",
+        table.spot(0, columns[0]),
+        hint=f"Say which does: --column arm={table.name(columns[-1])}",
+    )

@@ -1,0 +1,135 @@
+"""Decides what a column called "time" holds, and finds columns that tell seconds of one run.
+
+Taken for timestamps or for durations where it holds the other, it gives a verdict on something that
+was not measured: where that cannot be decided, the user has to say.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from enum import StrEnum
+
+import numpy as np
+
+from steelyard.foreign.number import is_number
+from steelyard.foreign.series import Floats
+from steelyard.foreign.source import quoted
+from steelyard.foreign.tables.table import Table
+from steelyard.foreign.vocabulary.heading import Heading, Role
+
+TIME_HEADING = "time"
+_FINE = (1e3, 1e6, 1e9)
+"""Milliseconds to nanoseconds, of clocks that count from 1970: no work takes as long."""
+_FROM_2001, _TO_2100 = 1e9, 4.1e9
+_FEWEST_RISING = 3
+_FEWEST_STEPS = 3
+_SLACK = 0.05
+"""Of a step: clocks of benchmarks wake a little late."""
+_STEADY_SHARE = 0.8
+"""So many of the steps are the usual one: seconds without a line happen."""
+
+
+class TimeColumn(StrEnum):
+    """What such a column holds."""
+
+    TIMESTAMPS = "timestamps"
+    DURATIONS = "durations"
+
+
+def time_column(
+    table: Table,
+    column: int,
+    others: Sequence[int],
+    *,
+    by_arm: bool,
+    chosen: bool,
+    headings: Sequence[Heading],
+) -> TimeColumn:
+    """What it holds; NumbersError with its place where that cannot be decided.
+
+    `others`: the other columns of numbers that may have been measured; `by_arm`: whether a column
+    names the arm of each row; `chosen`: whether the user said which column was measured.
+    """
+    cells = [cell.strip() for cell in table.columns[column]]
+    numbers = _numbers(cells)
+    known = chosen or all(_is_metric(headings[other]) for other in others)
+    # Seconds since 1970 look like nanoseconds of work, and sizes that grow down the file make
+    # times that grow too: what rises tells when rows were measured only beside what surely was
+    # measured, or beside columns of several arms.
+    if table.is_text(column) or _counts_from_1970(numbers, _FINE):
+        return TimeColumn.TIMESTAMPS
+    if _counts_from_1970(numbers, (1.0,)) and (known or _in_turn(numbers)):
+        return TimeColumn.TIMESTAMPS
+    if _with_units(cells) or not (others or chosen):
+        return TimeColumn.DURATIONS
+    if (known or (not by_arm and len(others) > 1)) and _in_turn(numbers):
+        return TimeColumn.TIMESTAMPS
+    if chosen:
+        return TimeColumn.DURATIONS
+    name = table.name(column)
+    beside = ", ".join(quoted(table.name(other)) for other in others[:3])
+    raise table.source.error(
+        f"column {quoted(name)} beside {beside} could hold how long each row took or when it was "
+        "measured",
+        table.spot(0, column),
+        hint=f"Say which column was measured, as --column value={name}, or that this one tells "
+        f"when: --column order={name}.",
+    )
+
+
+def steady(cells: Sequence[str], arms: Sequence[str] | None = None) -> bool:
+    """Whether numbers rise at equal steps; `arms`: in the rows of each arm by themselves."""
+    numbers = _numbers([cell.strip() for cell in cells])
+    if not numbers:
+        return False
+    if arms is None:
+        return equal_steps(np.array(numbers))
+    values, labels = np.array(numbers), np.array([arm.strip() for arm in arms])
+    return all(equal_steps(values[labels == label]) for label in dict.fromkeys(labels.tolist()))
+
+
+def equal_steps(moments: Floats) -> bool:
+    """Whether moments, shape (n,), rise at one step, or at whole multiples of it where seconds are
+    missing; never with fewer than 4 of them."""
+    steps = np.diff(moments)
+    if len(steps) < _FEWEST_STEPS or not (steps > 0).all():
+        return False
+    ratios = steps / np.median(steps)
+    usual = np.abs(ratios - 1) <= _SLACK
+    whole = np.abs(ratios - np.round(ratios)) <= _SLACK * np.maximum(ratios, 1)
+    return bool(usual.mean() >= _STEADY_SHARE and whole.all())
+
+
+def _counts_from_1970(numbers: Sequence[float], scales: Sequence[float]) -> bool:
+    return bool(numbers) and any(
+        all(_FROM_2001 * scale <= number <= _TO_2100 * scale for number in numbers)
+        for scale in scales
+    )
+
+
+def _with_units(cells: Sequence[str]) -> bool:
+    return any(cell[-1:].isalpha() and is_number(cell) for cell in cells)
+
+
+def _numbers(cells: Sequence[str]) -> list[float]:
+    """The numbers of all cells; none where one is no plain number."""
+    try:
+        return [float(cell) for cell in cells]
+    except ValueError:
+        return []
+
+
+def _in_turn(numbers: Sequence[float]) -> bool:
+    """Whether they rise down the file, or count its rows in whatever order."""
+    if len(set(numbers)) < _FEWEST_RISING:
+        return False
+    first = min(numbers)
+    counted = sorted(numbers) == [first + step for step in range(len(numbers))]
+    return counted or all(one <= other for one, other in itertools.pairwise(numbers))
+
+
+def _is_metric(heading: Heading) -> bool:
+    measured = heading.role in (Role.METRIC, Role.STATISTIC) and heading.metric is not None
+    sure = not heading.weak or (heading.metric is not None and bool(heading.metric.unit))
+    return (measured and sure) or heading.role is Role.VALUE

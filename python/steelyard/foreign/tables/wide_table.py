@@ -1,0 +1,217 @@
+"""Reads a table with a column an arm: row k holds repetition k of all arms, or one query of all."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from steelyard.foreign.metric import LATENCY, THROUGHPUT, TIME, Metric
+from steelyard.foreign.number import Spot, floats_of, is_missing
+from steelyard.foreign.series import Factor, FactorKind, Grain, Order, Rows, Series, Sheet
+from steelyard.foreign.source import Place, quoted
+from steelyard.foreign.tables.column_roles import Roles
+from steelyard.foreign.tables.factors import factors_of
+from steelyard.foreign.tables.row_times import slices_of, times_of
+from steelyard.foreign.tables.table import Table
+from steelyard.foreign.tables.unit_column import contradiction, unit_named
+from steelyard.foreign.vocabulary.heading import Role
+from steelyard.foreign.vocabulary.units import unit_of
+
+_UNIT_BEHIND = re.compile(r"\s*[(\[]\s*([^)\]]+?)\s*[)\]]\s*$")
+_SWEPT = 4.0
+"""From its first value to its last a parameter grows so much or more."""
+_KINDS = (THROUGHPUT, LATENCY, TIME, "value")
+"""What is judged first."""
+Group = tuple[str, str]
+"""Kind of a metric, and which statistic of it."""
+
+
+def read_wide_table(table: Table, roles: Roles, form: str) -> Sheet:
+    """The sheet of such a table. Trailing empty cells: that arm was measured less often."""
+    swept = [c for c in roles.numbers if _is_parameter(table, c, roles.numbers)]
+    numbers = [c for c in roles.numbers if c not in swept]
+    groups = _groups(table, roles, numbers)
+    instead = _slices(table, roles)
+    factors = (*factors_of(table, roles), *_swept_factors(table, swept), *_block(table, roles))
+    metrics = []
+    for columns in groups.values():
+        metric, arms = _arms(table, roles, columns, instead, several=len(groups) > 1)
+        metrics.append((metric, arms))
+    metrics.sort(
+        key=lambda entry: _KINDS.index(entry[0].name) if entry[0].name in _KINDS else len(_KINDS)
+    )
+    if not metrics or not metrics[0][1]:
+        raise table.source.error("there is no column of numbers", Place(1, 1))
+    equal = len({len(entry.values) for _, arms in metrics for entry in arms}) == 1
+    named = bool(factors) and equal and not instead
+    return Sheet(
+        source=table.source.name,
+        form=form,
+        metrics=tuple(metrics),
+        order=Order.UNKNOWN,
+        rows=(Rows.BLOCKS if named else Rows.BESIDE) if equal else Rows.APART,
+        lines=table.lines,
+        row_names=_row_names(factors) if named else (),
+        ordered=not named or _in_order(table, roles, factors),
+        notes=tuple(_notes(table, roles, swept)),
+    )
+
+
+def _place(metric: Metric) -> int:
+    return _KINDS.index(metric.name) if metric.name in _KINDS else len(_KINDS)
+
+
+def _block(table: Table, roles: Roles) -> tuple[Factor, ...]:
+    if roles.block is None:
+        return ()
+    cells = tuple(cell.strip() for cell in table.columns[roles.block])
+    return (Factor(table.name(roles.block), FactorKind.LABEL, cells),)
+
+
+def _swept_factors(table: Table, columns: Sequence[int]) -> tuple[Factor, ...]:
+    return tuple(
+        Factor(table.name(c), FactorKind.LOAD, tuple(x.strip() for x in table.columns[c]))
+        for c in columns
+    )
+
+
+def _row_names(factors: Sequence[Factor]) -> tuple[str, ...]:
+    """What each row is called: labels bare, parameters with their names where there are several."""
+    bare = len(factors) == 1
+    named = [
+        [value if bare or f.kind is FactorKind.LABEL else f"{f.name} {value}" for value in f.values]
+        for f in factors
+    ]
+    return tuple(", ".join(parts) for parts in zip(*named, strict=True))
+
+
+def _in_order(table: Table, roles: Roles, factors: Sequence[Factor]) -> bool:
+    """Whether rows stand in the order of measuring: those that only a numbered block names, and
+    cells that come again; not queries, and not the steps of a sweep."""
+    if roles.block is not None and len(factors) == 1:
+        return not table.is_text(roles.block)
+    rows = list(zip(*(factor.values for factor in factors), strict=True))
+    labelled = any(factor.kind is FactorKind.LABEL for factor in factors)
+    return len(set(rows)) < len(rows) and not labelled
+
+
+def _is_parameter(table: Table, column: int, numbers: Sequence[int]) -> bool:
+    """Whether a column under a heading that says nothing holds steps of a parameter: whole numbers
+    that grow several times, or come again in every step of another, where other columns do not."""
+    if len(numbers) < 3 or column == numbers[-1] or table.rows < 3:
+        return False
+    others = [c for c in numbers if c != column]
+    return _steps(table.columns[column]) and not any(_steps(table.columns[c]) for c in others)
+
+
+def _steps(cells: Sequence[str]) -> bool:
+    texts = [cell.strip() for cell in cells]
+    if not all(text.isdecimal() and len(text) < 13 for text in texts):
+        return False
+    values = [int(text) for text in texts]
+    distinct = sorted(set(values))
+    counts = {values.count(value) for value in distinct} if len(distinct) < 100 else {1}
+    rising = values == sorted(values) and values[-1] >= _SWEPT * max(values[0], 1)
+    again = len(distinct) < len(values) and len(counts) == 1
+    return (len(distinct) == 1 and len(values) > 3) or rising or (again and len(distinct) > 1)
+
+
+def _groups(table: Table, roles: Roles, numbers: Sequence[int]) -> dict[Group, list[int]]:
+    """The columns of every metric: "off_tps", "on_tps", "off_latency", "on_latency" are two."""
+    groups: dict[Group, list[int]] = {}
+    for column in numbers:
+        heading = roles.headings[column]
+        kind = heading.metric.name if heading.metric and heading.role is Role.METRIC else ""
+        if heading.role is Role.STATISTIC and heading.metric and heading.statistic:
+            kind = heading.metric.name if heading.metric.higher_is_better is not None else ""
+        if not table.header or (_arm_and_unit(heading.name)[1] and heading.rest):
+            kind = ""  # a unit that is no metric: "off (ms)" beside "on"
+        groups.setdefault((kind, heading.statistic), []).append(column)
+    if len(groups) < 2:
+        return groups
+    rests = [sorted(roles.headings[c].rest for c in columns) for columns in groups.values()]
+    if any(rest != rests[0] for rest in rests) or len(set(rests[0])) < len(rests[0]):
+        first, other = (columns[0] for columns in list(groups.values())[:2])
+        raise table.source.error(
+            f"columns {quoted(table.name(first))} and {quoted(table.name(other))} hold different "
+            "things: they are no arms of one comparison",
+            table.spot(0, other),
+            hint="Keep the columns of the arms, all of one metric; or name the column that was "
+            "measured: --column value=NAME.",
+        )
+    return groups
+
+
+def _arms(
+    table: Table, roles: Roles, columns: Sequence[int], instead: str, several: bool
+) -> tuple[Metric, tuple[Series, ...]]:
+    series, units, given = [], [], unit_named(table, roles.unit)
+    for column in columns:
+        cells = _without_tail(table.columns[column])
+        if not cells:
+            continue
+        spot = _spots(table, column)
+        values, unit = floats_of(cells, table.source, spot, decimal_comma=table.decimal_comma)
+        name, named_unit = _arm_and_unit(table.name(column))
+        if several:
+            name = "_".join(roles.headings[column].rest)
+        grain = Grain.SLICE if instead else Grain.REPETITION
+        series.append(Series(name, values, grain, spot=spot, instead=instead))
+        units += [(entry, column) for entry in (unit, named_unit, given) if entry] or [("", column)]
+    for unit, column in units:
+        if unit != units[0][0]:
+            raise table.source.error(
+                f"mixed units: {unit or 'none'} after {units[0][0] or 'none'}",
+                table.spot(0, column),
+                hint="Write all arms in one unit.",
+            )
+    unit = units[0][0] if units else ""
+    return _metric(unit, table, roles, columns), tuple(series)
+
+
+def _slices(table: Table, roles: Roles) -> str:
+    timestamps = times_of(table, roles.order)
+    return slices_of(table, roles, {"": np.arange(table.rows)}, timestamps, None)
+
+
+def _without_tail(cells: tuple[str, ...]) -> tuple[str, ...]:
+    count = len(cells)
+    while count and is_missing(cells[count - 1]) and cells[count - 1].strip().lower() != "nan":
+        count -= 1
+    return cells[:count]
+
+
+def _spots(table: Table, column: int) -> Spot:
+    return lambda row: table.spot(row, column)
+
+
+def _arm_and_unit(name: str) -> tuple[str, str]:
+    """`"off (ms)"` is the arm "off" in ms; `"off"` is an arm without a unit."""
+    match = _UNIT_BEHIND.search(name)
+    if match and unit_of(match[1]):
+        return name[: match.start()].strip() or name, unit_of(match[1]) or ""
+    return name, ""
+
+
+def _metric(unit: str, table: Table, roles: Roles, columns: Sequence[int]) -> Metric:
+    """By the unit behind the numbers, else by headings that all name the same metric: "tps_off"."""
+    named = {roles.headings[column].metric for column in columns} if table.header else set()
+    metric = (named.pop() if len(named) == 1 else None) or Metric("value")
+    if metric.higher_is_better is None or _UNIT_BEHIND.search(metric.column):
+        metric = Metric("value")
+    metric = Metric(metric.name, metric.unit, metric.higher_is_better)
+    if unit and not metric.accepts(unit):
+        raise contradiction(table.source, table.spot(0, columns[0]), unit, metric)
+    return metric.overridden(unit or None, None)
+
+
+def _notes(table: Table, roles: Roles, swept: Sequence[int]) -> Iterator[str]:
+    if roles.index is not None:
+        yield f'column "{table.name(roles.index)}" counts the rows and is no arm'
+    for column in swept:
+        yield f'column "{table.name(column)}" holds steps of a parameter and is no arm'
+    named = {*roles.labels, *roles.parameters, *roles.numbers, roles.block, roles.index, roles.unit}
+    for column in sorted(set(range(len(table.columns))) - named):
+        yield f'column "{table.name(column)}" was left out: it holds no numbers of an arm'

@@ -1,0 +1,1 @@
+"""Reads what benchmarks of databases other than pgbench and HammerDB write."""

@@ -1,0 +1,101 @@
+"""Reads BenchBase: summary.json (one repetition), results.csv and raw.csv (slices of one run)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from steelyard.foreign.format import JsonFormat, TextFormat
+from steelyard.foreign.json.document import Document
+from steelyard.foreign.json.numbers_at import number_at, words_at
+from steelyard.foreign.metric import LATENCY, THROUGHPUT, Metric
+from steelyard.foreign.series import Floats, Grain, Series, Sheet
+from steelyard.foreign.source import Place, Source
+from steelyard.foreign.tools.csv_rows import csv_rows, float_in
+from steelyard.foreign.tools.measured_runs import Run, sheet_of_runs
+from steelyard.foreign.tools.request_times import sheet_of_requests
+
+_RATE = Metric(THROUGHPUT, "requests/s", True)
+_GOODPUT = Metric("goodput", "requests/s", True)
+_KEY = "Throughput (requests/second)"
+_LOADS = ("Benchmark Type", "scalefactor", "terminals", "isolation")
+_CONDITIONS = ("DBMS Type", "DBMS Version")
+_RESULTS = "Time (seconds),Throughput (requests/second),"
+_RAW = "Transaction Type Index,Transaction Name,Start Time (microseconds),Latency (microseconds)"
+
+
+def is_benchbase(value: Any) -> bool:
+    """Whether a JSON value is a summary of BenchBase."""
+    return isinstance(value, dict) and _KEY in value and "Latency Distribution" in value
+
+
+def read_benchbase(document: Document) -> Sheet:
+    """One arm: a row a summary."""
+    runs = [_summary(document, number) for number in range(len(document.values))]
+    return sheet_of_runs(document.source, "BenchBase summary", runs)
+
+
+def _summary(document: Document, number: int) -> Run:
+    value = document.values[number]
+    candidates = {
+        _RATE: number_at(document, value, (_KEY,), number),
+        _GOODPUT: number_at(document, value, ("Goodput (requests/second)",), number),
+    }
+    for name in ("Average", "Median", "95th Percentile", "99th Percentile"):
+        path = ("Latency Distribution", f"{name} Latency (microseconds)")
+        short = {"Average": LATENCY, "Median": "latency_median"}.get(name, f"latency_p{name[:2]}")
+        candidates[Metric(short, "µs", False)] = number_at(document, value, path, number)
+    loads = {name: words_at(value, (name,)) for name in _LOADS if name in value}
+    conditions = {name: words_at(value, (name,)) for name in _CONDITIONS if name in value}
+    figures = {metric: amount for metric, amount in candidates.items() if amount is not None}
+    return Run(figures, document.place(number, ()).line, "", loads, conditions)
+
+
+def is_benchbase_csv(source: Source) -> bool:
+    """Whether a text is a results.csv or raw.csv of BenchBase."""
+    return source.text.lstrip().startswith((_RESULTS, _RAW))
+
+
+def read_benchbase_csv(source: Source) -> Sheet:
+    """One arm: windows of one run, or its requests."""
+    if source.text.lstrip().startswith(_RAW):
+        starts, latencies = _columns(source, "Start Time (microseconds)", "Latency (microseconds)")
+        return sheet_of_requests(
+            source,
+            "BenchBase raw.csv",
+            latencies,
+            starts + latencies / 1e6,
+            unit="µs",
+            rate="requests/s",
+            noun="requests",
+            least=0.5,
+        )
+    rates, latencies = _columns(source, _KEY, "Average Latency (millisecond)")
+    if not rates.any():
+        raise source.error("no request in any window", Place(2, 1))
+    mean = Series("", latencies, Grain.SLICE, weights=rates)
+    return Sheet(
+        source.name,
+        "BenchBase results.csv",
+        (
+            (_RATE, (Series("", rates, Grain.SLICE),)),
+            (Metric(LATENCY, "ms", False), (mean,)),
+        ),
+    )
+
+
+def _columns(source: Source, first: str, second: str) -> tuple[Floats, Floats]:
+    rows = list(csv_rows(source, "BenchBase's CSV", (first, second)))
+    table = np.array(
+        [[float_in(source, row, name, n) for name in (first, second)] for n, row in rows]
+    )
+    if not rows or not np.isfinite(table).all():
+        raise source.error("no row of numbers", Place(1, 1))
+    return table[:, 0], table[:, 1]
+
+
+JSON = JsonFormat(
+    "benchbase", "a summary of BenchBase", is_benchbase, read_benchbase, repeats=is_benchbase
+)
+CSV = TextFormat("benchbase-csv", is_benchbase_csv, read_benchbase_csv, precedence=2)

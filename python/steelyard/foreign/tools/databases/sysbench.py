@@ -1,0 +1,153 @@
+"""Reads sysbench: summaries of 0.4 to 1.0, the lines of --report-interval, and those as CSV.
+
+A summary is one repetition; several in one file are several. Lines of intervals are slices.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import numpy as np
+
+from steelyard.foreign.format import TextFormat
+from steelyard.foreign.metric import LATENCY, THROUGHPUT, Metric
+from steelyard.foreign.series import Factor, FactorKind, Grain, Outcome, Series, Sheet
+from steelyard.foreign.source import Place, Source, quoted
+from steelyard.foreign.tools.measured_runs import Run, sheet_of_runs
+
+TPS = Metric(THROUGHPUT, "transactions/s", True)
+QPS = Metric("queries", "queries/s", True)
+LATENCY_MS = Metric(LATENCY, "ms", False)
+P95_MS = Metric("latency_p95", "ms", False)
+_N = r"([0-9]+(?:\.[0-9]+)?)"
+_TRANSACTIONS = re.compile(rf"\s*transactions:\s+([0-9]+)\s+\({_N} per sec")
+_QUERIES = re.compile(rf"\s*(?:queries|read/write requests):\s+[0-9]+\s+\({_N} per sec")
+_EVENTS = re.compile(rf"\s*events per second:\s+{_N}")
+_THREADS = re.compile(r"Number of threads: ([0-9]+)")
+_VERSION = re.compile(r"sysbench v?([0-9][0-9.]*)")
+_AVERAGE = re.compile(rf"\s*avg:\s+{_N}(ms|s)?\s*$")
+_TROUBLE = re.compile(r"\s*(?:ignored errors|reconnects|deadlocks):\s+([0-9]+)")
+_END = re.compile(r"\s*execution time \(avg/stddev\):|Threads fairness|Test execution summary")
+_INTERVAL = re.compile(rf"\[\s*([0-9]+)s\s*\] (?:thds|threads): ([0-9]+),? tps: {_N}")
+_TAIL = re.compile(r"err/s:? ([0-9.]+)")
+_OWN = re.compile(
+    r"^(?:sysbench v?[0-9]|\[ *[0-9]+s *\] th|\s+transactions: +[0-9]+ +\()", re.MULTILINE
+)
+_CSV = re.compile(r"[0-9]+,[0-9]+(?:,[0-9]+\.[0-9]+){8}\s*")
+
+
+def is_sysbench(source: Source) -> bool:
+    """Whether a text is what sysbench printed."""
+    return _OWN.search(source.text) is not None
+
+
+def read_sysbench(source: Source) -> Sheet:
+    """The sheet of one arm: summaries, or the intervals where no summary is complete."""
+    runs: list[Run] = []
+    intervals: list[tuple[int, float, int, float]] = []
+    figures: dict[Metric, float] = {}
+    loads: dict[str, str] = {}
+    conditions: dict[str, str] = {}
+    done = troubled = 0
+    for number, line in enumerate(source.text.split("\n"), start=1):
+        if match := _VERSION.match(line):
+            conditions["version of sysbench"] = match[1].rstrip(".")
+        elif match := _THREADS.match(line):
+            loads = {"threads": match[1]}
+        elif match := _INTERVAL.match(line):
+            tail = _TAIL.search(line)
+            intervals.append(
+                (int(match[2]), float(match[3]), number, float(tail[1]) if tail else 0.0)
+            )
+        elif match := _TRANSACTIONS.match(line):
+            figures, done = {TPS: float(match[2])}, done + int(match[1])
+            runs.append(Run(figures, number, "", dict(loads), dict(conditions)))
+        elif match := _EVENTS.match(line):
+            figures = {Metric(THROUGHPUT, "events/s", True): float(match[1])}
+            runs.append(Run(figures, number, "", dict(loads), dict(conditions)))
+        elif match := _QUERIES.match(line):
+            figures[QPS] = float(match[1])
+        elif match := _AVERAGE.match(line):
+            figures[LATENCY_MS] = float(match[1]) * (1e3 if match[2] == "s" else 1.0)
+        elif match := _TROUBLE.match(line):
+            troubled += int(match[1])
+        elif line.startswith("FATAL:"):
+            raise source.error(
+                f"the run failed, its results are incomplete: {quoted(line)}",
+                Place(number, 1),
+                hint="Leave this run out, and ask why it failed: the arm may be the cause.",
+            )
+    if not runs:
+        return _of_intervals(source, intervals)
+    outcome = Outcome(done + troubled, troubled) if done else None
+    notes = ["lines of intervals were left out: the summaries are the repetitions"]
+    return sheet_of_runs(
+        source, "sysbench", runs, outcome=outcome, notes=notes if intervals else ()
+    )
+
+
+def _of_intervals(source: Source, intervals: Sequence[tuple[int, float, int, float]]) -> Sheet:
+    if len(intervals) < 2:
+        raise source.error(
+            "no complete summary of sysbench, and fewer than two lines of intervals",
+            Place(1, 1),
+            hint='Keep all that sysbench prints, with "transactions: … per sec."',
+        )
+    rates = np.array([tps for _, tps, _, _ in intervals])
+    if not rates.any():
+        raise source.error("no transaction in any interval", Place(intervals[0][2], 1))
+    threads = tuple(str(interval[0]) for interval in intervals)
+    factors = (Factor("threads", FactorKind.LOAD, threads),)
+    done, failed = float(rates.sum()), sum(interval[3] for interval in intervals)
+    series = Series("", rates, Grain.SLICE, factors=factors)
+    return Sheet(
+        source.name,
+        "sysbench --report-interval",
+        ((TPS, (series,)),),
+        outcomes={"": Outcome(round(done + failed), round(failed))},
+        lines=tuple(interval[2] for interval in intervals),
+    )
+
+
+def is_sysbench_csv(source: Source) -> bool:
+    """Whether a text has lines of intervals as CSV: time, threads, tps, qps, reads, writes, other,
+    latency, errors, reconnects."""
+    first, _, rest = source.text.lstrip().partition("\n")
+    return bool(_CSV.fullmatch(first) and _CSV.fullmatch(rest.partition("\n")[0] or first))
+
+
+def read_sysbench_csv(source: Source) -> Sheet:
+    """The seconds of one run."""
+    rows: list[list[float]] = []
+    lines: list[int] = []
+    for number, line in enumerate(source.text.split("\n"), start=1):
+        if not line.strip():
+            continue
+        if not _CSV.fullmatch(line):
+            raise source.error(f"{quoted(line)} is no line of sysbench's CSV", Place(number, 1))
+        rows.append([float(cell) for cell in line.split(",")])
+        lines.append(number)
+    table = np.array(rows)
+    if not table[:, 2].any():
+        raise source.error("no transaction in any interval", Place(lines[0], 1))
+    factors = (
+        Factor("threads", FactorKind.LOAD, tuple(f"{threads:g}" for threads in table[:, 1])),
+    )
+    metrics = [
+        (metric, (Series("", table[:, column], Grain.SLICE, weights, factors=factors),))
+        for metric, column, weights in ((TPS, 2, None), (QPS, 3, None), (P95_MS, 7, table[:, 2]))
+        if (table[:, column] > 0).any()
+    ]
+    done, failed = float(table[:, 2].sum()), float(table[:, 8].sum())
+    return Sheet(
+        source.name,
+        "sysbench CSV",
+        tuple(metrics),
+        outcomes={"": Outcome(round(done + failed), round(failed))},
+        lines=tuple(lines),
+    )
+
+
+FORMAT = TextFormat("sysbench", is_sysbench, read_sysbench, precedence=5, like_json=True)
+CSV = TextFormat("sysbench-csv", is_sysbench_csv, read_sysbench_csv, precedence=2)

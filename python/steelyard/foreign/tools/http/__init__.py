@@ -1,0 +1,1 @@
+"""Reads what load generators for HTTP write."""

@@ -1,0 +1,90 @@
+"""Collects the runs of one arm that a tool's output holds, and makes a sheet of them.
+
+A run has a label (which benchmark it is of), conditions (what was asked for) and figures.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from steelyard.foreign.metric import Metric
+from steelyard.foreign.series import Factor, FactorKind, Grain, Outcome, Series, Sheet
+from steelyard.foreign.source import Place, Source
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One measurement, from its beginning to its end, or a slice of one."""
+
+    figures: Mapping[Metric, float]
+    """What was measured, positive."""
+    line: int = 1
+    label: str = ""
+    """Which benchmark, query or endpoint it is of; empty: there is one."""
+    loads: Mapping[str, str] = field(default_factory=dict)
+    """What explains a difference: clients, scale."""
+    conditions: Mapping[str, str] = field(default_factory=dict)
+    """What else was asked for."""
+
+
+def sheet_of_runs(
+    source: Source,
+    form: str,
+    runs: Sequence[Run],
+    *,
+    label: str = "benchmark",
+    slices: str = "",
+    outcome: Outcome | None = None,
+    clients: float | None = None,
+    notes: Sequence[str] = (),
+) -> Sheet:
+    """The sheet of runs in the order of the file; figures that not all runs have are left out.
+
+    `slices`: why they are parts of one run, where they are. NumbersError where no figure is common.
+    """
+    common = [m for m in runs[0].figures if all(m in run.figures for run in runs)] if runs else []
+    judged = [m for m in common if all(run.figures[m] > 0 for run in runs)]
+    if not judged:
+        raise source.error(f"no figure above zero that every run of this {form} has", Place(1, 1))
+    factors = _factors(runs, label)
+    grain = Grain.SLICE if slices else Grain.REPETITION
+    lines = tuple(run.line for run in runs)
+
+    def series(metric: Metric) -> Series:
+        values = np.array([run.figures[metric] for run in runs], dtype=np.float64)
+        return Series(
+            "",
+            values,
+            grain,
+            weights=np.ones(len(values)) if slices and metric.higher_is_better is False else None,
+            spot=lambda row: Place(lines[row], 1),
+            factors=factors,
+            instead=slices,
+        )
+
+    labels = {run.label for run in runs}
+    return Sheet(
+        source=source.name,
+        form=form,
+        metrics=tuple((metric, (series(metric),)) for metric in judged),
+        outcomes={"": outcome} if outcome is not None else {},
+        clients={"": clients} if clients else {},
+        lines=lines,
+        ordered=len(labels) == 1 or len(labels) < len(runs),
+        notes=tuple(notes),
+    )
+
+
+def _factors(runs: Sequence[Run], label: str) -> tuple[Factor, ...]:
+    factors = []
+    if any(run.label for run in runs):
+        factors.append(Factor(label, FactorKind.LABEL, tuple(run.label for run in runs)))
+    for kind, name_of in ((FactorKind.LOAD, "loads"), (FactorKind.PARAMETER, "conditions")):
+        for name in getattr(runs[0], name_of):
+            values = [getattr(run, name_of).get(name) for run in runs]
+            if all(value is not None for value in values):
+                factors.append(Factor(name, kind, tuple(map(str, values))))
+    return tuple(factors)

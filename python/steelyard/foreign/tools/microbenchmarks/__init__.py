@@ -1,0 +1,1 @@
+"""Reads what harnesses of microbenchmarks write."""

@@ -1,0 +1,1 @@
+"""Says what headings of tables mean: one vocabulary for all readers."""

@@ -1,0 +1,102 @@
+"""Seconds of one run are slices of it in any table; runs that a column numbers are repetitions."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from foreign.judged_files import doubts, judged, judged_text, percent, refused_text, verdict
+from steelyard.foreign.series import Grain
+
+RNG = np.random.default_rng(3)
+
+
+@pytest.mark.parametrize(
+    ("files", "expected"),
+    [
+        (["x=ep_x.csv", "y=ep_y.csv"], 1.45),
+        (["x=ep_x.prog", "y=ep_y.prog"], 1.45),
+        (["ep_long.csv"], 1.21),
+        (["ep_long_noTS.csv"], 1.21),
+        (["x=fa_a.csv", "y=fa_b.csv"], -1.3),
+    ],
+)
+def test_seconds_of_one_run_carry_no_verdict_whatever_their_format(
+    files: list[str], expected: float
+) -> None:
+    judgement = judged(*files)
+    assert percent(judgement) == pytest.approx(expected, abs=0.01)
+    assert verdict(judgement) == "inconclusive"
+    assert "one run per arm" in doubts(judgement)
+    assert all(arm.grain is Grain.SLICE for arm in judgement.comparison.arms)
+
+
+def series(heading: str, start: float, step: float, rows: int = 30) -> str:
+    values = RNG.normal(1000, 10, rows)
+    lines = (f"{start + step * n:.12g},{value:.2f}\n" for n, value in enumerate(values))
+    return f"{heading},tps\n" + "".join(lines)
+
+
+@pytest.mark.parametrize(
+    "heading", ["time", "second", "timestamp", "ts", "t", "elapsed", "tick", "Time (s)"]
+)
+@pytest.mark.parametrize(("start", "step"), [(1, 1), (0, 5), (1_700_000_000, 1), (1.7e12, 1000)])
+def test_any_clock_at_equal_steps_makes_slices(heading: str, start: float, step: float) -> None:
+    judgement = judged_text(series(heading, start, step), series(heading, start, step))
+    assert all(arm.grain is Grain.SLICE for arm in judgement.comparison.arms), heading
+    assert verdict(judgement) == "inconclusive"
+
+
+@pytest.mark.parametrize("heading", ["run", "rep", "iteration", "#", "trial", "started"])
+def test_counters_and_starts_of_runs_make_repetitions(heading: str) -> None:
+    judgement = judged_text(series(heading, 1, 1), series(heading, 1, 1))
+    assert all(arm.grain is Grain.REPETITION for arm in judgement.comparison.arms), heading
+
+
+def test_nights_are_runs_of_their_own() -> None:
+    day = 86_400
+    judgement = judged_text(series("timestamp", 1.7e9, day), series("timestamp", 1.7e9, day))
+    assert all(arm.grain is Grain.REPETITION for arm in judgement.comparison.arms)
+
+
+def test_a_missing_second_is_no_end_of_a_run() -> None:
+    text = series("second", 1, 1)
+    lines = text.splitlines(keepends=True)
+    del lines[7], lines[15]
+    judgement = judged_text("".join(lines), series("second", 1, 1))
+    assert judgement.comparison.arms[0].grain is Grain.SLICE
+
+
+def test_arms_that_took_turns_between_the_ticks_were_measured_so_often() -> None:
+    rows = "".join(
+        f"{1_700_000_000 + 60 * n},{'ab'[n % 2]},{1000 + 7 * n % 11}.25\n" for n in range(24)
+    )
+    judgement = judged_text(f"timestamp,arm,tps\n{rows}")
+    assert all(arm.grain is Grain.REPETITION for arm in judgement.comparison.arms)
+
+
+def test_seconds_of_runs_that_a_column_numbers_are_taken_together() -> None:
+    rows = "".join(
+        f"{arm},{run},{second},{1000 + 10 * run + second % 3 + 5 * (arm == 'b')}.5\n"
+        for run in range(1, 9)
+        for arm in "ab"
+        for second in range(1, 11)
+    )
+    judgement = judged_text(f"arm,run,second,tps\n{rows}")
+    assert [len(arm.values) for arm in judgement.comparison.arms] == [8, 8]
+    assert all(arm.grain is Grain.REPETITION for arm in judgement.comparison.arms)
+    assert percent(judgement) == pytest.approx(0.476, abs=0.01)
+
+
+def test_a_table_of_seconds_beside_each_other_is_a_series_too() -> None:
+    rows = "".join(f"{n},{1000 + 7 * n % 11}.5,{1010 + 5 * n % 7}.5\n" for n in range(20))
+    judgement = judged_text(f"second,off,on\n{rows}", unit="tps")
+    assert verdict(judgement) == "inconclusive"
+    assert "one run per arm" in doubts(judgement)
+
+
+def test_a_time_that_could_be_either_is_still_asked_about() -> None:
+    text = "arm,foo,time\n" + "".join(
+        f"{'ab'[n % 2]},{n * 7 % 5 + 1},{9 + n % 3}.5\n" for n in range(8)
+    )
+    assert 'column "time" beside "foo"' in refused_text(text).primary

@@ -1,0 +1,164 @@
+"""What is judged is what was measured, called by its own heading, or the command asks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from foreign.judged_files import (
+    RANDOM,
+    judged,
+    judged_text,
+    percent,
+    refused,
+    refused_text,
+    verdict,
+)
+
+JTL = ("a=jtl_a_min.csv", "b=jtl_b_min.csv")
+
+
+@pytest.mark.parametrize(
+    ("files", "asked", "column", "expected"),
+    [
+        (["minavg.csv"], {"metric": "avg_latency"}, "avg_latency", -17.6),
+        (["minavg.csv"], {"metric": "latency"}, "avg_latency", -17.6),
+        (["minavg.csv"], RANDOM, "avg_latency", -17.6),
+        (["minavg.csv"], {"metric": "min_latency"}, "min_latency", 10.4),
+        (["tpsstd.csv"], {"metric": "tps"}, "tps", 10.1),
+        (["tpsstd.csv"], RANDOM, "tps", 10.1),
+        (["stdfirst.csv"], RANDOM, "latency_avg", -17.6),
+        (["minavg2.csv"], {"unit": "ms"}, "avg", -17.6),
+        (["qphh.csv"], RANDOM, "QphH", -16.0),
+        (["qphh2.csv"], RANDOM, "QphH@100", -16.0),
+        (JTL, {}, "elapsed", 38.9),
+        (["a=jtl_a.csv", "b=jtl_b.csv"], {}, "elapsed", 38.0),
+        (["old=go_old_bare.txt", "new=go_new_bare.txt"], {}, "ns/op", -10.6),
+        (["old=go_old.txt", "new=go_new.txt"], {}, "ns/op", -10.6),
+        (["score_dur.csv"], {"higher_is_better": True}, "score", 10.0),
+        (["score_dur_json.json"], {"higher_is_better": True}, "score", 10.0),
+        (["a=crit_a2.csv", "b=crit_b2.csv"], {}, "", 20.0),
+        (["a=gb_a.csv", "b=gb_b.csv"], {}, "real_time", 10.5),
+        (["old=jmh_old.json", "new=jmh_new.json"], {}, "Score", 1.6),
+    ],
+)
+def test_the_column_that_was_measured_is_judged(
+    files: list[str], asked: dict[str, Any], column: str, expected: float
+) -> None:
+    judgement = judged(*files, **asked)
+    assert judgement.comparison.metric.column == column
+    assert percent(judgement) == pytest.approx(expected, abs=0.06)
+    assert judgement.reading is not None
+    assert column in judgement.reading.lines[0]
+
+
+def test_queries_an_hour_are_a_rate_of_which_more_is_better() -> None:
+    assert verdict(judged("qphh.csv", **RANDOM)) == "slower"
+    assert verdict(judged("qphh2.csv", **RANDOM)) == "slower"
+
+
+def test_the_sentence_names_the_column_and_the_reading_the_others() -> None:
+    judgement = judged("minavg.csv", **RANDOM)
+    assert " of avg_latency (" in judgement.contrasts[0].sentence()
+    assert judgement.reading is not None
+    assert judgement.reading.others == ("min_latency", "max_latency")
+    assert judgement.to_json()["reading"]["column"] == "avg_latency"
+    assert judgement.to_json()["metric"] == "latency_mean"
+
+
+@pytest.mark.parametrize(
+    ("files", "asked", "primary", "hint"),
+    [
+        (["minavg2.csv"], {}, "cannot tell whether higher or lower", "--lower-is-better"),
+        (["errrate.csv"], {}, "holds no number that surely is a rate", '--metric "error_rate"'),
+        (["score_dur.csv"], {}, "cannot tell whether higher or lower", "--higher-is-better"),
+        (["metric_name.csv"], {"unit": "tps"}, "several metrics in one column", "one metric"),
+        (["metric_col.csv"], {}, "several metrics in one column", "one metric"),
+        (["count.txt"], {"unit": "tps"}, "could be what was measured", "--metric"),
+        (["minavg.csv"], {"metric": "price"}, 'no metric "price"', "min_latency"),
+    ],
+)
+def test_what_is_not_sure_is_asked_with_what_to_type(
+    files: list[str], asked: dict[str, Any], primary: str, hint: str
+) -> None:
+    error = refused(*files, **asked)
+    assert primary in error.primary
+    assert hint in str(error.hint)
+
+
+def test_errors_are_judged_where_they_are_asked_for_and_fewer_are_better() -> None:
+    assert verdict(judged("errrate.csv", metric="error_rate", **RANDOM)) == "slower"
+    for name in ("abort_rate", "cache_miss_rate", "retries", "dropped", "stall_rate", "err/s"):
+        rows = "".join(f"off,1.{n}\non,2.{n}\n" for n in range(8))
+        assert "no number that surely" in refused_text(f"arm,{name}\n{rows}").primary
+        asked = judged_text(f"arm,{name}\n{rows}", metric=name, **RANDOM)
+        assert asked.comparison.metric.higher_is_better is False
+
+
+ROWS = [(5000 + n, 8 + n / 10, 5500 + n, 7 + n / 10) for n in range(12)]
+
+
+def table(first: str, second: str, opposite: bool) -> str:
+    """Arms off and on, in turns: by the first column on is better."""
+    rows = ""
+    for off, low, on, high in ROWS:
+        ends = (on, off) if opposite else (off, on)
+        rows += f"off,{off},{ends[0]}\non,{on},{ends[1]}\n"
+        del low, high
+    return f"arm,{first},{second}\n{rows}"
+
+
+@pytest.mark.parametrize(
+    ("first", "second"), [("tps", "qps"), ("req/s", "MB/s"), ("tps", "lat_ms")]
+)
+def test_columns_as_good_as_each_other_that_disagree_are_asked_about(
+    first: str, second: str
+) -> None:
+    worse = second != "lat_ms"
+    error = refused_text(table(first, second, opposite=worse), **RANDOM)
+    assert "say the opposite of on" in error.primary
+    assert f'--metric "{first}"' in str(error.hint)
+    assert f'--metric "{second}"' in str(error.hint)
+    agreed = judged_text(table(first, second, opposite=not worse), **RANDOM)
+    assert verdict(agreed) == "faster"
+    assert (
+        verdict(judged_text(table(first, second, opposite=worse), metric=first, **RANDOM))
+        == "faster"
+    )
+
+
+def test_the_length_of_runs_is_not_what_was_measured() -> None:
+    def text(seconds: tuple[str, str]) -> str:
+        return "arm,speedy,duration_s\n" + "".join(
+            f"off,{100 + n},{seconds[0]}\non,{110 + n},{seconds[1]}\n" for n in range(8)
+        )
+
+    constant = judged_text(text(("60", "60")), higher_is_better=True)
+    assert constant.comparison.metric.column == "speedy"
+    error = refused_text(text(("60.1", "61.2")), higher_is_better=True)
+    assert '"speedy" or "duration_s" could be what was measured' in error.primary
+
+
+@pytest.mark.parametrize("heading", ["min", "max", "stddev", "iterations", "samples", "bytes"])
+def test_a_zero_in_a_column_that_is_not_judged_refuses_nothing(heading: str) -> None:
+    rows = "".join(f"off,0,{100 + n}\non,0,{110 + n}\n" for n in range(8))
+    assert judged_text(f"arm,{heading},tps\n{rows}").comparison.metric.column == "tps"
+    judged_zero = refused_text(f"arm,{heading},tps\n{rows}", metric=heading)
+    assert "is zero" in judged_zero.primary
+
+
+def test_points_between_thousands_are_refused_whatever_the_unit() -> None:
+    for asked in ({}, {"unit": "tps"}):
+        error = refused("n_de_int.csv", **asked)
+        assert "mixed units" in error.primary
+        assert "write them without separators" in str(error.hint)
+
+
+@pytest.mark.parametrize("heading", ["errors", "samples", "min_latency", "stddev", "%", "size"])
+def test_a_column_that_the_user_names_is_judged_whatever_it_holds(heading: str) -> None:
+    rows = "".join(f"off,{100 + n}.5,{9 + n}\non,{110 + n}.5,{5 + n}\n" for n in range(8))
+    asked = {"columns": {"value": heading}, "higher_is_better": False}
+    judgement = judged_text(f"arm,{heading},tps\n{rows}", **asked)
+    assert judgement.comparison.metric.column == heading
+    assert judgement.comparison.metric.higher_is_better is False

@@ -1,0 +1,81 @@
+"""YCSB, BenchBase and mysqlslap are read as what each takes for one measurement."""
+
+from __future__ import annotations
+
+import pytest
+
+from foreign.judged_files import INPUTS, doubts, judged, percent
+from foreign.reading import assert_values, only, refusal, sheet_of
+from steelyard.foreign.formats import format_of, read_sheet
+from steelyard.foreign.metric import LATENCY, THROUGHPUT
+from steelyard.foreign.series import Grain, Outcome, Sheet
+from steelyard.foreign.source import open_source
+
+
+def sheet(name: str) -> Sheet:
+    return read_sheet(open_source(INPUTS / name), alone=False)
+
+
+@pytest.mark.parametrize(
+    ("name", "form"),
+    [
+        ("ycsb_a.txt", "ycsb"),
+        ("bb_summary.json", "json"),
+        ("bb_results.csv", "benchbase-csv"),
+        ("bb_raw.csv", "benchbase-csv"),
+        ("slap_a.txt", "mysqlslap"),
+        ("slap_a.csv", "mysqlslap"),
+    ],
+)
+def test_they_are_told_by_their_content(name: str, form: str) -> None:
+    assert format_of(open_source(INPUTS / name)) == form
+
+
+def test_a_summary_of_ycsb_has_a_rate_and_the_latencies_of_each_operation() -> None:
+    names = [metric.name for metric, _ in sheet("ycsb_a.txt").metrics]
+    assert names[:3] == [THROUGHPUT, f"read:{LATENCY}", f"update:{LATENCY}"]
+    assert percent(judged("a=ycsb_a.txt", "b=ycsb_b.txt")) == pytest.approx(3.998, abs=0.001)
+    latency = judged("a=ycsb_a.txt", "b=ycsb_b.txt", metric="read:latency_mean")
+    assert percent(latency) == pytest.approx(100 * (6010 / 6234 - 1), abs=0.01)
+    failed = (
+        "[OVERALL], Throughput(ops/sec), 5.5\n[READ], Operations, 90\n[READ], Return=ERROR, 9\n"
+    )
+    assert sheet_of(failed).outcomes == {"": Outcome(90, 9)}
+
+
+def test_a_summary_of_benchbase_is_one_repetition_with_its_conditions() -> None:
+    read = sheet("bb_summary.json")
+    assert_values(only(read), [500.1])
+    assert [metric.unit for metric, _ in read.metrics][:3] == ["requests/s", "requests/s", "µs"]
+    conditions = {factor.name for factor in only(read).factors}
+    assert {"scalefactor", "terminals", "isolation", "DBMS Version"} <= conditions
+
+
+def test_windows_and_requests_of_benchbase_are_slices() -> None:
+    windows = sheet("bb_results.csv")
+    assert only(windows).values.tolist()[:2] == [498.6, 512.2]
+    assert only(windows).grain is Grain.SLICE
+    requests = sheet("bb_raw.csv")
+    assert only(requests).values.tolist() == [(12031 + 5031 + 13031 + 6031 + 11031) / 5]
+    assert only(requests).grain is Grain.SLICE
+
+
+def test_a_report_of_mysqlslap_is_one_repetition_of_its_average() -> None:
+    assert only(sheet("slap_a.txt")).values.tolist() == [0.512]
+    judgement = judged("a=slap_a.csv", "b=slap_b.csv")
+    assert percent(judgement) == pytest.approx(8.09, abs=0.01)
+    assert "conditions differ" not in doubts(judgement)
+    assert {f.name for f in only(sheet("slap_a.csv")).factors} >= {"clients", "queries a client"}
+
+
+@pytest.mark.parametrize(
+    ("text", "form", "said"),
+    [
+        ("[READ], Operations, 5\n", "ycsb", "no figure above zero"),
+        ("a,b\n1,2\n", "benchbase-csv", 'no column "Throughput (requests/second)"'),
+        ("nothing\n", "mysqlslap", "no figure above zero"),
+        ("mixed,0.494,0.480,0.520,50,10\nmixed,x\n", "mysqlslap", "is no line of mysqlslap's CSV"),
+    ],
+)
+def test_what_is_no_result_is_refused(text: str, form: str, said: str) -> None:
+    assert said in refusal(text, form)
