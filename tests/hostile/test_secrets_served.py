@@ -21,9 +21,10 @@ from hostile.searching import files_with, require_unseen
 from own_cache import open_directory, own_server
 from steelyard.engines.account import Account, choose_account
 from steelyard.engines.engine import Slot
-from steelyard.engines.intake import Neutralised
+from steelyard.engines.intake import Neutralised, SettingsPlace
 from steelyard.engines.postgres.builds.find import find_postgres
 from steelyard.engines.postgres.intake import running
+from steelyard.engines.postgres.intake.server_settings import read_server_settings
 from steelyard.engines.postgres.libpq.connection_string import conninfo_of
 from steelyard.model.endpoint import Endpoint
 from steelyard.study.read import read_study

@@ -11,6 +11,7 @@ from steelyard.engines.postgres.intake.configuration import neutralise, printabl
 from steelyard.engines.postgres.intake.configuration_file import ConfigurationReader
 from steelyard.engines.postgres.life.configuration_text import AUTOMATIC, MAIN
 from steelyard.model.errors import EngineError
+from steelyard.model.files.small_file import MOST_OF_LOCK, read_small
 
 DEBIAN = Path("/etc/postgresql")
 """Below it: version, name of the cluster, postgresql.conf."""
@@ -83,7 +84,7 @@ def _no_file(directory: Path, named: str | None) -> str:
 def config_option(directory: Path) -> str:
     """What to type so that the server's configuration is found."""
     try:
-        major = (directory / "PG_VERSION").read_text(encoding="utf-8", errors="replace").strip()
+        major = read_small(directory / "PG_VERSION", MOST_OF_LOCK, errors="replace").strip()
     except OSError:
         major = "VERSION"
     here = sorted(DEBIAN.glob(f"{major}/*/{MAIN}")) if major.isdigit() else []
