@@ -9,6 +9,7 @@ use std::sync::mpsc::Sender;
 
 use mio::{Events, Interest};
 
+use crate::cancellation::is_shutting_down;
 use crate::client::program::Programs;
 use crate::client::{Client, Turn};
 use crate::clock::now_ns;
@@ -45,6 +46,10 @@ pub fn run_slice<P: Protocol>(
         ..
     } = group;
     schedule.clear()?;
+    if let Some(rate) = limits.rate {
+        let share = clients.len() as f64 / arm.clients as f64;
+        schedule.arrivals.prepare(limits.length_ns, rate * share);
+    }
     let start_ns = now_ns();
     let stop_ns = start_ns.saturating_add(limits.length_ns);
     tally.start_ns = start_ns;
@@ -77,7 +82,11 @@ pub fn run_slice<P: Protocol>(
     slice.start_all()?;
     slice.run_until_idle()?;
     if lags && !limits.is_by_count() {
-        slice.tally.unstarted = slice.schedule.arrivals.remaining();
+        let until_ns = match is_shutting_down() {
+            true => slice.now_ns,
+            false => stop_ns,
+        };
+        slice.tally.unstarted = slice.schedule.arrivals.pass_due(until_ns);
     }
     if let Some(log) = &mut slice.log {
         log.end(slice.now_ns)?;
