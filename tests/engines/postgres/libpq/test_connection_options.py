@@ -87,6 +87,22 @@ def test_the_encoding_of_the_string_goes_before_that_of_the_environment(
     assert target.settings == (("client_encoding", "SQL_ASCII"), ("geqo", "off"))
 
 
+@pytest.mark.parametrize(
+    ("options", "encoding"),
+    [
+        ("-c client_encoding=LATIN1", "LATIN1"),
+        ("-cclient_encoding=LATIN1", "LATIN1"),
+        ("--client-encoding=LATIN1 -c geqo=on", "LATIN1"),
+        ("-c client_encoding=UTF8 -c CLIENT_ENCODING=EUC\\\\ JP", "EUC JP"),
+        ("-c geqo=on", None),
+    ],
+)
+def test_an_encoding_among_the_options_is_the_sessions(options: str, encoding: str | None) -> None:
+    """The driver's own would count before it, without a word."""
+    settings = dict(read_target(f"host=h user=u options='{options}'").settings)
+    assert settings.get("client_encoding") == encoding
+
+
 def test_the_name_of_last_resort_is_sent_where_there_is_no_other() -> None:
     name = "fallback_application_name=mine"
     assert read_target(f"host=h {name}").application_name == "mine"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 
 from steelyard.model.errors import UsageError
@@ -55,6 +56,15 @@ _SENT_VARIABLES = {"PGDATESTYLE": "datestyle", "PGTZ": "timezone", "PGGEQO": "ge
 EnvironmentOptions)."""
 
 
+_ENCODING = re.compile(r"(?:-c\s*|--)client[_-]encoding=((?:\\.|\S)*)", re.IGNORECASE | re.DOTALL)
+
+
+def _encoding_among(options: str) -> str | None:
+    """`client_encoding` as the server would read it from `options`, where the last one counts."""
+    said = _ENCODING.findall(options)
+    return re.sub(r"\\(.)", r"\1", said[-1]) if said else None
+
+
 def refuse_options(options: Mapping[str, str]) -> None:
     """UsageError: an option that the driver cannot carry out, or one of a newer libpq."""
     for option, value in options.items():
@@ -75,8 +85,9 @@ def _accepted(option: str) -> str | None:
 
 def session_settings(options: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
     """Settings that libpq would send beside `options`, in its order: the encoding, and those of the
-    environment but for the word "default"."""
-    encoding = options.get("client_encoding")
+    environment but for the word "default". The encoding that `options` hold is one of them: the
+    driver's own would take its place."""
+    encoding = options.get("client_encoding") or _encoding_among(options.get("options", ""))
     sent = [("client_encoding", encoding)] if encoding else []
     for variable, setting in _SENT_VARIABLES.items():
         value = os.environ.get(variable)
