@@ -25,6 +25,7 @@ fuzz_target!(|input: &[u8]| {
         password: (flags & 16 == 0).then(|| "secret".to_owned()),
         application_name: "fuzz".to_owned(),
         options: String::new(),
+        settings: Vec::new(),
     };
     let scram_only = flags & 32 != 0;
     let accepted = if scram_only { "scram-sha-256" } else { "!gss" };

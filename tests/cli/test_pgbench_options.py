@@ -10,8 +10,10 @@ import pytest
 from typer.testing import CliRunner
 
 from steelyard.cli.command_line import app, load_command
+from steelyard.cli.options.drive_options import read_seed
 from steelyard.cli.options.drive_parameters import ELSEWHERE
 from steelyard.engines.postgres.builds.find import find_postgres
+from steelyard.model.errors import UsageError
 
 
 def ours() -> dict[str, set[str]]:
@@ -49,6 +51,58 @@ def test_nothing_else_is_said_to_be_elsewhere(theirs: list[set[str]]) -> None:
     of_pgbench = set().union(*theirs)
     assert set(elsewhere()) <= of_pgbench
     assert not set(elsewhere()) & set(ours())
+
+
+PAGE = Path(__file__).parents[2] / "docs" / "reference" / "scripts.md"
+
+
+def documented() -> dict[frozenset[str], str]:
+    """What the page says of each option of pgbench: same, other or none."""
+    rows = re.findall(r"^\| `(-[^`]+)` \| (same|other|none) \|", PAGE.read_text("utf-8"), re.M)
+    return {frozenset(names.split(", ")): verdict for names, verdict in rows}
+
+
+def test_the_page_has_each_option_of_pgbench_18_and_the_one_of_19(theirs: list[set[str]]) -> None:
+    of_pgbench = {frozenset(names) for names in theirs} | {frozenset({"--continue-on-error"})}
+    assert set(documented()) == of_pgbench
+
+
+def test_the_page_says_none_of_exactly_those_that_are_not_here() -> None:
+    for names, verdict in documented().items():
+        assert names <= set(elsewhere() if verdict == "none" else ours()), names
+
+
+@pytest.mark.parametrize("names", ELSEWHERE)
+def test_an_option_of_pgbench_that_is_not_here_is_refused_with_what_to_use(names: str) -> None:
+    for option in names.split(", "):
+        for words in ([option], [f"{option}=7" if option.startswith("--") else f"{option}7"]):
+            with pytest.raises(UsageError) as refused:
+                CliRunner().invoke(app, ["drive", *words, "bench"], catch_exceptions=False)
+            assert option in refused.value.primary
+            assert refused.value.hint in ELSEWHERE.values()
+            assert refused.value.hint != "As -i."
+
+
+def test_a_misspelt_option_is_no_option_of_pgbench() -> None:
+    said = CliRunner().invoke(app, ["drive", "--partition", "3"])
+    assert said.exit_code == 2
+    assert "pgbench" not in str(said.exception)
+
+
+@pytest.mark.parametrize("text", ["0", "7", str((1 << 64) - 1)])
+def test_a_seed_of_64_bits_is_a_number(text: str) -> None:
+    assert read_seed(text) == int(text)
+
+
+@pytest.mark.parametrize("text", ["time", "rand"])
+def test_a_seed_by_a_word_differs_from_load_to_load(text: str) -> None:
+    assert len({read_seed(text) for _ in range(10)}) > 1
+
+
+@pytest.mark.parametrize("text", ["-1", "1.5", "x", "TIME", "٣", str(1 << 64)])
+def test_another_seed_is_refused(text: str) -> None:
+    with pytest.raises(UsageError, match="unrecognized random seed"):
+        read_seed(text)
 
 
 def test_the_help_shows_the_table() -> None:

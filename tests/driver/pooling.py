@@ -61,17 +61,20 @@ def _program() -> str:
 
 
 @contextmanager
-def pooling(server: Endpoint) -> Iterator[Pooler]:
-    """In transaction mode, as the account that servers run under; skips where there is none."""
+def pooling(server: Endpoint, *, statements: int = 20) -> Iterator[Pooler]:
+    """In transaction mode, as the account that servers run under; skips where there is none.
+
+    `statements`: how many prepared ones it keeps a connection, where it can keep any.
+    """
     program = _program()
     said = subprocess.run([program, "--version"], capture_output=True, text=True, check=True).stdout
     version = tuple(map(int, re.findall(r"\d+", said)[:2]))
     with open_directory() as home:
-        yield from _pooling(server, program, version, home)
+        yield from _pooling(server, program, version, home, statements)
 
 
 def _pooling(
-    server: Endpoint, program: str, version: tuple[int, ...], home: Path
+    server: Endpoint, program: str, version: tuple[int, ...], home: Path, statements: int
 ) -> Iterator[Pooler]:
     account = choose_account()
     account.own(home)
@@ -81,7 +84,7 @@ def _pooling(
     user = server.user
     config = CONFIG.format(server=server, port=port, home=home)
     if version >= KEEPS_STATEMENTS:
-        config += "max_prepared_statements = 20\n"
+        config += f"max_prepared_statements = {statements}\n"
     (home / "pgbouncer.ini").write_text(config)
     (home / "users").write_text(f'"{user}" ""\n')
     who = {"user": account.uid, "group": account.gid, "extra_groups": []}

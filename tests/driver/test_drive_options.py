@@ -14,16 +14,20 @@ import pytest
 
 from driver.served import Server
 from driver.stuck import interrupt_stuck_load
+from steelyard.engines.postgres.builds.find import find_postgres
+from steelyard.engines.postgres.libpq.connection_string import client_flags
 
 pytestmark = pytest.mark.postgres
 
 START = "from steelyard.cli.app import main; main()"
 
 
-def _drive(server: Server, *words: str, cwd: Path | None = None) -> tuple[dict[str, Any], str]:
+def _drive(
+    server: Server, *words: str, cwd: Path | None = None, status: int = 0
+) -> tuple[dict[str, Any], str]:
     command = [sys.executable, "-c", START, "drive", server.conninfo, *words, "--json"]
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=cwd)
-    assert done.returncode == 0, done.stderr
+    assert done.returncode == status, done.stderr
     return json.loads(done.stdout), done.stderr
 
 
@@ -61,8 +65,65 @@ def test_serialization_failures_are_tried_again_until_the_work_is_done(
 def test_statement_timeouts_are_counted_by_their_sqlstate(server: Server, tmp_path: Path) -> None:
     script = tmp_path / "slow.sql"
     script.write_text("SET statement_timeout = '5ms';\nSELECT pg_sleep(10);\n")
-    summary, _ = _drive(server, "-f", str(script), "-t", "3")
+    summary, _ = _drive(server, "-f", str(script), "-t", "3", status=2)
     assert summary["errors"] == {"57014": 3}
+
+
+@pytest.mark.parametrize(
+    ("sql", "words"),
+    [
+        ("SELECT * FROM nowhere;", "no transaction succeeded"),
+        ("SELECT 1 / 0;", "no transaction succeeded"),
+        ("SELECT pg_terminate_backend(pg_backend_pid());", "every connection was lost"),
+        ("COPY pgbench_branches TO STDOUT;", "every connection was lost"),
+    ],
+)
+@pytest.mark.parametrize("load", [["-t", "3"], ["-T", "0.3"]])
+def test_a_load_that_did_nothing_is_exit_status_2_as_pgbenchs(
+    server: Server, tmp_path: Path, sql: str, words: str, load: list[str]
+) -> None:
+    script = tmp_path / "fails.sql"
+    script.write_text(f"{sql}\n")
+    summary, said = _drive(server, "-f", str(script), "-c", "2", *load, status=2)
+    assert summary["transactions"] == 0
+    assert words in said
+    bindir = Path(find_postgres("18").identity.bindir)
+    theirs = [bindir / "pgbench", "-n", "-f", script, "-t", "3", *client_flags(server.address)]
+    done = subprocess.run([*theirs, "postgres"], capture_output=True, check=False)
+    assert done.returncode == 2
+
+
+def test_an_aborted_client_ends_the_load_where_that_is_wanted(
+    server: Server, tmp_path: Path
+) -> None:
+    """Client 0 divides by zero, client 1 does not."""
+    script = tmp_path / "some.sql"
+    script.write_text("SELECT 1 / :client_id;\n")
+    load = ["-f", str(script), "-c", "2", "-j", "2"]
+    summary, _ = _drive(server, *load, "-t", "5")
+    assert (summary["transactions"], summary["failed"]) == (5, 5)
+    summary, said = _drive(server, *load, "-T", "600", "--exit-on-abort", status=2)
+    assert "ended early (--exit-on-abort)" in said
+    assert "division by zero" in said
+    assert "division by zero (22012)" in summary["aborted"]
+    both = ["--exit-on-abort", "--continue-on-error"]
+    summary, _ = _drive(server, *load, "-t", "5", *both)
+    assert (summary["transactions"], summary["failed"]) == (5, 5)
+    ended = tmp_path / "ended.sql"
+    ended.write_text(
+        "\\if :client_id = 0\nSELECT pg_terminate_backend(pg_backend_pid());\n\\endif\nSELECT 1;\n"
+    )
+    load = ["-f", str(ended), "-c", "2", "-j", "2", "-T", "600", *both]
+    summary, said = _drive(server, *load, status=2)
+    assert "57P01" in summary["aborted"]
+
+
+def test_the_scale_of_built_in_scripts_is_that_of_the_tables(server: Server) -> None:
+    summary, said = _drive(server, "-s", "7", "-b", "tpcb-like", "-t", "40")
+    assert "scale option ignored, using count from pgbench_branches table (1)" in said
+    assert (summary["transactions"], summary["wrong_rows"]) == (40, 0)
+    _, said = _drive(server, "-b", "tpcb-like", "-t", "1")
+    assert said == ""
 
 
 def test_a_connection_for_each_transaction(server: Server) -> None:
@@ -86,19 +147,21 @@ def test_progress_and_debug_go_to_standard_error(server: Server, tmp_path: Path)
     assert summary["rate"] == 20
 
 
-@pytest.mark.parametrize("aggregated", [False, True])
+@pytest.mark.parametrize(("aggregated", "version"), [(False, 18), (True, 18), (True, 19)], ids=str)
 def test_a_log_is_written_in_pgbenchs_format(
-    server: Server, tmp_path: Path, aggregated: bool
+    server: Server, tmp_path: Path, aggregated: bool, version: int
 ) -> None:
     load = ["-S", "-c", "2", "-l", "--max-tries", "3", "--failures-detailed"]
-    load += ["-T", "2.2", "--aggregate-interval", "1"] if aggregated else ["-t", "5"]
+    load += ["-T", "2", "--aggregate-interval", "1"] if aggregated else ["-t", "5"]
+    load += ["--continue-on-error"] if version == 19 else []
     summary, _ = _drive(server, *load, cwd=tmp_path)
     (log,) = tmp_path.glob("pgbench_log.*")
     lines = [line.split(" ") for line in log.read_text().splitlines()]
     assert all(word.isdecimal() for line in lines for word in line)
     if aggregated:
-        # Start, count, latency ×4, lag ×4, skipped, retried, retries, three kinds of failures.
-        assert {len(line) for line in lines} == {16}
+        # Start, count, latency ×4, lag ×4, skipped, retried, retries, two kinds of failures; since
+        # 19 a third kind.
+        assert {len(line) for line in lines} == {16 if version == 19 else 15}
         assert len(lines) == 2
         assert 0 < sum(int(line[1]) for line in lines) <= summary["transactions"]
     else:

@@ -57,6 +57,32 @@ def test_prepared_statements_are_kept_or_their_loss_is_said(server: Server, pool
         assert "HINT:  Prepared statements are lost between transactions" in said
 
 
+def test_a_statement_that_another_run_prepared_is_never_executed(
+    server: Server, tmp_path: Path
+) -> None:
+    """Through a pooler that keeps no statements they stay on its connections after a run.
+
+    The first run's is left on one of them; the second prepares its own on another, and is then
+    given the first as well.
+    """
+    reads, writes = tmp_path / "reads.sql", tmp_path / "writes.sql"
+    reads.write_text("SELECT 1;\n")
+    writes.write_text("INSERT INTO written VALUES (1);\n")
+    with server.connect() as connection:
+        connection.execute("CREATE TABLE written (v int)")
+    try:
+        with pooling(server.address, statements=0) as forgetful:
+            load = ("-M", "prepared", "-f")
+            _drive(forgetful, *load, str(reads), "-c", "1", "-t", "3")
+            summary, _ = _drive(forgetful, *load, str(writes), "-c", "4", "-j", "2", "-t", "200")
+            assert summary["transactions"] + summary["failed"] == 800
+            assert set(summary["errors"]) <= {"26000", "42P05"}
+        assert server.one("SELECT count(*) FROM written") == summary["transactions"] > 0
+    finally:
+        with server.connect() as connection:
+            connection.execute("DROP TABLE written")
+
+
 def test_pipelines_go_through(pooler: Pooler, tmp_path: Path) -> None:
     script = tmp_path / "pipeline.sql"
     lines = "\n".join(f"SELECT {number};" for number in range(10))

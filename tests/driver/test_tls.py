@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import socket
+import subprocess
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,7 +16,9 @@ from typing import Any
 
 import psycopg
 import pytest
-from cryptography.hazmat.primitives import hashes
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import rsa
 
 from driver.secured import Certified, authority
 from driver.served import PASSWORD, Server
@@ -222,6 +226,35 @@ def test_an_expired_and_a_revoked_certificate_are_not_believed(
     root = f"sslrootcert={secured.files}/root.crt sslcrl={tmp_path}/root.crl"
     with pytest.raises(DriverError, match="revoked"):
         secured.ask("tls_user", f"sslmode=verify-ca {root}")
+
+
+def test_a_certificate_of_the_first_version_is_refused_in_words(
+    secured: Secured, tmp_path: Path
+) -> None:
+    """As older versions of `openssl x509 -req` make it, which the manual of PostgreSQL uses."""
+    openssl = shutil.which("openssl")
+    if openssl is None:
+        pytest.skip("no openssl on the path")
+    root, root_key = secured.root.save(tmp_path, "authority")
+
+    def run(*words: str | Path) -> str:
+        done = subprocess.run([openssl, *words], check=True, capture_output=True, text=True)
+        return done.stdout
+
+    request, key, certificate = (tmp_path / f"old.{end}" for end in ("csr", "key", "crt"))
+    run("req", "-new", "-nodes", "-newkey", "rsa:2048", "-subj", "/CN=localhost",
+        "-keyout", key, "-out", request)  # fmt: skip
+    run("x509", "-req", "-in", request, "-CA", root, "-CAkey", root_key, "-set_serial", "7",
+        "-out", certificate)  # fmt: skip
+    if "Version: 1 " not in run("x509", "-in", certificate, "-noout", "-text"):
+        pytest.skip("this openssl makes certificates of version 3")
+    loaded = x509.load_pem_x509_certificate(certificate.read_bytes())
+    private = serialization.load_pem_private_key(key.read_bytes(), None)
+    assert isinstance(private, rsa.RSAPrivateKey)
+    secured.present(Certified(loaded, private))
+    with pytest.raises(DriverError, match=r"the form of X\.509 version 1"):
+        secured.verified("verify-ca")
+    assert secured.ask("tls_user", "sslmode=require")[0] == "t"
 
 
 def test_a_self_signed_certificate_is_its_own_root(secured: Secured, tmp_path: Path) -> None:

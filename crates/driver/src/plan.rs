@@ -64,6 +64,9 @@ pub struct Plan<A> {
     /// Every transaction has a connection of its own.
     #[serde(default)]
     pub connect: bool,
+    /// What ends a slice early.
+    #[serde(default)]
+    pub abort: AbortRule,
     /// Every command is timed too.
     #[serde(default)]
     pub timed: bool,
@@ -101,6 +104,18 @@ pub enum Io {
     Ring,
 }
 
+/// What a client may not meet, else the slice ends for all of them.
+#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "lowercase")]
+pub enum AbortRule {
+    #[default]
+    Never,
+    /// The loss of its connection.
+    Lost,
+    /// That, or an error other than a serialization failure or a deadlock.
+    Failed,
+}
+
 fn once() -> u32 {
     1
 }
@@ -120,6 +135,9 @@ pub struct LogPlan {
     /// Failures are named by their kind.
     #[serde(default)]
     pub failures_detailed: bool,
+    /// Totals count failures of other kinds too, in a column that pgbench has from 19 on.
+    #[serde(default)]
+    pub other_failures: bool,
 }
 
 #[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]

@@ -34,7 +34,8 @@ impl ServerError {
             rest = &after[end + 1..];
         }
         if error.sqlstate.len() != 5 || !error.sqlstate.bytes().all(|b| b.is_ascii_alphanumeric()) {
-            return Err(WireError::malformed("an error report without a SQLSTATE"));
+            let words = format!("an error report without a SQLSTATE: \"{}\"", error.message);
+            return Err(WireError::malformed(words));
         }
         Ok(error)
     }

@@ -26,7 +26,11 @@ pub struct Credentials {
     pub application_name: String,
     /// Settings of the session, as libpq's `options`; empty for none.
     pub options: String,
+    /// Settings by name that the session begins with; `client_encoding` is UTF8 unless it is here.
+    pub settings: Vec<(String, String)>,
 }
+
+const ENCODING: (&str, &str) = ("client_encoding", "UTF8");
 
 /// An open connection, as the server described it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -50,6 +54,8 @@ pub struct Startup {
     /// The server has proved that it knows the password, on this channel.
     bound: bool,
     authenticated: bool,
+    /// The server is ready for a query.
+    ready: bool,
     session: Session,
 }
 
@@ -70,6 +76,7 @@ impl Startup {
             scram: None,
             bound: false,
             authenticated: false,
+            ready: false,
             session: Session::default(),
         }
     }
@@ -84,6 +91,10 @@ impl Startup {
     pub fn begin(&self) -> Result<Vec<u8>, WireError> {
         let mut out = BytesMut::new();
         let options = ("options", self.credentials.options.as_str());
+        let optional = Some(options).filter(|(_, words)| !words.is_empty());
+        let own = self.credentials.settings.iter();
+        let own: Vec<_> = own.map(|(name, value)| (&**name, &**value)).collect();
+        let is_given = own.iter().any(|(name, _)| *name == ENCODING.0);
         let parameters = [
             ("user", self.credentials.user.as_str()),
             ("database", self.credentials.database.as_str()),
@@ -91,11 +102,10 @@ impl Startup {
                 "application_name",
                 self.credentials.application_name.as_str(),
             ),
-            ("client_encoding", "UTF8"),
         ];
-        let optional = Some(options).filter(|(_, words)| !words.is_empty());
-        frontend::startup_message(parameters.into_iter().chain(optional), &mut out)
-            .map_err(unsendable)?;
+        let parameters = parameters.into_iter().chain(optional);
+        let parameters = parameters.chain((!is_given).then_some(ENCODING)).chain(own);
+        frontend::startup_message(parameters, &mut out).map_err(unsendable)?;
         Ok(out.to_vec())
     }
 
@@ -111,24 +121,31 @@ impl Startup {
         let mut rest = held.as_slice();
         while let Some(frame) = Frame::first(rest)? {
             rest = &rest[frame.whole.len()..];
-            if self.accept(frame, out)? {
-                return match rest {
-                    [] => Ok(Some(std::mem::take(&mut self.session))),
-                    _ => Err(WireError::malformed("more than a handshake")),
-                };
+            match self.ready {
+                false => self.ready = self.accept(frame, out)?,
+                true => self.accept_asynchronous(frame)?,
             }
+        }
+        if self.ready && rest.is_empty() {
+            return Ok(Some(std::mem::take(&mut self.session)));
         }
         self.held = rest.to_vec();
         Ok(None)
     }
 
+    /// What a server may send at any time, and so right behind its first ReadyForQuery.
+    fn accept_asynchronous(&mut self, frame: Frame<'_>) -> Result<(), WireError> {
+        match frame.kind {
+            b'N' | b'A' => Ok(()),
+            b'S' => self.keep_parameter(frame.body),
+            b'E' => Err(refusal(frame.body)?),
+            _ => Err(WireError::malformed("more than a handshake")),
+        }
+    }
+
     fn accept(&mut self, frame: Frame<'_>, out: &mut Vec<u8>) -> Result<bool, WireError> {
         match frame.kind {
-            b'E' => {
-                return Err(WireError::Refused(Box::new(ServerError::parse(
-                    frame.body,
-                )?)))
-            }
+            b'E' => return Err(refusal(frame.body)?),
             b'N' => {}
             b'R' => self.authenticate(frame, out)?,
             b'v' => return Err(WireError::malformed("a refusal of protocol 3.0")),
@@ -259,6 +276,10 @@ fn be_i32(bytes: &[u8]) -> i32 {
     bytes
         .iter()
         .fold(0, |number, &byte| number << 8 | i32::from(byte))
+}
+
+fn refusal(body: &[u8]) -> Result<WireError, WireError> {
+    Ok(WireError::Refused(Box::new(ServerError::parse(body)?)))
 }
 
 fn scram_out_of_order() -> WireError {

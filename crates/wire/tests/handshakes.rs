@@ -10,6 +10,7 @@ fn credentials(password: Option<&str>) -> Credentials {
         password: password.map(str::to_owned),
         application_name: "tests".to_owned(),
         options: String::new(),
+        settings: Vec::new(),
     }
 }
 
@@ -60,6 +61,83 @@ fn trust_gives_a_session_byte_by_byte() {
     assert!(out.is_empty());
 }
 
+/// The parameters of a StartupMessage, in order.
+fn parameters(bytes: &[u8]) -> Vec<(String, String)> {
+    let body = &bytes[8..bytes.len() - 2];
+    let words: Vec<_> = body.split(|&byte| byte == 0).collect();
+    let text = |word: &[u8]| String::from_utf8(word.to_vec()).unwrap();
+    let pairs = words.chunks_exact(2);
+    pairs.map(|pair| (text(pair[0]), text(pair[1]))).collect()
+}
+
+#[test]
+fn settings_are_sent_each_once_and_the_encoding_is_utf8_where_they_have_none() {
+    let sent = |settings: &[(&str, &str)]| {
+        let mut credentials = credentials(None);
+        credentials.options = "-c a=b".to_owned();
+        let own = settings.iter();
+        let own = own.map(|(name, value)| (name.to_string(), value.to_string()));
+        credentials.settings = own.collect();
+        let bytes = Startup::new(credentials).begin().unwrap();
+        parameters(&bytes).split_off(3)
+    };
+    let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+    let options = pair("options", "-c a=b");
+    assert_eq!(
+        sent(&[]),
+        [options.clone(), pair("client_encoding", "UTF8")]
+    );
+    assert_eq!(
+        sent(&[("client_encoding", "LATIN1"), ("geqo", "off")]),
+        [
+            options,
+            pair("client_encoding", "LATIN1"),
+            pair("geqo", "off")
+        ]
+    );
+}
+
+#[test]
+fn what_may_come_at_any_time_may_come_behind_the_handshake() {
+    for behind in [
+        message(b'N', b"SNOTICE\0C00000\0Mhello\0\0"),
+        message(b'S', b"TimeZone\0UTC\0"),
+        message(b'A', b"\0\0\0\x07channel\0\0"),
+    ] {
+        let bytes = [authentication(0, b""), welcome(), behind].concat();
+        // However the bytes are cut; a cut at the end of the handshake leaves the rest for later.
+        let end = bytes.len();
+        let handshake = authentication(0, b"").len() + welcome().len();
+        for cut in (1..end).filter(|&cut| cut != handshake) {
+            let mut startup = Startup::new(credentials(None));
+            let mut out = Vec::new();
+            assert_eq!(startup.feed(&bytes[..cut], &mut out).unwrap(), None);
+            let session = startup.feed(&bytes[cut..], &mut out).unwrap().unwrap();
+            assert_eq!(session.process_id, 256, "cut at {cut}");
+        }
+    }
+}
+
+#[test]
+fn a_server_that_ends_behind_the_handshake_has_its_words_shown() {
+    let report = message(b'E', b"SFATAL\0VFATAL\0C57P01\0Mshutting down\0\0");
+    let bytes = [authentication(0, b""), welcome(), report].concat();
+    let refused = Startup::new(credentials(None))
+        .feed(&bytes, &mut Vec::new())
+        .unwrap_err();
+    assert_eq!(refused.sqlstate(), "57P01");
+    assert!(refused.to_string().contains("shutting down"));
+}
+
+#[test]
+fn an_answer_that_nothing_asked_for_is_a_violation_behind_the_handshake() {
+    for kind in *b"TDCZRKv" {
+        let bytes = [authentication(0, b""), welcome(), message(kind, b"I")].concat();
+        let refused = Startup::new(credentials(None)).feed(&bytes, &mut Vec::new());
+        assert!(matches!(refused, Err(WireError::Malformed(_))));
+    }
+}
+
 #[test]
 fn cleartext_and_md5_passwords_are_sent() {
     // The hash of user alice, password secret, salt 1 2 3 4 by PostgreSQL's rule.
@@ -92,6 +170,16 @@ fn a_refusal_keeps_the_servers_words() {
         .unwrap_err();
     assert_eq!(refused.sqlstate(), "3D000");
     assert!(refused.to_string().contains("no such database"));
+}
+
+#[test]
+fn words_without_a_code_are_shown_in_the_violation() {
+    let report = message(b'E', b"SFATAL\0Mno code here\0\0");
+    let refused = Startup::new(credentials(None))
+        .feed(&report, &mut Vec::new())
+        .unwrap_err();
+    assert!(matches!(refused, WireError::Malformed(_)));
+    assert!(refused.to_string().contains("no code here"));
 }
 
 #[test]

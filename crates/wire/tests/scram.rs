@@ -9,6 +9,7 @@ fn startup(channel: Channel) -> Startup {
         password: Some("secret".to_owned()),
         application_name: "tests".to_owned(),
         options: String::new(),
+        settings: Vec::new(),
     };
     Startup::through(credentials, channel)
 }

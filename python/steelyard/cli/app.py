@@ -1,8 +1,8 @@
 """Runs the `steelyard` program and turns errors into exit statuses.
 
-0 the command did its work, 1 a `--fail-if` condition holds or a scrub found damage, 2 wrong usage
-or a wrong study, 3 it could not be completed, 130 interrupted, 143 terminated, 129 its terminal was
-closed, 131 ended by Ctrl-\\.
+0 the command did its work, 1 a `--fail-if` condition holds or a scrub found damage, 2 wrong usage,
+a wrong study or a load that did nothing, 3 it could not be completed, 130 interrupted, 143
+terminated, 129 its terminal was closed, 131 ended by Ctrl-\\.
 """
 
 from __future__ import annotations

@@ -123,6 +123,8 @@ class SliceAnswer:
     connections: int = 0
     connect_ns: int = 0
     debug: tuple[str, ...] = ()
+    aborted: str | None = None
+    """Why it was ended early; None: it was not."""
     driver_cpu_ns: int = 0
     driver_threads_ns: int = 0
     driver_queue_ns: int | None = None
@@ -145,6 +147,8 @@ class SliceAnswer:
             },
             "scripts": tuple(ScriptAnswer.of_json(one) for one in said.get("scripts", ())),
         }
+        if said.get("aborted") is not None:
+            parts["aborted"] = redacted(said["aborted"])
         if "files" in said:
             parts["files"] = AtBorders(**{end: tuple(read) for end, read in said["files"].items()})
         return cls(**{**said, **parts})
@@ -161,7 +165,9 @@ class SliceAnswer:
 _OFTEN = ("late_ns", "driver_queue_ns")
 """Figures that not every slice has."""
 _FIGURES = tuple(
-    one.name for one in fields(SliceAnswer) if one.name not in ("files", "together", *_OFTEN)
+    one.name
+    for one in fields(SliceAnswer)
+    if one.name not in ("files", "together", "aborted", *_OFTEN)
 )
 
 

@@ -2,14 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Literal
 
 from steelyard.model.endpoint import MYSQL, POSTGRES, Endpoint
+from steelyard.model.errors import UsageError
 
 QueryMode = Literal["simple", "extended", "prepared"]
 Variable = str | int | float | bool | None
+AbortRule = Literal["never", "lost", "failed"]
+"""What ends a slice early: nothing, a lost connection, or also an error that is no serialization
+failure and no deadlock."""
+
+
+_CAPTURES = re.compile(r"\\[ga]set", re.IGNORECASE)
+_UTF8_NAMES = ("utf8", "unicode")
+
+
+def is_utf8(encoding: str) -> bool:
+    """Whether a server takes a name for UTF-8: it looks at letters and digits alone."""
+    return "".join(filter(str.isalnum, encoding)).lower() in _UTF8_NAMES
+
+
+def _is_ascii(value: object) -> bool:
+    return not isinstance(value, str) or value.isascii()
 
 
 @dataclass(frozen=True)
@@ -62,6 +80,7 @@ class DriveArm:
         known = {one.name for one in fields(Endpoint)}  # an adapter's own may hold more
         known.remove("protocol")  # of the whole plan
         words = {key: word for key, word in said.items() if key in known}
+        words["settings"] = [list(setting) for setting in self.endpoint.settings]
         return own | words | {"password": password}
 
 
@@ -73,6 +92,8 @@ class DriveLog:
     aggregate_s: int | None = None
     sampling: float | None = None
     failures_detailed: bool = False
+    other_failures: bool = False
+    """Totals have pgbench 19's column of other failures."""
 
 
 @dataclass(frozen=True)
@@ -103,11 +124,39 @@ class DrivePlan:
     """Longer transactions are counted; arrivals that are later than this are skipped."""
     connect: bool = False
     """Every transaction has a connection of its own."""
+    abort: AbortRule = "never"
     timed: bool = False
     """Every command is timed too."""
     log: DriveLog | None = None
     files: tuple[str, ...] = ()
     """Small files that are read before and after every slice."""
+
+    def __post_init__(self) -> None:
+        for arm in self.arms:
+            self._require_sendable(dict(arm.endpoint.settings).get("client_encoding", "UTF8"))
+
+    def _require_sendable(self, encoding: str) -> None:
+        """UsageError: texts that sessions of another encoding would send or receive wrongly."""
+        if is_utf8(encoding):
+            return
+        why = ""
+        if any(not _is_ascii(text) for text in self._texts()):
+            why = "the driver sends UTF-8, and its scripts or variables hold more than ASCII"
+        elif any(_CAPTURES.search(script.text) for script in self.scripts):
+            why = "\\gset and \\aset take values as UTF-8"
+        if why:
+            raise UsageError(
+                f'cannot drive by client_encoding "{encoding}": {why}',
+                hint="Leave client_encoding (PGCLIENTENCODING) out, or say UTF8.",
+            )
+
+    def _texts(self) -> Iterator[object]:
+        for script in self.scripts:
+            yield script.text
+        yield from self.variables.values()
+        for rows in self.tables.values():
+            for row in rows:
+                yield from row
 
     @property
     def protocol(self) -> str:
@@ -134,6 +183,7 @@ class DrivePlan:
             "timed": self.timed,
             "log": None if self.log is None else asdict(self.log),
             "files": list(self.files),
+            "abort": self.abort,
         } | ({"first_client": self.first_client} if self.first_client else {})
 
 

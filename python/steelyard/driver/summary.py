@@ -88,10 +88,15 @@ class Summary:
     scripts: tuple[ScriptSummary, ...]
     debug: tuple[str, ...] = ()
     """What `debug()` printed."""
+    aborted: str | None = None
+    """Why the load was ended early; None: it was not."""
 
     def to_json(self) -> dict[str, Any]:
         """Its part of DESIGN's object for `drive --json`."""
-        return {name: value for name, value in asdict(self).items() if name != "debug"}
+        shown = {name: value for name, value in asdict(self).items() if name != "debug"}
+        if self.aborted is None:
+            del shown["aborted"]
+        return shown
 
 
 def latency_us(latencies: Sequence[str]) -> Latency:
@@ -152,6 +157,7 @@ def summarize(slices: Sequence[SliceAnswer]) -> Summary:
         connections=connections,
         connection_us=_mean_us([one.connect_ns for one in slices], connections),
         debug=tuple(line for one in slices for line in one.debug),
+        aborted=next((one.aborted for one in slices if one.aborted is not None), None),
         driver_cpu_us_per_transaction=_mean_us([one.driver_cpu_ns for one in slices], transactions),
         scripts=tuple(
             ScriptSummary(

@@ -40,6 +40,8 @@ class Endpoint:
     database: str
     password: Secret | None = None
     options: str = ""
+    settings: tuple[tuple[str, str], ...] = ()
+    """Settings by name that its sessions begin with."""
     application_name: str = "steelyard"
     tls: Tls | None = None
     channel_binding: str = "prefer"

@@ -4,6 +4,7 @@ use crate::client::program::Programs;
 use crate::client::{Client, Phase, Turn};
 use crate::clock::now_ns;
 use crate::connection::link::ClientError;
+use crate::plan::AbortRule;
 use crate::protocol::{ErrorClass, Fault, Protocol, Wire};
 use crate::report::tally::Tally;
 
@@ -62,6 +63,9 @@ impl<P: Protocol> Client<P> {
         let retries = self.may_retry(programs, tally);
         if !retries {
             tally.count_error(&fault);
+        }
+        if programs.abort == AbortRule::Failed && self.failure == Failure::Other {
+            tally.abort(&fault);
         }
         self.retrying = retries;
         if programs.timed {

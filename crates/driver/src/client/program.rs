@@ -10,7 +10,7 @@ use steelyard_script::{
 };
 
 use crate::error::DriveError;
-use crate::plan::{Mode, Plan, ScriptPlan};
+use crate::plan::{AbortRule, Mode, Plan, ScriptPlan};
 use crate::protocol::Protocol;
 
 /// All scripts of a plan.
@@ -28,6 +28,8 @@ pub struct Programs<P: Protocol> {
     /// How often a transaction is tried; 0: until the slice stops.
     pub max_tries: u32,
     pub latency_limit_ns: Option<u64>,
+    /// What ends a slice early.
+    pub abort: AbortRule,
     /// Every command is timed.
     pub timed: bool,
     /// Values every client begins with.
@@ -161,6 +163,7 @@ impl<P: Protocol> Programs<P> {
             rollback: P::rollback(),
             max_tries: plan.max_tries,
             latency_limit_ns: plan.latency_limit_ns,
+            abort: plan.abort,
             timed: plan.timed,
             first_client: plan.first_client,
             scope,

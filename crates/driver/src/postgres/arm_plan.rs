@@ -21,6 +21,9 @@ pub struct ArmPlan {
     /// Settings of its sessions, as libpq's `options`.
     #[serde(default)]
     pub options: String,
+    /// Settings by name that its sessions begin with.
+    #[serde(default)]
+    pub settings: Vec<(String, String)>,
     #[serde(default = "default_name")]
     pub application_name: String,
     /// How connections are encrypted; not at all without.

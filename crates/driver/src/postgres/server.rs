@@ -95,6 +95,7 @@ impl Server {
                 password: plan.password.clone(),
                 application_name: plan.application_name.clone(),
                 options: plan.options.clone(),
+                settings: plan.settings.clone(),
             },
             binding: match plan.channel_binding {
                 ChannelBinding::Disable => Binding::Disable,

@@ -1,5 +1,6 @@
 //! Compiles a SQL statement into the messages that one query mode sends.
 
+use std::hash::{BuildHasher, RandomState};
 use std::io;
 
 use steelyard_script::{Piece, Scope, Sql, Value};
@@ -51,7 +52,7 @@ impl Statement {
             },
             Mode::Prepared => Form::Prepared {
                 number,
-                messages: messages(&format!("s{number}"))?,
+                messages: messages(&unique_name())?,
                 slots: sql.params,
             },
         };
@@ -118,6 +119,14 @@ impl Statement {
     }
 }
 
+/// A name that no other statement has, of this run or another: a pooler that does not keep prepared
+/// statements leaves them on the server's connections, where a second run that used the same name
+/// would execute the first one's statement.
+fn unique_name() -> String {
+    // Keys from the operating system, and other ones at each call.
+    format!("steelyard_{:016x}", RandomState::new().hash_one(()))
+}
+
 #[inline]
 fn fill(messages: &Messages, slots: &[usize], scope: &Scope, out: &mut Vec<u8>) {
     messages.bind.fill(out, slots.len(), |parameter, out| {
@@ -146,4 +155,20 @@ fn encode_simple(pieces: &[Piece], scope: &Scope, out: &mut Vec<u8>) {
     out.push(0);
     let length = (out.len() - start - 1) as i32;
     out[start + 1..start + 5].copy_from_slice(&length.to_be_bytes());
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    #[test]
+    fn no_two_statements_have_one_name() {
+        let names: HashSet<String> = (0..10_000).map(|_| unique_name()).collect();
+        assert_eq!(names.len(), 10_000);
+        let threads: Vec<_> = (0..8).map(|_| std::thread::spawn(unique_name)).collect();
+        let other: HashSet<String> = threads.into_iter().map(|t| t.join().unwrap()).collect();
+        assert!(other.len() == 8 && other.is_disjoint(&names));
+    }
 }

@@ -58,14 +58,17 @@ pub struct Interval {
     length_us: u64,
     start_us: u64,
     counts: Counts,
+    /// Whether lines have the column of other failures, pgbench's from 19 on.
+    other_failures: bool,
 }
 
 impl Interval {
-    pub fn new(seconds: u64) -> Interval {
+    pub fn new(seconds: u64, other_failures: bool) -> Interval {
         Interval {
             length_us: seconds.max(1) * 1_000_000,
             start_us: 0,
             counts: Counts::default(),
+            other_failures,
         }
     }
 
@@ -101,6 +104,10 @@ impl Interval {
                 when(detailed, counts.deadlock),
                 when(detailed, counts.other),
             ];
+            let columns = match self.other_failures {
+                true => &columns[..],
+                false => &columns[..columns.len() - 1],
+            };
             for column in columns {
                 let _ = write!(text, " {column}");
             }
@@ -127,5 +134,28 @@ impl Interval {
 
     pub fn skip(&mut self) {
         self.counts.skipped += 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_has_pgbench_18s_columns_and_one_more_with_other_failures() {
+        for (other_failures, columns) in [(false, 15), (true, 16)] {
+            let mut interval = Interval::new(1, other_failures);
+            interval.begin(7_000_000);
+            interval.add(Some((250.0, 0.0)), "", 2);
+            interval.add(None, "serialization", 0);
+            interval.add(None, "deadlock", 0);
+            interval.add(None, "other", 0);
+            let mut text = String::new();
+            interval.advance(8_000_000, false, true, true, &mut text);
+            let words: Vec<_> = text.trim_end().split(' ').collect();
+            assert_eq!(words.len(), columns, "{text}");
+            let whole = "7 1 250 62500 250 250 0 0 0 0 0 1 2 1 1 1";
+            assert!(whole.starts_with(text.trim_end()), "{text}");
+        }
     }
 }

@@ -64,7 +64,9 @@ impl Log {
             detailed: log.failures_detailed,
             retries: plan.max_tries != 1,
             lags: false,
-            interval: log.aggregate_s.map(Interval::new),
+            interval: log
+                .aggregate_s
+                .map(|seconds| Interval::new(seconds, log.other_failures)),
         })
     }
 

@@ -79,6 +79,8 @@ pub struct SliceResponse<'a> {
     connect_ns: u64,
     latency_squares_ns2: f64,
     debug: &'a [String],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    aborted: Option<&'a str>,
     driver_cpu_ns: u64,
     /// How long its threads were runnable without a processor, where the kernel counts it, of how
     /// long they drove: summed over them.
@@ -191,6 +193,7 @@ impl<'a> SliceResponse<'a> {
             connect_ns: tally.connect_ns,
             latency_squares_ns2: tally.latency_squares,
             debug: &tally.debug_lines,
+            aborted: tally.aborted.as_deref(),
             driver_cpu_ns,
             driver_queue_ns: tally.queue_ns,
             driver_threads_ns: tally.threads_ns,

@@ -128,6 +128,8 @@ pub struct Tally {
     pub scripts: Vec<ScriptTally>,
     /// A script that cannot go on: ends the driver.
     pub script_error: Option<String>,
+    /// Why the slice ended early, where the plan has it end so.
+    pub aborted: Option<String>,
 }
 
 impl Tally {
@@ -169,6 +171,7 @@ impl Tally {
             reconnected: Vec::new(),
             scripts: commands.iter().map(empty).collect(),
             script_error: None,
+            aborted: None,
         }
     }
 
@@ -204,6 +207,13 @@ impl Tally {
     pub fn count_error(&mut self, fault: &Fault) {
         let entry = self.errors.entry(fault.code.clone());
         entry.or_insert_with(|| (0, fault.message.clone())).0 += 1;
+    }
+
+    /// An error that ends the slice.
+    #[cold]
+    pub fn abort(&mut self, fault: &Fault) {
+        let words = || format!("{} ({})", fault.message, fault.code);
+        self.aborted.get_or_insert_with(words);
     }
 
     /// How late a transaction began.
@@ -284,6 +294,9 @@ impl Tally {
         }
         if self.script_error.is_none() {
             self.script_error.clone_from(&other.script_error);
+        }
+        if self.aborted.is_none() {
+            self.aborted.clone_from(&other.aborted);
         }
     }
 }

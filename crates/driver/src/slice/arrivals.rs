@@ -1,53 +1,74 @@
-//! Draws when transactions arrive in an open loop: a Poisson process, before the slice starts.
+//! Draws when transactions arrive in an open loop: a Poisson process, a small block at a time.
 //!
 //! The times do not depend on how the server does: a client that is late begins late, and its
 //! latency counts from the time drawn here. In a closed loop a stall delays the very requests that
-//! would have shown it (G. Tene, "How NOT to Measure Latency": coordinated omission).
+//! would have shown it (G. Tene, "How NOT to Measure Latency": coordinated omission). The first
+//! block is drawn before the clock starts, and each later one takes about a microsecond: drawing
+//! all of a load at once would itself be such a stall.
 
 use steelyard_script::Random;
 
-/// Most arrivals that are drawn at once; more are drawn when these are used up.
-const MOST_DRAWN: usize = 1 << 20;
+/// Arrivals that are drawn together.
+const BLOCK: usize = 64;
 
 /// The arrivals at one thread.
 pub struct Arrivals {
+    seed: u64,
+    /// Slices so far: each has a stream of its own, so that its arrivals do not depend on how many
+    /// of the slice before were needed.
+    slices: u64,
     random: Random,
-    times: Vec<u64>,
+    /// One block, from the start of the slice.
+    block: Vec<u64>,
     next: usize,
     mean_gap_ns: f64,
     last_ns: f64,
-    until_ns: u64,
+    start_ns: u64,
+    length_ns: u64,
 }
 
 impl Arrivals {
     /// A stream of its own for each thread of an arm.
     pub fn new(seed: u64, stream: usize) -> Arrivals {
         let number = (stream as u64 + 1).wrapping_mul(0xd1b5_4a32_d192_ed03);
+        let seed = !seed ^ number;
         Arrivals {
-            random: Random::new(!seed ^ number),
-            times: Vec::new(),
+            seed,
+            slices: 0,
+            random: Random::new(seed),
+            block: Vec::with_capacity(BLOCK),
             next: 0,
             mean_gap_ns: f64::INFINITY,
             last_ns: 0.0,
-            until_ns: 0,
+            start_ns: 0,
+            length_ns: 0,
         }
     }
 
-    /// Draws the arrivals from `start_ns` to `until_ns`, `rate` a second.
-    pub fn draw(&mut self, start_ns: u64, until_ns: u64, rate: f64) {
+    /// Draws the first block of a slice of `length_ns`, `rate` arrivals a second.
+    pub fn prepare(&mut self, length_ns: u64, rate: f64) {
+        let own = self.slices.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        self.slices += 1;
+        self.random = Random::new(self.seed.wrapping_add(own));
         self.mean_gap_ns = 1e9 / rate;
-        self.last_ns = start_ns as f64;
-        self.until_ns = until_ns;
-        self.draw_on();
+        self.last_ns = 0.0;
+        self.length_ns = length_ns;
+        self.draw_block();
+    }
+
+    /// The slice begins; nothing is drawn.
+    pub fn begin(&mut self, start_ns: u64) {
+        self.start_ns = start_ns;
     }
 
     /// When the next transaction arrives; `None`: not before the end.
     #[inline]
     pub fn peek(&mut self) -> Option<u64> {
-        if self.next == self.times.len() && self.last_ns < self.until_ns as f64 {
-            self.draw_on();
+        if self.next == self.block.len() && self.last_ns < self.length_ns as f64 {
+            self.draw_block();
         }
-        self.times.get(self.next).copied()
+        let after_ns = self.block.get(self.next)?;
+        Some(self.start_ns.saturating_add(*after_ns))
     }
 
     /// Passes the arrival that [`Arrivals::peek`] showed.
@@ -56,23 +77,29 @@ impl Arrivals {
         self.next += 1;
     }
 
-    /// Arrivals that were drawn and not passed.
-    pub fn remaining(&self) -> u64 {
-        (self.times.len() - self.next) as u64
+    /// Passes all arrivals until `now_ns`; how many they were.
+    pub fn pass_due(&mut self, now_ns: u64) -> u64 {
+        let mut due = 0;
+        while self.peek().is_some_and(|at_ns| at_ns <= now_ns) {
+            self.pass();
+            due += 1;
+        }
+        due
     }
 
     #[cold]
-    fn draw_on(&mut self) {
-        self.times.clear();
+    fn draw_block(&mut self) {
+        self.block.clear();
         self.next = 0;
-        while self.times.len() < MOST_DRAWN {
+        while self.block.len() < BLOCK {
             // 1 − u lies in (0, 1], so that the logarithm is finite.
-            let gap_ns = -(1.0 - self.random.uniform_f64()).ln() * self.mean_gap_ns;
-            self.last_ns += gap_ns;
-            if self.last_ns >= self.until_ns as f64 {
+            self.last_ns -= (1.0 - self.random.uniform_f64()).ln() * self.mean_gap_ns;
+            let before_end = self.last_ns < self.length_ns as f64;
+            // Without a client on this thread the rate is 0 and the time no number.
+            if !before_end {
                 return;
             }
-            self.times.push(self.last_ns as u64);
+            self.block.push(self.last_ns as u64);
         }
     }
 }
@@ -87,7 +114,8 @@ mod tests {
         let (mut gaps, mut counts) = (Vec::new(), Vec::new());
         for slice in 0..200_u64 {
             let start_ns = slice * 1_000_000_000;
-            arrivals.draw(start_ns, start_ns + 1_000_000_000, 500.0);
+            arrivals.prepare(1_000_000_000, 500.0);
+            arrivals.begin(start_ns);
             let mut last_ns = start_ns;
             let mut count = 0;
             while let Some(at_ns) = arrivals.peek() {
@@ -121,18 +149,94 @@ mod tests {
         assert!(distance < 1.95 / n.sqrt(), "{distance}");
     }
 
+    /// The textbook's way: the arrivals of one slice, drawn one after the other without blocks.
+    fn drawn_at_once(seed: u64, stream: usize, length_ns: u64, rate: f64) -> Vec<u64> {
+        let number = (stream as u64 + 1).wrapping_mul(0xd1b5_4a32_d192_ed03);
+        let mut random = Random::new(!seed ^ number);
+        let mut at_ns = 0.0;
+        let gaps = std::iter::from_fn(|| {
+            at_ns -= (1.0 - random.uniform_f64()).ln() * 1e9 / rate;
+            (at_ns < length_ns as f64).then_some(at_ns)
+        });
+        gaps.map(|at_ns| at_ns as u64).collect()
+    }
+
     #[test]
-    fn more_arrivals_than_are_drawn_at_once_come_in_order() {
-        let mut arrivals = Arrivals::new(1, 1);
-        arrivals.draw(0, 1_200_000, 1e9);
-        let mut last_ns = 0;
-        let mut count = 0_u64;
-        while let Some(at_ns) = arrivals.peek() {
-            arrivals.pass();
-            assert!(at_ns >= last_ns);
-            last_ns = at_ns;
-            count += 1;
+    fn blocks_hold_the_arrivals_that_the_seed_gives_at_once() {
+        for (seed, stream, length_ns, rate) in [
+            (1, 1, 1_200_000, 1e9),
+            (7, 0, 1_000_000_000, 100.0),
+            (8, 3, 60_000_000_000, 1000.0),
+            (u64::MAX, 9, 1_000_000_000, 0.001),
+            (2, 0, 1_000, 64e6),
+        ] {
+            let mut arrivals = Arrivals::new(seed, stream);
+            arrivals.prepare(length_ns, rate);
+            arrivals.begin(5_000);
+            let mut times = Vec::new();
+            while let Some(at_ns) = arrivals.peek() {
+                arrivals.pass();
+                times.push(at_ns - 5_000);
+            }
+            let whole = drawn_at_once(seed, stream, length_ns, rate);
+            assert_eq!(times.len(), whole.len());
+            // Both sums round in their own order.
+            assert!(times.iter().zip(&whole).all(|(a, b)| a.abs_diff(*b) <= 1));
+            assert!(times.is_sorted());
         }
-        assert!(count > MOST_DRAWN as u64, "{count}");
+    }
+
+    #[test]
+    fn the_first_block_is_there_before_the_slice_begins_and_no_draw_is_longer() {
+        // By count the end is a century away, and all arrivals until then are never drawn.
+        let mut arrivals = Arrivals::new(3, 0);
+        arrivals.prepare(1 << 61, 100.0);
+        assert_eq!(arrivals.block.len(), BLOCK);
+        let before = arrivals.last_ns;
+        arrivals.begin(1_000);
+        assert_eq!(arrivals.last_ns, before);
+        let room = arrivals.block.capacity();
+        for passed in 1..10 * BLOCK {
+            assert!(arrivals.peek().is_some());
+            arrivals.pass();
+            assert!(arrivals.block.len() - arrivals.next < BLOCK, "{passed}");
+        }
+        assert_eq!(arrivals.block.capacity(), room);
+    }
+
+    #[test]
+    fn a_slice_does_not_depend_on_how_many_arrivals_the_last_one_needed() {
+        let second = |needed: usize| {
+            let mut arrivals = Arrivals::new(4, 2);
+            arrivals.prepare(1 << 40, 1000.0);
+            for _ in 0..needed {
+                arrivals.peek();
+                arrivals.pass();
+            }
+            arrivals.prepare(1 << 40, 1000.0);
+            arrivals.begin(0);
+            arrivals.peek()
+        };
+        assert_eq!(second(0), second(1000));
+    }
+
+    #[test]
+    fn what_was_due_when_a_slice_ended_is_counted_and_nothing_later() {
+        let mut arrivals = Arrivals::new(5, 0);
+        arrivals.prepare(1_000_000_000, 1000.0);
+        arrivals.begin(100);
+        let whole = drawn_at_once(5, 0, 1_000_000_000, 1000.0);
+        let half = whole.iter().filter(|&&at_ns| at_ns <= 500_000_000).count() as u64;
+        assert_eq!(arrivals.pass_due(500_000_100), half);
+        assert_eq!(arrivals.pass_due(u64::MAX), whole.len() as u64 - half);
+    }
+
+    #[test]
+    fn a_thread_without_clients_has_no_arrivals() {
+        let mut arrivals = Arrivals::new(6, 0);
+        for _ in 0..1000 {
+            arrivals.prepare(1 << 61, 0.0);
+            assert_eq!(arrivals.peek(), None);
+        }
     }
 }

@@ -9,6 +9,7 @@ use std::sync::mpsc::Sender;
 
 use mio::{Events, Interest};
 
+use crate::cancellation::is_shutting_down;
 use crate::client::program::Programs;
 use crate::client::{Client, Turn};
 use crate::clock::now_ns;
@@ -45,6 +46,10 @@ pub fn run_slice<P: Protocol>(
         ..
     } = group;
     schedule.clear()?;
+    if let Some(rate) = limits.rate {
+        let share = clients.len() as f64 / arm.clients as f64;
+        schedule.arrivals.prepare(limits.length_ns, rate * share);
+    }
     let start_ns = now_ns();
     let stop_ns = start_ns.saturating_add(limits.length_ns);
     tally.start_ns = start_ns;
@@ -77,7 +82,11 @@ pub fn run_slice<P: Protocol>(
     slice.start_all()?;
     slice.run_until_idle()?;
     if lags && !limits.is_by_count() {
-        slice.tally.unstarted = slice.schedule.arrivals.remaining();
+        let until_ns = match is_shutting_down() {
+            true => slice.now_ns,
+            false => stop_ns,
+        };
+        slice.tally.unstarted = slice.schedule.arrivals.pass_due(until_ns);
     }
     if let Some(log) = &mut slice.log {
         log.end(slice.now_ns)?;
@@ -126,7 +135,10 @@ impl<P: Protocol> Slice<'_, P> {
             if woken {
                 self.handle_wakeup()?;
             }
-            if self.now_ns >= self.limits.deadline_ns(self.start_ns) {
+            if self.tally.aborted.is_some() {
+                self.limits.abort();
+            }
+            if self.limits.is_aborted() || self.now_ns >= self.limits.deadline_ns(self.start_ns) {
                 self.give_up();
             }
         }
@@ -321,59 +333,5 @@ impl<P: Protocol> Slice<'_, P> {
             Ok(_) => Ok(()),
             Err(error) => self.drop_idle_client(index, error),
         }
-    }
-
-    /// A client that waits for no reply has lost its connection: a sleeping one in the middle of a
-    /// transaction.
-    #[cold]
-    fn drop_idle_client(&mut self, index: usize, error: ClientError) -> io::Result<()> {
-        if self.clients[index].is_asleep() {
-            return self.drop_client(index, error);
-        }
-        if let ClientError::Connection(fault) = error {
-            self.tally.count_error(&fault);
-        }
-        self.backend.release(index)?;
-        self.clients[index].detach();
-        self.forget_idle(index);
-        Ok(())
-    }
-
-    /// A busy client has lost its connection, or its script cannot go on.
-    #[cold]
-    pub(crate) fn drop_client(&mut self, index: usize, error: ClientError) -> io::Result<()> {
-        match error {
-            ClientError::Connection(fault) => self.tally.count_error(&fault),
-            ClientError::Script(message) => self.tally.script_error = Some(message),
-        }
-        self.backend.release(index)?;
-        self.clients[index].detach();
-        self.tally.failed += 1;
-        self.active -= 1;
-        self.now_ns = now_ns();
-        self.charge_absence();
-        Ok(())
-    }
-
-    /// A client without a connection does no work until the slice stops; by count there is no time
-    /// to wait for.
-    #[cold]
-    pub(crate) fn charge_absence(&mut self) {
-        let until_ns = if self.limits.is_by_count() {
-            self.now_ns
-        } else {
-            self.stop_ns.max(self.now_ns)
-        };
-        self.tally.busy_ns += until_ns - self.start_ns;
-    }
-
-    /// At the cap: clients that are not done are charged until now, and left to be cancelled.
-    #[cold]
-    fn give_up(&mut self) {
-        for _ in self.clients.iter().filter(|client| client.is_busy()) {
-            self.tally.busy_ns += self.now_ns - self.start_ns;
-            self.tally.capped += 1;
-        }
-        self.active = 0;
     }
 }

@@ -1,16 +1,16 @@
 //! Limits a slice: to a length of time, or to a number of executions.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use crate::clock::now_ns;
 use crate::error::DriveError;
-use crate::plan::SlicePlan;
+use crate::plan::{AbortRule, SlicePlan};
 
 /// The length of a slice by count that names none.
 const LONGEST_BY_COUNT_NS: u64 = 600_000_000_000;
 /// The length of a slice by executions of each client that names none: a century.
 const NEVER_NS: u64 = 1 << 61;
-/// How often a slice by count looks whether another thread has taken the last ticket.
+/// How often a thread looks whether another one has taken the last ticket, or ended the slice.
 const LOOK_AGAIN_NS: u64 = 50_000_000;
 /// A begin that is farther away is a mistake about a clock.
 const FARTHEST_BEGIN_NS: u64 = 60_000_000_000;
@@ -35,10 +35,13 @@ pub struct SliceLimits {
     tickets: Option<AtomicU64>,
     /// When the last ticket was found taken; `u64::MAX` before.
     exhausted_ns: AtomicU64,
+    /// Whether a thread may end the slice early, and whether one has.
+    may_abort: bool,
+    aborted: AtomicBool,
 }
 
 impl SliceLimits {
-    pub fn new(slice: &SlicePlan, cap_ns: u64) -> Result<SliceLimits, DriveError> {
+    pub fn new(slice: &SlicePlan, cap_ns: u64, rule: AbortRule) -> Result<SliceLimits, DriveError> {
         let length_ns = match (slice.length_ns, slice.count, slice.each) {
             (Some(length_ns), _, _) => length_ns,
             (None, Some(_), _) => LONGEST_BY_COUNT_NS,
@@ -67,7 +70,19 @@ impl SliceLimits {
             progress_ns: slice.progress_ns.filter(|&ns| ns > 0),
             tickets: slice.count.map(AtomicU64::new),
             exhausted_ns: AtomicU64::new(u64::MAX),
+            may_abort: rule != AbortRule::Never,
+            aborted: AtomicBool::new(false),
         })
+    }
+
+    /// Ends the slice for all threads.
+    pub fn abort(&self) {
+        self.aborted.store(true, Ordering::Relaxed);
+    }
+
+    #[inline]
+    pub fn is_aborted(&self) -> bool {
+        self.aborted.load(Ordering::Relaxed)
     }
 
     pub fn is_by_count(&self) -> bool {
@@ -102,7 +117,7 @@ impl SliceLimits {
     /// When a thread that began at `start_ns` must look at the clock whatever happens.
     pub fn look_ns(&self, start_ns: u64, now_ns: u64) -> u64 {
         let deadline_ns = self.deadline_ns(start_ns);
-        if self.tickets.is_some() || now_ns >= deadline_ns {
+        if self.tickets.is_some() || self.may_abort || now_ns >= deadline_ns {
             now_ns + LOOK_AGAIN_NS
         } else {
             deadline_ns

@@ -16,13 +16,7 @@ type Begun = Result<Turn, ClientError>;
 
 impl<P: Protocol> Slice<'_, P> {
     pub(crate) fn start_all(&mut self) -> io::Result<()> {
-        if let Some(rate) = self.limits.rate {
-            let share = self.clients.len() as f64 / self.arm.clients as f64;
-            if share > 0.0 {
-                let arrivals = &mut self.schedule.arrivals;
-                arrivals.draw(self.start_ns, self.stop_ns, rate * share);
-            }
-        }
+        self.schedule.arrivals.begin(self.start_ns);
         for index in 0..self.clients.len() {
             let client = &mut self.clients[index];
             client.quota = self.limits.each.unwrap_or(u64::MAX);

@@ -195,7 +195,11 @@ impl<P: Protocol> Workers<P> {
             .get(slice.arm)
             .ok_or_else(|| DriveError::new(format!("the plan has no arm {}", slice.arm)))?;
         let before = self.files.read();
-        let limits = Arc::new(SliceLimits::new(slice, self.drain_cap_ns)?);
+        let limits = Arc::new(SliceLimits::new(
+            slice,
+            self.drain_cap_ns,
+            self.programs.abort,
+        )?);
         let cpu_before_ns = process_cpu_ns();
         for (task, tally) in self.tasks.iter().zip(self.tallies.drain(..)) {
             let limits = Arc::clone(&limits);

@@ -8,6 +8,9 @@ use crate::connection::socket::Socket;
 use crate::tls::certificate::end_point;
 use crate::tls::encryption::Encryption;
 
+/// How webpki names a certificate without the extensions of version 3.
+const OLD_FORM: &str = "UnsupportedCertVersion";
+
 /// Bytes taken by one receive during the handshake.
 const BUFFER: usize = 4096;
 
@@ -177,6 +180,12 @@ pub(super) fn explained(error: &Error) -> io::Error {
                 expected.to_str(),
                 presented.join(", ")
             ),
+            // rustls passes what its verifier says as a text of its own.
+            Certificate::Other(other) if other.to_string().contains(OLD_FORM) => {
+                "the server's certificate has the form of X.509 version 1, which is not supported: \
+                 make one with extensions (openssl x509 -req -extfile …)"
+                    .to_owned()
+            }
             error => format!("the server's certificate is not accepted: {error}"),
         },
         Error::AlertReceived(alert) => format!("the server ended the TLS handshake: {alert:?}"),

@@ -1,5 +1,6 @@
 //! Tests the whole driver against a fake server, by io_uring where the kernel permits it.
 
+mod aborts;
 mod fake;
 mod language;
 mod misbehaviour;

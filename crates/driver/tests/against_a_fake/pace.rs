@@ -151,9 +151,15 @@ fn progress_is_answered_while_a_slice_goes_on() {
         .iter()
         .filter_map(|one| one["progress"]["transactions"].as_u64())
         .collect();
-    assert!((3..=4).contains(&seen.len()), "{answers:?}");
+    // On a busy machine a slice ends late, and is longer by an interval.
+    let slice = &slices(&answers)[0];
+    let ticks = (number(slice, "end_ns") - number(slice, "start_ns")) / 25_000_000;
+    assert!(
+        (3..=ticks.max(4)).contains(&(seen.len() as u64)),
+        "{answers:?}"
+    );
     assert!(seen.windows(2).all(|pair| pair[0] <= pair[1]));
-    let whole = number(&slices(&answers)[0], "transactions");
+    let whole = number(slice, "transactions");
     assert!(*seen.last().unwrap() <= whole);
 }
 

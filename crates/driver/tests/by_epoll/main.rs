@@ -1,5 +1,7 @@
 //! Tests the same without io_uring, and that the driver detects where it is missing.
 
+#[path = "../against_a_fake/aborts.rs"]
+mod aborts;
 #[path = "../against_a_fake/fake.rs"]
 mod fake;
 mod forbidden;

@@ -2,16 +2,37 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import typer
 
 from steelyard.cli.options import drive_parameters as parameter
+from steelyard.model.errors import UsageError
+
+
+class DriveCommand(typer.core.TyperCommand):
+    """Says of an option of pgbench that `drive` does not have what to use instead."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """As every command. UsageError: an option of pgbench that is not here."""
+        try:
+            return super().parse_args(ctx, args)
+        except typer.TyperException as error:
+            option = str(getattr(error, "option_name", ""))
+            instead = parameter.instead_of(option)
+            if instead is None:
+                raise
+            raise UsageError(
+                f'cannot take option "{option}" of pgbench: `drive` does not have it', hint=instead
+            ) from error
 
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
     # As with pgbench, -h is the host.
     names = {"help_option_names": ["-?", "--help"]}
-    app.command("drive", context_settings=names, epilog=parameter.pgbench_epilog())(drive)
+    epilog = parameter.pgbench_epilog()
+    app.command("drive", cls=DriveCommand, context_settings=names, epilog=epilog)(drive)
 
 
 def drive(
@@ -43,10 +64,12 @@ def drive(
     report_per_command: parameter.PerCommand = False,
     progress: parameter.Progress = None,
     log: parameter.LogToFile = False,
-    log_prefix: parameter.LogPrefix = "pgbench_log",
+    log_prefix: parameter.LogPrefix = None,
     aggregate_interval: parameter.AggregateInterval = None,
     sampling_rate: parameter.SamplingRate = None,
     failures_detailed: parameter.FailuresDetailed = False,
+    continue_on_error: parameter.ContinueOnError = False,
+    exit_on_abort: parameter.ExitOnAbort = False,
     progress_timestamp: parameter.ProgressTimestamp = False,
     no_vacuum: parameter.NoVacuum = False,
     show_script: parameter.ShowScript = None,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -32,6 +33,8 @@ from steelyard.workloads.reading.dialects import language
 
 BROKEN = 1
 """Exit status where --check finds the data inconsistent."""
+INCOMPLETE = 2
+"""Exit status of a load that did nothing or was ended early, as pgbench's."""
 _LOST_STATEMENTS = {"26000", "42P05"}
 """SQLSTATEs of a statement that does not exist, and of one that exists already."""
 
@@ -63,6 +66,7 @@ def run_drive(options: DriveOptions) -> None:
     work = {n: (count - before[n]) / minutes for n, count in held.counts().items() if minutes}
     violations = tuple(held.violations()) if options.check else None
     _show(replace(driven, work=work, violations=violations), as_json=options.as_json)
+    _require_work(driven)
     if violations:
         raise typer.Exit(BROKEN)
 
@@ -75,10 +79,11 @@ def _drive_scripts(options: DriveOptions, target: Endpoint) -> None:
     known = {"scale": "1", **variables}
     scripts = read_scripts(files, options.builtins, known, mode, target.protocol)
     if "scale" not in variables:
-        reads = bool(options.builtins) or not files
-        variables["scale"] = str(options.scale or (_scale_of(arm) if reads else 1))
+        variables["scale"] = str(_scale(options, arm))
     plan = options.plan(arm, scripts, variables, mode)
-    _show(_drive(plan, target, options), as_json=options.as_json)
+    driven = _drive(plan, target, options)
+    _show(driven, as_json=options.as_json)
+    _require_work(driven)
 
 
 def _drive(plan: DrivePlan, target: Endpoint, options: DriveOptions) -> Driven:
@@ -125,6 +130,24 @@ def _show(driven: Driven, *, as_json: bool) -> None:
         sys.stdout.write("\n".join(readable(driven)) + "\n")
 
 
+def _require_work(driven: Driven) -> None:
+    """Exit status INCOMPLETE, with words, where the figures above are not those of the load."""
+    load = driven.load
+    if load.aborted is not None:
+        error = DriverError(
+            "the load was ended early (--exit-on-abort): the results are incomplete",
+            detail=load.aborted,
+        )
+    elif load.lost >= driven.clients:
+        error = DriverError("every connection was lost: the results are incomplete")
+    elif load.transactions == 0:
+        error = DriverError("no transaction succeeded: there is nothing to measure")
+    else:
+        return
+    say(str(error))
+    raise typer.Exit(INCOMPLETE)
+
+
 def _start(
     plan: DrivePlan, target: Endpoint, placement: str
 ) -> tuple[Driver, str, Callable[[], None]]:
@@ -150,6 +173,17 @@ def _start(
     return Driver.start(plan), "free", lambda: None
 
 
+def _scale(options: DriveOptions, arm: DriveArm) -> int:
+    """As with pgbench: of built-in scripts that of the tables, whatever -s says."""
+    builtin = bool(options.builtins) or not options.file
+    if not builtin or arm.endpoint.protocol != POSTGRES:
+        return options.scale or 1
+    counted = _scale_of(arm)
+    if options.scale is not None:
+        say(f"warning: scale option ignored, using count from pgbench_branches table ({counted})")
+    return counted
+
+
 def _scale_of(arm: DriveArm) -> int:
     """The scale of pgbench's tables, as pgbench reads it."""
     try:
@@ -166,6 +200,8 @@ def _scale_of(arm: DriveArm) -> int:
     return int(rows[0][0] or 0) or 1
 
 
+_VARIABLE = re.compile(r"[A-Za-z_\x80-\U0010ffff][\w\x80-\U0010ffff]*", re.ASCII)
+"""pgbench.c, valid_variable_name."""
 AUTOMATIC = {"client_id": "0", "random_seed": "0", "default_seed": "0"}
 _BUILTIN_ROWS = {"tpcb-like": 1, "simple-update": 1, "select-only": 1}
 
@@ -175,8 +211,11 @@ def read_definitions(defined: list[str]) -> dict[str, Any]:
     variables = {}
     for definition in defined:
         name, equals, value = definition.partition("=")
-        if not equals or not name:
-            raise UsageError(f'invalid variable definition: "{definition}"; accepted: NAME=VALUE')
+        if not equals or not value or _VARIABLE.fullmatch(name) is None:
+            raise UsageError(
+                f'invalid variable definition: "{definition}"; accepted: NAME=VALUE',
+                hint="A name holds letters, digits and underscores, and begins with no digit.",
+            )
         variables[name] = value
     return variables
 

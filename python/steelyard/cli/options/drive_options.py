@@ -8,6 +8,7 @@ from typing import cast
 
 from steelyard.cli.views.drive_summary import ProgressLines
 from steelyard.driver.plan import (
+    AbortRule,
     DriveArm,
     DriveLog,
     DrivePlan,
@@ -27,6 +28,8 @@ from steelyard.model.units import NS_PER_MS, NS_PER_S
 MODES = ("simple", "extended", "prepared")
 PLACEMENTS = ("auto", "symmetric", "free")
 DEFAULT_SECONDS = 10.0
+MOST_SCRIPTS = 128
+"""As pgbench's MAX_SCRIPTS."""
 
 
 @dataclass(frozen=True)
@@ -61,15 +64,17 @@ class DriveOptions:
     report_per_command: bool
     progress: float | None
     log: bool
-    log_prefix: str
+    log_prefix: str | None
     aggregate_interval: int | None
     sampling_rate: float | None
     failures_detailed: bool
+    continue_on_error: bool
+    exit_on_abort: bool
     progress_timestamp: bool
     no_vacuum: bool
     show_script: str | None
     placement: str
-    seed: int | None
+    seed: str | None
     as_json: bool
 
     @property
@@ -92,6 +97,12 @@ class DriveOptions:
         return None if self.latency_limit is None else round(self.latency_limit * NS_PER_MS)
 
     @property
+    def _abort_rule(self) -> AbortRule:
+        if not self.exit_on_abort:
+            return "never"
+        return "lost" if self.continue_on_error else "failed"
+
+    @property
     def rates(self) -> tuple[float, ...]:
         """The rates of a ramp; none without."""
         return () if self.ramp is None else read_ramp(self.ramp)
@@ -108,17 +119,50 @@ class DriveOptions:
         if self.placement not in PLACEMENTS:
             hint = f"Accepted: {', '.join(PLACEMENTS)}."
             raise UsageError(f'unrecognized placement: "{self.placement}"', hint=hint)
+        if self.seed is not None:
+            read_seed(self.seed)
+        self._refuse_load()
+        self._refuse_log()
+
+    def _refuse_load(self) -> None:
         if self.seconds is not None and self.transactions is not None:
             raise UsageError("cannot drive for a time (-T) and by count (-t) at once")
+        if len(self.builtins) + len(self.file or []) > MOST_SCRIPTS:
+            raise UsageError(f"cannot drive more than {MOST_SCRIPTS} scripts, as pgbench")
+        if self.progress_timestamp and self.progress is None:
+            raise UsageError("--progress-timestamp belongs to progress lines: add -P SECONDS")
         for name, value in (("rate", self.rate), ("latency limit", self.latency_limit)):
             if value is not None and not 0 < value < float("inf"):
                 raise UsageError(f"invalid {name}: {value}; accepted: more than 0")
         if self.rates and (self.rate is not None or self.transactions is not None):
             raise UsageError("cannot drive a ramp of rates at one rate (-R) or by count (-t)")
+        if self.rates and self.exit_on_abort:
+            raise UsageError("cannot end a ramp of rates early (--exit-on-abort)")
         endless = self.max_tries == 0 and self.transactions is not None
         if endless and self.latency_limit is None:
             raise UsageError(
                 "cannot try without a limit: neither a time (-T) nor a latency limit (-L) ends it"
+            )
+
+    def _refuse_log(self) -> None:
+        interval = self.aggregate_interval
+        if not self.log:
+            if interval is not None or self.sampling_rate is not None:
+                raise UsageError("cannot aggregate or sample a log that is not written: add --log")
+            if self.log_prefix is not None:
+                raise UsageError("cannot name a log that is not written (--log-prefix): add --log")
+            return
+        if interval is not None and self.sampling_rate is not None:
+            raise UsageError("cannot aggregate a sample: the totals would not be totals")
+        if self.sampling_rate == 0:
+            raise UsageError("invalid sampling rate: 0; accepted: more than 0, at most 1")
+        if interval is None or self.transactions is not None or self.rates:
+            return
+        length_ms = round((self.seconds or DEFAULT_SECONDS) * 1000)
+        if length_ms % (interval * 1000):
+            raise UsageError(
+                f"cannot aggregate a log of {length_ms / 1000:g} s by {interval} s: the duration "
+                "(-T) must be a multiple of the aggregation interval (--aggregate-interval)"
             )
 
     def read_target(self) -> Endpoint:
@@ -156,18 +200,19 @@ class DriveOptions:
         mode: QueryMode,
         orders: tuple[tuple[int, ...], ...] = (),
     ) -> DrivePlan:
-        """The plan for the driver. UsageError: options of the log contradict each other."""
+        """The plan for the driver. UsageError: an unknown seed, or texts that cannot be sent."""
         return DrivePlan(
             arms=(arm,),
             scripts=scripts,
             threads=min(self.threads, self.clients),
-            seed=int.from_bytes(os.urandom(4), "big") if self.seed is None else self.seed,
+            seed=read_seed(self.seed or os.environ.get("PGBENCH_RANDOM_SEED") or "rand"),
             orders=orders,
             mode=mode,
             variables=variables,
             max_tries=self.max_tries,
             latency_limit_ns=self.latency_limit_ns,
             connect=self.connect,
+            abort=self._abort_rule,
             timed=self.report_per_command,
             log=self._log(),
         )
@@ -202,10 +247,24 @@ class DriveOptions:
 
     def _log(self) -> DriveLog | None:
         if not self.log:
-            if self.aggregate_interval is not None or self.sampling_rate is not None:
-                raise UsageError("cannot aggregate or sample a log that is not written: add --log")
             return None
-        if self.aggregate_interval is not None and self.sampling_rate is not None:
-            raise UsageError("cannot aggregate a sample: the totals would not be totals")
-        path = os.path.abspath(f"{self.log_prefix}.{os.getpid()}")
-        return DriveLog(path, self.aggregate_interval, self.sampling_rate, self.failures_detailed)
+        return DriveLog(
+            path=os.path.abspath(f"{self.log_prefix or 'pgbench_log'}.{os.getpid()}"),
+            aggregate_s=self.aggregate_interval,
+            sampling=self.sampling_rate,
+            failures_detailed=self.failures_detailed,
+            other_failures=self.continue_on_error,
+        )
+
+
+def read_seed(text: str) -> int:
+    """A seed as pgbench reads it: a number of 64 bits, `time`, or `rand`. UsageError.
+
+    Both words mean one that differs from load to load, which is drawn.
+    """
+    if text in ("rand", "time"):
+        return int.from_bytes(os.urandom(4), "big")
+    if not (text.isascii() and text.isdecimal()) or int(text) >= 1 << 64:
+        hint = 'Accepted: a whole number of 64 bits, "time", or "rand".'
+        raise UsageError(f'unrecognized random seed: "{text}"', hint=hint)
+    return int(text)

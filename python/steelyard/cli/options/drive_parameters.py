@@ -107,7 +107,9 @@ Progress = Annotated[
 LogToFile = Annotated[
     bool, typer.Option("-l", "--log", help="Write pgbench's log of transactions.")
 ]
-LogPrefix = Annotated[str, typer.Option(help="Of the log's file names: PREFIX.PID.")]
+LogPrefix = Annotated[
+    str | None, typer.Option(help="Of the log's file names: PREFIX.PID; default: pgbench_log.")
+]
 AggregateInterval = Annotated[
     int | None, typer.Option(min=1, help="Seconds that a line of the log adds up.")
 ]
@@ -132,8 +134,28 @@ Placement = Annotated[
         "every processor."
     ),
 ]
+ContinueOnError = Annotated[
+    bool,
+    typer.Option(
+        "--continue-on-error",
+        help="Always so; with it the log's totals count failures of other kinds too.",
+    ),
+]
+ExitOnAbort = Annotated[
+    bool,
+    typer.Option(
+        "--exit-on-abort",
+        help="End the load when a connection is lost or, without --continue-on-error, a statement "
+        "fails by other than serialization or deadlock.",
+    ),
+]
 Seed = Annotated[
-    int | None, typer.Option("--seed", "--random-seed", min=0, help="Of all random keys.")
+    str | None,
+    typer.Option(
+        "--seed",
+        "--random-seed",
+        help="Of all random keys: a number, time, or rand; default: PGBENCH_RANDOM_SEED, or rand.",
+    ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")]
 
@@ -149,12 +171,19 @@ ELSEWHERE = {
     "--tablespace": "As -i.",
     "--unlogged-tables": "As -i.",
     "-v, --vacuum-all": "Run VACUUM yourself before; `drive` executes scripts and nothing else.",
-    "--exit-on-abort": "Always so for a script that cannot go on; lost connections are counted.",
     "--verbose-errors": "Always so: the first message of each SQLSTATE stands with the results.",
     "--debug": "debug() in a script prints; --json has every count.",
     "-V, --version": "`steelyard --version`.",
 }
 """Every option of pgbench 18 that is not one of ours by the same name, and what to use instead."""
+
+
+def instead_of(option: str) -> str | None:
+    """What to use instead of an option of pgbench that is not here; None: it is no such option."""
+    for names, instead in ELSEWHERE.items():
+        if option in names.split(", "):
+            return ELSEWHERE["-i, --initialize"] if instead == "As -i." else instead
+    return None
 
 
 def pgbench_epilog() -> str:

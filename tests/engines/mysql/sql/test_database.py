@@ -13,7 +13,7 @@ import pytest
 from driver.mysql_servers import PRODUCTS, database_at, started
 from driver.mysqld import Mysqld
 from steelyard.engines.loading import LoadedData
-from steelyard.engines.mysql.sql.database import MysqlDatabase
+from steelyard.engines.mysql.sql.database import MysqlDatabase, write_lock
 from steelyard.engines.mysql.sql.session import connected, rows_of
 from steelyard.engines.mysql.uri import read_uri
 from steelyard.model.errors import EngineError, ServerError, UsageError
@@ -238,3 +238,21 @@ def test_no_server_gets_a_file_of_this_machine(
 def test_probes_are_said_to_be_postgresqls(database: MysqlDatabase) -> None:
     with pytest.raises(UsageError, match="cannot explain probes"), database.prober():
         pass
+
+
+@pytest.mark.parametrize(
+    ("variables", "lock"),
+    [
+        ({}, None),
+        ({"read_only": "OFF", "super_read_only": "OFF"}, None),
+        ({"read_only": "0", "super_read_only": "0"}, None),
+        ({"read_only": "off"}, None),
+        ({"read_only": "ON", "super_read_only": "OFF"}, "read_only"),
+        ({"read_only": "1", "super_read_only": "1"}, "super_read_only"),
+        ({"read_only": "NO_LOCK"}, "read_only"),
+    ],
+)
+def test_the_variable_that_refuses_writes_is_named(
+    variables: dict[str, str], lock: str | None
+) -> None:
+    assert write_lock(variables) == lock

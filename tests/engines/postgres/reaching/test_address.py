@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from psycopg.conninfo import conninfo_to_dict
 
+from steelyard.driver.plan import DriveArm
 from steelyard.engines.postgres.reaching.address import session_address
 from steelyard.model.errors import UsageError
 
@@ -30,6 +31,24 @@ def test_settings_stand_behind_the_options_that_were_given() -> None:
     found = session_address("host=db1 options='-c geqo=off'", None, {"jit": "on"}, None)
     assert found.options == "-c geqo=off -c jit=on"
     assert conninfo_to_dict(found.words)["options"] == found.options
+
+
+def test_an_arms_encoding_is_its_sessions() -> None:
+    """By its address or by a setting: arms that differ by nothing else are not equal."""
+    by_word = session_address("host=db1", "client_encoding=LATIN1", {}, None)
+    by_setting = session_address("host=db1", None, {"client_encoding": "LATIN1"}, None)
+    expected = (("client_encoding", "LATIN1"),)
+    assert by_word.settings == by_setting.settings == expected
+    sent = DriveArm("one", by_word, 1).to_json()["settings"]
+    assert sent == [["client_encoding", "LATIN1"]]
+
+
+def test_an_arms_settings_count_before_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PGGEQO", "off")
+    monkeypatch.setenv("PGTZ", "Asia/Tokyo")
+    found = session_address("host=db1", None, {"geqo": "on"}, None)
+    assert found.options == "-c geqo=on"
+    assert found.settings == (("timezone", "Asia/Tokyo"),)
 
 
 def test_a_space_and_a_backslash_in_a_value_are_escaped() -> None:

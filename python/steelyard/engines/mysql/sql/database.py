@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from functools import cached_property
@@ -28,6 +28,15 @@ if TYPE_CHECKING:
 
 _PATIENT = ("SET SESSION wait_timeout = 86400", "SET SESSION net_read_timeout = 600")
 """A connection of a load may wait long for the others, and a server for the next rows. In s."""
+
+
+def write_lock(variables: Mapping[str, str]) -> str | None:
+    """The variable by which a server refuses writes; None: it takes them. Servers write the value
+    as a word or, some that others wrote, as a number."""
+    for name in ("super_read_only", "read_only"):
+        if variables.get(name, "OFF").upper() not in ("OFF", "0"):
+            return name
+    return None
 
 
 class MysqlDatabase:
@@ -86,11 +95,8 @@ class MysqlDatabase:
             rows_of(connection, made)
 
     def _require_writable(self, connection: Connection[Any], product: Product) -> None:
-        said = variables_of(connection, "read_only", "super_read_only")
-        found = [
-            name for name in ("super_read_only", "read_only") if said.get(name, "OFF") != "OFF"
-        ]
-        why = f"{found[0]} is on" if found else ""
+        locked = write_lock(variables_of(connection, "read_only", "super_read_only"))
+        why = f"{locked} is on" if locked else ""
         if not why and _replicates(connection, product):
             why = "it is a replica"
         if why:

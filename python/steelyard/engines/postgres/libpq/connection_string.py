@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from steelyard.engines.access.server_uri import ENCODED, hidden
+from steelyard.engines.postgres.libpq.connection_options import refuse_options, session_settings
 from steelyard.engines.postgres.libpq.encryption import read_tls
 from steelyard.model.endpoint import Endpoint
 from steelyard.model.errors import DriverError, UsageError
@@ -132,8 +133,14 @@ _SIMPLE = {
 }
 """Variables whose meaning is that of one word."""
 
-_MEANINGLESS = ("PGDATA", "PGPASSFILE", "PGSERVICEFILE", "PGHOST", "PGTZ", "PGDATESTYLE")
+_ELSEWHERE = ("PGTZ", "PGDATESTYLE", "PGGEQO")
+"""Variables that libpq sends to the server, read where the settings of a session are."""
+
+_MEANINGLESS = ("PGDATA", "PGPASSFILE", "PGSERVICEFILE", "PGHOST")
 """Variables that do not change where a string leads that names its host, or that are no libpq's."""
+
+_ANY_SERVER = ("", "any", "prefer-standby")
+"""Values of `target_session_attrs` that a single server meets whatever its state."""
 
 _ENDLESS_NS = 10 * 365 * 86_400 * NS_PER_S
 
@@ -173,7 +180,7 @@ def _environment() -> dict[str, str]:
 
 def _needs_libpq() -> bool:
     """Whether the environment holds more than single words do."""
-    simple = (*_SIMPLE, *_MEANINGLESS)
+    simple = (*_SIMPLE, *_ELSEWHERE, *_MEANINGLESS)
     return any(name.startswith("PG") and name not in simple for name in os.environ)
 
 
@@ -206,13 +213,16 @@ def _by_libpq(conninfo: str) -> Endpoint:
             connection_words(conninfo)  # what cannot be split is not quoted
             raise UsageError(f"invalid connection string: {_said(started)}")
         words = _words(started)
-        if "," not in (words.get("hostaddr") or words.get("host") or ""):
+        several = "," in (words.get("hostaddr") or words.get("host") or "")
+        chooses = words.get("target_session_attrs", "") not in _ANY_SERVER
+        if not several and not chooses:
             if "hostaddr" not in words:
                 words.setdefault("host", started.host.decode())
             return _target(words)
     finally:
         started.finish()
-    return _target({**words, "hostaddr": "", **_chosen(conninfo, words)})
+    which = "any of the hosts" if several else "the server"
+    return _target({**words, "hostaddr": "", **_chosen(conninfo, words, which)})
 
 
 _MOST_OF_SERVICES = 1 << 20
@@ -233,8 +243,9 @@ def _require_small_service_file(conninfo: str) -> None:
         raise UsageError(f'could not read service file "{file}": {error.strerror}') from error
 
 
-def _chosen(conninfo: str, words: Mapping[str, str]) -> dict[str, str]:
-    """Host, port and password of the server that takes the connection. DriverError: none does."""
+def _chosen(conninfo: str, words: Mapping[str, str], which: str) -> dict[str, str]:
+    """Host, port and password of the server that takes the connection; of a name with several
+    addresses, the one whose state libpq has looked at. DriverError: none does."""
     import psycopg
 
     from steelyard.engines.postgres.guarded.connection import guarded
@@ -243,11 +254,10 @@ def _chosen(conninfo: str, words: Mapping[str, str]) -> dict[str, str]:
         with guarded(conninfo, where=words.get("host") or words.get("hostaddr") or "") as session:
             info = session.info
     except psycopg.Error as error:
-        raise DriverError(
-            "could not connect to any of the hosts", detail=str(error).strip()
-        ) from error
+        raise DriverError(f"could not connect to {which}", detail=str(error).strip()) from error
     chosen = {"host": info.host, "port": info.port, "password": info.password}
-    if words.get("hostaddr") and not info.host.startswith("/"):
+    by_address = words.get("hostaddr") or words.get("target_session_attrs", "") not in _ANY_SERVER
+    if by_address and not info.host.startswith("/"):
         chosen["hostaddr"] = info.hostaddr
     return chosen
 
@@ -265,10 +275,18 @@ def _said(connection: PGconn) -> str:
 
 
 def _target(words: Mapping[str, str]) -> Endpoint:
+    refuse_options(words)
     host = words.get("hostaddr") or words["host"]
     port = words.get("port") or "5432"
-    if "," in host or not port.isdecimal() or not 0 < int(port) < 65536:
-        raise UsageError(f'cannot drive host "{host}", port "{port}": one server is driven at once')
+    if not port.isdecimal() or not 0 < int(port) < 65536:
+        raise UsageError(f'invalid port number: "{port}"')
+    if "," in host:
+        raise UsageError(f'cannot drive host "{host}": one server is driven at once')
+    if host.startswith("@"):
+        raise UsageError(
+            f'cannot drive host "{host}": sockets without a file are not supported',
+            hint="Name a directory of the server's unix_socket_directories, or a TCP address.",
+        )
     user = words.get("user") or _login_name()
     return Endpoint(
         host=host,
@@ -277,7 +295,10 @@ def _target(words: Mapping[str, str]) -> Endpoint:
         database=words.get("dbname") or user,
         password=Secret.of(words.get("password") or None),
         options=words.get("options") or "",
-        application_name=words.get("application_name") or "steelyard",
+        settings=session_settings(words),
+        application_name=words.get("application_name")
+        or words.get("fallback_application_name")
+        or "steelyard",
         tls=read_tls(words),
         channel_binding=words.get("channel_binding") or "prefer",
         require_auth=words.get("require_auth") or None,

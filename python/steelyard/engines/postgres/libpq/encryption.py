@@ -12,22 +12,12 @@ VERSIONS = ("TLSv1.2", "TLSv1.3")
 _OLD_VERSIONS = ("TLSv1", "TLSv1.1")
 _SYSTEM = "system"
 
-_UNHEEDED = {
-    "gssencmode": ("disable", "prefer"),
-    "requirepeer": (),
-    "sslcertmode": ("allow", "disable"),
-    "sslcrldir": (),
-    "min_protocol_version": ("3.0",),
-}
-"""Parameters for protection that the driver does not have, and their values that request none."""
-
 
 def read_tls(words: Mapping[str, str]) -> Tls | None:
     """What libpq's words say about encryption; None: there is none. UsageError: not supported.
 
     Files without a parameter are looked for where libpq looks, below `~/.postgresql`.
     """
-    _refuse_unheeded(words)
     mode = words.get("sslmode") or ("verify-full" if _is_system(words) else "prefer")
     host = words.get("host") or words.get("hostaddr") or ""
     if mode == "disable" or host.startswith("/"):
@@ -48,16 +38,6 @@ def read_tls(words: Mapping[str, str]) -> Tls | None:
         least_version=_least(words),
         most_version=_most(words),
     )
-
-
-def _refuse_unheeded(words: Mapping[str, str]) -> None:
-    for word, harmless in _UNHEEDED.items():
-        value = words.get(word)
-        if value and value not in harmless:
-            raise UsageError(
-                f'cannot heed "{word}" of the connection string: "{value}" is not supported',
-                hint="Leave it out where the connection is safe without it.",
-            )
 
 
 def _is_system(words: Mapping[str, str]) -> bool:

@@ -37,6 +37,9 @@ def session_address(
     whole = make_conninfo("", **words)
     target = read_target(whole)
     given = {one.name: getattr(target, one.name) for one in fields(Endpoint)}
+    # A server lets what comes by the environment (PGGEQO) count before `options`.
+    own_names = {name.lower() for name in settings} - {"client_encoding"}
+    given["settings"] = tuple(one for one in target.settings if one[0] not in own_names)
     return GivenAddress(**given, words=whole)
 
 

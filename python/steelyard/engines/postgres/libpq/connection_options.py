@@ -1,0 +1,96 @@
+"""Classifies libpq's connection options: used, sent to the server, without effect, or refused."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+
+from steelyard.model.errors import UsageError
+
+USED = frozenset(
+    {
+        *("service", "user", "password", "passfile", "dbname", "host", "hostaddr", "port"),
+        *("channel_binding", "require_auth", "connect_timeout", "target_session_attrs"),
+        *("load_balance_hosts", "sslmode", "sslnegotiation", "sslcert", "sslkey", "sslrootcert"),
+        *("sslcrl", "sslsni", "ssl_min_protocol_version", "ssl_max_protocol_version"),
+    }
+)
+"""Options by which a server is found, chosen and connected to."""
+
+SENT = frozenset(
+    {"options", "application_name", "fallback_application_name", "client_encoding"},
+)
+"""Options that the server is sent at the start of a session."""
+
+WITHOUT_EFFECT = frozenset(
+    {
+        *("keepalives", "keepalives_idle", "keepalives_interval", "keepalives_count"),
+        *("tcp_user_timeout", "krbsrvname", "gsslib", "sslcompression", "max_protocol_version"),
+    }
+)
+"""Options that change nothing of a load: probes of dead connections, libraries of methods that the
+driver does not have, and the highest protocol, for the driver's is the lowest."""
+
+REFUSED: Mapping[str, tuple[str, ...]] = {
+    "gssencmode": ("disable", "prefer"),
+    "gssdelegation": ("0",),
+    "requirepeer": (),
+    "sslcertmode": ("allow", "disable"),
+    "sslcrldir": (),
+    "sslpassword": (),
+    "sslkeylogfile": (),
+    "min_protocol_version": ("3.0",),
+    "replication": ("false", "off", "no", "0"),
+    "scram_client_key": (),
+    "scram_server_key": (),
+    "oauth_issuer": (),
+    "oauth_client_id": (),
+    "oauth_client_secret": (),
+    "oauth_scope": (),
+}
+"""Options that the driver cannot carry out, and their values that request nothing."""
+
+_SENT_VARIABLES = {"PGDATESTYLE": "datestyle", "PGTZ": "timezone", "PGGEQO": "geqo"}
+"""Variables that libpq sends as settings and that no option stands for (fe-connect.c,
+EnvironmentOptions)."""
+
+
+_ENCODING = re.compile(r"(?:-c\s*|--)client[_-]encoding=((?:\\.|\S)*)", re.IGNORECASE | re.DOTALL)
+
+
+def _encoding_among(options: str) -> str | None:
+    """`client_encoding` as the server would read it from `options`, where the last one counts."""
+    said = _ENCODING.findall(options)
+    return re.sub(r"\\(.)", r"\1", said[-1]) if said else None
+
+
+def refuse_options(options: Mapping[str, str]) -> None:
+    """UsageError: an option that the driver cannot carry out, or one of a newer libpq."""
+    for option, value in options.items():
+        if not value or option in USED or option in SENT or option in WITHOUT_EFFECT:
+            continue
+        if value not in REFUSED.get(option, ()):
+            raise UsageError(
+                f'cannot heed "{option}" of the connection string: it is not supported',
+                detail=_accepted(option),
+                hint="Leave it out where the connection is safe without it.",
+            )
+
+
+def _accepted(option: str) -> str | None:
+    harmless = REFUSED.get(option)
+    return f"Accepted: {', '.join(harmless)}." if harmless else None
+
+
+def session_settings(options: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+    """Settings that libpq would send beside `options`, in its order: the encoding, and those of the
+    environment but for the word "default". The encoding that `options` hold is one of them: the
+    driver's own would take its place."""
+    encoding = options.get("client_encoding") or _encoding_among(options.get("options", ""))
+    sent = [("client_encoding", encoding)] if encoding else []
+    for variable, setting in _SENT_VARIABLES.items():
+        value = os.environ.get(variable)
+        if value and value.lower() != "default":
+            sent.append((setting, value))
+    return tuple(sent)
