@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 import pytest
 
@@ -81,3 +82,82 @@ def test_parameters_are_read_as_the_server_quotes_them(
 ) -> None:
     [found] = read([entry("duration: 1 ms  execute S_1: SELECT 1", detail)])
     assert (found.parameters, found.whole) == (parameters, whole)
+
+
+@pytest.mark.parametrize(
+    ("message", "statements_there"),
+    [
+        ("", 1), ("dur", 1), ("duration: 1.5 ms  stat", 1), ("statement: SELECT 1 FR", 1),
+        ("execute <unn", 1), ("execute <unnamed>: SELECT", 1), ("duration: 1 ms  bind S_1: S", 0),
+        ("checkpoint sta", 0), ("connection rec", 0),
+    ],
+)  # fmt: skip
+def test_what_is_cut_off_counts_where_it_may_be_a_statement(
+    message: str, statements_there: int
+) -> None:
+    ledger = Ledger()
+    found = read([replace(entry(message), whole=False)], ledger)
+    assert [one.outcome for one in found] == [Outcome.CUT_ENTRY] * statements_there
+    assert ledger.read == statements_there
+
+
+def test_time_is_that_of_parse_bind_and_execute() -> None:
+    ledger = Ledger()
+    found = read(
+        [
+            entry("duration: 1 ms  parse a:b: SELECT $1"),
+            entry("duration: 2 ms  bind a:b: SELECT $1"),
+            entry("duration: 4 ms  execute a:b: SELECT $1", "Parameters: $1 = '7'"),
+            entry("duration: 8 ms  bind a:b: SELECT $1"),
+            entry("duration: 16 ms  execute a:b: SELECT $1", "Parameters: $1 = '7'"),
+            entry("duration: 32 ms  parse never: SELECT 2"),
+            # log_duration and log_statement, which write steps before the statement.
+            entry("duration: 64 ms"),
+            entry("duration: 128 ms"),
+            entry("execute <unnamed>: SELECT 3"),
+            entry("duration: 256 ms"),
+            entry("duration: 512 ms"),
+            entry("duration: 1024 ms  statement: SELECT 4"),
+        ],
+        ledger,
+    )
+    durations = [(one.text, one.duration_ms, one.outcome) for one in found]
+    assert durations == [
+        ("SELECT $1", 7, None), ("SELECT $1", 24, None), ("SELECT 3", 448, None),
+        ("", 512, Outcome.NO_TEXT), ("SELECT 4", 1024, None),
+    ]  # fmt: skip
+    assert ledger.seconds == {Outcome.NOT_EXECUTED: 0.032}
+
+
+@pytest.mark.parametrize(
+    "words",
+    ["Dauer: 0.100 ms  Anweisung: SELECT 1", "durée : 0.100 ms, instruction : SELECT 1",
+     "продолжительность: 0.100 мс, оператор: SELECT 1", "期間: 0.100 ミリ秒 文: SELECT 1",
+     "duração: 0,100 ms  comando: SELECT 1"],
+)  # fmt: skip
+def test_statements_in_another_language_are_counted_as_such(words: str) -> None:
+    assert [one.outcome for one in read([entry(words)])] == [Outcome.OTHER_LANGUAGE]
+
+
+def test_statements_of_other_databases_are_counted_as_such() -> None:
+    entries = [replace(entry("statement: SELECT 1"), database=name) for name in ("a", "b", "a")]
+    ledger = Ledger()
+    found = [s for s in statements(entries, ledger, "a") if isinstance(s, LoggedStatement)]
+    assert [one.outcome for one in found].count(Outcome.OTHER_DATABASE) == 1
+    assert ledger.databases == {"a", "b"}
+
+
+def test_a_session_ends_where_another_begins_or_the_server_fails() -> None:
+    for last in (
+        replace(entry("terminating connection", session="1"), severity="FATAL"),
+        entry("disconnection: session time: 0:00:01", session="1"),
+        entry("connection received: host=[local]", session="1"),
+        replace(entry("out of memory", session="2"), severity="PANIC"),
+        entry("all server processes terminated; reinitializing", session="9"),
+        replace(entry("terminating connection because of crash", session="1"), severity="WARNING"),
+    ):
+        told = [entry("duration: 1 ms  statement: BEGIN"), last]
+        ends = [event for event in statements(told) if not isinstance(event, LoggedStatement)]
+        assert ends[0].session in ("1", None), last.message
+    other = [replace(entry("statement: SELECT 1"), user=user) for user in ("a", "b")]
+    assert sum(not isinstance(event, LoggedStatement) for event in statements(other)) == 2

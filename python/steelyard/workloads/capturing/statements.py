@@ -25,6 +25,7 @@ _OTHER_LANGUAGE = re.compile(r"^(?!duration)[^\W\d_]+ ?[:：] ?\d+[.,]\d+ \S+[\s
 _PARAMETERS = re.compile(r"^(?:Query )?[Pp]arameters: ", re.DOTALL)
 _PARAMETER = re.compile(r"\$(\d+) = (?:(NULL)|'((?:[^']|'')*)'(\.\.\.)?)(?:, |$)", re.DOTALL)
 _FETCH = "fetch from "
+_FIRST = ("duration: ", "statement: ", "execute ")
 _SESSION_BEGINS = ("connection received:", "connection authorized:", "connection authenticated:")
 _SESSION_ENDS = ("disconnection:",)
 _SERVER_ENDS = (
@@ -231,10 +232,13 @@ class _Reader:
             yield from self._end(None if entry.severity == "PANIC" else entry.session)
 
     def _cut(self, entry: Entry) -> Iterator[Event]:
-        match = _STATEMENT.match(entry.message)
+        """What is cut before its text may be a statement as well."""
+        message, match = entry.message, _STATEMENT.match(entry.message)
         if match is not None and match["how"] not in ("parse", "bind"):
             ms = float(match["ms"] or 0.0)
             yield replace(_without_text(entry, Outcome.CUT_ENTRY, ms), text=match["text"])
+        elif match is None and any(word[: len(message)] == message[: len(word)] for word in _FIRST):
+            yield _without_text(entry, Outcome.CUT_ENTRY)
 
     def _end(self, name: str | None) -> Iterator[Event]:
         names = list(self._sessions) if name is None else [name]

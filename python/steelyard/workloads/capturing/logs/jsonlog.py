@@ -74,7 +74,8 @@ def _of_list(path: Path, text: str) -> Iterator[Record]:
 
 def _in_order(path: Path, values: list[Any]) -> Iterator[Record]:
     stamps = [str(v.get("timestamp", "")) for v in values if isinstance(v, Mapping)]
-    newest_first = len(stamps) > 1 and stamps[0] > stamps[-1]
+    known = [stamp for stamp in stamps if stamp]
+    newest_first = len(known) > 1 and known[0] > known[-1]
     for value in reversed(values) if newest_first else values:
         yield from _records(path, value)
 

@@ -8,6 +8,7 @@ import gzip
 import io
 import lzma
 import re
+import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,6 +17,7 @@ from typing import IO, Any
 from steelyard.model.errors import UsageError
 
 _HEAD_BYTES = 4096
+_CHUNK = 1 << 16
 _ZSTD = b"\x28\xb5\x2f\xfd"
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
@@ -49,7 +51,7 @@ def opened(path: Path, encoding: str | None = None) -> Iterator[IO[str]]:
             detail=str(error.reason if isinstance(error, UnicodeDecodeError) else error),
             hint=_HINT,
         ) from error
-    except (EOFError, lzma.LZMAError, gzip.BadGzipFile) as error:
+    except (EOFError, lzma.LZMAError, gzip.BadGzipFile, zlib.error) as error:
         raise UsageError(f'could not unpack log "{path}": {error}') from error
     except OSError as error:
         raise UsageError(f'could not read log "{path}": {error.strerror or error}') from error
@@ -70,7 +72,46 @@ def _zstd(path: Path) -> Any:
             f'could not unpack log "{path}": zstandard is not installed',
             hint="pip install 'steelyard[capture]' brings it; or unpack it: zstd -d.",
         ) from error
-    return zstandard.open(path, "rb")
+    return _ZstdFile(path, zstandard.ZstdDecompressor, zstandard.ZstdError)
+
+
+class _ZstdFile(io.RawIOBase):
+    """The text of a file's frames, one after another (pzstd and cat write several); zstandard's own
+    reader ends at a cut in silence. EOFError: it is cut off or damaged."""
+
+    def __init__(self, path: Path, unpacker: Callable[[], Any], error: type[Exception]) -> None:
+        self._file = path.open("rb")
+        self._unpacker, self._error = unpacker, error
+        self._frame: Any = None
+        self._text = b""
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        while not self._text:
+            packed = self._file.read(_CHUNK)
+            if not packed:
+                if self._frame is not None:
+                    raise EOFError("it ends within a frame")
+                return 0
+            try:
+                self._text = b"".join(self._texts(packed))
+            except self._error as error:
+                raise EOFError(str(error)) from error
+        size = min(len(buffer), len(self._text))
+        buffer[:size], self._text = self._text[:size], self._text[size:]
+        return size
+
+    def _texts(self, packed: bytes) -> Iterator[bytes]:
+        while packed:
+            frame = self._frame or self._unpacker().decompressobj()
+            yield frame.decompress(packed)
+            self._frame, packed = (None, frame.unused_data) if frame.eof else (frame, b"")
+
+    def close(self) -> None:
+        self._file.close()
+        super().close()
 
 
 _PACKED: tuple[tuple[bytes, Callable[[Path], Any]], ...] = (
