@@ -182,3 +182,30 @@ def test_cut_values_and_failures_of_a_real_server_are_left_out_by_name(
         assert captured["captured"] == 1
         shares = [one["statements_share"] for one in captured["left_out"]]
         assert captured["statements_share"] + sum(shares) == pytest.approx(1)
+
+
+def test_what_a_server_cannot_prepare_is_left_out_by_name(server: Original, tmp_path: Path) -> None:
+    log = tmp_path / "theirs.log"
+    stamp = "2026-11-27 10:00:00.000 UTC [5] LOG:  duration: 1 ms  execute S_1: "
+    detail = "2026-11-27 10:00:00.000 UTC [5] DETAIL:  Parameters: $1 = '1', $2 = '2'\n"
+    asked = ("SELECT $1 + $2", "SELECT id FROM t WHERE id = $1 AND scale = $2", "SELECT $1 FROM no")
+    log.write_text("".join(f"{stamp}{text}\n{detail}" for text in asked))
+    words = ("workloads", "capture", str(log), "--server", target(server))
+    with server.running():
+        plain = steelyard(*words, "-o", str(tmp_path / "a"), directory=tmp_path)
+        redacted = steelyard(*words, "-o", str(tmp_path / "b"), "--redact", directory=tmp_path)
+        driven = steelyard(
+            "drive", "-w", str(tmp_path / "a"), target(server), "-t", "5", directory=tmp_path
+        )
+    assert [kind["script"] for kind in plain["kinds"]] == ["01-select-t"]
+    [left_out] = plain["left_out"]
+    assert (left_out["why"], left_out["statements"]) == (Outcome.REFUSED, 2)
+    errors = {one["name"]: one["error"] for one in plain["refused"]}
+    assert errors == {
+        "select": "operator is not unique: unknown + unknown (SQLSTATE 42725)",
+        "select-no": 'relation "no" does not exist (SQLSTATE 42P01)',
+    }
+    assert {one["error"] for one in redacted["refused"]} == {
+        "(SQLSTATE 42725)", "(SQLSTATE 42P01)",
+    }  # fmt: skip
+    assert driven["errors"] == {}

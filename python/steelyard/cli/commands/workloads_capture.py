@@ -13,6 +13,7 @@ from steelyard.model.errors import UsageError
 
 if TYPE_CHECKING:
     from steelyard.workloads.capturing.mix import Mix
+    from steelyard.workloads.capturing.writing import ErrorsOf
 
 
 def capture(
@@ -35,6 +36,12 @@ def capture(
     ] = None,
     database: Annotated[
         str | None, typer.Option(metavar="NAME", help="Only what was done in this database.")
+    ] = None,
+    server: Annotated[
+        str | None,
+        typer.Option(
+            metavar="DSN", help="Leave out what this server cannot prepare; runs nothing."
+        ),
     ] = None,
     writes: Annotated[
         bool, typer.Option("--writes", help="Also transactions that write; for clones only.")
@@ -77,6 +84,7 @@ def capture(
         writes=writes,
         most=most,
         salt=secrets.token_bytes(16) if redact else None,
+        errors_of=None if server is None else _errors_of(server),
     )
     typer.echo(captured_json(captured) if as_json else "\n".join(capture_lines(captured)))
 
@@ -127,6 +135,14 @@ def _counted(target: str) -> Mix:
     return mix_of_counted(
         counted_statements(place), lambda tables: column_statistics(place, tables)
     )
+
+
+def _errors_of(server: str) -> ErrorsOf:
+    from steelyard.engines.postgres.libpq.connection_string import read_target
+    from steelyard.engines.postgres.sql.statement_mix import parse_errors
+
+    place = read_target(server)
+    return lambda texts: parse_errors(place, texts)
 
 
 def _name(folder: Path) -> str:

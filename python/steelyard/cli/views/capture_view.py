@@ -27,6 +27,8 @@ def capture_lines(captured: Captured) -> Iterator[str]:
     yield f"covered: {_shares(captured.statements_share, captured.seconds_share)}"
     for why, count, seconds in captured.left_out:
         yield f"left out: {_shares(count, seconds)}: {why}"
+    for refused in captured.refused:
+        yield f"cannot be prepared: {refused.name}, {refused.count} times: {refused.error}"
     yield _sent(captured)
     folder = captured.folder
     yield f"{folder}: weigh it with --workload {folder} --from DATA"
@@ -85,6 +87,10 @@ def captured_json(captured: Captured) -> str:
                 "seconds_share": seconds,
             }
             for why, count, seconds in captured.left_out
+        ],
+        "refused": [
+            {"name": refused.name, "count": refused.count, "error": refused.error}
+            for refused in captured.refused
         ],
     }
     return json.dumps(shown)

@@ -31,6 +31,7 @@ class Outcome(StrEnum):
     MANY_VALUES = "statements with more values than a script can draw"
     WRITES = "transactions that write"
     BEYOND = "kinds beyond those that take most time (--most)"
+    REFUSED = "kinds that the server cannot prepare (--server)"
     NO_COLUMN = "statements with values that meet no column"
     NO_STATISTICS = "statements whose columns have no statistics (ANALYZE)"
     NO_SESSION = "commands of sessions and transactions: what belongs together is not counted"
@@ -53,6 +54,11 @@ class Ledger:
         """Count statements under what became of them."""
         self.statements[outcome] += statements
         self.seconds[outcome] += seconds
+
+    def move(self, before: Outcome, after: Outcome, seconds: float, statements: int) -> None:
+        """Count statements under another outcome than they had."""
+        self.enter(before, -seconds, -statements)
+        self.enter(after, seconds, statements)
 
     @property
     def total(self) -> int:

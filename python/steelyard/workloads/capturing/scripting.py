@@ -72,6 +72,24 @@ def script_of(name: str, kind: Kind, mode: Protocol, salt: bytes | None = None) 
     return "\n".join(lines) + "\n", [list(row) for row in zip(*drawn.columns, strict=True)]
 
 
+def texts_of(kind: Kind, mode: Protocol) -> list[str]:
+    """Its statements as a server gets them, in simple mode those of the first execution."""
+    texts, at = list[str](), 0
+    for shape in kind.shapes:
+        row = kind.rows[0][at : at + len(shape.numbers)]
+        words = [
+            f"${number}"
+            if number is not None and mode != "simple"
+            else str(_written(value, mode, number is None, None, False))
+            for number, value in zip(shape.numbers, row, strict=True)
+        ]
+        texts.append(
+            "".join(part for pair in zip(shape.pieces, [*words, ""], strict=True) for part in pair)
+        )
+        at += len(shape.numbers)
+    return texts
+
+
 def _word(
     values: Sequence[str | None], mode: Protocol, literal: bool, drawn: _Drawn, key: object
 ) -> str:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
+import typing
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,7 +15,7 @@ from steelyard.model.errors import UsageError
 from steelyard.workloads.capturing.ledger import Ledger, Outcome
 from steelyard.workloads.capturing.mix import Kind, Mix
 from steelyard.workloads.capturing.redacting import redacted_piece
-from steelyard.workloads.capturing.scripting import script_of
+from steelyard.workloads.capturing.scripting import script_of, texts_of
 from steelyard.workloads.capturing.statements import Protocol
 from steelyard.workloads.reading.rows import rows_text
 
@@ -22,6 +24,28 @@ _TABLE = re.compile(
     r"\b(?:from|into|update|join|table)\s+(?:only\s+)?(?:\w+\.)?\"?(\w+)\"?", re.IGNORECASE
 )
 _LONGEST_NAME = 40
+
+
+class ParseError(typing.Protocol):
+    """Why a server cannot parse a statement."""
+
+    @property
+    def sqlstate(self) -> str: ...
+    @property
+    def message(self) -> str: ...
+
+
+ErrorsOf = Callable[[Sequence[str]], Sequence[ParseError | None]]
+"""Asks a server of each statement why it cannot be prepared."""
+
+
+@dataclass(frozen=True)
+class Refused:
+    """A kind that a server cannot prepare."""
+
+    name: str
+    count: int
+    error: str
 
 
 @dataclass(frozen=True)
@@ -33,6 +57,7 @@ class Captured:
     scripts: tuple[tuple[str, Kind], ...]
     ledger: Ledger
     """Its shares add up to the log."""
+    refused: tuple[Refused, ...] = ()
 
     @property
     def statements_share(self) -> float:
@@ -87,12 +112,17 @@ def write_workload(
     writes: bool = False,
     most: int = 50,
     salt: bytes | None = None,
+    errors_of: ErrorsOf | None = None,
 ) -> Captured:
     """Write the folder, which must not exist or be empty. `salt`: of hashed texts; None: they stay.
+    `errors_of`: what it names is left out.
 
     UsageError: nothing is left to drive, or the folder holds something.
     """
     chosen, ledger = choose_kinds(mix, writes=writes, most=most)
+    refused: tuple[Refused, ...] = ()
+    if errors_of is not None:
+        chosen, refused = _preparable(chosen, ledger, errors_of, salt)
     if not chosen:
         said = "; ".join(f"{n} statements: {why}" for why, n in ledger.statements.items() if n)
         raise UsageError(
@@ -113,7 +143,29 @@ def write_workload(
         if rows:
             _write(folder / "rows" / f"{script}.tsv", rows_text(rows))
     _write(folder / "workload.toml", _description(name, source, mode, scripts))
-    return Captured(folder, mode, tuple(scripts), ledger)
+    return Captured(folder, mode, tuple(scripts), ledger, refused)
+
+
+def _preparable(
+    kinds: Sequence[Kind], ledger: Ledger, errors_of: ErrorsOf, salt: bytes | None
+) -> tuple[list[Kind], tuple[Refused, ...]]:
+    """Kinds that can be prepared as they would be sent, and the others. With a salt, what the
+    server said of them is left out: it may hold values."""
+    mode = _mode(kinds)
+    texts = [texts_of(kind, mode) for kind in kinds]
+    errors = iter(errors_of([text for of_kind in texts for text in of_kind]))
+    good, refused = list[Kind](), list[Refused]()
+    for kind, of_kind in zip(kinds, texts, strict=True):
+        said = [error for error in itertools.islice(errors, len(of_kind)) if error is not None]
+        if not said:
+            good.append(kind)
+            continue
+        message = "" if salt is not None else f"{said[0].message} "
+        name = _name(0, kind, salt).partition("-")[2]
+        refused.append(Refused(name, kind.count, f"{message}(SQLSTATE {said[0].sqlstate})"))
+        count = kind.count * len(kind.shapes)
+        ledger.move(Outcome.CAPTURED, Outcome.REFUSED, kind.seconds, count)
+    return good, tuple(refused)
 
 
 def _write(path: Path, text: str) -> None:
