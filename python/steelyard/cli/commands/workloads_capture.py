@@ -66,11 +66,11 @@ def capture(
     from steelyard.workloads.capturing.writing import write_workload
 
     require_pglast()
-    told = " ".join(logs)
-    if len(logs) == 1 and is_dsn(told):
+    target = " ".join(logs)
+    if len(logs) == 1 and is_dsn(target):
         if prefix or database or encoding:
             raise UsageError("options --prefix, --encoding and --database belong to a log")
-        mix, source = _counted(told), "the counters of a server"
+        mix, source = _counted(target), "the counters of a server"
         typer.echo(_DRAWN, err=True)
     else:
         mix = _logged([Path(log) for log in logs], prefix, encoding, database)
@@ -147,5 +147,5 @@ def _errors_of(server: str) -> ErrorsOf:
 
 def _name(folder: Path) -> str:
     """A workload's name of a folder's."""
-    kept = "".join(c if c.isalnum() or c in "_.+-" else "-" for c in folder.absolute().name)
-    return kept if kept[:1].isalnum() else f"captured{kept}"
+    name = "".join(c if c.isalnum() or c in "_.+-" else "-" for c in folder.absolute().name)
+    return name if name[:1].isalnum() else f"captured{name}"

@@ -145,16 +145,16 @@ def _writes(statement: Any) -> bool:
         return True
     from pglast.visitors import Visitor
 
-    found = False
+    writes = False
 
     class Writing(Visitor):
         def visit(self, ancestors: Any, node: Any) -> None:
-            nonlocal found
+            nonlocal writes
             name = type(node).__name__
             if name in _WRITING:
-                found = True
+                writes = True
             elif name == "FuncCall":
-                found = found or node.funcname[-1].sval in _WRITING_CALLS
+                writes = writes or node.funcname[-1].sval in _WRITING_CALLS
 
     Writing()(statement)
-    return found
+    return writes

@@ -197,7 +197,7 @@ def _closed(session: _Session) -> Iterator[LoggedTransaction]:
 
 def _done(open_: _Open, otherwise: Outcome | None = None) -> LoggedTransaction:
     """An open transaction as it ended. `otherwise`: why it cannot be repeated, however it ended."""
-    outcomes = [one.outcome for one in open_.statements if one.outcome is not None]
+    outcomes = [each.outcome for each in open_.statements if each.outcome is not None]
     outcome = otherwise or open_.outcome
     if Outcome.FAILED in outcomes:
         outcome = Outcome.IN_FAILED

@@ -124,10 +124,10 @@ def write_workload(
     if errors_of is not None:
         chosen, refused = _preparable(chosen, ledger, errors_of, salt)
     if not chosen:
-        said = "; ".join(f"{n} statements: {why}" for why, n in ledger.statements.items() if n)
+        counts = "; ".join(f"{n} statements: {why}" for why, n in ledger.statements.items() if n)
         raise UsageError(
             "nothing is left of the log that could be driven",
-            detail=said or "It holds no statement.",
+            detail=counts or "It holds no statement.",
             hint=_hint(ledger),
         )
     ledger.require_balance()
@@ -156,13 +156,13 @@ def _preparable(
     errors = iter(errors_of([text for of_kind in texts for text in of_kind]))
     good, refused = list[Kind](), list[Refused]()
     for kind, of_kind in zip(kinds, texts, strict=True):
-        said = [error for error in itertools.islice(errors, len(of_kind)) if error is not None]
-        if not said:
+        failures = [error for error in itertools.islice(errors, len(of_kind)) if error is not None]
+        if not failures:
             good.append(kind)
             continue
-        message = "" if salt is not None else f"{said[0].message} "
+        message = "" if salt is not None else f"{failures[0].message} "
         name = _name(0, kind, salt).partition("-")[2]
-        refused.append(Refused(name, kind.count, f"{message}(SQLSTATE {said[0].sqlstate})"))
+        refused.append(Refused(name, kind.count, f"{message}(SQLSTATE {failures[0].sqlstate})"))
         count = kind.count * len(kind.shapes)
         ledger.move(Outcome.CAPTURED, Outcome.REFUSED, kind.seconds, count)
     return good, tuple(refused)

@@ -53,8 +53,8 @@ def prefix_pattern(prefix: str, *, sessions: bool = True) -> re.Pattern[str]:
     """What matches a first line: the prefix, the severity, and the message. UsageError: the prefix
     names neither process nor session, which it must for `sessions`, or has an unknown escape."""
     pieces, groups, optional = [], set[str](), False
-    for found in _ESCAPE.finditer(prefix):
-        _, letter, words = found.groups()
+    for match in _ESCAPE.finditer(prefix):
+        _, letter, words = match.groups()
         if words is not None:
             pieces.append(re.escape(words))
         elif letter == "%":
@@ -65,7 +65,7 @@ def prefix_pattern(prefix: str, *, sessions: bool = True) -> re.Pattern[str]:
         elif letter in _ESCAPES:
             pieces.append(_once(_ESCAPES[letter], groups))
         else:
-            raise UsageError(f'unknown escape in log_line_prefix: "{found[0]}"')
+            raise UsageError(f'unknown escape in log_line_prefix: "{match[0]}"')
     if sessions and not groups & {"process", "session"}:
         raise UsageError(
             f'cannot tell sessions apart by log_line_prefix "{prefix}"',

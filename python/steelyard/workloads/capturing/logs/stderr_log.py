@@ -32,7 +32,7 @@ class Line:
 
 
 @dataclass
-class _Held:
+class _Block:
     """A line that begins an entry, and the lines after it."""
 
     match: re.Match[str]
@@ -59,7 +59,7 @@ def pattern_of(
     usual = USUAL if sessions else (*USUAL, "")
     counted = [
         (sum(1 for line in head if pattern.match(line)), -place, pattern)
-        for place, pattern in enumerate(prefix_pattern(one, sessions=sessions) for one in usual)
+        for place, pattern in enumerate(prefix_pattern(words, sessions=sessions) for words in usual)
     ]
     most, _, best = max(counted, key=lambda count: count[:2])
     if not most:
@@ -89,35 +89,35 @@ def read_stderr(lines: Iterable[Line], pattern: re.Pattern[str]) -> Iterator[Ent
     """An entry and its continuation lines, which begin with a tab; its DETAIL is an entry of its
     own in the file."""
     latest: deque[Entry] = deque()
-    held: _Held | None = None
+    block: _Block | None = None
     for line in lines:
         match = pattern.match(line.text)
         if match is None:
-            if held is not None:
-                held.more.append(line.text.removeprefix("\t"))
-                held.line = replace(held.line, whole=line.whole)
+            if block is not None:
+                block.more.append(line.text.removeprefix("\t"))
+                block.line = replace(block.line, whole=line.whole)
             continue
-        if held is not None:
-            _take(latest, held)
-        held = _Held(match, line)
+        if block is not None:
+            _take(latest, block)
+        block = _Block(match, line)
         while len(latest) > _BEHIND:
             yield latest.popleft()
-    if held is not None:
-        _take(latest, held)
+    if block is not None:
+        _take(latest, block)
     yield from latest
 
 
-def _take(latest: deque[Entry], held: _Held) -> None:
+def _take(latest: deque[Entry], block: _Block) -> None:
     """Add an entry, or what belongs to the latest one of its session."""
-    known = {name: value or "" for name, value in held.match.groupdict().items()}
-    words = "\n".join([known["message"], *held.more])
-    session = known.get("session") or known.get("process") or held.line.session
+    known = {name: value or "" for name, value in block.match.groupdict().items()}
+    words = "\n".join([known["message"], *block.more])
+    session = known.get("session") or known.get("process") or block.line.session
     if known["severity"] in _OTHER_DETAILS:
         return
     if (name := _DETAILS.get(known["severity"])) is not None:
         for place in range(len(latest) - 1, -1, -1):
             if latest[place].session == session:
-                whole = latest[place].whole and held.line.whole
+                whole = latest[place].whole and block.line.whole
                 latest[place] = Entry(**{**latest[place].__dict__, name: words, "whole": whole})
                 return
         return
@@ -125,14 +125,14 @@ def _take(latest: deque[Entry], held: _Held) -> None:
     latest.append(
         Entry(
             session=session,
-            seconds=float(seconds) if seconds else seconds_of(stamp) or held.line.seconds,
+            seconds=float(seconds) if seconds else seconds_of(stamp) or block.line.seconds,
             severity=known["severity"],
             message=words,
             detail="",
             user=known.get("user", ""),
             database=known.get("database", ""),
             application=known.get("application", ""),
-            whole=held.line.whole,
-            exact=is_exact(stamp) and (bool(stamp or seconds) or held.line.exact),
+            whole=block.line.whole,
+            exact=is_exact(stamp) and (bool(stamp or seconds) or block.line.exact),
         )
     )
