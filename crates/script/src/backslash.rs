@@ -169,7 +169,7 @@ impl Compiler<'_> {
             if !is_variable_name(name) {
                 return Err(self.error(*at, format!("invalid variable name: \"{name}\"")));
             }
-            slots.push(self.known.assign(name));
+            slots.push(self.known.draw(name));
         }
         let table = (*table).to_owned();
         self.commands.push(Command::Draw(Draw { table, slots }));

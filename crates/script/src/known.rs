@@ -63,6 +63,8 @@ pub(crate) struct Known<'a> {
     pub before: Assigned,
     /// Assigned by this script anywhere: what a branch of a later transaction may see.
     pub anywhere: Assigned,
+    /// Set by a `\draw` that stands before.
+    pub drawn: Vec<String>,
     /// Branches that are open here.
     pub depth: usize,
 }
@@ -75,6 +77,17 @@ impl Known<'_> {
         }
         self.before.names.push(name.to_owned());
         self.symbols.slot(name)
+    }
+
+    /// Notes that `\draw` assigns a variable here.
+    pub(crate) fn draw(&mut self, name: &str) -> usize {
+        self.drawn.push(name.to_owned());
+        self.assign(name)
+    }
+
+    /// Whether a `\draw` that stands before sets it.
+    pub(crate) fn is_drawn(&self, name: &str) -> bool {
+        self.drawn.iter().any(|drawn| drawn == name)
     }
 
     /// Notes that an answer of the server assigns variables here.

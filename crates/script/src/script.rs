@@ -100,11 +100,13 @@ pub fn parse_as(
     let mut compiler = Compiler {
         name,
         text,
+        dialect,
         known: Known {
             symbols,
             certain,
             before: Assigned::default(),
             anywhere: Assigned::of(text, dialect),
+            drawn: vec![],
             depth: 0,
         },
         commands: vec![],
@@ -135,6 +137,7 @@ pub fn parse_as(
 pub(crate) struct Compiler<'a> {
     name: &'a str,
     pub(crate) text: &'a str,
+    dialect: Dialect,
     pub(crate) known: Known<'a>,
     pub(crate) commands: Vec<Command>,
     sources: Vec<Source>,
@@ -182,7 +185,9 @@ impl Compiler<'_> {
                             format!("statement has too many variables: at most {MAX_PARAMETERS}");
                         return Err(self.error(mention.start, why));
                     }
-                    sql.push_parameter(found.slot);
+                    // MySQL's placeholders have no numbers.
+                    let shared = self.dialect == Dialect::Postgres && self.known.is_drawn(name);
+                    sql.push_parameter(found.slot, shared);
                     if !found.certain {
                         sql.needs.push((found.slot, name.to_owned()));
                     }

@@ -8,8 +8,11 @@ pub struct Sql {
     /// The text, piece after piece: the simple mode puts the variables' values into it.
     pub pieces: Vec<Piece>,
     /// The slot of each parameter. A variable used twice is two parameters, as in pgbench, for
-    /// the server may infer different types.
+    /// the server may infer different types; one that `\draw` sets is a single one, for its
+    /// script was written with `$1` used twice: the server infers its type from both places.
     pub params: Vec<usize>,
+    /// The parameter of each [`Piece::Variable`], from 1.
+    pub numbers: Vec<usize>,
     /// The line its first word stands on, from 1.
     pub line: usize,
     /// Variables that may be undefined when the statement is reached.
@@ -48,13 +51,13 @@ impl Sql {
     /// parameter, by its number from 1.
     pub fn text(&self, placeholder: impl Fn(usize) -> String) -> String {
         let mut text = String::new();
-        let mut number = 0;
+        let mut numbers = self.numbers.iter();
         for piece in &self.pieces {
             match piece {
                 Piece::Literal(literal) | Piece::Perhaps(_, literal) => text.push_str(literal),
                 Piece::Variable(_) => {
-                    number += 1;
-                    text.push_str(&placeholder(number));
+                    let number = numbers.next().expect("a number for each variable");
+                    text.push_str(&placeholder(*number));
                 }
             }
         }
@@ -70,9 +73,17 @@ impl Sql {
         }
     }
 
-    /// A parameter of the statement.
-    pub(crate) fn push_parameter(&mut self, slot: usize) {
-        self.params.push(slot);
+    /// A place of a parameter: of a new one, unless `shared` and the slot has one.
+    pub(crate) fn push_parameter(&mut self, slot: usize, shared: bool) {
+        let earlier = self
+            .params
+            .iter()
+            .position(|&known| shared && known == slot);
+        let place = earlier.unwrap_or_else(|| {
+            self.params.push(slot);
+            self.params.len() - 1
+        });
+        self.numbers.push(place + 1);
         self.pieces.push(Piece::Variable(slot));
     }
 

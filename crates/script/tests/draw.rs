@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use steelyard_script::{parse, Command, Dialect, Random, Scope, Symbols, Tables, Value};
+use steelyard_script::{parse, parse_as, Command, Dialect, Random, Scope, Symbols, Tables, Value};
 
 fn table(rows: &[&[&str]]) -> Tables {
     let text = |field: &&str| Value::Text((*field).to_owned());
@@ -76,4 +76,24 @@ fn a_variable_that_is_drawn_is_known_to_every_script_of_the_plan() {
         parse("s", text, &mut symbols, &[]).unwrap();
     }
     assert!(parse("s", "SELECT :a;\\set b :a", &mut Symbols::new(), &[]).is_err());
+}
+
+#[test]
+fn a_drawn_variable_is_one_parameter_however_often_it_is_used() {
+    let text = "\\draw rows a b\n\\set c 1\nSELECT :a, :b, :a, :c, :c, x[:b:\n:a];";
+    let compiled = |dialect| {
+        let script = parse_as(dialect, "s", text, &mut Symbols::new(), &[]).unwrap();
+        let Some(Command::Sql(sql)) = script.commands.last() else {
+            panic!("no statement");
+        };
+        let words = sql.text(|number| format!("${number}"));
+        (words, sql.params.clone())
+    };
+    let (words, params) = compiled(Dialect::Postgres);
+    assert_eq!(words, "SELECT $1, $2, $1, $3, $4, x[$2:\n$1];");
+    assert_eq!(params, [0, 1, 2, 2]);
+    // Its placeholders have no numbers.
+    let (words, params) = compiled(Dialect::Mysql);
+    assert!(words.starts_with("SELECT $1, $2, $3, $4, $5"), "{words}");
+    assert_eq!(params[..5], [0, 1, 0, 2, 2]);
 }

@@ -73,5 +73,5 @@ def test_what_has_no_values_to_draw_is_left_out_with_its_share() -> None:
     ]
     mix = mix_of_counted(asked, known)
     assert [kind.count for kind in mix.kinds] == [10, 6]
-    assert sum(mix.left_out.values()) == 2 + 3 + 4 + 5 + 1
+    assert mix.ledger.total == 2 + 3 + 4 + 5 + 1
     assert mix.statements == 31

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import bz2
+import codecs
 import gzip
 import json
+import lzma
 from pathlib import Path
 
 import pytest
 
 from steelyard.model.errors import UsageError
-from steelyard.workloads.capturing.entries import Entry, read_entries
-from steelyard.workloads.capturing.prefix import USUAL, prefix_pattern
-from steelyard.workloads.capturing.statements import statements
+from steelyard.workloads.capturing.entries import read_entries
+from steelyard.workloads.capturing.logs.entry import Entry
+from steelyard.workloads.capturing.logs.prefix import USUAL, prefix_pattern
 
 MESSAGE = "duration: 1.5 ms  execute <unnamed>: SELECT *\n  FROM t\n WHERE a = $1"
 DETAIL = "Parameters: $1 = 'it''s', $2 = NULL"
@@ -86,7 +89,7 @@ def test_a_usual_prefix_needs_not_be_named(tmp_path: Path, prefix: str) -> None:
     log = tmp_path / "postgresql.log.gz"
     log.write_bytes(gzip.compress(stderr_lines(prefix).encode()))
     entry = told(log)
-    assert entry.session == "17"
+    assert entry.session == ("6563.1a" if "%c" in prefix else "17")
     assert entry.database == ("shop" if "%d" in prefix else "")
 
 
@@ -106,64 +109,185 @@ def test_another_prefix_and_one_that_tells_no_sessions_are_refused(tmp_path: Pat
         list(read_entries([tmp_path / "missing"]))
 
 
-def entry(message: str, detail: str = "", session: str = "1", seconds: float = 0.0) -> Entry:
-    severity = "ERROR" if message.startswith("!") else "LOG"
-    return Entry(session, seconds, severity, message, detail)
+TEXTS = tuple(f"SELECT id\r\n  FROM t -- \u00fc\n WHERE id = {n}" for n in range(4))
+STAMPS = tuple(f"2026-11-27 10:00:0{n}.250 UTC" for n in range(4))
 
 
-def test_statements_come_with_protocol_parameters_and_duration() -> None:
-    found = list(
-        statements(
-            [
-                entry("duration: 1.25 ms  statement: SELECT 1;"),
-                entry("duration: 0.01 ms  parse <unnamed>: SELECT $1"),
-                entry("duration: 0.01 ms  bind <unnamed>: SELECT $1"),
-                entry("duration: 2 ms  execute <unnamed>: SELECT $1", "parameters: $1 = '7'"),
-                entry("duration: 3 ms  execute S_1: SELECT $1", "Parameters: $1 = NULL"),
-                entry("duration: 3 ms  execute fetch from S_1/C_2: SELECT $1"),
-                entry("checkpoint starting: time"),
-            ]
-        )
+def message(text: str) -> str:
+    return f"duration: 0.1 ms  statement: {text}"
+
+
+def stderr_line(prefix: str, text: str) -> str:
+    return f"{prefix}LOG:  {message(text)}".replace("\n", "\n\t") + "\n"
+
+
+def syslog_lines(number: int, text: str) -> str:
+    """As write_syslog (elog.c) and rsyslog make them, cut short in words as long ones are."""
+    prefix = f"{STAMPS[number]} [77] app@shop "
+    parts = stderr_line(prefix, text).rstrip("\n").split("\n")
+    words = parts[0].split(" FROM")
+    lines = [words[0], *parts[1:]]
+    cut = lines[-1].rindex(" = ")
+    lines = [*lines[:-1], lines[-1][:cut], lines[-1][cut:]]
+    head = "Nov 27 10:00:00 db1 postgres[77]: "
+    return "".join(
+        f"{head}[{number}-{place}] {line}\n".replace("\t", "#011").replace("\r", "#015")
+        for place, line in enumerate(lines, 1)
     )
-    assert [(one.text, one.protocol, one.parameters, one.duration_ms) for one in found] == [
-        ("SELECT 1;", "simple", (), 1.25),
-        ("SELECT $1", "extended", ("7",), 2.0),
-        ("SELECT $1", "prepared", (None,), 3.0),
-    ]
 
 
-def test_a_duration_of_its_own_belongs_to_the_last_statement_of_its_session() -> None:
-    found = list(
-        statements(
-            [
-                entry("statement: SELECT 1", session="1", seconds=1.0),
-                entry("statement: SELECT 2", session="2", seconds=1.1),
-                entry("duration: 5.5 ms", session="1", seconds=1.2),
-                entry("statement: SELECT broken", session="1"),
-                entry("!column does not exist", session="1"),
-                entry("statement: SELECT 3", session="2"),
-            ]
-        )
-    )
-    assert [(one.text, one.duration_ms) for one in found] == [
-        ("SELECT 1", 5.5), ("SELECT 2", None), ("SELECT 3", None),
-    ]  # fmt: skip
-    assert found[0].ended == 1.2
+def enveloped(number: int, text: str) -> dict[str, dict[str, object]]:
+    """By their writer, JSON objects around an entry."""
+    stamp = STAMPS[number]
+    line = stderr_line(f"{stamp} [77]: [{number}-1] db=shop,user=app ", text)
+    columns = {
+        "log_time": stamp, "user_name": "app", "database_name": "shop", "process_id": "77",
+        "session_id": "6.4d", "error_severity": "LOG", "message": message(text),
+    }  # fmt: skip
+    azure = {
+        "timestamp": stamp, "processId": 77, "errorLevel": "LOG", "message": message(text),
+        "backend_type": "client backend",
+    }  # fmt: skip
+    return {
+        "CloudNativePG": {"level": "info", "logger": "postgres", "record": columns},
+        "Cloud SQL": {"severity": "INFO", "textPayload": line, "timestamp": stamp},
+        "Azure": {"category": "PostgreSQLLogs", "time": stamp, "properties": azure},
+        "Azure, prefix": {"properties": {"message": stderr_line(f"{stamp}-6.4d-", text)}},
+        "Docker": {"log": line, "stream": "stderr", "time": stamp},
+    }
+
+
+def read_texts(path: Path, encoding: str | None = None) -> list[str]:
+    entries = list(read_entries([path], encoding=encoding))
+    seconds = [entry.seconds - entries[0].seconds for entry in entries]
+    assert seconds == sorted(seconds)
+    assert len({entry.session for entry in entries}) == 1
+    return [entry.message.removeprefix(message("")) for entry in entries]
+
+
+@pytest.mark.parametrize("writer", list(enveloped(0, "")))
+def test_envelopes_of_operators_and_clouds_are_opened(tmp_path: Path, writer: str) -> None:
+    log = tmp_path / "log.json"
+    values = [enveloped(number, text)[writer] for number, text in enumerate(TEXTS)]
+    others = [{"level": "info", "msg": "an operator's own"}]
+    log.write_text("".join(json.dumps(value) + "\n" for value in [*values, *others]))
+    assert read_texts(log) == list(TEXTS)
+    for text in (json.dumps(values), json.dumps(values, indent=1), json.dumps({"records": values})):
+        log.write_text(text)
+        assert read_texts(log) == list(TEXTS)
+    if writer == "Cloud SQL":  # its exports begin with the newest
+        log.write_text("".join(json.dumps(value) + "\n" for value in reversed(values)))
+        assert read_texts(log) == list(TEXTS)
+
+
+def test_what_syslog_cuts_is_put_together(tmp_path: Path) -> None:
+    log = tmp_path / "syslog"
+    lines = [syslog_lines(number, text).splitlines() for number, text in enumerate(TEXTS)]
+    other = "Nov 27 10:00:00 db1 sshd[5]: Accepted publickey\n"
+    log.write_text(other + "".join(line + "\n" for message in lines for line in message))
+    assert read_texts(log) == list(TEXTS)
+    # Parts of two processes between each other.
+    second = [line.replace("[77]", "[78]") for line in lines[1]]
+    mixed = [line for pair in zip(lines[0], second, strict=True) for line in pair]
+    log.write_text("".join(line + "\n" for line in mixed))
+    entries = list(read_entries([log]))
+    assert [entry.session for entry in entries] == ["77", "78"]
+    assert [entry.message for entry in entries] == [message(text) for text in TEXTS[:2]]
+
+
+PACKED = {
+    "gz": gzip.compress, "bz2": bz2.compress, "xz": lzma.compress,
+    "zst": lambda text: pytest.importorskip("zstandard").ZstdCompressor().compress(text),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", list(PACKED))
+def test_packed_logs_are_read_whole_or_refused(tmp_path: Path, kind: str) -> None:
+    log = tmp_path / f"log.{kind}"
+    text = "".join(stderr_line(f"{s} [77] ", t) for s, t in zip(STAMPS, TEXTS, strict=True))
+    pack = PACKED[kind]
+    half = text.index(STAMPS[2])
+    log.write_bytes(pack(text[:half].encode()) + pack(text[half:].encode()))
+    assert read_texts(log) == list(TEXTS)
+    log.write_bytes(pack(text.encode())[:-9])
+    with pytest.raises(UsageError, match="could not unpack log"):
+        list(read_entries([log]))
 
 
 @pytest.mark.parametrize(
-    ("detail", "parameters", "whole"),
+    ("codec", "named", "mark"),
     [
-        ("Parameters: $1 = 'a, $2 = b', $2 = 'x'", ("a, $2 = b", "x"), True),
-        ("Parameters: $1 = 'it''s'", ("it's",), True),
-        ("Parameters: $1 = 'long'..., $2 = '1'", ("long", "1"), False),
-        ("Parameters: $1 = 'a\nb'", ("a\nb",), True),
-        ("Parameters: nonsense", (), False),
-        ("", (), True),
+        ("utf-8", None, b""), ("utf-8", None, codecs.BOM_UTF8),
+        ("utf-16-le", None, codecs.BOM_UTF16_LE), ("utf-16-be", None, codecs.BOM_UTF16_BE),
+        ("utf-16-le", None, b""), ("latin-1", "LATIN1", b""), ("cp1252", "WIN1252", b""),
+        ("iso8859-15", "LATIN9", b""), ("gb18030", "GB18030", b""), ("utf-8", "UTF8", b""),
     ],
-)
-def test_parameters_are_read_as_the_server_quotes_them(
-    detail: str, parameters: tuple[str, ...], whole: bool
+)  # fmt: skip
+def test_encodings_are_known_by_their_marks_or_by_name(
+    tmp_path: Path, codec: str, named: str | None, mark: bytes
 ) -> None:
-    [found] = statements([entry("duration: 1 ms  execute S_1: SELECT 1", detail)])
-    assert (found.parameters, found.whole) == (parameters, whole)
+    log = tmp_path / "postgresql.log"
+    text = "".join(stderr_line(f"{s} [77] ", t) for s, t in zip(STAMPS, TEXTS, strict=True))
+    log.write_bytes(mark + text.encode(codec))
+    assert read_texts(log, named) == list(TEXTS)
+
+
+def test_an_encoding_that_is_not_named_or_not_known_is_refused(tmp_path: Path) -> None:
+    log = tmp_path / "postgresql.log"
+    log.write_bytes(stderr_line(f"{STAMPS[0]} [77] ", TEXTS[0]).encode("latin-1"))
+    with pytest.raises(UsageError, match="it is not UTF-8") as refused:
+        list(read_entries([log]))
+    assert "--encoding" in str(refused.value.hint)
+    for name in ("SQL_ASCII", "rot13", "base64", "MULE_INTERNAL"):
+        with pytest.raises(UsageError, match="unknown encoding"):
+            list(read_entries([log], encoding=name))
+    log.write_bytes(b"\x7fELF\x00\x00\x01\x02" * 40)
+    with pytest.raises(UsageError, match="it is no text"):
+        list(read_entries([log]))
+
+
+def test_line_ends_of_the_file_are_none_of_a_value(tmp_path: Path) -> None:
+    """A file that was written or copied on Windows; a value's own are told by the others."""
+    log = tmp_path / "postgresql.log"
+    text = "".join(stderr_line(f"{s} [77] ", t) for s, t in zip(STAMPS, TEXTS, strict=True))
+    log.write_bytes(text.replace("\n", "\r\n").encode())
+    assert read_texts(log) == list(TEXTS)
+
+
+def test_headings_of_csvlog_are_taken_by_name(tmp_path: Path) -> None:
+    log = tmp_path / "log.csv"
+    head = "message,process_id,log_time,error_severity,user_name\n"
+    log.write_text(f'{head}"{message("SELECT 1")}",77,{STAMPS[0]},LOG,app\n')
+    [entry] = read_entries([log])
+    assert (entry.session, entry.message, entry.user) == ("77", message("SELECT 1"), "app")
+    log.write_text("log_time,user_name,database_name\n" + csv_line(MESSAGE, DETAIL) + "\n")
+    assert told(log).user == "app"
+
+
+@pytest.mark.parametrize("kind", ["csv", "json", "stderr"])
+@pytest.mark.parametrize("cut", [1, 20, 60])
+def test_an_entry_that_is_still_being_written_is_not_whole(
+    tmp_path: Path, kind: str, cut: int
+) -> None:
+    log = tmp_path / f"log.{kind}"
+    text = message("SELECT 'a text, longer than what is cut off it ' || 'of some sixty letters'")
+    lines = {
+        "csv": csv_line(text) + "\n",
+        "json": json.dumps({"timestamp": STAMPS[0], "error_severity": "LOG", "message": text})
+        + "\n",
+        "stderr": stderr_line(f"{STAMPS[0]} [77] ", text[len(message("")) :]),
+    }
+    log.write_text(lines[kind] * 2 + lines[kind][: -cut - (0 if kind == "stderr" else 16)])
+    entries = list(read_entries([log]))
+    assert [entry.whole for entry in entries] == [True, True, False]
+    assert entries[2].message.startswith("duration: 0.1 ms  statement: SE")
+
+
+def test_files_are_read_in_the_order_of_their_times(tmp_path: Path) -> None:
+    paths = []
+    for number, name in enumerate("cab"):
+        path = tmp_path / name
+        path.write_text(stderr_line(f"{STAMPS[number]} [77] ", TEXTS[number]))
+        paths.append(path)
+    messages = [entry.message for entry in read_entries(sorted(paths))]
+    assert messages == [message(text) for text in TEXTS[:3]]

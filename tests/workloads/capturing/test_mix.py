@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -10,7 +9,9 @@ import pytest
 
 from steelyard.model.errors import UsageError
 from steelyard.workloads.capturing import mix as mixing
-from steelyard.workloads.capturing.mix import Mix, mix_of, redacted
+from steelyard.workloads.capturing.ledger import Ledger, Outcome
+from steelyard.workloads.capturing.mix import Mix, mix_of
+from steelyard.workloads.capturing.redacting import redacted
 from steelyard.workloads.capturing.shapes import shape_of
 from steelyard.workloads.capturing.statements import LoggedStatement, Protocol
 from steelyard.workloads.capturing.transactions import transactions
@@ -32,7 +33,7 @@ def said(
 
 
 def mixed(*told: LoggedStatement) -> Mix:
-    return mix_of(transactions(told))
+    return mix_of(transactions(told), ledger=Ledger(read=len(told)))
 
 
 def test_sessions_are_cut_into_transactions_with_the_pauses_between_them() -> None:
@@ -53,8 +54,11 @@ def test_sessions_are_cut_into_transactions_with_the_pauses_between_them() -> No
     )
     texts = sorted([one.text for one in each.statements] for each in found)
     assert texts == [
-        ["BEGIN", "SELECT 1", "ROLLBACK TO SAVEPOINT a", "commit;"], ["SELECT 2"], ["SELECT 9"],
+        ["BEGIN", "SELECT 1", "ROLLBACK TO SAVEPOINT a", "commit;"], ["BEGIN", "SELECT 3"],
+        ["COMMIT"], ["SELECT 2"], ["SELECT 9"],
     ]  # fmt: skip
+    outcomes = {each.statements[0].text: each.outcome for each in found if each.outcome}
+    assert outcomes == {"COMMIT": Outcome.NO_BEGIN, "BEGIN": Outcome.OPEN}
     whole = next(each for each in found if len(each.statements) == 4)
     assert whole.seconds == pytest.approx(0.008)
     assert whole.think_s == pytest.approx(1.5 - 0.002 - 1.2)
@@ -74,12 +78,47 @@ def test_values_do_not_tell_kinds_apart_and_what_is_done_does() -> None:
     assert len(set(lists)) == 1  # libpg_query: one kind, however long the list
 
 
-def test_a_literal_beside_parameters_is_part_of_the_statement() -> None:
+@pytest.mark.parametrize("protocol", ["simple", "extended", "prepared"])
+def test_literals_are_values_in_every_protocol(protocol: Protocol) -> None:
+    mix = mixed(*(said(f"SELECT a FROM t WHERE id = {n}", protocol=protocol) for n in range(30)))
+    [kind] = mix.kinds
+    assert (kind.count, kind.rows[29]) == (30, ("29",))
+
+
+@pytest.mark.parametrize(("literals", "kinds"), [(2, 2), (8, 8), (9, 1), (100, 1)])
+def test_a_few_literals_beside_parameters_are_kinds_and_many_are_values(
+    literals: int, kinds: int, tmp_path: Path
+) -> None:
     mix = mixed(
-        said("SELECT a FROM t WHERE k = 'x' AND id = $1", protocol="prepared", parameters=["1"]),
-        said("SELECT a FROM t WHERE k = 'y' AND id = $1", protocol="prepared", parameters=["2"]),
+        *(
+            said(
+                f"SELECT a FROM t WHERE k = 'x{n % literals}' AND id = $1",
+                protocol="prepared", parameters=[str(n)],
+            )
+            for n in range(200)
+        )
+    )  # fmt: skip
+    assert len(mix.kinds) == kinds
+    assert sum(kind.count for kind in mix.kinds) == 200
+    assert len({row[1] for kind in mix.kinds for row in kind.rows}) == 200
+    captured = write_workload(mix, tmp_path / "made", name="made", source="log")
+    assert captured.mode == ("prepared" if kinds > 1 else "simple")
+
+
+def test_comments_blanks_case_signs_and_names_of_savepoints_part_no_kinds() -> None:
+    mix = mixed(
+        said("SELECT a FROM t WHERE id = 1 /*traceparent='00-1'*/"),
+        said("/* show */ select a\n  from T where id = -2; -- done"),
+        said("SELECT a FROM t WHERE id = 3;;"),
+        *(
+            said(text.format(n), str(n))
+            for n in range(3)
+            for text in ("BEGIN", "SAVEPOINT s{0}", "SAVEPOINT t{0}", "RELEASE s{0}", "COMMIT")
+        ),
+        *(said(f"SELECT /*+ IndexScan(t{n}) */ b FROM t") for n in range(2)),
     )
-    assert [kind.count for kind in mix.kinds] == [1, 1]
+    assert [kind.count for kind in mix.kinds] == [3, 3, 1, 1]
+    assert mix.kinds[0].rows == [("1",), ("-2",), ("3",)]
 
 
 @pytest.mark.parametrize(
@@ -107,7 +146,7 @@ def test_what_cannot_be_repeated_is_left_out_and_counted() -> None:
         said("COPY t FROM stdin"),
         said("SELECT 1"),
     )
-    assert sum(mix.left_out.values()) == 5
+    assert mix.ledger.total == 5
     assert mix.statements == 6
     assert [kind.count for kind in mix.kinds] == [1]
 
@@ -172,19 +211,42 @@ def test_parameters_become_literals_beside_statements_without(tmp_path: Path) ->
             said("SELECT a FROM t WHERE id = $1 AND b = $2", protocol="extended", parameters=row)
             for row in (["1", None], ["2", "it's"], ["3", "a\\b"])
         ),
-        said("SELECT 1"),
+        *(said(f"SELECT {n}") for n in range(2)),
     )
     captured = write_workload(mix, tmp_path / "made", name="made", source="log")
     assert captured.mode == "simple"
+    assert captured.protocols == {"extended": 3, "simple": 2}
     rows = read_workload(tmp_path / "made").draws["01-select-t"]
     assert rows == [["'1'", "NULL"], ["'2'", "'it''s'"], ["'3'", "E'a\\\\b'"]]
+
+
+def test_simple_begins_and_constants_leave_prepared_work_prepared(tmp_path: Path) -> None:
+    mix = mixed(
+        *(
+            said(text, protocol=protocol, parameters=["1"] * (protocol == "prepared"))
+            for _ in range(5)
+            for text, protocol in (
+                ("BEGIN", "simple"), ("SET LOCAL statement_timeout = 5000", "simple"),
+                ("SELECT a FROM t WHERE id = $1", "prepared"),
+                ("SELECT b FROM t WHERE id = $1", "prepared"), ("COMMIT", "simple"),
+            )
+        ),
+        said("SELECT 1"),
+    )  # fmt: skip
+    captured = write_workload(mix, tmp_path / "made", name="made", source="log")
+    assert (captured.mode, captured.left_out) == ("prepared", ())
+    text = read_workload(tmp_path / "made").script("01-begin-t").text()
+    assert text.startswith(
+        "\\draw 01-begin-t p1 p2\nBEGIN\n;\nSET LOCAL statement_timeout = 5000\n;\n"
+        "SELECT a FROM t WHERE id = :p1\n;\nSELECT b FROM t WHERE id = :p2\n;\nCOMMIT\n;\n"
+    )
 
 
 def test_reads_alone_are_driven_until_writes_are_asked_for(tmp_path: Path) -> None:
     told = [said("SELECT 1"), *(said(f"UPDATE t SET a = {n}") for n in range(3))]
     captured = write_workload(mixed(*told), tmp_path / "reads", name="made", source="log")
     assert [kind.writes for _, kind in captured.scripts] == [False]
-    assert captured.left_out == (("transactions that write", 0.75, 0.75),)
+    assert captured.left_out == ((Outcome.WRITES, 0.75, 0.75),)
     assert not read_workload(tmp_path / "reads").tried_first
     captured = write_workload(
         mixed(*told), tmp_path / "all", name="made", source="log", writes=True
@@ -196,23 +258,6 @@ def test_reads_alone_are_driven_until_writes_are_asked_for(tmp_path: Path) -> No
         write_workload(mixed(*told[1:]), tmp_path / "none", name="made", source="log")
     with pytest.raises(UsageError, match="there already"):
         write_workload(mixed(*told), tmp_path / "reads", name="made", source="log")
-
-
-def test_a_text_is_hashed_in_every_quoting_and_a_secret_number_becomes_another() -> None:
-    salt = b"salt"
-    for literal in ("'Ann'", "E'Ann'", "$$Ann$$", "$a$Ann$a$", "U&'Ann'", "N'Ann'"):
-        assert redacted(literal, salt, literal=True) == redacted("'Ann'", salt, literal=True)
-    assert "416e6e" not in str(redacted("X'416e6e'", salt, literal=True))
-    uuid = "0f8fad5b-d9cb-469f-a165-70867728950e"
-    for plain, shape in (
-        ("'4711'", r"'\d{4}'"),
-        ("4711", r"\d{4}"),
-        (f"'{uuid}'", r"'[0-9a-f-]{36}'"),
-    ):
-        drawn = str(redacted(plain, salt, literal=True, secret=True))
-        assert drawn != plain
-        assert re.fullmatch(shape, drawn)
-        assert redacted(plain, salt, literal=True) == plain
 
 
 def test_texts_are_hashed_alike_and_numbers_dates_and_uuids_stay(tmp_path: Path) -> None:

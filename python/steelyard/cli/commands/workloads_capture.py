@@ -13,13 +13,14 @@ from steelyard.model.errors import UsageError
 
 if TYPE_CHECKING:
     from steelyard.workloads.capturing.mix import Mix
+    from steelyard.workloads.capturing.writing import ErrorsOf
 
 
 def capture(
     logs: Annotated[
         list[str],
         typer.Argument(
-            metavar="LOG...", help="csvlog, jsonlog or stderr; .gz too. Or one DSN: its counters."
+            metavar="LOG...", help="Logs of any format, packed or not. Or one DSN: its counters."
         ),
     ],
     output: Annotated[
@@ -29,8 +30,18 @@ def capture(
         str | None,
         typer.Option(metavar="PREFIX", help="log_line_prefix of a stderr log, if not a usual one."),
     ] = None,
+    encoding: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Of logs that are not UTF-8: LATIN1, WIN1252, EUC_JP."),
+    ] = None,
     database: Annotated[
         str | None, typer.Option(metavar="NAME", help="Only what was done in this database.")
+    ] = None,
+    server: Annotated[
+        str | None,
+        typer.Option(
+            metavar="DSN", help="Leave out what this server cannot prepare; runs nothing."
+        ),
     ] = None,
     writes: Annotated[
         bool, typer.Option("--writes", help="Also transactions that write; for clones only.")
@@ -55,14 +66,14 @@ def capture(
     from steelyard.workloads.capturing.writing import write_workload
 
     require_pglast()
-    told = " ".join(logs)
-    if len(logs) == 1 and is_dsn(told):
-        if prefix or database:
-            raise UsageError("options --prefix and --database belong to a log")
-        mix, source = _counted(told), "the counters of a server"
+    target = " ".join(logs)
+    if len(logs) == 1 and is_dsn(target):
+        if prefix or database or encoding:
+            raise UsageError("options --prefix, --encoding and --database belong to a log")
+        mix, source = _counted(target), "the counters of a server"
         typer.echo(_DRAWN, err=True)
     else:
-        mix = _logged([Path(log) for log in logs], prefix, database)
+        mix = _logged([Path(log) for log in logs], prefix, encoding, database)
         names = [Path(log).name for log in logs]
         source = ", ".join(names[:3]) + (" ..." if len(names) > 3 else "")
     captured = write_workload(
@@ -73,6 +84,7 @@ def capture(
         writes=writes,
         most=most,
         salt=secrets.token_bytes(16) if redact else None,
+        errors_of=None if server is None else _errors_of(server),
     )
     typer.echo(captured_json(captured) if as_json else "\n".join(capture_lines(captured)))
 
@@ -83,19 +95,33 @@ _DRAWN = (
 )
 
 
-def _logged(logs: Sequence[Path], prefix: str | None, database: str | None) -> Mix:
+def _logged(
+    logs: Sequence[Path], prefix: str | None, encoding: str | None, database: str | None
+) -> Mix:
     from steelyard.workloads.capturing.entries import read_entries
+    from steelyard.workloads.capturing.ledger import Ledger, Outcome
     from steelyard.workloads.capturing.mix import mix_of
     from steelyard.workloads.capturing.statements import statements
     from steelyard.workloads.capturing.transactions import transactions
 
-    told = statements(read_entries(logs, prefix))
-    mix = mix_of(transactions(one for one in told if database in (None, one.database)))
-    if not mix.statements:
-        where = "" if database is None else f' of database "{database}"'
+    ledger = Ledger()
+    events = statements(read_entries(logs, prefix, encoding), ledger, database)
+    mix = mix_of(transactions(events), ledger=ledger)
+    if not ledger.read:
         raise UsageError(
-            f"the log holds no statement{where}",
+            "the log holds no statement",
+            detail="Plans of auto_explain are none." if ledger.plans else None,
             hint="log_min_duration_statement = 0 logs every statement with its parameters.",
+        )
+    if database is not None and not ledger.databases:
+        raise UsageError(
+            f'cannot tell which statements are of database "{database}": the log does not say',
+            hint="log_line_prefix needs %d for it; without --database all are taken.",
+        )
+    if ledger.statements[Outcome.OTHER_DATABASE] == ledger.read:
+        others = ", ".join(sorted(ledger.databases - {""}))
+        raise UsageError(
+            f'the log holds no statement of database "{database}"', detail=f"It has: {others}."
         )
     return mix
 
@@ -111,7 +137,15 @@ def _counted(target: str) -> Mix:
     )
 
 
+def _errors_of(server: str) -> ErrorsOf:
+    from steelyard.engines.postgres.libpq.connection_string import read_target
+    from steelyard.engines.postgres.sql.statement_mix import parse_errors
+
+    place = read_target(server)
+    return lambda texts: parse_errors(place, texts)
+
+
 def _name(folder: Path) -> str:
     """A workload's name of a folder's."""
-    kept = "".join(c if c.isalnum() or c in "_.+-" else "-" for c in folder.absolute().name)
-    return kept if kept[:1].isalnum() else f"captured{kept}"
+    name = "".join(c if c.isalnum() or c in "_.+-" else "-" for c in folder.absolute().name)
+    return name if name[:1].isalnum() else f"captured{name}"

@@ -1,4 +1,4 @@
-"""Formats what was captured of a log: its kinds, and what of it they cover."""
+"""Formats what was captured of a log: its kinds, and what became of every statement."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import json
 import statistics
 from collections.abc import Iterator
 
+from steelyard.workloads.capturing.ledger import Outcome
 from steelyard.workloads.capturing.mix import Kind
 from steelyard.workloads.capturing.writing import Captured
 
@@ -16,7 +17,7 @@ def capture_lines(captured: Captured) -> Iterator[str]:
     width = max(len(name) for name, _ in captured.scripts)
     yield f"{'kind':<{width}}  {'share':>7}  {'mean':>10}  {'values':>7}  {'pause':>9}"
     for name, kind in captured.scripts:
-        mean = f"{_mean_ms(kind):.3f} ms"
+        mean = f"{_mean_ms(kind):.3f} ms" if kind.timed else "-"
         think = f"{1000 * statistics.median(kind.think_s):.1f} ms" if kind.think_s else "-"
         share = f"{100 * kind.count / total:.1f} %"
         writes = "  writes" if kind.writes else ""
@@ -26,9 +27,24 @@ def capture_lines(captured: Captured) -> Iterator[str]:
     yield f"covered: {_shares(captured.statements_share, captured.seconds_share)}"
     for why, count, seconds in captured.left_out:
         yield f"left out: {_shares(count, seconds)}: {why}"
-    yield f"statements are sent as {captured.mode}, as they were"
+    for refused in captured.refused:
+        yield f"cannot be prepared: {refused.name}, {refused.count} times: {refused.error}"
+    yield _sent(captured)
     folder = captured.folder
     yield f"{folder}: weigh it with --workload {folder} --from DATA"
+
+
+def _sent(captured: Captured) -> str:
+    """How statements are sent, and how they came."""
+    came, total = captured.protocols, captured.protocols.total()
+    others = [
+        f"{100 * came[protocol] / total:.1f} % came {protocol}"
+        for protocol in came
+        if protocol != captured.mode and came[protocol]
+    ]
+    if not others:
+        return f"statements are sent as {captured.mode}, as they were"
+    return f"statements are sent as {captured.mode}: {', '.join(others)}"
 
 
 def _mean_ms(kind: Kind) -> float:
@@ -42,9 +58,13 @@ def _shares(count: float, seconds: float | None) -> str:
 
 def captured_json(captured: Captured) -> str:
     """One JSON object."""
-    told = {
+    ledger = captured.ledger
+    shown = {
         "folder": str(captured.folder),
         "mode": captured.mode,
+        "protocols": dict(captured.protocols),
+        "statements": ledger.total,
+        "captured": ledger.statements[Outcome.CAPTURED],
         "statements_share": captured.statements_share,
         "seconds_share": captured.seconds_share,
         "kinds": [
@@ -52,16 +72,25 @@ def captured_json(captured: Captured) -> str:
                 "script": name,
                 "fingerprint": kind.fingerprint,
                 "count": kind.count,
-                "mean_ms": _mean_ms(kind),
-                "median_ms": 1000 * statistics.median(kind.times_s),
+                "mean_ms": _mean_ms(kind) if kind.timed else None,
+                "median_ms": 1000 * statistics.median(kind.times_s) if kind.timed else None,
                 "writes": kind.writes,
                 "rows": len(kind.rows),
             }
             for name, kind in captured.scripts
         ],
         "left_out": [
-            {"why": why, "statements_share": count, "seconds_share": seconds}
+            {
+                "why": why,
+                "statements": ledger.statements[why],
+                "statements_share": count,
+                "seconds_share": seconds,
+            }
             for why, count, seconds in captured.left_out
         ],
+        "refused": [
+            {"name": refused.name, "count": refused.count, "error": refused.error}
+            for refused in captured.refused
+        ],
     }
-    return json.dumps(told)
+    return json.dumps(shown)

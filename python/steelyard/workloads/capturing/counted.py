@@ -8,16 +8,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from steelyard.workloads.capturing.ledger import Outcome
 from steelyard.workloads.capturing.meeting import Meeting, meeting
-from steelyard.workloads.capturing.mix import Kind, Mix
+from steelyard.workloads.capturing.mix import MOST_VALUES, Kind, Mix
 from steelyard.workloads.capturing.shapes import shape_of
 from steelyard.workloads.capturing.transactions import SESSION, first_word
 
 ROWS = 1000
 """Drawn for each kind."""
 _LIMIT = "10"
-_NO_COLUMN = "statements with values that meet no column"
-_NOT_KNOWN = "statements whose columns have no statistics (ANALYZE)"
 
 
 class Counted(Protocol):
@@ -75,12 +74,10 @@ def mix_of_counted(
     columns = {(one.table, one.column): _Column(one) for one in statistics(tables)}
     mix, draw = Mix([]), random.Random(seed)
     for one, met in read:
-        mix.statements += one.calls
-        mix.seconds += one.seconds
+        mix.ledger.read += one.calls
         kind = _kind(one, met, columns, draw)
-        if isinstance(kind, str):
-            mix.left_out[kind] += one.calls
-            mix.left_out_s[kind] = mix.left_out_s.get(kind, 0.0) + one.seconds
+        if isinstance(kind, Outcome):
+            mix.ledger.enter(kind, one.seconds, one.calls)
         else:
             mix.kinds.append(kind)
     return mix
@@ -91,23 +88,26 @@ def _kind(
     met: Meeting | None,
     columns: Mapping[tuple[str, str], _Column],
     draw: random.Random,
-) -> Kind | str:
+) -> Kind | Outcome:
     if first_word(one.text) in SESSION or first_word(one.text) in ("begin", "commit", "rollback"):
-        return "commands of sessions and transactions: what belongs together is not counted"
+        return Outcome.NO_SESSION
     shape = shape_of(one.text)
     if met is None or shape is None:
-        return "statements that cannot be parsed, or several in one"
+        return Outcome.SEVERAL
+    numbers = shape[0].numbers
+    if numbers.count(None) + len({*numbers} - {None}) > MOST_VALUES:
+        return Outcome.MANY_VALUES
     drawn: dict[int, Callable[[], str]] = {}
     for number in (n for n in shape[0].numbers if n is not None):
         if number not in met.columns:
-            return _NO_COLUMN
+            return Outcome.NO_COLUMN
         column = met.columns[number]
         if column is None:
             drawn[number] = lambda: _LIMIT
             continue
         known = _of(met, column.table, column.column, columns)
         if known is None or not (known.known.common or known.known.bounds):
-            return _NOT_KNOWN
+            return Outcome.NO_STATISTICS
         drawn[number] = lambda known=known: known.draw(draw)  # type: ignore[misc]
     kind = Kind((shape[0],), count=one.calls, seconds=one.seconds)
     kind.times_s.append(one.seconds / one.calls)

@@ -1,208 +1,92 @@
-"""Cuts server logs into entries: csvlog, jsonlog, and stderr with a prefix."""
+"""Cuts server logs into entries: csvlog, jsonlog, stderr with a prefix, syslog, and JSON of clouds.
+
+Logs are read in the order of time, whatever that of their names.
+"""
 
 from __future__ import annotations
 
-import csv
-import gzip
-import json
-import re
-import sys
-from collections.abc import Generator, Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from datetime import datetime
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from pathlib import Path
-from typing import IO, Literal
+from typing import Literal
 
-from steelyard.model.errors import UsageError
-from steelyard.workloads.capturing.prefix import USUAL, prefix_pattern
+from steelyard.workloads.capturing.logs.csvlog import is_csvlog, read_csvlog
+from steelyard.workloads.capturing.logs.entry import Entry
+from steelyard.workloads.capturing.logs.jsonlog import read_jsonlog
+from steelyard.workloads.capturing.logs.opening import opened
+from steelyard.workloads.capturing.logs.stderr_log import (
+    Line,
+    pattern_of,
+    plain_lines,
+    read_stderr,
+)
+from steelyard.workloads.capturing.logs.syslog import is_syslog, syslog_lines, syslog_text
 
-Format = Literal["csv", "json", "stderr"]
-# Columns of csvlog since 14 (config.sgml, "Using CSV-Format Log Output").
-_TIME, _USER, _DATABASE, _PROCESS, _SESSION = 0, 1, 2, 3, 5
-_SEVERITY, _MESSAGE, _DETAIL, _APPLICATION = 11, 13, 14, 22
-_FEWEST_COLUMNS = 23
+Format = Literal["csv", "json", "stderr", "syslog"]
 _HEAD_LINES = 200
-_DETAILS = ("DETAIL", "HINT", "CONTEXT", "STATEMENT", "QUERY", "LOCATION")
-_STAMP = re.compile(r"(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d(?:\.\d+)?)")
 
 
-@dataclass(frozen=True)
-class Entry:
-    """One message of a session."""
+def read_entries(
+    paths: Sequence[Path], prefix: str | None = None, encoding: str | None = None
+) -> Iterator[Entry]:
+    """The entries of logs, the oldest file first. `prefix`: log_line_prefix of a stderr log.
 
-    session: str
-    seconds: float  # when it was written, on a clock that begins anywhere
-    severity: str
-    message: str
-    detail: str
-    user: str = ""
-    database: str = ""
-    application: str = ""
-
-
-def read_entries(paths: Sequence[Path], prefix: str | None = None) -> Iterator[Entry]:
-    """The entries of logs, file by file. UsageError: a file is no log that can be read."""
+    UsageError: a file is no log that can be read.
+    """
+    if len(paths) > 1:
+        paths = sorted(paths, key=lambda path: _begins_at(path, prefix, encoding))
     for path in paths:
-        yield from _of_file(path, prefix)
+        yield from _of_file(path, prefix, encoding)
 
 
-def _of_file(path: Path, prefix: str | None) -> Iterator[Entry]:
-    try:
-        with _opened(path) as file:
-            head = [line for _, line in zip(range(_HEAD_LINES), file, strict=False)]
-        kind = format_of(head)
-        with _opened(path) as file:
-            if kind == "csv":
-                yield from _csv(path, file)
-            elif kind == "json":
-                yield from _json(path, file)
-            else:
-                yield from _stderr(file, _pattern(path, head, prefix))
-    except OSError as error:
-        raise UsageError(f'could not read log "{path}": {error.strerror or error}') from error
+def _begins_at(path: Path, prefix: str | None, encoding: str | None) -> float:
+    first = next(_of_file(path, prefix, encoding), None)
+    return 0.0 if first is None else first.seconds
 
 
-def _opened(path: Path) -> IO[str]:
-    with path.open("rb") as file:
-        packed = file.read(2) == b"\x1f\x8b"
-    if packed:
-        return gzip.open(path, "rt", encoding="utf-8", errors="replace", newline="")
-    return path.open(encoding="utf-8", errors="replace", newline="")
+def _of_file(path: Path, prefix: str | None, encoding: str | None) -> Iterator[Entry]:
+    with opened(path, encoding) as file:
+        head = list(islice(file, _HEAD_LINES))
+    kind = format_of(head)
+    with opened(path, encoding) as file:
+        if kind == "csv":
+            yield from read_csvlog(path, file)
+        elif kind == "json":
+            yield from _json(path, file, prefix)
+        elif kind == "syslog":
+            texts = [text for line in head if (text := syslog_text(line))]
+            pattern = pattern_of(path, texts, prefix, sessions=False)
+            yield from read_stderr(syslog_lines(file, pattern.match), pattern)
+        else:
+            pattern = pattern_of(path, head, prefix)
+            yield from read_stderr(plain_lines(file, head), pattern)
 
 
 def format_of(head: Sequence[str]) -> Format:
     """Which format the first lines are of."""
     first = next((line for line in head if line.strip()), "")
-    if first.lstrip().startswith("{"):
+    if first.lstrip().startswith(("{", "[{")) or first.strip() == "[":
         return "json"
-    row = next(csv.reader([first]), [])
-    # A statement of several lines goes on in the next: the first may lack columns.
-    return "csv" if len(row) > _SEVERITY and _STAMP.match(row[0]) else "stderr"
+    if any(is_syslog(line) for line in head):
+        return "syslog"
+    return "csv" if is_csvlog(first) else "stderr"
 
 
-def _csv(path: Path, file: IO[str]) -> Iterator[Entry]:
-    csv.field_size_limit(sys.maxsize)
-    for number, row in enumerate(csv.reader(file), 1):
-        if len(row) < _FEWEST_COLUMNS:
-            raise UsageError(
-                f'could not read log "{path}": entry {number} has {len(row)} columns',
-                detail=f"csvlog has at least {_FEWEST_COLUMNS}.",
-            )
-        yield Entry(
-            session=row[_SESSION],
-            seconds=_seconds(row[_TIME]),
-            severity=row[_SEVERITY],
-            message=row[_MESSAGE],
-            detail=row[_DETAIL],
-            user=row[_USER],
-            database=row[_DATABASE],
-            application=row[_APPLICATION],
-        )
+def _json(path: Path, file: Iterable[str], prefix: str | None) -> Iterator[Entry]:
+    """Entries as they are; of envelopes that hold lines, what these are by their prefix."""
+    records = read_jsonlog(path, file)
+    head = list(islice(records, _HEAD_LINES))
+    texts = [line for text in head if isinstance(text, str) for line in text.splitlines()]
+    if not texts:
+        yield from (entry for entry in head if isinstance(entry, Entry))
+        yield from (entry for entry in records if isinstance(entry, Entry))
+        return
+    pattern = pattern_of(path, texts, prefix)
 
+    def lines() -> Iterator[Line]:
+        for source in (head, records):
+            for record in source:
+                if isinstance(record, str):
+                    yield from (Line(text) for text in record.removesuffix("\n").split("\n"))
 
-def _json(path: Path, file: Iterable[str]) -> Iterator[Entry]:
-    for number, line in enumerate(file, 1):
-        if not line.strip():
-            continue
-        try:
-            one = json.loads(line)
-            yield Entry(
-                session=str(one.get("session_id", one.get("pid", ""))),
-                seconds=_seconds(str(one["timestamp"])),
-                severity=str(one.get("error_severity", "")),
-                message=str(one.get("message", "")),
-                detail=str(one.get("detail", "")),
-                user=str(one.get("user", "")),
-                database=str(one.get("dbname", "")),
-                application=str(one.get("application_name", "")),
-            )
-        except (ValueError, KeyError, AttributeError) as error:
-            raise UsageError(f'could not read log "{path}": line {number} is no entry') from error
-
-
-_LEVEL = re.compile(r"(?:LOG|ERROR|FATAL|WARNING|STATEMENT|DETAIL|statement): ")
-_LONGEST_PREFIX = 60
-
-
-def _beginning(head: Sequence[str]) -> str:
-    """Of the first line what may be its prefix: values of users come after it."""
-    return _LEVEL.split(head[0], 1)[0][:_LONGEST_PREFIX].rstrip() if head else ""
-
-
-def _pattern(path: Path, head: Sequence[str], prefix: str | None) -> re.Pattern[str]:
-    """Of the prefix that was named, or of the usual one that most of the first lines have."""
-    if prefix is not None:
-        found = prefix_pattern(prefix)
-        if not any(found.match(line) for line in head):
-            raise UsageError(
-                f'could not read log "{path}": no line begins with the prefix "{prefix}"',
-                detail=f"The first line begins: {_beginning(head)}",
-            )
-        return found
-    counted = [
-        (sum(1 for line in head if one.match(line)), -place, one)
-        for place, one in enumerate(map(prefix_pattern, USUAL))
-    ]
-    most, _, best = max(counted)
-    if not most:
-        raise UsageError(
-            f'could not read log "{path}": its lines begin with no prefix that is known',
-            detail=f"The first line begins: {_beginning(head)}",
-            hint="Name it as the server has it: --prefix '%m [%p] ' (SHOW log_line_prefix).",
-        )
-    return best
-
-
-def _stderr(file: Iterable[str], pattern: re.Pattern[str]) -> Iterator[Entry]:
-    """An entry and its continuation lines, which begin with a tab; its DETAIL is an entry of its
-    own in the file."""
-    held: tuple[re.Match[str], list[str]] | None = None
-    entry: Entry | None = None
-    for line in file:
-        found = pattern.match(line.rstrip("\r\n"))
-        if found is None:
-            if held is not None:
-                held[1].append(line.rstrip("\r\n").removeprefix("\t"))
-            continue
-        if held is not None:
-            entry = yield from _joined(entry, held)
-        held = (found, [])
-    if held is not None:
-        entry = yield from _joined(entry, held)
-    if entry is not None:
-        yield entry
-
-
-def _joined(
-    entry: Entry | None, held: tuple[re.Match[str], list[str]]
-) -> Generator[Entry, None, Entry | None]:
-    """What comes after an entry: a detail of it, or the next one."""
-    found, more = held
-    known = found.groupdict()
-    words = "\n".join([found["message"], *more])
-    session = known.get("session") or known.get("process") or ""
-    if known["severity"] in _DETAILS:
-        if entry is not None and entry.session == session and known["severity"] == "DETAIL":
-            entry = Entry(**{**entry.__dict__, "detail": words})
-        return entry
-    if entry is not None:
-        yield entry
-    seconds = known.get("seconds")
-    return Entry(
-        session=session,
-        seconds=float(seconds) if seconds else _seconds(known.get("time") or ""),
-        severity=known["severity"],
-        message=words,
-        detail="",
-        user=known.get("user") or "",
-        database=known.get("database") or "",
-        application=known.get("application") or "",
-    )
-
-
-def _seconds(text: str) -> float:
-    """Of a time stamp, its zone left out: only differences within a log matter."""
-    found = _STAMP.match(text)
-    if found is None:
-        return 0.0
-    return datetime.fromisoformat(f"{found[1]}T{found[2]}").timestamp()
+    yield from read_stderr(lines(), pattern)

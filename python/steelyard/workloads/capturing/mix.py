@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import hashlib
 import random
-import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
+from steelyard.workloads.capturing.ledger import Ledger, Outcome
 from steelyard.workloads.capturing.shapes import Shape, shape_of
 from steelyard.workloads.capturing.statements import LoggedStatement, Protocol
-from steelyard.workloads.capturing.transactions import SESSION, LoggedTransaction, first_word
+from steelyard.workloads.capturing.transactions import LoggedTransaction, is_of_session
 
 KEPT_ROWS = 10_000
 """Executions of a kind whose values are kept; of more, a fair sample."""
+MOST_VALUES = 255
+"""Of one statement: pgbench's limit of variables."""
+MOST_CONSTANTS = 8
+"""Beside parameters so many literals, or sets of them, are parts of statements: as parameters they
+would be planned otherwise, as text the parameters would be. Of more they are values."""
 
-Key = tuple[tuple[str, ...], ...]
+Key = tuple[str, ...]
 Row = tuple[str | None, ...]
 
 
@@ -32,8 +37,9 @@ class Kind:
     think_s: list[float] = field(default_factory=list)
     rows: list[Row] = field(default_factory=list)
     protocols: Counter[Protocol] = field(default_factory=Counter)
-    incomplete: int = 0
-    """Executions whose values the log cuts off."""
+    """Of its statements, those that begin and end transactions aside."""
+    timed: bool = True
+    """Whether the log says how long all of them took."""
 
     @property
     def writes(self) -> bool:
@@ -52,83 +58,142 @@ class Kind:
         """Values of one execution."""
         return sum(len(shape.numbers) for shape in self.shapes)
 
+    @property
+    def literals(self) -> list[int]:
+        """Places of a row that hold literals."""
+        numbers = [number for shape in self.shapes for number in shape.numbers]
+        return [place for place, number in enumerate(numbers) if number is None]
+
 
 @dataclass
 class Mix:
     """All kinds of a log, and what of it is in none."""
 
     kinds: list[Kind]
-    statements: int = 0
-    seconds: float = 0.0
-    left_out: Counter[str] = field(default_factory=Counter)
-    """Why → statements."""
-    left_out_s: dict[str, float] = field(default_factory=dict)
-    """Why → seconds."""
+    ledger: Ledger = field(default_factory=Ledger)
+    """Of what is in no kind."""
+
+    @property
+    def statements(self) -> int:
+        """Of the log: those of the kinds, and those that are left out."""
+        return self.ledger.total + sum(kind.count * len(kind.shapes) for kind in self.kinds)
+
+    @property
+    def seconds(self) -> float:
+        """Of all statements."""
+        return self.ledger.total_s + sum(kind.seconds for kind in self.kinds)
 
 
-def mix_of(logged: Iterable[LoggedTransaction], seed: int = 0) -> Mix:
+Readings = list[tuple[Shape, tuple[str, ...]]]
+
+
+def mix_of(logged: Iterable[LoggedTransaction], seed: int = 0, ledger: Ledger | None = None) -> Mix:
     """The kinds of a log's transactions, the most frequent first. `seed`: of the sample of values
-    where a kind has more than are kept."""
-    kinds: dict[Key, Kind] = {}
-    mix, draw = Mix([]), random.Random(seed)
-    for one in logged:
-        mix.statements += len(one.statements)
-        mix.seconds += one.seconds
-        known = _read(one)
-        if isinstance(known, str):
-            mix.left_out[known] += len(one.statements)
-            mix.left_out_s[known] = mix.left_out_s.get(known, 0.0) + one.seconds
+    where a kind has more than are kept. `ledger`: gets what is in no kind."""
+    groups: dict[Key, _Group] = {}
+    mix, draw = Mix([], ledger if ledger is not None else Ledger()), random.Random(seed)
+    for transaction in logged:
+        read = transaction.outcome or _read(transaction)
+        if isinstance(read, Outcome):
+            for statement in transaction.statements:
+                mix.ledger.enter(statement.outcome or read, statement.seconds)
             continue
-        # Beside parameters a literal is part of the statement: another one is another kind.
-        key = tuple(
-            shape.pieces if statement.protocol == "simple" else (statement.text,)
-            for statement, (shape, _) in zip(one.statements, known, strict=True)
-        )
-        kind = kinds.setdefault(key, Kind(tuple(shape for shape, _ in known)))
-        _add(kind, one, known, draw)
-    mix.kinds = sorted(kinds.values(), key=lambda kind: -kind.count)
+        key = _key(read)
+        groups.setdefault(key, _Group()).add(transaction, read, draw)
+    mix.kinds = [kind for group in groups.values() for kind in group.kinds.values()]
+    mix.kinds.sort(key=lambda kind: -kind.count)
     return mix
 
 
-def _read(one: LoggedTransaction) -> list[tuple[Shape, tuple[str, ...]]] | str:
-    """Its statements' shapes with their literals; why it cannot be repeated, in words."""
-    found = []
-    for statement in one.statements:
-        if first_word(statement.text) in SESSION:
-            return "commands of the session, cursors, COPY and maintenance"
-        shape = shape_of(statement.text)
-        if shape is None:
-            return "statements that cannot be parsed, or several in one"
-        numbers = [n for n in shape[0].numbers if n is not None]
-        if numbers and max(numbers) > len(statement.parameters) and statement.whole:
-            return "statements whose parameters are not in the log"
-        found.append(shape)
-    return found
+class _Group:
+    """Transactions of one key: one kind, or one for each of a few sets of literals that stand
+    beside parameters."""
+
+    def __init__(self) -> None:
+        self.kinds: dict[tuple[str, ...], Kind] = {}
+        self._is_split = True
+
+    def add(self, transaction: LoggedTransaction, read: Readings, draw: random.Random) -> None:
+        literals: tuple[str, ...] = ()
+        has_parameters = any(number for shape, _ in read for number in shape.numbers)
+        if self._is_split and has_parameters:
+            literals = tuple(
+                word
+                for shape, words in read
+                for number, word in zip(shape.numbers, words, strict=True)
+                if number is None
+            )
+            if literals not in self.kinds and len(self.kinds) == MOST_CONSTANTS:
+                self.kinds = {(): _joined(list(self.kinds.values()), draw)}
+                self._is_split, literals = False, ()
+        shapes = tuple(shape for shape, _ in read)
+        _add(self.kinds.setdefault(literals, Kind(shapes)), transaction, read, draw)
 
 
-def _add(
-    kind: Kind,
-    one: LoggedTransaction,
-    known: Sequence[tuple[Shape, tuple[str, ...]]],
-    draw: random.Random,
-) -> None:
+def _joined(kinds: Sequence[Kind], draw: random.Random) -> Kind:
+    """One kind of several, with a fair sample of their values."""
+    first, total = kinds[0], sum(kind.count for kind in kinds)
+    joined = Kind(first.shapes, total, sum(kind.seconds for kind in kinds))
+    most = min(KEPT_ROWS, sum(len(kind.rows) for kind in kinds))
+    for kind in kinds:
+        joined.times_s = (joined.times_s + kind.times_s)[:KEPT_ROWS]
+        joined.think_s = (joined.think_s + kind.think_s)[:KEPT_ROWS]
+        joined.protocols += kind.protocols
+        joined.timed = joined.timed and kind.timed
+        share = min(len(kind.rows), round(most * kind.count / total))
+        joined.rows += draw.sample(kind.rows, share)
+    return joined
+
+
+def _key(read: Readings) -> Key:
+    """Equal for transactions that do the same. Names of savepoints count by their order."""
+    names: dict[str, int] = {}
+    key = []
+    for shape, _ in read:
+        key.append(shape.key)
+        if shape.savepoint is not None:
+            key[-1] = f"{shape.fingerprint} {names.setdefault(shape.savepoint, len(names))}"
+    return tuple(key)
+
+
+def _read(transaction: LoggedTransaction) -> Readings | Outcome:
+    """Its statements' shapes with their literals, or why it cannot be repeated."""
+    readings = []
+    is_single = len(transaction.statements) == 1
+    for statement in transaction.statements:
+        if is_of_session(statement.text, alone=is_single):
+            return Outcome.SESSION
+        reading = shape_of(statement.text)
+        if reading is None:
+            return Outcome.SEVERAL
+        numbers = reading[0].numbers
+        highest = max((number for number in numbers if number is not None), default=0)
+        if highest > len(statement.parameters) and statement.whole:
+            return Outcome.NO_VALUES
+        if not statement.whole:
+            return Outcome.CUT_VALUES
+        if numbers.count(None) + len({*numbers} - {None}) > MOST_VALUES:
+            return Outcome.MANY_VALUES
+        readings.append(reading)
+    return readings
+
+
+def _add(kind: Kind, transaction: LoggedTransaction, read: Readings, draw: random.Random) -> None:
     kind.count += 1
-    kind.seconds += one.seconds
+    kind.seconds += transaction.seconds
     if len(kind.times_s) < KEPT_ROWS:
-        kind.times_s.append(one.seconds)
-    if one.think_s is not None and len(kind.think_s) < KEPT_ROWS:
-        kind.think_s.append(one.think_s)
-    kind.protocols.update(statement.protocol for statement in one.statements)
-    if not all(statement.whole for statement in one.statements):
-        kind.incomplete += 1
-        return
+        kind.times_s.append(transaction.seconds)
+    if transaction.think_s is not None and len(kind.think_s) < KEPT_ROWS:
+        kind.think_s.append(transaction.think_s)
     row: list[str | None] = []
-    for statement, (shape, literals) in zip(one.statements, known, strict=True):
+    for statement, (shape, literals) in zip(transaction.statements, read, strict=True):
+        kind.timed = kind.timed and statement.duration_ms is not None
+        if not shape.controls:
+            kind.protocols[statement.protocol] += 1
         row += _values(statement, shape, literals)
-    seen = kind.count - kind.incomplete
     if len(kind.rows) < KEPT_ROWS:
         kind.rows.append(tuple(row))
-    elif (place := draw.randrange(seen)) < KEPT_ROWS:
+    elif (place := draw.randrange(kind.count)) < KEPT_ROWS:
         kind.rows[place] = tuple(row)
 
 
@@ -139,51 +204,3 @@ def _values(statement: LoggedStatement, shape: Shape, literals: Sequence[str]) -
         literal if number is None else statement.parameters[number - 1]
         for number, literal in zip(shape.numbers, literals, strict=True)
     ]
-
-
-_TEXT_LITERAL = re.compile(
-    r"^(?:(?:[eEnN]|[uU]&)?'(?P<text>.*)'|(?P<tag>\$\w*\$)(?P<quoted>.*)(?P=tag))$", re.DOTALL
-)
-_HEX_LITERAL = re.compile(r"^[xX]'(.*)'$", re.DOTALL)
-_PLAIN = re.compile(
-    r"^(?:[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?|t|f|true|false"
-    r"|\d{4}-\d\d-\d\d(?:[ T]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:[-+]\d\d(?::?\d\d)?)?)?"
-    r"|[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})$"
-)
-_UUID = re.compile(r"^[0-9a-fA-F]{8}-")
-
-
-def redacted(value: str | None, salt: bytes, *, literal: bool, secret: bool = False) -> str | None:
-    """A value with its text hashed, the same text always alike; numbers, dates, truths and UUIDs
-    stay, unless it is `secret`: then a number becomes another number, a UUID another UUID."""
-    if value is None:
-        return None
-    if not literal:
-        return _hashed(value, salt, secret=secret)
-    if (bits := _HEX_LITERAL.match(value)) is not None:
-        return f"X'{_hash(bits[1], salt)}'"
-    match = _TEXT_LITERAL.match(value)
-    if match is None:
-        return _hashed(value, salt, secret=secret) if _PLAIN.match(value) else value
-    text = match["text"] if match["text"] is not None else match["quoted"]
-    return f"'{_hashed(text, salt, secret=secret)}'"
-
-
-def _hashed(text: str, salt: bytes, *, secret: bool) -> str:
-    if not _PLAIN.match(text):
-        return _hash(text, salt)
-    return _hashed_alike(text, salt) if secret else text
-
-
-def _hashed_alike(text: str, salt: bytes) -> str:
-    """A number of as many digits, or a UUID; a date or a truth is no secret."""
-    drawn = hashlib.blake2b(text.encode(), key=salt, digest_size=32).hexdigest()
-    if text.isdecimal():
-        return str(int(drawn, 16))[: len(text)]
-    if _UUID.match(text):
-        return f"{drawn[:8]}-{drawn[8:12]}-{drawn[12:16]}-{drawn[16:20]}-{drawn[20:32]}"
-    return text
-
-
-def _hash(text: str, salt: bytes) -> str:
-    return hashlib.blake2b(text.encode(), key=salt, digest_size=8).hexdigest()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +11,10 @@ from steelyard.model.errors import UsageError
 
 _LITERALS = {"ICONST", "FCONST", "SCONST", "BCONST", "XCONST", "USCONST"}
 _PARAMETER = "PARAM"
+_COMMENTS = {"C_COMMENT", "SQL_COMMENT"}
+_OPERANDS = _LITERALS | {_PARAMETER, "IDENT", "UIDENT", "ASCII_41", "ASCII_93"}
+"""Tokens after which a minus subtracts."""
+_SEMICOLON, _MINUS, _NATIONAL = "ASCII_59", "ASCII_45", "NCHAR"
 _REMEMBERED = 20_000
 
 
@@ -23,13 +28,12 @@ class Shape:
     fingerprint: str
     """By libpg_query: equal for statements of one kind, however many values a list holds."""
     writes: bool
-
-    def text(self, names: tuple[str, ...]) -> str:
-        """The statement with these words in place of its values."""
-        woven = [self.pieces[0]]
-        for name, piece in zip(names, self.pieces[1:], strict=True):
-            woven += [name, piece]
-        return "".join(woven)
+    key: str
+    """Equal for statements that differ in nothing but values, comments, blanks and case, which
+    share a fingerprint then; lists of different length have different keys."""
+    controls: bool = False
+    """Whether it begins, ends or sets up a transaction, and does no work of its own."""
+    savepoint: str | None = None
 
 
 def require_pglast() -> None:
@@ -58,25 +62,77 @@ def shape_of(text: str) -> tuple[Shape, tuple[str, ...]] | None:
         tokens = scan(text)
     except ParseError:
         return None
-    pieces, numbers, values, at = [], list[int | None](), list[str](), 0
+    statement: Any = parsed[0].stmt
+    controls = type(statement).__name__ in _CONTROLS
+    pieces, numbers, values, key = _cut(text, tokens)
+    shape = Shape(
+        pieces, numbers, mark, _writes(statement), f"{mark} {key}",
+        controls=controls, savepoint=getattr(statement, "savepoint_name", None),
+    )  # fmt: skip
+    return shape, values
+
+
+_Pieces = tuple[tuple[str, ...], tuple[int | None, ...], tuple[str, ...], str]
+
+
+def _cut(text: str, tokens: Sequence[Any]) -> _Pieces:
+    """The pieces between values, the values' numbers and words, and all words but theirs."""
+    pieces, numbers, values, key, at = [], list[int | None](), list[str](), list[str](), 0
+    before: list[Any] = []
     for token in tokens:
-        if token.name not in _LITERALS and token.name != _PARAMETER:
-            continue
         word = text[token.start : token.end + 1]
-        pieces.append(text[at : token.start])
+        if token.name in _COMMENTS:
+            if word.startswith("/*+"):  # hints for the planner, which are no mere comments
+                key.append(word)
+            continue
+        if token.name not in _LITERALS and token.name != _PARAMETER:
+            if token.name == _SEMICOLON:
+                continue
+            key.append(word if word.startswith(('"', "U&", "u&")) else word.lower())
+            before.append(token)
+            continue
+        start = token.start
+        if token.name != _PARAMETER and _belongs(before, token):
+            start = before[-1].start
+            key.pop()
+        pieces.append(text[at:start])
         at = token.end + 1
-        if token.name == _PARAMETER:
-            numbers.append(int(word[1:]))
-            values.append("")
-        else:
-            numbers.append(None)
-            values.append(word)
-    pieces.append(text[at:].rstrip().rstrip(";"))
-    shape = Shape(tuple(pieces), tuple(numbers), mark, _writes(parsed[0].stmt))
-    return shape, tuple(values)
+        numbers.append(int(word[1:]) if token.name == _PARAMETER else None)
+        values.append("" if token.name == _PARAMETER else text[start:at])
+        key.append(word if token.name == _PARAMETER else "?")
+        before.append(token)
+    pieces.append(_without_semicolons(text, at, tokens).rstrip())
+    return tuple(pieces), tuple(numbers), tuple(values), " ".join(key)
 
 
-_READS = {"SelectStmt", "TransactionStmt", "VariableSetStmt"}
+def _without_semicolons(text: str, at: int, tokens: Sequence[Any]) -> str:
+    """The text from a place on without the semicolons that end it, before comments too."""
+    for token in reversed(tokens):
+        if token.name == _SEMICOLON and token.start >= at:
+            text = text[: token.start] + text[token.end + 1 :]
+        elif token.name not in _COMMENTS:
+            break
+    return text[at:]
+
+
+def _belongs(before: Sequence[Any], literal: Any) -> bool:
+    """Whether the token before a literal is its sign, or the N of N'text'."""
+    if not before:
+        return False
+    last = before[-1]
+    if last.name == _NATIONAL:
+        return bool(last.end + 1 == literal.start)
+    if last.name != _MINUS or literal.name not in ("ICONST", "FCONST"):
+        return False
+    return (
+        len(before) > 1
+        and before[-2].name not in _OPERANDS
+        and (before[-2].kind in ("NO_KEYWORD", "RESERVED_KEYWORD"))
+    )
+
+
+_CONTROLS = {"TransactionStmt", "VariableSetStmt", "ConstraintsSetStmt"}
+_READS = {"SelectStmt", *_CONTROLS}
 _WRITING = {
     "InsertStmt", "UpdateStmt", "DeleteStmt", "MergeStmt", "IntoClause", "LockingClause",
 }  # fmt: skip
@@ -89,16 +145,16 @@ def _writes(statement: Any) -> bool:
         return True
     from pglast.visitors import Visitor
 
-    found = False
+    writes = False
 
     class Writing(Visitor):
         def visit(self, ancestors: Any, node: Any) -> None:
-            nonlocal found
+            nonlocal writes
             name = type(node).__name__
             if name in _WRITING:
-                found = True
+                writes = True
             elif name == "FuncCall":
-                found = found or node.funcname[-1].sval in _WRITING_CALLS
+                writes = writes or node.funcname[-1].sval in _WRITING_CALLS
 
     Writing()(statement)
-    return found
+    return writes

@@ -1,35 +1,49 @@
-"""Finds the statements in a log's entries: their text, parameters, duration and session."""
+"""Finds the statements in a log's entries: text, parameters, duration, session, and what failed."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from steelyard.workloads.capturing.entries import Entry
+from steelyard.workloads.capturing.ledger import Ledger, Outcome
+from steelyard.workloads.capturing.logs.entry import Entry
 
 Protocol = Literal["simple", "extended", "prepared"]
 
-_SAID = re.compile(
-    r"^(?:duration: (?P<ms>\d+(?:\.\d+)?) ms  )?"
-    r"(?P<how>statement|execute (?P<name>[^:]*)|parse [^:]*|bind [^:]*|fastpath [^:]*): "
-    r"(?P<text>.*)$",
+_DURATION = r"duration: (?P<ms>\d+(?:\.\d+)?) ms"
+# A name may hold a colon; a blank behind it is rarer than the text's own.
+_STATEMENT = re.compile(
+    rf"^(?:{_DURATION}  )?(?:(?P<how>statement|parse|bind|execute)(?: (?P<name>.*?))?: "
+    r"|(?P<fast>fastpath function call): )(?P<text>.*)$",
     re.DOTALL,
 )
-_DURATION = re.compile(r"^duration: (\d+(?:\.\d+)?) ms$")
+_DURATION_ALONE = re.compile(rf"^{_DURATION}$")
+_PLAN = re.compile(rf"^{_DURATION}  plan:")
+_OTHER_LANGUAGE = re.compile(r"^(?!duration)[^\W\d_]+ ?[:：] ?\d+[.,]\d+ \S+[\s,]")
 _PARAMETERS = re.compile(r"^(?:Query )?[Pp]arameters: ", re.DOTALL)
 _PARAMETER = re.compile(r"\$(\d+) = (?:(NULL)|'((?:[^']|'')*)'(\.\.\.)?)(?:, |$)", re.DOTALL)
 _FETCH = "fetch from "
+_FIRST = ("duration: ", "statement: ", "execute ")
+_SESSION_BEGINS = ("connection received:", "connection authorized:", "connection authenticated:")
+_SESSION_ENDS = ("disconnection:",)
+_SERVER_ENDS = (
+    "all server processes terminated", "terminating any other active server processes",
+    "database system was ", "starting PostgreSQL ", "received immediate shutdown request",
+)  # fmt: skip
+_NESTED = "already a transaction in progress"
+_STEPS = 2
+"""Durations of parse and bind that log_duration may write before the statement's own entry."""
 
 
 @dataclass(frozen=True)
 class LoggedStatement:
-    """A statement that was executed."""
+    """A statement of a log."""
 
     session: str
     ended: float  # seconds, on the log's clock
-    duration_ms: float | None  # None: the log does not say
+    duration_ms: float | None  # of parse, bind and execute; None: the log does not say
     text: str
     protocol: Protocol
     parameters: tuple[str | None, ...] = ()
@@ -37,75 +51,268 @@ class LoggedStatement:
     user: str = ""
     database: str = ""
     application: str = ""
+    outcome: Outcome | None = None
+    """Why it cannot be repeated; None: it was executed, and may be."""
+    nested: bool = False
+    """Whether the server warned that a transaction was in progress."""
+    exact: bool = True
+    """Whether `ended` has fractions of a second."""
+
+    @property
+    def seconds(self) -> float:
+        """Its duration; one that is not known counts as 0."""
+        return (self.duration_ms or 0.0) / 1000
 
 
-def statements(entries: Iterable[Entry]) -> Iterator[LoggedStatement]:
-    """The statements of a log in the order of its entries.
+@dataclass(frozen=True)
+class SessionEnd:
+    """A session ended; None: all did."""
 
-    With log_statement a statement is logged before it is executed and its duration, if at all, in
-    an entry of its own afterwards.
+    session: str | None
+
+
+Event = LoggedStatement | SessionEnd
+
+
+@dataclass
+class _Session:
+    """What is known of a session between two entries."""
+
+    waiting: LoggedStatement | None = None
+    """Logged before it was executed."""
+    steps_ms: dict[str, float] = field(default_factory=dict)
+    """Of texts that were parsed or bound and not yet executed."""
+    alone_ms: list[float] = field(default_factory=list)
+    """Durations without a text: of parse and bind, or of what is not logged."""
+    nested: bool = False
+    user: str = ""
+    database: str = ""
+
+
+def statements(
+    entries: Iterable[Entry], ledger: Ledger | None = None, database: str | None = None
+) -> Iterator[Event]:
+    """The statements of a log in the order of its entries, and the ends of its sessions.
+
+    `ledger`: counts what was read, and times of what was only prepared. `database`: others' are
+    left out. With log_statement a statement is logged before it is executed and its duration, if
+    at all, in an entry of its own afterwards.
     """
-    waiting: dict[str, LoggedStatement] = {}
-    for entry in entries:
-        if entry.severity != "LOG":
-            if entry.severity in ("ERROR", "FATAL"):
-                waiting.pop(entry.session, None)  # it failed: what it would have done is not known
+    ledger = ledger if ledger is not None else Ledger()
+    for event in _Reader(ledger).events(entries):
+        if isinstance(event, SessionEnd):
+            yield event
             continue
-        alone = _DURATION.match(entry.message)
-        if alone is not None:
-            told = waiting.pop(entry.session, None)
-            if told is not None:
-                yield replace(told, ended=entry.seconds, duration_ms=float(alone[1]))
-            continue
-        found = _statement(entry)
-        if found is None:
-            continue
-        earlier = waiting.pop(entry.session, None)
-        if earlier is not None:
-            yield earlier
-        if found.duration_ms is None:
-            waiting[entry.session] = found
+        ledger.read += 1
+        if event.database:
+            ledger.databases.add(event.database)
+        other = database is not None and event.database != database
+        yield replace(event, outcome=Outcome.OTHER_DATABASE) if other else event
+
+
+class _Reader:
+    def __init__(self, ledger: Ledger) -> None:
+        self._ledger = ledger
+        self._sessions: dict[str, _Session] = {}
+        self._timed = False
+        """Whether durations have entries of their own."""
+
+    def events(self, entries: Iterable[Entry]) -> Iterator[Event]:
+        for entry in entries:
+            if not entry.whole:
+                yield from self._cut(entry)
+                continue
+            session = self._sessions.get(entry.session)
+            if session is not None and _is_other(session, entry):
+                yield from self._end(entry.session)
+            if entry.severity in ("ERROR", "FATAL", "PANIC"):
+                yield from self._failed(entry)
+            elif entry.message.startswith("terminating connection"):
+                yield from self._end(entry.session)
+            elif entry.severity == "WARNING" and _NESTED in entry.message:
+                self._warn(self._of(entry))
+            elif entry.severity == "LOG":
+                yield from self._logged(entry)
+            elif _OTHER_LANGUAGE.match(entry.message):
+                yield _without_text(entry, Outcome.OTHER_LANGUAGE)
+        for name in list(self._sessions):
+            yield from self._end(name)
+
+    def _of(self, entry: Entry) -> _Session:
+        session = self._sessions.setdefault(entry.session, _Session())
+        session.user, session.database = entry.user or session.user, entry.database
+        return session
+
+    def _logged(self, entry: Entry) -> Iterator[Event]:
+        message = entry.message
+        if (alone := _DURATION_ALONE.match(message)) is not None:
+            yield from self._duration(entry, float(alone["ms"]))
+            return
+        match = _STATEMENT.match(message)
+        if match is None:
+            if message.startswith(_SERVER_ENDS):
+                yield from self._end(None)
+            elif message.startswith(_SESSION_BEGINS + _SESSION_ENDS):
+                yield from self._end(entry.session)
+            elif _OTHER_LANGUAGE.match(message):
+                yield _without_text(entry, Outcome.OTHER_LANGUAGE)
+            elif _PLAN.match(message):
+                self._ledger.plans += 1
+            return
+        session = self._of(entry)
+        if match["how"] in ("parse", "bind"):
+            text = match["text"].strip()
+            session.steps_ms[text] = session.steps_ms.get(text, 0.0) + float(match["ms"] or 0.0)
+            return
+        yield from self._answered(session)
+        yield from self._unnamed(entry, keep=_STEPS if match["how"] == "execute" else 0)
+        statement = self._with_steps(session, _statement(entry, match))
+        statement = replace(statement, nested=session.nested)
+        session.nested = False
+        if statement.duration_ms is None or match["ms"] is None:
+            session.waiting = statement
         else:
-            yield found
-    yield from waiting.values()
+            yield statement
+
+    def _duration(self, entry: Entry, ms: float) -> Iterator[Event]:
+        """An entry that is a duration alone: of the statement before it, or a step of the next."""
+        session = self._of(entry)
+        if session.waiting is None:
+            session.alone_ms.append(ms)
+            return
+        self._timed = True
+        whole_ms = (session.waiting.duration_ms or 0.0) + ms
+        yield replace(session.waiting, ended=entry.seconds, duration_ms=whole_ms)
+        session.waiting = None
+
+    def _with_steps(self, session: _Session, statement: LoggedStatement) -> LoggedStatement:
+        """The statement with the times of its parse and bind."""
+        ms = session.steps_ms.pop(statement.text, 0.0) + sum(session.alone_ms)
+        session.alone_ms.clear()
+        return (
+            replace(statement, duration_ms=(statement.duration_ms or 0.0) + ms)
+            if (ms or statement.duration_ms is not None)
+            else statement
+        )
+
+    def _unnamed(self, entry: Entry, keep: int) -> Iterator[Event]:
+        """Durations whose statements the log does not have, but for the latest."""
+        session = self._of(entry)
+        while len(session.alone_ms) > keep:
+            ms = session.alone_ms.pop(0)
+            yield _without_text(entry, Outcome.NO_TEXT, ms)
+
+    def _answered(self, session: _Session) -> Iterator[Event]:
+        """A statement that had no duration before the next one began."""
+        if session.waiting is not None:
+            yield session.waiting
+            session.waiting = None
+
+    def _warn(self, session: _Session) -> None:
+        if session.waiting is not None:
+            session.waiting = replace(session.waiting, nested=True)
+        else:
+            session.nested = True
+
+    def _failed(self, entry: Entry) -> Iterator[Event]:
+        session, text = self._of(entry), entry.statement.strip()
+        waiting = session.waiting
+        if waiting is not None and (
+            waiting.text == text or (not text and entry.severity == "ERROR")
+        ):
+            session.waiting = None
+            yield replace(waiting, outcome=Outcome.FAILED)
+        elif text:
+            yield from self._answered(session)
+            yield from self._unnamed(entry, keep=_STEPS)
+            yield self._with_steps(
+                session, replace(_without_text(entry, Outcome.FAILED), text=text, duration_ms=0.0)
+            )
+        if entry.severity != "ERROR":
+            yield from self._end(None if entry.severity == "PANIC" else entry.session)
+
+    def _cut(self, entry: Entry) -> Iterator[Event]:
+        """What is cut before its text may be a statement as well."""
+        message, match = entry.message, _STATEMENT.match(entry.message)
+        if match is not None and match["how"] not in ("parse", "bind"):
+            ms = float(match["ms"] or 0.0)
+            yield replace(_without_text(entry, Outcome.CUT_ENTRY, ms), text=match["text"])
+        elif match is None and any(word[: len(message)] == message[: len(word)] for word in _FIRST):
+            yield _without_text(entry, Outcome.CUT_ENTRY)
+
+    def _end(self, name: str | None) -> Iterator[Event]:
+        names = list(self._sessions) if name is None else [name]
+        for ended in names:
+            session = self._sessions.pop(ended, _Session())
+            if session.waiting is not None:
+                running = Outcome.RUNNING if self._timed else None
+                yield replace(session.waiting, outcome=running)
+            for ms in session.alone_ms:
+                yield LoggedStatement(
+                    ended, 0.0, ms, "", "simple", database=session.database,
+                    outcome=Outcome.NO_TEXT,
+                )  # fmt: skip
+            for ms in session.steps_ms.values():
+                self._ledger.enter(Outcome.NOT_EXECUTED, ms / 1000, statements=0)
+        yield SessionEnd(name)
 
 
-def _statement(entry: Entry) -> LoggedStatement | None:
-    said = _SAID.match(entry.message)
-    if said is None or not said["how"].startswith(("statement", "execute")):
-        return None
-    name = said["name"]
+def _is_other(session: _Session, entry: Entry) -> bool:
+    """Whether the entry is of a later session of the same process id."""
+    return bool(
+        (session.user and entry.user and session.user != entry.user)
+        or (session.database and entry.database and session.database != entry.database)
+    )
+
+
+def _without_text(entry: Entry, outcome: Outcome, ms: float | None = None) -> LoggedStatement:
+    return LoggedStatement(
+        entry.session, entry.seconds, ms, "", "simple", user=entry.user, database=entry.database,
+        application=entry.application, outcome=outcome, exact=entry.exact,
+    )  # fmt: skip
+
+
+def _statement(entry: Entry, match: re.Match[str]) -> LoggedStatement:
+    name, outcome = match["name"], None
     if name is not None and name.startswith(_FETCH):
-        return None
+        outcome = Outcome.FETCH
+    elif match["fast"]:
+        outcome = Outcome.FASTPATH
     protocol: Protocol = "simple"
     if name is not None:
         protocol = "extended" if name.startswith("<unnamed>") else "prepared"
-    parameters, whole = _parameters(entry.detail)
-    text = said["text"].strip()
+    parameters, whole = read_parameters(entry.detail)
     return LoggedStatement(
         session=entry.session,
         ended=entry.seconds,
-        duration_ms=None if said["ms"] is None else float(said["ms"]),
-        text=text,
+        duration_ms=None if match["ms"] is None else float(match["ms"]),
+        text=match["text"].strip(),
         protocol=protocol,
         parameters=parameters,
         whole=whole,
         user=entry.user,
         database=entry.database,
         application=entry.application,
+        outcome=outcome,
+        exact=entry.exact,
     )
 
 
-def _parameters(detail: str) -> tuple[tuple[str | None, ...], bool]:
-    """Bind parameters in their order, and whether they are whole (log_parameter_max_length)."""
+def read_parameters(detail: str) -> tuple[tuple[str | None, ...], bool]:
+    """Bind parameters in their order, and whether they are whole.
+
+    log_parameter_max_length ends a value in dots within its quotes (appendStringInfoStringQuoted):
+    one that ends so of its own is taken for cut too, for nothing tells them apart.
+    """
     begins = _PARAMETERS.match(detail)
     if begins is None:
         return (), True
-    found, at, whole = list[str | None](), begins.end(), True
-    for one in _PARAMETER.finditer(detail, at):
-        if one.start() != at or int(one[1]) != len(found) + 1:
-            return tuple(found), False
-        found.append(None if one[2] else one[3].replace("''", "'"))
-        whole = whole and not one[4]
-        at = one.end()
-    return tuple(found), whole and at == len(detail)
+    values, at, whole = list[str | None](), begins.end(), True
+    for match in _PARAMETER.finditer(detail, at):
+        if match.start() != at or int(match[1]) != len(values) + 1:
+            return tuple(values), False
+        value = None if match[2] else match[3].replace("''", "'")
+        values.append(value)
+        whole = whole and not match[4] and not (value or "").endswith("...")
+        at = match.end()
+    return tuple(values), whole and at == len(detail)

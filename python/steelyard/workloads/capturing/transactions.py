@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
-from steelyard.workloads.capturing.statements import LoggedStatement
+from steelyard.workloads.capturing.ledger import Outcome
+from steelyard.workloads.capturing.statements import Event, LoggedStatement, SessionEnd
 
-_WORD = re.compile(r"^(?:\s|--[^\n]*\n|/\*.*?\*/)*([a-zA-Z]+)(?:\s+([a-zA-Z]+))?", re.DOTALL)
-_BEGINS = {"begin", "start"}
+_BLANK = r"(?:\s|--[^\n]*(?:\n|$)|/\*.*?\*/)"
+_WORD = re.compile(rf"^{_BLANK}*([a-zA-Z]+)(?:{_BLANK}+([a-zA-Z]+))?", re.DOTALL)
+_LOCAL = re.compile(rf"^{_BLANK}*set{_BLANK}+(?:local|transaction|constraints)\b", re.I | re.DOTALL)
+_TO_SAVEPOINT = re.compile(
+    rf"^{_BLANK}*(?:rollback|abort)(?:{_BLANK}+(?:work|transaction))?{_BLANK}+to\b",
+    re.I | re.DOTALL,
+)
+_CHAIN = re.compile(r"\band\s+chain\b", re.IGNORECASE)
 _ENDS = {"commit", "end", "rollback", "abort"}
 SESSION = {
     "set", "reset", "show", "discard", "deallocate", "listen", "unlisten", "notify", "prepare",
@@ -17,6 +26,10 @@ SESSION = {
     "close", "move", "lock",
 }  # fmt: skip
 """First words of what is no part of a transaction's work, or cannot be repeated from a log."""
+_ALONE = {Outcome.OTHER_DATABASE, Outcome.FETCH, Outcome.CUT_ENTRY}
+"""What changes nothing of the transaction around it."""
+_UNKNOWN = {Outcome.NO_TEXT, Outcome.OTHER_LANGUAGE}
+"""What did something in the transaction around it, if there is one."""
 
 
 @dataclass(frozen=True)
@@ -25,56 +38,245 @@ class LoggedTransaction:
 
     statements: tuple[LoggedStatement, ...]  # BEGIN and COMMIT among them where they were said
     think_s: float | None  # until the session's next one began; None: not known
+    outcome: Outcome | None = None
+    """Why it cannot be repeated; None: it may be."""
 
     @property
     def seconds(self) -> float:
         """Sum of its statements' durations; those that are not known count as 0."""
-        return sum((one.duration_ms or 0.0) for one in self.statements) / 1000
+        return sum(statement.seconds for statement in self.statements)
+
+
+@dataclass
+class _Open:
+    """A transaction of a session that has not ended."""
+
+    statements: list[LoggedStatement]
+    outcome: Outcome | None = None
+    aborted: bool = False
+    """Whether a statement failed, and none but its end may follow."""
+
+
+@dataclass
+class _Session:
+    open: _Open | None = None
+    last: LoggedTransaction | None = None
+    """The latest one, until it is known how long the session paused after it."""
+
+
+@dataclass(frozen=True)
+class Effect:
+    """What a message does to the transaction of its session."""
+
+    is_open: bool
+    """Whether a transaction is open after it."""
+    passes_end: bool
+    """Whether one ended within it."""
+    begins: bool = False
+    """Whether one began within it."""
+    several: bool = False
+    """Whether it is several statements."""
+    two_phase: bool = False
 
 
 def first_word(text: str) -> str:
     """The first word of a statement, in lower case."""
-    found = _WORD.match(text)
-    return found[1].lower() if found else ""
+    match = _WORD.match(text)
+    return match[1].lower() if match else ""
 
 
-def _ends(text: str) -> bool:
-    found = _WORD.match(text)
-    if found is None or found[1].lower() not in _ENDS:
-        return False
-    # ROLLBACK TO SAVEPOINT and COMMIT PREPARED are steps within.
-    return (found[2] or "").lower() not in ("to", "prepared")
+def is_of_session(text: str, *, alone: bool = False) -> bool:
+    """Whether a statement concerns its session rather than a transaction's work. `alone`: outside
+    a transaction, where SET LOCAL does nothing."""
+    return first_word(text) in SESSION and (alone or _LOCAL.match(text) is None)
 
 
-def transactions(statements: Iterable[LoggedStatement]) -> Iterator[LoggedTransaction]:
-    """The transactions of all sessions, in the order in which they ended; one that the log ends
-    within is left out."""
-    open_ones: dict[str, list[LoggedStatement]] = {}
-    last: dict[str, LoggedTransaction] = {}
-    for one in statements:
-        word = first_word(one.text)
-        current = open_ones.get(one.session)
-        if current is None and word in _BEGINS:
-            open_ones[one.session] = [one]
-            continue
-        if current is not None:
-            current.append(one)
-            if not _ends(one.text):
-                continue
-            del open_ones[one.session]
-            done = LoggedTransaction(tuple(current), None)
+def effect_of(text: str, is_open: bool) -> Effect:
+    """What a message does where a transaction is open or not."""
+    several = ";" in text.rstrip().rstrip(";")
+    steps = _steps(text) if several else ()
+    if len(steps) < 2:
+        return _effect([_step(text)], is_open)
+    effect = _effect(steps, is_open)
+    return replace(effect, several=True)
+
+
+def _effect(steps: Iterable[str], is_open: bool) -> Effect:
+    passes_end = begins = two_phase = False
+    for step in steps:
+        if step == "begin":
+            is_open = begins = True
+        elif step in ("end", "prepare"):
+            is_open, passes_end = False, True
+        two_phase = two_phase or step in ("prepare", "prepared")
+    return Effect(is_open, passes_end, begins, two_phase=two_phase)
+
+
+def _step(text: str) -> str:
+    """begin, end, prepare (an end), prepared (of an earlier one), or nothing of these."""
+    match = _WORD.match(text)
+    if match is None:
+        return ""
+    first, second = match[1].lower(), (match[2] or "").lower()
+    if first == "begin" or (first, second) == ("start", "transaction"):
+        return "begin"
+    if (first, second) == ("prepare", "transaction"):
+        return "prepare"
+    if first not in _ENDS:
+        return ""
+    if second == "prepared":
+        return "prepared"
+    # ROLLBACK TO SAVEPOINT is a step within; a chained transaction is part of its first one, whose
+    # BEGIN it needs.
+    return "" if _TO_SAVEPOINT.match(text) or _chains(text) else "end"
+
+
+def _chains(text: str) -> bool:
+    return _CHAIN.search(text) is not None
+
+
+_PARSED = {
+    "TRANS_STMT_BEGIN": "begin",
+    "TRANS_STMT_START": "begin",
+    "TRANS_STMT_COMMIT": "end",
+    "TRANS_STMT_ROLLBACK": "end",
+    "TRANS_STMT_PREPARE": "prepare",
+    "TRANS_STMT_COMMIT_PREPARED": "prepared",
+    "TRANS_STMT_ROLLBACK_PREPARED": "prepared",
+}
+
+
+@functools.lru_cache(1000)
+def _steps(text: str) -> tuple[str, ...]:
+    """Of each statement of a message; none: it cannot be parsed."""
+    from pglast import parse_sql
+    from pglast.parser import ParseError
+
+    try:
+        parsed: list[Any] = [raw.stmt for raw in parse_sql(text)]
+    except ParseError:
+        return ()
+    steps = []
+    for statement in parsed:
+        transactional = type(statement).__name__ == "TransactionStmt"
+        step = _PARSED.get(statement.kind.name, "") if transactional else ""
+        steps.append("" if step == "end" and statement.chain else step)
+    return tuple(steps)
+
+
+def transactions(events: Iterable[Event]) -> Iterator[LoggedTransaction]:
+    """The transactions of all sessions, in the order in which they ended. Every statement is in
+    exactly one of them."""
+    sessions: dict[str, _Session] = {}
+    for event in events:
+        if isinstance(event, SessionEnd):
+            names = list(sessions) if event.session is None else [event.session]
+            for name in names:
+                yield from _closed(sessions.pop(name, _Session()))
+        elif event.outcome in _ALONE:
+            yield LoggedTransaction((event,), None, event.outcome)
+        elif event.outcome in _UNKNOWN:
+            around = sessions.get(event.session, _Session()).open
+            if around is not None:
+                around.outcome = around.outcome or event.outcome
+            yield LoggedTransaction((event,), None, event.outcome)
         else:
-            if word in _ENDS:  # of one that began before the log
-                continue
-            done = LoggedTransaction((one,), None)
-        before = last.get(one.session)
-        if before is not None:
-            yield LoggedTransaction(before.statements, _between(before, done))
-        last[one.session] = done
-    yield from last.values()
+            session = sessions.setdefault(event.session, _Session())
+            yield from _followed(session, event)
+    for session in sessions.values():
+        yield from _closed(session)
 
 
-def _between(before: LoggedTransaction, after: LoggedTransaction) -> float:
-    first = after.statements[0]
-    began = first.ended - (first.duration_ms or 0.0) / 1000
-    return max(0.0, began - before.statements[-1].ended)
+def _closed(session: _Session) -> Iterator[LoggedTransaction]:
+    """What a session leaves at its end."""
+    if session.last is not None:
+        yield session.last
+    if session.open is not None and session.open.statements:
+        yield _done(session.open, Outcome.OPEN)
+
+
+def _done(open_: _Open, otherwise: Outcome | None = None) -> LoggedTransaction:
+    """An open transaction as it ended. `otherwise`: why it cannot be repeated, however it ended."""
+    outcomes = [each.outcome for each in open_.statements if each.outcome is not None]
+    outcome = otherwise or open_.outcome
+    if Outcome.FAILED in outcomes:
+        outcome = Outcome.IN_FAILED
+    elif outcomes:
+        outcome = Outcome.OPEN if outcomes[-1] is Outcome.RUNNING else outcomes[0]
+    return LoggedTransaction(tuple(open_.statements), None, outcome)
+
+
+def _followed(session: _Session, statement: LoggedStatement) -> Iterator[LoggedTransaction]:
+    """What ends with a statement, or before it."""
+    failed = statement.outcome in (Outcome.FAILED, Outcome.RUNNING)
+    effect = effect_of(statement.text, session.open is not None)
+    if session.open is not None and not failed and _is_next_session(session.open, statement):
+        # Another session of the same process id, or its end is not in the log.
+        yield from _closed(session)
+        session.open = session.last = None
+        effect = effect_of(statement.text, is_open=False)
+    if failed and effect.several:
+        # Where it failed is not known: it is taken to be in a transaction until that ends.
+        effect = replace(
+            effect, is_open=session.open is not None or effect.begins, passes_end=False
+        )
+    current = session.open
+    if current is None:
+        if effect.is_open:
+            session.open = _Open([statement], _why(effect), aborted=failed)
+        else:
+            yield from _single(session, statement, effect)
+        return
+    current.statements.append(statement)
+    if failed:
+        current.aborted = True
+    elif current.aborted and not effect.passes_end:
+        current.aborted = False  # ROLLBACK TO SAVEPOINT
+    # A COMMIT that fails ends its transaction as one that does not.
+    if effect.passes_end:
+        current.outcome = current.outcome or _why(effect)
+        yield from _follow(session, _done(current))
+        session.open = _Open([], Outcome.SEVERAL) if effect.is_open and not failed else None
+
+
+def _is_next_session(open_: _Open, statement: LoggedStatement) -> bool:
+    """Whether a statement that succeeded cannot be of the transaction that is open."""
+    step = _step(statement.text)
+    if step == "begin":
+        return not statement.nested
+    if not open_.aborted:
+        return False
+    return (
+        first_word(statement.text) not in (*_ENDS, "prepare")
+        and not effect_of(statement.text, is_open=True).passes_end
+    )
+
+
+def _single(
+    session: _Session, statement: LoggedStatement, effect: Effect
+) -> Iterator[LoggedTransaction]:
+    """A statement outside a transaction."""
+    outcome = statement.outcome or _why(effect)
+    if effect.passes_end and not effect.several:
+        outcome = outcome or Outcome.NO_BEGIN
+    yield from _follow(session, LoggedTransaction((statement,), None, outcome))
+
+
+def _why(effect: Effect) -> Outcome | None:
+    if effect.two_phase:
+        return Outcome.TWO_PHASE
+    return Outcome.SEVERAL if effect.several else None
+
+
+def _follow(session: _Session, done: LoggedTransaction) -> Iterator[LoggedTransaction]:
+    """The one before it, now that its pause is known."""
+    before, session.last = session.last, done
+    if before is not None:
+        yield LoggedTransaction(before.statements, _between(before, done), before.outcome)
+
+
+def _between(before: LoggedTransaction, after: LoggedTransaction) -> float | None:
+    first, last = after.statements[0], before.statements[-1]
+    if not (first.exact and last.exact):
+        return None
+    return max(0.0, first.ended - first.seconds - last.ended)

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
-import statistics
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+import typing
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from steelyard.model.errors import UsageError
 from steelyard.model.files.printable import printable_line
-from steelyard.model.secrets.redaction import holds_secret
-from steelyard.workloads.capturing.mix import Kind, Mix, redacted
-from steelyard.workloads.capturing.shapes import Shape
+from steelyard.workloads.capturing.ledger import Ledger, Outcome
+from steelyard.workloads.capturing.mix import Kind, Mix
+from steelyard.workloads.capturing.redacting import redacted_piece
+from steelyard.workloads.capturing.scripting import script_of, texts_of
 from steelyard.workloads.capturing.statements import Protocol
 from steelyard.workloads.reading.rows import rows_text
 
@@ -24,44 +27,81 @@ _TABLE = re.compile(
 _LONGEST_NAME = 40
 
 
+class ParseError(typing.Protocol):
+    """Why a server cannot parse a statement."""
+
+    @property
+    def sqlstate(self) -> str: ...
+    @property
+    def message(self) -> str: ...
+
+
+ErrorsOf = Callable[[Sequence[str]], Sequence[ParseError | None]]
+"""Asks a server of each statement why it cannot be prepared."""
+
+
+@dataclass(frozen=True)
+class Refused:
+    """A kind that a server cannot prepare."""
+
+    name: str
+    count: int
+    error: str
+
+
 @dataclass(frozen=True)
 class Captured:
-    """What was written, and what of the log it covers."""
+    """What was written, and what became of every statement of the log."""
 
     folder: Path
     mode: Protocol
     scripts: tuple[tuple[str, Kind], ...]
-    statements_share: float
-    seconds_share: float | None
-    """Of the time that all statements took; None: the log does not say."""
-    left_out: tuple[tuple[str, float, float | None], ...]
-    """Why, with its share of the statements and of the time."""
+    ledger: Ledger
+    """Its shares add up to the log."""
+    refused: tuple[Refused, ...] = ()
+
+    @property
+    def statements_share(self) -> float:
+        """Of the log's statements, those that are driven."""
+        return self.ledger.statements[Outcome.CAPTURED] / self.ledger.total
+
+    @property
+    def seconds_share(self) -> float | None:
+        """Of the time that all statements took; None: the log does not say."""
+        total = self.ledger.total_s
+        return self.ledger.seconds[Outcome.CAPTURED] / total if total else None
+
+    @property
+    def left_out(self) -> tuple[tuple[Outcome, float, float | None], ...]:
+        """Why, with its share of the statements and of the time; the largest first."""
+        total, total_s = self.ledger.total, self.ledger.total_s
+        rows = [
+            (outcome, count / total, self.ledger.seconds[outcome] / total_s if total_s else None)
+            for outcome, count in self.ledger.statements.most_common()
+            if outcome is not Outcome.CAPTURED and (count or self.ledger.seconds[outcome])
+        ]
+        return tuple(rows)
+
+    @property
+    def protocols(self) -> Counter[Protocol]:
+        """Of the statements that are driven, by how they came, those aside that begin and end
+        transactions."""
+        return sum((kind.protocols for _, kind in self.scripts), Counter())
 
 
-def choose_kinds(
-    mix: Mix, *, writes: bool, most: int
-) -> tuple[list[Kind], list[tuple[str, int, float]]]:
-    """The kinds that are driven, and what is left out: why, statements, seconds."""
-    chosen, out = list[Kind](), [
-        (why, count, mix.left_out_s[why]) for why, count in mix.left_out.items()
-    ]  # fmt: skip
-    named: dict[str, tuple[int, float]] = {}
-    ranked = sorted(mix.kinds, key=lambda kind: (-max(kind.seconds, 0.0), -kind.count))
-    for kind in ranked:
-        statements = kind.count * len(kind.shapes)
-        why = None
+def choose_kinds(mix: Mix, *, writes: bool, most: int) -> tuple[list[Kind], Ledger]:
+    """The kinds that are driven, and what became of every statement."""
+    chosen, ledger = list[Kind](), mix.ledger.copy()
+    for kind in sorted(mix.kinds, key=lambda kind: (-max(kind.seconds, 0.0), -kind.count)):
+        outcome = Outcome.CAPTURED
         if kind.writes and not writes:
-            why = "transactions that write"
-        elif not kind.rows:
-            why = "transactions whose values the log cuts off"
+            outcome = Outcome.WRITES
         elif len(chosen) == most:
-            why = f"kinds beyond the {most} that take most time"
-        if why is None:
-            chosen.append(kind)
+            outcome = Outcome.BEYOND
         else:
-            count, seconds = named.get(why, (0, 0.0))
-            named[why] = (count + statements, seconds + kind.seconds)
-    return chosen, out + [(why, *rest) for why, rest in named.items()]
+            chosen.append(kind)
+        ledger.enter(outcome, kind.seconds, kind.count * len(kind.shapes))
+    return chosen, ledger
 
 
 def write_workload(
@@ -73,124 +113,97 @@ def write_workload(
     writes: bool = False,
     most: int = 50,
     salt: bytes | None = None,
+    errors_of: ErrorsOf | None = None,
 ) -> Captured:
     """Write the folder, which must not exist or be empty. `salt`: of hashed texts; None: they stay.
+    `errors_of`: what it names is left out.
 
     UsageError: nothing is left to drive, or the folder holds something.
     """
-    chosen, out = choose_kinds(mix, writes=writes, most=most)
+    chosen, ledger = choose_kinds(mix, writes=writes, most=most)
+    refused: tuple[Refused, ...] = ()
+    if errors_of is not None:
+        chosen, refused = _preparable(chosen, ledger, errors_of, salt)
     if not chosen:
-        said = "; ".join(f"{count} statements: {why}" for why, count, _ in out)
+        counts = "; ".join(f"{n} statements: {why}" for why, n in ledger.statements.items() if n)
         raise UsageError(
             "nothing is left of the log that could be driven",
-            detail=said or "It holds no statement.",
-            hint="log_min_duration_statement = 0 logs every statement with its parameters.",
+            detail=counts or "It holds no statement.",
+            hint=_hint(ledger),
         )
+    ledger.require_balance()
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise UsageError(f'could not write workload "{folder}": it is there already')
     mode = _mode(chosen)
-    scripts = [(_name(number, kind), kind) for number, kind in enumerate(chosen, 1)]
+    scripts = [(_name(number, kind, salt), kind) for number, kind in enumerate(chosen, 1)]
     (folder / "scripts").mkdir(parents=True)
     (folder / "rows").mkdir()
     for script, kind in scripts:
         text, rows = script_of(script, kind, mode, salt)
-        (folder / "scripts" / f"{script}.sql").write_text(text, encoding="utf-8")
+        _write(folder / "scripts" / f"{script}.sql", text)
         if rows:
-            (folder / "rows" / f"{script}.tsv").write_text(rows_text(rows), encoding="utf-8")
-    described = _description(name, source, mode, scripts)
-    (folder / "workload.toml").write_text(described, encoding="utf-8")
-    statements = sum(kind.count * len(kind.shapes) for kind in chosen)
-    seconds = sum(kind.seconds for kind in chosen)
-    whole_s = mix.seconds or None
-    return Captured(
-        folder=folder,
-        mode=mode,
-        scripts=tuple(scripts),
-        statements_share=statements / mix.statements,
-        seconds_share=None if whole_s is None else seconds / whole_s,
-        left_out=tuple(
-            (why, count / mix.statements, None if whole_s is None else taken / whole_s)
-            for why, count, taken in out
-        ),
-    )
+            _write(folder / "rows" / f"{script}.tsv", rows_text(rows))
+    _write(folder / "workload.toml", _description(name, source, mode, scripts))
+    return Captured(folder, mode, tuple(scripts), ledger, refused)
+
+
+def _preparable(
+    kinds: Sequence[Kind], ledger: Ledger, errors_of: ErrorsOf, salt: bytes | None
+) -> tuple[list[Kind], tuple[Refused, ...]]:
+    """Kinds that can be prepared as they would be sent, and the others. With a salt, what the
+    server said of them is left out: it may hold values."""
+    mode = _mode(kinds)
+    texts = [texts_of(kind, mode) for kind in kinds]
+    errors = iter(errors_of([text for of_kind in texts for text in of_kind]))
+    good, refused = list[Kind](), list[Refused]()
+    for kind, of_kind in zip(kinds, texts, strict=True):
+        failures = [error for error in itertools.islice(errors, len(of_kind)) if error is not None]
+        if not failures:
+            good.append(kind)
+            continue
+        message = "" if salt is not None else f"{failures[0].message} "
+        name = _name(0, kind, salt).partition("-")[2]
+        refused.append(Refused(name, kind.count, f"{message}(SQLSTATE {failures[0].sqlstate})"))
+        count = kind.count * len(kind.shapes)
+        ledger.move(Outcome.CAPTURED, Outcome.REFUSED, kind.seconds, count)
+    return good, tuple(refused)
+
+
+def _write(path: Path, text: str) -> None:
+    """Line feeds alone, wherever: a carriage return is part of a value."""
+    path.write_text(text, encoding="utf-8", newline="\n")
+
+
+_ENGLISH = "The server writes English with lc_messages = C."
+
+
+def _hint(ledger: Ledger) -> str:
+    if ledger.statements[Outcome.OTHER_LANGUAGE]:
+        return _ENGLISH
+    if ledger.statements[Outcome.WRITES]:
+        return "--writes takes along transactions that write."
+    return "log_min_duration_statement = 0 logs every statement with its parameters."
 
 
 def _mode(kinds: Sequence[Kind]) -> Protocol:
-    """Extended or prepared only where every statement came so: a literal need not be a parameter's
-    equal."""
-    used = set[Protocol]().union(*(kind.protocols for kind in kinds))
-    if "simple" in used:
+    """As most statements came. A literal that differs need not be a parameter's equal, nor stand
+    where one may: where there is one, all are sent as simple."""
+    if any(len({row[place] for row in kind.rows}) > 1 for kind in kinds for place in kind.literals):
         return "simple"
-    return "prepared" if used == {"prepared"} else "extended"
+    came: Counter[Protocol] = sum((kind.protocols for kind in kinds), Counter())
+    if 2 * came["simple"] >= came.total():
+        return "simple"
+    return "prepared" if came["prepared"] >= came["extended"] else "extended"
 
 
-def _name(number: int, kind: Kind) -> str:
+def _name(number: int, kind: Kind, salt: bytes | None) -> str:
     """`02-select-orders`: its place, what it does, and to which table."""
-    text = "".join(kind.shapes[0].pieces)
-    inner = "".join("".join(shape.pieces) for shape in kind.shapes[1:2])
-    words = [found[0].lower() if (found := _WORD.search(text)) else "do"]
-    table = _TABLE.search(text) or _TABLE.search(inner)
+    shown = [redacted_piece("".join(shape.pieces), salt or b"") for shape in kind.shapes]
+    words = [match[0].lower() if (match := _WORD.search(shown[0])) else "do"]
+    table = next((match for text in shown if (match := _TABLE.search(text))), None)
     if table is not None:
         words.append(table[1].lower())
     return f"{number:02}-{'-'.join(words)}"[:_LONGEST_NAME]
-
-
-def script_of(
-    name: str, kind: Kind, mode: Protocol, salt: bytes | None = None
-) -> tuple[str, list[list[str | None]]]:
-    """The script of a kind, and the rows that it draws from: only values that differ are drawn."""
-    places = [(shape, place) for shape in kind.shapes for place in range(len(shape.numbers))]
-    values = list(zip(*kind.rows, strict=True)) if kind.rows else []
-    secret = [holds_secret(f"{shape.pieces[place]}'x'") for shape, place in places]
-    drawn, words = list[int](), list[str]()
-    for column, (shape, place) in enumerate(places):
-        literal = shape.numbers[place] is None
-        told = [_written(v, mode, literal, salt, secret[column]) for v in values[column]]
-        same = len(set(told)) == 1
-        if same and (literal or mode == "simple"):
-            words.append(str(told[0]))
-        else:
-            drawn.append(column)
-            words.append(f":p{len(drawn)}")
-    lines = [f"\\draw {name} {' '.join(f'p{n + 1}' for n in range(len(drawn)))}"] if drawn else []
-    at = 0
-    for shape in kind.shapes:
-        count = len(shape.numbers)
-        text = shape if salt is None else _without_comments(shape)
-        lines.append(f"{text.text(tuple(words[at : at + count])).strip()}\n;")
-        at += count
-    literals = [shape.numbers[place] is None for shape, place in places]
-    rows = [
-        [_written(row[n], mode, literals[n], salt, secret[n]) for n in drawn] for row in kind.rows
-    ]
-    think_us = round(1e6 * statistics.median(kind.think_s)) if kind.think_s else 0
-    if think_us:
-        lines.append(f"\\if :think\n\\sleep {think_us} us\n\\endif")
-    return "\n".join(lines) + "\n", rows if drawn else []
-
-
-_COMMENT = re.compile(r"(\"[^\"]*\"|/\*\+.*?\*/)|/\*.*?\*/|--[^\n]*", re.DOTALL)
-
-
-def _without_comments(shape: Shape) -> Shape:
-    """Comments may hold anything; hints for the planner stay, which decide what is driven."""
-    pieces = tuple(_COMMENT.sub(lambda match: match[1] or " ", text) for text in shape.pieces)
-    return replace(shape, pieces=pieces)
-
-
-def _written(
-    value: str | None, mode: Protocol, literal: bool, salt: bytes | None, secret: bool
-) -> str | None:
-    """A value as the script has it: in simple mode as SQL, else as a parameter."""
-    if salt is not None:
-        value = redacted(value, salt, literal=literal, secret=secret)
-    if literal or mode != "simple":
-        return value
-    if value is None:
-        return "NULL"
-    if "\\" in value:
-        return "E'" + value.replace("\\", "\\\\").replace("'", "''") + "'"
-    return "'" + value.replace("'", "''") + "'"
 
 
 def _description(
@@ -215,10 +228,10 @@ def _description(
     ]
     lines[-1] += ", ".join(f" {quoted(script)} = {kind.count}" for script, kind in scripts) + " }"
     for script, kind in scripts:
-        mean = 1000 * kind.seconds / kind.count
+        mean = f"{1000 * kind.seconds / kind.count:.3f} ms each on average; "
         lines += [
             "",
-            f"# {kind.count} times, {mean:.3f} ms each on average; fingerprint {kind.fingerprint}",
+            f"# {kind.count} times, {mean if kind.timed else ''}fingerprint {kind.fingerprint}",
             f"[scripts.{quoted(script)}]",
             f"writes = {quoted(kind.writes)}",
         ]

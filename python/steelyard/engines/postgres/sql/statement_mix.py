@@ -1,8 +1,9 @@
-"""Reads what pg_stat_statements counted, and the planner's statistics of the columns."""
+"""Reads what pg_stat_statements counted and the planner's statistics of the columns, and parses
+statements of a mix."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from steelyard.engines.postgres.sql.database import connected
@@ -85,3 +86,30 @@ def column_statistics(target: Endpoint, tables: Iterable[str]) -> list[ColumnSta
         )
         for table, column, nulls, _, values, shares, bounds in rows
     ]
+
+
+@dataclass(frozen=True)
+class ParseError:
+    """Why a server cannot parse a statement; its message may hold values."""
+
+    sqlstate: str
+    message: str
+
+
+def parse_errors(target: Endpoint, texts: Sequence[str]) -> list[ParseError | None]:
+    """Of each text why the target cannot parse it with parameters without types, as the driver
+    sends them; None: it can. Nothing is executed. ServerError: it cannot be reached."""
+    from psycopg.pq import DiagnosticField, ExecStatus
+
+    errors = list[ParseError | None]()
+    with connected(target) as session:
+        session.execute("SET client_encoding = UTF8")
+        for text in texts:
+            answer = session.pgconn.prepare(b"", text.encode())
+            sqlstate, message = (
+                (answer.error_field(field) or b"").decode(errors="backslashreplace")
+                for field in (DiagnosticField.SQLSTATE, DiagnosticField.MESSAGE_PRIMARY)
+            )
+            failed = answer.status != ExecStatus.COMMAND_OK
+            errors.append(ParseError(sqlstate, message) if failed else None)
+    return errors

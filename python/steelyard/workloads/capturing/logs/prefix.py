@@ -41,16 +41,20 @@ USUAL = (
     "%t:%r:%u@%d:[%p]:",  # Amazon RDS
     "%m [%p] %u@%d ",
     "%t [%p-%l] %u@%d ",
+    "%m [%p]: [%l-1] db=%d,user=%u ",  # Google Cloud SQL
+    "%m:%r:%u@%d:[%p]:%l:%e:%s:%v:%x:%c:%q%a:",  # Amazon Aurora
+    "%t-%c-",  # Azure
+    "%m|%u|%d|%c|",  # pgreplay's advice
 )
 """Prefixes that are tried where none is named."""
 
 
-def prefix_pattern(prefix: str) -> re.Pattern[str]:
+def prefix_pattern(prefix: str, *, sessions: bool = True) -> re.Pattern[str]:
     """What matches a first line: the prefix, the severity, and the message. UsageError: the prefix
-    names neither process nor session, or holds an unknown escape."""
+    names neither process nor session, which it must for `sessions`, or has an unknown escape."""
     pieces, groups, optional = [], set[str](), False
-    for found in _ESCAPE.finditer(prefix):
-        _, letter, words = found.groups()
+    for match in _ESCAPE.finditer(prefix):
+        _, letter, words = match.groups()
         if words is not None:
             pieces.append(re.escape(words))
         elif letter == "%":
@@ -61,15 +65,16 @@ def prefix_pattern(prefix: str) -> re.Pattern[str]:
         elif letter in _ESCAPES:
             pieces.append(_once(_ESCAPES[letter], groups))
         else:
-            raise UsageError(f'unknown escape in log_line_prefix: "{found[0]}"')
-    if not groups & {"process", "session"}:
+            raise UsageError(f'unknown escape in log_line_prefix: "{match[0]}"')
+    if sessions and not groups & {"process", "session"}:
         raise UsageError(
             f'cannot tell sessions apart by log_line_prefix "{prefix}"',
             hint="It needs %p or %c: the default is '%m [%p] '.",
         )
     end = ")?" if optional else ""
     return re.compile(
-        "^" + "".join(pieces) + end + r"\s*(?P<severity>[A-Z]+\d?):  (?P<message>.*)$", re.DOTALL
+        "^" + "".join(pieces) + end + r"\s*(?P<severity>[^\W\d_]+\d?) ?:  (?P<message>.*)$",
+        re.DOTALL,
     )
 
 

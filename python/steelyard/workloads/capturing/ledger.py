@@ -1,0 +1,81 @@
+"""Counts what became of every statement of a log: the shares of all outcomes add up to the log."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+
+class Outcome(StrEnum):
+    """What became of a statement; the value is how it is worded."""
+
+    CAPTURED = "captured"
+    FAILED = "statements that failed"
+    IN_FAILED = "other statements of transactions in which one failed"
+    OPEN = "transactions that were open at the end of their session or of the log"
+    RUNNING = "statements that were running at the end of their session or of the log"
+    CUT_ENTRY = "entries that were cut off, or still being written"
+    NO_BEGIN = "COMMIT or ROLLBACK whose BEGIN is not in the log"
+    FETCH = "further fetches from a portal"
+    NOT_EXECUTED = "statements that were parsed or bound, and not executed"
+    FASTPATH = "calls by the fast path, and the transactions around them"
+    NO_TEXT = "durations without their statement (log_duration alone)"
+    OTHER_LANGUAGE = "entries in another language than English (lc_messages)"
+    OTHER_DATABASE = "statements of other databases"
+    TWO_PHASE = "two-phase commits: their names cannot be repeated"
+    SESSION = "commands of the session, cursors, COPY and maintenance"
+    SEVERAL = "statements that cannot be parsed, or several in one message"
+    NO_VALUES = "statements whose parameters are not in the log"
+    CUT_VALUES = "transactions whose values the log cuts off"
+    MANY_VALUES = "statements with more values than a script can draw"
+    WRITES = "transactions that write"
+    BEYOND = "kinds beyond those that take most time (--most)"
+    REFUSED = "kinds that the server cannot prepare (--server)"
+    NO_COLUMN = "statements with values that meet no column"
+    NO_STATISTICS = "statements whose columns have no statistics (ANALYZE)"
+    NO_SESSION = "commands of sessions and transactions: what belongs together is not counted"
+
+
+@dataclass
+class Ledger:
+    """Statements and seconds by outcome."""
+
+    statements: Counter[Outcome] = field(default_factory=Counter)
+    seconds: dict[Outcome, float] = field(default_factory=lambda: defaultdict(float))
+    read: int = 0
+    """Statements that a reader has taken out of a log, each of which gets one outcome."""
+    plans: int = 0
+    """Plans of auto_explain, which are no statements."""
+    databases: set[str] = field(default_factory=set)
+    """In which the statements were executed, as far as the log says."""
+
+    def enter(self, outcome: Outcome, seconds: float = 0.0, statements: int = 1) -> None:
+        """Count statements under what became of them."""
+        self.statements[outcome] += statements
+        self.seconds[outcome] += seconds
+
+    def move(self, before: Outcome, after: Outcome, seconds: float, statements: int) -> None:
+        """Count statements under another outcome than they had."""
+        self.enter(before, -seconds, -statements)
+        self.enter(after, seconds, statements)
+
+    @property
+    def total(self) -> int:
+        """Statements of all outcomes."""
+        return self.statements.total()
+
+    @property
+    def total_s(self) -> float:
+        """Seconds of all outcomes."""
+        return sum(self.seconds.values())
+
+    def copy(self) -> Ledger:
+        """Another ledger with the same counts."""
+        seconds = defaultdict(float, self.seconds)
+        return Ledger(Counter(self.statements), seconds, self.read, self.plans, self.databases)
+
+    def require_balance(self) -> None:
+        """RuntimeError unless every statement that was read has its outcome: a defect here."""
+        if self.read != self.total:
+            raise RuntimeError(f"{self.total} outcomes for {self.read} statements of the log")

@@ -1,0 +1,195 @@
+"""Writes a kind of transactions as a script, in which every statement is sent as it was.
+
+A `:name` in a literal or a comment is text: a script would replace it where the variable exists.
+"""
+
+from __future__ import annotations
+
+import re
+import statistics
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from steelyard.model.secrets.redaction import holds_secret
+from steelyard.workloads.capturing.mix import Kind
+from steelyard.workloads.capturing.redacting import end_of_comment, redacted, redacted_piece
+from steelyard.workloads.capturing.statements import Protocol
+
+_START = r"A-Za-z_\x80-\U0010ffff"
+_NAME = rf"[{_START}][{_START}0-9]*"
+_MENTION = re.compile(rf"(?<!:):(?={_NAME})")
+_MENTION_NAME = re.compile(rf"(?<!:):{_NAME}")
+_COLON = r"\x3A"
+_REGION = re.compile(r'"(?:[^"]|"")*"|--[^\n]*|/\*')
+_KNOWN_NAMES = re.compile(r"^(?:client_id|scale|random_seed|default_seed|clients|think|p\d+)$")
+"""Variables that exist while a captured script is driven."""
+_TOUCHES_BEFORE = re.compile(rf"[{_START}0-9$:+\-*/<>=~!@#%^&|`?]$")
+_TOUCHES_AFTER = re.compile(rf"^[{_START}0-9$:'\"]")
+
+Rows = list[list[str | None]]
+
+
+@dataclass
+class _Drawn:
+    """The variables of a script, each with its column of values."""
+
+    columns: list[Sequence[str | None]] = field(default_factory=list)
+    names: dict[object, str] = field(default_factory=dict)
+
+    def name(self, key: object, values: Sequence[str | None]) -> str:
+        """The variable of a value; the same key has the same one."""
+        if key not in self.names:
+            self.columns.append(values)
+            self.names[key] = f":p{len(self.columns)}"
+        return self.names[key]
+
+
+def script_of(name: str, kind: Kind, mode: Protocol, salt: bytes | None = None) -> tuple[str, Rows]:
+    """The script of a kind, and the rows that it draws from: only values that differ are drawn.
+    A parameter is one variable however often it is used."""
+    drawn, lines, at = _Drawn(), list[str](), 0
+    columns = list(zip(*kind.rows, strict=True)) if kind.rows else []
+    for number, shape in enumerate(kind.shapes):
+        pieces = [p if salt is None else redacted_piece(p, salt) for p in shape.pieces]
+        words = []
+        for place, parameter in enumerate(shape.numbers):
+            secret = holds_secret(f"{shape.pieces[place]}'x'")
+            values = [
+                _written(value, mode, parameter is None, salt, secret)
+                for value in columns[at + place]
+            ]
+            key = (number, place) if parameter is None else (number, "$", parameter)
+            words.append(_word(values, mode, parameter is None, drawn, key))
+        texts = [_piece(piece, mode, drawn, len(kind.rows)) for piece in pieces]
+        lines.append(f"{_woven(texts, words).strip()}\n;")
+        at += len(shape.numbers)
+    if drawn.columns:
+        variables = " ".join(word[1:] for word in drawn.names.values())
+        lines.insert(0, f"\\draw {name} {variables}")
+    think_us = round(1e6 * statistics.median(kind.think_s)) if kind.think_s else 0
+    if think_us:
+        lines.append(f"\\if :think\n\\sleep {think_us} us\n\\endif")
+    return "\n".join(lines) + "\n", [list(row) for row in zip(*drawn.columns, strict=True)]
+
+
+def texts_of(kind: Kind, mode: Protocol) -> list[str]:
+    """Its statements as a server gets them, in simple mode those of the first execution."""
+    texts, at = list[str](), 0
+    for shape in kind.shapes:
+        row = kind.rows[0][at : at + len(shape.numbers)]
+        words = [
+            f"${number}"
+            if number is not None and mode != "simple"
+            else str(_written(value, mode, number is None, None, False))
+            for number, value in zip(shape.numbers, row, strict=True)
+        ]
+        texts.append(
+            "".join(part for pair in zip(shape.pieces, [*words, ""], strict=True) for part in pair)
+        )
+        at += len(shape.numbers)
+    return texts
+
+
+def _word(
+    values: Sequence[str | None], mode: Protocol, literal: bool, drawn: _Drawn, key: object
+) -> str:
+    """What stands in place of a value: itself if it never differs, else its variable."""
+    first = values[0]
+    if first is not None and len(set(values)) == 1 and (literal or mode == "simple"):
+        if _MENTION.search(first) is None:
+            return first
+        if mode != "simple":
+            return escaped_literal(first)
+    return drawn.name(key, values)
+
+
+def _woven(texts: Sequence[str], words: Sequence[str]) -> str:
+    """A statement of its pieces and values; a variable stands apart from words and operators."""
+    woven = texts[0]
+    for word, text in zip(words, texts[1:], strict=True):
+        is_variable = word.startswith(":")
+        if is_variable and _TOUCHES_BEFORE.search(woven):
+            woven += " "
+        woven += word
+        if is_variable and _TOUCHES_AFTER.match(text) and not text.startswith("::"):
+            woven += " "
+        woven += text
+    return woven
+
+
+def _piece(piece: str, mode: Protocol, drawn: _Drawn, rows: int) -> str:
+    """SQL between values, as the script language writes it."""
+    parts = []
+    for text, is_region in _regions(piece):
+        if not is_region:
+            # A colon of a slice: `a[i:j]`.
+            parts.append(_MENTION.sub(": ", text))
+        elif mode == "simple":
+            parts.append(_MENTION_NAME.sub(_as_variable(drawn, rows), text))
+        else:
+            parts.append(_escaped_identifier(text) if text.startswith('"') else text)
+    return "".join(parts)
+
+
+def _as_variable(drawn: _Drawn, rows: int) -> Callable[[re.Match[str]], str]:
+    """Puts a variable in place of a word that looks like one, whose value is that word."""
+    return lambda match: drawn.name(match[0], [match[0]] * rows)
+
+
+def _regions(piece: str) -> Iterator[tuple[str, bool]]:
+    """Parts of a text, and whether each is a comment or a quoted identifier."""
+    at = 0
+    while (match := _REGION.search(piece, at)) is not None:
+        end = end_of_comment(piece, match.start()) if match[0] == "/*" else match.end()
+        yield piece[at : match.start()], False
+        yield piece[match.start() : end], True
+        at = end
+    yield piece[at:], False
+
+
+def _is_known(text: str, at: int) -> bool:
+    match = re.match(_NAME, text[at + 1 :])
+    return match is not None and _KNOWN_NAMES.match(match[0]) is not None
+
+
+def _without_mentions(text: str, colon: str) -> str:
+    return _MENTION.sub(lambda match: colon if _is_known(text, match.start()) else match[0], text)
+
+
+def escaped_literal(literal: str) -> str:
+    """The same string without `:name` of variables that exist, for protocols in which a script
+    refuses them within quotes."""
+    if not any(_is_known(literal, match.start()) for match in _MENTION.finditer(literal)):
+        return literal
+    if (dollar := re.match(r"(?s)^(\$\w*\$)(.*)\1$", literal)) is not None:
+        body = dollar[2].replace("\\", "\\\\").replace("'", "''")
+        return f"E'{_without_mentions(body, _COLON)}'"
+    if re.match(r"(?s)^'(?:[^']|'')*'$", literal):
+        body = literal[1:-1].replace("\\", "\\\\")
+        return f"E'{_without_mentions(body, _COLON)}'"
+    if literal[:2] in ("E'", "e'"):
+        plain = re.sub(r"\\(.)", lambda m: ":" if m[1] == ":" else m[0], literal, flags=re.DOTALL)
+        return _without_mentions(plain, _COLON)
+    return _without_mentions(literal, r"\003A") if literal[:2] in ("U&", "u&") else literal
+
+
+def _escaped_identifier(quoted: str) -> str:
+    if not any(_is_known(quoted, match.start()) for match in _MENTION.finditer(quoted)):
+        return quoted
+    body = quoted[1:-1].replace("\\", "\\\\")
+    return f'U&"{_without_mentions(body, chr(92) + "003A")}"'
+
+
+def _written(
+    value: str | None, mode: Protocol, literal: bool, salt: bytes | None, secret: bool
+) -> str | None:
+    """A value as the script has it: in simple mode as SQL, else as a parameter."""
+    if salt is not None:
+        value = redacted(value, salt, literal=literal, secret=secret)
+    if literal or mode != "simple":
+        return value
+    if value is None:
+        return "NULL"
+    if "\\" in value:
+        return "E'" + value.replace("\\", "\\\\").replace("'", "''") + "'"
+    return "'" + value.replace("'", "''") + "'"

@@ -1,0 +1,60 @@
+"""No text of a captured statement stays readable, however it is written."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from steelyard.workloads.capturing.redacting import redacted, redacted_piece
+
+
+def test_a_text_is_hashed_in_every_quoting_and_a_secret_number_becomes_another() -> None:
+    salt = b"salt"
+    for literal in ("'Ann'", "E'Ann'", "$$Ann$$", "$a$Ann$a$", "U&'Ann'", "N'Ann'"):
+        assert redacted(literal, salt, literal=True) == redacted("'Ann'", salt, literal=True)
+    assert "416e6e" not in str(redacted("X'416e6e'", salt, literal=True))
+    uuid = "0f8fad5b-d9cb-469f-a165-70867728950e"
+    for plain, shape in (
+        ("'4711'", r"'\d{4}'"),
+        ("4711", r"\d{4}"),
+        (f"'{uuid}'", r"'[0-9a-f-]{36}'"),
+    ):
+        drawn = str(redacted(plain, salt, literal=True, secret=True))
+        assert drawn != plain
+        assert re.fullmatch(shape, drawn)
+        assert redacted(plain, salt, literal=True) == plain
+
+
+@pytest.mark.parametrize(
+    "number", ["+4917112345670", "017112345670", "4111111111111111", "0049891234"]
+)
+@pytest.mark.parametrize("literal", [True, False])
+def test_a_number_that_is_a_text_becomes_another_of_its_length(number: str, literal: bool) -> None:
+    value = f"'{number}'" if literal else number
+    drawn = str(redacted(value, b"salt", literal=literal))
+    assert drawn == redacted(value, b"salt", literal=literal) != value
+    assert len(drawn) == len(value)
+    assert re.fullmatch(r"'?\+?\d+'?", drawn)
+    assert drawn.lstrip("'").startswith("+") is number.startswith("+")
+
+
+@pytest.mark.parametrize(
+    ("piece", "shown"),
+    [
+        ("SELECT 1 /* user=Ann */ FROM t", "SELECT 1   FROM t"),
+        ("SELECT 1 /* a /* Ann */ Ann */ FROM t", "SELECT 1   FROM t"),
+        ("SELECT 1 -- Ann\nFROM t", "SELECT 1  \nFROM t"),
+        ("/*+ IndexScan(t) */ SELECT", "/*+ IndexScan(t) */ SELECT"),
+        ('SELECT "users"."id", "a_1"', 'SELECT "users"."id", "a_1"'),
+        ('SELECT "--not a comment"', None), ('SELECT id AS "Ann Lee"', None),
+        ('SELECT id AS "ANN"', None), ('SELECT id AS "a""b"', None),
+    ],
+)  # fmt: skip
+def test_comments_go_and_names_that_need_quotes_are_hashed(piece: str, shown: str | None) -> None:
+    drawn = redacted_piece(piece, b"salt")
+    if shown is not None:
+        assert drawn == shown
+    else:
+        name = piece[piece.index('"') :]
+        assert re.fullmatch(r'"h[0-9a-f]{16}"', drawn.removeprefix(piece.removesuffix(name)))

@@ -1,0 +1,75 @@
+"""A script sends each statement as it was: what looks like a variable stays text."""
+
+from __future__ import annotations
+
+import pytest
+
+from steelyard.workloads.capturing.mix import Kind
+from steelyard.workloads.capturing.scripting import escaped_literal, script_of
+from steelyard.workloads.capturing.shapes import shape_of
+from steelyard.workloads.capturing.statements import Protocol
+
+
+def script(text: str, rows: list[tuple[str | None, ...]], mode: Protocol) -> tuple[str, object]:
+    """Of a statement of which the parameters had these values."""
+    read = shape_of(text)
+    assert read is not None
+    shape, literals = read
+    values = [
+        tuple(
+            literal if number is None else row[number - 1]
+            for number, literal in zip(shape.numbers, literals, strict=True)
+        )
+        for row in rows
+    ]
+    words, drawn = script_of("s", Kind((shape,), len(rows), rows=list(values)), mode)
+    return words.removesuffix("\n;\n"), drawn
+
+
+@pytest.mark.parametrize(
+    ("literal", "written"),
+    [
+        ("'a:scale'", "E'a\\x3Ascale'"), ("'a:other b:c'", "'a:other b:c'"),
+        ("'10:30:00'", "'10:30:00'"), ("'a::scale'", "'a::scale'"),
+        ("'it''s \\ :p1'", "E'it''s \\\\ \\x3Ap1'"), ("E'\\n:p1'", "E'\\n\\x3Ap1'"),
+        ("E'\\:p1'", "E'\\x3Ap1'"), ("$q$it's \\ :p1$q$", "E'it''s \\\\ \\x3Ap1'"),
+        ("U&'\\0061:p1'", "U&'\\0061\\003Ap1'"), ("7", "7"),
+    ],
+)  # fmt: skip
+def test_a_literal_with_a_variables_name_is_written_otherwise(literal: str, written: str) -> None:
+    assert escaped_literal(literal) == written
+
+
+def test_in_simple_mode_every_name_after_a_colon_is_drawn_as_it_stands() -> None:
+    words, rows = script("SELECT 'a:b' /* :scale */ AS \"x:y\" -- :z", [()], "simple")
+    assert words == '\\draw s p1 p2 p3 p4\nSELECT :p1 /* :p2 */ AS "x:p3" -- :p4'
+    assert rows == [["'a:b'", ":scale", ":y", ":z"]]
+
+
+@pytest.mark.parametrize(
+    ("text", "row", "words", "drawn"),
+    [
+        ("SELECT ($1 = 1 OR $1 IS NULL)", ("7",), "SELECT (:p1 = 1 OR :p1 IS NULL)", ["7"]),
+        ("SELECT a[$1:$2], a[i:j]", ("1", "2"), "SELECT a[:p1 : :p2], a[i: j]", ["1", "2"]),
+        ("SELECT a[1:$1]", ("2",), "SELECT a[1: :p1]", ["2"]),
+        ("SELECT a=$1and b=$2", ("1", "2"), "SELECT a= :p1 and b= :p2", ["1", "2"]),
+        ("SELECT $1::int, $2", ("1", None), "SELECT :p1::int, :p2", ["1", None]),
+        ("SELECT $2, $1", ("1", "2"), "SELECT :p1, :p2", ["2", "1"]),
+        ("SELECT $1; -- done", ("1",), "SELECT :p1 -- done", ["1"]),
+    ],
+)
+def test_a_parameter_is_one_variable_that_touches_nothing(
+    text: str, row: tuple[str | None, ...], words: str, drawn: list[str | None]
+) -> None:
+    made, rows = script(text, [row], "extended")
+    assert made.partition("\n")[2] == words
+    assert rows == [drawn]
+
+
+def test_a_value_with_a_sign_makes_no_comment_of_the_minus_before_it() -> None:
+    read = [shape_of(text) for text in ("SELECT a -1", "SELECT a - -1", "SELECT a-2")]
+    kinds = {shape[0].key for shape in read if shape is not None}
+    assert len(kinds) == 1
+    assert read[0] is not None
+    kind = Kind((read[0][0],), 2, rows=[("-1",), ("1",)])
+    assert script_of("s", kind, "simple")[0].startswith("\\draw s p1\nSELECT a - :p1\n;")

@@ -1,0 +1,163 @@
+"""Statements are found in a log's entries with all that the server got, and with what failed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+import pytest
+
+from steelyard.workloads.capturing.ledger import Ledger, Outcome
+from steelyard.workloads.capturing.logs.entry import Entry
+from steelyard.workloads.capturing.statements import LoggedStatement, statements
+
+
+def read(entries: Iterable[Entry], ledger: Ledger | None = None) -> list[LoggedStatement]:
+    return [event for event in statements(entries, ledger) if isinstance(event, LoggedStatement)]
+
+
+def entry(message: str, detail: str = "", session: str = "1", seconds: float = 0.0) -> Entry:
+    severity = "ERROR" if message.startswith("!") else "LOG"
+    return Entry(session, seconds, severity, message, detail)
+
+
+def test_statements_come_with_protocol_parameters_and_duration() -> None:
+    found = list(
+        read(
+            [
+                entry("duration: 1.25 ms  statement: SELECT 1;"),
+                entry("duration: 0.01 ms  parse <unnamed>: SELECT $1"),
+                entry("duration: 0.01 ms  bind <unnamed>: SELECT $1"),
+                entry("duration: 2 ms  execute <unnamed>: SELECT $1", "parameters: $1 = '7'"),
+                entry("duration: 3 ms  execute S_1: SELECT $1", "Parameters: $1 = NULL"),
+                entry("duration: 3 ms  execute fetch from S_1/C_2: SELECT $1"),
+                entry("checkpoint starting: time"),
+            ]
+        )
+    )
+    assert [(one.text, one.protocol, one.parameters, one.duration_ms) for one in found] == [
+        ("SELECT 1;", "simple", (), 1.25),
+        ("SELECT $1", "extended", ("7",), 2.02),
+        ("SELECT $1", "prepared", (None,), 3.0),
+        ("SELECT $1", "prepared", (), 3.0),
+    ]
+
+
+def test_a_duration_of_its_own_belongs_to_the_last_statement_of_its_session() -> None:
+    found = list(
+        read(
+            [
+                entry("statement: SELECT 1", session="1", seconds=1.0),
+                entry("statement: SELECT 2", session="2", seconds=1.1),
+                entry("duration: 5.5 ms", session="1", seconds=1.2),
+                entry("statement: SELECT broken", session="1"),
+                entry("!column does not exist", session="1"),
+                entry("statement: SELECT 3", session="2"),
+            ]
+        )
+    )
+    assert [(one.text, one.duration_ms) for one in found] == [
+        ("SELECT 1", 5.5), ("SELECT broken", None), ("SELECT 2", None), ("SELECT 3", None),
+    ]  # fmt: skip
+    assert found[0].ended == 1.2
+    # Where durations have entries of their own, one without any was still running.
+    outcomes = [one.outcome for one in found]
+    assert outcomes == [None, Outcome.FAILED, None, Outcome.RUNNING]
+
+
+@pytest.mark.parametrize(
+    ("detail", "parameters", "whole"),
+    [
+        ("Parameters: $1 = 'a, $2 = b', $2 = 'x'", ("a, $2 = b", "x"), True),
+        ("Parameters: $1 = 'it''s'", ("it's",), True),
+        ("Parameters: $1 = 'long'..., $2 = '1'", ("long", "1"), False),
+        ("Parameters: $1 = 'long...', $2 = '1'", ("long...", "1"), False),
+        ("Parameters: $1 = 'a\nb'", ("a\nb",), True),
+        ("Parameters: nonsense", (), False),
+        ("", (), True),
+    ],
+)
+def test_parameters_are_read_as_the_server_quotes_them(
+    detail: str, parameters: tuple[str, ...], whole: bool
+) -> None:
+    [found] = read([entry("duration: 1 ms  execute S_1: SELECT 1", detail)])
+    assert (found.parameters, found.whole) == (parameters, whole)
+
+
+@pytest.mark.parametrize(
+    ("message", "statements_there"),
+    [
+        ("", 1), ("dur", 1), ("duration: 1.5 ms  stat", 1), ("statement: SELECT 1 FR", 1),
+        ("execute <unn", 1), ("execute <unnamed>: SELECT", 1), ("duration: 1 ms  bind S_1: S", 0),
+        ("checkpoint sta", 0), ("connection rec", 0),
+    ],
+)  # fmt: skip
+def test_what_is_cut_off_counts_where_it_may_be_a_statement(
+    message: str, statements_there: int
+) -> None:
+    ledger = Ledger()
+    found = read([replace(entry(message), whole=False)], ledger)
+    assert [one.outcome for one in found] == [Outcome.CUT_ENTRY] * statements_there
+    assert ledger.read == statements_there
+
+
+def test_time_is_that_of_parse_bind_and_execute() -> None:
+    ledger = Ledger()
+    found = read(
+        [
+            entry("duration: 1 ms  parse a:b: SELECT $1"),
+            entry("duration: 2 ms  bind a:b: SELECT $1"),
+            entry("duration: 4 ms  execute a:b: SELECT $1", "Parameters: $1 = '7'"),
+            entry("duration: 8 ms  bind a:b: SELECT $1"),
+            entry("duration: 16 ms  execute a:b: SELECT $1", "Parameters: $1 = '7'"),
+            entry("duration: 32 ms  parse never: SELECT 2"),
+            # log_duration and log_statement, which write steps before the statement.
+            entry("duration: 64 ms"),
+            entry("duration: 128 ms"),
+            entry("execute <unnamed>: SELECT 3"),
+            entry("duration: 256 ms"),
+            entry("duration: 512 ms"),
+            entry("duration: 1024 ms  statement: SELECT 4"),
+        ],
+        ledger,
+    )
+    durations = [(one.text, one.duration_ms, one.outcome) for one in found]
+    assert durations == [
+        ("SELECT $1", 7, None), ("SELECT $1", 24, None), ("SELECT 3", 448, None),
+        ("", 512, Outcome.NO_TEXT), ("SELECT 4", 1024, None),
+    ]  # fmt: skip
+    assert ledger.seconds == {Outcome.NOT_EXECUTED: 0.032}
+
+
+@pytest.mark.parametrize(
+    "words",
+    ["Dauer: 0.100 ms  Anweisung: SELECT 1", "durée : 0.100 ms, instruction : SELECT 1",
+     "продолжительность: 0.100 мс, оператор: SELECT 1", "期間: 0.100 ミリ秒 文: SELECT 1",
+     "duração: 0,100 ms  comando: SELECT 1"],
+)  # fmt: skip
+def test_statements_in_another_language_are_counted_as_such(words: str) -> None:
+    assert [one.outcome for one in read([entry(words)])] == [Outcome.OTHER_LANGUAGE]
+
+
+def test_statements_of_other_databases_are_counted_as_such() -> None:
+    entries = [replace(entry("statement: SELECT 1"), database=name) for name in ("a", "b", "a")]
+    ledger = Ledger()
+    found = [s for s in statements(entries, ledger, "a") if isinstance(s, LoggedStatement)]
+    assert [one.outcome for one in found].count(Outcome.OTHER_DATABASE) == 1
+    assert ledger.databases == {"a", "b"}
+
+
+def test_a_session_ends_where_another_begins_or_the_server_fails() -> None:
+    for last in (
+        replace(entry("terminating connection", session="1"), severity="FATAL"),
+        entry("disconnection: session time: 0:00:01", session="1"),
+        entry("connection received: host=[local]", session="1"),
+        replace(entry("out of memory", session="2"), severity="PANIC"),
+        entry("all server processes terminated; reinitializing", session="9"),
+        replace(entry("terminating connection because of crash", session="1"), severity="WARNING"),
+    ):
+        told = [entry("duration: 1 ms  statement: BEGIN"), last]
+        ends = [event for event in statements(told) if not isinstance(event, LoggedStatement)]
+        assert ends[0].session in ("1", None), last.message
+    other = [replace(entry("statement: SELECT 1"), user=user) for user in ("a", "b")]
+    assert sum(not isinstance(event, LoggedStatement) for event in statements(other)) == 2

@@ -1,0 +1,72 @@
+"""Messages begin and end transactions by what they do, however they are written."""
+
+from __future__ import annotations
+
+import pytest
+
+from steelyard.workloads.capturing.ledger import Outcome
+from steelyard.workloads.capturing.statements import Event, LoggedStatement, SessionEnd
+from steelyard.workloads.capturing.transactions import effect_of, transactions
+
+
+@pytest.mark.parametrize(
+    ("text", "opens", "leaves_open"),
+    [
+        # text, whether it is open after: where none was, where one was
+        ("BEGIN", True, True), ("/* a */ -- b\n begin work;", True, True),
+        ("START TRANSACTION ISOLATION LEVEL SERIALIZABLE", True, True),
+        ("SELECT 1", False, True), ("COMMIT", False, False), ("END /* a */ ;", False, False),
+        ("rollback work", False, False), ("ABORT", False, False),
+        ("ROLLBACK TO a", False, True), ("rollback transaction to savepoint a", False, True),
+        ("SAVEPOINT commit", False, True), ("RELEASE a", False, True),
+        ("COMMIT AND CHAIN", False, True), ("ROLLBACK AND NO CHAIN", False, False),
+        ("PREPARE TRANSACTION 'a'", False, False), ("PREPARE a AS SELECT 1", False, True),
+        ("COMMIT PREPARED 'a'", False, True), ("BEGIN; SELECT 1", True, True),
+        ("BEGIN; SELECT ';'; COMMIT", False, False), ("COMMIT; BEGIN", True, True),
+        ("SELECT 1; SELECT 2", False, True), ("SELECT 'a;b'", False, True),
+        ("BEGIN; not SQL", True, True), ("", False, True),
+    ],
+)  # fmt: skip
+def test_the_effect_of_a_message(text: str, opens: bool, leaves_open: bool) -> None:
+    assert effect_of(text, is_open=False).is_open is opens
+    assert effect_of(text, is_open=True).is_open is leaves_open
+
+
+def said(text: str, session: str = "1", **more: bool | Outcome) -> LoggedStatement:
+    return LoggedStatement(session, 0.0, 1.0, text, "simple", **more)  # type: ignore[arg-type]
+
+
+def outcomes(*events: Event) -> list[tuple[int, Outcome | None]]:
+    """Of each transaction how many statements it has, and why it cannot be repeated."""
+    return [(len(one.statements), one.outcome) for one in transactions(events)]
+
+
+def test_what_is_open_ends_with_its_session_or_with_a_next_begin() -> None:
+    told = (said("BEGIN"), said("SELECT 1"))
+    after = said("SELECT 2")
+    assert outcomes(*told, SessionEnd("1"), after) == [(2, Outcome.OPEN), (1, None)]
+    assert outcomes(*told, SessionEnd(None), after) == [(2, Outcome.OPEN), (1, None)]
+    assert outcomes(*told, SessionEnd("2"), after) == [(3, Outcome.OPEN)]
+    # Another session of the same process id: a BEGIN within a transaction warns.
+    again = (*told, said("BEGIN"), said("COMMIT"))
+    assert outcomes(*again) == [(2, Outcome.OPEN), (2, None)]
+    warned = (*told, said("BEGIN", nested=True), said("COMMIT"))
+    assert outcomes(*warned) == [(4, None)]
+
+
+def test_a_statement_that_failed_leaves_its_transaction_out() -> None:
+    failed = said("SELECT 1 / 0", outcome=Outcome.FAILED)
+    begin, end, after = said("BEGIN"), said("COMMIT"), said("SELECT 2")
+    assert outcomes(begin, failed, end, after) == [(3, Outcome.IN_FAILED), (1, None)]
+    # Nothing but its end could follow: the end is not in the log.
+    assert outcomes(begin, failed, after) == [(2, Outcome.IN_FAILED), (1, None)]
+    assert outcomes(failed, after) == [(1, Outcome.FAILED), (1, None)]
+    message = said("BEGIN; SELECT 1 / 0; COMMIT", outcome=Outcome.FAILED)
+    assert outcomes(message, said("ROLLBACK"), after) == [(2, Outcome.IN_FAILED), (1, None)]
+
+
+def test_what_has_no_text_leaves_the_transaction_around_it_out() -> None:
+    unknown = said("", outcome=Outcome.NO_TEXT)
+    assert outcomes(said("BEGIN"), unknown, said("COMMIT"), said("SELECT 1")) == [
+        (1, Outcome.NO_TEXT), (2, Outcome.NO_TEXT), (1, None),
+    ]  # fmt: skip
