@@ -19,8 +19,8 @@ program. What each command reads, writes and loads is in [SAFETY.md](../../SAFET
 Exit status: 0 the command did its work, whatever the verdict; 1 a `--fail-if` condition holds, a
 scrub found damage, or the doctor a warning; 2 wrong usage, a wrong study, or a load that did
 nothing; 3 it could not be completed; 130 interrupted, 143 told to end, 129 by a terminal that was
-closed. `--fail-if slower:2%` fails only where the whole interval lies beyond 2 %: *inconclusive* and
-*invalid* never do. What `weigh --json` holds is in [studies](studies.md).
+closed. `--fail-if slower:2%` fails only where the whole interval lies beyond 2 %: *inconclusive*
+and *invalid* never do. What `weigh --json` holds is in [studies](studies.md).
 """
 
 
