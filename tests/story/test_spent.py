@@ -18,7 +18,8 @@ from steelyard.record.recorded import read_recorded, read_slices, read_verdict
 from steelyard.record.slice import SliceLine
 from steelyard.running.measuring import settling
 from story.asked import lines, study_of
-from story.scripted import ScriptedDriver, ScriptedDrivers, ScriptedWorld
+from story.scripted import ScriptedWorld
+from story.scripted_driver import ScriptedDriver, ScriptedDrivers
 
 Facts = dict[str, Any]
 Weigh = Callable[..., Facts]
