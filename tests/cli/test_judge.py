@@ -100,6 +100,8 @@ def steelyard_here(
         monkeypatch.setattr(sys, "argv", ["steelyard", *arguments])
         with pytest.raises(SystemExit) as ended:
             main()
+        for stream in (sys.stdout, sys.stderr):
+            stream.flush()  # as the interpreter does at its end
         signal.signal(signal.SIGTERM, before)
         said = capsys.readouterr()
         return Said(int(ended.value.code or 0), said.out, said.err)

@@ -109,7 +109,16 @@ def cluster(made: Made) -> Iterator[Cluster]:
     if made.clone.running:
         made.clone.crash()
     made.clone.stop()
+    _give_back(made.clone)
     made.clone.restore(made.template.directory)
+
+
+def _give_back(clone: Cluster) -> None:
+    """What a test made or changed as root, to the account by which it is put back."""
+    clone.account.own_tree(clone.directory)
+    for path in clone.directory.rglob("*"):
+        if not path.is_symlink():
+            path.chmod(0o700 if path.is_dir() else 0o600)
 
 
 @contextmanager
@@ -163,6 +172,7 @@ def paths(made: Made) -> dict[str, str]:
                 "SELECT pg_relation_filepath(reltoastrelid) FROM pg_class WHERE relname = 'wide'",
             )
         _PATHS[version] = {**dict(rows), _TOAST: toast[0][0]}
+        _give_back(made.clone)
         made.clone.restore(made.template.directory)
     return _PATHS[version]
 

@@ -10,6 +10,7 @@ import contextlib
 import json
 import os
 import random
+import shutil
 import signal
 import time
 from collections import Counter
@@ -84,6 +85,7 @@ class Killings:
         if (record / "plan.json").is_file():
             return self.start(name, "--resume", str(record))
         self._kept = b""  # killed before its plan: nothing was measured, and it begins anew
+        shutil.rmtree(record, ignore_errors=True)  # a record begins in an empty folder
         return self.start(name, *TINY)
 
     def _next_strike(self, weighing: Underway) -> bool:

@@ -74,8 +74,7 @@ def capture(
         typer.echo(_DRAWN, err=True)
     else:
         mix = _logged([Path(log) for log in logs], prefix, encoding, database)
-        names = [Path(log).name for log in logs]
-        source = ", ".join(names[:3]) + (" ..." if len(names) > 3 else "")
+        source = ", ".join(Path(log).name for log in logs[:3]) + " ..." * (len(logs) > 3)
     captured = write_workload(
         mix,
         output,

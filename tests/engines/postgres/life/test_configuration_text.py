@@ -29,7 +29,7 @@ def test_limits_of_the_log_hold_two_segments(
     monkeypatch: pytest.MonkeyPatch, megabytes: int, said: str, becomes: str
 ) -> None:
     control: dict[str, Any] = {"wal_segment_size": megabytes << 20}
-    monkeypatch.setattr(text, "read_control", lambda _: control)
+    monkeypatch.setattr(text, "control_of", lambda _: control)
     settings = {"min_wal_size": said, "max_wal_size": said, "work_mem": "1MB"}
     found = text.enough_log(Path("x"), settings)
     assert found == {"min_wal_size": becomes, "max_wal_size": becomes, "work_mem": "1MB"}
@@ -44,7 +44,7 @@ def test_defaults_that_hold_no_two_segments_are_replaced_in_the_file(
     monkeypatch: pytest.MonkeyPatch, megabytes: int, limits: dict[str, str]
 ) -> None:
     control: dict[str, Any] = {"wal_segment_size": megabytes << 20}
-    monkeypatch.setattr(text, "read_control", lambda _: control)
+    monkeypatch.setattr(text, "control_of", lambda _: control)
     assert text.log_limits(Path("x")) == limits
 
 

@@ -3,13 +3,22 @@ statements of a mix."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from steelyard.engines.postgres.sql.database import connected
 from steelyard.model.endpoint import Endpoint
 from steelyard.model.errors import EngineError
 
+if TYPE_CHECKING:
+    import psycopg
+
+_PREPARED = "steelyard_tried"
+_SYNTAX = "42601"
+_PREPARABLE = re.compile(r"\s*(?:select|insert|update|delete|merge|values|with)\b", re.IGNORECASE)
+"""What PREPARE takes (gram.y: PreparableStmt); a statement that begins with a comment may not."""
 # In each of the own statements, so that they are not taken for the application's.
 _OWN = "/* steelyard asks */"
 _COUNTED = f"""
@@ -99,17 +108,22 @@ class ParseError:
 def parse_errors(target: Endpoint, texts: Sequence[str]) -> list[ParseError | None]:
     """Of each text why the target cannot parse it with parameters without types, as the driver
     sends them; None: it can. Nothing is executed. ServerError: it cannot be reached."""
-    from psycopg.pq import DiagnosticField, ExecStatus
-
     errors = list[ParseError | None]()
     with connected(target) as session:
         session.execute("SET client_encoding = UTF8")
-        for text in texts:
-            answer = session.pgconn.prepare(b"", text.encode())
-            sqlstate, message = (
-                (answer.error_field(field) or b"").decode(errors="backslashreplace")
-                for field in (DiagnosticField.SQLSTATE, DiagnosticField.MESSAGE_PRIMARY)
-            )
-            failed = answer.status != ExecStatus.COMMAND_OK
-            errors.append(ParseError(sqlstate, message) if failed else None)
+        errors += [_parse_error(session, text) for text in texts]
     return errors
+
+
+def _parse_error(session: psycopg.Connection, text: str) -> ParseError | None:
+    from psycopg import Error
+
+    try:
+        # Utility statements cannot be prepared in SQL: they have no parameters, and are let be.
+        session.execute(f"PREPARE {_PREPARED} AS {text}".encode())
+        session.execute(f"DEALLOCATE {_PREPARED}".encode())
+    except Error as error:
+        if error.sqlstate == _SYNTAX and not _PREPARABLE.match(text):
+            return None
+        return ParseError(error.sqlstate or "", error.diag.message_primary or str(error))
+    return None

@@ -11,7 +11,6 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import tarfile
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -102,6 +101,8 @@ def _require_whole(dump: Dump, file: IO[bytes]) -> None:
     """EngineError: a tar file that was cut off, which pg_restore reads without an end."""
     if dump.format is not DumpFormat.TAR:
         return
+    import tarfile  # which few dumps need
+
     length = file.seek(0, os.SEEK_END)
     file.seek(0)
     whole = False

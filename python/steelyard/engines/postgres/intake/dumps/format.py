@@ -10,7 +10,6 @@ import gzip
 import io
 import os
 import stat
-import tarfile
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -157,6 +156,8 @@ def _archive(path: Path, head: bytes) -> UsageError:
 
 
 def _names(head: bytes) -> Iterator[str]:
+    import tarfile  # which few files need
+
     try:
         with tarfile.open(fileobj=io.BytesIO(head), mode="r:") as archive:
             for member in archive:

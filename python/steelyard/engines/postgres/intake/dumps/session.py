@@ -23,9 +23,11 @@ if TYPE_CHECKING:
     from psycopg.pq.abc import PGconn, PGresult
 
 LONGEST_ANSWER_BYTES = 8 << 20
+_BULK_BYTES = 8 << 10
+"""Waiting at once: a statement of a dump is answered with less."""
 """A dump asks for nothing: its queries set sequences and settings, and answer in a few bytes. What
 libpq reads beside our count of it shows in memory."""
-_MOST_MEMORY_BYTES = 100 << 20
+_MOST_MEMORY_BYTES = 32 << 20
 _STEP_BYTES = 1 << 16
 _CHUNK_BYTES = 1 << 18
 
@@ -125,19 +127,26 @@ class DumpSession:
 
     def _answer(self) -> PGresult | None:
         """The next result; None behind the last one."""
+        from psycopg.pq import ExecStatus
+
         waiting = array.array("i", [0])
         while self._connection.is_busy():
             select.select([self._connection.socket], [], [])
             fcntl.ioctl(self._connection.socket, termios.FIONREAD, waiting)
             self._count(waiting[0])
             self._connection.consume_input()
-        return self._connection.get_result()
+        answer = self._connection.get_result()
+        if answer is not None and answer.status == ExecStatus.SINGLE_TUPLE:
+            # libpq reads more at once than waited when it was asked: a row is held to its size.
+            self._count(sum(len(answer.get_value(0, n) or b"") for n in range(answer.nfields)))
+        return answer
 
     def _count(self, received: int) -> None:
         """UsageError: the answer to this statement is too long."""
         self._length += received
         grown = 0
-        if self._length >= self._next_look:
+        # libpq may read more than waited when it was asked: what comes in bulk shows in memory.
+        if self._length >= self._next_look or received >= _BULK_BYTES:
             self._next_look = self._length + _STEP_BYTES
             resident = _resident_bytes()
             self._resident = self._resident or resident
