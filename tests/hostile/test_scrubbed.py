@@ -107,7 +107,7 @@ def test_links_in_circles_end(scrub: Callable[..., Ended], directory: Path, name
 def test_a_pipe_in_place_of_a_file_blocks_nothing(
     scrub: Callable[..., Ended], directory: Path, name: str, status: int
 ) -> None:
-    """SAFETY.md: a scrub takes no lock and waits for nobody."""
+    """SAFETY.md: a scrub takes no lock and waits for nothing."""
     place = directory / name
     place.unlink(missing_ok=True)
     os.mkfifo(place)

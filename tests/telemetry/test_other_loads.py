@@ -1,4 +1,4 @@
-"""What else is measured on the machine is seen, whoever runs it, and without its secrets."""
+"""What else is measured on the machine is seen, of any account, and without its secrets."""
 
 from __future__ import annotations
 

@@ -17,19 +17,25 @@ from steelyard.analysis.pilot.turn_lengths import (
     ArmCycle,
     Shortage,
     Spacing,
-    Wish,
     longest_look_s,
 )
 from steelyard.engines.capabilities.own_time import OwnTimeSettings
 from steelyard.engines.engine import Engine
 from steelyard.model.errors import EngineError, StudyError
 from steelyard.model.units import NS_PER_S, format_duration
-from steelyard.record.plan import Choices, PilotFigures, TurnChoices, TurnLimits, Upkeep
+from steelyard.record.plan import Choices, PilotFigures, TurnChoices, Upkeep
 from steelyard.running.measuring.background_work import find_stalls
 from steelyard.running.preparing.setup import Setup
 from steelyard.running.progress import Progress
 from steelyard.running.turns.look import Looked, look
-from steelyard.running.turns.pilot import choose_pilot_placement, laying_ns, per_transaction_ns
+from steelyard.running.turns.pilot import (
+    choose_pilot_placement,
+    laying_ns,
+    limits_by_arm,
+    per_transaction_ns,
+    scale_reason,
+    wish_of,
+)
 from steelyard.study.study import Study
 
 WARM_UP_S = 25.0
@@ -49,7 +55,7 @@ def pilot_cycles(setup: Setup, progress: Progress) -> Choices:
     asked = study.placement
     first = "symmetric" if asked == "auto" else asked
     looked: dict[str, Looked] = {}
-    most_s = longest_look_s(_wish(study), len(design.arms))
+    most_s = longest_look_s(wish_of(study, study.budget.cycles), len(design.arms))
     with setup.laid_arms(0, "restore"):
         for arm in design.arms:
             looked[arm] = look(setup, arm, first, most_s)
@@ -104,7 +110,7 @@ def require_own_time(engine: Engine) -> OwnTimeSettings:
 
 def cycles_cost_words(study: Study) -> str:
     """What a weighing in cycles takes at most, before anything is loaded."""
-    look_s = longest_look_s(_wish(study), len(study.every_arm))
+    look_s = longest_look_s(wish_of(study, study.budget.cycles), len(study.every_arm))
     return (
         f"in cycles, for {format_duration(study.budget.cycles)} at most; before them data is "
         "loaded where it was not, and each arm watched alone for up to "
@@ -139,7 +145,11 @@ def _lengths(
     arms = [_arm_cycle(setup, arm, each) for arm, each in looked.items()]
     idle_ns = max(each.idle_ns for each in looked.values()) + lay_ns
     lengths = choose_cycle_lengths(
-        arms, _wish(study), idle_s=idle_ns / NS_PER_S, warm_s=WARM_UP_S, latency_s=latency_s
+        arms,
+        wish_of(study, study.budget.cycles),
+        idle_s=idle_ns / NS_PER_S,
+        warm_s=WARM_UP_S,
+        latency_s=latency_s,
     )
     if isinstance(lengths, Shortage):
         raise too_short(study, lengths.needed_s)
@@ -164,40 +174,12 @@ def _spacing(engine: OwnTimeSettings, looked: Looked, arms: int) -> Callable[[fl
     return at
 
 
-def _wish(study: Study) -> Wish:
-    turns, budget = study.turns, study.budget
-    return Wish(
-        budget_s=budget.cycles / NS_PER_S,
-        cycles=turns.cycles,
-        stated_s=None if turns.measured is None else turns.measured / NS_PER_S,
-        scale=turns.time_scale,
-        epochs=budget.epochs,
-    )
-
-
 def _choices(setup: Setup, looked: Mapping[str, Looked], lengths: CycleLengths) -> TurnChoices:
     study, scale, arms = setup.study, lengths.scale, len(setup.design.arms)
-    parts_s = zip(
-        looked, lengths.begins_s, lengths.waits_s, lengths.least_s, lengths.longest_s, strict=True
-    )
-    limits = {
-        arm: TurnLimits(
-            begin_ns=round(begin_s * NS_PER_S),
-            wait_ns=round(wait_s * NS_PER_S),
-            least_ns=round(least_s * NS_PER_S),
-            longest_ns=round(longest_s * NS_PER_S),
-        )
-        for arm, begin_s, wait_s, least_s, longest_s in parts_s
-    }
-    if study.turns.time_scale is not None:
-        why = "the study says so"
-    elif scale == 1:
-        why = "the budget holds it"
-    else:
-        why = "the smallest with which the budget holds enough epochs"
+    limits = limits_by_arm(looked, lengths)
     return TurnChoices(
         time_scale=scale,
-        time_scale_why=why,
+        time_scale_why=scale_reason(study, scale),
         cycles=study.turns.cycles,
         stated_ns=study.turns.measured,
         warmup_cap_ns=round(WARM_UP_CAP_S * NS_PER_S),

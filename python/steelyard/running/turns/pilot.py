@@ -8,9 +8,10 @@ takes beside its load. Nothing of it enters an estimate.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from steelyard.analysis.pilot.batch_means import choose_placement
+from steelyard.analysis.pilot.cycle_lengths import CycleLengths
 from steelyard.analysis.pilot.log_curve import LogCurve
 from steelyard.analysis.pilot.turn_lengths import (
     FEWEST_EPOCHS,
@@ -55,7 +56,7 @@ def pilot_turns(setup: Setup, progress: Progress) -> Choices:
     asked = study.placement
     first = "symmetric" if asked == "auto" else asked
     looked: dict[str, Looked] = {}
-    most_s = longest_look_s(_wish(study), len(design.arms))
+    most_s = longest_look_s(wish_of(study, study.budget.turns), len(design.arms))
     with setup.laid_arms(0, "restore"):
         for arm in design.arms:
             looked[arm] = look(setup, arm, first, most_s)
@@ -133,7 +134,9 @@ def _lengths(setup: Setup, looked: Mapping[str, Looked], *, lay_ns: int) -> Turn
     study = setup.study
     arms = list(_cycles(setup, looked).values())
     idle_ns = max(one.idle_ns for one in looked.values()) + lay_ns / len(looked)
-    found = choose_lengths(arms, _wish(study), idle_s=idle_ns / NS_PER_S, warm_s=WARM_UP_S)
+    found = choose_lengths(
+        arms, wish_of(study, study.budget.turns), idle_s=idle_ns / NS_PER_S, warm_s=WARM_UP_S
+    )
     if isinstance(found, Shortage):
         raise too_short(study, found.needed_s)
     return found
@@ -160,20 +163,21 @@ def _spacing(engine: CycleSettings, looked: Looked) -> Callable[[float], Spacing
     return at
 
 
-def _wish(study: Study) -> Wish:
-    turns, budget = study.turns, study.budget
+def wish_of(study: Study, budget_ns: int) -> Wish:
+    """What a study asks of whole checkpoint cycles within a budget."""
+    turns = study.turns
     return Wish(
-        budget_s=budget.turns / NS_PER_S,
+        budget_s=budget_ns / NS_PER_S,
         cycles=turns.cycles,
         stated_s=None if turns.measured is None else turns.measured / NS_PER_S,
         scale=turns.time_scale,
-        epochs=budget.epochs,
+        epochs=study.budget.epochs,
     )
 
 
 def cost_words(study: Study) -> str:
     """What a weighing in turns takes at most, before anything is loaded."""
-    look_s = longest_look_s(_wish(study), len(study.every_arm))
+    look_s = longest_look_s(wish_of(study, study.budget.turns), len(study.every_arm))
     return (
         f"in turns, for {format_duration(study.budget.turns)} at most; before them data is loaded "
         "where it was not, and each arm watched alone for up to "
@@ -197,12 +201,14 @@ def too_short(study: Study, needed_s: float, *, least: bool = False) -> StudyErr
     )
 
 
-def _turn_choices(setup: Setup, looked: Mapping[str, Looked], lengths: TurnLengths) -> TurnChoices:
-    study, scale = setup.study, lengths.scale
+def limits_by_arm(
+    arms: Iterable[str], lengths: TurnLengths | CycleLengths
+) -> dict[str, TurnLimits]:
+    """Arm → how long its parts take, of lengths that were chosen."""
     parts_s = zip(
-        looked, lengths.begins_s, lengths.waits_s, lengths.least_s, lengths.longest_s, strict=True
+        arms, lengths.begins_s, lengths.waits_s, lengths.least_s, lengths.longest_s, strict=True
     )
-    limits = {
+    return {
         arm: TurnLimits(
             begin_ns=round(begin_s * NS_PER_S),
             wait_ns=round(wait_s * NS_PER_S),
@@ -211,20 +217,28 @@ def _turn_choices(setup: Setup, looked: Mapping[str, Looked], lengths: TurnLengt
         )
         for arm, begin_s, wait_s, least_s, longest_s in parts_s
     }
+
+
+def scale_reason(study: Study, scale: float) -> str:
+    """Why checkpoints are so many times as near."""
+    if study.turns.time_scale is not None:
+        return "the study says so"
+    if scale == 1:
+        return "the budget holds it"
+    return "the smallest with which the budget holds enough epochs"
+
+
+def _turn_choices(setup: Setup, looked: Mapping[str, Looked], lengths: TurnLengths) -> TurnChoices:
+    study, scale = setup.study, lengths.scale
+    limits = limits_by_arm(looked, lengths)
     settings = {}
     for arm, one in looked.items():
         engine = cycle_engine(setup, arm)
         spaced = engine.scaled(one.settings, scale).settings if scale > 1 else {}
         settings[arm] = {**engine.tell_checkpoints, **spaced}
-    if study.turns.time_scale is not None:
-        why = "the study says so"
-    elif scale == 1:
-        why = "the budget holds it"
-    else:
-        why = "the smallest with which the budget holds enough epochs"
     return TurnChoices(
         time_scale=scale,
-        time_scale_why=why,
+        time_scale_why=scale_reason(study, scale),
         cycles=study.turns.cycles,
         stated_ns=study.turns.measured,
         warmup_cap_ns=round(WARM_UP_CAP_S * NS_PER_S),

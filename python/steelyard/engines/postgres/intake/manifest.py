@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
 
+from steelyard.engines.postgres.life.control import open_regular
 from steelyard.model.files.bounded_json import JsonError, parse_json
 
 WHOLE_BYTES = 16 << 20
@@ -74,17 +75,3 @@ def manifest_sizes(file: Path) -> dict[str, int]:
     with open_regular(file) as opened:
         entries = Manifest(opened).entries()
         return {entry["Path"]: entry["Size"] for entry in entries if "Path" in entry}
-
-
-def open_regular(file: Path) -> IO[bytes]:
-    """A file to be read. OSError: it cannot be, or is a directory, a device or a pipe."""
-    from steelyard.engines.postgres.life.control import require_regular
-
-    opened = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    stream = os.fdopen(opened, "rb")
-    try:
-        require_regular(file, os.fstat(opened).st_mode)
-    except OSError:
-        stream.close()
-        raise
-    return stream

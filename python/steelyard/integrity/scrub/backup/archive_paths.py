@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from steelyard.engines.postgres.intake.manifest import manifest_sizes, open_regular
+from steelyard.engines.postgres.intake.manifest import manifest_sizes
+from steelyard.engines.postgres.life.control import open_regular
 from steelyard.integrity.scrub.wal import parse_lsn
 from steelyard.model.errors import UsageError
 from steelyard.model.files.bounded_json import JsonError
