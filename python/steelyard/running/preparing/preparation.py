@@ -47,11 +47,6 @@ def prepare(kept: Kept, laboratory: Laboratory, progress: Progress) -> Iterator[
     study = kept.question.study
     try:
         require_machines(study, laboratory)
-        for other in laboratory.host.other_loads():
-            progress.note(
-                f"another measurement is under way on this machine: {other.command} (process "
-                f"{other.pid}); both are slowed, and their verdicts say so"
-            )
         data = laboratory.data.open(study)
         require_no_long_pause(study, data.scripts)
         layout, layout_why = resumed_layout(kept, data.scripts)
@@ -106,6 +101,7 @@ def _own_servers(
         _require_connections(effective)
         memory = cap_memory(effective, engines, laboratory, at_once=at_once)
         builds = compare_builds(effective, engines, laboratory, progress)
+    _note_other_loads(laboratory, progress)
     announcement = "" if kept.resumed else layout.announcement(study)
     if announcement:
         progress.note(announcement)
@@ -135,10 +131,20 @@ def _reach(
             progress.note(notice)
         for arm, taken_ns in round_trips(arms).items():
             progress.note(f"a round trip of {arm} takes {format_duration(taken_ns)}")
+    _note_other_loads(laboratory, progress)
     same = BuildComparison(dict.fromkeys(arms, study.control.name), 1, study.defaults)
     if study.housed:
         return Databases(arms, data.fill, kept.spent.stopwatch, progress), same
     return Sessions(arms), same
+
+
+def _note_other_loads(laboratory: Laboratory, progress: Progress) -> None:
+    """Said once the question was accepted: what is refused measures nothing, and is not slowed."""
+    for other in laboratory.host.other_loads():
+        progress.note(
+            f"another measurement is under way on this machine: {other.command} (process "
+            f"{other.pid}); both are slowed, and their verdicts say so"
+        )
 
 
 def _engines(study: Study, laboratory: Laboratory, layout: Layout) -> Mapping[str, Engine]:
