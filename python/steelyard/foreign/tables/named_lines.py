@@ -9,6 +9,7 @@ from __future__ import annotations
 from steelyard.foreign.source import Place
 from steelyard.foreign.tables.table import Table
 from steelyard.foreign.vocabulary.heading import Role, heading_of
+from steelyard.foreign.vocabulary.units import unit_of
 
 _TIMES = {"real": "real time", "user": "user CPU", "sys": "system CPU"}
 """Words of the shell's `time` and of time(1), as headings say them."""
@@ -21,7 +22,7 @@ def spread_names(table: Table) -> Table:
         return table
     numbers = [c for c in range(len(table.columns)) if not table.is_text(c)]
     words = [table.columns[c] for c in range(len(table.columns)) if c not in numbers]
-    if len(numbers) != 1 or not words:
+    if len(numbers) != 1 or not words or any(all(map(unit_of, cells)) for cells in words):
         return table
     names = [" ".join(cells).strip(" :=") for cells in zip(*words, strict=True)]
     width = len(set(names))
