@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from steelyard.engines.engine import Cycle
 from steelyard.model.errors import StudyError
 from steelyard.record.record import Record
 from steelyard.record.recorded import read_recorded
@@ -206,3 +207,41 @@ def test_the_sentence_says_what_the_interval_rests_on(
 ) -> None:
     verdict = weigh_in(writing, cycles_study())
     assert "8 epochs in cycles, a checkpoint every" in json.dumps(verdict["sentence"])
+
+
+@pytest.fixture
+def continuous(writing: ScriptedWorld) -> ScriptedWorld:
+    """Servers that checkpoint all the time; their log, of 1 MB a second, turns over in 15 s."""
+    answers = writing.noop.journal.answers
+    answers.checkpoints = lambda *_: ()
+    answers.cycle = lambda _: Cycle(
+        10**18, 15e6, 10.0, continuous=True, round_ns=950_000_000
+    )  # fmt: skip
+    return writing
+
+
+@pytest.mark.parametrize("layout", ["cycles", "turns"])
+def test_servers_that_checkpoint_all_the_time_are_measured_at_one_age_for_one_time(
+    continuous: ScriptedWorld, weigh_in: Weigh, tmp_path: Path, layout: str
+) -> None:
+    budget = {layout: "60m", "epochs": 8}
+    verdict = weigh_in(continuous, cycles_study(layout=layout, budget=budget))
+    plan = Record(tmp_path / "record").read("plan.json")
+    turns = plan["turns"]
+    assert (turns["continuous"], turns["time_scale"]) == (True, 1.0)
+    assert turns["stated_ns"] == pytest.approx(2 * 15 * S, rel=0.1)
+    assert plan["slice_ns"] == (950_000_000 if layout == "cycles" else S)
+    for epoch in read_recorded(Record(tmp_path / "record")).epochs:
+        each = list(epoch.totals.turns.values())
+        assert {one.end for one in each} == {"stated"}
+        assert len({round(one.age_ns / plan["slice_ns"]) for one in each}) == 1
+        for one in each:
+            assert one.loaded_ns == pytest.approx(turns["stated_ns"], abs=2 * plan["slice_ns"])
+            assert one.age_ns >= 2 * 15 * S - 2 * plan["slice_ns"], "after 25 s, whole turns"
+    [contrast] = verdict["contrasts"]
+    assert "of each arm measured" in json.dumps(verdict["sentence"])
+    names = {threat["name"] for threat in contrast["threats"]}
+    assert names.isdisjoint({"no checkpoint in a turn", "unequal turns", "no steady state"})
+    report = (tmp_path / "record" / "report.html").read_text()
+    assert "its server checkpoints all the time" in report
+    assert "It was to turn over every 15 s in on" in report.replace("\N{NO-BREAK SPACE}", " ")

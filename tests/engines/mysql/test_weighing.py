@@ -165,6 +165,41 @@ def test_work_is_counted_on_servers_that_are_held_still(
     assert all(one["turns"] > 0 for one in done_a_minute)
 
 
+@pytest.mark.parametrize(
+    ("product", "layout"),
+    [("mysql-5.7", "cycles"), ("mariadb-10.11", "cycles"), ("mariadb-10.11", "turns")],
+)
+def test_writes_are_weighed_at_one_age_for_one_time(
+    cache: Path, tmp_path: Path, product: str, layout: str
+) -> None:
+    record = tmp_path / "record"
+    own = ("layout=" + layout, "settings.innodb_log_file_size=8M", "turns.measured=10s")
+    words = [word for change in own for word in ("--set", change)]
+    words += ["--set", f"budget.{layout}=60m"]
+    done = weigh(cache, record, "doublewrite", *arms_of(product), *words)
+    assert done.returncode == 0, done.stderr
+    plan = read(record, "plan.json")
+    assert (plan["layout"], plan["turns"]["continuous"]) == (layout, True)
+    names = {each["name"] for each in json.loads(done.stdout)["contrasts"][0]["threats"]}
+    assert names.isdisjoint({"not held still", "no checkpoint in a turn", "unequal turns"})
+    told = lines(record, "telemetry.jsonl")
+    epochs = [line for line in told if line["type"] == "epoch"]
+    assert [line["outcome"] for line in epochs] == ["complete", "complete"]
+    in_turns = [line for line in told if line["type"] == "turn"]
+    windows = in_turns or [window for line in epochs for window in line["windows"].values()]
+    assert len(windows) == 4
+    assert all(one["end"] == "stated" for one in windows)
+    assert all(min(one["seconds"]["wal_bytes"]) > 0 for one in windows)
+    if layout == "cycles":
+        assert plan["slice_ns"] == 950_000_000
+        assert [one["suspended_use_ns"] for one in windows] == [0] * 4
+        assert all(one["suspensions"] > 30 for one in windows)
+        ages = [one["warmup_ns"] for one in windows]
+        assert max(ages) - min(ages) < 2 * 1_000_000_000
+        settings = plan["turns"]["settings"]
+        assert {one["innodb_lock_wait_timeout"] for one in settings.values()} == {"100"}
+
+
 def sockets(cache: Path) -> Iterator[str]:
     """Those of the servers whose data are below a directory."""
     for pid in every_pid():
