@@ -14,7 +14,7 @@ from steelyard.model.errors import StudyError
 from steelyard.record.record import Record
 from steelyard.record.recorded import read_recorded
 from steelyard.study.study import Study
-from story.asked import Watcher, lines, study_of
+from story.asked import Watcher, cut_at, lines, study_of
 from story.scripted import ScriptedWorld
 
 Facts = dict[str, Any]
@@ -189,6 +189,17 @@ def test_an_interrupted_weighing_goes_on_with_the_epoch_that_was_torn(
     verdict = weigh_in(again, resume=tmp_path / "record")
     assert verdict["resumed"]
     assert verdict["contrasts"][0]["epochs"] == whole["contrasts"][0]["epochs"] == 8
+    epochs = {name: lines(tmp_path, "telemetry.jsonl", name) for name in ("record", "whole")}
+    resumed, straight = ([x for x in own if x["type"] == "epoch"] for own in epochs.values())
+    drawn = ("epoch", "slots", "start_order")
+    assert [[x[key] for key in drawn] for x in resumed] == [
+        [x[key] for key in drawn] for x in straight
+    ]
+    torn_at = [x["epoch"] for x in resumed if x["attempt"] == 2]
+    assert len(torn_at) == 1
+    assert 0 < torn_at[0] < 7
+    before = [cut_at(x) for x in resumed[: torn_at[0]]]
+    assert before == [cut_at(x) for x in straight[: torn_at[0]]], "no epoch before it is lost"
 
 
 def test_what_it_takes_is_said_before_it_begins_and_progress_names_what_is_done(

@@ -20,7 +20,7 @@ from steelyard.analysis.pilot.turn_lengths import (
     longest_look_s,
 )
 from steelyard.engines.capabilities.own_time import OwnTimeSettings
-from steelyard.engines.engine import Engine
+from steelyard.engines.engine import CycleSettings, Engine
 from steelyard.model.errors import EngineError, StudyError
 from steelyard.model.units import NS_PER_S, format_duration
 from steelyard.record.plan import Choices, PilotFigures, TurnChoices, Upkeep
@@ -106,9 +106,14 @@ def require_own_time(engine: Engine) -> OwnTimeSettings:
         raise EngineError(
             f'engine "{engine.identity.kind}" cannot be weighed in cycles: its timers cannot be '
             "brought into its own time",
-            hint="Weigh with --set layout=turns, or --set layout=slices.",
+            hint=f"Weigh with {_instead(engine)}.",
         )
     return engine
+
+
+def _instead(engine: Engine) -> str:
+    turns = "--set layout=turns, or " if isinstance(engine, CycleSettings) else ""
+    return f"{turns}--set layout=slices"
 
 
 def cycles_cost_words(study: Study) -> str:

@@ -8,11 +8,15 @@ import re
 import signal
 import time
 from contextlib import closing
+from dataclasses import replace
 
+import pymysql
 import pytest
 
 from engines.mysql.life.conftest import Made
 from engines.mysql.thread_states import states_of
+from steelyard.driver.client import Driver
+from steelyard.driver.plan import DriveArm, DrivePlan, DriveScript, SliceRequest
 from steelyard.engines.local.samples import every_pid
 from steelyard.engines.mysql.life.instance import MysqlInstance
 from steelyard.engines.mysql.sql.own_time import ROUND_NS, TIMERS, in_own_time
@@ -21,6 +25,10 @@ from steelyard.model.units import NS_PER_S
 
 pytestmark = pytest.mark.long
 
+TRANSFER = DriveScript(
+    "transfer",
+    "BEGIN;\nUPDATE t SET b = b + 1 WHERE a = :client_id;\nSELECT b FROM t;\nCOMMIT;",
+)
 OF_TIME = re.compile(
     "time|delay|interval|wait|second|lifetime|expire|period|sleep|freq|capacity|iops|usec|days"
 )
@@ -130,30 +138,59 @@ def test_a_server_takes_what_own_time_makes_of_its_settings(made: Made, arms: in
     assert made.engine.cycle(taken).wal_bytes == spaced.cycle.wal_bytes
 
 
-def test_a_lock_is_waited_for_in_own_time(made: Made) -> None:
-    """A wait of 2 s of two arms lasts 4 s of the wall: a suspension of 2.5 s does not end it."""
+@pytest.mark.parametrize("arms", [2, 1], ids=["in own time", "by the wall clock"])
+def test_a_session_is_not_ended_because_its_arm_stood_still(made: Made, arms: int) -> None:
     clone = made.clone(0)
-    settings = {"innodb_lock_wait_timeout": "2", "wait_timeout": "2"}
-    clone.start(made.slot(0), settings)
-    own = in_own_time(clone.settings(), 1, 2).settings
+    clone.start(made.slot(0), {"wait_timeout": "2"})
+    own = in_own_time(clone.settings(), 1, arms).settings
     clone.stop()
-    clone.start(made.slot(0), {**settings, **own})
+    clone.start(made.slot(0), {"wait_timeout": "2", **own})
     try:
-        with connected(clone.address) as holder, connected(clone.address) as waiter:
-            for connection in (holder, waiter):
-                rows_of(connection, "SET SESSION wait_timeout = @@global.wait_timeout")
-            rows_of(holder, "CREATE DATABASE d")
-            rows_of(holder, "CREATE TABLE d.t (a int PRIMARY KEY) ENGINE = InnoDB")
-            rows_of(holder, "INSERT INTO d.t VALUES (1)")
-            rows_of(holder, "BEGIN")
-            rows_of(holder, "UPDATE d.t SET a = a")
-            waiter._execute_command(3, b"UPDATE d.t SET a = a")
-            time.sleep(0.3)
+        with connected(clone.address) as session:
             clone.suspend()
-            time.sleep(2.5)
+            time.sleep(2.7)
             assert clone.resume() == 0
-            rows_of(holder, "COMMIT")
-            waiter._read_query_result()  # it raises where the wait was ended
+            time.sleep(0.3)
+            if arms == 2:
+                assert rows_of(session, "SELECT 1") == [(1,)]
+            else:
+                with pytest.raises(pymysql.MySQLError):
+                    rows_of(session, "SELECT 1")
+    finally:
+        clone.discard()
+
+
+def test_no_limit_of_a_statement_is_met_since_none_is_under_way_while_its_arm_stands_still(
+    made: Made,
+) -> None:
+    """The driver has every client back before: limits that are shorter than a suspension hold."""
+    clone = made.clone(0)
+    limits = {"innodb_lock_wait_timeout": "1", "lock_wait_timeout": "1", "net_read_timeout": "1"}
+    maria = made.engine.identity.kind == "mariadb"
+    limits |= (
+        {"max_statement_time": "1", "idle_transaction_timeout": "1"}
+        if maria
+        else {"max_execution_time": "1000"}
+    )
+    clone.start(made.slot(0), limits)
+    try:
+        with connected(clone.address) as session:
+            rows_of(session, "CREATE DATABASE steelyard")
+            rows_of(session, "CREATE TABLE steelyard.t (a int PRIMARY KEY, b int) ENGINE = InnoDB")
+            rows_of(session, "INSERT INTO steelyard.t VALUES (0, 0), (1, 0), (2, 0), (3, 0)")
+        plan = DrivePlan(
+            arms=(DriveArm("arm", replace(clone.address, database="steelyard"), clients=4),),
+            scripts=(TRANSFER,),
+            variables={},
+        )
+        with Driver.start(plan) as driver:
+            for _ in range(4):
+                [answer] = driver.run([SliceRequest(arm=0, length_ns=300_000_000)])
+                assert (answer.errors, answer.lost, answer.capped) == ({}, 0, 0)
+                assert answer.transactions > 0
+                clone.suspend()
+                time.sleep(1.3)
+                assert clone.resume() == 0
     finally:
         clone.discard()
 

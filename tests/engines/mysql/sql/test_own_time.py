@@ -16,6 +16,7 @@ SHIPPED = {
     "innodb_log_files_in_group": "2",
     "innodb_lock_wait_timeout": "50",
     "innodb_flush_log_at_timeout": "1",
+    "innodb_old_blocks_time": "1000",
     "innodb_io_capacity": "200",
     "lock_wait_timeout": "31536000",
     "max_statement_time": "0.250000",
@@ -27,19 +28,18 @@ SHIPPED = {
 
 
 @pytest.mark.parametrize("arms", [2, 3, 8])
-def test_limits_of_seconds_are_multiplied_by_the_number_of_arms(arms: int) -> None:
+def test_what_is_waited_for_between_slices_is_multiplied_by_the_number_of_arms(arms: int) -> None:
     settings = in_own_time(SHIPPED, 1, arms).settings
-    assert settings["innodb_lock_wait_timeout"] == str(50 * arms)
     assert settings["wait_timeout"] == str(28_800 * arms)
     assert settings["innodb_flush_log_at_timeout"] == str(arms)
-    assert float(settings["max_statement_time"]) == 0.25 * arms
+    assert settings["innodb_old_blocks_time"] == str(1000 * arms)
 
 
-def test_what_is_off_or_at_its_most_stays_so_and_rounds_are_left_alone() -> None:
-    settings = in_own_time(SHIPPED, 1, 2).settings
-    off = {"max_execution_time", "flush_time", "lock_wait_timeout"}
+def test_what_is_off_stays_so_and_limits_of_statements_and_rounds_are_left_alone() -> None:
+    settings = in_own_time({**SHIPPED, "interactive_timeout": "31536000"}, 1, 2).settings
+    off = {"flush_time", "interactive_timeout"}  # the second is as long as it can be
     left = {timer.name for timer in TIMERS if timer.most is None}
-    assert {"innodb_io_capacity", "long_query_time"} < left
+    assert {"innodb_io_capacity", "long_query_time", "innodb_lock_wait_timeout"} < left
     assert (off | left).isdisjoint(settings)
 
 

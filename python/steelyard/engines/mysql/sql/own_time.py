@@ -5,7 +5,9 @@ which the log is used up. What spaces them is therefore the room of the log: whe
 once, every page that was dirty before has been written. A cycle is one turn of the log.
 
 A server that stands still while other arms work reads a clock that runs as many times as fast as
-its own time as there are arms. Limits of seconds are multiplied by that number. The page cleaner
+its own time as there are arms. What its sessions and its background wait for between slices is
+multiplied by that number. Within a slice that clock is its own time: limits of statements stay as
+they are, since each has ended, or was cancelled, when its arm is suspended. The page cleaner
 and the master thread work once a second of the wall clock, in rounds that no setting moves: slices
 of a little less than a second hold one round each, as a second of a server that runs alone does.
 """
@@ -44,9 +46,10 @@ class WallTimer:
     left as it is."""
 
 
-_STATEMENT = "a statement would be ended for time in which it stood still"
+_STATEMENT = "only while a statement is under way, which none is while its arm stands still"
 _IDLE = "sessions of an arm that stands still are idle"
-_NETWORK = "a session of an arm that stands still neither reads nor writes"
+_NETWORK = "only within an answer, or while a session begins"
+_TRANSACTION = "no transaction is open while its arm stands still"
 _REPLICA = "no server here replicates"
 _SHORT = "shorter than a slice, and nothing waits while its arm stands still"
 _LOG = "it decides about lines of a log or counters alone"
@@ -55,19 +58,19 @@ _ROUNDS = "rounds of a second: slices hold one each"
 _NO_POOL = "each connection has its own thread here"
 
 TIMERS = (
-    WallTimer("innodb_lock_wait_timeout", _STATEMENT, 100_000_000),
-    WallTimer("lock_wait_timeout", _STATEMENT, _LONGEST_S),
-    WallTimer("max_statement_time", _STATEMENT, _LONGEST_S),
-    WallTimer("max_execution_time", _STATEMENT, _WORD),
-    WallTimer("deadlock_timeout_long", _STATEMENT, _WORD),
-    WallTimer("idle_transaction_timeout", _IDLE, _LONGEST_S),
-    WallTimer("idle_readonly_transaction_timeout", _IDLE, _LONGEST_S),
-    WallTimer("idle_write_transaction_timeout", _IDLE, _LONGEST_S),
+    WallTimer("innodb_lock_wait_timeout", _STATEMENT),
+    WallTimer("lock_wait_timeout", _STATEMENT),
+    WallTimer("max_statement_time", _STATEMENT),
+    WallTimer("max_execution_time", _STATEMENT),
+    WallTimer("deadlock_timeout_long", _STATEMENT),
+    WallTimer("idle_transaction_timeout", _TRANSACTION),
+    WallTimer("idle_readonly_transaction_timeout", _TRANSACTION),
+    WallTimer("idle_write_transaction_timeout", _TRANSACTION),
     WallTimer("wait_timeout", _IDLE, _LONGEST_S),
     WallTimer("interactive_timeout", _IDLE, _LONGEST_S),
-    WallTimer("net_read_timeout", _NETWORK, _LONGEST_S),
-    WallTimer("net_write_timeout", _NETWORK, _LONGEST_S),
-    WallTimer("connect_timeout", _NETWORK, _LONGEST_S),
+    WallTimer("net_read_timeout", _NETWORK),
+    WallTimer("net_write_timeout", _NETWORK),
+    WallTimer("connect_timeout", _NETWORK),
     WallTimer("innodb_flush_log_at_timeout", "it spaces syncs where commits do none", 2700),
     WallTimer("innodb_old_blocks_time", "pages would be taken for old sooner", _WORD),
     WallTimer("innodb_fatal_semaphore_wait_threshold", "a server ends itself after it", _WORD),
