@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 import pytest
 
 from steelyard.engines.engine import Cycle
-from steelyard.model.errors import StudyError
+from steelyard.model.errors import ServerError, StudyError
 from steelyard.record.record import Record
 from steelyard.record.recorded import read_recorded
 from steelyard.study.study import Study
@@ -218,6 +219,45 @@ def test_the_sentence_says_what_the_interval_rests_on(
 ) -> None:
     verdict = weigh_in(writing, cycles_study())
     assert "8 epochs in cycles, a checkpoint every" in json.dumps(verdict["sentence"])
+
+
+def test_an_arm_that_cannot_be_held_still_is_named_and_nothing_is_left_suspended(
+    writing: ScriptedWorld, weigh_in: Weigh, tmp_path: Path
+) -> None:
+    weigh_in(writing, cycles_study())
+    again = ScriptedWorld(tmp_path / "again", noise=0.01, writes=True)
+    again.events[writing.slices // 2] = [
+        lambda: again.noop.failures.update(
+            {"suspend": [ServerError("could not freeze a server", detail="Its threads ran.")]}
+        )
+    ]
+    weigh_in(again, cycles_study(), record="again")
+    epochs = [x for x in lines(tmp_path, "telemetry.jsonl", "again") if x["type"] == "epoch"]
+    [lost] = [x for x in epochs if x["outcome"] != "complete"]
+    assert re.match(
+        'failed: could not hold arm "(on|off)" still: could not freeze a server', lost["outcome"]
+    )
+    assert "Its threads ran." in " ".join(lost["error"])
+    assert not any(one.suspended for one in again.standing.values())
+
+
+@pytest.mark.parametrize("number", [3, 8])
+def test_of_many_arms_too_one_is_awake_and_each_has_a_slice_in_every_block(
+    writing: ScriptedWorld, weigh_in: Weigh, tmp_path: Path, number: int
+) -> None:
+    arms = [{"name": f"arm{n}", "checksums": True} for n in range(1, number)]
+    budget = {"cycles": "8h", "epochs": 8}
+    verdict = weigh_in(writing, cycles_study(arms=arms, budget=budget))
+    assert len(verdict["contrasts"]) == number - 1
+    slices = [line for line in lines(tmp_path, "slices.jsonl") if line["epoch"] == 2]
+    blocks = [slices[at : at + number] for at in range(0, len(slices), number)]
+    assert all(len({line["arm"] for line in block}) == number for block in blocks)
+    in_epochs = writing.awake[-len(slices) :]
+    assert {len(awake) for awake in in_epochs} == {1}
+    settings = Record(tmp_path / "record").read("plan.json")["turns"]["settings"]
+    assert {each["own_time"] for each in settings.values()} == {str(number)}
+    for epoch in epochs_of(tmp_path):
+        assert {window["end"] for window in epoch["windows"].values()} == {"cycles"}
 
 
 @pytest.fixture
