@@ -43,6 +43,16 @@ def test_what_is_off_stays_so_and_limits_of_statements_and_rounds_are_left_alone
     assert (off | left).isdisjoint(settings)
 
 
+def test_what_was_done_is_said_of_each_timer_that_was_set() -> None:
+    near = {**SHIPPED, "wait_timeout": "30000000"}
+    spaced = in_own_time(near, 1, 2)
+    assert "innodb_old_blocks_time 2000, 2 times its 1000" in spaced.timers
+    most = "wait_timeout 31536000, the most that the server takes, in place of 2 times its 30000000"
+    assert most in spaced.timers
+    assert len(spaced.timers) == len(spaced.settings) + 1
+    assert "each slice holds one" in spaced.timers[-1]
+
+
 def test_no_timer_exceeds_what_the_server_takes_and_each_has_a_reason() -> None:
     most = {timer.name: timer.most for timer in TIMERS if timer.most is not None}
     near = {**SHIPPED, **{name: str(int(value) - 1) for name, value in most.items()}}

@@ -54,7 +54,7 @@ _REPLICA = "no server here replicates"
 _SHORT = "shorter than a slice, and nothing waits while its arm stands still"
 _LOG = "it decides about lines of a log or counters alone"
 _DAYS = "days"
-_ROUNDS = "rounds of a second: slices hold one each"
+_ROUNDS = "each slice holds one"
 _NO_POOL = "each connection has its own thread here"
 
 TIMERS = (
@@ -139,9 +139,17 @@ def scaled(settings: Mapping[str, str], factor: float) -> Scaled:
 
 
 def in_own_time(settings: Mapping[str, str], factor: float, arms: int) -> Scaled:
-    """The same, and limits of seconds multiplied by the number of arms: log is no time."""
-    spaced = scaled(settings, factor)
-    return replace(spaced, settings={**spaced.settings, **_multiplied(settings, arms)})
+    """The same, and what is waited for between slices multiplied by the number of arms: log is no
+    time."""
+    spaced, timers = scaled(settings, factor), _multiplied(settings, arms)
+    return replace(
+        spaced,
+        settings={**spaced.settings, **timers},
+        timers=(
+            *(_words(name, settings[name], value, arms) for name, value in timers.items()),
+            f"rounds of a second of the page cleaner and the master thread as they are: {_ROUNDS}",
+        ),
+    )
 
 
 def _log(settings: Mapping[str, str]) -> tuple[str, int, int]:
@@ -164,6 +172,13 @@ def _multiplied(settings: Mapping[str, str], arms: int) -> dict[str, str]:
         if timer.most is not None and 0 < value < timer.most:
             found[timer.name] = _text(min(timer.most, value * arms))
     return found
+
+
+def _words(name: str, own: str, value: str, arms: int) -> str:
+    """`"wait_timeout 57600, 2 times its 28800"`."""
+    if float(value) < arms * float(own):
+        return f"{name} {value}, the most that the server takes, in place of {arms} times its {own}"
+    return f"{name} {value}, {arms} times its {own}"
 
 
 def _number(value: str) -> float:
