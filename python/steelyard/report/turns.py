@@ -129,7 +129,7 @@ def _stated(turns: TurnChoices, stated_ns: int) -> str:
     span = f"for {format_duration(stated_ns)}"
     if not turns.continuous:
         return f"{span}, as the study states"
-    return f"{span} at the same age, since its server checkpoints all the time"
+    return f"{span} at the same age (its server checkpoints all the time)"
 
 
 def _lead(turns: TurnChoices) -> str:
