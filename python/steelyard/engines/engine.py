@@ -337,6 +337,8 @@ class Scaled:
 
     settings: Settings
     cycle: Cycle
+    timers: tuple[str, ...] = ()
+    """In own time: settings that count wall time, and what was done about each."""
 
 
 @runtime_checkable
