@@ -15,6 +15,7 @@ from steelyard.evaluation.judge_epochs import percent_ends
 from steelyard.model.readings import EpochTotals
 from steelyard.model.turn import Turn
 from steelyard.model.units import NS_PER_S, format_duration
+from steelyard.record.frozen import Frozen
 from steelyard.record.plan import Plan
 from steelyard.record.turns.near_words import near_words
 from steelyard.record.turns.turns_told import (
@@ -28,6 +29,16 @@ from steelyard.record.turns.turns_told import (
 
 ALIKE = 0.1
 """Relative difference of two arms' distances up to which one is named for both."""
+
+
+class CyclesTold(Frozen):
+    """What a verdict has beside its contrasts where whole checkpoint cycles were measured."""
+
+    time_scale: float | None = None
+    distance_seconds: float | None = None
+    """Between two checkpoints of the control."""
+    by_distance: tuple[DistanceLine, ...] = ()
+    turns: TurnsTold | None = None
 
 
 def distance_lines(
@@ -97,9 +108,8 @@ def _cycle_seconds(turns: Sequence[Turn]) -> float | None:
 def basis_words(epochs: Sequence[EpochTotals], plan: Plan, arm: str, count: int) -> str:
     """What the interval of a weighing in turns rests on: epochs, distance, and the time scale."""
     assert plan.turns is not None  # callers check the layout first
-    words = (
-        f"{count} epochs in {plan.layout or 'turns'}{_distance_words(epochs, plan.control, arm)}"
-    )
+    far = _distance_words(epochs, plan.control, arm)
+    words = f"{count} epochs in {plan.chosen_layout.name}{far}"
     near = near_words(plan.turns, (plan.control, arm))
     return f"{words}, {near} as the settings have it" if near else words
 

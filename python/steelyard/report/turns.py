@@ -10,7 +10,7 @@ from markupsafe import Markup
 
 from steelyard.model.turn import Turn
 from steelyard.model.units import NS_PER_S, format_bytes, format_duration
-from steelyard.record.plan import CYCLES, Plan, TurnChoices
+from steelyard.record.plan import Plan, TurnChoices
 from steelyard.record.turns.near_words import near_words
 from steelyard.record.turns.turns_told import (
     CurveLine,
@@ -22,7 +22,8 @@ from steelyard.record.turns.turns_told import (
 from steelyard.record.verdict import Verdict
 from steelyard.report.charts.drawing import WIDE, both_widths
 from steelyard.report.charts.turns import draw_by_distance, draw_distances, draw_seconds
-from steelyard.report.contrast_text import ordinal, reading_text
+from steelyard.report.contrast_text import reading_text
+from steelyard.report.layouts.shown_layout import shown_layout
 from steelyard.report.source import Source
 from steelyard.report.tables import amount
 
@@ -67,6 +68,10 @@ class ShownTurns:
     """The section on turns, ready to be shown."""
 
     title: str
+    unit: str
+    """What an arm was measured in, in an epoch."""
+    point: str
+    """What throughput is drawn by."""
     lead: str
     """How turns were measured."""
     distance: str
@@ -90,15 +95,18 @@ class ShownTurns:
 def shown_turns(source: Source, classes: Mapping[str, str]) -> ShownTurns | None:
     """None of a weighing in slices. Before there is a verdict, throughput by the second alone."""
     plan, verdict = source.plan, source.verdict
-    if plan.turns is None:
+    layout, turns = shown_layout(plan), plan.turns
+    if turns is None:
         return None
     told = (verdict and verdict.turns) or TurnsTold()
     seconds, left_out = _seconds(source, classes)
     rows = stall_rows(told.stalls)
     return ShownTurns(
-        title="In cycles" if plan.layout == CYCLES else "In turns",
-        lead=_cycles_lead(plan.turns) if plan.layout == CYCLES else _lead(plan.turns),
-        distance=distance_sentence(verdict, plan.turns) if verdict else "",
+        title=layout.title,
+        unit=layout.unit,
+        point=layout.point,
+        lead=layout.lead(turns),
+        distance=distance_sentence(verdict, turns) if verdict else "",
         pairs=[_pair(arm, plan, verdict, told, classes) for arm in source.arms[1:]]
         if verdict
         else [],
@@ -110,35 +118,6 @@ def shown_turns(source: Source, classes: Mapping[str, str]) -> ShownTurns | None
         sums=sum_rows(source.arms, told.sums),
         arms=[(str(place), arm) for place, arm in enumerate(source.arms)],
     )
-
-
-def _cycles_lead(turns: TurnChoices) -> str:
-    span = (
-        "from the begin of one of its checkpoints to the begin of the "
-        f"{ordinal(turns.cycles)} one after it"
-        if turns.stated_ns is None
-        else f"for {format_duration(turns.stated_ns)}, as the study states"
-    )
-    return (
-        "All arms ran, and each stood wholly still while another was under load: its checkpoints "
-        f"and its background worked in its own time. Each was measured {span}, in own time."
-    )
-
-
-def _lead(turns: TurnChoices) -> str:
-    span = (
-        "from the end of one of its checkpoints to the end of the "
-        f"{ordinal(turns.cycles)} one after it"
-        if turns.stated_ns is None
-        else f"for {format_duration(turns.stated_ns)}, as the study states"
-    )
-    alike = (
-        ", or, where its checkpoints are nearer than another arm's, at the same age and for about "
-        "as long"
-        if turns.unlike_cycles and turns.stated_ns is None
-        else ""
-    )
-    return f"Each arm ran alone on the machine, from a cold start, and was measured {span}{alike}."
 
 
 def distance_sentence(verdict: Verdict, turns: TurnChoices) -> str:

@@ -14,7 +14,7 @@ NEARLY_ALIKE = 0.03
 def near_words(turns: TurnChoices, arms: Sequence[str]) -> str:
     """`"4 times as near"`: by the time scale, or, where whole segments of log and whole seconds
     make it another factor, by the factor of each arm; empty at a scale of 1."""
-    if turns.time_scale == 1:
+    if turns.time_scale == 1 and not turns.nearer:
         return ""
     own = {arm: turns.nearer[arm] for arm in arms if arm in turns.nearer}
     if not own:
