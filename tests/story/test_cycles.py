@@ -255,7 +255,7 @@ def test_write_back_that_the_pilot_sees_shared_is_parted_by_turns(
     # device writes as much for each transaction of both.
     speed = {"on": 4000.0, "off": speed_of_off}
     busy = DeviceWorld(tmp_path / "busy", lambda arm, life: speed[arm], writes=True)
-    busy.asked = lambda arm, second: Requests(writes=speed[arm] / 4)
+    busy.asked = lambda arm, second: Requests(writes=speed[arm] / 4000, write_ms=2000.0)
     weigh_in(busy, cycles_study(layout="auto"))
     name, why = layout_of(tmp_path)
     assert name == layout

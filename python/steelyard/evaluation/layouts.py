@@ -85,6 +85,8 @@ class TurnsJudging:
     """One arm at a time, alone on the machine."""
 
     level = False
+    unit = "turn"
+    """What an arm is measured in, in an epoch."""
 
     def threats(self, recorded: Recorded, arm: str) -> Iterator[Threat]:
         """What was not alike when each ran alone."""
@@ -95,7 +97,7 @@ class TurnsJudging:
         self, epochs: Sequence[EpochTotals], plan: Plan, arm: str, count: int
     ) -> ReplicateWords | None:
         """Epochs, the distance of checkpoints, and the time scale."""
-        return ReplicateWords(basis=basis_words(epochs, plan, arm, count))
+        return ReplicateWords(basis=basis_words(epochs, plan, arm, count, self.unit))
 
     def told(self, epochs: Sequence[EpochTotals], plan: Plan, arms: Sequence[str]) -> CyclesTold:
         """The distance, the effect at others, and what each arm did."""
@@ -110,6 +112,8 @@ class TurnsJudging:
 
 class CyclesJudging(TurnsJudging):
     """All arms, each in its own time."""
+
+    unit = "window"
 
     def threats(self, recorded: Recorded, arm: str) -> Iterator[Threat]:
         """What ran in another's time, and what the kernel does for both."""

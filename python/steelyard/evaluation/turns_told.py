@@ -105,20 +105,22 @@ def _cycle_seconds(turns: Sequence[Turn]) -> float | None:
     return round(float(np.median(lengths)) / NS_PER_S, 3) if lengths else None
 
 
-def basis_words(epochs: Sequence[EpochTotals], plan: Plan, arm: str, count: int) -> str:
-    """What the interval of a weighing in turns rests on: epochs, distance, and the time scale."""
+def basis_words(epochs: Sequence[EpochTotals], plan: Plan, arm: str, count: int, unit: str) -> str:
+    """What the interval rests on: epochs, distance, and the time scale; `unit`: what an arm is
+    measured in, in an epoch."""
     assert plan.turns is not None  # callers check the layout first
-    far = _distance_words(epochs, plan.control, arm)
+    far = _distance_words(epochs, plan.control, arm) or f", no checkpoint cycle within a {unit}"
     words = f"{count} epochs in {plan.chosen_layout.name}{far}"
     near = near_words(plan.turns, (plan.control, arm))
     return f"{words}, {near} as the settings have it" if near else words
 
 
 def _distance_words(epochs: Sequence[EpochTotals], control: str, arm: str) -> str:
-    """One distance where both arms have about the same, else that of each."""
+    """One distance where both arms have about the same, else that of each; empty where no arm has
+    one."""
     ours, theirs = cycle_seconds(epochs, control), cycle_seconds(epochs, arm)
     if ours is None and theirs is None:
-        return ", no checkpoint cycle within a turn"
+        return ""
     if ours is not None and theirs is not None and math.isclose(ours, theirs, rel_tol=ALIKE):
         return f", a checkpoint every {_span(ours)}"
     told = [

@@ -106,7 +106,7 @@ def shown_turns(source: Source, classes: Mapping[str, str]) -> ShownTurns | None
         unit=layout.unit,
         point=layout.point,
         lead=layout.lead(turns),
-        distance=distance_sentence(verdict, turns) if verdict else "",
+        distance=distance_sentence(verdict, turns, layout.unit) if verdict else "",
         pairs=[_pair(arm, plan, verdict, told, classes) for arm in source.arms[1:]]
         if verdict
         else [],
@@ -120,13 +120,14 @@ def shown_turns(source: Source, classes: Mapping[str, str]) -> ShownTurns | None
     )
 
 
-def distance_sentence(verdict: Verdict, turns: TurnChoices) -> str:
-    """How far apart checkpoints were, and by which factor they were brought nearer."""
+def distance_sentence(verdict: Verdict, turns: TurnChoices, unit: str) -> str:
+    """How far apart checkpoints were, and by which factor they were brought nearer; `unit`: what an
+    arm was measured in."""
     told = verdict.turns or TurnsTold()
     known = {one.arm: one.cycle_seconds for one in told.sums if one.cycle_seconds}
     lengths = list(known.values())
     if not lengths:
-        far = "No turn saw two checkpoints begin: they were"
+        far = f"No {unit} saw two checkpoints begin: they were"
     elif len(known) == len(told.sums) and max(lengths) <= (1 + ALIKE) * min(lengths):
         far = f"A checkpoint began every {_seconds_text(lengths[0])},"
     else:
@@ -195,7 +196,7 @@ def _seconds(source: Source, classes: Mapping[str, str]) -> tuple[list[tuple[int
     epochs = {epoch: _ordered(turns, source.arms) for epoch, turns in source.turns.items()}
     drawn = {epoch: turns for epoch, turns in sorted(epochs.items()) if turns}
     for epoch, turns in drawn.items():
-        picture = _picture(turns, classes, epoch)
+        picture = _picture(turns, classes, epoch, shown_layout(source.plan).first)
         size += len(picture.encode())
         if shown and size > MOST_BYTES:
             break
@@ -203,8 +204,8 @@ def _seconds(source: Source, classes: Mapping[str, str]) -> tuple[list[tuple[int
     return shown, len(drawn) - len(shown)
 
 
-def _picture(turns: Sequence[Turn], classes: Mapping[str, str], epoch: int) -> Markup:
-    return both_widths(lambda width: draw_seconds(turns, classes, epoch, width), WIDE)
+def _picture(turns: Sequence[Turn], classes: Mapping[str, str], epoch: int, first: str) -> Markup:
+    return both_widths(lambda width: draw_seconds(turns, classes, epoch, width, first), WIDE)
 
 
 def _ordered(turns: Mapping[str, Turn], arms: Sequence[str]) -> list[Turn]:

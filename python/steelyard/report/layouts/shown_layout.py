@@ -43,6 +43,8 @@ class ShownLayout(Protocol):
     """What an arm is measured in, in an epoch."""
     point: str
     """What throughput is drawn by."""
+    first: str
+    """What the arm that comes first in an epoch has; empty: all run at once."""
     dots: bool
     """Whether every slice is drawn as a dot, since its course by the time is not."""
     moves: bool
@@ -74,6 +76,7 @@ class SlicesShown:
     title = ""
     unit = "epoch"
     point = "slice"
+    first = ""
     dots = True
     moves = True
 
@@ -133,6 +136,7 @@ class TurnsShown:
     title = "In turns"
     unit = "turn"
     point = "second"
+    first = "first turn"
     dots = False
     moves = False
 
@@ -193,6 +197,7 @@ class CyclesShown:
     title = "In cycles"
     unit = "window"
     point = "slice"
+    first = ""
     dots = False
     moves = True
 

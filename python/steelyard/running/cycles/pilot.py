@@ -23,7 +23,7 @@ from steelyard.analysis.pilot.turn_lengths import (
 from steelyard.engines.capabilities.own_time import OwnTimeSettings
 from steelyard.engines.engine import Engine, Scaled, Settings
 from steelyard.model.errors import EngineError, StudyError
-from steelyard.model.units import NS_PER_S, format_duration
+from steelyard.model.units import NS_PER_MS, NS_PER_S, format_duration
 from steelyard.record.plan import (
     TURNS,
     Choices,
@@ -107,7 +107,7 @@ def choose_cycles(setup: Setup, seen: PilotLook, progress: Progress) -> Choices:
     busy_s = sum(line.busy_ns / line.clients for line in every) / NS_PER_S
     turns = _choices(setup, looked, lengths)
     _announce(setup, turns, lengths, progress)
-    slice_ns = round(lengths.slice_s * NS_PER_S)
+    slice_ns = round(lengths.slice_s * 1000) * NS_PER_MS
     return Choices(
         layout=setup.layout.name,
         layout_why=setup.layout.why,

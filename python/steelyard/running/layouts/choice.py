@@ -17,6 +17,7 @@ from steelyard.running.progress import Progress
 from steelyard.study.address import IN_CYCLES, IN_TURNS
 from steelyard.study.study import LayoutName, Study
 from steelyard.tuning.profile.basis import memory_here
+from steelyard.tuning.profile.value import size_bytes
 from steelyard.workloads.reading.resolved import data_bytes, resolve
 from steelyard.workloads.reading.scripts import Script
 
@@ -57,10 +58,9 @@ def choose(setup: Setup, progress: Progress) -> Choices:
 
 
 def layout_beforehand(study: Study) -> LayoutName:
-    """The layout of a study whose data may not be loaded yet: that alone is held against memory,
-    since the pools may still depend on how many servers share it."""
+    """The layout of a study before its engines are found: its pools are what its settings say."""
     scripts = resolve(study.workload, study.engine).scripts
-    return choose_layout(study, scripts, lambda: _room_of_data(study)).name
+    return choose_layout(study, scripts, lambda: _room_by_settings(study)).name
 
 
 def servers_at_once(study: Study) -> int:
@@ -68,11 +68,15 @@ def servers_at_once(study: Study) -> int:
     return LAYOUTS[layout_beforehand(study)].servers_at_once(study)
 
 
-def _room_of_data(study: Study) -> MemoryRoom | None:
+def _room_by_settings(study: Study) -> MemoryRoom | None:
+    """None where the size of the data is not known."""
     size = data_bytes(study)
     if size is None:
         return None
-    pools = dict.fromkeys((arm.name for arm in study.every_arm), 0)
+    pools = {
+        arm.name: round(size_bytes(study.settings_of(arm).get("shared_buffers", ""), "8kB") or 0)
+        for arm in study.every_arm
+    }
     return memory_room(pools, size, study.workload.clients, memory_here(None, 1)[0])
 
 
