@@ -75,7 +75,7 @@ def test_a_reading_has_its_interval_and_a_study_that_cannot_be_had_its_reason() 
 
 def test_minutes_are_of_the_layout_that_will_be_chosen() -> None:
     assert minutes(read_study("aa")) == 4
-    assert minutes(read_study("autovacuum")) == 45
+    assert minutes(read_study("autovacuum")) == 30
     assert minutes(read_study("settings")) == 4
 
 

@@ -28,6 +28,7 @@ REQUEST = search.SearchRequest(
     record=None, resume=None, account=None, as_json=False,
 )  # fmt: skip
 GB = 1 << 30
+FITTING = ["memory=none", "bound=none", "workload.scale=4"]
 READING = [
     "workload.name=pgbench", "workload.options={}", "workload.scripts={select-only = 1}"
 ]  # fmt: skip
@@ -65,6 +66,9 @@ def wished(study: Study, **more: Any) -> tuple[Wish, str]:
         (["layout=turns"], "turns", 1),
         (["layout=slices"], "slices", search.BATCH + 1),
         (["layout=auto"], "turns", 1),
+        (["layout=auto", *FITTING], "cycles", search.BATCH + 1),
+        (["layout=auto", *FITTING, "workload.scale=100000"], "turns", 1),
+        (["layout=cycles", *FITTING], "cycles", search.BATCH + 1),
         (
             ["layout=auto", *READING],
             "slices",

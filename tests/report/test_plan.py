@@ -7,7 +7,8 @@ import pytest
 from record.made import plan_of
 from steelyard.cli.views.progress_lines import plan_line
 from steelyard.record.plan import Plan
-from steelyard.report.plan import about_duration, plan_rows
+from steelyard.report.layouts.plan_words import about_duration
+from steelyard.report.plan import plan_rows
 
 S = 1_000_000_000
 TURNS = {
@@ -62,7 +63,9 @@ def test_slices_by_executions_say_how_many(each: int, clients: int, said: str) -
 
 def test_a_plan_in_turns_says_why_how_long_and_how_near() -> None:
     rows = dict(plan_rows(in_turns()))
-    assert rows["layout"] == "turns: the work writes, and wal_compression acts through checkpoints"
+    assert rows["layout"] == (
+        "turns, about 40 min in all: the work writes, and wal_compression acts through checkpoints"
+    )
     assert rows["epochs"] == "10, each 2 turns of about 2 min"
     assert rows["time scale"] == "3.1: the smallest with which the budget holds enough epochs"
     assert rows["measured in a turn"] == (

@@ -66,7 +66,7 @@ def sentence(scale: float, *lines: TurnSumsLine, nearer: Mapping[str, float] | N
         turn_ns=1, nearer=nearer or {},
     )  # fmt: skip
     verdict = verdict_of(turns=TurnsTold(sums=lines))
-    return turns.distance_sentence(verdict, choices).replace("\N{NO-BREAK SPACE}", " ")
+    return turns.distance_sentence(verdict, choices, "turn").replace("\N{NO-BREAK SPACE}", " ")
 
 
 def test_the_page_of_turns_has_its_own_section_in_place_of_slices(page: str) -> None:

@@ -56,7 +56,7 @@ def weigh_in_turns(directory: Path, **changes: Any) -> tuple[Path, Verdict]:
     """The record and its verdict."""
     study = study_of(
         **{
-            "layout": "auto",
+            "layout": "turns",
             "budget": {"turns": "40m", "epochs": 8},
             "decision": {"first_verdict": False},
             **changes,

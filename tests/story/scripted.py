@@ -71,8 +71,10 @@ class ScriptedWorld:
     cycle_ns: int = 15_000_000_000
     """With layout "turns": from the begin of one checkpoint to the begin of the next; 0: none."""
     checkpoint_lasts_ns: int = 9_000_000_000
+    file_bytes: int = 1 << 30
+    """Of all arms' directories."""
     resident_bytes: int | None = 0
-    """Of 1 GB, after eviction."""
+    """Of them, after eviction."""
     waiting: Callable[[], int] = lambda: 0
     """Bytes that wait for the device."""
     drives: tuple[DriveHealth, ...] = ()
@@ -230,7 +232,7 @@ class ScriptedEngines:
 
     def evict(self, directories: Sequence[Path]) -> Evicted:
         self.world.evicted.append(tuple(directories))
-        return Evicted(1 << 30, self.world.resident_bytes)
+        return Evicted(self.world.file_bytes, self.world.resident_bytes)
 
     def server_logs(self) -> Mapping[str, str]:
         return {"slot0": "LOG:  scripted"}

@@ -153,7 +153,7 @@ def test_turns_are_accounted_for_by_their_phases(
     waits = iter(range(10**6))
     slow.waiting = lambda: (20 << 20) if next(waits) % 5 else 0
     began_ns, began_at = slow.clock.now, len(slow.noop.calls)
-    study = study_of(layout="auto", budget={"turns": "20m", "epochs": 8})
+    study = study_of(layout="turns", budget={"turns": "20m", "epochs": 8})
     verdict = weigh_in(slow, study)
     told = phases_of(verdict)
     assert sum(told.values()) == slow.clock.now - began_ns

@@ -29,7 +29,7 @@ Weigh = Callable[..., Facts]
 def writing_study(**changes: Any) -> Study:
     return study_of(
         **{
-            "layout": "auto",
+            "layout": "turns",
             "budget": {"turns": "20m", "epochs": 8},
             "decision": {"first_verdict": False},
             **changes,
@@ -47,11 +47,12 @@ def turns_of(tmp_path: Path, record: str = "record") -> list[Facts]:
     return [x for x in lines(tmp_path, "telemetry.jsonl", record) if x["type"] == "turn"]
 
 
-def test_work_that_writes_and_a_treatment_of_checkpoints_are_weighed_in_turns(
+def test_a_treatment_of_checkpoints_on_work_that_waits_for_the_device_is_weighed_in_turns(
     writing: ScriptedWorld, weigh_in: Weigh, tmp_path: Path
 ) -> None:
     watcher = Watcher()
-    verdict = weigh_in(writing, writing_study(), progress=watcher)
+    asked = writing_study(layout="auto", bound="storage")
+    verdict = weigh_in(writing, asked, progress=watcher)
     assert verdict["layout"] == "turns"
     [told] = [note for note in watcher.notes if note.startswith("layout: turns")]
     assert "data_checksums acts through checkpoints" in told
@@ -315,7 +316,10 @@ def test_slices_can_be_insisted_on(writing: ScriptedWorld, weigh_in: Weigh) -> N
 
 
 def test_work_that_only_reads_stays_in_slices(world: ScriptedWorld, weigh_in: Weigh) -> None:
-    assert weigh_in(world, writing_study(budget={"measuring": "30s"}))["layout"] == "slices"
+    assert (
+        weigh_in(world, writing_study(layout="auto", budget={"measuring": "30s"}))["layout"]
+        == "slices"
+    )
 
 
 def test_every_phase_of_a_turn_is_told_with_the_time_left_of_the_whole_weighing(

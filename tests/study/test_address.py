@@ -84,6 +84,7 @@ def test_what_says_none_is_taken(address: str) -> None:
         ({"source": "/data"}, "source"),
         ({"contrib": True}, "contrib"),
         ({"layout": "turns"}, "turns"),
+        ({"layout": "cycles"}, "cycles"),
         ({"cost": "whole"}, "whole"),
         ({"arms": [{"name": "b", "checksums": False}]}, "checksums"),
         ({"sql": "VACUUM"}, "sql"),
@@ -116,6 +117,7 @@ def test_arms_of_a_sql_server_are_databases_and_pay_their_own_debt() -> None:
     [
         ({"arms": [{"name": "b", "address": "sqlserver://sa@db2"}]}, "one address"),
         ({"layout": "turns"}, "needs servers that we start"),
+        ({"layout": "cycles"}, "needs servers that we start"),
         ({"memory": "1GB"}, "only servers that we start"),
         ({"workload": {"machines": 2}}, "by this machine alone"),
         ({"address": "sqlserver://sa:secret@db1"}, "SQLCMDPASSWORD"),

@@ -8,7 +8,7 @@ from typing import Any
 
 from steelyard.model.units import NS_PER_S
 from steelyard.reproductions.machine import machine_words
-from steelyard.running.layouts.choice import choose_layout
+from steelyard.running.layouts.choice import LAYOUTS, choose_layout
 from steelyard.study.read import builtin_studies, read_study
 from steelyard.study.study import Study
 from steelyard.workloads.reading.resolved import resolve
@@ -27,12 +27,10 @@ _NEEDS = {
     "huge_pages": "reserved huge pages",
     "pgbouncer": "PgBouncer",
 }
-_MINUTES_OF_LOAD = 2
 _BY_ADDRESS = "sqlserver"
 """The engine of which no server is made here."""
 _OWN = "own"
 """The workload whose scripts are the user's."""
-"""A weighing in slices takes about twice its time under load."""
 
 
 def page_with_table(page: str, found: Sequence[Json]) -> str:
@@ -73,11 +71,8 @@ def questions(found: Sequence[Json]) -> str:
 def minutes(study: Study) -> int:
     """About how long it takes, all in all, with the budget that the study has."""
     own = study.workload.name == _OWN  # scripts that nobody knows yet: reads, as far as one can say
-    layout, _ = choose_layout(study, () if own else resolve(study.workload).scripts)
-    whole = {"turns": study.budget.turns, "cycles": study.budget.cycles}.get(layout.name)
-    if whole is not None:
-        return round(whole / NS_PER_S / 60)
-    return max(1, round(_MINUTES_OF_LOAD * study.budget.measuring / NS_PER_S / 60))
+    layout = choose_layout(study, () if own else resolve(study.workload).scripts)
+    return max(1, round(LAYOUTS[layout.name].takes_ns(study) / NS_PER_S / 60))
 
 
 def needs(study: Study) -> str:

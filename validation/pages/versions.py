@@ -67,12 +67,13 @@ def _row(one: Json) -> list[str]:
 
 
 def _layout(one: Json) -> str:
-    if one.get("layout") != "turns":
-        return "slices"
+    layout = one.get("layout", "slices")
+    if one.get("time_scale") is None:
+        return str(layout)
     distance = one["distance_seconds"]
     if distance is None:
-        return "turns, no checkpoint"
-    return f"turns, a checkpoint every {distance:.0f} s (F = {one['time_scale']:g})"
+        return f"{layout}, no checkpoint"
+    return f"{layout}, a checkpoint every {distance:.0f} s (F = {one['time_scale']:g})"
 
 
 def _metric(one: Json) -> str:

@@ -81,11 +81,12 @@ def threats_beside(
     `inspected`: what `inspected_threats` gives for the arm, where it is known.
     """
     totals, control = [epoch.totals for epoch in recorded.epochs], recorded.study.control.name
+    layout = judging_of(recorded.plan)
     return (
-        *judging_of(recorded.plan).threats(recorded, arm),
+        *layout.threats(recorded, arm),
         *(inspected_threats(recorded, arm) if inspected is None else inspected),
         *work_threats(totals, control, arm, recorded.inspection),
-        *run_threats(recorded.epochs, recorded.plan, recorded.study, arm),
+        *run_threats(recorded.epochs, recorded.plan, recorded.study, arm, level=layout.level),
         *drive_threats(recorded.environment.drives, recorded.end.drives if recorded.end else ()),
         *memory_threats(recorded.epochs, recorded.plan, recorded.study, recorded.environment, arm),
     )

@@ -9,13 +9,18 @@ from steelyard.evaluation.contrast import ReplicateWords
 from steelyard.evaluation.threats.checkpoint_distance import checkpoint_distance
 from steelyard.evaluation.threats.cycles import cycle_threats
 from steelyard.evaluation.threats.turns import turn_threats
-from steelyard.evaluation.turns_told import basis_words
+from steelyard.evaluation.turns_told import (
+    CyclesTold,
+    basis_words,
+    cycle_seconds,
+    distance_lines,
+    turns_told,
+)
 from steelyard.model.readings import EpochTotals
 from steelyard.model.threat import Threat
-from steelyard.record.plan import CYCLES, TURNS, Plan
+from steelyard.record.plan import CYCLES, SLICES, TURNS, Plan
 from steelyard.record.recorded import Recorded
 
-SLICES = "slices"
 _WHERE = {
     "one server": "sessions of one running server",
     "several servers": "these instances as they stand",
@@ -26,6 +31,10 @@ _WHERE = {
 class LayoutJudging(Protocol):
     """Judging of weighings of one layout."""
 
+    level: bool
+    """Whether throughput is to be level within an epoch: over checkpoint cycles it has a course of
+    its own."""
+
     def threats(self, recorded: Recorded, arm: str) -> Iterator[Threat]:
         """What this layout alone can show of the contrast of an arm, the first of all threats."""
 
@@ -34,9 +43,14 @@ class LayoutJudging(Protocol):
     ) -> ReplicateWords | None:
         """What the interval of an arm rests on; None: its epochs, and no more is to be said."""
 
+    def told(self, epochs: Sequence[EpochTotals], plan: Plan, arms: Sequence[str]) -> CyclesTold:
+        """What a verdict says of checkpoint cycles; nothing where none was measured whole."""
+
 
 class SlicesJudging:
     """The load moved from arm to arm: no slice sees whole checkpoint cycles."""
+
+    level = True
 
     def threats(self, recorded: Recorded, arm: str) -> Iterator[Threat]:
         """How near the last checkpoint was, where the work writes and the arm is a treatment."""
@@ -62,9 +76,17 @@ class SlicesJudging:
             return None
         return ReplicateWords(basis=f"{count} epochs, {_WHERE[plan.residency]}")
 
+    def told(self, epochs: Sequence[EpochTotals], plan: Plan, arms: Sequence[str]) -> CyclesTold:
+        """Nothing."""
+        return CyclesTold()
+
 
 class TurnsJudging:
     """One arm at a time, alone on the machine."""
+
+    level = False
+    unit = "turn"
+    """What an arm is measured in, in an epoch."""
 
     def threats(self, recorded: Recorded, arm: str) -> Iterator[Threat]:
         """What was not alike when each ran alone."""
@@ -75,16 +97,29 @@ class TurnsJudging:
         self, epochs: Sequence[EpochTotals], plan: Plan, arm: str, count: int
     ) -> ReplicateWords | None:
         """Epochs, the distance of checkpoints, and the time scale."""
-        return ReplicateWords(basis=basis_words(epochs, plan, arm, count))
+        return ReplicateWords(basis=basis_words(epochs, plan, arm, count, self.unit))
+
+    def told(self, epochs: Sequence[EpochTotals], plan: Plan, arms: Sequence[str]) -> CyclesTold:
+        """The distance, the effect at others, and what each arm did."""
+        assert plan.turns is not None  # the plan of every layout over whole cycles has them
+        return CyclesTold(
+            time_scale=plan.turns.time_scale,
+            distance_seconds=cycle_seconds(epochs, plan.control),
+            by_distance=tuple(distance_lines(epochs, plan.control, arms)),
+            turns=turns_told(epochs, plan, arms),
+        )
 
 
 class CyclesJudging(TurnsJudging):
     """All arms, each in its own time."""
 
+    unit = "window"
+
     def threats(self, recorded: Recorded, arm: str) -> Iterator[Threat]:
         """What ran in another's time, and what the kernel does for both."""
-        control = recorded.study.control.name
-        yield from cycle_threats(recorded.epochs, recorded.plan, control, arm)
+        control, own = recorded.study.control.name, recorded.inspection.arms.get(arm)
+        declared = own.may_differ if own else ()
+        yield from cycle_threats(recorded.epochs, recorded.plan, control, arm, declared)
 
 
 _BY_NAME: Mapping[str, LayoutJudging] = {
@@ -96,4 +131,4 @@ _BY_NAME: Mapping[str, LayoutJudging] = {
 
 def judging_of(plan: Plan) -> LayoutJudging:
     """The judging of a plan's layout; where the plan is older than the word, of what it holds."""
-    return _BY_NAME[plan.layout or (SLICES if plan.turns is None else TURNS)]
+    return _BY_NAME[plan.chosen_layout.name]

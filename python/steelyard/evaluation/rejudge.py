@@ -12,10 +12,10 @@ from steelyard.evaluation.contrast import WeighedContrast, line_of
 from steelyard.evaluation.devices import devices_told
 from steelyard.evaluation.factors.effects import factors_told
 from steelyard.evaluation.judging import judge, withdrawn
+from steelyard.evaluation.layouts import judging_of
 from steelyard.evaluation.plans.flipped import Timed, flipped
 from steelyard.evaluation.transaction.time_parts import times_told
 from steelyard.evaluation.truths import Weighed, truth_beside
-from steelyard.evaluation.turns_told import cycle_seconds, distance_lines, turns_told
 from steelyard.evaluation.workload_rows import (
     latency_rows,
     probe_rows,
@@ -29,7 +29,6 @@ from steelyard.model.errors import RecordError
 from steelyard.model.readings import EpochTotals
 from steelyard.record.contrast import ContrastLine
 from steelyard.record.epoch import EndLine, Epoch
-from steelyard.record.plan import Plan
 from steelyard.record.recorded import Recorded
 from steelyard.record.spent import Spent
 from steelyard.record.verdict import Differences, Pages, TrustLine, Verdict
@@ -60,6 +59,7 @@ def rejudge(recorded: Recorded) -> Verdict:
     factors = factors_told(recorded, contrasts)
     sentences = [one.sentence() for one in contrasts] if factors is None else factors.sentences
     spent = Spent.of(recorded.spent)
+    cycles = judging_of(plan).told([epoch.totals for epoch in recorded.epochs], plan, arms)
     return Verdict.model_validate(
         {
             "study": study.name,
@@ -69,7 +69,7 @@ def rejudge(recorded: Recorded) -> Verdict:
             "whole_seconds": end.whole_seconds,
             "placement": plan.placement,
             **layout,
-            **_turns(plan, [epoch.totals for epoch in recorded.epochs], arms),
+            **{name: getattr(cycles, name) for name in cycles.model_fields_set},
             "sentence": ". ".join(sentences),
             **({"factors": factors} if factors is not None else {}),
             "contrasts": [_line(recorded, contrast, told) for contrast in contrasts],
@@ -98,18 +98,6 @@ def rejudge(recorded: Recorded) -> Verdict:
             "ledger": end.ledger,
         }
     )
-
-
-def _turns(plan: Plan, epochs: Sequence[EpochTotals], arms: Sequence[str]) -> dict[str, object]:
-    """What a verdict says of turns; nothing where it was weighed in slices."""
-    if plan.turns is None:
-        return {}
-    return {
-        "time_scale": plan.turns.time_scale,
-        "distance_seconds": cycle_seconds(epochs, plan.control),
-        "by_distance": distance_lines(epochs, plan.control, arms),
-        "turns": turns_told(epochs, plan, arms),
-    }
 
 
 def hopeless(epochs: Sequence[Epoch]) -> bool:

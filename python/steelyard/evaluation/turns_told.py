@@ -15,6 +15,7 @@ from steelyard.evaluation.judge_epochs import percent_ends
 from steelyard.model.readings import EpochTotals
 from steelyard.model.turn import Turn
 from steelyard.model.units import NS_PER_S, format_duration
+from steelyard.record.frozen import Frozen
 from steelyard.record.plan import Plan
 from steelyard.record.turns.near_words import near_words, scaled_words
 from steelyard.record.turns.turns_told import (
@@ -28,6 +29,16 @@ from steelyard.record.turns.turns_told import (
 
 ALIKE = 0.1
 """Relative difference of two arms' distances up to which one is named for both."""
+
+
+class CyclesTold(Frozen):
+    """What a verdict has beside its contrasts where whole checkpoint cycles were measured."""
+
+    time_scale: float | None = None
+    distance_seconds: float | None = None
+    """Between two checkpoints of the control."""
+    by_distance: tuple[DistanceLine, ...] = ()
+    turns: TurnsTold | None = None
 
 
 def distance_lines(
@@ -94,25 +105,27 @@ def _cycle_seconds(turns: Sequence[Turn]) -> float | None:
     return round(float(np.median(lengths)) / NS_PER_S, 3) if lengths else None
 
 
-def basis_words(epochs: Sequence[EpochTotals], plan: Plan, arm: str, count: int) -> str:
-    """What the interval of a weighing in turns rests on: epochs, distance, and the time scale."""
+def basis_words(epochs: Sequence[EpochTotals], plan: Plan, arm: str, count: int, unit: str) -> str:
+    """What the interval rests on: epochs, distance, and the time scale; `unit`: what an arm is
+    measured in, in an epoch."""
     assert plan.turns is not None  # callers check the layout first
     arms = (plan.control, arm)
-    words = f"{count} epochs in {plan.layout or 'turns'}"
+    words = f"{count} epochs in {plan.chosen_layout.name}"
     if plan.turns.continuous and plan.turns.stated_ns is not None:
         near = scaled_words(plan.turns, arms)
         words += f", {format_duration(plan.turns.stated_ns)} of each arm measured"
     else:
         near = near_words(plan.turns, arms)
-        words += _distance_words(epochs, *arms)
+        words += _distance_words(epochs, *arms) or f", no checkpoint cycle within a {unit}"
     return f"{words}, {near} as the settings have it" if near else words
 
 
 def _distance_words(epochs: Sequence[EpochTotals], control: str, arm: str) -> str:
-    """One distance where both arms have about the same, else that of each."""
+    """One distance where both arms have about the same, else that of each; empty where no arm has
+    one."""
     ours, theirs = cycle_seconds(epochs, control), cycle_seconds(epochs, arm)
     if ours is None and theirs is None:
-        return ", no checkpoint cycle within a turn"
+        return ""
     if ours is not None and theirs is not None and math.isclose(ours, theirs, rel_tol=ALIKE):
         return f", a checkpoint every {_span(ours)}"
     told = [

@@ -170,7 +170,7 @@ def _slice_notes(arms: Sequence[Series]) -> list[str]:
 def _loads(files: Sequence[Series]) -> frozenset[str]:
     kinds = (FactorKind.LOAD, FactorKind.LABEL)
     factors = {factor.name for own in files for factor in own.factors if factor.kind in kinds}
-    return factors.union(*(own.loads for own in files))
+    return frozenset(factors).union(*(own.loads for own in files))
 
 
 def _operating_points(

@@ -89,7 +89,7 @@ def read_entry(directory: Path, path: str, hashes: dict[str, str]) -> Entry:
         title=study.title,
         question=study.question,
         seed=plan.seed,
-        layout=plan.layout or "slices",
+        layout=plan.chosen_layout.name,
         machine=LedgerMachine.of(environment.machine),
         kernel=environment.machine.kernel,
         boot=environment.machine.boot_id,

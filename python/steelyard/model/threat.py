@@ -293,6 +293,14 @@ _TEMPLATES: dict[ThreatKind, _Template] = {
         "unequal amounts and the device is busy, one pays for part of the other's",
         "weigh in turns, one arm at a time (--set layout=turns)",
     ),
+    ThreatKind.CHECKPOINTS_BY_SIZE: _Template(
+        "the size of the log requested checkpoints, of one arm far more often than of the other: "
+        "the arms were read at unlike distances, and right after a checkpoint most changes log "
+        "whole pages",
+        "raise what requests them by size, equal in all arms, so that time alone does (--set "
+        "settings.max_wal_size=64GB, if the disk has room), or give a larger budget, which makes "
+        "the time scale smaller",
+    ),
     ThreatKind.AGEING: _Template(
         "files grow and fragment from epoch to epoch, and the arms do not age alike: the figure is "
         "the mean over these ages",

@@ -58,6 +58,7 @@ class ThreatKind(StrEnum):
     UNEQUAL_DEBT = "unequal debt"
     NOT_HELD_STILL = "not held still"
     WRITE_BACK_SHARED = "write-back shared"
+    CHECKPOINTS_BY_SIZE = "checkpoints by size"
     AGEING = "ageing"
     # Of numbers from elsewhere:
     OBSERVATIONAL = "observational"

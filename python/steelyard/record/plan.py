@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Literal
+from collections.abc import Mapping, Sequence
+from typing import Final, Literal, cast
 
 from steelyard.model.units import NS_PER_S
 from steelyard.record.factors import FactorsPlan
 from steelyard.record.frozen import Frozen
+from steelyard.study.study import LayoutName
 
 Residency = Literal["own servers", "one server", "several servers", "own databases"]
 """own servers: each arm has one, made for the weighing; one server: the arms are sessions of one
@@ -67,8 +68,17 @@ class PilotFigures(Frozen):
     """Arm → what was read into its buffer pool, where it was."""
 
 
-TURNS, CYCLES = "turns", "cycles"
-"""Layouts that are measured over whole checkpoint cycles, as a plan has them."""
+SLICES: Final = "slices"
+TURNS: Final = "turns"
+CYCLES: Final = "cycles"
+"""Layouts as a plan has them."""
+
+
+class ChosenLayout(Frozen):
+    """How the load of a weighing is laid out in time, and why so, in one sentence."""
+
+    name: LayoutName
+    why: str
 
 
 class TurnLimits(Frozen):
@@ -116,6 +126,9 @@ class TurnChoices(Frozen):
     """Arm → by how much its checkpoints are really nearer, where whole seconds and whole segments
     of log make it another factor than `time_scale`."""
 
+    timers: tuple[str, ...] = ()
+    """In cycles: settings that count wall time, and what was done about each."""
+
     @property
     def unlike_cycles(self) -> bool:
         """Whether arms with nearer checkpoints are measured as late and long as another arm."""
@@ -142,6 +155,9 @@ class CountedChoice(Frozen):
 class Choices(Frozen):
     """How the epochs of a weighing are run, and why: everything that the seed does not decide."""
 
+    layout: str = ""
+    """"slices", "turns" or "cycles"; empty: the record is older than the word."""
+    layout_why: str = ""
     cost: str
     """"foreground", "whole", or "cycles": whole checkpoint cycles hold what is left behind."""
     cost_why: str
@@ -172,6 +188,18 @@ class Choices(Frozen):
     """None: the layout is slices."""
     counted: CountedChoice | None = None
     """None: slices are cut by time, or by executions as the study says."""
+
+    @property
+    def chosen_layout(self) -> ChosenLayout:
+        """The layout and why; where a record is older than the word, by what it holds."""
+        name = self.layout or (SLICES if self.turns is None else TURNS)
+        return ChosenLayout(name=cast(LayoutName, name), why=self.layout_why)
+
+    def load_ns(self, epoch_ns: int, arms: Sequence[str]) -> int:
+        """Load of an epoch at most, of all arms together; `epoch_ns`: of slices."""
+        if self.turns is None:
+            return epoch_ns
+        return sum(self.turns.limits_of(arm).longest_ns for arm in arms)
 
 
 class LoadsOfArm(Frozen):
@@ -248,9 +276,6 @@ class Plan(Choices):
     open_ended: bool = False
     first_verdict: bool = False
     judged: str = "jointly"
-    layout: str = ""
-    """"slices", "turns" or "cycles"; empty: the record is older than the word."""
-    layout_why: str = ""
     epoch_ns: int
     blocks_per_epoch: int
     threads: int
@@ -282,6 +307,11 @@ class Plan(Choices):
         """What one epoch more takes of the budget: in slices the load of all arms, in turns whole
         turns, from laying the files to the stop."""
         return self.epoch_ns if self.turns is None else self.turns.turn_ns * len(self.arms)
+
+    @property
+    def takes_ns(self) -> int:
+        """What all planned epochs take of the budget."""
+        return self.epochs * self.epoch_takes_ns
 
     @property
     def margin_percent(self) -> float:

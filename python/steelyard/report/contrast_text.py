@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from steelyard.model.units import format_percent
 from steelyard.record.contrast import (
     ContrastDetails,
@@ -145,11 +147,11 @@ def ordinal(number: int) -> str:
     return f"{number}{_ORDINALS.get(number % 10, 'th')}"
 
 
-def scope_text(contrast: ContrastLine, layout: str) -> str:
-    """What the interval rests on: `"95 % confidence, 12 epochs, 768 blocks"`; turns have none."""
+def scope_text(contrast: ContrastLine, counts: Mapping[str, int]) -> str:
+    """What the interval rests on: `"95 % confidence, 12 epochs, 768 blocks"`; `counts`: name → how
+    many."""
     parts = [f"{contrast.confidence * 100:.3g} % confidence"]
-    counts = {"epochs": contrast.epochs, "blocks": contrast.blocks}
-    for name, count in counts.items() if layout != "turns" else [("epochs", contrast.epochs)]:
+    for name, count in counts.items():
         parts.append(f"{_grouped(count)} {name if count != 1 else name[:-1]}")
     return ", ".join(parts)
 

@@ -34,6 +34,7 @@ from steelyard.report.incidents import (
     incident_rows,
     interruption_text,
 )
+from steelyard.report.layouts.shown_layout import layout_named, shown_layout
 from steelyard.report.plan import plan_rows
 from steelyard.report.plans.shown import shown_plans
 from steelyard.report.shown_contrast import show_contrast
@@ -102,6 +103,7 @@ def _context(source: Source) -> dict[str, Any]:
     verdict, plan = source.verdict, source.plan
     defaults = verdict.defaults if verdict else None
     classes = _arm_classes(source)
+    layout = shown_layout(plan)
     contrasts = [show_contrast(one, plan, classes) for one in source.contrasts]
     return {
         "source": source,
@@ -122,6 +124,8 @@ def _context(source: Source) -> dict[str, Any]:
         "course": interruption_text(verdict, plan.epochs) if verdict else "",
         "happened": incident_rows(source),
         "turns": shown_turns(source, classes),
+        "epochs_drawn": layout.epochs_drawn(plan),
+        "loaded": layout.loaded(plan),
         "slices": _slices(source, classes),
         "latency": _latency(source, classes),
         **_tables(verdict, plan.control),
@@ -190,7 +194,7 @@ def _by_threat(by_arm: Iterable[tuple[str, Sequence[Doubt]]]) -> list[ShownThrea
 
 def _slices(source: Source, classes: Mapping[str, str]) -> dict[str, Any] | None:
     total = sum(map(len, source.dots.values()))
-    if not total or source.turns:  # turns are drawn by the second
+    if not total or not shown_layout(source.plan).dots:
         return None
     marked = epochs_with_incidents(source)
     levels: dict[str, dict[int, float]] = {}
@@ -274,7 +278,7 @@ def _devices(verdict: Verdict | None) -> dict[str, Any] | None:
         "names": told_names(told),
         "missing": not_available(told),
         "shared": told.shared_with_record,
-        "slices": verdict.layout != "turns",
+        "slices": layout_named(verdict.layout).moves,
         "groups": [
             {"arm": one.arm, "control": one.control, "rows": figure_rows(figures)}
             for one in verdict.contrasts

@@ -15,6 +15,7 @@ from steelyard.report.charts.epochs import draw_epochs
 from steelyard.report.charts.interval import draw_interval
 from steelyard.report.charts.settling import draw_settling, percent_span
 from steelyard.report.contrast_text import MARKS, scope_text, shown_sentence, truth_text
+from steelyard.report.layouts.shown_layout import shown_layout
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,7 @@ def show_contrast(facts: ContrastLine, plan: Plan, classes: Mapping[str, str]) -
         word=facts.verdict,
         mark=MARKS.get(facts.verdict, "?"),
         sentence=shown_sentence(facts),
-        scope=scope_text(facts, plan.layout),
+        scope=scope_text(facts, shown_layout(plan).counts(facts)),
         truth=truth_text(facts.truth),
         interval=both_widths(
             lambda width: draw_interval(facts, margin, arm_class, width, true), WIDE - 60

@@ -167,7 +167,7 @@ def read_source(directory: Path, count_latencies: CountLatencies) -> Source:
 def _turns(
     record: Record, lines: Sequence[EpochLine], turns: Sequence[TurnLine]
 ) -> dict[int, dict[str, Turn]]:
-    if not turns:
+    if not turns and not any(line.windows for line in lines):
         return {}
     every = epochs_of(read_slices(record), lines, turns)
     return {one.epoch + 1: dict(one.turns) for one in every}

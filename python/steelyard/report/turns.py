@@ -10,7 +10,7 @@ from markupsafe import Markup
 
 from steelyard.model.turn import Turn
 from steelyard.model.units import NS_PER_S, format_bytes, format_duration
-from steelyard.record.plan import CYCLES, Plan, TurnChoices
+from steelyard.record.plan import Plan, TurnChoices
 from steelyard.record.turns.near_words import near_words
 from steelyard.record.turns.turns_told import (
     CurveLine,
@@ -22,7 +22,8 @@ from steelyard.record.turns.turns_told import (
 from steelyard.record.verdict import Verdict
 from steelyard.report.charts.drawing import WIDE, both_widths
 from steelyard.report.charts.turns import draw_by_distance, draw_distances, draw_seconds
-from steelyard.report.contrast_text import ordinal, reading_text
+from steelyard.report.contrast_text import reading_text
+from steelyard.report.layouts.shown_layout import shown_layout
 from steelyard.report.source import Source
 from steelyard.report.tables import amount
 
@@ -67,6 +68,10 @@ class ShownTurns:
     """The section on turns, ready to be shown."""
 
     title: str
+    unit: str
+    """What an arm was measured in, in an epoch."""
+    point: str
+    """What throughput is drawn by."""
     lead: str
     """How turns were measured."""
     distance: str
@@ -90,15 +95,18 @@ class ShownTurns:
 def shown_turns(source: Source, classes: Mapping[str, str]) -> ShownTurns | None:
     """None of a weighing in slices. Before there is a verdict, throughput by the second alone."""
     plan, verdict = source.plan, source.verdict
-    if plan.turns is None:
+    layout, turns = shown_layout(plan), plan.turns
+    if turns is None:
         return None
     told = (verdict and verdict.turns) or TurnsTold()
     seconds, left_out = _seconds(source, classes)
     rows = stall_rows(told.stalls)
     return ShownTurns(
-        title="In cycles" if plan.layout == CYCLES else "In turns",
-        lead=_cycles_lead(plan.turns) if plan.layout == CYCLES else _lead(plan.turns),
-        distance=distance_sentence(verdict, plan.turns) if verdict else "",
+        title=layout.title,
+        unit=layout.unit,
+        point=layout.point,
+        lead=layout.lead(turns),
+        distance=distance_sentence(verdict, turns, layout.unit) if verdict else "",
         pairs=[_pair(arm, plan, verdict, told, classes) for arm in source.arms[1:]]
         if verdict
         else [],
@@ -112,51 +120,16 @@ def shown_turns(source: Source, classes: Mapping[str, str]) -> ShownTurns | None
     )
 
 
-def _cycles_lead(turns: TurnChoices) -> str:
-    span = (
-        "from the begin of one of its checkpoints to the begin of the "
-        f"{ordinal(turns.cycles)} one after it"
-        if turns.stated_ns is None
-        else _stated(turns, turns.stated_ns)
-    )
-    return (
-        "All arms ran, and each stood wholly still while another was under load: its checkpoints "
-        f"and its background worked in its own time. Each was measured {span}, in own time."
-    )
-
-
-def _stated(turns: TurnChoices, stated_ns: int) -> str:
-    span = f"for {format_duration(stated_ns)}"
-    if not turns.continuous:
-        return f"{span}, as the study states"
-    return f"{span} at the same age (its server checkpoints all the time)"
-
-
-def _lead(turns: TurnChoices) -> str:
-    span = (
-        "from the end of one of its checkpoints to the end of the "
-        f"{ordinal(turns.cycles)} one after it"
-        if turns.stated_ns is None
-        else _stated(turns, turns.stated_ns)
-    )
-    alike = (
-        ", or, where its checkpoints are nearer than another arm's, at the same age and for about "
-        "as long"
-        if turns.unlike_cycles and turns.stated_ns is None
-        else ""
-    )
-    return f"Each arm ran alone on the machine, from a cold start, and was measured {span}{alike}."
-
-
-def distance_sentence(verdict: Verdict, turns: TurnChoices) -> str:
-    """How far apart checkpoints were, and by which factor they were brought nearer."""
+def distance_sentence(verdict: Verdict, turns: TurnChoices, unit: str) -> str:
+    """How far apart checkpoints were, and by which factor they were brought nearer; `unit`: what an
+    arm was measured in."""
     told = verdict.turns or TurnsTold()
     if turns.continuous:
         return _log_sentence(turns, [one.arm for one in told.sums])
     known = {one.arm: one.cycle_seconds for one in told.sums if one.cycle_seconds}
     lengths = list(known.values())
     if not lengths:
-        far = "No turn saw two checkpoints begin: they were"
+        far = f"No {unit} saw two checkpoints begin: they were"
     elif len(known) == len(told.sums) and max(lengths) <= (1 + ALIKE) * min(lengths):
         far = f"A checkpoint began every {_seconds_text(lengths[0])},"
     else:
@@ -237,7 +210,7 @@ def _seconds(source: Source, classes: Mapping[str, str]) -> tuple[list[tuple[int
     epochs = {epoch: _ordered(turns, source.arms) for epoch, turns in source.turns.items()}
     drawn = {epoch: turns for epoch, turns in sorted(epochs.items()) if turns}
     for epoch, turns in drawn.items():
-        picture = _picture(turns, classes, epoch)
+        picture = _picture(turns, classes, epoch, shown_layout(source.plan).first)
         size += len(picture.encode())
         if shown and size > MOST_BYTES:
             break
@@ -245,8 +218,8 @@ def _seconds(source: Source, classes: Mapping[str, str]) -> tuple[list[tuple[int
     return shown, len(drawn) - len(shown)
 
 
-def _picture(turns: Sequence[Turn], classes: Mapping[str, str], epoch: int) -> Markup:
-    return both_widths(lambda width: draw_seconds(turns, classes, epoch, width), WIDE)
+def _picture(turns: Sequence[Turn], classes: Mapping[str, str], epoch: int, first: str) -> Markup:
+    return both_widths(lambda width: draw_seconds(turns, classes, epoch, width, first), WIDE)
 
 
 def _ordered(turns: Mapping[str, Turn], arms: Sequence[str]) -> list[Turn]:

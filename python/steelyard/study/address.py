@@ -14,7 +14,11 @@ HOUSED = frozenset({"sqlserver"})
 not sessions: their settings are those of a database, and they pay their own debt."""
 IN_TURNS = frozenset({"postgres"})
 """Kinds of server whose checkpoints can be seen and spaced, so that `layout = "auto"` weighs what
-acts through them in turns; one that another package brings, where the study says so."""
+acts through them over whole cycles; one that another package brings, where the study says so."""
+IN_CYCLES = frozenset({"postgres"})
+"""Of these, kinds whose servers can stand still and be brought into their own time."""
+WHOLE_CYCLES = frozenset({"turns", "cycles"})
+"""Layouts that measure whole checkpoint cycles: of servers that we start, and cut by time."""
 _OURS = {
     "source": "data is taken in only by servers that we start",
     "sql": "nothing is written into a server that is not ours",
@@ -52,8 +56,9 @@ def require_reachable(study: Study) -> None:
     for key, why in _OURS.items():
         if getattr(study, key):
             raise ValueError(f'"{key}" does not go with an address: {why}')
-    if study.layout == "turns" or (study.cost == "whole" and not study.housed):
-        key = 'layout = "turns"' if study.layout == "turns" else 'cost = "whole"'
+    cycles = study.layout in WHOLE_CYCLES
+    if cycles or (study.cost == "whole" and not study.housed):
+        key = f'layout = "{study.layout}"' if cycles else 'cost = "whole"'
         raise ValueError(
             f"{key} needs servers that we start and stop: an address is weighed as it is"
         )

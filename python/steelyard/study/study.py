@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field, ValidationInfo, model_validator
 
-from steelyard.study.address import HOUSED, require_reachable
+from steelyard.study.address import HOUSED, WHOLE_CYCLES, require_reachable
 from steelyard.study.arm import Arm, Level, Weight, shown_sql
 from steelyard.study.factors import Factorial, Fraction, factorial
 from steelyard.study.secrets import RECORDED, require_no_secrets
@@ -30,6 +30,7 @@ from steelyard.study.values import (
 Placement = Literal["auto", "symmetric", "partition", "free"]
 Cost = Literal["auto", "foreground", "whole"]
 Layout = Literal["auto", "slices", "turns", "cycles"]
+LayoutName = Literal["slices", "turns", "cycles"]
 Defaults = Literal["aligned", "as-shipped"]
 Need = Literal["jit", "lz4", "io_uring", "tls", "huge_pages", "pgbouncer"]
 
@@ -129,6 +130,10 @@ class Source(StudyModel):
     """Settings of the built-in study: they count where its server's say nothing."""
 
 
+BUDGETS = ("measuring", "turns", "cycles")
+"""Keys of a budget that say how long: each counts in another layout."""
+
+
 class Budget(StudyModel):
     """How long may be measured, and how it is cut into epochs."""
 
@@ -150,6 +155,13 @@ class Budget(StudyModel):
         if self.slice is not None and self.counted is not None:
             raise ValueError('"slice" and "counted" both say how long a slice is: give one of them')
         return self
+
+    def times(self, share: float, least_ns: int = 0) -> Budget:
+        """So many times as long in every layout, and at least `least_ns`; as many epochs."""
+        lengths = {name: getattr(self, name) for name in BUDGETS}
+        return self.model_copy(
+            update={name: max(least_ns, round(share * own)) for name, own in lengths.items()}
+        )
 
 
 class Turns(StudyModel):
@@ -193,7 +205,7 @@ class Study(StudyModel):
     memory: Annotated[Annotated[Bytes, Field(gt=0)] | None, BeforeValidator(unless_none)] = None
     """A cap on what each arm's server may have in memory, shared buffers and page cache included;
     the same for all. None: what the machine has."""
-    bound: Literal["storage"] | None = None
+    bound: Annotated[Literal["storage"] | None, BeforeValidator(unless_none)] = None
     """What the work is meant to wait for: a Threat says where an arm reads nearly nothing from the
     storage device."""
     workload: Annotated[WorkloadChoice, BeforeValidator(by_name)] = WorkloadChoice()
@@ -206,8 +218,9 @@ class Study(StudyModel):
     placement: Placement = "auto"
     layout: Layout = "auto"
     """slices: all arms run, and the load moves between them in slices; turns: one arm at a time,
-    over whole checkpoint cycles. auto: turns where the work writes and an arm differs in what acts
-    through checkpoints."""
+    over whole checkpoint cycles; cycles: all arms run, each wholly still while another is under
+    load, over whole checkpoint cycles of its own time. auto: where the work writes and an arm
+    differs in what acts through checkpoints, cycles if memory holds all arms, else turns."""
     turns: Turns = Turns()
     decision: Decision = Decision()
     budget: Budget = Budget()
@@ -251,9 +264,9 @@ class Study(StudyModel):
         return self
 
     @model_validator(mode="after")
-    def _turns_are_timed(self) -> Study:
-        if self.layout == "turns" and self.budget.counted is not None:
-            raise ValueError('layout = "turns" cuts by time: leave out budget.counted')
+    def _cycles_are_timed(self) -> Study:
+        if self.layout in WHOLE_CYCLES and self.budget.counted is not None:
+            raise ValueError(f'layout = "{self.layout}" cuts by time: leave out budget.counted')
         return self
 
     @model_validator(mode="after")

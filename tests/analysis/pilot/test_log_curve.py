@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import pytest
@@ -46,3 +47,14 @@ def test_more_log_never_takes_less_time(each: list[float]) -> None:
 
 def test_a_position_that_falls_was_read_late() -> None:
     assert LogCurve.of([0, 1, 2], [0, 10, 9]).seconds_to(10) == pytest.approx(1)
+
+
+@given(st.lists(st.floats(0.1, 1e6), min_size=3, max_size=30), st.floats(0.01, 200))
+def test_log_until_a_time_is_reached_at_that_time(rates: list[float], seconds: float) -> None:
+    written = [0.0, *itertools.accumulate(rates)]
+    curve = LogCurve.of([float(second) for second in range(len(written))], written)
+    assert curve.seconds_to(curve.until(seconds)) == pytest.approx(seconds, rel=1e-6)
+
+
+def test_without_log_there_is_none_until_any_time() -> None:
+    assert LogCurve((), ()).until(30.0) == 0.0

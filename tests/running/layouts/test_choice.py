@@ -6,7 +6,9 @@ from __future__ import annotations
 import pytest
 
 from steelyard.model.errors import StudyError
+from steelyard.record.plan import ChosenLayout
 from steelyard.running.layouts.choice import LAYOUTS, choose_layout
+from steelyard.running.preparing.memory_room import MemoryRoom
 from steelyard.study.read import read_study
 from steelyard.study.study import Study
 from steelyard.workloads.reading.scripts import Script
@@ -35,11 +37,18 @@ def versions_of(engine: str) -> Study:
     return read_study("versions", [f"engine={engine}", "workload.name=tpcb-like"])
 
 
-def test_only_engines_whose_checkpoints_are_seen_take_turns_by_themselves() -> None:
-    assert choose_layout(versions_of("postgres"), (WRITES,))[0].name == "turns"
+ROOMY = MemoryRoom({"off": 1 << 30, "pglz": 1 << 30}, 8 << 30)
+CROWDED = MemoryRoom({"off": 6 << 30, "pglz": 6 << 30}, 8 << 30)
+LARGE = MemoryRoom({"off": 16 << 30, "pglz": 16 << 30}, 8 << 30)
+
+
+def test_what_acts_through_checkpoints_is_weighed_over_cycles_where_they_can_be_seen() -> None:
+    assert choose_layout(versions_of("postgres"), (WRITES,)).name == "cycles"
     for engine in ("mysql", "mariadb"):
-        layout, why = choose_layout(versions_of(engine), (WRITES,))
-        assert (layout.name, why) == ("slices", f"the checkpoints of {engine} are not seen")
+        chosen = choose_layout(versions_of(engine), (WRITES,))
+        assert chosen == ChosenLayout(
+            name="slices", why=f"the checkpoints of {engine} are not seen"
+        )
 
 
 @pytest.mark.parametrize(
@@ -49,15 +58,65 @@ def test_only_engines_whose_checkpoints_are_seen_take_turns_by_themselves() -> N
      "wal_recycle=off", "wal_init_zero=off", "wal_level=minimal", "commit_delay=100",
      "bgwriter_delay=10ms", "autovacuum=off", "vacuum_cost_limit=1000"],
 )  # fmt: skip
-def test_what_acts_through_checkpoints_is_weighed_in_turns_where_the_work_writes(
+def test_what_acts_through_checkpoints_is_weighed_in_cycles_where_the_work_writes(
     setting: str,
 ) -> None:
     study = read_study("settings", [f"arm.settings.{setting}", "workload.name=tpcb-like"])
-    assert choose_layout(study, (WRITES,))[0].name == "turns"
-    assert choose_layout(study, (READS,))[0].name == "slices"
-    assert choose_layout(study, (READS, WRITES))[0].name == "turns"
+    assert choose_layout(study, (WRITES,)).name == "cycles"
+    assert choose_layout(study, (READS,)).name == "slices"
+    assert choose_layout(study, (READS, WRITES)).name == "cycles"
+
+
+def test_why_cycles_is_one_sentence() -> None:
+    assert choose_layout(read_study("wal-compression"), (WRITES,), lambda: ROOMY).why == (
+        "the work writes, and wal_compression acts through checkpoints; memory holds both arms at "
+        "once"
+    )
+
+
+@pytest.mark.parametrize(
+    ("changes", "room", "why"),
+    [
+        (["memory=1GB"], ROOMY, "memory is capped"),
+        (["bound=storage"], ROOMY, "the work is meant to wait for the storage"),
+        ([], CROWDED, "memory has no room for 2 arms at once (12 GB needed, 8192 MB free)"),
+        ([], LARGE, "what an arm works on is beyond memory (16 GB needed, 8192 MB free)"),
+    ],
+)
+def test_arms_that_cannot_share_the_machine_take_turns(
+    changes: list[str], room: MemoryRoom, why: str
+) -> None:
+    study = read_study("wal-compression", changes)
+    chosen = choose_layout(study, (WRITES,), lambda: room)
+    assert chosen.name == "turns"
+    assert "; one arm at a time: " in chosen.why
+    assert why in chosen.why
+    assert choose_layout(study, (READS,), lambda: room).name == "slices"
+
+
+def test_cycles_that_memory_has_no_room_for_are_refused_and_turns_offered() -> None:
+    study = read_study("wal-compression", ["layout=cycles"])
+    for room in (CROWDED, LARGE):
+        with pytest.raises(StudyError, match="cannot weigh in cycles") as refused:
+            choose_layout(study, (WRITES,), lambda room=room: room)
+        assert "--set layout=turns" in (refused.value.hint or "")
+    assert choose_layout(study, (WRITES,), lambda: ROOMY).why == "the study says so"
+
+
+def test_eight_arms_are_weighed_in_cycles_and_nine_in_turns() -> None:
+    def arms(count: int, *changes: str) -> Study:
+        study = read_study("wal-compression", list(changes))
+        every = tuple(
+            study.arms[0].model_copy(update={"name": f"arm {number}"}) for number in range(count)
+        )
+        return study.model_copy(update={"arms": every})
+
+    assert choose_layout(arms(7), (WRITES,)).name == "cycles"
+    assert choose_layout(arms(8), (WRITES,)).name == "turns"
+    with pytest.raises(StudyError, match="9 arms are too many for cycles: 8 at most"):
+        choose_layout(arms(8, "layout=cycles", "budget.cycles=10h"), (WRITES,))
 
 
 def test_what_acts_otherwise_stays_in_slices() -> None:
     study = read_study("settings", ["arm.settings.work_mem=64MB", "workload.name=tpcb-like"])
-    assert choose_layout(study, (WRITES,))[0].name == "slices"
+    assert choose_layout(study, (WRITES,)).name == "slices"

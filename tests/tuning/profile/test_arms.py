@@ -104,6 +104,8 @@ def test_servers_that_stand_at_once_share_the_memory(
     [
         (["layout=auto"], "2GB"),  # it writes, and profiles set what acts through checkpoints
         (["layout=auto", *READING], "682MB"),  # all stand at once
+        (["layout=auto", "bound=none", "workload.scale=4"], "682MB"),  # so they do in cycles
+        (["layout=auto", "bound=none", "workload.scale=100000"], "2GB"),  # memory has no room
     ],
 )
 def test_memory_is_shared_by_as_many_servers_as_the_layout_that_is_chosen_has_at_once(

@@ -41,6 +41,14 @@ class LogCurve:
         took_s = self.seconds[-1] - self.seconds[place]
         return (self.wal_bytes[-1] - self.wal_bytes[place]) / took_s if took_s > 0 else 0.0
 
+    def until(self, seconds: float) -> float:
+        """Log written until so many seconds after a redo point."""
+        if not self.writes:
+            return 0.0
+        if seconds <= self.seconds[-1]:
+            return float(np.interp(seconds, self.seconds, self.wal_bytes))
+        return self.wal_bytes[-1] + self.late_rate * (seconds - self.seconds[-1])
+
     def seconds_to(self, wal_bytes: float) -> float:
         """Time until so much log was written; infinite where it never is."""
         if not self.writes:

@@ -62,6 +62,11 @@ class ArmCycle:
         cycle = min(spaced.timeout_s, self._by_log(spaced.wal_bytes))
         return cycle if cycle <= NEVER_S else math.inf
 
+    def by_size(self, scale: float) -> bool:
+        """Whether the log that it writes ends a cycle, and not time."""
+        spaced = self.spacing(scale)
+        return self.log.writes and self._by_log(spaced.wal_bytes) < spaced.timeout_s
+
     def nearer(self, scale: float) -> float:
         """By how much what spaces its checkpoints is really smaller at a time scale: settings come
         in whole seconds, and in whole segments of log."""

@@ -63,7 +63,7 @@ def calibrate(
     from steelyard.cli.views.verdict_json import verdict_json
     from steelyard.cli.weighing.kept import going_on
     from steelyard.record.ledger import LEDGER
-    from steelyard.running.layouts.choice import choose_layout
+    from steelyard.running.layouts.choice import LAYOUTS, choose_layout
     from steelyard.running.preparing.recording import Question
     from steelyard.running.world import World
     from steelyard.weigh import weigh
@@ -73,7 +73,8 @@ def calibrate(
     with World(account) as world, open_view(sys.stderr) as view:
         if resume is None:
             scripts = world.data.open(chosen).scripts
-            cost, _ = choose_layout(chosen, scripts)[0].cost(chosen, scripts)
+            layout = LAYOUTS[choose_layout(chosen, scripts).name]
+            cost, _ = layout.cost(chosen, scripts)
             laid = lay_out(chosen, shares, whole=cost != "foreground")
             chosen = laid.study
             for what, why in laid.left_out:

@@ -16,7 +16,7 @@ from steelyard.model.errors import UsageError
 from steelyard.model.identity import Identity
 from steelyard.record.record import PLAN
 from steelyard.study.read import builtin_studies, read_recorded_study
-from steelyard.study.study import Study
+from steelyard.study.study import BUDGETS, Study
 
 BUILDS = "builds"
 _USE = "steelyard weigh builds --control ./master/bin --arm ./patched/bin"
@@ -33,7 +33,7 @@ def changes_of(
     changes += list(overrides or ())
     if budget:
         require_unit("--budget", budget, "s", "m")
-        changes += [f"budget.{key}={budget}" for key in ("measuring", "turns", "cycles")]
+        changes += [f"budget.{key}={budget}" for key in BUDGETS]
     changes += [f"workload.scripts={_scripts(files)}"] if files else []
     return changes
 

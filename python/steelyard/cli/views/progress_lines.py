@@ -2,49 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from steelyard.model.threat import Threat
 from steelyard.model.units import NS_PER_S, format_duration, format_percent, percent_of_log
 from steelyard.record.contrast import ContrastLine
-from steelyard.record.plan import CYCLES, Plan, TurnChoices
-from steelyard.record.turns.near_words import scaled_words
+from steelyard.record.plan import Plan
 from steelyard.record.verdict import Verdict
 from steelyard.report.contrast_text import estimate_text, full_stop, reading_text
-from steelyard.report.plan import about_duration, executions_text, factor_rows
+from steelyard.report.layouts.plan_words import about_duration
+from steelyard.report.layouts.shown_layout import shown_layout
+from steelyard.report.plan import factor_rows
 
 
 def plan_line(plan: Plan) -> str:
     """`"12 epochs of 6.5 s, slices of 50 ms, placement symmetric, … seed 7"`; in turns `"10 epochs
     of 2 turns of about 2 min, 41 min in all, …"`."""
-    if plan.turns is not None:
-        return ", ".join([*_turn_parts(plan, plan.turns), *_further_parts(plan)])
-    parts = [f"{plan.epochs} epochs of {format_duration(plan.epoch_ns)}"]
-    if plan.counted is not None:
-        about = format_duration(plan.slice_ns)
-        parts.append(f"slices of {executions_text(plan.counted)} (about {about})")
-    elif plan.slice_ns:
-        parts.append(f"slices of {format_duration(plan.slice_ns)}")
-    return ", ".join([*parts, *_further_parts(plan)])
+    return ", ".join([*shown_layout(plan).plan_parts(plan), *_further_parts(plan)])
 
 
 def plan_lines(plan: Plan) -> list[str]:
     """The plan, and the factors, cells and effects of a factorial, a line each."""
     more = factor_rows(plan.factors) if plan.factors is not None else []
     return [f"plan: {plan_line(plan)}", *(f"{label}: {text}" for label, text in more)]
-
-
-def _turn_parts(plan: Plan, turns: TurnChoices) -> Iterator[str]:
-    whole_ns = plan.epochs * plan.epoch_takes_ns
-    if plan.layout == CYCLES:
-        yield f"{plan.epochs} epochs in cycles of about {about_duration(plan.epoch_takes_ns)}"
-        yield f"slices of {format_duration(plan.slice_ns)}"
-    else:
-        each = about_duration(turns.turn_ns)
-        yield f"{plan.epochs} epochs of {len(plan.arms)} turns of about {each}"
-    yield f"{about_duration(whole_ns)} in all"
-    if turns.time_scale != 1:
-        yield scaled_words(turns, plan.arms)
 
 
 def _further_parts(plan: Plan) -> list[str]:

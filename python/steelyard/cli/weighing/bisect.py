@@ -180,12 +180,8 @@ class _Weighings:
             arms.append(arm.model_copy(update={"name": name}))
         budget = study.budget
         longer = 2 if attempt else 1
-        budget = budget.model_copy(
-            update={
-                "measuring": budget.measuring * longer,
-                "turns": budget.turns * longer,
-                "epochs": (budget.epochs or epochs_wanted(len(self.plan.places))) * longer,
-            }
+        budget = budget.times(longer).model_copy(
+            update={"epochs": (budget.epochs or epochs_wanted(len(self.plan.places))) * longer}
         )
         control = study.control.model_copy(update={"name": "first"})
         told = {"control": control, "arms": tuple(arms), "budget": budget}

@@ -24,9 +24,9 @@ from steelyard.model.units import format_bytes
 from steelyard.record.record import Record, stamp
 from steelyard.record.recorded import VERDICT, read_verdict
 from steelyard.record.verdict import Verdict
-from steelyard.running.layouts.choice import servers_at_once
+from steelyard.running.layouts.choice import LAYOUTS, layout_beforehand
 from steelyard.study.read import read_study
-from steelyard.study.study import Layout, Study
+from steelyard.study.study import LayoutName, Study
 from steelyard.tuning.profile.advice import Profile
 from steelyard.tuning.profile.arms import work_of
 from steelyard.tuning.profile.asking import Accepting, ask_build
@@ -144,7 +144,9 @@ def _begun(
     return plan, study
 
 
-def _proposed(request: SearchRequest, study: Study, accepting: Accepting) -> tuple[Profile, Layout]:
+def _proposed(
+    request: SearchRequest, study: Study, accepting: Accepting
+) -> tuple[Profile, LayoutName]:
     """The first candidate, and the layout of all weighings: with `auto` that of its settings, since
     candidates were made for so many servers at once, whatever they differ in."""
     wish = Wish(
@@ -162,11 +164,18 @@ def _proposed(request: SearchRequest, study: Study, accepting: Accepting) -> tup
         own = replace(wish, servers=servers, cap_bytes=cap)
         return propose(own, accepting, open_cache().root, cache_root())
 
-    first = made(BATCH + 1 if study.layout == "slices" else 1)
-    candidate = study.arms[0].model_copy(update={"settings": first.for_arm(), "profile": None})
-    if servers_at_once(study.model_copy(update={"arms": (candidate,)})) == 1:
-        return first, "turns"
-    return made(BATCH + 1), "slices"
+    def chosen(profile: Profile) -> LayoutName:
+        settings = {"settings": profile.for_arm(), "profile": None}
+        batch = [
+            study.arms[0].model_copy(update={**settings, "name": str(n)}) for n in range(BATCH)
+        ]
+        return layout_beforehand(study.model_copy(update={"arms": tuple(batch)}))
+
+    first = made(BATCH + 1)
+    layout = chosen(first)
+    if LAYOUTS[layout].servers_at_once(study) == 1:
+        first = made(1)
+    return first, layout
 
 
 def _folder() -> Path:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from pathlib import Path
 
@@ -43,4 +44,12 @@ class OwnTimeNoop:
     def in_own_time(self, settings: Settings, factor: float, arms: int) -> Scaled:
         """The same, and the number of arms."""
         spaced = self.scaled(settings, factor)
-        return Scaled({**spaced.settings, OWN_TIME: str(arms)}, spaced.cycle)
+        return Scaled(
+            {**spaced.settings, OWN_TIME: str(arms)},
+            spaced.cycle,
+            (f"{OWN_TIME} of {arms} arms",),
+        )
+
+    def log_limit(self, settings: Settings, wal_bytes: float) -> Settings:
+        """So much log, in whole MB."""
+        return {"most_log": f"{math.ceil(wal_bytes / (1 << 20))}MB"}

@@ -21,6 +21,14 @@ class Suspendable(Protocol):
 
 
 @runtime_checkable
+class LogLimited(Protocol):
+    """An engine whose checkpoints are requested by the size of the log too."""
+
+    def log_limit(self, settings: Settings, wal_bytes: float) -> Settings:
+        """What is to be set so that size requests none before so much log was written."""
+
+
+@runtime_checkable
 class OwnTimeSettings(CycleSettings, Protocol):
     """An engine that can be run in its own time: its servers stand still while others work."""
 

@@ -29,7 +29,7 @@ from steelyard.engines.postgres.settings import (
     memory_need,
     validate_settings,
 )
-from steelyard.engines.postgres.sql.checkpoints import TOLD_BY, cycle_of, scaled
+from steelyard.engines.postgres.sql.checkpoints import TOLD_BY, cycle_of, log_limit, scaled
 from steelyard.engines.postgres.sql.own_time import in_own_time
 from steelyard.engines.postgres.sql.statements import counting
 from steelyard.model.allowed import Allowed
@@ -143,6 +143,10 @@ class Postgres:
     def in_own_time(self, settings: Settings, factor: float, arms: int) -> Scaled:
         """The same where its servers stand still while other arms work, with its timers."""
         return in_own_time(settings, factor, arms)
+
+    def log_limit(self, settings: Settings, wal_bytes: float) -> Settings:
+        """max_wal_size, with which size requests no checkpoint before so much log."""
+        return log_limit(settings, wal_bytes)
 
     def listening(self, *, encrypted: bool) -> dict[str, str]:
         """What makes its servers listen on loopback."""

@@ -9,7 +9,7 @@ dirty pages of one arm in the slices of the other.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -24,22 +24,29 @@ from steelyard.evaluation.threats.turns import (
 )
 from steelyard.model.threat import Threat, raise_threat
 from steelyard.model.threat_kind import ThreatKind
-from steelyard.model.units import format_bytes, format_duration
+from steelyard.model.units import NS_PER_S, format_bytes, format_duration
 from steelyard.record.epoch import Epoch
 from steelyard.record.plan import Plan
+from steelyard.record.turns.seconds import CheckpointLine
 from steelyard.record.window import WindowLine
 
 UNEQUAL_DIRTIED = 0.1
-"""By how much bytes dirtied per transaction may differ between the arms before the device is held
-against it."""
+"""Share of the bytes that a transaction dirtied, above which it counts that another slice pays."""
+FAR_MORE_OFTEN = 2.0
+"""Times as often, from which on two arms were read at unlike distances."""
+BY_SIZE = "wal"
+"""How the cause of a checkpoint begins that log requested (CreateCheckPoint of xlog.c)."""
+SPACES_CHECKPOINTS = ("checkpoint_", "max_wal_size", "min_wal_size")
+"""Settings, or how their names begin, with which the distance is the treatment itself."""
 BUSY_QUEUE = 1.0
 """Requests under way on average in an arm's slices: from here on one waits for another."""
 
 
 def cycle_threats(
-    epochs: Sequence[Epoch], plan: Plan, control: str, arm: str
+    epochs: Sequence[Epoch], plan: Plan, control: str, arm: str, declared: Collection[str] = ()
 ) -> tuple[Threat, ...]:
-    """Every threat that the windows of one contrast show; epochs in which both arms had one."""
+    """Every threat that the windows of one contrast show; epochs in which both arms had one.
+    `declared`: names of what differs between the arms."""
     both = [
         epoch for epoch in epochs if control in epoch.line.windows and arm in epoch.line.windows
     ]
@@ -56,6 +63,7 @@ def cycle_threats(
         *pauses_threats(pairs),
         *debt_threats(pairs),
         *_write_back(both, control, arm),
+        *_by_size(both, (control, arm), declared),
         *ageing_threats(totals, plan, control, arm),
     )
 
@@ -73,38 +81,97 @@ def _not_held_still(epochs: Sequence[Epoch], arms: tuple[str, str]) -> Iterator[
 
 
 def _write_back(epochs: Sequence[Epoch], control: str, arm: str) -> Iterator[Threat]:
-    """Arms that dirty unequal amounts on a device that is busy."""
-    each = {name: [_per_transaction(epoch, name) for epoch in epochs] for name in (control, arm)}
-    dirtied = {name: float(np.nanmedian(own)) for name, own in each.items() if _known(own)}
-    if len(dirtied) < 2 or max(dirtied.values()) <= 0:
-        return
-    apart = 1 - min(dirtied.values()) / max(dirtied.values())
-    queues = [
-        queue
-        for epoch in epochs
-        for name in (control, arm)
-        if not math.isnan(queue := queue_length(epoch, name))
-    ]
-    if apart <= UNEQUAL_DIRTIED or not queues or float(np.median(queues)) < BUSY_QUEUE:
-        return
-    words = " and ".join(f"{name} {format_bytes(own)}" for name, own in dirtied.items())
-    yield raise_threat(
-        ThreatKind.WRITE_BACK_SHARED,
-        f"a transaction dirtied {words}, and {float(np.median(queues)):.1f} requests were under "
-        f"way on the devices: the difference may be understated by up to {100 * apart:.0f} % of "
-        "the device's part",
+    """Arms that dirty unequal amounts, on a device that is busy and does not write as unequally."""
+    arms = (control, arm)
+    dirtied = {name: _median(_per_transaction(epoch, name)[0] for epoch in epochs) for name in arms}
+    written = {name: _median(_per_transaction(epoch, name)[1] for epoch in epochs) for name in arms}
+    queue = _median(queue_length(epoch, name) for epoch in epochs for name in arms)
+    words = write_back_words(dirtied, written, queue)
+    if words:
+        yield raise_threat(ThreatKind.WRITE_BACK_SHARED, words)
+
+
+def write_back_words(
+    dirtied: Mapping[str, float], written: Mapping[str, float], queue: float
+) -> str:
+    """What is seen where one arm's dirty pages are written in another's slices; else empty.
+
+    Of two arms, bytes a transaction: `dirtied` by its processes, `written` by the devices in its
+    slices; what is written there as unequally as it is dirtied is written in its own. `queue`:
+    requests under way on the devices, on average. NaN: not known.
+    """
+    (one, two), most = dirtied.values(), max(dirtied.values())
+    wrote = [written[name] for name in dirtied]
+    known = not any(map(math.isnan, (one, two, *wrote, queue)))
+    if not known or most <= 0 or one == two or queue < BUSY_QUEUE:
+        return ""
+    elsewhere = min(1.0, max(0.0, 1 - (wrote[0] - wrote[1]) / (one - two)))
+    share = elsewhere * abs(one - two) / most
+    if share <= UNEQUAL_DIRTIED:
+        return ""
+    each = " and ".join(
+        f"{format_bytes(own)} of {name}, of which the devices wrote {format_bytes(written[name])} "
+        "in its slices"
+        for name, own in dirtied.items()
+    )
+    return (
+        f"a transaction dirtied {each}, with {queue:.1f} requests under way: the difference may be "
+        f"understated by up to {100 * share:.0f} % of the device's part"
     )
 
 
-def _known(values: Sequence[float]) -> bool:
-    return any(not math.isnan(value) for value in values)
+def _by_size(
+    epochs: Sequence[Epoch], arms: tuple[str, str], declared: Collection[str]
+) -> Iterator[Threat]:
+    """Checkpoints that log requested, of one arm far more often than of the other, where no arm
+    differs in what spaces them."""
+    if any(name.startswith(SPACES_CHECKPOINTS) for name in declared):
+        return
+    begun = {arm: [one for epoch in epochs for one in _begun(epoch, arm)] for arm in arms}
+    measured_s = {
+        arm: sum(epoch.totals.turns[arm].measured_ns for epoch in epochs) / NS_PER_S for arm in arms
+    }
+    if not all(begun.values()) or not all(measured_s.values()):
+        return
+    every_s = {arm: measured_s[arm] / len(begun[arm]) for arm in arms}
+    nearer, farther = sorted(arms, key=lambda arm: every_s[arm])
+    by_size = sum(one.cause.startswith(BY_SIZE) for one in begun[nearer])
+    often = every_s[farther] > FAR_MORE_OFTEN * every_s[nearer]
+    if not often or by_size <= len(begun[nearer]) / 2:
+        return
+    spans = {arm: format_duration(round(own, 1) * NS_PER_S) for arm, own in every_s.items()}
+    yield raise_threat(
+        ThreatKind.CHECKPOINTS_BY_SIZE,
+        f"a checkpoint of {nearer} began every {spans[nearer]}, {by_size} of {len(begun[nearer])} "
+        f"of them by the size of the log, and one of {farther} every {spans[farther]}",
+    )
 
 
-def _per_transaction(epoch: Epoch, arm: str) -> float:
-    """Bytes dirtied per transaction of a window; NaN: not had."""
+def _begun(epoch: Epoch, arm: str) -> list[CheckpointLine]:
+    """Checkpoints that began within the window of an arm."""
+    window, seconds = epoch.line.windows[arm], epoch.totals.turns[arm].seconds
+    if not seconds:
+        return []
+    start_ns, end_ns = seconds[0].start_ns, seconds[-1].end_ns
+    return [one for one in window.checkpoints if start_ns < one.began_ns <= end_ns]
+
+
+def _median(values: Iterable[float]) -> float:
+    """Of what is known; NaN: nothing is."""
+    known = [value for value in values if not math.isnan(value)]
+    return float(np.median(known)) if known else math.nan
+
+
+def _per_transaction(epoch: Epoch, arm: str) -> tuple[float, float]:
+    """Bytes that its processes dirtied, and that the devices wrote, a transaction of a window."""
     columns, done = epoch.line.windows[arm].seconds, epoch.totals.arms[arm].transactions
-    known = [value for value in columns.dirtied_bytes if value is not None]
-    return sum(known) / done if known and done else math.nan
+    written = () if columns.devices is None else columns.devices.written_bytes
+    sums = (
+        [value for value in column if value is not None]
+        for column in (columns.dirtied_bytes, written)
+    )
+    dirtied, wrote = (sum(known) / done if known and done else math.nan for known in sums)
+    return dirtied, wrote
 
 
 def queue_length(epoch: Epoch, arm: str) -> float:

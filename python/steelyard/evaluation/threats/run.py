@@ -39,19 +39,21 @@ WORKING_SET_WORDS = {
 }
 
 
-def run_threats(epochs: Sequence[Epoch], plan: Plan, study: Study, arm: str) -> tuple[Threat, ...]:
-    """Every threat to one contrast that is not in its log ratios alone."""
+def run_threats(
+    epochs: Sequence[Epoch], plan: Plan, study: Study, arm: str, *, level: bool = True
+) -> tuple[Threat, ...]:
+    """Every threat to one contrast that is not in its log ratios alone; `level`: whether throughput
+    is to be level within an epoch."""
     control = study.control.name
     both, totals = (control, arm), [epoch.totals for epoch in epochs]
-    in_slices = plan.turns is None  # within a cycle throughput has a course of its own
     return (
         *_wrong_answers(epochs, both),
-        *(_background(epochs, both) if in_slices else ()),
+        *(_background(epochs, both) if level else ()),
         *_working_set(epochs, both, study),
         *_driver(epochs),
         *together_threats(totals, control, arm),
         *_processor_time(epochs, control, arm, plan.margin),
-        *(_steadiness(epochs, plan, both) if in_slices else ()),
+        *(_steadiness(epochs, plan, both) if level else ()),
         *pool_not_warm(totals, control, arm, plan.margin, writes=plan.writes),
         *machine_threats(epochs, plan.processors, {MEMORY_PRESSURE} if plan.memory else ()),
         *plan_threats(plan),

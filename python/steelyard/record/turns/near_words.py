@@ -15,7 +15,7 @@ def near_words(turns: TurnChoices, arms: Sequence[str]) -> str:
     """`"4 times as near"`: by the time scale, or, where whole segments of log and whole seconds
     make it another factor, by the factor of each arm; empty at a scale of 1. `"4 times as small"`
     of the log where no checkpoint begins or ends."""
-    if turns.time_scale == 1:
+    if turns.time_scale == 1 and not turns.nearer:
         return ""
     near = "small" if turns.continuous else "near"
     own = {arm: turns.nearer[arm] for arm in arms if arm in turns.nearer}

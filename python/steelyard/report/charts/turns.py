@@ -29,11 +29,16 @@ _STEPS_NS = tuple(
 
 
 def draw_seconds(
-    turns: Sequence[Turn], arm_classes: Mapping[str, str], epoch: int, width: float
+    turns: Sequence[Turn],
+    arm_classes: Mapping[str, str],
+    epoch: int,
+    width: float,
+    first: str = "first turn",
 ) -> Markup:
     """Throughput by the second of the turns of one epoch, a panel each, on the same scales.
 
     Checkpoints are shaded from begin to end, with a line where one began; stalls bear a mark.
+    `first`: of the arm that came first, empty where none did.
     """
     from steelyard.analysis.turns.evenness import throughputs  # loads numpy, as few pages need
 
@@ -47,7 +52,7 @@ def draw_seconds(
     for place, turn in enumerate(shown):
         bottom = place * (_PANEL + _GAP) + _GAP + _PANEL - 4
         y = Linear(0, most * 1.04 or 1.0, bottom, bottom - _PANEL + 8)
-        _draw_turn(drawing, turn, x, y, arm_classes.get(turn.arm, "arm1"))
+        _draw_turn(drawing, turn, x, y, arm_classes.get(turn.arm, "arm1"), first)
     bottom = height - _FOOT
     for tick in _time_ticks(length_ns, x):
         words = _time(tick)
@@ -59,7 +64,9 @@ def draw_seconds(
     return drawing.svg()
 
 
-def _draw_turn(drawing: Drawing, turn: Turn, x: Linear, y: Linear, arm_class: str) -> None:
+def _draw_turn(
+    drawing: Drawing, turn: Turn, x: Linear, y: Linear, arm_class: str, first: str
+) -> None:
     from steelyard.analysis.turns.evenness import throughputs
     from steelyard.analysis.turns.stalls import stalls
 
@@ -74,7 +81,7 @@ def _draw_turn(drawing: Drawing, turn: Turn, x: Linear, y: Linear, arm_class: st
     _draw_rate_axis(drawing, x, y)
     drawing.text(x.start, y.end - 8, turn.arm, "strong")
     if turn.position >= 0:
-        words = "transactions/s" + (", first turn" if turn.position == 0 else "")
+        words = ", ".join(filter(None, ("transactions/s", first if turn.position == 0 else "")))
         drawing.text(x.end, y.end - 8, words, "quiet", "end")
     speeds = throughputs(turn).tolist()
     points = [

@@ -8,33 +8,48 @@ Nothing of it enters an estimate.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from steelyard.analysis.pilot.cycle_lengths import CycleLengths, choose_cycle_lengths
 from steelyard.analysis.pilot.log_curve import LogCurve
 from steelyard.analysis.pilot.turn_lengths import (
     FEWEST_EPOCHS,
+    NEARLY,
     ArmCycle,
     Shortage,
     Spacing,
     longest_look_s,
 )
 from steelyard.engines.capabilities.own_time import OwnTimeSettings
-from steelyard.engines.engine import CycleSettings, Engine
+from steelyard.engines.engine import CycleSettings, Engine, Scaled, Settings
 from steelyard.model.errors import EngineError, StudyError
-from steelyard.model.units import NS_PER_S, format_duration
-from steelyard.record.plan import Choices, PilotFigures, TurnChoices, Upkeep
+from steelyard.model.units import NS_PER_MS, NS_PER_S, format_duration
+from steelyard.record.plan import (
+    TURNS,
+    Choices,
+    ChosenLayout,
+    PilotFigures,
+    TurnChoices,
+    Upkeep,
+)
 from steelyard.record.turns.near_words import scaled_words
+from steelyard.running.cycles.log_limit import LogLimit
+from steelyard.running.cycles.sharing import room_of, shared_write_back
 from steelyard.running.measuring.background_work import find_stalls
+from steelyard.running.preparing.memory_room import require_room
 from steelyard.running.preparing.setup import Setup
 from steelyard.running.progress import Progress
-from steelyard.running.turns.look import Looked, look
+from steelyard.running.turns.look import Looked, cycle_engine
 from steelyard.running.turns.pilot import (
+    ROUNDED_SHARE,
+    PilotLook,
     choose_pilot_placement,
+    choose_turns,
     is_continuous,
-    laying_ns,
     limits_by_arm,
+    look_at_arms,
     per_transaction_ns,
+    require_scale,
     scale_reason,
     stated_ns,
     wish_of,
@@ -51,30 +66,53 @@ RESTORE_SHARE = 0.3
 
 
 def pilot_cycles(setup: Setup, progress: Progress) -> Choices:
-    """The choices for a weighing in cycles. StudyError: the budget does not hold 8 epochs;
-    WeighingError: an arm cannot start or do work."""
-    study, design = setup.study, setup.design
-    progress.stage("pilot: every arm alone")
-    asked = study.placement
-    first = "symmetric" if asked == "auto" else asked
-    looked: dict[str, Looked] = {}
-    most_s = longest_look_s(wish_of(study, study.budget.cycles), len(design.arms))
-    with setup.laid_arms(0, "restore"):
-        for arm in design.arms:
-            looked[arm] = look(setup, arm, first, most_s)
-    lay_ns = laying_ns(setup, progress)
+    """The choices for a weighing in cycles, or in turns where the pilot sees that the arms should
+    not share the machine and the study leaves the layout open. StudyError: the budget does not hold
+    8 epochs, or memory not all arms; WeighingError: an arm cannot start or do work."""
+    study = setup.study
+    seen = look_at_arms(setup, study.budget.cycles, progress)
+    room, shared = room_of(setup, seen.arms), shared_write_back(setup, seen.arms)
+    if study.layout != "auto":
+        require_room(room)
+        if shared:
+            progress.note(f"write-back may be shared, --set layout=turns parts it: {shared}")
+        return choose_cycles(setup, seen, progress)
+    apart = room.lacks or shared
+    if not apart:
+        return choose_cycles(setup, seen, progress)
+    turns = ChosenLayout(name=TURNS, why=f"in place of cycles, since in the pilot {apart}")
+    engines = {arm: cycle_engine(setup, arm) for arm in seen.arms}
+    scales = {arm: engines[arm].cycle(one.settings).largest_scale for arm, one in seen.arms.items()}
+    require_scale(study, scales)
+    try:
+        return choose_turns(setup.laid_out(turns), seen, progress)
+    except StudyError as refused:
+        refused.detail = f"Turns, {turns.why}. {refused.detail or ''}".strip()
+        if not room.lacks:
+            refused.hint = f"{refused.hint} Or, with that doubt, in cycles: --set layout=cycles."
+        raise
+
+
+def choose_cycles(setup: Setup, seen: PilotLook, progress: Progress) -> Choices:
+    """The choices for a weighing in cycles, by what a pilot saw. StudyError: the budget does not
+    hold 8 epochs."""
+    study, design, looked, lay_ns = setup.study, setup.design, seen.arms, seen.lay_ns
     placement, why, share = choose_pilot_placement(study, looked)
     every = [line for each in looked.values() for line in each.lines]
     done = sum(line.transactions for line in every)
     latency_ns = sum(line.latency_sum_ns for line in every) / done
-    lengths = _lengths(setup, looked, lay_ns=lay_ns, latency_s=latency_ns / NS_PER_S)
+    cycles = {arm: _arm_cycle(setup, arm, each) for arm, each in looked.items()}
+    lengths = _lengths(setup, looked, cycles, lay_ns=lay_ns, latency_s=latency_ns / NS_PER_S)
+    LogLimit(setup, looked, cycles, lengths).apply(progress)
     upkeep, upkeep_why = _upkeep(setup, lay_ns, lengths.epoch_s)
     control = looked[design.arms[0]]
     busy_s = sum(line.busy_ns / line.clients for line in every) / NS_PER_S
     turns = _choices(setup, looked, lengths)
     _announce(setup, turns, lengths, progress)
-    slice_ns = round(lengths.slice_s * NS_PER_S)
+    slice_ns = round(lengths.slice_s * 1000) * NS_PER_MS
     return Choices(
+        layout=setup.layout.name,
+        layout_why=setup.layout.why,
         cost=setup.cost,
         cost_why=setup.cost_why,
         slice_ns=slice_ns,
@@ -142,18 +180,31 @@ def too_short(study: Study, needed_s: float, *, least: bool = False) -> StudyErr
     )
 
 
+def largest_scales(setup: Setup, settings: Mapping[str, Settings]) -> dict[str, float]:
+    """Arm → by how much its checkpoints can be brought nearer in its own time."""
+    arms = len(setup.design.arms)
+    return {
+        arm: _engine(setup, arm).in_own_time(own, 1.0, arms).cycle.largest_scale
+        for arm, own in settings.items()
+    }
+
+
 def _engine(setup: Setup, arm: str) -> OwnTimeSettings:
     return require_own_time(setup.own_slots.arms[arm].engine)
 
 
 def _lengths(
-    setup: Setup, looked: Mapping[str, Looked], *, lay_ns: int, latency_s: float
+    setup: Setup,
+    looked: Mapping[str, Looked],
+    cycles: Mapping[str, ArmCycle],
+    *,
+    lay_ns: int,
+    latency_s: float,
 ) -> CycleLengths:
     study = setup.study
-    arms = [_arm_cycle(setup, arm, each) for arm, each in looked.items()]
     idle_ns = max(each.idle_ns for each in looked.values()) + lay_ns
     lengths = choose_cycle_lengths(
-        arms,
+        list(cycles.values()),
         wish_of(study, study.budget.cycles),
         idle_s=idle_ns / NS_PER_S,
         warm_s=WARM_UP_S,
@@ -187,6 +238,10 @@ def _spacing(engine: OwnTimeSettings, looked: Looked, arms: int) -> Callable[[fl
 def _choices(setup: Setup, looked: Mapping[str, Looked], lengths: CycleLengths) -> TurnChoices:
     study, scale, arms = setup.study, lengths.scale, len(setup.design.arms)
     limits = limits_by_arm(looked, lengths)
+    own = {
+        arm: _engine(setup, arm).in_own_time(each.settings, scale, arms)
+        for arm, each in looked.items()
+    }
     return TurnChoices(
         time_scale=scale,
         time_scale_why=scale_reason(study, scale),
@@ -199,17 +254,16 @@ def _choices(setup: Setup, looked: Mapping[str, Looked], lengths: CycleLengths) 
         limits=limits,
         turn_ns=round(lengths.epoch_s / arms * NS_PER_S),
         settings={
-            arm: {
-                **_engine(setup, arm).tell_checkpoints,
-                **_engine(setup, arm).in_own_time(each.settings, scale, arms).settings,
-            }
-            for arm, each in looked.items()
+            arm: {**_engine(setup, arm).tell_checkpoints, **scaled.settings}
+            for arm, scaled in own.items()
         },
         cycle_seconds={
             arm: round(seconds, 1)
             for arm, seconds in zip(looked, lengths.cycles_s, strict=True)
             if math.isfinite(seconds)
         },
+        nearer=_really_nearer(looked, own, lengths),
+        timers=tuple(_timers({arm: scaled.timers for arm, scaled in own.items()})),
     )
 
 
@@ -217,6 +271,30 @@ def _slice_why(looked: Mapping[str, Looked]) -> str:
     if any(each.cycle.round_ns for each in looked.values()):
         return "a round of the servers' background work, long beside a transaction"
     return "short beside the arms' checkpoint cycles, long beside a transaction"
+
+
+def _really_nearer(
+    looked: Mapping[str, Looked], own: Mapping[str, Scaled], lengths: CycleLengths
+) -> dict[str, float]:
+    """Arm → its own factor, where the longest timeout that a server takes, whole seconds or whole
+    segments of log make it another than the time scale; empty where that of every arm is nearly."""
+    nearer = {}
+    for (arm, each), seconds in zip(looked.items(), lengths.cycles_s, strict=True):
+        cycle = own[arm].cycle
+        by_time = each.cycle.timeout_ns / cycle.timeout_ns
+        timed = seconds >= NEARLY * cycle.timeout_ns / NS_PER_S
+        if math.isfinite(seconds):
+            nearer[arm] = by_time if timed else each.cycle.wal_bytes / cycle.wal_bytes
+    if all(abs(factor / lengths.scale - 1) <= ROUNDED_SHARE for factor in nearer.values()):
+        return {}
+    return {arm: round(factor, 3) for arm, factor in nearer.items()}
+
+
+def _timers(by_arm: Mapping[str, Sequence[str]]) -> Iterator[str]:
+    """What was done about timers: once where it is the same in all arms."""
+    for words in dict.fromkeys(each for timers in by_arm.values() for each in timers):
+        arms = [arm for arm, timers in by_arm.items() if words in timers]
+        yield words if len(arms) == len(by_arm) else f"{words} (in {' and '.join(arms)})"
 
 
 def _upkeep(setup: Setup, lay_ns: int, epoch_s: float) -> tuple[Upkeep, str]:
@@ -234,7 +312,7 @@ def _announce(setup: Setup, turns: TurnChoices, lengths: CycleLengths, progress:
     near = scaled_words(turns, setup.design.arms)
     scale = f", {near}" if near else ""
     progress.note(
-        f"layout: cycles ({setup.layout_why}); {lengths.epochs} epochs of about "
+        f"layout: {setup.layout.name} ({setup.layout.why}); {lengths.epochs} epochs of about "
         f"{format_duration(round(lengths.epoch_s * NS_PER_S))}{scale}: "
         f"about {format_duration(round(lengths.total_s * NS_PER_S))} in all"
     )

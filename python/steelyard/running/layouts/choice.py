@@ -5,17 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from steelyard.evaluation.threats.checkpoint_distance import ACTS_THROUGH_CHECKPOINTS
-from steelyard.record.plan import Choices
-from steelyard.running.layouts.cycles import Cycles
+from steelyard.record.plan import CYCLES, SLICES, TURNS, Choices, ChosenLayout
+from steelyard.running.layouts.cycles import MOST_ARMS, Cycles
 from steelyard.running.layouts.layout import Layout
 from steelyard.running.layouts.slices import Slices
 from steelyard.running.layouts.turns import Turns
+from steelyard.running.preparing.memory_room import MemoryRoom, Room, memory_room
 from steelyard.running.preparing.recording import Kept
 from steelyard.running.preparing.setup import Setup
 from steelyard.running.progress import Progress
-from steelyard.study.address import IN_TURNS
-from steelyard.study.study import Study
-from steelyard.workloads.reading.resolved import resolve
+from steelyard.study.address import IN_CYCLES, IN_TURNS
+from steelyard.study.study import LayoutName, Study
+from steelyard.tuning.profile.basis import memory_here
+from steelyard.tuning.profile.value import size_bytes
+from steelyard.workloads.reading.resolved import data_bytes, resolve
 from steelyard.workloads.reading.scripts import Script
 
 LAYOUTS: Mapping[str, Layout] = {
@@ -24,54 +27,108 @@ LAYOUTS: Mapping[str, Layout] = {
 """Layout by its name in a study or a plan."""
 
 
-def choose_layout(study: Study, scripts: tuple[Script, ...]) -> tuple[Layout, str]:
-    """The layout, and why: what acts through checkpoints is measured over their cycles. StudyError
-    where the study cannot be weighed so."""
+def choose_layout(
+    study: Study, scripts: tuple[Script, ...], room: Room = lambda: None
+) -> ChosenLayout:
+    """The layout, and why: what acts through checkpoints is measured over their cycles, of all arms
+    at once where memory has `room` for them. StudyError where the study cannot be weighed so."""
     if study.reaches:
-        return LAYOUTS["slices"], "an address is neither started nor stopped"
-    name, why = (
-        _by_treatment(study, scripts)
-        if study.layout == "auto"
-        else (study.layout, "the study says so")
-    )
-    LAYOUTS[name].require(study)
-    return LAYOUTS[name], why
+        why = "an address is neither started nor stopped"
+        return ChosenLayout(name=SLICES, why=why)
+    if study.layout != "auto":
+        chosen = ChosenLayout(name=study.layout, why="the study says so")
+    else:
+        chosen = _by_treatment(study, scripts, room)
+    layout = LAYOUTS[chosen.name]
+    layout.require(study)
+    layout.require_room(room)
+    return chosen
 
 
-def resumed_layout(kept: Kept, scripts: tuple[Script, ...]) -> tuple[Layout, str]:
+def resumed_layout(kept: Kept, scripts: tuple[Script, ...], room: Room) -> ChosenLayout:
     """The layout of a weighing: one that goes on keeps that of its plan."""
     if kept.plan is not None:
-        return LAYOUTS[kept.plan.layout or "slices"], kept.plan.layout_why
-    return choose_layout(kept.question.study, scripts)
+        return kept.plan.chosen_layout
+    return choose_layout(kept.question.study, scripts, room)
 
 
 def choose(setup: Setup, progress: Progress) -> Choices:
     """What the pilot of the layout chooses: everything that the seed does not decide."""
-    return LAYOUTS[setup.layout].pilot(setup, progress)
+    return LAYOUTS[setup.layout.name].pilot(setup, progress)
+
+
+def layout_beforehand(study: Study) -> LayoutName:
+    """The layout of a study before its engines are found: its pools are what its settings say."""
+    scripts = resolve(study.workload, study.engine).scripts
+    return choose_layout(study, scripts, lambda: _room_by_settings(study)).name
 
 
 def servers_at_once(study: Study) -> int:
     """How many of the arms' servers run at once, and share the machine's memory."""
-    layout, _ = choose_layout(study, resolve(study.workload, study.engine).scripts)
-    return layout.servers_at_once(study)
+    return LAYOUTS[layout_beforehand(study)].servers_at_once(study)
 
 
-def _by_treatment(study: Study, scripts: tuple[Script, ...]) -> tuple[str, str]:
-    if study.budget.counted is not None:
-        return "slices", "they are cut by executions"
-    if study.engine not in IN_TURNS:
-        return "slices", f"the checkpoints of {study.engine} are not seen"
-    if not any(script.writes for script in scripts):
-        return "slices", "the work only reads"
-    through = sorted(
-        {
-            name
-            for arm in study.arms
-            for name in study.declared_differences(arm)
-            if name.startswith(ACTS_THROUGH_CHECKPOINTS)
-        }
-    )
+def _room_by_settings(study: Study) -> MemoryRoom | None:
+    """None where the size of the data is not known."""
+    size = data_bytes(study)
+    if size is None:
+        return None
+    pools = {
+        arm.name: round(size_bytes(study.settings_of(arm).get("shared_buffers", ""), "8kB") or 0)
+        for arm in study.every_arm
+    }
+    return memory_room(pools, size, study.workload.clients, memory_here(None, 1)[0])
+
+
+def _by_treatment(study: Study, scripts: tuple[Script, ...], room: Room) -> ChosenLayout:
+    in_slices = _why_slices(study, scripts)
+    if in_slices:
+        return ChosenLayout(name=SLICES, why=in_slices)
+    through = _through_checkpoints(study)
     if not through:
-        return "slices", "no arm differs in what acts through checkpoints"
+        return ChosenLayout(name=SLICES, why="no arm differs in what acts through checkpoints")
     acts = "acts" if len(through) == 1 else "act"
-    return "turns", f"the work writes, and {' and '.join(through)} {acts} through checkpoints"
+    why = f"the work writes, and {' and '.join(through)} {acts} through checkpoints"
+    alone = _why_alone(study, room)
+    if alone:
+        return ChosenLayout(name=TURNS, why=f"{why}; one arm at a time: {alone}")
+    arms = "both" if len(study.every_arm) == 2 else f"all {len(study.every_arm)}"
+    return ChosenLayout(name=CYCLES, why=f"{why}; memory holds {arms} arms at once")
+
+
+def _why_slices(study: Study, scripts: tuple[Script, ...]) -> str:
+    """Why whole cycles of checkpoints are not to be measured; empty: they are."""
+    if study.budget.counted is not None:
+        return "they are cut by executions"
+    if study.engine not in IN_TURNS:
+        return f"the checkpoints of {study.engine} are not seen"
+    if not any(script.writes for script in scripts):
+        return "the work only reads"
+    return ""
+
+
+def _through_checkpoints(study: Study) -> list[str]:
+    """What differs between arms and acts through checkpoints; a profile whose settings are not
+    known yet has some that do."""
+    settings = {
+        name
+        for arm in study.arms
+        for name in study.declared_differences(arm)
+        if name.startswith(ACTS_THROUGH_CHECKPOINTS)
+    }
+    profiles = {"profile" for arm in study.arms if arm.profile != study.control.profile}
+    return sorted(settings | profiles)
+
+
+def _why_alone(study: Study, room: Room) -> str:
+    """Why the arms cannot run at once, each still while another works; empty: they can."""
+    if study.engine not in IN_CYCLES:
+        return f"servers of {study.engine} are not brought into their own time"
+    if study.memory is not None:
+        return "memory is capped, and what an arm reads from the device falls on the others"
+    if study.bound is not None:
+        return f"the work is meant to wait for the {study.bound}"
+    if len(study.every_arm) > MOST_ARMS:
+        return f"more than {MOST_ARMS} would stand still too long"
+    offered = room()
+    return "" if offered is None else offered.lacks

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Protocol
 
-from steelyard.engines.engine import Engine
+from steelyard.engines.engine import Engine, Settings
 from steelyard.record.epoch import Epoch
 from steelyard.record.plan import Choices
+from steelyard.running.preparing.memory_room import Room
 from steelyard.running.preparing.recording import Kept
 from steelyard.running.preparing.setup import Setup
 from steelyard.running.progress import Progress
@@ -38,11 +40,21 @@ class Layout(Protocol):
     def require_engine(self, engine: Engine) -> None:
         """EngineError: an arm's engine cannot be weighed so."""
 
+    def require_room(self, room: Room) -> None:
+        """StudyError: memory does not hold the servers that run at once."""
+
+    def require_time_scale(self, setup: Setup, settings: Mapping[str, Settings]) -> None:
+        """StudyError: checkpoints cannot be brought as near as the study says. `settings`: arm →
+        settings as its server reports them."""
+
     def cost(self, study: Study, scripts: tuple[Script, ...]) -> Cost:
         """What is charged to an arm. StudyError: what the study asks would fall on another arm."""
 
     def servers_at_once(self, study: Study) -> int:
         """How many of the arms' servers run at once, and share the machine's memory."""
+
+    def takes_ns(self, study: Study) -> int:
+        """What a weighing takes about, all in all, as the budget says."""
 
     def announcement(self, study: Study) -> str:
         """What it takes at most, before anything is loaded; empty: nothing worth a line."""

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from steelyard.engines.engine import Engine
+from collections.abc import Mapping
+
+from steelyard.engines.engine import Engine, Settings
 from steelyard.model.errors import StudyError
 from steelyard.record.plan import Choices
 from steelyard.running.layouts.layout import Cost
 from steelyard.running.measuring.counted import pilot_counted
 from steelyard.running.measuring.epoch import EpochRunner
 from steelyard.running.measuring.pilot import Pilot
+from steelyard.running.preparing.memory_room import Room
 from steelyard.running.preparing.recording import Kept
 from steelyard.running.preparing.setup import Setup
 from steelyard.running.progress import Progress
 from steelyard.study.study import Study
 from steelyard.workloads.reading.scripts import Script
+
+LOADS_IN_ALL = 2
+"""A weighing in slices takes about twice its time under load."""
 
 
 class Slices:
@@ -26,6 +32,12 @@ class Slices:
 
     def require_engine(self, engine: Engine) -> None:
         """So can every engine."""
+
+    def require_room(self, room: Room) -> None:
+        """Pools alone are held against memory, where servers are started."""
+
+    def require_time_scale(self, setup: Setup, settings: Mapping[str, Settings]) -> None:
+        """Checkpoints are where the arms' settings, or ends of visits, have them."""
 
     def cost(self, study: Study, scripts: tuple[Script, ...]) -> Cost:
         """Work that writes leaves a debt behind. StudyError where that would be paid in the slices
@@ -51,6 +63,10 @@ class Slices:
     def servers_at_once(self, study: Study) -> int:
         """All of them."""
         return len(study.every_arm)
+
+    def takes_ns(self, study: Study) -> int:
+        """Twice its time under load."""
+        return LOADS_IN_ALL * study.budget.measuring
 
     def announcement(self, study: Study) -> str:
         """Minutes, as the budget says."""

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from steelyard.analysis.pilot.turn_lengths import least_budget_s
-from steelyard.engines.engine import Engine
+from steelyard.engines.engine import Engine, Settings
 from steelyard.model.units import NS_PER_S
 from steelyard.record.plan import Choices
 from steelyard.running.layouts.layout import Cost
+from steelyard.running.preparing.memory_room import Room
 from steelyard.running.preparing.recording import Kept
 from steelyard.running.preparing.setup import Setup
 from steelyard.running.progress import Progress
 from steelyard.running.turns.epochs import TurnsRunner
-from steelyard.running.turns.look import require_cycles
-from steelyard.running.turns.pilot import cost_words, pilot_turns, too_short
+from steelyard.running.turns.look import cycle_engine, require_cycles
+from steelyard.running.turns.pilot import cost_words, pilot_turns, require_scale, too_short
 from steelyard.study.study import Study
 from steelyard.workloads.reading.scripts import Script
 
@@ -37,6 +40,14 @@ class Turns:
         """EngineError: it does not know what spaces its checkpoints."""
         require_cycles(engine)
 
+    def require_room(self, room: Room) -> None:
+        """One server runs at a time."""
+
+    def require_time_scale(self, setup: Setup, settings: Mapping[str, Settings]) -> None:
+        """StudyError: an arm's checkpoints cannot be brought as near."""
+        cycles = {arm: cycle_engine(setup, arm).cycle(own) for arm, own in settings.items()}
+        require_scale(setup.study, {arm: one.largest_scale for arm, one in cycles.items()})
+
     def cost(self, study: Study, scripts: tuple[Script, ...]) -> Cost:
         """All of it falls into the turn."""
         return WHOLE_CYCLES
@@ -44,6 +55,10 @@ class Turns:
     def servers_at_once(self, study: Study) -> int:
         """One."""
         return 1
+
+    def takes_ns(self, study: Study) -> int:
+        """All turns, with what comes before and after each."""
+        return study.budget.turns
 
     def announcement(self, study: Study) -> str:
         """Half an hour and more."""

@@ -113,6 +113,8 @@ def pilot_counted(setup: Setup, counted: Counted, progress: Progress) -> Choices
     visit_ns = _mean_visit_ns(lines)
     control_ns = _per_transaction_ns([x for x in lines if x.arm == design.arms[0]])
     return Choices(
+        layout=setup.layout.name,
+        layout_why=setup.layout.why,
         cost=setup.cost,
         cost_why=setup.cost_why,
         slice_ns=visit_ns,

@@ -115,6 +115,8 @@ class Pilot:
         best_visit_ns = next(t.visit_ns for t in trials if t.length_ns == best.length_ns)
         upkeep, upkeep_why = self._upkeep()
         return Choices(
+            layout=setup.layout.name,
+            layout_why=setup.layout.why,
             cost=setup.cost,
             cost_why=setup.cost_why,
             slice_ns=best.length_ns,

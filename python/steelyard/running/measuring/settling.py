@@ -49,7 +49,7 @@ def settle(
     """Run what is missing of the plan. Ctrl-C judges what there is: epochs are timed, not chosen
     by their outcome, so ending between them is legal. Three lost epochs in a row end it too."""
     clock = setup.laboratory.clock
-    runner = LAYOUTS[setup.layout].runner(setup, choices, kept, progress)
+    runner = LAYOUTS[setup.layout.name].runner(setup, choices, kept, progress)
     started_ns = clock.now_ns()
     weighing = _Weighing(setup, _begun(setup, plan, inspected, kept), progress)
     interrupted = False

@@ -157,6 +157,8 @@ def _choices(
     number = "1 execution" if cut.each == 1 else f"{cut.each} executions"
     whose = "" if clients == 1 else f" of each of {clients} clients"
     return Choices(
+        layout=trial.layout.name,
+        layout_why=trial.layout.why,
         cost=trial.cost,
         cost_why=trial.cost_why,
         slice_ns=visit_ns,

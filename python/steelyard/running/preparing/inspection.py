@@ -14,12 +14,12 @@ from steelyard.record.environment import ArmInspection, DifferencesFound, Enviro
 from steelyard.record.epoch import LedgerStanding
 from steelyard.record.record import Record
 from steelyard.record.recorded import ENVIRONMENT, INSPECTION, read_environment
+from steelyard.running.layouts.choice import LAYOUTS
 from steelyard.running.measuring.observation import plans_of, settings_of
 from steelyard.running.preparing.aa_ledger import consult
 from steelyard.running.preparing.recording import Question
 from steelyard.running.preparing.setup import Setup
 from steelyard.running.progress import Progress
-from steelyard.running.turns.pilot import require_time_scale
 from steelyard.telemetry.devices import devices_beneath
 from steelyard.telemetry.environment import machines_differ
 
@@ -48,7 +48,7 @@ def inspect_arms(question: Question, setup: Setup, progress: Progress) -> Inspec
     progress.stage("compare the arms")
     arms = _look(setup)
     if question.resume is None:  # a plan that was made keeps what it set
-        require_time_scale(setup, arms.settings)
+        LAYOUTS[setup.layout.name].require_time_scale(setup, arms.settings)
     environment, changes = _kept_environment(setup, arms.environment)
     for note in source_notes(environment.source):
         progress.note(note)

@@ -20,7 +20,7 @@ from steelyard.running.preparing.build_comparison import BuildComparison
 from steelyard.running.preparing.recording import Kept
 from steelyard.running.preparing.setup import Setup
 from steelyard.running.progress import Progress
-from steelyard.study.design import Design, block_count
+from steelyard.study.design import block_count
 from steelyard.study.study import Study
 from steelyard.workloads.loading.template import description
 
@@ -59,13 +59,13 @@ def _plan(setup: Setup, choices: Choices, kept: Kept) -> Plan:
         open_ended=study.decision.open_ended,
         first_verdict=study.decision.first_verdict,
         judged=study.decision.judged,
-        layout=setup.layout,
-        layout_why=setup.layout_why,
         epoch_ns=design.epoch_ns,
         blocks_per_epoch=(
             counted_blocks(study, counted)[1]
             if counted is not None
-            else block_count(_load_ns(design, choices), len(design.arms), choices.visit_ns)
+            else block_count(
+                choices.load_ns(design.epoch_ns, design.arms), len(design.arms), choices.visit_ns
+            )
         ),
         threads=thread_count(study, processors),
         clients=workload.clients,
@@ -99,13 +99,6 @@ def _ways(study: Study) -> dict[str, Any]:
     """What it says of how clients reach the arms; nothing where all come by the socket."""
     ways = {arm.name: arm.connect for arm in study.every_arm}
     return {"connect": ways} if set(ways.values()) != {"socket"} else {}
-
-
-def _load_ns(design: Design, choices: Choices) -> int:
-    """Load of an epoch, all arms together."""
-    if choices.turns is None:
-        return design.epoch_ns
-    return sum(choices.turns.limits_of(arm).longest_ns for arm in design.arms)
 
 
 def _defaults(builds: BuildComparison) -> DefaultsFound:

@@ -14,13 +14,14 @@ from steelyard.model.secrets.redaction import redacted
 from steelyard.model.units import format_duration
 from steelyard.record.plan import MemoryPlan
 from steelyard.running.laboratory import Laboratory, WorkloadData
-from steelyard.running.layouts.choice import resumed_layout
+from steelyard.running.layouts.choice import LAYOUTS, resumed_layout
 from steelyard.running.layouts.layout import Layout
 from steelyard.running.measuring.counted import require_whole_passes
 from steelyard.running.measuring.load import require_no_long_pause
 from steelyard.running.measuring.slots import Prepared, Slots
 from steelyard.running.preparing.build_comparison import BuildComparison, compare_builds
 from steelyard.running.preparing.memory_cap import cap_memory
+from steelyard.running.preparing.memory_room import MemoryRoom, memory_room, pool_bytes
 from steelyard.running.preparing.needs import require_machines, require_needs
 from steelyard.running.preparing.recording import Kept
 from steelyard.running.preparing.server_settings import (
@@ -35,6 +36,7 @@ from steelyard.running.reaching.sessions import Sessions, notices, round_trips
 from steelyard.study.arm import Arm
 from steelyard.study.design import draw_design
 from steelyard.study.study import Study
+from steelyard.workloads.reading.resolved import data_bytes
 
 
 @contextmanager
@@ -49,19 +51,22 @@ def prepare(kept: Kept, laboratory: Laboratory, progress: Progress) -> Iterator[
         require_machines(study, laboratory)
         data = laboratory.data.open(study)
         require_no_long_pause(study, data.scripts)
-        layout, layout_why = resumed_layout(kept, data.scripts)
+        engines = {} if study.reaches else _engines(kept, laboratory)
+        chosen = resumed_layout(
+            kept, data.scripts, lambda: _memory_room(study, data, engines, laboratory)
+        )
+        layout = LAYOUTS[chosen.name]
         slots, builds, memory, laid = (
             (*_reach(kept, data, laboratory, progress), None, None)
             if study.reaches
-            else _own_servers(kept, data, laboratory, layout, progress)
+            else _own_servers(kept, data, engines, laboratory, layout, progress)
         )
         cost, cost_why = layout.cost(study, data.scripts)
         setup = Setup(
             laboratory=laboratory,
             study=study,
             design=draw_design(study, kept.question.seed, cost),
-            layout=layout.name,
-            layout_why=layout_why,
+            layout=chosen,
             cost=cost,
             cost_why=cost_why,
             slots=slots,
@@ -86,12 +91,18 @@ def prepare(kept: Kept, laboratory: Laboratory, progress: Progress) -> Iterator[
 
 
 def _own_servers(
-    kept: Kept, data: WorkloadData, laboratory: Laboratory, layout: Layout, progress: Progress
+    kept: Kept,
+    data: WorkloadData,
+    engines: Mapping[str, Engine],
+    laboratory: Laboratory,
+    layout: Layout,
+    progress: Progress,
 ) -> tuple[Slots, BuildComparison, MemoryPlan | None, LaidSettings | None]:
     """The slots in which the arms' servers will be started."""
     stopwatch, study = kept.spent.stopwatch, kept.question.study
     with stopwatch("find engines"):
-        engines = _engines(study, laboratory, layout)
+        for engine in engines.values():
+            layout.require_engine(engine)
         at_once = layout.servers_at_once(study)
         laid = lay_settings(
             study, data.server_settings(), engines, laboratory, progress, at_once=at_once
@@ -147,17 +158,33 @@ def _note_other_loads(laboratory: Laboratory, progress: Progress) -> None:
         )
 
 
-def _engines(study: Study, laboratory: Laboratory, layout: Layout) -> Mapping[str, Engine]:
+def _engines(kept: Kept, laboratory: Laboratory) -> Mapping[str, Engine]:
     """Arm → its engine; errors are raised before data is loaded."""
-    engines = laboratory.engines.of_arms(study)
-    require_whole_passes(study)
-    usual = {} if study.source is None else study.source.beneath
-    for arm in study.every_arm:
-        engine = engines[arm.name]
-        layout.require_engine(engine)
-        if isinstance(engine, SettingsCheck):
-            engine.validate({**usual, **study.settings_of(arm)})
+    study = kept.question.study
+    with kept.spent.stopwatch("find engines"):
+        engines = laboratory.engines.of_arms(study)
+        require_whole_passes(study)
+        usual = {} if study.source is None else study.source.beneath
+        for arm in study.every_arm:
+            engine = engines[arm.name]
+            if isinstance(engine, SettingsCheck):
+                engine.validate({**usual, **study.settings_of(arm)})
     return engines
+
+
+def _memory_room(
+    study: Study, data: WorkloadData, engines: Mapping[str, Engine], laboratory: Laboratory
+) -> MemoryRoom:
+    """What all arms take of memory at once, by their settings and by what their data's server has
+    where they say nothing; data of unknown size count once they are loaded."""
+    offered = data.server_settings()
+    usual = {} if offered is None else offered.settings
+    pools = {
+        arm.name: pool_bytes(engines[arm.name], {**usual, **study.settings_of(arm)})
+        for arm in study.every_arm
+    }
+    free = laboratory.host.sample().memory_available_bytes
+    return memory_room(pools, data_bytes(study) or 0, study.workload.clients, free)
 
 
 def _arms(

@@ -8,7 +8,15 @@ from dataclasses import dataclass, replace
 
 from steelyard.engines.engine import Instance, PoolFill
 from steelyard.model.errors import EngineError, StudyError
-from steelyard.record.plan import Choices, CountedChoice, LeftOutScript, MemoryPlan, Upkeep, Warm
+from steelyard.record.plan import (
+    Choices,
+    ChosenLayout,
+    CountedChoice,
+    LeftOutScript,
+    MemoryPlan,
+    Upkeep,
+    Warm,
+)
 from steelyard.record.record import Record
 from steelyard.record.recorded import as_weighed
 from steelyard.record.spent import Phase
@@ -33,8 +41,7 @@ class Setup:
     laboratory: Laboratory
     study: Study
     design: Design
-    layout: str  # "slices" or "turns"
-    layout_why: str
+    layout: ChosenLayout
     cost: str  # "foreground", "whole", or "cycles"
     cost_why: str
     slots: Slots | Sessions
@@ -67,7 +74,7 @@ class Setup:
         """The slots, of servers that we start. StudyError: the arms are sessions of others."""
         if isinstance(self.slots, Slots):
             return self.slots
-        raise StudyError("turns need servers that we start and stop")
+        raise StudyError("whole checkpoint cycles need servers that we start and stop")
 
     @property
     def placement(self) -> tuple[Placement, str]:
@@ -121,9 +128,15 @@ class Setup:
         design = draw_design(self.study, self.design.seed, self.cost, epochs)
         return replace(self, design=design)
 
+    def laid_out(self, layout: ChosenLayout) -> Setup:
+        """The same in another layout."""
+        return replace(self, layout=layout)
+
     def as_chosen(self, choices: Choices) -> Setup:
-        """The same in the epochs that were chosen, and by executions where that was."""
-        setup, counted = self.in_epochs(choices.epochs), choices.counted
+        """The same in the layout and the epochs that were chosen, and by executions where that
+        was."""
+        laid = self.laid_out(choices.chosen_layout).in_epochs(choices.epochs)
+        setup, counted = laid, choices.counted
         return setup if counted is None else setup.by_count(counted, choices.visit_ns)
 
     def by_count(self, counted: CountedChoice, visit_ns: int) -> Setup:

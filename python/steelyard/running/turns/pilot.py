@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 
 from steelyard.analysis.pilot.batch_means import choose_placement
 from steelyard.analysis.pilot.cycle_lengths import CycleLengths
@@ -23,7 +24,7 @@ from steelyard.analysis.pilot.turn_lengths import (
     choose_lengths,
     longest_look_s,
 )
-from steelyard.engines.engine import CycleSettings, Settings
+from steelyard.engines.engine import CycleSettings
 from steelyard.model.errors import StudyError
 from steelyard.model.units import NS_PER_S, format_duration
 from steelyard.record.plan import Choices, PilotFigures, TurnChoices, TurnLimits, Upkeep
@@ -48,19 +49,37 @@ RESTORE_SHARE = 0.2
 """Of a turn, that putting the files back may take."""
 
 
-def pilot_turns(setup: Setup, progress: Progress) -> Choices:
-    """The choices for a weighing in turns. StudyError: the budget does not hold 8 epochs;
-    WeighingError: an arm cannot start or do work."""
+@dataclass(frozen=True)
+class PilotLook:
+    """What a pilot saw of every arm alone, and what putting all files back takes."""
+
+    arms: Mapping[str, Looked]
+    lay_ns: int
+
+
+def look_at_arms(setup: Setup, budget_ns: int, progress: Progress) -> PilotLook:
+    """Every arm alone for as long as any cycle that the budget can hold. WeighingError: an arm
+    cannot start or do work."""
     study, design = setup.study, setup.design
     progress.stage("pilot: every arm alone")
     asked = study.placement
     first = "symmetric" if asked == "auto" else asked
-    looked: dict[str, Looked] = {}
-    most_s = longest_look_s(wish_of(study, study.budget.turns), len(design.arms))
+    most_s = longest_look_s(wish_of(study, budget_ns), len(design.arms))
     with setup.laid_arms(0, "restore"):
-        for arm in design.arms:
-            looked[arm] = look(setup, arm, first, most_s)
-    lay_ns = laying_ns(setup, progress)
+        looked = {arm: look(setup, arm, first, most_s) for arm in design.arms}
+    return PilotLook(looked, laying_ns(setup, progress))
+
+
+def pilot_turns(setup: Setup, progress: Progress) -> Choices:
+    """The choices for a weighing in turns. StudyError: the budget does not hold 8 epochs;
+    WeighingError: an arm cannot start or do work."""
+    return choose_turns(setup, look_at_arms(setup, setup.study.budget.turns, progress), progress)
+
+
+def choose_turns(setup: Setup, seen: PilotLook, progress: Progress) -> Choices:
+    """The choices for a weighing in turns, by what a pilot saw. StudyError: the budget does not
+    hold 8 epochs."""
+    study, design, looked, lay_ns = setup.study, setup.design, seen.arms, seen.lay_ns
     placement, why, share = choose_pilot_placement(study, looked)
     lengths = _lengths(setup, looked, lay_ns=0)
     upkeep, upkeep_why = _upkeep(setup, lay_ns, lengths.turn_s)
@@ -77,6 +96,8 @@ def pilot_turns(setup: Setup, progress: Progress) -> Choices:
     _require_many(study, turns, max(per_transaction_ns(one) for one in looked.values()))
     _tell(setup, turns, lengths, progress)
     return Choices(
+        layout=setup.layout.name,
+        layout_why=setup.layout.why,
         cost=setup.cost,
         cost_why=setup.cost_why,
         slice_ns=slice_ns,
@@ -111,21 +132,19 @@ def choose_pilot_placement(study: Study, looked: Mapping[str, Looked]) -> tuple[
     return study.placement, "the study says so", share
 
 
-def require_time_scale(setup: Setup, settings: Mapping[str, Settings]) -> None:
+def require_scale(study: Study, largest: Mapping[str, float]) -> None:
     """StudyError for a time scale that an arm's server cannot be brought to, so that the factor in
-    the sentence of the verdict is the one that was set. `settings`: of the arms, as reported."""
-    asked = setup.study.turns.time_scale
-    if setup.layout != "turns" or asked is None:
-        return
-    each = {arm: cycle_engine(setup, arm).cycle(own).largest_scale for arm, own in settings.items()}
-    arm = min(each, key=lambda name: each[name])
-    if asked > each[arm]:
-        largest = math.floor(100 * each[arm]) / 100
+    the sentence of the verdict is the one that was set. `largest`: arm → the largest that it can.
+    """
+    asked = study.turns.time_scale
+    arm = min(largest, key=lambda name: largest[name])
+    if asked is not None and asked > largest[arm]:
+        most = math.floor(100 * largest[arm]) / 100
         raise StudyError(
-            f"turns.time_scale = {asked:g} is more than the settings allow: {largest:g} at most",
+            f"turns.time_scale = {asked:g} is more than the settings allow: {most:g} at most",
             detail=f'The checkpoints of arm "{arm}" cannot be brought nearer than that: its server '
             "has a least time and a least amount of log between two.",
-            hint=f"--set turns.time_scale={largest:g}, or leave it out: the budget decides.",
+            hint=f"--set turns.time_scale={most:g}, or leave it out: the budget decides.",
         )
 
 
@@ -332,7 +351,7 @@ def _tell(setup: Setup, turns: TurnChoices, lengths: TurnLengths, progress: Prog
     near = scaled_words(turns, setup.design.arms)
     scale = f", {near}" if near else ""
     progress.note(
-        f"layout: turns ({setup.layout_why}); {lengths.epochs} epochs of "
+        f"layout: {setup.layout.name} ({setup.layout.why}); {lengths.epochs} epochs of "
         f"{len(setup.design.arms)} turns of about {format_duration(turns.turn_ns)}{scale}: "
         f"about {format_duration(round(lengths.total_s * NS_PER_S))} in all"
     )

@@ -35,7 +35,7 @@ def with_profiles(
 
     `place`: where data directories stand, whose free room and probe count. An arm that a profile
     leaves as the control is dropped, and `say` is called; a cell of a factorial stays.
-    `servers_at_once` counts those of a study without profiles: whether arms take turns may depend
+    `servers_at_once` counts those of a study without profiles: whether arms run at once may depend
     on the settings that profiles come to. `data_bytes`: what memory cannot hold of the data makes
     random pages dearer. UsageError: a profile does not fit.
     """
@@ -49,11 +49,9 @@ def with_profiles(
         profiles = _Profiles(study, place, cache, account, servers, size, asked, said.append)
         return profiles.resolved(), said
 
-    servers = len(study.every_arm) if study.layout == "slices" else 1
-    made, said = resolved(servers)
-    wanted = servers_at_once(made)
-    if (wanted == 1) != (servers == 1):
-        made, said = resolved(len(study.every_arm))
+    made, said = resolved(len(study.every_arm))
+    if servers_at_once(made) == 1:  # an arm that runs alone has all of the memory
+        made, said = resolved(1)
     for words in said:
         say(words)
     return made

@@ -272,12 +272,5 @@ def _against(study: Study, control: Arm, arms: Sequence[Arm]) -> Study:
 def _short(study: Study, epochs: int) -> Study:
     """The same question for a few epochs, each as long as in the whole plan."""
     share = epochs / _FULL_EPOCHS * len(study.every_arm) / 2
-    budget = study.budget
-    shorter = budget.model_copy(
-        update={
-            "epochs": epochs,
-            "measuring": max(_SHORTEST_NS, round(budget.measuring * share)),
-            "turns": max(_SHORTEST_NS, round(budget.turns * share)),
-        }
-    )
+    shorter = study.budget.times(share, _SHORTEST_NS).model_copy(update={"epochs": epochs})
     return study.model_copy(update={"budget": shorter})

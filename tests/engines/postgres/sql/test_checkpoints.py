@@ -17,7 +17,13 @@ from steelyard.engines.engine import CheckpointsSeen, CycleSettings, Slot
 from steelyard.engines.postgres.libpq.connection_string import conninfo_of
 from steelyard.engines.postgres.life.cluster import Cluster
 from steelyard.engines.postgres.postgres import Postgres
-from steelyard.engines.postgres.sql.checkpoints import LogWatch, cycle_of, require_seen, scaled
+from steelyard.engines.postgres.sql.checkpoints import (
+    LogWatch,
+    cycle_of,
+    log_limit,
+    require_seen,
+    scaled,
+)
 from steelyard.model.errors import EngineError
 from steelyard.model.turn import Checkpoint
 
@@ -30,6 +36,17 @@ SETTINGS = {
     "checkpoint_completion_target": "0.9",
     "wal_segment_size": "16777216 B",
 }
+
+
+@given(st.floats(0, 1e12), st.sampled_from(["0.5", "0.9", "1"]))
+def test_the_limit_that_is_to_be_typed_requests_no_checkpoint_before_so_much_log(
+    wal_bytes: float, target: str
+) -> None:
+    settings = {**SETTINGS, "checkpoint_completion_target": target}
+    limit = log_limit(settings, wal_bytes)["max_wal_size"]
+    reported = f"{int(limit.removesuffix('GB')) * 1024} MB"
+    reached = cycle_of({**settings, "max_wal_size": reported}).wal_bytes
+    assert wal_bytes <= reached <= wal_bytes + 2**30 + 3 * SEGMENT
 
 
 def test_the_cycle_is_that_of_timeout_and_log() -> None:

@@ -4,8 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from steelyard.engines.postgres.sql.own_time import TIMERS, in_own_time, largest_scale
+from engines.postgres.sql.conftest import Server
+from own_cache import own_server
+from steelyard.engines.postgres.sql.own_time import (
+    TIMERS,
+    in_own_time,
+    largest_scale,
+    milliseconds,
+)
 from steelyard.model.units import NS_PER_S
+from steelyard.running.measuring.observation import settings_of
 
 SHIPPED = {
     "checkpoint_timeout": "300 s",
@@ -14,6 +22,8 @@ SHIPPED = {
     "min_wal_size": "80 MB",
     "wal_segment_size": "16777216 B",
     "autovacuum_naptime": "60 s",
+    "bgwriter_delay": "200 ms",
+    "idle_session_timeout": "600000 ms",
     "statement_timeout": "0 ms",
     "lock_timeout": "2000 ms",
     "deadlock_timeout": "1000 ms",
@@ -26,7 +36,8 @@ def test_the_wall_clock_of_a_server_runs_as_many_times_as_fast_as_there_are_arms
     assert spaced.settings["checkpoint_timeout"] == f"{300 * arms}s"
     assert spaced.cycle.timeout_ns == 300 * NS_PER_S
     assert spaced.settings["autovacuum_naptime"] == f"{60_000 * arms}ms"
-    assert spaced.settings["lock_timeout"] == f"{2_000 * arms}ms"
+    assert spaced.settings["idle_session_timeout"] == f"{600_000 * arms}ms"
+    assert f"autovacuum_naptime {arms} min, {arms} times its 1 min" in spaced.timers
 
 
 def test_log_is_no_time() -> None:
@@ -35,13 +46,33 @@ def test_log_is_no_time() -> None:
     assert several.cycle.wal_bytes == alone.cycle.wal_bytes
 
 
-def test_a_timer_that_is_off_stays_off_and_a_short_one_is_left_alone() -> None:
-    settings = in_own_time(SHIPPED, 1, 2).settings
-    assert "statement_timeout" not in settings
-    assert "deadlock_timeout" not in settings
-    left = {timer.name for timer in TIMERS if not timer.multiplied}
-    assert left.isdisjoint(settings)
+def test_a_timer_that_is_off_stays_off_and_one_within_statements_is_left() -> None:
+    spaced = in_own_time(SHIPPED, 1, 2)
+    assert "statement_timeout" not in spaced.settings
+    assert {"lock_timeout", "deadlock_timeout"}.isdisjoint(spaced.settings)
+    left = {timer.name for timer in TIMERS if timer.rule == "left"}
+    assert left.isdisjoint(spaced.settings)
     assert all(timer.why for timer in TIMERS)
+    assert any(words.startswith("deadlock_timeout as it is: ") for words in spaced.timers)
+    off = in_own_time({**SHIPPED, "idle_session_timeout": "0 ms"}, 1, 2)
+    assert "idle_session_timeout" not in off.settings
+
+
+@pytest.mark.parametrize(
+    ("delay", "arms", "comes_to"),
+    [("200 ms", 2, None), ("499 ms", 8, None), ("500 ms", 2, "1000ms"), ("3000 ms", 3, "9000ms"),
+     ("3000 ms", 8, "10000ms")],
+)  # fmt: skip
+def test_a_delay_is_multiplied_where_it_is_long_beside_a_slice_up_to_the_longest_there_is(
+    delay: str, arms: int, comes_to: str | None
+) -> None:
+    spaced = in_own_time({**SHIPPED, "bgwriter_delay": delay}, 1, arms)
+    assert spaced.settings.get("bgwriter_delay") == comes_to
+    said = [words for words in spaced.timers if words.startswith("bgwriter_delay")]
+    if comes_to is None:
+        assert said == ["bgwriter_delay as it is: one round at a thaw, then as ever"]
+    elif comes_to == "10000ms":
+        assert said == ["bgwriter_delay 10 s, the longest that the server takes, in place of 24 s"]
 
 
 @pytest.mark.parametrize("arms", [2, 4])
@@ -59,3 +90,33 @@ def test_the_longest_timeout_of_a_server_is_not_exceeded() -> None:
     spaced = in_own_time(day, 1, 2)
     assert spaced.settings["checkpoint_timeout"] == "86400s"
     assert spaced.cycle.timeout_ns == 43_200 * NS_PER_S
+    [said] = [words for words in spaced.timers if words.startswith("checkpoint_timeout")]
+    assert said == "checkpoint_timeout 24 h, the longest that the server takes, in place of 48 h"
+
+
+def test_every_setting_in_units_of_time_is_in_the_table(server: Server) -> None:
+    """The oracle is pg_settings of 16 and 18, for the largest values of what is set too."""
+    with server.connect() as session:
+        rows = session.execute(
+            "SELECT name, unit, max_val FROM pg_settings WHERE unit IN ('ms', 's', 'min')"
+        ).fetchall()
+    timers = {timer.name: timer for timer in TIMERS}
+    assert len(rows) > 25
+    assert {name for name, _, _ in rows} <= set(timers)
+    factor = {"ms": 1, "s": 1000, "min": 60_000}
+    for name, unit, most in rows:
+        assert timers[name].most_ms == int(float(most) * factor[unit]), name
+
+
+@pytest.mark.parametrize("version", ["16", "18"])
+def test_a_server_takes_what_own_time_makes_of_its_longest_timers(version: str) -> None:
+    longest = {timer.name: f"{timer.most_ms} ms" for timer in TIMERS if timer.rule != "left"}
+    own = in_own_time({**SHIPPED, **longest, "checkpoint_timeout": "86400 s"}, 1, 8).settings
+    with own_server(version, {}) as plain:
+        known = {*settings_of(plain)}
+    wanted = {name: value for name, value in own.items() if name in known}
+    with own_server(version, wanted) as instance:
+        reported = settings_of(instance)
+    for timer in TIMERS:
+        if timer.name in wanted and timer.rule != "left":
+            assert milliseconds(reported, timer.name) == timer.most_ms, timer.name

@@ -14,6 +14,7 @@ from steelyard.record.turns.turns_told import EvennessLine
 from steelyard.record.verdict import DevicesTold, Verdict
 from steelyard.report.contrast_text import reading_text
 from steelyard.report.devices import by_second, figure_rows, not_available, told_names, used_figures
+from steelyard.report.layouts.shown_layout import layout_named
 from steelyard.report.tables import cause_rows, query_rows, work_rows
 from steelyard.report.turns import evenness_rows, stall_sums, sum_rows
 from steelyard.reproductions.reproduction import Reproduction, Step
@@ -223,7 +224,7 @@ def _devices(found: Verdict, told: DevicesTold) -> Iterator[str]:
 
 def _devices_words(found: Verdict, told: DevicesTold) -> str:
     words = f"What {told_names(told)} did while each arm was driven; in brackets iostat's names."
-    if found.layout != "turns":
+    if layout_named(found.layout).moves:
         words += (
             " What an arm leaves to the kernel may be written in slices of another, and what it "
             "pays after its own is not among them."

@@ -8,6 +8,7 @@ that a wall clock that is set back does not shift it.
 
 from __future__ import annotations
 
+import math
 import re
 import threading
 from collections.abc import Callable, Mapping
@@ -82,6 +83,13 @@ def scaled(settings: Mapping[str, str], factor: float) -> Scaled:
         },
         Cycle(timeout_s * NS_PER_S, float(_segments(limit, target) * segment_mb * _MB), 1.0),
     )
+
+
+def log_limit(settings: Mapping[str, str], wal_bytes: float) -> dict[str, str]:
+    """max_wal_size, in whole GB, with which one is requested after so much log at the earliest."""
+    segments = math.ceil(wal_bytes / (_segment_mb(settings) * _MB)) + 1
+    limit_mb = math.ceil(segments * (1.0 + _target(settings))) * _segment_mb(settings)
+    return {"max_wal_size": f"{max(1, math.ceil(limit_mb / 1024))}GB"}
 
 
 def _segments(limit: int, target: float) -> int:

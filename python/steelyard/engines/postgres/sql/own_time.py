@@ -1,21 +1,30 @@
 """Brings a server's timers into its own time: it stands still while other arms work.
 
 A server reads the wall clock, which runs as many times as fast as its own time as there are arms.
-What is long beside a slice is multiplied by that number; what is shorter fires once at a thaw,
-whatever it is set to.
+What its background waits for is multiplied by that number, where it is long beside a slice; what is
+shorter fires once at a thaw, whatever it is set to. Within a slice the wall clock is its own time:
+timers of what is under way only there stay as they are, since every statement has ended, or was
+cancelled, when its arm is suspended.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from typing import Literal
 
 from steelyard.engines.engine import Cycle, Scaled
 from steelyard.engines.postgres.sql.checkpoints import LEAST_TIMEOUT_S, cycle_of, scaled
-from steelyard.model.units import NS_PER_S
+from steelyard.model.units import NS_PER_MS, NS_PER_S, format_duration
 
-MOST_TIMEOUT_S = 86_400
-"""checkpoint_timeout of guc_tables.c."""
+LONG_MS = 500
+"""About a slice: what waits shorter than this fires at every thaw."""
+_MOST = 2**31 - 1
+"""INT_MAX, the largest value of most settings in their own unit."""
+_MINUTES = _MOST // 60 * 60_000
+_SECONDS = _MOST * 1000
+
+Rule = Literal["multiplied", "where long", "left"]
 
 
 @dataclass(frozen=True)
@@ -23,28 +32,73 @@ class Timer:
     """A setting that a server compares with the wall clock, and what own time makes of it."""
 
     name: str
-    multiplied: bool
+    rule: Rule
     why: str
+    most_ms: int = _MOST
+    """The largest value that the server takes (guc_tables.c)."""
+    at_thaw: bool = False
+    """Whether it fires at a thaw where it is left."""
 
 
+_WITHIN = "only while a statement is under way, which none is while its arm stands still"
+_STANDBY = "connections to standbys and archives, whose clocks go on"
+_LOG = "decides about lines of the log alone"
+_RECOVERY = "only in recovery, in which no arm is measured"
 TIMERS = (
-    Timer("checkpoint_timeout", True, "it spaces checkpoints, and paces their writes"),
-    Timer("autovacuum_naptime", True, "it spaces the launcher's rounds"),
-    Timer("statement_timeout", True, "a statement would be ended for time in which it stood still"),
-    Timer("transaction_timeout", True, "as statement_timeout"),
-    Timer("lock_timeout", True, "as statement_timeout"),
-    Timer("idle_in_transaction_session_timeout", True, "as statement_timeout"),
-    Timer("idle_session_timeout", True, "sessions of an arm that stands still are idle"),
-    Timer("deadlock_timeout", False, "nothing waits for a lock while its arm stands still"),
-    Timer("bgwriter_delay", False, "shorter than a slice: one round at a thaw, then as ever"),
-    Timer("wal_writer_delay", False, "shorter than a slice: one flush at a thaw, then as ever"),
-    Timer("autovacuum_vacuum_cost_delay", False, "shorter than a slice: one pause less at a thaw"),
-    Timer("vacuum_cost_delay", False, "as autovacuum_vacuum_cost_delay"),
-    Timer("commit_delay", False, "microseconds, and no commit is under way while its arm stands"),
-    Timer("checkpoint_warning", False, "it decides about a line of the log alone"),
+    Timer("checkpoint_timeout", "multiplied", "it spaces checkpoints, and paces their writes",
+          86_400_000),
+    Timer("checkpoint_warning", "multiplied", "it is held against the time between checkpoints",
+          _SECONDS),
+    Timer("autovacuum_naptime", "multiplied", "it spaces the launcher's rounds",
+          _MOST // 1000 * 1000),
+    Timer("archive_timeout", "multiplied", "it switches segments of log", _MOST // 2 * 1000),
+    Timer("idle_session_timeout", "multiplied", "sessions of an arm that stands still are idle"),
+    Timer("idle_replication_slot_timeout", "multiplied", "slots of an arm that stands still are "
+          "idle", _SECONDS),
+    Timer("wal_summary_keep_time", "multiplied", "it spaces the removal of summaries", _MINUTES),
+    Timer("old_snapshot_threshold", "multiplied", "snapshots grow old by the wall clock",
+          86_400 * 60_000),
+    Timer("bgwriter_delay", "where long", "one round at a thaw, then as ever", 10_000,
+          at_thaw=True),
+    Timer("wal_writer_delay", "where long", "one flush at a thaw, then as ever", 10_000,
+          at_thaw=True),
+    Timer("autovacuum_vacuum_cost_delay", "left", "100 ms at most: one pause less at a thaw", 100,
+          at_thaw=True),
+    Timer("vacuum_cost_delay", "left", "100 ms at most, within a statement", 100),
+    Timer("deadlock_timeout", "left", "clients wait for locks within slices alone; a worker's "
+          "check may come early at a thaw", at_thaw=True),
+    Timer("statement_timeout", "left", _WITHIN),
+    Timer("transaction_timeout", "left", _WITHIN),
+    Timer("lock_timeout", "left", _WITHIN),
+    Timer("idle_in_transaction_session_timeout", "left", "no transaction is open while its arm "
+          "stands still"),
+    Timer("client_connection_check_interval", "left", _WITHIN),
+    Timer("commit_delay", "left", "microseconds, within a commit"),
+    Timer("authentication_timeout", "left", "nobody connects while an arm stands still", 600_000),
+    Timer("post_auth_delay", "left", "before any slice", _MOST // 1_000_000 * 1000),
+    Timer("pre_auth_delay", "left", "before any slice", 60_000),
+    Timer("tcp_keepalives_idle", "left", "the kernel's: it answers for a process that stands still",
+          _SECONDS),
+    Timer("tcp_keepalives_interval", "left", "as tcp_keepalives_idle", _SECONDS),
+    Timer("tcp_user_timeout", "left", "as tcp_keepalives_idle"),
+    Timer("log_autovacuum_min_duration", "left", _LOG),
+    Timer("log_autoanalyze_min_duration", "left", _LOG),
+    Timer("log_min_duration_sample", "left", _LOG),
+    Timer("log_min_duration_statement", "left", _LOG),
+    Timer("log_startup_progress_interval", "left", _LOG),
+    Timer("log_rotation_age", "left", "the log is read from standard error, and never rotated",
+          _MINUTES),
+    Timer("max_standby_archive_delay", "left", _RECOVERY),
+    Timer("max_standby_streaming_delay", "left", _RECOVERY),
+    Timer("recovery_min_apply_delay", "left", _RECOVERY),
+    Timer("wal_receiver_status_interval", "left", _RECOVERY, _MOST // 1000 * 1000),
+    Timer("wal_receiver_timeout", "left", _RECOVERY),
+    Timer("wal_retrieve_retry_interval", "left", _RECOVERY),
+    Timer("wal_sender_timeout", "left", _STANDBY),
 )  # fmt: skip
-"""Every timer that can fire at a thaw."""
+"""Every setting in units of time of PostgreSQL 16 to 18, and commit_delay."""
 _MILLISECONDS = {"ms": 1, "s": 1000, "min": 60_000, "": 1}
+_TIMEOUT = TIMERS[0]
 
 
 def in_own_time(settings: Mapping[str, str], factor: float, arms: int) -> Scaled:
@@ -52,19 +106,30 @@ def in_own_time(settings: Mapping[str, str], factor: float, arms: int) -> Scaled
     of arms; the cycle that comes with them is in own time.
 
     `settings`: as the server reports them. EngineError: one that spaces checkpoints is missing.
-    The server takes no checkpoint_timeout below 30 s of wall time: 30 s / arms of its own.
+    The server takes no checkpoint_timeout below 30 s of wall time: 30 s / arms of its own; and none
+    above a day.
     """
     spaced = scaled(settings, factor)
-    wall_s = cycle_of(settings).timeout_ns / NS_PER_S * arms / factor
-    timeout_s = min(MOST_TIMEOUT_S, max(LEAST_TIMEOUT_S, round(wall_s)))
-    own_ns = round(timeout_s * NS_PER_S / arms)
+    wanted_ms = cycle_of(settings).timeout_ns / NS_PER_MS * arms / factor
+    timeout_s = min(_TIMEOUT.most_ms // 1000, max(LEAST_TIMEOUT_S, round(wanted_ms / 1000)))
+    timers = list(_multiplied(settings, arms))
+    own = Cycle(
+        timeout_ns=round(timeout_s * NS_PER_S / arms),
+        wal_bytes=spaced.cycle.wal_bytes,
+        largest_scale=largest_scale(settings, arms),
+    )
     return Scaled(
         {
             **spaced.settings,
-            **_multiplied(settings, arms),
-            "checkpoint_timeout": f"{timeout_s}s",
+            **{timer.name: f"{ms}ms" for timer, _, ms in timers},
+            _TIMEOUT.name: f"{timeout_s}s",
         },
-        replace(spaced.cycle, timeout_ns=own_ns, largest_scale=largest_scale(settings, arms)),
+        replace(spaced.cycle, timeout_ns=own.timeout_ns, largest_scale=own.largest_scale),
+        (
+            *_timeout_words(timeout_s * 1000, wanted_ms),
+            *(_words(timer, own_ms, ms, arms) for timer, own_ms, ms in timers),
+            *_left_words(settings, {timer.name for timer, _, _ in timers}),
+        ),
     )
 
 
@@ -72,22 +137,46 @@ def largest_scale(settings: Mapping[str, str], arms: int) -> float:
     """By how much checkpoints can be brought nearer in own time."""
     own = cycle_of(settings)
     by_timeout = own.timeout_ns / NS_PER_S * arms / LEAST_TIMEOUT_S
-    by_log = _log_scale(settings, own)
+    by_log = own.wal_bytes / scaled(settings, 1e9).cycle.wal_bytes
     return max(1.0, min(by_timeout, by_log))
 
 
-def _log_scale(settings: Mapping[str, str], own: Cycle) -> float:
-    least = scaled(settings, 1e9).cycle
-    return own.wal_bytes / least.wal_bytes
+def milliseconds(settings: Mapping[str, str], name: str) -> int:
+    """A setting in units of time, as the server reports it; 0: it is off, or is not there."""
+    value, _, unit = settings.get(name, "").partition(" ")
+    return int(value) * _MILLISECONDS.get(unit, 1) if value.isdigit() else 0
 
 
-def _multiplied(settings: Mapping[str, str], arms: int) -> dict[str, str]:
-    found = {}
+def _multiplied(settings: Mapping[str, str], arms: int) -> Iterator[tuple[Timer, int, int]]:
+    """Timers that are set anew, in ms: as they were, and as they are to be."""
     for timer in TIMERS:
-        value, _, unit = settings.get(timer.name, "").partition(" ")
-        if not timer.multiplied or timer.name == "checkpoint_timeout" or not value.isdigit():
-            continue
-        milliseconds = int(value) * _MILLISECONDS.get(unit, 1)
-        if milliseconds:
-            found[timer.name] = f"{milliseconds * arms}ms"
-    return found
+        own_ms = milliseconds(settings, timer.name)
+        long = timer.rule == "multiplied" or (timer.rule == "where long" and own_ms >= LONG_MS)
+        if long and own_ms and timer is not _TIMEOUT:
+            yield timer, own_ms, min(timer.most_ms, own_ms * arms)
+
+
+def _words(timer: Timer, own_ms: int, ms: int, arms: int) -> str:
+    """`"autovacuum_naptime 2 min, 2 times its 1 min"`."""
+    wanted, own = own_ms * arms, format_duration(own_ms * NS_PER_MS)
+    if ms < wanted:
+        return _most_words(timer.name, ms, wanted)
+    return f"{timer.name} {format_duration(ms * NS_PER_MS)}, {arms} times its {own}"
+
+
+def _most_words(name: str, ms: float, wanted_ms: float) -> str:
+    longest, wanted = (format_duration(each * NS_PER_MS) for each in (ms, wanted_ms))
+    return f"{name} {longest}, the longest that the server takes, in place of {wanted}"
+
+
+def _timeout_words(ms: int, wanted_ms: float) -> Iterator[str]:
+    """Of checkpoint_timeout, where it is not what its own time wants: the plan has the distance."""
+    if ms == _TIMEOUT.most_ms and ms < wanted_ms:
+        yield _most_words(_TIMEOUT.name, ms, wanted_ms)
+
+
+def _left_words(settings: Mapping[str, str], set_anew: set[str]) -> Iterator[str]:
+    """What fires at a thaw."""
+    for timer in TIMERS:
+        if timer.at_thaw and timer.name not in set_anew and timer.name in settings:
+            yield f"{timer.name} as it is: {timer.why}"

@@ -1,0 +1,1 @@
+"""What a report and progress show of each layout."""

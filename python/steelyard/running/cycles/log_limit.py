@@ -1,0 +1,132 @@
+"""Holds checkpoints to the timeout: refuses a limit of the log that makes one arm begin them every
+second, and says where one makes an arm begin them far more often than another.
+
+What requests a checkpoint by size is divided by the time scale as the timeout is. An arm that
+writes more log then begins checkpoints more often, so that arms are read at unlike distances; and
+right after a checkpoint most changes log whole pages, so that it writes more log still.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from steelyard.analysis.pilot.cycle_lengths import CycleLengths
+from steelyard.analysis.pilot.turn_lengths import ArmCycle
+from steelyard.engines.capabilities.own_time import LogLimited
+from steelyard.evaluation.threats.cycles import FAR_MORE_OFTEN
+from steelyard.model.errors import StudyError
+from steelyard.model.units import NS_PER_S, format_bytes, format_duration
+from steelyard.running.preparing.setup import Setup
+from steelyard.running.progress import Progress
+from steelyard.running.turns.look import Looked
+
+SHORTEST_CYCLE_S = 2.0
+"""Checkpoints that size makes nearer than this are a burst each, and nothing else."""
+LOG_TIMES = 2.0
+"""Log that is on the disk, of what one cycle writes: that of the cycle before it too."""
+ROOM_TO_SPARE = 1.5
+"""Log to be allowed, of what a pilot expects."""
+
+
+@dataclass(frozen=True)
+class LogLimit:
+    """What the log of every arm makes of its checkpoints, at the time scale that was chosen."""
+
+    setup: Setup
+    looked: Mapping[str, Looked]
+    cycles: Mapping[str, ArmCycle]
+    lengths: CycleLengths
+
+    @property
+    def seconds(self) -> dict[str, float]:
+        """Arm → time between two checkpoints, infinite where none is made."""
+        return dict(zip(self.cycles, self.lengths.cycles_s, strict=True))
+
+    @property
+    def by_size(self) -> dict[str, float]:
+        """The same of those arms whose log ends a cycle, and not time."""
+        scale = self.lengths.scale
+        return {
+            arm: seconds for arm, seconds in self.seconds.items() if self.cycles[arm].by_size(scale)
+        }
+
+    @property
+    def alike(self) -> bool:
+        """Whether the limit is the same in all arms, so that it is no treatment."""
+        return len({cycle.spacing(1.0).wal_bytes for cycle in self.cycles.values()}) == 1
+
+    def apply(self, progress: Progress) -> None:
+        """StudyError: the disk does not hold the log, or size makes an arm begin a checkpoint every
+        second. What is doubtful is said. A log that is written in turns has its room, and its size
+        begins no checkpoint."""
+        if any(cycle.continuous for cycle in self.cycles.values()):
+            return
+        self._require_disk()
+        by_size = self.by_size
+        if not by_size:
+            return
+        arm = min(by_size, key=lambda name: by_size[name])
+        finite = [seconds for seconds in self.seconds.values() if math.isfinite(seconds)]
+        every = f"every {_span(by_size[arm])}"
+        if self.alike and by_size[arm] < SHORTEST_CYCLE_S:
+            raise StudyError(
+                f'the log of arm "{arm}" requests a checkpoint {every}: it would be read in bursts '
+                "of page images alone",
+                detail=f"Checkpoints are {self.lengths.scale:g} times as near as the settings have "
+                "them, and what requests one by size is divided by as much.",
+                hint=self._hint(),
+            )
+        if max(finite) > FAR_MORE_OFTEN * by_size[arm]:
+            others = " and ".join(
+                f"every {_span(seconds)} in {name}"
+                for name, seconds in self.seconds.items()
+                if name != arm and math.isfinite(seconds)
+            )
+            progress.note(
+                f"doubt: by the size of the log a checkpoint begins {every} in {arm}, and {others}"
+                f": arms are read at unlike distances. {self._hint()}"
+            )
+
+    def _require_disk(self) -> None:
+        needed = sum(
+            LOG_TIMES * self.cycles[arm].log.until(seconds)
+            for arm, seconds in self.seconds.items()
+            if math.isfinite(seconds)
+        )
+        free = self.setup.laboratory.host.sample().disk_free_bytes
+        if needed > free:
+            scale = self.lengths.scale * needed / free
+            raise StudyError(
+                f"the disk has no room for the log between checkpoints: {format_bytes(needed)} of "
+                f"all arms, {format_bytes(free)} free",
+                hint=f"Free as much, or bring checkpoints nearer: --set turns.time_scale="
+                f"{math.ceil(10 * scale) / 10:g}",
+            )
+
+    def _hint(self) -> str:
+        """What to type so that time alone ends a cycle, where the disk has room for it."""
+        scale = self.lengths.scale
+        log_bytes = {
+            arm: ROOM_TO_SPARE * cycle.log.until(cycle.spacing(scale).timeout_s)
+            for arm, cycle in self.cycles.items()
+        }
+        arm = max(log_bytes, key=lambda name: log_bytes[name])
+        engine = self.setup.own_slots.arms[arm].engine
+        if not self.alike or not isinstance(engine, LogLimited):
+            return "A larger budget makes the time scale smaller, which divides the limit less."
+        settings = engine.log_limit(self.looked[arm].settings, log_bytes[arm] * scale)
+        changes = " ".join(f"--set settings.{name}={value}" for name, value in settings.items())
+        needed = LOG_TIMES * sum(log_bytes.values())
+        free = self.setup.laboratory.host.sample().disk_free_bytes
+        if needed > free:
+            return (
+                f"Weigh with {changes}, once the disk has {format_bytes(needed)} free for the log "
+                f"of all arms ({format_bytes(free)} are)."
+            )
+        return f"Weigh with {changes}, equal in all arms: time alone then ends a cycle."
+
+
+def _span(seconds: float) -> str:
+    return format_duration(round(seconds, 1) * NS_PER_S)
