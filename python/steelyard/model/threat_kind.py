@@ -58,6 +58,8 @@ class ThreatKind(StrEnum):
     UNEQUAL_DEBT = "unequal debt"
     NOT_HELD_STILL = "not held still"
     WRITE_BACK_SHARED = "write-back shared"
+    CYCLES_CUT = "cycles cut"
+    CLOCK_AHEAD = "clock ahead of own time"
     AGEING = "ageing"
     # Of numbers from elsewhere:
     OBSERVATIONAL = "observational"

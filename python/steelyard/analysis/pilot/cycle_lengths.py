@@ -115,7 +115,9 @@ def _lengths(
         epochs=0,
         slice_s=slice_s,
         epoch_s=idle_s + len(arms) * own_s * (1 + border_s / slice_s),
-        begins_s=tuple(max(0.0, age - cycle) if math.isfinite(cycle) else age for cycle in cycles),
+        # Checkpoints begin whole cycles after the one that all arms are given, or a little later:
+        # midway between two there is no doubt which one is meant.
+        begins_s=tuple(age - cycle / 2 if math.isfinite(cycle) else age for cycle in cycles),
         waits_s=tuple(PATIENCE * 2 * cycle if math.isfinite(cycle) else 0.0 for cycle in cycles),
         least_s=tuple(
             max(LEAST_MEASURED_S, length - cycle / 2) if cut else length
