@@ -3,10 +3,10 @@
     python -m validation.alternated [--records DIR] [--only NAME] [--most N]
 
 *Scatter*: equal arms on TPC-B, two epochs in cycles and two in turns in alternation until either
-has eight, on a quiet machine and beside a neighbour that this program starts: loops on every processor
-and writes that are flushed, in spells of random length. *pglz*: `wal_compression` off and pglz on
-tproc-c in cycles and in turns, at the distance of `validation.by_hand`, whose pairs stand beside
-them. Every weighing is a line of results/alternated.jsonl and is not repeated; the page is
+has eight, on a quiet machine and beside a neighbour that this program starts: loops on every
+processor and writes that are flushed, in spells of random length. *pglz*: `wal_compression` off and
+pglz on tproc-c in cycles and in turns, at the distance of `validation.by_hand`, whose pairs stand
+beside them. Every weighing is a line of results/alternated.jsonl and is not repeated; the page is
 docs/validation.md (`python -m validation.publish`). An hour a condition, and one for pglz.
 """
 

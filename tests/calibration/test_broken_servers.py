@@ -15,7 +15,12 @@ from typing import Any
 
 import pytest
 
-from calibration.meddling import aftermath, slow_second_start, throttled_slot
+from calibration.meddling import (
+    aftermath,
+    continued_background,
+    slow_second_start,
+    throttled_slot,
+)
 from postgres.underway import QUICK, Underway
 from steelyard.engines.postgres.builds.build import bundled_builds, parts_of_copy
 
@@ -164,6 +169,27 @@ def test_who_is_started_first_may_have_the_better_place(start: Start) -> None:
     [contrast] = weighing.verdict["contrasts"]
     low, high = contrast["low_percent"], contrast["high_percent"]
     assert low - MISSED < 0 < high + MISSED, "it costs precision, not truth"
+
+
+IN_CYCLES = (
+    *("--set", "layout=cycles", "--set", "cost=auto", "--set", "workload.scripts={tpcb-like=1}"),
+    *("--set", "workload.scale=1", "--set", "turns.measured=10s", "--budget", "30m"),
+)
+
+
+@pytest.mark.long
+def test_processes_that_go_on_while_their_arm_is_to_stand_still_take_the_verdict_away(
+    start: Start,
+) -> None:
+    weighing = start("record", "aa", *IN_CYCLES, "--seed", "10")
+    weighing.wait_for("plan: ")
+    with continued_background(weighing):
+        weighing.in_the_middle_of(2)
+    weighing.process.send_signal(signal.SIGINT)
+    assert weighing.end() == 130, weighing.said
+    [contrast] = weighing.verdict["contrasts"]
+    assert contrast["verdict"] == "invalid"
+    assert "while they were to stand still" in threats(weighing, "b")["not held still"]
 
 
 BALANCE = {"slots differ", "start order matters", "carry-over", "unequal drops"}

@@ -206,3 +206,22 @@ def test_the_sentence_says_what_the_interval_rests_on(
 ) -> None:
     verdict = weigh_in(writing, cycles_study())
     assert "8 epochs in cycles, a checkpoint every" in json.dumps(verdict["sentence"])
+
+
+def test_what_turns_tell_beside_a_contrast_is_told_in_cycles_and_the_sentence_names_f(
+    writing: ScriptedWorld, weigh_in: Weigh
+) -> None:
+    """Arms at the same distance from a checkpoint differ by 10 %, wherever the machine is."""
+    writing.speed = lambda arm, life: 4400.0 if arm == "off" else 4000.0
+    verdict = weigh_in(writing, cycles_study(turns={"time_scale": 1.5}))
+    by_distance = {one["seconds"]: one["estimate_percent"] for one in verdict["by_distance"]}
+    assert {5, 10} <= set(by_distance)
+    assert all(abs(percent - 10) < 1.5 for percent in by_distance.values())
+    told = verdict["turns"]
+    assert [one["from_seconds"] for one in told["curve"]][:4] == [0, 1, 2, 5]
+    assert all(abs(one["estimate_percent"] - 10) < 1.5 for one in told["curve"])
+    assert {"throughput_mean", "throughput_cv"} <= {one["metric"] for one in told["evenness"]}
+    assert {one["arm"]: one["turns"] for one in told["sums"]} == {"on": 8, "off": 8}
+    assert verdict["causes"]
+    assert verdict["time_scale"] == 1.5
+    assert "1.5 times as near" in verdict["sentence"]
