@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from steelyard.engines.noop import NoopInstance
 from steelyard.model.errors import StudyError
+from steelyard.model.turn import Checkpoint
 from steelyard.record.record import Record
 from steelyard.record.recorded import read_recorded
 from steelyard.study.study import Study
@@ -142,6 +144,53 @@ def test_processor_time_of_an_arm_that_stands_still_makes_the_verdict_invalid(
     held = [one for one in contrast["threats"] if one["name"] == "not held still"]
     assert held
     assert all(one["invalidates"] for one in held)
+
+
+def broken_by(world: ScriptedWorld, change: Callable[..., list[Checkpoint]]) -> None:
+    """Checkpoints of "off" are what `change` makes of a server, the begin of its watch and now."""
+    answers = world.noop.journal.answers
+    every = answers.checkpoints
+
+    def changed(one: NoopInstance, began_ns: int, now_ns: int) -> Sequence[Checkpoint]:
+        if one.running and one.settings()["data_checksums"] == "off":
+            return change(every, one, began_ns, now_ns)
+        return every(one, began_ns, now_ns)
+
+    answers.checkpoints = changed
+
+
+def fatal(verdict: Facts) -> set[str]:
+    [contrast] = verdict["contrasts"]
+    return {one["name"] for one in contrast["threats"] if one["invalidates"]}
+
+
+def test_checkpoints_of_one_arm_by_a_clock_that_is_not_scaled_make_the_verdict_invalid(
+    writing: ScriptedWorld, weigh_in: Weigh
+) -> None:
+    """As if its timeout had not been multiplied by the number of arms."""
+
+    def by_the_wall(every: Any, one: NoopInstance, began_ns: int, now_ns: int) -> list[Checkpoint]:
+        return [
+            Checkpoint(at, at + S, "time")
+            for at in range(began_ns + writing.cycle_ns, now_ns + 1, writing.cycle_ns)
+        ]
+
+    broken_by(writing, by_the_wall)
+    verdict = weigh_in(writing, cycles_study(turns={"time_scale": 1}))
+    assert verdict["contrasts"][0]["verdict"] == "invalid"
+    assert fatal(verdict) == {"clock ahead of own time"}
+
+
+def test_checkpoints_that_are_seen_seconds_late_cut_cycles_in_the_middle(
+    writing: ScriptedWorld, weigh_in: Weigh
+) -> None:
+    def late(every: Any, one: NoopInstance, began_ns: int, now_ns: int) -> list[Checkpoint]:
+        return [x for x in every(one, began_ns, now_ns) if x.began_ns <= now_ns - 8 * S]
+
+    broken_by(writing, late)
+    verdict = weigh_in(writing, cycles_study(turns={"time_scale": 1}))
+    assert verdict["contrasts"][0]["verdict"] == "invalid"
+    assert fatal(verdict) == {"cycles cut"}
 
 
 def test_a_lost_arm_is_an_outcome_and_leaves_nothing_suspended(
