@@ -137,16 +137,18 @@ def slow_second_start(weighing: Underway, stop_s: float, go_s: float) -> Iterato
 
 @contextmanager
 def continued_background(weighing: Underway) -> Iterator[None]:
-    """Of every server that stands wholly still, all but the first process go on: what their timers
-    are due for they do in the slices of the other arm."""
+    """Of every server that stands wholly still, one background process goes on: what its timers
+    are due for it does in the slices of the other arm."""
 
     def go_on() -> None:
         for postmaster in weighing.postmasters().values():
             members = tree(postmaster)
-            if len(members) > 1 and all(one.state == "T" for one in members):
-                _signal([one.pid for one in members[1:]], signal.SIGCONT)
+            background = [one.pid for one in members[1:] if kind_of(one.pid) != CLIENT]
+            if background and all(one.state == "T" for one in members):
+                _signal(background[-1:], signal.SIGCONT)
 
-    with _over_and_over(go_on, 0.05):
+    # Less often than arms change: a server that is being stopped must come to a stand.
+    with _over_and_over(go_on, 0.3):
         yield
 
 

@@ -34,7 +34,8 @@ STEPS = 30
 EDGES_S = np.array([0, 1, 2, 3.5, 5, 7.5, 10, 15, 20, 30, 60, 120, 300, 600, np.inf])
 """Bins of an arm's curve in the fit. Within one the curve is taken for flat: finer ones take more
 of the machine's noise for the curve, coarser ones some of the curve for the machine's level. With
-bursts of 10 and 40 % that fade within four seconds, a bin is off by at most 0.6 %."""
+bursts of 10 and 40 % that fade within four seconds, three seconds apart, the first second is off by
+up to 2 %, others by 1 (BIAS.md)."""
 MOST, LEAST = 10.0, 0.1
 """Levels beyond are not told: there both arms hardly worked, or hardly in the rest of the epoch."""
 
