@@ -45,6 +45,7 @@ validate: build ## error rates by simulation and replay: half an hour; resumable
 
 validate-live: build ## known weights on real servers, many times: hours; resumable
 	@$(BIN)/python -m validation.live
+	@$(BIN)/python -m validation.alternated
 
 clean: ## remove what the build made
 	rm -rf $(VENV) target build dist

@@ -9,8 +9,11 @@ import sys
 from pathlib import Path
 
 from validation.pages import (
+    alternated,
     beside,
     compared,
+    covaried,
+    cycled,
     digest,
     judged,
     killed,
@@ -54,7 +57,8 @@ _SHORT = """
 _REPEAT = """
     `make validate` does everything on this page that needs no server, on all processors; it can be
     stopped at any time and goes on where it was (`make validate ARGS="--most-seconds 60"`).
-    `make validate-live` weighs on real servers: hours. `.venv/bin/python -m validation.kills` and
+    `make validate-live` weighs on real servers: hours, three of them cycles and turns in
+    alternation (`-m validation.alternated`). `.venv/bin/python -m validation.kills` and
     `-m validation.raylet` need Ray: an hour and half an hour. `-m validation.traces RECORDS…`
     makes traces of the records that live weighings leave, and `-m validation.paired_pgbench`
     and `-m validation.pools_by_hand` measure the last two sections; `-m validation.searches`
@@ -73,12 +77,15 @@ def page(folder: Path = FOLDER, traced: Path = TRACES) -> str:
         _short(every, found),
         simulated.section(every),
         turned.section(found["turns"]),
+        cycled.section(found["cycles"]),
         settled.section(found["settling"]),
         replayed.control_section(found["controls"]),
         replayed.replay_section(found["replay"], traces(traced)),
+        covaried.section(found["covariates"]),
         compared.section(found["comparison"]),
         judged.section(found["judge"]),
         lived.section(found["live"]),
+        alternated.section(found["alternated"], found["by_hand"]),
         killed.section(found["kills"]),
         beside.section(found["raylet"]),
         searched.section(found["searches"]),
@@ -99,8 +106,9 @@ def methodology(folder: Path = FOLDER) -> str:
 
 
 _FILES = (
-    *("simulation", "alarms", "turns", "settling", "controls", "replay", "comparison", "judge"),
-    *("live", "kills", "raylet", "searches", "paired_pgbench", "pools_by_hand"),
+    *("simulation", "alarms", "turns", "cycles", "settling", "controls", "replay", "covariates"),
+    *("comparison", "judge", "live", "alternated", "by_hand", "kills", "raylet", "searches"),
+    *("paired_pgbench", "pools_by_hand"),
 )
 
 

@@ -71,6 +71,15 @@ TURNED = (
 wait: on a disk that others use too, epochs of durable commits scatter by 20 % and more, and an
 interval of that width covers anything."""
 
+ALIKE_IN_CYCLES = 20
+DOUBLE_WORK_IN_CYCLES = 10
+"""Of each workload."""
+CYCLED_PERCENT = 10
+CYCLED = ("layout=cycles", "cost=auto", "budget.epochs=8")
+CYCLED_TPCB = (*CYCLED, "workload.scripts={tpcb-like=1}", "workload.scale=20")
+CYCLED_TPROC_C = (*CYCLED, "workload=tproc-c", "workload.scale=4")
+"""Durable commits: an epoch in cycles scatters by as little as where none waits."""
+
 
 @dataclass(frozen=True)
 class Case:
@@ -129,6 +138,9 @@ KINDS: Mapping[str, int] = {
     "alike from three nodes": ALIKE_FROM_NODES,
     f"twice {SESSIONS_PERCENT} % from three nodes": DOUBLE_WORK_FROM_NODES,
     "alike for two minutes": ALIKE_AT_LENGTH,
+    "alike in cycles": ALIKE_IN_CYCLES,
+    f"twice {CYCLED_PERCENT} % in cycles": DOUBLE_WORK_IN_CYCLES,
+    f"twice {CYCLED_PERCENT} % in cycles on tproc-c": DOUBLE_WORK_IN_CYCLES,
 }
 
 
@@ -152,8 +164,9 @@ def _case(kind: str, number: int) -> Case:
         return Case(kind, number, overrides, background=BACKGROUND_PERCENT / 100)
     percent = 0 if kind.startswith("alike") else int(kind.split()[1])
     doubled = (f"arm.weight.double_work={percent}%",) if percent else ()
-    if kind.endswith("in turns"):
-        weighted = (*TURNED, *doubled)
+    if "in cycles" in kind or kind.endswith("in turns"):
+        cycled = CYCLED_TPROC_C if kind.endswith("tproc-c") else CYCLED_TPCB
+        weighted = (*(cycled if "in cycles" in kind else TURNED), *doubled)
         return Case(kind, number, weighted, double_work=percent / 100, budget=TURNED_BUDGET)
     if kind.endswith(("in sessions", "nodes")):
         return _of_sessions(Case(kind, number, (*SESSIONS, *doubled), percent / 100))

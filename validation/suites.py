@@ -20,9 +20,10 @@ from steelyard.analysis.decision import (
     t_interval,
 )
 from steelyard.analysis.pilot import steady_state
-from steelyard.analysis.turns import ageing, by_distance, debt, series
+from steelyard.analysis.turns import ageing, by_distance, debt, machine_level, series
 from steelyard.analysis.two_samples import change_points, replicates, trend, unpaired
 from steelyard.evaluation import rule
+from steelyard.evaluation.threats import cycles as cycle_threats
 from steelyard.evaluation.threats import turns as turn_threats
 from steelyard.foreign.judgement import judge_numbers, level_steps, number_sets, number_threats
 from steelyard.model import estimate
@@ -34,6 +35,8 @@ from validation.cases import (
     case,
     comparison,
     controls,
+    covariates,
+    cycled,
     foreign_rates,
     replay,
     settling,
@@ -60,6 +63,8 @@ from validation.worlds import (
     atlas,
     autoregression,
     bench,
+    cycle_atlas,
+    cycles,
     errors,
     lives,
     loads,
@@ -109,6 +114,11 @@ TURNS: tuple[Any, ...] = (
     *(turns, world),
 )
 """What draws turns, reads them by distance, and raises their threats."""
+CYCLES: tuple[Any, ...] = (
+    *(ageing, by_distance, debt, machine_level, series, max_t, turn_threats, cycle_threats),
+    *(slot_checks, drops, cycles, cycle_atlas, world),
+)
+"""What draws cycles, reads them by distance, and raises their threats."""
 
 PILOTS: tuple[Any, ...] = (
     *(steady_state, student_t, load_watch.longest_cut, load_watch.warmup_of),
@@ -151,7 +161,9 @@ SUITES = (
     Suite("simulation", simulation.cases, (*JUDGING, *WORLDS, simulation)),
     Suite("alarms", alarms.cases, (*JUDGING, *WORLDS, simulation, alarms)),
     Suite("turns", turned.cases, (*JUDGING, *TURNS, turned)),
+    Suite("cycles", cycled.cases, (*JUDGING, *CYCLES, cycled)),
     Suite("settling", settling.cases, (*PILOTS, settling)),
+    Suite("covariates", covariates.cases, (*TRACES, cycles, covariates), replays=True),
     Suite("judge", foreign_rates.cases, (*ROWS, foreign_rates)),
     Suite("controls", controls.cases, (*JUDGING, *WORLDS, replay, controls), replays=True),
     Suite("replay", replay.cases, (*JUDGING, *TRACES, simulation, replay), replays=True),

@@ -135,6 +135,23 @@ def slow_second_start(weighing: Underway, stop_s: float, go_s: float) -> Iterato
         yield
 
 
+@contextmanager
+def continued_background(weighing: Underway) -> Iterator[None]:
+    """Of every server that stands wholly still, one background process goes on: what its timers
+    are due for it does in the slices of the other arm."""
+
+    def go_on() -> None:
+        for postmaster in weighing.postmasters().values():
+            members = tree(postmaster)
+            background = [one.pid for one in members[1:] if kind_of(one.pid) != CLIENT]
+            if background and all(one.state == "T" for one in members):
+                _signal(background[-1:], signal.SIGCONT)
+
+    # Less often than arms change: a server that is being stopped must come to a stand.
+    with _over_and_over(go_on, 0.3):
+        yield
+
+
 def _backends(postmaster: int) -> list[int]:
     return [one.pid for one in tree(postmaster)[1:] if kind_of(one.pid) == CLIENT]
 

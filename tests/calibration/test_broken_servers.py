@@ -15,7 +15,12 @@ from typing import Any
 
 import pytest
 
-from calibration.meddling import aftermath, slow_second_start, throttled_slot
+from calibration.meddling import (
+    aftermath,
+    continued_background,
+    slow_second_start,
+    throttled_slot,
+)
 from postgres.underway import QUICK, Underway
 from steelyard.engines.postgres.builds.build import bundled_builds, parts_of_copy
 
@@ -164,6 +169,34 @@ def test_who_is_started_first_may_have_the_better_place(start: Start) -> None:
     [contrast] = weighing.verdict["contrasts"]
     low, high = contrast["low_percent"], contrast["high_percent"]
     assert low - MISSED < 0 < high + MISSED, "it costs precision, not truth"
+
+
+IN_CYCLES = (
+    *("--set", "layout=cycles", "--set", "cost=auto", "--set", "workload.scripts={tpcb-like=1}"),
+    *("--set", "workload.scale=1", "--set", "turns.measured=10s", "--budget", "30m"),
+    *("--set", "turns.time_scale=10"),  # epochs of a minute and a half
+)
+
+
+@pytest.mark.long
+def test_processes_that_go_on_while_their_arm_is_to_stand_still_take_the_verdict_away(
+    start: Start,
+) -> None:
+    """A server that is continued while it is being stopped never stands still: its epoch is lost.
+    Then there is no reading, and it is tried again."""
+    for number in range(3):
+        weighing = start(f"record{number}", "aa", *IN_CYCLES, "--seed", str(10 + number))
+        weighing.wait_for("plan: ")
+        with continued_background(weighing):
+            weighing.wait_for(r"epoch +1/")
+        weighing.process.send_signal(signal.SIGINT)
+        assert weighing.end() == 130, weighing.said
+        [contrast] = weighing.verdict["contrasts"]
+        if contrast["epochs"]:
+            break
+        assert "could not freeze" in threats(weighing, "b")["an arm crashed"]
+    assert contrast["verdict"] == "invalid"
+    assert "while they were to stand still" in threats(weighing, "b")["not held still"]
 
 
 BALANCE = {"slots differ", "start order matters", "carry-over", "unequal drops"}

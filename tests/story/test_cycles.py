@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -148,6 +148,53 @@ def test_processor_time_of_an_arm_that_stands_still_makes_the_verdict_invalid(
     held = [one for one in contrast["threats"] if one["name"] == "not held still"]
     assert held
     assert all(one["invalidates"] for one in held)
+
+
+def broken_by(world: ScriptedWorld, change: Callable[..., list[Checkpoint]]) -> None:
+    """Checkpoints of "off" are what `change` makes of a server, the begin of its watch and now."""
+    answers = world.noop.journal.answers
+    every = answers.checkpoints
+
+    def changed(one: NoopInstance, began_ns: int, now_ns: int) -> Sequence[Checkpoint]:
+        if one.running and one.settings()["data_checksums"] == "off":
+            return change(every, one, began_ns, now_ns)
+        return every(one, began_ns, now_ns)
+
+    answers.checkpoints = changed
+
+
+def fatal(verdict: Facts) -> set[str]:
+    [contrast] = verdict["contrasts"]
+    return {one["name"] for one in contrast["threats"] if one["invalidates"]}
+
+
+def test_checkpoints_of_one_arm_by_a_clock_that_is_not_scaled_make_the_verdict_invalid(
+    writing: ScriptedWorld, weigh_in: Weigh
+) -> None:
+    """As if its timeout had not been multiplied by the number of arms."""
+
+    def by_the_wall(every: Any, one: NoopInstance, began_ns: int, now_ns: int) -> list[Checkpoint]:
+        return [
+            Checkpoint(at, at + S, "time")
+            for at in range(began_ns + writing.cycle_ns, now_ns + 1, writing.cycle_ns)
+        ]
+
+    broken_by(writing, by_the_wall)
+    verdict = weigh_in(writing, cycles_study(turns={"time_scale": 1}))
+    assert verdict["contrasts"][0]["verdict"] == "invalid"
+    assert fatal(verdict) == {"clock ahead of own time"}
+
+
+def test_checkpoints_that_are_seen_seconds_late_cut_cycles_in_the_middle(
+    writing: ScriptedWorld, weigh_in: Weigh
+) -> None:
+    def late(every: Any, one: NoopInstance, began_ns: int, now_ns: int) -> list[Checkpoint]:
+        return [x for x in every(one, began_ns, now_ns) if x.began_ns <= now_ns - 8 * S]
+
+    broken_by(writing, late)
+    verdict = weigh_in(writing, cycles_study(turns={"time_scale": 1}))
+    assert verdict["contrasts"][0]["verdict"] == "invalid"
+    assert fatal(verdict) == {"cycles cut"}
 
 
 def test_a_lost_arm_is_an_outcome_and_leaves_nothing_suspended(
@@ -451,3 +498,22 @@ def test_up_to_eight_arms_are_weighed_at_once(
     for epoch in epochs_of(tmp_path):
         assert len(epoch["windows"]) == arms
         assert {window["end"] for window in epoch["windows"].values()} == {"cycles"}
+
+
+def test_what_turns_tell_beside_a_contrast_is_told_in_cycles_and_the_sentence_names_f(
+    writing: ScriptedWorld, weigh_in: Weigh
+) -> None:
+    """Arms at the same distance from a checkpoint differ by 10 %, wherever the machine is."""
+    writing.speed = lambda arm, life: 4400.0 if arm == "off" else 4000.0
+    verdict = weigh_in(writing, cycles_study(turns={"time_scale": 1.5}))
+    by_distance = {one["seconds"]: one["estimate_percent"] for one in verdict["by_distance"]}
+    assert {5, 10} <= set(by_distance)
+    assert all(abs(percent - 10) < 1.5 for percent in by_distance.values())
+    told = verdict["turns"]
+    assert [one["from_seconds"] for one in told["curve"]][:4] == [0, 1, 2, 5]
+    assert all(abs(one["estimate_percent"] - 10) < 1.5 for one in told["curve"])
+    assert {"throughput_mean", "throughput_cv"} <= {one["metric"] for one in told["evenness"]}
+    assert {one["arm"]: one["turns"] for one in told["sums"]} == {"on": 8, "off": 8}
+    assert verdict["causes"]
+    assert verdict["time_scale"] == 1.5
+    assert "1.5 times as near" in verdict["sentence"]

@@ -147,3 +147,17 @@ def _without_devices(value: Any) -> Any:
         ]
         return [_without_devices(one) for one in kept]
     return value
+
+
+def test_in_cycles_every_slice_has_its_own_and_so_has_the_contrast(
+    world: DeviceWorld, weigh_in: Weigh, tmp_path: Path
+) -> None:
+    budget = {"cycles": "40m", "epochs": 8}
+    verdict = weigh_in(world, asked_study(layout="cycles", budget=budget))
+    found = figures(verdict)
+    assert found["read_iops"]["estimate_percent"] == pytest.approx(50, abs=2)
+    assert "read_iops_cv" in found
+    epochs = [one for one in lines(tmp_path, "telemetry.jsonl") if one["type"] == "epoch"]
+    for window in (one for epoch in epochs for one in epoch["windows"].values()):
+        columns = window["seconds"]["devices"]
+        assert {len(column) for column in columns.values()} == {len(window["starts_ns"])}

@@ -19,6 +19,7 @@ from validation.schedule import (
     ALIKE,
     ALIKE_AT_LENGTH,
     ALIKE_WITH_WRITES,
+    CYCLED_PERCENT,
     DOUBLE_WORK,
     DOUBLE_WORK_PERCENT,
     KINDS,
@@ -37,6 +38,9 @@ MOST_FALSE_WITH_WRITES = 2
 """Of those equal arms, weighings that may tell them apart, and that may name a cause."""
 AT_LENGTH = "alike for two minutes"
 MOST_FALSE_AT_LENGTH = 2
+IN_CYCLES = [f"twice {CYCLED_PERCENT} % in cycles{where}" for where in ("", " on tproc-c")]
+LEAST_COVERED_IN_CYCLES = 18
+"""Of the doubled work on both workloads."""
 WEIGHTS = [f"twice {percent} %" for percent in DOUBLE_WORK_PERCENT]
 
 _WORDS = """
@@ -144,6 +148,7 @@ class Setting:
 
 SETTINGS = (
     Setting("In turns", "in turns", TURNED_PERCENT, 2, 9),
+    Setting("In cycles", "in cycles", CYCLED_PERCENT, 2, 9),
     Setting("In sessions of one running server", "in sessions", SESSIONS_PERCENT, 2, 9),
     Setting("On MySQL 5.7", "on MySQL", MYSQL_PERCENT, 2, 9),
     Setting("In sessions loaded from three nodes", "from three nodes", SESSIONS_PERCENT, 2, 9),
@@ -178,9 +183,19 @@ def _bounds(weighings: Sequence[Json], elsewhere: Collection[str]) -> str:
     ]
     for setting in SETTINGS:
         told += _of_setting(setting, weighings)
+    told.append((_covered_in_cycles(weighings), set(IN_CYCLES)))
     told.append((_at_length(weighings), {AT_LENGTH}))
     told.append((f"- Weighings called invalid by a threat: {invalid} of {len(weighings)}.", set()))
     return "\n".join(words for words, kinds in told if not kinds or kinds - set(elsewhere))
+
+
+def _covered_in_cycles(weighings: Sequence[Json]) -> str:
+    """What is said of doubled work in cycles, both workloads together."""
+    covered, wanted = _covered(weighings, IN_CYCLES), sum(KINDS[kind] for kind in IN_CYCLES)
+    return (
+        f"- In cycles, truth covered on both workloads: **{covered.count} of {covered.trials}**, "
+        f"{_done(covered, wanted)}; at least {LEAST_COVERED_IN_CYCLES} of {wanted} must be."
+    )
 
 
 def _at_length(weighings: Sequence[Json]) -> str:

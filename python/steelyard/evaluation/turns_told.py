@@ -9,6 +9,7 @@ import numpy as np
 
 from steelyard.analysis.turns.by_distance import Pair, curve, effects_at
 from steelyard.analysis.turns.evenness import evenness, sums_of
+from steelyard.analysis.turns.machine_level import levelled
 from steelyard.analysis.turns.series import cycles_ns
 from steelyard.analysis.turns.stalls import stalls
 from steelyard.evaluation.judge_epochs import percent_ends
@@ -54,7 +55,7 @@ def distance_lines(
             epochs=one.estimate.count,
         )
         for arm in arms
-        for one in effects_at(turn_pairs(epochs, control, arm))
+        for one in effects_at(_levelled_pairs(epochs, control, arm))
     ]
 
 
@@ -76,7 +77,7 @@ def turns_told(epochs: Sequence[EpochTotals], plan: Plan, arms: Sequence[str]) -
                 arm_wal_bytes=_known(one.arm.wal_bytes),
             )
             for arm in arms
-            for one in curve(turn_pairs(epochs, control, arm))
+            for one in curve(_levelled_pairs(epochs, control, arm))
         ),
         evenness=tuple(
             EvennessLine(
@@ -145,6 +146,11 @@ def turn_pairs(epochs: Sequence[EpochTotals], control: str, arm: str) -> list[Pa
         for one in epochs
         if control in one.turns and arm in one.turns
     ]
+
+
+def _levelled_pairs(epochs: Sequence[EpochTotals], control: str, arm: str) -> list[Pair]:
+    """Those of a curve, whose bins are of other blocks in either arm."""
+    return [levelled(pair) for pair in turn_pairs(epochs, control, arm)]
 
 
 def _of(epochs: Sequence[EpochTotals], arm: str) -> list[Turn]:

@@ -301,6 +301,19 @@ _TEMPLATES: dict[ThreatKind, _Template] = {
         "settings.max_wal_size=64GB, if the disk has room), or give a larger budget, which makes "
         "the time scale smaller",
     ),
+    ThreatKind.CYCLES_CUT: _Template(
+        "a window began or ended within a checkpoint cycle, not where one begins: it has more, or "
+        "less, of the burst after a checkpoint than whole cycles have",
+        "weigh anew, on a quieter machine: a checkpoint was seen long after it began; or in turns "
+        "(--set layout=turns)",
+    ),
+    ThreatKind.CLOCK_AHEAD: _Template(
+        "a setting of wall time was not multiplied by the number of arms, or borders take as long "
+        "as slices: checkpoints come nearer in an arm's own time than the plan has them",
+        "leave such settings to the study, which multiplies them (control.settings, "
+        "arm.settings), rather than to files or roles of the server; or weigh longer slices "
+        "(--set budget.slice=1s)",
+    ),
     ThreatKind.AGEING: _Template(
         "files grow and fragment from epoch to epoch, and the arms do not age alike: the figure is "
         "the mean over these ages",

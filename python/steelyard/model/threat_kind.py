@@ -59,6 +59,8 @@ class ThreatKind(StrEnum):
     NOT_HELD_STILL = "not held still"
     WRITE_BACK_SHARED = "write-back shared"
     CHECKPOINTS_BY_SIZE = "checkpoints by size"
+    CYCLES_CUT = "cycles cut"
+    CLOCK_AHEAD = "clock ahead of own time"
     AGEING = "ageing"
     # Of numbers from elsewhere:
     OBSERVATIONAL = "observational"

@@ -38,6 +38,7 @@ class Second:
     waiting_bytes: float = math.nan  # dirty and under write-back on the whole machine, at its end
     device_reads: float = math.nan  # requests that the devices beneath the data ended in it
     device_writes: float = math.nan
+    wall_ns: float = math.nan  # where times are own time of the arm: when it began for the machine
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,7 +42,12 @@ def window_turn(arm: str, position: int, line: WindowLine, slices: Sequence[Slic
     """A window as analysis has it: seconds and checkpoints in own time. `slices`: its measured
     ones, in order; `position`: of its start among the arms'."""
     seconds = tuple(
-        replace(second, start_ns=start_ns, end_ns=start_ns + second.end_ns - second.start_ns)
+        replace(
+            second,
+            start_ns=start_ns,
+            end_ns=start_ns + second.end_ns - second.start_ns,
+            wall_ns=float(second.start_ns),
+        )
         for second, start_ns in zip(
             seconds_of(line.seconds, slices),
             [

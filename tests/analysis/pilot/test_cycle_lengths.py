@@ -66,7 +66,7 @@ def test_every_arm_is_measured_as_late_and_about_as_long_as_the_one_with_the_lon
 ):
     chosen = lengths(arm(), arm(rate_mb=1e5 / 300 * 20), scale=10.0, minutes=240)
     own = [
-        (begin + cycle, least + cycle / 2)
+        (begin + cycle / 2, least + cycle / 2)
         for begin, cycle, least in zip(
             chosen.begins_s, chosen.cycles_s, chosen.least_s, strict=True
         )

@@ -1,46 +1,178 @@
-"""Write-back counts as shared where arms dirty unequally and the devices do not write so."""
+"""What is not alike for arms that take slices in their own time is seen, and sound ones raise
+nothing."""
 
 from __future__ import annotations
 
-import math
+import dataclasses
+from collections.abc import Callable
+from typing import Any
 
-import pytest
+from analysis.turns.made import NS, make_turn
+from evaluation.made import make_plan
+from steelyard.evaluation.threats.cycles import cycle_threats
+from steelyard.model.readings import ArmTotals, EpochTotals
+from steelyard.model.threat import Threat
+from steelyard.model.turn import Checkpoint, Turn
+from steelyard.record.epoch import Epoch, EpochLine
+from steelyard.record.plan import TurnChoices
+from steelyard.record.turns.seconds import DeviceSecondsLine, SecondsLine
+from steelyard.record.window import WindowLine
 
-from steelyard.evaluation.threats.cycles import write_back_words
+Change = Callable[[int], dict[str, Any]]
+ARMS = ("on", "off")
+CYCLE_S, SLICES = 15.0, 60
+"""In own time: slices of half a second, two cycles."""
 
-NAN = math.nan
+
+def nothing(_: int) -> dict[str, Any]:
+    return {}
 
 
-def words(dirtied: tuple[float, float], written: tuple[float, float], queue: float) -> str:
-    names = ("off", "pglz")
-    return write_back_words(
-        dict(zip(names, dirtied, strict=True)), dict(zip(names, written, strict=True)), queue
+def timed(*begins_s: float, cause: str = "time") -> tuple[Checkpoint, ...]:
+    """Checkpoints in own time; the first is the one that all arms are given."""
+    causes = ("immediate force wait", *[cause] * (len(begins_s) - 1))
+    zero = 1_000 * NS
+    return tuple(
+        Checkpoint(zero + round(at * NS), zero + round((at + 10) * NS), why)
+        for at, why in zip(begins_s, causes, strict=True)
     )
 
 
-@pytest.mark.parametrize(
-    ("dirtied", "written", "queue", "share"),
-    [
-        ((8e6, 4e6), (8e6, 4e6), 3.0, None),  # as the log that is flushed: each writes its own
-        ((8e6, 4e6), (6e6, 6e6), 3.0, 50),  # half of what off leaves is written in pglz's slices
-        ((4e6, 8e6), (6e6, 6e6), 3.0, 50),
-        ((8e6, 4e6), (7e6, 5e6), 3.0, 25),
-        ((8e6, 4e6), (5e6, 7e6), 3.0, 50),  # never more than they differ
-        ((8e6, 4e6), (9e6, 4e6), 3.0, None),  # the journal of a file system comes beside it
-        ((8e6, 4e6), (6e6, 6e6), 0.9, None),  # nothing waits for the device
-        ((8e6, 7.5e6), (7e6, 7e6), 3.0, None),  # less than a tenth
-        ((8e6, 8e6), (8e6, 8e6), 3.0, None),
-        ((0.0, 0.0), (0.0, 0.0), 3.0, None),
-        ((NAN, 4e6), (6e6, 6e6), 3.0, None),
-        ((8e6, 4e6), (NAN, 6e6), 3.0, None),
-        ((8e6, 4e6), (6e6, 6e6), NAN, None),
-    ],
-)
-def test_what_is_dirtied_is_held_against_what_the_devices_wrote(
-    dirtied: tuple[float, float], written: tuple[float, float], queue: float, share: int | None
-) -> None:
-    said = words(dirtied, written, queue)
-    assert (said == "") == (share is None)
-    if share is not None:
-        assert f"understated by up to {share} % of the device's part" in said
-        assert f"{queue:.1f} requests under way" in said
+WHOLE = timed(-CYCLE_S, 0.0, CYCLE_S, 2 * CYCLE_S)
+
+
+def window(arm: str, **changes: Any) -> Turn:
+    base = make_turn(arm, lengths_s=[0.5] * SLICES, cycle_s=CYCLE_S, writes_s=13.0)
+    return dataclasses.replace(base, **{"checkpoints": WHOLE, "age_ns": 30.0 * NS, **changes})
+
+
+def epochs_of(
+    on: Change = nothing,
+    off: Change = nothing,
+    n: int = 10,
+    dirtied: tuple[float, float] = (100.0, 100.0),
+    queued_ms: int = 100,
+    used_ns: int = 0,
+) -> list[Epoch]:
+    """Sound epochs, except for what is changed; `dirtied`: bytes in each slice, by arm."""
+    found = []
+    for number in range(n):
+        turns = {
+            name: window(name, **change(number))
+            for name, change in zip(ARMS, (on, off), strict=True)
+        }
+        lines = {
+            name: WindowLine(
+                end=turn.end,
+                level=True,
+                at_checkpoint=True,
+                warmup_ns=30 * NS,
+                seconds=SecondsLine(
+                    dirtied_bytes=(each,) * SLICES,
+                    devices=DeviceSecondsLine(queued_ms=(queued_ms,) * SLICES),
+                ),
+                suspended_use_ns=used_ns if name == "off" and number == 3 else 0,
+            )
+            for (name, turn), each in zip(turns.items(), dirtied, strict=True)
+        }
+        slots = {"on": number % 2, "off": 1 - number % 2}
+        arms = {name: ArmTotals(name, slots[name], 8, 60_000, 240 * NS, 240 * NS) for name in ARMS}
+        line = EpochLine(epoch=number, slots=slots, start_order=ARMS, windows=lines)
+        found.append(Epoch(line, EpochTotals(number, slots, ARMS, arms, turns=turns)))
+    return found
+
+
+def raised(epochs: list[Epoch]) -> list[Threat]:
+    choices = TurnChoices(
+        time_scale=10, time_scale_why="", cycles=2, warmup_cap_ns=NS, wait_ns=NS, longest_ns=NS,
+        turn_ns=NS, cycle_seconds=dict.fromkeys(ARMS, CYCLE_S),
+    )  # fmt: skip
+    plan = make_plan(layout="cycles", turns=choices)
+    return [
+        one
+        for one in cycle_threats(epochs, plan, "on", "off")
+        if one.name != "checkpoints without pause"
+    ]
+
+
+def only(epochs: list[Epoch]) -> Threat:
+    [threat] = raised(epochs)
+    return threat
+
+
+def test_sound_cycles_raise_nothing() -> None:
+    assert raised(epochs_of()) == []
+    assert raised([]) == []
+
+
+def test_an_epoch_in_which_one_process_moved_makes_the_verdict_invalid() -> None:
+    threat = only(epochs_of(used_ns=40_000))
+    assert threat.name == "not held still"
+    assert threat.invalidates
+    assert "in 1 of 10 epochs" in threat.seen
+
+
+def cut(_: int) -> dict[str, Any]:
+    return {"checkpoints": timed(-CYCLE_S, -4.0, 11.0, 26.0)}
+
+
+def test_windows_that_begin_or_end_within_a_cycle_are_doubted_and_many_are_no_reading() -> None:
+    few = only(epochs_of(off=lambda n: cut(n) if n < 3 else {}))
+    assert (few.name, few.invalidates) == ("cycles cut", False)
+    assert "3 of 10 windows of off began or ended up to 4 s from the begin" in few.seen
+    many = only(epochs_of(off=lambda n: cut(n) if n < 5 else {}))
+    assert many.invalidates
+
+
+def test_a_window_without_a_checkpoint_before_it_is_cut() -> None:
+    threat = only(epochs_of(on=lambda n: {"checkpoints": timed(15.0)}))
+    assert threat.name == "cycles cut"
+    assert "without a checkpoint before them" in threat.seen
+
+
+def test_a_checkpoint_that_was_seen_two_slices_late_cuts_nothing() -> None:
+    late = timed(-16.0, -1.0, 14.0, 29.0)
+    assert raised(epochs_of(off=lambda n: {"checkpoints": late})) == []
+
+
+def test_windows_of_a_stated_or_the_longest_time_are_not_said_to_be_whole() -> None:
+    stated = epochs_of(off=lambda n: {**cut(n), "end": "stated"})
+    assert raised(stated) == []
+    longest = raised(epochs_of(off=lambda n: {**cut(n), "end": "longest"}))
+    assert "cycles cut" not in {one.name for one in longest}
+
+
+UNSCALED = timed(-CYCLE_S, -7.5, 0.0, 7.5, 15.0, 22.5, 30.0)
+
+
+def test_timed_checkpoints_of_one_arm_at_the_walls_pace_make_the_verdict_invalid() -> None:
+    threat = only(epochs_of(off=lambda n: {"checkpoints": UNSCALED}))
+    assert threat.name == "clock ahead of own time"
+    assert threat.invalidates
+    assert "timed checkpoints of off began every 7.5 s of its own time" in threat.seen
+    assert "plan has 15 s" in threat.seen
+
+
+def test_where_both_arms_have_them_so_the_distance_is_another_and_that_is_a_doubt() -> None:
+    both = raised(epochs_of(*[lambda n: {"checkpoints": UNSCALED}] * 2))
+    assert [one.name for one in both] == ["clock ahead of own time"] * 2
+    assert not any(one.invalidates for one in both)
+
+
+def test_checkpoints_that_the_log_brings_are_no_matter_of_a_clock() -> None:
+    by_log = tuple(dataclasses.replace(one, cause="wal") for one in UNSCALED)
+    assert raised(epochs_of(off=lambda n: {"checkpoints": by_log})) == []
+
+
+def test_borders_that_take_a_fifth_of_the_wall_are_no_unscaled_setting() -> None:
+    nearer = timed(-12.0, 0.0, 12.0, 24.0, 30.0)
+    assert raised(epochs_of(*[lambda n: {"checkpoints": nearer}] * 2)) == []
+
+
+def test_write_back_is_shared_where_arms_dirty_unequal_amounts_and_the_device_is_busy() -> None:
+    threat = only(epochs_of(dirtied=(100.0, 130.0), queued_ms=2_000))
+    assert (threat.name, threat.invalidates) == ("write-back shared", False)
+    assert "up to 23 %" in threat.seen
+    assert "--set layout=turns" in threat.advice
+    assert raised(epochs_of(dirtied=(100.0, 130.0), queued_ms=100)) == []
+    assert raised(epochs_of(dirtied=(100.0, 105.0), queued_ms=2_000)) == []

@@ -113,7 +113,9 @@ def _lengths(
         epochs=0,
         slice_s=slice_s,
         epoch_s=idle_s + len(arms) * own_s * (1 + border_s / slice_s),
-        begins_s=tuple(max(0.0, age - cycle) for cycle in waited),
+        # Checkpoints begin whole cycles after the one that all arms are given, or a little later:
+        # midway between two there is no doubt which one is meant.
+        begins_s=tuple(age - cycle / 2 for cycle in waited),
         waits_s=tuple(PATIENCE * 2 * cycle for cycle in waited),
         least_s=shortest_s(measured, waited, wish),
         longest_s=longest_s(measured, waited, wish),

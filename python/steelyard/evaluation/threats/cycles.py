@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
 
 import numpy as np
 
@@ -24,6 +25,7 @@ from steelyard.evaluation.threats.turns import (
 )
 from steelyard.model.threat import Threat, raise_threat
 from steelyard.model.threat_kind import ThreatKind
+from steelyard.model.turn import Turn
 from steelyard.model.units import NS_PER_S, format_bytes, format_duration
 from steelyard.record.epoch import Epoch
 from steelyard.record.plan import Plan
@@ -40,6 +42,16 @@ SPACES_CHECKPOINTS = ("checkpoint_", "max_wal_size", "min_wal_size")
 """Settings, or how their names begin, with which the distance is the treatment itself."""
 BUSY_QUEUE = 1.0
 """Requests under way on average in an arm's slices: from here on one waits for another."""
+CUT_SLICES = 3
+"""How many slices may lie between the begin of a checkpoint and the border of a window: it begins
+in one, and is seen at the end of that or of the next."""
+CUT_SHARE = 0.5
+"""Of an arm's windows: from here on cut ones make the reading one of no whole cycles."""
+TIMED = "time"
+"""The cause of a checkpoint that its timer began."""
+FEWEST_TIMED = 4
+"""Cycles between timed checkpoints of an arm, for their median to be told."""
+Pair = tuple[Turn, Turn]
 
 
 def cycle_threats(
@@ -57,6 +69,8 @@ def cycle_threats(
     return (
         *_not_held_still(both, (control, arm)),
         *unfinished_threats(pairs, plan),
+        *_cut(pairs),
+        *_clock_ahead(pairs, plan),
         *unequal_turns_threats(pairs),
         *directories_threats(totals, plan, control, arm),
         *level_threats(pairs),
@@ -78,6 +92,69 @@ def _not_held_still(epochs: Sequence[Epoch], arms: tuple[str, str]) -> Iterator[
                 f"processes of {arm} used up to {format_duration(max(used_ns))} of processor time "
                 f"while they were to stand still, in {moved} of {len(epochs)} epochs",
             )
+
+
+def _cut(pairs: Sequence[Pair]) -> Iterator[Threat]:
+    """Windows said to be of whole cycles that begin or end elsewhere in a cycle. Ones that were
+    measured for the longest time, or for a stated one, say so themselves."""
+    for own in zip(*pairs, strict=True):
+        whole = [turn for turn in own if turn.end == "cycles" and turn.seconds]
+        gaps = [(gap_ns, turn) for turn in whole if (gap_ns := _border_gap_ns(turn)) > 0]
+        if gaps:
+            most_ns, turn = max(gaps, key=lambda each: each[0])
+            missed = (
+                f"up to {format_duration(round(most_ns))} from the begin of a checkpoint"
+                if math.isfinite(most_ns)
+                else "without a checkpoint before them"
+            )
+            yield raise_threat(
+                ThreatKind.CYCLES_CUT,
+                f"{len(gaps)} of {len(own)} windows of {turn.arm} began or ended {missed}",
+                invalidates=len(gaps) >= CUT_SHARE * len(own),
+            )
+
+
+def _border_gap_ns(turn: Turn) -> float:
+    """How long before a border of a window the checkpoint began that it is to lie at, the larger of
+    both, where that is more than `CUT_SLICES`; else 0; infinite: there is none."""
+    begins = np.array([one.began_ns for one in turn.checkpoints], dtype=np.float64)
+    typical_ns = float(np.median([one.end_ns - one.start_ns for one in turn.seconds]))
+    borders = (turn.seconds[0].start_ns, turn.seconds[-1].end_ns)
+    gaps = [float(np.min(at - begins[begins <= at], initial=math.inf)) for at in borders]
+    return max(gaps) if max(gaps) > CUT_SLICES * typical_ns else 0.0
+
+
+def _clock_ahead(pairs: Sequence[Pair], plan: Plan) -> Iterator[Threat]:
+    """Timed checkpoints that come nearer in own time than planned, as unscaled timers have them.
+    Where only one arm has them so, the arms differ by it."""
+    if plan.turns is None:
+        return
+    least = 1 / math.sqrt(len(plan.arms))
+    found: dict[str, tuple[float, float]] = {}
+    for own in zip(*pairs, strict=True):
+        arm = own[0].arm
+        planned_s = plan.turns.cycle_seconds.get(arm)
+        timed = [length for turn in own for length in _timed_ns(turn)]
+        if planned_s and len(timed) >= FEWEST_TIMED:
+            found[arm] = float(np.median(timed)) / NS_PER_S, planned_s
+    ahead = {arm for arm, (seen_s, planned_s) in found.items() if seen_s < least * planned_s}
+    for arm in sorted(ahead, key=list(found).index):
+        seen, planned = (format_duration(round(each * NS_PER_S)) for each in found[arm])
+        yield raise_threat(
+            ThreatKind.CLOCK_AHEAD,
+            f"timed checkpoints of {arm} began every {seen} of its own time (median), where the "
+            f"plan has {planned}",
+            invalidates=len(ahead) == 1,
+        )
+
+
+def _timed_ns(turn: Turn) -> Iterator[int]:
+    """Own time from the begin of each checkpoint of a window's epoch to that of the next, where the
+    timer began both."""
+    ordered = sorted(turn.checkpoints, key=lambda one: one.began_ns)
+    for earlier, later in pairwise(ordered):
+        if earlier.cause == later.cause == TIMED:
+            yield later.began_ns - earlier.began_ns
 
 
 def _write_back(epochs: Sequence[Epoch], control: str, arm: str) -> Iterator[Threat]:
