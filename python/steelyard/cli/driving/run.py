@@ -51,14 +51,14 @@ def run_drive(options: DriveOptions) -> None:
     if options.workload is None:
         _drive_scripts(options, target)
         return
-    from steelyard.cli.driving.workload import open_workload
+    from steelyard.cli.driving.workload import open_workload, without_failing
 
     held = open_workload(options, target, read_definitions(options.define or []))
+    held = without_failing(held, say)
     session = held.database.session
     arm = DriveArm("target", held.target, options.clients, session=session)
-    mode = options.query_mode or held.mode
     orders = held.orders(options.clients)
-    plan = options.plan(arm, held.drive_scripts, held.variables, mode, orders)
+    plan = options.plan(arm, held.drive_scripts, held.variables, held.mode, orders)
     plan = replace(plan, tables=held.workload.draws)
     before = held.counts()
     driven = _drive(plan, held.target, options)
