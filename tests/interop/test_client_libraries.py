@@ -125,10 +125,15 @@ def logged(server: Endpoint, name: str, directory: Path) -> Iterator[None]:
 
 
 def counted(server: Endpoint) -> Counter[str]:
-    """Calls by libpg_query's fingerprint."""
+    """Calls by libpg_query's fingerprint. BEGIN and COMMIT are left to the log: until version 17 of
+    the server they are counted once where they are prepared."""
     from pglast.parser import fingerprint
 
-    rows = administered(server, "SELECT query, calls FROM pg_stat_statements WHERE toplevel")
+    rows = administered(
+        server,
+        "SELECT query, calls FROM pg_stat_statements"
+        " WHERE toplevel AND query !~* '^(begin|commit|start|rollback)'",
+    )
     calls: Counter[str] = Counter()
     for query, count in rows:
         calls[fingerprint(query)] += count
@@ -189,7 +194,22 @@ def test_a_load_is_replayed_with_the_counts_that_it_had(
     assert (driven["transactions"], driven["errors"]) == (executions, {})
     after = counted(server)
     covered = {mark: count for mark, count in after.items() if mark in before}
-    assert sum(1 for count in covered.values() if count >= LOOPS) >= 8
+    assert sum(1 for count in covered.values() if count >= LOOPS) >= 7
     for mark, count in covered.items():
         # Each read is executed once before the load.
         assert abs(count - before[mark]) <= max(1 + len(names), 0.01 * before[mark]), mark
+    again = steelyard(
+        "workloads", "capture", str(tmp_path / f"{name}-again.csv"), "-o", str(tmp_path / "again"),
+        "--writes", "--database", "postgres",
+    )  # fmt: skip
+    replayed = executions_of(again)
+    for mark, count in executions_of(captured).items():
+        assert abs(count - replayed[mark]) <= max(1 + len(names), 0.01 * count), mark
+
+
+def executions_of(captured: Any) -> Counter[str]:
+    """Transactions of each kind, by the fingerprint of their statements."""
+    counts: Counter[str] = Counter()
+    for kind in captured["kinds"]:
+        counts[kind["fingerprint"]] += kind["count"]
+    return counts
