@@ -142,6 +142,10 @@ def _require_work(driven: Driven) -> None:
         error = DriverError("every connection was lost: the results are incomplete")
     elif load.transactions == 0:
         error = DriverError("no transaction succeeded: there is nothing to measure")
+    elif load.lost:
+        error = DriverError(
+            f"{load.lost} of {driven.clients} connections were lost: the results are incomplete"
+        )
     else:
         return
     say(str(error))
