@@ -33,8 +33,8 @@ class Foreign:
     modes: Modes = EVERY_MODE
     most_clients: int = 4
     environment: Mapping[str, str] = field(default_factory=dict)
-    table: str = "CREATE TABLE written (v int)"
-    pid: int = 0
+    refusals: frozenset[str] = frozenset()
+    """SQLSTATEs of its own doing, with which some transactions fail on any client."""
 
     @property
     def is_mysql(self) -> bool:
@@ -163,7 +163,10 @@ def pgpool() -> Iterator[Foreign]:
         path = {"LD_LIBRARY_PATH": ":".join(libraries)}
         target = f"host=127.0.0.1 port={port} user={behind.user} dbname=postgres sslmode=disable"
         with process(words, home, path) as running:
-            yield ready(Foreign("pgpool", target), running, home)
+            # It begins a transaction by itself before a session's first write by Bind: pgbench ends
+            # there ("end of script reached without completing the last transaction").
+            server = Foreign("pgpool", target, refusals=frozenset({"25000"}))
+            yield ready(server, running, home)
 
 
 @contextmanager
@@ -176,7 +179,7 @@ def pglite() -> Iterator[Foreign]:
         words = [program("node"), str(script), "--port", str(port), "--max-connections", "4"]
         target = f"host=127.0.0.1 port={port} user=postgres dbname=postgres sslmode=disable"
         with process(words, home) as running:
-            yield ready(Foreign("PGlite", target, most_clients=1, pid=running.pid), running, home)
+            yield ready(Foreign("PGlite", target, most_clients=1), running, home)
 
 
 @contextmanager
@@ -214,7 +217,9 @@ def questdb() -> Iterator[Foreign]:
         ]  # fmt: skip
         target = f"host=127.0.0.1 port={port} user=admin password=quest dbname=qdb sslmode=disable"
         with process(words, home, environment) as running:
-            yield ready(Foreign("QuestDB", target), running, home)
+            # "table busy": one session writes into a table at a time.
+            server = Foreign("QuestDB", target, refusals=frozenset({"00000"}))
+            yield ready(server, running, home)
 
 
 @contextmanager

@@ -26,7 +26,7 @@ EXECUTIONS = 25
 @pytest.fixture(scope="module", params=list(SERVERS))
 def server(request: pytest.FixtureRequest) -> Iterator[Foreign]:
     with SERVERS[request.param]() as running:
-        running.ask(running.table)
+        running.ask("CREATE TABLE written (v int)")
         yield running
 
 
@@ -59,8 +59,14 @@ def test_each_transaction_that_is_counted_is_in_the_servers_table(
     clients = server.most_clients
     load = ("-f", script(tmp_path, f"INSERT INTO written VALUES ({value});\n"), "-M", mode)
     summary, _ = drive(server, *load, "-c", str(clients), "-t", str(EXECUTIONS))
-    assert (summary["transactions"], summary["errors"]) == (clients * EXECUTIONS, {})
-    assert rows(server, value) == clients * EXECUTIONS
+    assert rows(server, value) == summary["transactions"] > 0
+    require_executed(server, summary, clients * EXECUTIONS)
+
+
+def require_executed(server: Foreign, summary: dict[str, Any], executions: int) -> None:
+    """All succeeded, but for what the server refuses by itself."""
+    assert summary["transactions"] + summary["failed"] == executions
+    assert set(summary["errors"]) <= server.refusals
 
 
 @pytest.mark.parametrize("mode", ["simple", "extended", "prepared"])
@@ -71,12 +77,13 @@ def test_a_second_load_executes_its_own_statements(
     if mode not in server.modes:
         pytest.skip(f"{server.name} has no mode {mode}")
     before = {value: rows(server, value) for value in (10, 11)}
+    succeeded = {}
     for value in (10, 11):
         load = ("-f", script(tmp_path, f"INSERT INTO written VALUES ({value});\n"), "-M", mode)
         summary, _ = drive(server, *load, "-t", str(EXECUTIONS))
-        assert (summary["transactions"], summary["errors"]) == (EXECUTIONS, {})
-    for value in (10, 11):
-        assert rows(server, value) - before[value] == EXECUTIONS
+        require_executed(server, summary, EXECUTIONS)
+        succeeded[value] = summary["transactions"]
+    assert {value: rows(server, value) - before[value] for value in (10, 11)} == succeeded
 
 
 def test_pgbench_writes_as_many_rows(server: Foreign, tmp_path: Path) -> None:
