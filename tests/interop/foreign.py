@@ -11,11 +11,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import pymysql
+
 from driver.mysql_servers import started
 from driver.pooling import pooling
 from interop.places import free_port, installed, program
 from own_cache import open_directory, own_server
 from steelyard.engines.account import choose_account
+from steelyard.engines.mysql.uri import read_uri
 from steelyard.model.endpoint import Endpoint
 
 _READY_S = 120.0
@@ -41,7 +44,7 @@ class Foreign:
         return self.target.startswith("mysql://")
 
     def ask(self, query: str) -> str:
-        """What psql or mariadb says of a query; its last line."""
+        """What psql or PyMySQL says of a query; its last line."""
         if self.is_mysql:
             return self._ask_by_mysql(query)
         words = [program("psql"), "-X", "-A", "-t", "-q", "-v", "ON_ERROR_STOP=1", "-c", query]
@@ -53,17 +56,17 @@ class Foreign:
         return (done.stdout.strip().splitlines() or [""])[-1]
 
     def _ask_by_mysql(self, query: str) -> str:
-        where, _, database = self.target.removeprefix("mysql://").partition("/")
-        user, _, place = where.rpartition("@")
-        database, _, socket = database.partition("?socket=")
-        host, _, port = place.partition(":")
-        way = ["-S", socket] if socket else ["-h", host, "-P", port]
-        words = [program("mariadb"), "--no-defaults", "-u", user.partition(":")[0], *way, "-N"]
-        done = subprocess.run(
-            [*words, "-e", query, database], capture_output=True, text=True, check=False
-        )
-        assert done.returncode == 0, done.stderr
-        return (done.stdout.strip().splitlines() or [""])[-1]
+        place = read_uri(self.target)
+        way = {"unix_socket": place.host} if place.host.startswith("/") else {"host": place.host}
+        try:
+            connection = pymysql.connect(
+                **way, port=place.port, user=place.user, database=place.database, autocommit=True
+            )
+        except pymysql.err.OperationalError as refused:
+            raise AssertionError(str(refused)) from refused
+        with connection, connection.cursor() as cursor:
+            cursor.execute(query)
+            return "".join(str(value) for row in cursor.fetchall()[-1:] for value in row[:1])
 
 
 @contextmanager

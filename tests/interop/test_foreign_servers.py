@@ -1,4 +1,4 @@
-"""On servers that others wrote, what `drive` counts is what psql, pgbench and mariadb count."""
+"""On servers that others wrote, what `drive` counts is what psql, pgbench and PyMySQL count."""
 
 from __future__ import annotations
 

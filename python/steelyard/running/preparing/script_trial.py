@@ -68,7 +68,7 @@ def execute_scripts(setup: Setup, arms: Mapping[str, Instance], progress: Progre
         return setup
     progress.stage("execute each script once")
     failing = dict[str, tuple[str, Tries]]()
-    for arm in arms:
+    for arm in (arm.name for arm in setup.study.every_arm if arm.name in arms):
         rest = [name for name in names if name not in failing]
         for name, tries in _executed(setup, {arm: arms[arm]}, rest).items():
             if tries.never_works:
