@@ -60,7 +60,11 @@ class Foreign:
         way = {"unix_socket": place.host} if place.host.startswith("/") else {"host": place.host}
         try:
             connection = pymysql.connect(
-                **way, port=place.port, user=place.user, database=place.database, autocommit=True
+                **way,
+                port=place.port,
+                user=place.user,
+                database=place.database or None,
+                autocommit=True,
             )
         except pymysql.err.OperationalError as refused:
             raise AssertionError(str(refused)) from refused
@@ -228,7 +232,8 @@ def questdb() -> Iterator[Foreign]:
 @contextmanager
 def mariadb() -> Iterator[Foreign]:
     with started("mariadb") as server:
-        yield Foreign("MariaDB", server.uri(), ("simple", "prepared"))
+        Foreign("MariaDB", server.uri()).ask("CREATE DATABASE bench")
+        yield Foreign("MariaDB", server.uri(database="bench"), ("simple", "prepared"))
 
 
 @contextmanager

@@ -41,11 +41,11 @@ def translated_build() -> Path:
     pytest.skip("no build has messages in other languages (--enable-nls)")
 
 
-def work(sockets: Path) -> None:
+def work(sockets: Path, port: int = PORT) -> None:
     """Statements by every protocol, a transaction that fails, and one that stays open."""
-    target = f"host={sockets} port={PORT} user=postgres dbname=postgres"
+    target = f"host={sockets} port={port} user=postgres dbname=postgres"
     with psycopg.connect(target, autocommit=True) as session:
-        session.execute("CREATE TABLE t (id int, s text)")
+        session.execute("CREATE TABLE IF NOT EXISTS t (id int, s text)")
         for number in range(4):
             session.execute(f"SELECT id\n  FROM t WHERE s = 'Dauer: {number}.0 ms'".encode())
             session.execute("SELECT id FROM t WHERE id = %s AND s = %s", [number, "it's"])
