@@ -192,7 +192,7 @@ def _client(
     paid."""
     clients = setup.laboratory.drivers.machines
     work = setup.study.workload.model_copy(
-        update={"clients": clients, "streams": (tuple(names),), "timed": False}
+        update={"clients": clients, "threads": 0, "streams": (tuple(names),), "timed": False}
     )
     alone = replace(
         setup, study=setup.study.model_copy(update={"workload": work}), cost="foreground"
