@@ -17,7 +17,11 @@ from steelyard.engines.account import choose_account
 from steelyard.engines.cache import open_cache, spread
 from steelyard.engines.engine import Instance, Settings, Slot
 from steelyard.engines.postgres.builds.find import find_postgres
+from steelyard.engines.postgres.postgres import Postgres
 from steelyard.engines.registry import Run, open_run
+from steelyard.model.errors import EngineError
+
+CONTRIB_VERSIONS = ("18", "17", "16", "15")
 
 
 @contextmanager
@@ -58,10 +62,20 @@ def own_server(
     *,
     port: int = 5432,
     files: Mapping[str, str] | None = None,
+    counts: bool = False,
 ) -> Iterator[Instance]:
-    """A running server with checksums in an open directory; `files` replace some of its own."""
+    """A running server with checksums in an open directory; `files` replace some of its own.
+    `counts`: it has pg_stat_statements, or the test is skipped."""
     with open_directory() as home:
-        instance = find_postgres(version).create(home / "data", protection="checksums")
+        engine = _with_contrib(version) if counts else find_postgres(version)
+        instance = engine.create(home / "data", protection="checksums")
+        if counts:
+            paths = dict(engine._build.settings)
+            settings = {
+                **paths,
+                "shared_preload_libraries": "pg_stat_statements",
+                **(settings or {}),
+            }
         for name, text in (files or {}).items():
             (home / "data" / name).write_text(text)
         try:
@@ -69,3 +83,14 @@ def own_server(
             yield instance
         finally:
             instance.stop()
+
+
+def _with_contrib(version: str) -> Postgres:
+    """The version's build with contrib, else the first other one that has it; skips without."""
+    refusals = []
+    for wanted in (version, *(other for other in CONTRIB_VERSIONS if other != version)):
+        try:
+            return find_postgres(wanted, contrib=True)
+        except EngineError as refused:
+            refusals.append(refused.primary)
+    pytest.skip(f"no build has pg_stat_statements: {'; '.join(refusals)}")

@@ -25,6 +25,7 @@ def weigh(question: Question, laboratory: Laboratory, progress: Progress) -> Ver
     with prepare(kept, laboratory, progress) as prepared:  # engines, data loaded once, slots
         setup = try_scripts(prepared, kept, progress)  # captured writes: without what fails
         inspected = inspect_arms(question, setup, progress)  # arms differ only where declared
+        setup = inspected.setup  # each script was executed once: without what fails
         choices = recall_choices(kept) or choose(setup, progress)  # the pilot: slices, placement
         planned = setup.as_chosen(choices)  # longer epochs for slow pools; slices by count
         plan = write_plan(planned, choices, kept, progress)  # fixed before the first slice

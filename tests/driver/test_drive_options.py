@@ -93,6 +93,23 @@ def test_a_load_that_did_nothing_is_exit_status_2_as_pgbenchs(
     assert done.returncode == 2
 
 
+def test_a_part_of_the_connections_being_lost_is_exit_status_2_as_pgbenchs(
+    server: Server, tmp_path: Path
+) -> None:
+    script = tmp_path / "ended.sql"
+    script.write_text(
+        "\\if :client_id = 0\nSELECT pg_terminate_backend(pg_backend_pid());\n\\endif\nSELECT 1;\n"
+    )
+    load = ["-f", str(script), "-c", "2", "-t", "5"]
+    summary, said = _drive(server, *load, status=2)
+    assert (summary["transactions"], summary["lost"]) == (5, 1)
+    assert "1 of 2 connections were lost: the results are incomplete" in said
+    bindir = Path(find_postgres("18").identity.bindir)
+    theirs = [bindir / "pgbench", "-n", *load, *client_flags(server.address), "postgres"]
+    done = subprocess.run(theirs, capture_output=True, check=False)
+    assert done.returncode == 2
+
+
 def test_an_aborted_client_ends_the_load_where_that_is_wanted(
     server: Server, tmp_path: Path
 ) -> None:

@@ -210,3 +210,27 @@ def test_a_script_that_writes_needs_a_yes(start: Start, shop: Endpoint, tmp_path
     verdict, _ = weighed(start, *words, "--yes")
     assert "wrong answer from the workload" not in threats(verdict)
     assert verdict["contrasts"][0]["epochs"] >= 8
+
+
+def test_a_script_that_cannot_work_is_named_before_any_load(
+    start: Start, shop: Endpoint, query: str, tmp_path: Path
+) -> None:
+    (tmp_path / "wrong.sql").write_text("SELECT words FROM itemz;\n")
+    words = (
+        "sessions",
+        "--address",
+        words_of(shop),
+        "-f",
+        query,
+        "-f",
+        str(tmp_path / "wrong.sql"),
+    )
+    refused = start("record", *words, *NO_INDEX)
+    assert refused.end() == 2
+    assert 'wrong.sql" cannot work on arm ' in refused.said
+    assert 'relation "itemz" does not exist (SQLSTATE 42P01)' in refused.said
+    leave_out = ("--set", "workload.failing=leave-out")
+    _, record = weighed(start, *words, *NO_INDEX, *leave_out)
+    [left_out] = json.loads((record / "plan.json").read_text())["left_out"]
+    assert left_out["script"].endswith("wrong.sql")
+    assert (left_out["share"], left_out["tries"], left_out["failed"]) == (0.5, 1, 1)

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import re
 import shutil
+import subprocess
+import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -209,3 +212,47 @@ def test_what_a_server_cannot_prepare_is_left_out_by_name(server: Original, tmp_
         "(SQLSTATE 42725)", "(SQLSTATE 42P01)",
     }  # fmt: skip
     assert driven["errors"] == {}
+
+
+def test_reads_that_fail_are_executed_once_and_left_out_or_refused(
+    server: Original, tmp_path: Path
+) -> None:
+    log = tmp_path / "theirs.log"
+    stamp = "2026-11-27 10:00:00.000 UTC [5] LOG:  duration: 1 ms  execute S_1: "
+    detail = "2026-11-27 10:00:00.000 UTC [5] DETAIL:  Parameters: $1 = '1', $2 = '2'\n"
+    texts = ("SELECT $1 + $2", "SELECT $1 FROM misspelt", *["SELECT id FROM t WHERE id = $1"] * 8)
+    log.write_text("".join(f"{stamp}{text}\n{detail}" for text in texts))
+    made = tmp_path / "ours"
+    steelyard("workloads", "capture", str(log), "-o", str(made), directory=tmp_path)
+    words = ("drive", "-w", str(made), target(server), "-c", "2", "-t", "20")
+    with server.running(*LOGGED, "log_directory=tried"):
+        driven, said = driven_with_words(*words)
+        refused = subprocess.run(
+            [sys.executable, "-m", "steelyard", *words, "--failing", "refuse"],
+            capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        of_mode = subprocess.run(
+            [sys.executable, "-m", "steelyard", *words, "-M", "simple"],
+            capture_output=True, text=True, check=False,
+        )  # fmt: skip
+    assert (driven["transactions"], driven["errors"]) == (40, {})
+    assert 'left out script "' in said
+    assert "10 % of the transactions: operator is not unique" in said
+    assert 'relation "misspelt" does not exist (SQLSTATE 42P01)' in said
+    assert refused.returncode == 2
+    assert 'cannot work on the server at "' in refused.stderr
+    assert "--failing leave-out" in refused.stderr
+    text = logs_of(server, tmp_path, "tried")["csv"].read_text()
+    assert text.count('relation ""misspelt"" does not exist') == 2
+    assert of_mode.returncode == 2
+    assert "its values are written to be sent as prepared" in of_mode.stderr
+
+
+def driven_with_words(*words: str) -> tuple[Any, str]:
+    """What `drive` says as JSON, and its standard error."""
+    done = subprocess.run(
+        [sys.executable, "-m", "steelyard", *words, "--json"],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout), done.stderr

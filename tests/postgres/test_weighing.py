@@ -156,13 +156,13 @@ def test_a_server_that_would_not_start_leaves_its_log_in_the_record(
     assert any("could not access file" in log for log in logs)
 
 
-def test_a_workload_whose_routine_is_missing_is_refused_after_the_pilot(
+def test_a_script_whose_routine_is_missing_is_refused_before_any_load(
     start: Callable[..., Underway], tmp_path: Path
 ) -> None:
     (tmp_path / "pay.sql").write_text("SELECT pay(1);\n")
     mixed = ("-f", "select-only", "-f", str(tmp_path / "pay.sql"))
     weighing = start("missing", "aa", *mixed, *QUICK)
-    assert weighing.end() == 3
-    assert 'cannot work on arm "a": function pay(integer) does not exist' in weighing.said
+    assert weighing.end() == 2
+    assert 'pay.sql" cannot work on arm "a": function pay(integer) does not exist' in weighing.said
     assert "SQLSTATE 42883" in weighing.said
     assert not (weighing.record / "verdict.json").exists()

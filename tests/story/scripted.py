@@ -24,7 +24,7 @@ from steelyard.record.environment import Environment
 from steelyard.record.epoch import OtherLoadLine
 from steelyard.record.machine.drive_health import DriveHealth
 from steelyard.running.laboratory import Laboratory
-from steelyard.study.study import Study
+from steelyard.study.study import Failing, Study
 from steelyard.telemetry.at_borders import MachineInSlices
 from steelyard.telemetry.host import HostSample
 from steelyard.telemetry.source import Source
@@ -56,6 +56,7 @@ class ScriptedWorld:
     noise: float = 0.05
     writes: bool = False
     tried_first: bool = False
+    failing: Failing | None = None
     waiting_share: float = 0.0
     debt_ns: int = 50_000_000
     profile: str = "release"
@@ -267,6 +268,10 @@ class ScriptedWorkload:
     @property
     def tried_first(self) -> bool:
         return self.world.tried_first
+
+    @property
+    def failing(self) -> Failing | None:
+        return self.world.failing
 
     def without(self, scripts: Collection[str]) -> ScriptedWorkload:
         rest = tuple(one for one in self.scripts if one.name not in scripts)

@@ -54,6 +54,35 @@ impl Header {
     }
 }
 
+/// What a stream begins with that is no message of this protocol, and yet known.
+pub enum Beginning<'a> {
+    /// The words of a server that could not even start a session (report_fork_failure_to_client in
+    /// postmaster.c): `E`, a text and a NUL, as before protocol 3.
+    Refusal(&'a [u8]),
+    /// Such words, whose end has not come.
+    Open,
+    /// A greeting of a MySQL server, which speaks first.
+    Mysql,
+}
+
+impl Beginning<'_> {
+    /// None: a message of this protocol, or too little to say.
+    pub fn of(bytes: &[u8]) -> Option<Beginning<'_>> {
+        let (head, rest) = bytes.split_at_checked(HEADER_LENGTH)?;
+        // Length, a number that is 0, the protocol's version, and then the server's as text.
+        if head[1..] == [0, 0, 0, 10] && rest.first()?.is_ascii_digit() {
+            return Some(Beginning::Mysql);
+        }
+        let length = u32::from_be_bytes([head[1], head[2], head[3], head[4]]) as usize;
+        if head[0] != b'E' || length <= LONGEST_KEPT {
+            return None;
+        }
+        let text = &bytes[1..];
+        let end = text.iter().position(|&byte| byte == 0);
+        Some(end.map_or(Beginning::Open, |end| Beginning::Refusal(&text[..end])))
+    }
+}
+
 #[cold]
 fn impossible(kind: u8, length: usize) -> WireError {
     WireError::malformed(format!(

@@ -10,7 +10,7 @@ use postgres_protocol::authentication::md5_hash;
 use postgres_protocol::message::{backend, frontend};
 
 use crate::error::{ServerError, WireError};
-use crate::frame::Frame;
+use crate::frame::{Beginning, Frame};
 use crate::methods::{Method, Methods};
 use crate::scram::{append, unsendable, Binding, Channel, Scram};
 
@@ -119,6 +119,15 @@ impl Startup {
         self.held.extend_from_slice(bytes);
         let held = std::mem::take(&mut self.held);
         let mut rest = held.as_slice();
+        match Beginning::of(rest).filter(|_| !self.authenticated) {
+            Some(Beginning::Refusal(text)) => return Err(refused_plainly(text)),
+            Some(Beginning::Mysql) => return Err(WireError::malformed("a greeting of MySQL")),
+            Some(Beginning::Open) => {
+                self.held = held;
+                return Ok(None);
+            }
+            None => {}
+        }
         while let Some(frame) = Frame::first(rest)? {
             rest = &rest[frame.whole.len()..];
             match self.ready {
@@ -280,6 +289,16 @@ fn be_i32(bytes: &[u8]) -> i32 {
 
 fn refusal(body: &[u8]) -> Result<WireError, WireError> {
     Ok(WireError::Refused(Box::new(ServerError::parse(body)?)))
+}
+
+/// The refusal of a server that gives no more than words; the class is that of errcodes.txt.
+fn refused_plainly(text: &[u8]) -> WireError {
+    WireError::Refused(Box::new(ServerError {
+        severity: "FATAL".to_owned(),
+        sqlstate: "08004".to_owned(),
+        message: String::from_utf8_lossy(text).trim_end().to_owned(),
+        ..ServerError::default()
+    }))
 }
 
 fn scram_out_of_order() -> WireError {

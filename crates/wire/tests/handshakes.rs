@@ -173,6 +173,32 @@ fn a_refusal_keeps_the_servers_words() {
 }
 
 #[test]
+fn a_server_that_cannot_start_a_session_has_its_words_shown() {
+    let mut startup = Startup::new(credentials(None));
+    let (mut out, bytes) = (Vec::new(), b"Ecould not fork new process\n\0");
+    let (head, last) = bytes.split_at(9);
+    assert_eq!(startup.feed(head, &mut out).unwrap(), None);
+    let error = startup.feed(last, &mut out).unwrap_err();
+    assert_eq!(error.sqlstate(), "08004");
+    assert!(error
+        .to_string()
+        .contains("FATAL: could not fork new process"));
+}
+
+#[test]
+fn a_mysql_server_is_named() {
+    let greeting = b"\x4a\0\0\0\x0a8.0.31\0\x01\0\0\0";
+    for length in [0x4a, b'E', b'R', b'N'] {
+        let bytes = [&[length], &greeting[1..]].concat();
+        let error = Startup::new(credentials(None)).feed(&bytes, &mut Vec::new());
+        assert!(error
+            .unwrap_err()
+            .to_string()
+            .contains("a greeting of MySQL"));
+    }
+}
+
+#[test]
 fn words_without_a_code_are_shown_in_the_violation() {
     let report = message(b'E', b"SFATAL\0Mno code here\0\0");
     let refused = Startup::new(credentials(None))

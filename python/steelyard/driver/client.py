@@ -85,6 +85,11 @@ class Driver:
                 progress(Progress(**answer["progress"]))
         self._driving = False
 
+    def run_one(self, request: SliceRequest) -> SliceAnswer:
+        """Drive one slice to its end."""
+        [answer] = self.run([request])
+        return answer
+
     def close(self) -> None:
         """Disconnect and end; a driver in the middle of slices cancels what it had begun."""
         with defer_signals():

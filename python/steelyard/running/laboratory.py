@@ -19,7 +19,7 @@ from steelyard.engines.page_cache import Evicted
 from steelyard.record.environment import Environment
 from steelyard.record.epoch import OtherLoadLine
 from steelyard.record.machine.drive_health import DriveHealth
-from steelyard.study.study import Study
+from steelyard.study.study import Failing, Study
 from steelyard.telemetry.at_borders import MachineInSlices
 from steelyard.telemetry.host import HostSample
 from steelyard.telemetry.source import Source
@@ -70,6 +70,11 @@ class WorkloadData(Protocol):
     @property
     def tried_first(self) -> bool:
         """Whether its scripts are tried on a copy before they are weighed."""
+
+    @property
+    def failing(self) -> Failing | None:
+        """What becomes of a script that fails when it is executed once before any load; None: they
+        come with Steelyard, and are not executed."""
 
     def without(self, scripts: Collection[str]) -> WorkloadData:
         """The same workload, these scripts of it left out."""

@@ -196,6 +196,7 @@ class LoadedWorkload:
         self.scripts: tuple[Script, ...] = resolved.scripts
         self.tables = resolved.workload.draws
         self.tried_first = resolved.workload.tried_first
+        self.failing = resolved.failing
 
     def without(self, scripts: Collection[str]) -> LoadedWorkload:
         """The same workload, these scripts of it left out."""

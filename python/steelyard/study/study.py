@@ -35,6 +35,11 @@ Defaults = Literal["aligned", "as-shipped"]
 Need = Literal["jit", "lz4", "io_uring", "tls", "huge_pages", "pgbouncer"]
 
 
+Failing = Literal["leave-out", "refuse"]
+LEAVE_OUT: Failing = "leave-out"
+REFUSE: Failing = "refuse"
+
+
 class WorkloadChoice(StudyModel):
     """Which workload is driven, how large, and by how many clients."""
 
@@ -66,6 +71,10 @@ class WorkloadChoice(StudyModel):
     timed: bool = False
     """Also time every statement by itself: two looks at the clock for each."""
     variables: dict[str, str | int | float] = Field(default_factory=dict)
+    failing: Failing | None = None
+    """What becomes of a script that fails when it is executed once before any load. None: a
+    captured one is left out, one of the user's refuses the weighing, those of built-in workloads
+    are not executed."""
     loads: Annotated[int, Field(ge=1, le=100)] | None = None
     """Separate loads of the same rows, which epochs take in turn. None: 3 for each build where
     builds cannot share their data, else 1."""

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from steelyard.driver.trial import TRIES
 from steelyard.model.errors import StudyError, WeighingError
-from steelyard.running.preparing.script_trial import TRIES
 from steelyard.study.study import Study
 from steelyard.workloads.reading.scripts import Script
 from story.asked import Silent, Watcher, study_of
@@ -28,6 +28,9 @@ class CapturedWorld(ScriptedWorld):
     fails: Callable[[str, int], bool] = lambda script, n: False
     """Script and number of its try (from 0) → whether it fails."""
     tried: dict[str, int] = field(default_factory=dict)
+
+    position: dict[int, int] = field(default_factory=dict)
+    """Plan of the driver → executions so far."""
 
     def __post_init__(self) -> None:
         self.writes = self.tried_first = True
@@ -47,7 +50,9 @@ class CapturedWorld(ScriptedWorld):
         if not orders:
             return
         names = [self.plans_driven[-1].scripts[n].name for n in orders[0]]
-        script = names[sum(self.tried.values()) % len(names)]
+        plan = len(self.plans_driven)
+        script = names[self.position.get(plan, 0) % len(names)]
+        self.position[plan] = self.position.get(plan, 0) + 1
         number = self.tried.get(script, 0)
         self.tried[script] = number + 1
         failed = self.fails(script, number)
@@ -144,3 +149,94 @@ def test_what_only_reads_or_is_no_captured_workload_is_not_tried(
     weigh_in(world, study_of(cost="whole"))
     assert world.tried == {}
     assert len(world.plans_driven[0].arms) == 2
+
+
+MISSING = 'relation "no" does not exist'
+
+
+@dataclass
+class UsersWorld(CapturedWorld):
+    """The same scripts, which are the user's and only read; fails by script, number and arm."""
+
+    state: str = "42P01"
+    by_arm: dict[tuple[str, str], int] = field(default_factory=dict)
+    """Executions by arm and script, those of the weighing aside."""
+    fails_on: Callable[[str, str, int], bool] = lambda arm, script, n: False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.writes = self.tried_first = False
+        self.failing = "refuse"
+
+    def scripts(self, study: Study) -> tuple[Script, ...]:
+        return tuple(replace(one, writes=False) for one in super().scripts(study))
+
+    def answer(self, answer: dict[str, Any]) -> None:
+        plan = self.plans_driven[-1]
+        if not plan.orders:
+            return
+        names = [plan.scripts[n].name for n in plan.orders[0]]
+        number = len(self.plans_driven)
+        script = names[self.position.get(number, 0) % len(names)]
+        self.position[number] = self.position.get(number, 0) + 1
+        arm = plan.arms[0].name
+        n = self.by_arm.get((arm, script), 0)
+        self.by_arm[arm, script] = n + 1
+        failed = self.fails_on(arm, script, n)
+        answer["transactions"], answer["failed"] = (0, 1) if failed else (1, 0)
+        if failed:
+            answer["errors"], answer["error_messages"] = {self.state: 1}, {self.state: MISSING}
+
+
+@pytest.fixture
+def users(tmp_path: Path) -> UsersWorld:
+    return UsersWorld(tmp_path / "users")
+
+
+def test_each_script_is_executed_once_on_every_arm_before_the_pilot(
+    users: UsersWorld, weigh_in: Weigh, tmp_path: Path
+) -> None:
+    weigh_in(users)
+    names = ("01-update", "02-insert", "03-select")
+    assert users.by_arm == {(arm, name): 1 for arm in ("on", "off") for name in names}
+    assert [plan.arms[0].clients for plan in users.plans_driven[:2]] == [1, 1]
+    assert json.loads((tmp_path / "record" / "plan.json").read_text())["left_out"] == []
+
+
+def test_a_script_that_is_wrong_on_one_arm_refuses_the_weighing_or_is_left_out(
+    users: UsersWorld, weigh_in: Weigh, tmp_path: Path
+) -> None:
+    users.fails_on = lambda arm, script, n: (arm, script) == ("off", "02-insert")
+    with pytest.raises(StudyError) as refused:
+        weigh_in(users)
+    assert refused.value.primary == (
+        f'script "02-insert" cannot work on arm "off": {MISSING} (SQLSTATE 42P01)'
+    )
+    assert "workload.failing=leave-out" in str(refused.value.hint)
+    assert users.by_arm["off", "02-insert"] == 1
+    again = UsersWorld(tmp_path / "again", fails_on=users.fails_on)
+    again.failing = "leave-out"
+    watcher = Watcher()
+    weigh_in(again, progress=watcher)
+    [left] = json.loads((tmp_path / "record" / "plan.json").read_text())["left_out"]
+    assert (left["script"], left["share"], left["tries"]) == ("02-insert", 0.3, 1)
+    assert any(note.startswith('left out script "02-insert", 30 %') for note in watcher.notes)
+    assert {s.name for s in again.plans_driven[-1].scripts} == {"01-update", "03-select"}
+
+
+def test_a_script_that_fails_by_chance_is_executed_again_and_stays(
+    users: UsersWorld, weigh_in: Weigh
+) -> None:
+    users.state = "40001"
+    users.fails_on = lambda arm, script, n: script == "02-insert" and n < 2
+    weigh_in(users)
+    assert users.by_arm["on", "02-insert"] == users.by_arm["off", "02-insert"] == 3
+    assert users.by_arm["on", "01-update"] == 1
+
+
+def test_a_script_that_fails_in_all_tries_cannot_work(users: UsersWorld, weigh_in: Weigh) -> None:
+    users.state = "40001"
+    users.fails_on = lambda arm, script, n: script == "02-insert"
+    with pytest.raises(StudyError, match='script "02-insert" cannot work'):
+        weigh_in(users)
+    assert max(users.by_arm.values()) == TRIES

@@ -247,7 +247,7 @@ def test_reads_alone_are_driven_until_writes_are_asked_for(tmp_path: Path) -> No
     captured = write_workload(mixed(*told), tmp_path / "reads", name="made", source="log")
     assert [kind.writes for _, kind in captured.scripts] == [False]
     assert captured.left_out == ((Outcome.WRITES, 0.75, 0.75),)
-    assert not read_workload(tmp_path / "reads").tried_first
+    assert read_workload(tmp_path / "reads").tried_first
     captured = write_workload(
         mixed(*told), tmp_path / "all", name="made", source="log", writes=True
     )

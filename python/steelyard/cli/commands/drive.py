@@ -47,6 +47,7 @@ def drive(
     overrides: parameter.Overrides = None,
     check: parameter.Check = False,
     yes: parameter.Yes = False,
+    failing: parameter.FailingScripts = None,
     select_only: parameter.SelectOnly = False,
     skip_some_updates: parameter.SkipUpdates = False,
     clients: parameter.Clients = 1,

@@ -51,14 +51,14 @@ def run_drive(options: DriveOptions) -> None:
     if options.workload is None:
         _drive_scripts(options, target)
         return
-    from steelyard.cli.driving.workload import open_workload
+    from steelyard.cli.driving.workload import open_workload, without_failing
 
     held = open_workload(options, target, read_definitions(options.define or []))
+    held = without_failing(held, say)
     session = held.database.session
     arm = DriveArm("target", held.target, options.clients, session=session)
-    mode = options.query_mode or held.mode
     orders = held.orders(options.clients)
-    plan = options.plan(arm, held.drive_scripts, held.variables, mode, orders)
+    plan = options.plan(arm, held.drive_scripts, held.variables, held.mode, orders)
     plan = replace(plan, tables=held.workload.draws)
     before = held.counts()
     driven = _drive(plan, held.target, options)
@@ -142,6 +142,10 @@ def _require_work(driven: Driven) -> None:
         error = DriverError("every connection was lost: the results are incomplete")
     elif load.transactions == 0:
         error = DriverError("no transaction succeeded: there is nothing to measure")
+    elif load.lost:
+        error = DriverError(
+            f"{load.lost} of {driven.clients} connections were lost: the results are incomplete"
+        )
     else:
         return
     say(str(error))

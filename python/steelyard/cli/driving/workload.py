@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from steelyard.cli.options.drive_options import DriveOptions
-from steelyard.driver.plan import DriveScript, QueryMode, Variable
+from steelyard.driver.answer import SliceAnswer
+from steelyard.driver.client import Driver
+from steelyard.driver.plan import (
+    DriveArm,
+    DrivePlan,
+    DriveScript,
+    QueryMode,
+    SliceRequest,
+    Variable,
+)
+from steelyard.driver.trial import execute, longest_try_ns, try_each
 from steelyard.engines.adapters import workload_database
 from steelyard.engines.loading import DATABASE, WorkloadDatabase
 from steelyard.model.endpoint import Endpoint
 from steelyard.model.errors import UsageError
 from steelyard.running.measuring.load import driven, numbered
-from steelyard.study.study import WorkloadChoice
+from steelyard.study.study import LEAVE_OUT, Failing, WorkloadChoice
 from steelyard.workloads.checks import consistency, count_work
 from steelyard.workloads.loading.held import held_by, require_held
 from steelyard.workloads.reading.chosen import scale_and_options
@@ -35,6 +45,8 @@ class DrivenWorkload:
     scripts: tuple[Script, ...]
     variables: dict[str, Variable]
     mode: QueryMode
+    failing: Failing | None
+    """What becomes of a script that fails when it is executed once; None: none is."""
 
     @property
     def drive_scripts(self) -> tuple[DriveScript, ...]:
@@ -78,6 +90,8 @@ def open_workload(
         options=dict(chosen),
         clients=options.clients,
         variables=dict(variables),
+        mode=options.query_mode,
+        failing=options.failing_rule,
     )
     resolved = resolve(choice, database.kind)
     if resolved.workload.tried_first and any(script.writes for script in resolved.scripts):
@@ -91,8 +105,57 @@ def open_workload(
         scale=resolved.scale,
         scripts=resolved.scripts,
         variables=dict(resolved.variables),
-        mode=resolved.workload.mode,
+        mode=options.query_mode or resolved.workload.mode,
+        failing=resolved.failing,
     )
+
+
+def without_failing(workload: DrivenWorkload, report: Callable[[str], None]) -> DrivenWorkload:
+    """The workload without the reads that fail when each is executed once by one client, each
+    reported with its share; as it is where they are Steelyard's own. What writes is not executed:
+    each transaction of the load is one that was ordered.
+
+    UsageError: nothing is left, or what fails is refused.
+    """
+    reads = [script for script in workload.scripts if not script.writes]
+    if workload.failing is None or not reads:
+        return workload
+    tried = try_each([script.name for script in reads], lambda names: _executed(workload, names))
+    out = [script for script in reads if tried[script.name].never_works]
+    if not out:
+        return workload
+    rest = tuple(script for script in workload.scripts if script not in out)
+    if workload.failing != LEAVE_OUT or not rest or workload.workload.streams:
+        raise UsageError(
+            f'script "{out[0].name}" cannot work on the server at "{workload.target.host}": '
+            f"{tried[out[0].name].error}",
+            detail="; ".join(f"{script.name}: {tried[script.name].error}" for script in out[1:4])
+            or None,
+            hint=f"--failing {LEAVE_OUT} leaves out what fails." if rest else None,
+        )
+    whole = sum(script.weight for script in workload.scripts)
+    for script in out:
+        report(
+            f'left out script "{script.name}", {100 * script.weight / whole:.2g} % of the '
+            f"transactions: {tried[script.name].error}"
+        )
+    return replace(workload, scripts=rest)
+
+
+def _executed(workload: DrivenWorkload, names: Sequence[str]) -> list[SliceAnswer]:
+    """Scripts executed once each by one client."""
+    scripts = driven(script for script in workload.scripts if script.name in names)
+    plan = DrivePlan(
+        arms=(DriveArm("target", workload.target, 1, session=workload.database.session),),
+        scripts=scripts,
+        orders=(tuple(range(len(scripts))),),
+        mode=workload.mode,
+        variables=workload.variables,
+        tables=workload.workload.draws,
+    )
+    request = SliceRequest(arm=0, length_ns=longest_try_ns(len(scripts)), each=1)
+    with Driver.start(plan) as driver:
+        return [execute(lambda: driver.run_one(request)) for _ in scripts]
 
 
 def _refuse_check(options: DriveOptions) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from steelyard.cli.views.drive_summary import ProgressLines
 from steelyard.driver.plan import (
@@ -25,7 +25,11 @@ from steelyard.model.endpoint import Endpoint
 from steelyard.model.errors import UsageError
 from steelyard.model.units import NS_PER_MS, NS_PER_S
 
+if TYPE_CHECKING:
+    from steelyard.study.study import Failing
+
 MODES = ("simple", "extended", "prepared")
+FAILING_RULES = ("leave-out", "refuse")
 PLACEMENTS = ("auto", "symmetric", "free")
 DEFAULT_SECONDS = 10.0
 MOST_SCRIPTS = 128
@@ -47,6 +51,7 @@ class DriveOptions:
     overrides: list[str] | None
     check: bool
     yes: bool
+    failing: str | None
     select_only: bool
     skip_some_updates: bool
     clients: int
@@ -92,6 +97,11 @@ class DriveOptions:
         return cast(QueryMode | None, self.mode)
 
     @property
+    def failing_rule(self) -> Failing | None:
+        """As given; None: as the workload says."""
+        return cast("Failing | None", self.failing)
+
+    @property
     def latency_limit_ns(self) -> int | None:
         """The latency limit in the driver's unit."""
         return None if self.latency_limit is None else round(self.latency_limit * NS_PER_MS)
@@ -113,6 +123,8 @@ class DriveOptions:
             raise UsageError("cannot drive a workload (-w) and scripts (-b, -f) at once")
         if self.workload is None and (self.overrides or self.check):
             raise UsageError("options --set and --check belong to a workload (-w)")
+        if self.failing is not None:
+            self._refuse_failing()
         if self.mode not in (None, *MODES):
             hint = f"Accepted: {', '.join(MODES)}."
             raise UsageError(f'unrecognized protocol: "{self.mode}"', hint=hint)
@@ -123,6 +135,13 @@ class DriveOptions:
             read_seed(self.seed)
         self._refuse_load()
         self._refuse_log()
+
+    def _refuse_failing(self) -> None:
+        if self.workload is None:
+            raise UsageError("option --failing belongs to a workload (-w)")
+        if self.failing not in FAILING_RULES:
+            hint = f"Accepted: {', '.join(FAILING_RULES)}."
+            raise UsageError(f'unrecognized value of --failing: "{self.failing}"', hint=hint)
 
     def _refuse_load(self) -> None:
         if self.seconds is not None and self.transactions is not None:

@@ -66,6 +66,14 @@ Yes = Annotated[
     bool,
     typer.Option("--yes", help="Drive captured transactions that write, which change its data."),
 ]
+FailingScripts = Annotated[
+    str | None,
+    typer.Option(
+        "--failing",
+        metavar="leave-out|refuse",
+        help="Of -w: what becomes of a read that fails when it is executed once before the load.",
+    ),
+]
 Definitions = Annotated[
     list[str] | None, typer.Option("-D", "--define", help="A variable, as NAME=VALUE.")
 ]

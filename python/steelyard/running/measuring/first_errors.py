@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from steelyard.driver.trial import CANNOT_WORK
 from steelyard.model.endpoint import error_words
 from steelyard.model.errors import WeighingError
 from steelyard.record.slice import SliceLine
-
-CANNOT_WORK = ("42", "26", "3F")
-"""SQLSTATE classes of what is missing or wrong in itself, and fails however often it is tried:
-syntax error or access rule violation, invalid statement name, invalid schema name."""
 
 
 def require_work(lines: Sequence[SliceLine]) -> None:

@@ -18,6 +18,7 @@ from steelyard.running.layouts.choice import LAYOUTS
 from steelyard.running.measuring.observation import plans_of, settings_of
 from steelyard.running.preparing.aa_ledger import consult
 from steelyard.running.preparing.recording import Question
+from steelyard.running.preparing.script_trial import execute_scripts
 from steelyard.running.preparing.setup import Setup
 from steelyard.running.progress import Progress
 from steelyard.telemetry.devices import devices_beneath
@@ -28,6 +29,8 @@ from steelyard.telemetry.environment import machines_differ
 class Inspected:
     """The environment, and what was found of the arms: what a verdict needs beside the epochs."""
 
+    setup: Setup
+    """Without the scripts that failed when each was executed once."""
     environment: Environment
     found: Inspection
 
@@ -36,6 +39,8 @@ class Inspected:
 class _Arms:
     """What the started arms report of themselves."""
 
+    setup: Setup
+    """Without the scripts that fail there."""
     environment: Environment
     settings: Mapping[str, Mapping[str, str]]
     plans: Mapping[str, Mapping[str, str]]
@@ -44,9 +49,11 @@ class _Arms:
 
 def inspect_arms(question: Question, setup: Setup, progress: Progress) -> Inspected:
     """Start every arm once, compare, and consult the A/A ledger; WeighingError when arms differ
-    where the study does not declare it. What was found is kept in the record."""
+    where the study does not declare it. What was found is kept in the record. Every script of the
+    user's is executed once on each."""
     progress.stage("compare the arms")
-    arms = _look(setup)
+    arms = _look(setup, progress, executes=question.resume is None)
+    setup = arms.setup
     if question.resume is None:  # a plan that was made keeps what it set
         LAYOUTS[setup.layout.name].require_time_scale(setup, arms.settings)
     environment, changes = _kept_environment(setup, arms.environment)
@@ -69,17 +76,20 @@ def inspect_arms(question: Question, setup: Setup, progress: Progress) -> Inspec
         for threat in own_threats(found, control, arm.name):
             progress.threat(threat)
     setup.record.write(INSPECTION, found.to_json())
-    return Inspected(environment, found)
+    return Inspected(setup, environment, found)
 
 
-def _look(setup: Setup) -> _Arms:
+def _look(setup: Setup, progress: Progress, *, executes: bool) -> _Arms:
     host = setup.laboratory.host
     with setup.started_arms(0, "restore") as started, setup.phase("inspect"):
+        if executes:
+            setup = execute_scripts(setup, started, progress)
         place = host.environment(started, setup.scripts, setup.slots.template)
         if setup.laid is not None:
             place = place.model_copy(update={"source": setup.laid.told(place.source)})
         workload = setup.study.workload.model_dump(mode="json")
         return _Arms(
+            setup,
             _with_record(place, setup.record).model_copy(update={"workload": workload}),
             hidden_settings({arm: settings_of(instance) for arm, instance in started.items()}),
             {arm: plans_of(instance, setup.scripts) for arm, instance in started.items()},

@@ -1,16 +1,26 @@
-"""Tries each script of a captured workload that writes on a copy, and leaves out those that fail.
+"""Tries scripts before they are weighed, and leaves out those that fail, or refuses the weighing.
 
-What a transaction wrote in the log may need what others wrote before it, or be there already. The
-copy that it is tried on is put back to its template before anything else is done with it.
+What a captured transaction wrote in the log may need what others wrote before it, or be there
+already: each is tried several times on a copy of the control, which is put back to its template
+before anything else is done with it. Then every script of the user's is executed once on every arm.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import replace
 
-from steelyard.model.endpoint import error_words
+from steelyard.driver.trial import (
+    LONGEST_TRY_NS,
+    TRIES,
+    Tries,
+    execute,
+    has_ended,
+    longest_try_ns,
+    try_each,
+)
+from steelyard.engines.engine import Instance
 from steelyard.model.errors import StudyError, WeighingError
 from steelyard.model.units import NS_PER_S
 from steelyard.record.plan import LeftOutScript
@@ -19,90 +29,127 @@ from steelyard.running.measuring.load import Load, Place, Visit
 from steelyard.running.preparing.recording import Kept
 from steelyard.running.preparing.setup import Setup
 from steelyard.running.progress import Progress
+from steelyard.study.study import LEAVE_OUT, REFUSE
 from steelyard.workloads.reading.scripts import Script
 
-TRIES = 5
 LEAST_TRIES = 3
 LONG_ENOUGH_NS = 60 * NS_PER_S
 """Each script is tried so often, less often after this time."""
-LONGEST_TRY_NS = 10 * NS_PER_S
-"""A transaction that takes longer than this and the cap of a border is cancelled: no failure."""
 _EPOCH = -4
 _FREE = "free"
-
-
-@dataclass
-class _Tried:
-    """What came of the tries of one script."""
-
-    tries: int = 0
-    failed: int = 0
-    errors: Counter[str] = field(default_factory=Counter)
-
-    def note(self, line: SliceLine) -> None:
-        """One more try; one that was cancelled says nothing."""
-        if line.capped:
-            return
-        self.tries += 1
-        if line.transactions:
-            return
-        self.failed += 1
-        for state in line.errors:
-            self.errors[
-                f"{line.error_messages.get(state, 'no message')} ({error_words(state)})"
-            ] += 1
-
-    @property
-    def fails(self) -> bool:
-        """Whether more than half of the tries failed."""
-        return 2 * self.failed > self.tries
-
-    @property
-    def error(self) -> str:
-        """The most frequent one."""
-        return self.errors.most_common(1)[0][0] if self.errors else "the connection was lost"
 
 
 def try_scripts(setup: Setup, kept: Kept, progress: Progress) -> Setup:
     """The weighing without the scripts that fail on a copy, each named with its share; as it is
     where nothing of the workload is to be tried. A resumed one leaves out what its plan does.
 
-    StudyError: nothing is left. WeighingError: the server died of a try.
+    StudyError: nothing is left, or the study refuses what fails. WeighingError: the server died of
+    a try.
     """
     if kept.plan is not None:
         return _without(setup, kept.plan.left_out)
     if not setup.data.tried_first or not setup.writes or setup.study.reaches:
         return setup
     progress.stage("try the work on a copy")
-    tried = _tried(setup)
+    control = setup.study.control.name
+    failing = {name: (control, tries) for name, tries in _tried(setup).items() if tries.fails}
+    return _decided(setup, failing, progress)
+
+
+def execute_scripts(setup: Setup, arms: Mapping[str, Instance], progress: Progress) -> Setup:
+    """The weighing without the scripts that fail when each is executed once on every started arm;
+    as it is where they are Steelyard's own. On servers that are not ours those that write are not
+    executed.
+
+    StudyError: nothing is left, or the study refuses what fails. WeighingError: a server died.
+    """
+    names = [script.name for script in setup.scripts if _is_executed(setup, script)]
+    if setup.data.failing is None or not names:
+        return setup
+    progress.stage("execute each script once")
+    failing = dict[str, tuple[str, Tries]]()
+    for arm in (arm.name for arm in setup.study.every_arm if arm.name in arms):
+        rest = [name for name in names if name not in failing]
+        for name, tries in _executed(setup, {arm: arms[arm]}, rest).items():
+            if tries.never_works:
+                failing[name] = (arm, tries)
+    return _decided(setup, failing, progress)
+
+
+def _is_executed(setup: Setup, script: Script) -> bool:
+    return not (setup.study.reaches and script.writes)
+
+
+def _executed(setup: Setup, arms: Mapping[str, Instance], names: Sequence[str]) -> dict[str, Tries]:
+    """Script → its tries on one arm."""
+    [(arm, instance)] = arms.items()
+    length_ns = longest_try_ns(len(names))
+
+    def client(pending: Sequence[str]) -> list[SliceLine]:
+        lines = []
+        with _client(setup, arms, pending) as load, setup.phase("inspect"):
+            for name in pending:
+                lines.append(execute(lambda: _one(load, arm, length_ns)))
+                if not instance.running:
+                    raise _died(f'arm "{arm}"', name, lines[-1])
+        return lines
+
+    return try_each(names, client)
+
+
+def _decided(setup: Setup, failing: Mapping[str, tuple[str, Tries]], progress: Progress) -> Setup:
+    """The weighing without what fails, or its refusal. `failing`: script → arm and tries."""
     whole = sum(script.weight for script in setup.scripts)
+    kept_share = 1 - sum(earlier.share for earlier in setup.left_out)
     out = tuple(
         LeftOutScript(
             script=script.name,
-            share=script.weight / whole,
-            tries=tried[script.name].tries,
-            failed=tried[script.name].failed,
-            error=tried[script.name].error,
+            share=kept_share * script.weight / whole,
+            tries=failing[script.name][1].tries,
+            failed=failing[script.name][1].failed,
+            error=failing[script.name][1].error,
         )
         for script in setup.scripts
-        if tried[script.name].fails
+        if script.name in failing
     )
-    for one in out:
+    in_streams = {name for stream in setup.study.workload.streams for name in stream}
+    if out and (setup.data.failing == REFUSE or in_streams & {*failing}):
+        _refuse_failing(out, failing, may_be_left_out=not in_streams & {*failing})
+    for script in out:
         progress.note(
-            f'left out script "{one.script}", {100 * one.share:.2g} % of the transactions: '
-            f"{one.failed} of {one.tries} tries failed: {one.error}"
+            f'left out script "{script.script}", {100 * script.share:.2g} % of the transactions: '
+            f"{script.failed} of {script.tries} tries failed: {script.error}"
         )
     if len(out) == len(setup.scripts):
         _refuse(setup, out)
     return _without(setup, out)
 
 
+def _refuse_failing(
+    out: Sequence[LeftOutScript],
+    failing: Mapping[str, tuple[str, Tries]],
+    *,
+    may_be_left_out: bool,
+) -> None:
+    first, others = out[0], out[1:]
+    leave_out = f", or leave out what fails: --set workload.failing={LEAVE_OUT}"
+    raise StudyError(
+        f'script "{first.script}" cannot work on arm "{failing[first.script][0]}": {first.error}',
+        detail=_shown(others) if others else None,
+        hint=f"Mend it{leave_out if may_be_left_out else ''}.",
+    )
+
+
+def _shown(out: Sequence[LeftOutScript]) -> str:
+    shown = "; ".join(f"{script.script}: {script.error}" for script in out[:3])
+    return shown + ("; ..." if len(out) > 3 else "")
+
+
 def _refuse(setup: Setup, out: Sequence[LeftOutScript]) -> None:
-    first = "; ".join(f"{one.script}: {one.error}" for one in out[:3])
     raise StudyError(
         f'nothing is left of workload "{setup.study.workload.name}": each of its {len(out)} '
-        "scripts failed when it was tried on a copy",
-        detail=first + ("; ..." if len(out) > 3 else ""),
+        "scripts failed when it was tried",
+        detail=_shown(out),
         hint="Copy the data as they were when the log began, and name their database.",
     )
 
@@ -110,50 +157,57 @@ def _refuse(setup: Setup, out: Sequence[LeftOutScript]) -> None:
 def _without(setup: Setup, out: tuple[LeftOutScript, ...]) -> Setup:
     if not out:
         return setup
-    names = {one.script for one in out}
-    return replace(setup, data=setup.data.without(names), left_out=out)
+    names = {script.script for script in out}
+    left_out = (*setup.left_out, *out)
+    return replace(setup, data=setup.data.without(names), left_out=left_out)
 
 
-def _tried(setup: Setup) -> dict[str, _Tried]:
+def _tried(setup: Setup) -> dict[str, Tries]:
     """Script → what came of it on the control's copy, by one client that takes all of them in
     turn."""
     control = setup.study.control.name
-    tried = {script.name: _Tried() for script in setup.scripts}
-    with setup.started_arms(0, "restore") as standing:
-        only = {control: standing[control]}
-        with _alone(setup).connect(only, _FREE, setup.design.script_seed(_EPOCH), {}) as load:
+    tried = {script.name: Tries() for script in setup.scripts}
+    with setup.started_arms(0, "restore") as started:
+        only = {control: started[control]}
+        with _client(setup, only, list(tried)) as load:
             clock, begun = setup.laboratory.clock, 0
             until_ns = clock.now_ns() + LONG_ENOUGH_NS
             for _ in range(TRIES * len(tried)):
                 script = setup.scripts[begun % len(tried)]
-                line = _one(load, control)
-                if line.transactions or line.failed or line.capped:  # else it had no connection
+                line = _one(load, control, LONGEST_TRY_NS)
+                if has_ended(line):
                     begun += 1
                     tried[script.name].note(line)
-                if not standing[control].running:
-                    raise _died(script, line)
+                if not started[control].running:
+                    raise _died("the copy", script.name, line)
                 if begun >= LEAST_TRIES * len(tried) and clock.now_ns() > until_ns:
                     break
     return tried
 
 
-def _alone(setup: Setup) -> Setup:
-    """One client that takes the scripts in turn; nothing is frozen, and no debt is paid."""
-    scripts = tuple(script.name for script in setup.scripts)
-    work = setup.study.workload.model_copy(update={"clients": 1, "streams": (scripts,)})
-    return replace(
+def _client(
+    setup: Setup, arms: Mapping[str, Instance], names: Sequence[str]
+) -> AbstractContextManager[Load]:
+    """One client of each machine that takes the scripts in turn; nothing is frozen, and no debt is
+    paid."""
+    clients = setup.laboratory.drivers.machines
+    work = setup.study.workload.model_copy(
+        update={"clients": clients, "threads": 0, "streams": (tuple(names),), "timed": False}
+    )
+    alone = replace(
         setup, study=setup.study.model_copy(update={"workload": work}), cost="foreground"
     )
+    return alone.connect(arms, _FREE, setup.design.script_seed(_EPOCH), {})
 
 
-def _one(load: Load, arm: str) -> SliceLine:
-    visit = Visit(arm, LONGEST_TRY_NS, "pilot", 0, 0, each=1)
+def _one(load: Load, arm: str, length_ns: int) -> SliceLine:
+    visit = Visit(arm, length_ns, "pilot", 0, 0, each=1)
     [line] = load.run([visit], Place(_EPOCH))
     return line
 
 
-def _died(script: Script, line: SliceLine) -> WeighingError:
+def _died(where: str, script: str, line: SliceLine) -> WeighingError:
     said = "; ".join(line.error_messages.values())
     return WeighingError(
-        f'the server of the copy died when script "{script.name}" was tried', detail=said or None
+        f'the server of {where} died when script "{script}" was tried', detail=said or None
     )

@@ -13,6 +13,7 @@ from typing import Literal
 from steelyard.workloads.capturing.logs.csvlog import is_csvlog, read_csvlog
 from steelyard.workloads.capturing.logs.entry import Entry
 from steelyard.workloads.capturing.logs.jsonlog import read_jsonlog
+from steelyard.workloads.capturing.logs.languages import in_english
 from steelyard.workloads.capturing.logs.opening import opened
 from steelyard.workloads.capturing.logs.stderr_log import (
     Line,
@@ -36,7 +37,7 @@ def read_entries(
     if len(paths) > 1:
         paths = sorted(paths, key=lambda path: _begins_at(path, prefix, encoding))
     for path in paths:
-        yield from _of_file(path, prefix, encoding)
+        yield from in_english(_of_file(path, prefix, encoding))
 
 
 def _begins_at(path: Path, prefix: str | None, encoding: str | None) -> float:

@@ -21,7 +21,9 @@ _STATEMENT = re.compile(
 )
 _DURATION_ALONE = re.compile(rf"^{_DURATION}$")
 _PLAN = re.compile(rf"^{_DURATION}  plan:")
-_OTHER_LANGUAGE = re.compile(r"^(?!duration)[^\W\d_]+ ?[:：] ?\d+[.,]\d+ \S+[\s,]")
+_OTHER_LANGUAGE = re.compile(
+    r"^(?!duration)[^\W\d_]+(?: [^\W\d_]+){0,3} ?[:：] ?\d+[.,]\d+ \S+[\s,]"
+)
 _PARAMETERS = re.compile(r"^(?:Query )?[Pp]arameters: ", re.DOTALL)
 _PARAMETER = re.compile(r"\$(\d+) = (?:(NULL)|'((?:[^']|'')*)'(\.\.\.)?)(?:, |$)", re.DOTALL)
 _FETCH = "fetch from "

@@ -216,7 +216,7 @@ def _description(
         f"name = {quoted(name)}",
         f"title = {quoted(f'{name}: {len(scripts)} kinds of transactions from {source}')}",
         "loaded = false",
-        f"tried_first = {quoted(any(kind.writes for _, kind in scripts))}",
+        "tried_first = true",
         f"mode = {quoted(mode)}",
         "",
         "[options.think]",

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from steelyard.model.errors import StudyError, UsageError
-from steelyard.study.study import Study, WorkloadChoice
+from steelyard.study.study import LEAVE_OUT, REFUSE, Failing, Study, WorkloadChoice
 from steelyard.workloads.reading.dialects import GENERIC
-from steelyard.workloads.reading.folder import find_workload
+from steelyard.workloads.reading.folder import find_workload, known_workloads
 from steelyard.workloads.reading.scripts import Script, resolve_scripts
 from steelyard.workloads.reading.workload import Workload
 
@@ -26,12 +26,16 @@ class ResolvedWorkload:
     """Each compiled and evaluated once."""
     variables: Mapping[str, str | int | float]
     """What every script sees, `scale` and the number of `clients` among them."""
+    failing: Failing | None
+    """What becomes of a script that fails when it is executed once before any load; None: they
+    come with Steelyard, and are not executed."""
 
 
 def resolve(choice: WorkloadChoice, kind: str = GENERIC) -> ResolvedWorkload:
     """The workload of a study for a kind of engine; UsageError or StudyError: there is none such,
     or it is wrong."""
     workload = find_workload(choice.name, choice.options, kind)
+    _refuse_mode(choice, workload)
     full = _complete(choice, workload)
     scale = full.scale or workload.default_scale
     own = workload.variables(scale)
@@ -40,7 +44,26 @@ def resolve(choice: WorkloadChoice, kind: str = GENERIC) -> ResolvedWorkload:
         scale=scale,
         scripts=tuple(resolve_scripts(workload, full.scripts, scale, full.variables, full.texts)),
         variables={"clients": choice.clients, **own, **choice.variables},
+        failing=choice.failing or _failing(choice.name, workload, full),
     )
+
+
+def _refuse_mode(choice: WorkloadChoice, workload: Workload) -> None:
+    """UsageError: rows that are written as SQL would be sent as parameters, or the reverse."""
+    own, mode = workload.mode, choice.mode
+    if mode is not None and (mode == "simple") != (own == "simple") and workload.draws:
+        raise UsageError(
+            f'cannot drive workload "{workload.name}" as {mode}: its values are written to be '
+            f"sent as {own}",
+            hint="Leave the mode (-M, workload.mode) out.",
+        )
+
+
+def _failing(name: str, workload: Workload, choice: WorkloadChoice) -> Failing | None:
+    is_built_in = name in known_workloads()
+    if is_built_in and all(s in workload.scripts and s not in choice.texts for s in choice.scripts):
+        return None
+    return LEAVE_OUT if workload.tried_first else REFUSE
 
 
 def completed(study: Study) -> Study:

@@ -137,8 +137,8 @@ class Workload(_Model):
     loaded: bool = True
     """Whether it loads its data; else they are external: a study's source provides them."""
     tried_first: bool = False
-    """Whether each script is tried on a copy before it is weighed, and left out where it fails: a
-    captured transaction that writes may need what others wrote before it."""
+    """Whether scripts that fail before the load are left out, and those that write tried on a copy:
+    a captured transaction may need what others wrote before it, or types that the log lacks."""
     options: dict[str, Option] = {}
     mixes: tuple[Mix, ...] = ()
     """The scripts that are driven where a study names none: the first mix that fits."""

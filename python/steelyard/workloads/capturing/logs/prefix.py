@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from steelyard.model.errors import UsageError
+from steelyard.workloads.capturing.logs.languages import words
 
 _TIME = r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)?(?: [A-Za-z0-9+:/_-]+)?"
 _ESCAPES = {
@@ -54,9 +55,9 @@ def prefix_pattern(prefix: str, *, sessions: bool = True) -> re.Pattern[str]:
     names neither process nor session, which it must for `sessions`, or has an unknown escape."""
     pieces, groups, optional = [], set[str](), False
     for match in _ESCAPE.finditer(prefix):
-        _, letter, words = match.groups()
-        if words is not None:
-            pieces.append(re.escape(words))
+        _, letter, text = match.groups()
+        if text is not None:
+            pieces.append(re.escape(text))
         elif letter == "%":
             pieces.append("%")
         elif letter == "q":  # what follows is of sessions alone
@@ -72,8 +73,12 @@ def prefix_pattern(prefix: str, *, sessions: bool = True) -> re.Pattern[str]:
             hint="It needs %p or %c: the default is '%m [%p] '.",
         )
     end = ")?" if optional else ""
+    several = "".join(f"{re.escape(word)}|" for word in words() if not word.isalpha())
     return re.compile(
-        "^" + "".join(pieces) + end + r"\s*(?P<severity>[^\W\d_]+\d?) ?:  (?P<message>.*)$",
+        "^"
+        + "".join(pieces)
+        + end
+        + rf"\s*(?P<severity>{several}[^\W\d_]+\d?) ?:  (?P<message>.*)$",
         re.DOTALL,
     )
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from steelyard.model.errors import UsageError
 from steelyard.workloads.capturing.logs.entry import Entry, is_exact, seconds_of
+from steelyard.workloads.capturing.logs.languages import words as english_words
 from steelyard.workloads.capturing.logs.prefix import USUAL, prefix_pattern
 
 _DETAILS = {"DETAIL": "detail", "STATEMENT": "statement"}
@@ -112,9 +113,10 @@ def _take(latest: deque[Entry], block: _Block) -> None:
     known = {name: value or "" for name, value in block.match.groupdict().items()}
     words = "\n".join([known["message"], *block.more])
     session = known.get("session") or known.get("process") or block.line.session
-    if known["severity"] in _OTHER_DETAILS:
+    label = english_words().get(known["severity"], known["severity"])
+    if label in _OTHER_DETAILS:
         return
-    if (name := _DETAILS.get(known["severity"])) is not None:
+    if (name := _DETAILS.get(label)) is not None:
         for place in range(len(latest) - 1, -1, -1):
             if latest[place].session == session:
                 whole = latest[place].whole and block.line.whole

@@ -1,0 +1,78 @@
+"""What pg_stat_statements of a real server counted is driven with values that find rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from own_cache import own_server
+from postgres.test_captured import steelyard
+from steelyard.engines.postgres.libpq.connection_string import conninfo_of
+from steelyard.model.endpoint import Endpoint
+from steelyard.workloads.capturing.ledger import Outcome
+
+pytestmark = pytest.mark.postgres
+
+FILL = """
+CREATE TABLE accounts (aid int PRIMARY KEY, bid int, words text);
+INSERT INTO accounts SELECT n, n % 10, 'w' || n % 3 FROM generate_series(1, 5000) AS n;
+CREATE TABLE log (aid int, words text);
+CREATE EXTENSION pg_stat_statements;
+ANALYZE;
+SELECT pg_stat_statements_reset()
+"""
+CALLS = {
+    "SELECT bid FROM accounts WHERE aid = %s": [(n,) for n in range(1, 21)],
+    "SELECT count(*) FROM accounts WHERE words = %s AND bid > %s": [("w1", 5)] * 10,
+    "SELECT length(%s::text)": [("a",)] * 5,
+}
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Endpoint]:
+    with own_server("18", counts=True) as instance:
+        with psycopg.connect(conninfo_of(instance.address), autocommit=True) as session:
+            for statement in FILL.split(";\n"):
+                session.execute(statement.encode())
+            for text, rows in CALLS.items():
+                for row in rows:
+                    session.execute(text.encode(), row)
+            session.execute("INSERT INTO log SELECT 1, 'a'")
+            with session.transaction():
+                session.execute("SELECT bid FROM accounts WHERE aid = 7")
+        yield instance.address
+
+
+def test_counted_statements_are_driven_with_values_of_their_columns(
+    server: Endpoint, tmp_path: Path
+) -> None:
+    target = conninfo_of(server)
+    for folder in ("first", "counted"):  # the first one's own statements are no part of the second
+        captured = steelyard(
+            "workloads", "capture", target, "-o", str(tmp_path / folder), directory=tmp_path
+        )
+    kinds = [kind for kind in captured["kinds"] if "accounts" in kind["script"]]
+    # One statement by parameters of another type is counted by itself.
+    assert sorted(kind["count"] for kind in kinds) == [1, 10, 20]
+    assert len({kind["fingerprint"] for kind in kinds}) == 2
+    assert not [kind for kind in captured["kinds"] if "pg_stats" in kind["script"]]
+    left_out = {one["why"]: one["statements"] for one in captured["left_out"]}
+    assert left_out[Outcome.NO_COLUMN] == 6  # length() and INSERT ... SELECT
+    assert left_out[Outcome.NO_SESSION] >= 2  # BEGIN and COMMIT
+    shares = [one["statements_share"] for one in captured["left_out"]]
+    assert captured["statements_share"] + sum(shares) == pytest.approx(1)
+    rows = [
+        line.split("\t")
+        for file in (tmp_path / "counted" / "rows").glob("*.tsv")
+        for line in file.read_text().splitlines()
+    ]
+    keys = {int(row[0]) for row in rows if len(row) == 1}
+    assert len(keys) > 50
+    assert keys <= set(range(1, 5001))
+    assert {row[0] for row in rows if len(row) == 2} <= {"w0", "w1", "w2"}
+    words = ("drive", "-w", str(tmp_path / "counted"), target, "-c", "2", "-t", "50")
+    driven = steelyard(*words, directory=tmp_path)
+    assert (driven["transactions"], driven["errors"]) == (100, {})
