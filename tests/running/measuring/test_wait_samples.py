@@ -83,6 +83,30 @@ def test_each_arm_is_looked_at_in_its_own_slices() -> None:
         assert told == {"IO:WalSync": ("wal", 3 * n), "CPU:CPU": ("processor", n)}
 
 
+class Slow(Probe):
+    """Answers after a while, as a server that is busy."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.under_way = False
+
+    def look(self) -> Sequence[WaitSeen]:
+        self.under_way = True
+        time.sleep(0.3)
+        self.under_way = False
+        return super().look()
+
+
+def test_no_look_is_under_way_when_the_slices_are_over() -> None:
+    """The arm may be suspended then, and would answer when it goes on."""
+    slow = Slow()
+    with WaitSamples(standing(a=slow), 1, time.monotonic_ns) as waits:
+        for _ in range(4):
+            list(waits.during(visits("a"), driven("a", seconds=0.25)))
+            assert not slow.under_way
+    assert slow.looks > 1
+
+
 def test_nothing_is_looked_at_outside_of_measured_slices() -> None:
     probe = Probe()
     with WaitSamples(standing(a=probe), 1, time.monotonic_ns) as waits:

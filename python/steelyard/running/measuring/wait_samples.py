@@ -57,6 +57,7 @@ class WaitSamples:
         self._samples: Counter[str] = Counter()
         self._sessions: Counter[str] = Counter()
         self._ended = threading.Event()
+        self._looking = threading.Lock()
         self._thread = threading.Thread(target=self._look_on, name="wait samples", daemon=True)
         if self._probes:
             self._thread.start()
@@ -81,7 +82,8 @@ class WaitSamples:
             probe.close()
 
     def during(self, visits: Sequence[Visit], lines: Iterable[SliceLine]) -> Iterator[SliceLine]:
-        """The lines of these visits as they end; meanwhile the driven arm is looked at."""
+        """The lines of these visits as they end; meanwhile the driven arm is looked at. Afterwards
+        no look is under way: the arm may be suspended."""
         following = [*(visit.arm for visit in visits[1:]), None]
         self._arm = visits[0].arm if visits else None
         for line, arm in zip(lines, following, strict=False):
@@ -89,6 +91,8 @@ class WaitSamples:
             self._count(line)
             yield line
         self._arm = None
+        with self._looking:
+            pass  # the last one has its answer
 
     def lines(self) -> dict[str, WaitsLine]:
         """Arm → what was seen of it so far."""
@@ -118,13 +122,17 @@ class WaitSamples:
 
     def _look_on(self) -> None:
         while not self._ended.wait(self._rng.uniform(0, 2 * MEAN_PAUSE_S)):
-            arm = self._arm
-            probe = self._probes.get(arm) if arm is not None else None
-            if arm is None or probe is None:
-                continue
-            began_ns = self._now_ns()
-            try:
-                seen = probe.look()
-            except EngineError:
-                continue  # the server died: the load reports it
-            self._looks.append(_Look(arm, began_ns, self._now_ns(), seen))
+            with self._looking:
+                self._look()
+
+    def _look(self) -> None:
+        arm = self._arm
+        probe = self._probes.get(arm) if arm is not None else None
+        if arm is None or probe is None:
+            return
+        began_ns = self._now_ns()
+        try:
+            seen = probe.look()
+        except EngineError:
+            return  # the server died: the load reports it
+        self._looks.append(_Look(arm, began_ns, self._now_ns(), seen))
