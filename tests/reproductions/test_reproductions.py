@@ -22,7 +22,7 @@ from steelyard.record.sweep import Swept
 from steelyard.record.verdict import Verdict
 from steelyard.reproductions.reproduction import Claim, Step, names, read_reproduction
 from steelyard.study.read import read_study
-from steelyard.study.study import Study
+from steelyard.study.study import BUDGETS, Study
 from steelyard.workloads.reading.folder import find_workload
 
 STEPS = [(name, step.name) for name in names() for step in read_reproduction(name).steps]
@@ -85,7 +85,8 @@ def test_the_budget_at_full_scale_is_the_one_that_is_told(name: str, step: str) 
     [wanted] = [one for one in found.steps if one.name == step]
     told = [value for flag, value in itertools.pairwise(wanted.full) if "budget" in flag + value]
     usual, full = resolved(found.words(wanted)), resolved(found.words(wanted, full=True))
-    key = "turns" if full.layout == "turns" else "measuring"
+    named = [key for key in BUDGETS if any(word.startswith(f"budget.{key}=") for word in told)]
+    key = named[0] if named else "turns" if full.layout == "turns" else "measuring"
     if not told:
         assert full.budget == usual.budget
         return

@@ -12,6 +12,7 @@ import pytest
 
 from steelyard.engines.capabilities.noop import OWN_TIME
 from steelyard.engines.engine import Cycle, Pulse
+from steelyard.engines.memory.cap import MemoryNeed
 from steelyard.engines.noop import NoopInstance
 from steelyard.model.errors import ServerError, StudyError
 from steelyard.model.turn import Checkpoint
@@ -517,3 +518,25 @@ def test_what_turns_tell_beside_a_contrast_is_told_in_cycles_and_the_sentence_na
     assert verdict["causes"]
     assert verdict["time_scale"] == 1.5
     assert "1.5 times as near" in verdict["sentence"]
+
+
+def test_pools_that_memory_does_not_hold_at_once_take_turns_and_cycles_are_refused(
+    writing: ScriptedWorld, weigh_in: Weigh, tmp_path: Path
+) -> None:
+    writing.noop.journal.answers.memory_need = lambda _: MemoryNeed(6 << 30, "off")
+    asked = cycles_study(layout="auto", budget={"turns": "40m", "cycles": "40m", "epochs": 8})
+    weigh_in(writing, asked)
+    name, why = layout_of(tmp_path)
+    assert name == "turns"
+    assert "; one arm at a time: memory has no room for 2 arms at once" in why
+    with pytest.raises(StudyError, match="memory has no room for 2 arms at once") as refused:
+        weigh_in(writing, cycles_study(), record="asked")
+    assert refused.value.hint == "Weigh one arm at a time: --set layout=turns."
+    assert not (tmp_path / "asked").exists()
+
+
+def test_a_time_scale_beyond_what_own_time_allows_is_refused(
+    writing: ScriptedWorld, weigh_in: Weigh
+) -> None:
+    with pytest.raises(StudyError, match="more than the settings allow: 10 at most"):
+        weigh_in(writing, cycles_study(turns={"time_scale": 11}))

@@ -7,7 +7,7 @@ import pytest
 from steelyard.model.errors import UsageError
 from steelyard.study.calibration import lay_out, parse_weight
 from steelyard.study.read import read_study
-from steelyard.study.study import Study
+from steelyard.study.study import BUDGETS, Study
 
 
 def arms_of(study: Study) -> list[str]:
@@ -56,7 +56,8 @@ def test_the_weights_that_are_asked_for_replace_the_studys_own_and_get_time_of_t
     assert arms_of(study) == names
     assert [arm.weight.double_work for arm in study.arms] == [0, 0.005, 0, 0.1, 0]
     assert [arm.weight.stall_share for arm in study.arms] == [0, 0, 0.005, 0, 0.1]
-    assert study.budget.measuring == asked.budget.measuring * 6 / 4
+    for key in BUDGETS:
+        assert getattr(study.budget, key) == getattr(asked.budget, key) * 6 / 4
     lengths = [arm.weight.stall_time for arm in study.arms if arm.weight.stalls]
     assert lengths == [10_000_000, 33_333_333], "heavier weights stall longer, not more often"
     assert lay_out(asked, [0.03], whole=False).study == asked

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from steelyard.study.arm import Arm
-from steelyard.study.study import Study
+from steelyard.study.study import BUDGETS, Budget, Study
 
 
 def _study(control: Arm, arm: Arm) -> Study:
@@ -27,3 +27,11 @@ def test_arms_of_two_versions_declare_the_version() -> None:
     study = _study(control, arm)
     assert study.declared_differences(arm) == {"version"}
     assert study.declared_differences(control) == set()
+
+
+def test_a_budget_is_lengthened_in_every_layout_and_never_below_the_least() -> None:
+    budget = Budget(measuring="60s", turns="20m", cycles="10m", epochs=8)
+    twice = budget.times(2)
+    assert [getattr(twice, key) for key in BUDGETS] == [2 * getattr(budget, key) for key in BUDGETS]
+    assert twice.epochs == 8
+    assert budget.times(0.01, 20 * 10**9).cycles == 20 * 10**9

@@ -108,5 +108,4 @@ def _arm(study: Study, kind: str, share: float, weight: Weight) -> Arm:
 def _with_arms(study: Study, arms: Sequence[Arm]) -> Study:
     """More arms than the study has get as much time each as its own did."""
     more = max(1.0, (1 + len(arms)) / len(study.every_arm))
-    budget = study.budget.model_copy(update={"measuring": round(study.budget.measuring * more)})
-    return study.model_copy(update={"arms": tuple(arms), "budget": budget})
+    return study.model_copy(update={"arms": tuple(arms), "budget": study.budget.times(more)})

@@ -53,6 +53,7 @@ def test_cells_are_all_combinations_each_with_a_seed_and_a_name_of_its_own(tmp_p
     assert first.arguments(Path("r")) == [
         "weigh", "checksums",
         "--set", "workload.scale=5", "--set", "budget.measuring=1m",
+        "--set", "budget.turns=1m", "--set", "budget.cycles=1m",
         "--set", "control.version=17", "--set", "arm.version=17",
         "--seed", "100", "--record", "r",
     ]  # fmt: skip

@@ -17,6 +17,7 @@ from steelyard.fleet.matrix.shipping import is_file, shipped
 from steelyard.model.errors import StudyError
 from steelyard.model.files.small_file import parse_toml, read_small
 from steelyard.study.read import read_study
+from steelyard.study.study import BUDGETS
 
 ANY_KIND = "any"
 """Of a host without a label."""
@@ -113,7 +114,7 @@ def read_matrix(file: Path) -> ReadMatrix:
 
 
 def _cells(matrix: Matrix, folder: Path) -> Iterator[Cell]:
-    common = [*matrix.set, *([f"budget.measuring={matrix.budget}"] if matrix.budget else [])]
+    common = [*matrix.set, *(f"budget.{key}={matrix.budget}" for key in BUDGETS if matrix.budget)]
     every = product(range(matrix.hosts), matrix.studies, matrix.versions or (None,), matrix.kinds)
     for number, (replicate, study, version, kind) in enumerate(every):
         named = [] if version is None else [f"{arm}.version={version}" for arm in _ARMS]

@@ -1,0 +1,43 @@
+"""The factor in the sentence is the one that servers really come to."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from steelyard.analysis.pilot.cycle_lengths import CycleLengths
+from steelyard.engines.engine import Cycle, Scaled
+from steelyard.running.cycles.pilot import _really_nearer, _timers
+
+S = 10**9
+MB = 2**20
+
+
+def nearer(scale: float, seconds: float, own: Cycle, spaced: Cycle) -> dict[str, float]:
+    lengths = CycleLengths(scale, 8, 0.5, 60.0, (0.0,), (0.0,), (0.0,), (0.0,), (seconds,))
+    looked: Any = {"off": SimpleNamespace(cycle=own)}
+    return _really_nearer(looked, {"off": Scaled({}, spaced)}, lengths)
+
+
+@pytest.mark.parametrize(
+    ("scale", "seconds", "spaced", "factor"),
+    [
+        (10.0, 30.0, Cycle(30 * S, 100 * MB, 1.0), None),
+        (10.0, 30.0, Cycle(31 * S, 100 * MB, 1.0), 9.677),  # whole seconds, more than 3 % off
+        (10.0, 4.0, Cycle(30 * S, 112 * MB, 1.0), 8.929),  # whole segments, by which it is cut
+        (1.0, 150.0, Cycle(150 * S, 1000 * MB, 1.0), 2.0),  # the longest timeout there is
+        (10.0, float("inf"), Cycle(150 * S, 1000 * MB, 1.0), None),  # it makes no checkpoint
+    ],
+)
+def test_what_is_rounded_or_limited_is_named_by_its_own_factor(
+    scale: float, seconds: float, spaced: Cycle, factor: float | None
+) -> None:
+    found = nearer(scale, seconds, Cycle(300 * S, 1000 * MB, 1.0), spaced)
+    assert found == ({} if factor is None else {"off": factor})
+
+
+def test_what_was_done_about_timers_is_said_once_where_it_is_the_same_in_all_arms() -> None:
+    words = _timers({"on": ("a", "b"), "off": ("a", "c"), "off too": ("a", "c")})
+    assert [*words] == ["a", "b (in on)", "c (in off and off too)"]
