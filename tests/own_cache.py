@@ -14,10 +14,27 @@ from pathlib import Path
 import pytest
 
 from steelyard.engines.account import choose_account
-from steelyard.engines.cache import open_cache, spread
+from steelyard.engines.cache import cache_root, open_cache, spread
 from steelyard.engines.engine import Instance, Settings, Slot
-from steelyard.engines.postgres.builds.find import find_postgres
+from steelyard.engines.postgres.builds.find import discovered, find_postgres
+from steelyard.engines.postgres.postgres import Postgres
 from steelyard.engines.registry import Run, open_run
+
+MACHINES = cache_root()
+"""The cache that this machine has apart from the tests: builds that were added to it are used."""
+
+
+def engine_of(version: str) -> Postgres:
+    """The bundle's engine of a version; 19 is one that was added on this machine, else the test is
+    skipped."""
+    if version != "19":
+        return find_postgres(version)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("STEELYARD_CACHE", str(MACHINES))
+        builds = [each for each in discovered() if each.answers(version)]
+    if not builds:
+        pytest.skip("no PostgreSQL 19 on this machine: `steelyard engines add 19` brings it")
+    return Postgres(builds[0].build, builds[0].identity, choose_account())
 
 
 @contextmanager
@@ -61,7 +78,7 @@ def own_server(
 ) -> Iterator[Instance]:
     """A running server with checksums in an open directory; `files` replace some of its own."""
     with open_directory() as home:
-        instance = find_postgres(version).create(home / "data", protection="checksums")
+        instance = engine_of(version).create(home / "data", protection="checksums")
         for name, text in (files or {}).items():
             (home / "data" / name).write_text(text)
         try:
