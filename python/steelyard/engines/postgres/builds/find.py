@@ -50,11 +50,12 @@ class Found:
     identity: Identity
 
     def answers(self, wanted: str) -> bool:
-        """Whether it is what is wanted: a major version, an exact version, or its name. "19rc1" and
-        "19devel" are of "19"."""
-        version = self.identity.version
-        within = re.match(rf"{re.escape(wanted)}(?:\.|[a-z])", version) is not None
-        return wanted in (version, self.name) or (within and is_version(wanted))
+        """Whether it is what is wanted: a major version, an exact version, or its name, with the
+        major version alone too ("debian-18"). "19rc1" and "19devel" are of "19"."""
+        origin, _, version = wanted.rpartition("-")
+        whole = self.name if origin else self.identity.version
+        within = re.match(rf"{re.escape(wanted)}(?:\.|[a-z])", whole) is not None
+        return wanted in (self.identity.version, self.name) or (within and is_version(version))
 
 
 def discovered() -> list[Found]:
