@@ -14,14 +14,30 @@ from pathlib import Path
 import pytest
 
 from steelyard.engines.account import choose_account
-from steelyard.engines.cache import open_cache, spread
+from steelyard.engines.cache import cache_root, open_cache, spread
 from steelyard.engines.engine import Instance, Settings, Slot
-from steelyard.engines.postgres.builds.find import find_postgres
+from steelyard.engines.postgres.builds.find import discovered, find_postgres
 from steelyard.engines.postgres.postgres import Postgres
 from steelyard.engines.registry import Run, open_run
 from steelyard.model.errors import EngineError
 
 CONTRIB_VERSIONS = ("18", "17", "16", "15")
+
+MACHINES = cache_root()
+"""The cache that this machine has apart from the tests: builds that were added to it are used."""
+
+
+def engine_of(version: str) -> Postgres:
+    """The bundle's engine of a version; 19 is one that was added on this machine, else the test is
+    skipped."""
+    if version != "19":
+        return find_postgres(version)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("STEELYARD_CACHE", str(MACHINES))
+        builds = [each for each in discovered() if each.answers(version)]
+    if not builds:
+        pytest.skip("no PostgreSQL 19 on this machine: `steelyard engines add 19` brings it")
+    return Postgres(builds[0].build, builds[0].identity, choose_account())
 
 
 @contextmanager
@@ -67,7 +83,7 @@ def own_server(
     """A running server with checksums in an open directory; `files` replace some of its own.
     `counts`: it has pg_stat_statements, or the test is skipped."""
     with open_directory() as home:
-        engine = _with_contrib(version) if counts else find_postgres(version)
+        engine = _with_contrib(version) if counts else engine_of(version)
         instance = engine.create(home / "data", protection="checksums")
         if counts:
             paths = dict(engine._build.settings)

@@ -1,11 +1,13 @@
-"""Weighs PostgreSQL 18 against 16, same builder, once on each workload.
+"""Weighs PostgreSQL 18 against 16, or 19 against 18, once on each workload.
 
-    python -m validation.versions [--records DIR] [--only NAME]
+    python -m validation.versions [--pair 19-against-18] [--records DIR] [--only NAME]
 
 Every weighing is the command that its page shows, with a fixed seed; its result is a line of
 results/versions.jsonl, and what has a line of this very command is not weighed again. What writes
 in many pages is weighed in turns, over whole checkpoint cycles. At the end docs/18-against-16.md is
-written of the lines. Wants an otherwise idle machine: half an hour or so for each that takes turns.
+written of the lines. 18 and 19 are Debian's, of one source: `steelyard engines add debian-18` and
+`debian-19` bring them. Wants an otherwise idle machine: half an hour or so for each that takes
+turns.
 """
 
 from __future__ import annotations
@@ -14,17 +16,19 @@ import argparse
 import os
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from steelyard.record.record import Record
-from validation.pages.versions import page
+from validation.pages.versions import Pair, page
 from validation.results import FOLDER, Results
 from validation.weighed import machine_of, revision, weighed
 
 RESULTS = Results(FOLDER / "versions.jsonl")
 PAGE = Path(__file__).parents[1] / "docs" / "18-against-16.md"
+OF_18 = Pair("16", "18")
 SEED = 1
 _BY_TIME = ("--budget", "60s")
 _IN_TURNS = ("--budget", "30m")
@@ -44,6 +48,44 @@ WEIGHINGS: Mapping[str, Sequence[str]] = {
         *("--set", _TOUCHES, "--set", "budget.epochs=12"),
     ),
 }
+_OF_DEBIAN = ("--set", "control.version=debian-18", "--set", "arm.version=debian-19")
+_AS_SHIPPED = ("--set", "defaults=as-shipped")
+_FOREIGN_KEYS = (
+    'sql=["CREATE TABLE parents (id int PRIMARY KEY)", '
+    '"INSERT INTO parents SELECT generate_series(1, 100000)", '
+    '"CREATE TABLE children (parent int REFERENCES parents, note text)"]'
+)
+_CHILD = (
+    "workload.texts={child = '''\n\\set id random(1, 100000)\n"
+    "INSERT INTO children VALUES (:id, 'one'), (:id, 'two');\n'''}"
+)
+_ANALYZE = (
+    "workload.texts={analyze = 'EXPLAIN ANALYZE SELECT sum(abalance) FROM pgbench_accounts;'}"
+)
+_COPY = """workload.texts={copy = "COPY pgbench_accounts TO '/dev/null';"}"""
+_SCAN = "budget.counted={each = 1, blocks = 16, warmup = 2}"
+OF_19: Mapping[str, Sequence[str]] = {
+    "pgbench": ("versions", *_OF_DEBIAN, *_IN_TURNS),
+    "pgbench-as-shipped": ("versions", *_OF_DEBIAN, *_AS_SHIPPED, *_IN_TURNS),
+    "tproc-c": ("versions", "--set", "workload=tproc-c", *_OF_DEBIAN, *_IN_TURNS),
+    "reserva": ("versions", "--set", "workload=reserva", *_OF_DEBIAN, *_IN_LONG_TURNS),
+    "select-insert": ("versions", "--set", "workload=select-insert", *_OF_DEBIAN, *_IN_LONG_TURNS),
+    "foreign-keys": (
+        *("versions", *_OF_DEBIAN, "--set", _FOREIGN_KEYS),
+        *("--set", "workload.scripts={child = 1}", "--set", _CHILD, *_IN_TURNS),
+    ),
+    "explain-analyze": (
+        *("versions", *_OF_DEBIAN, "--set", "cost=foreground", "--set", "workload.clients=1"),
+        *("--set", "workload.scripts={analyze = 1}", "--set", _ANALYZE, "--set", _SCAN),
+    ),
+    "copy": (
+        *("versions", *_OF_DEBIAN, "--set", "cost=foreground", "--set", "workload.clients=1"),
+        *("--set", "workload.scripts={copy = 1}", "--set", _COPY, "--set", _SCAN),
+    ),
+    "tproc-h": ("queries", *_OF_DEBIAN, *_BY_TIME),
+}
+"""What is weighed of 19 against 18. Checksums, auto_explain and clocks are questions within a
+version: `steelyard weigh checksums --set control.version=debian-19 --set arm.version=debian-19`."""
 _OF_A_CONTRAST = (
     "metric",
     "estimate_percent",
@@ -67,20 +109,40 @@ _OF_AN_ARM = ("version", "builder")
 _OF_THE_WORKLOAD = ("name", "scale", "options", "clients", "threads")
 
 
-def command(name: str) -> list[str]:
+@dataclass(frozen=True)
+class Comparison:
+    """Two versions, what is weighed of them, and where it is kept."""
+
+    weighings: Mapping[str, Sequence[str]]
+    results: Results
+    page: Path
+    pair: Pair
+
+
+def comparisons() -> Mapping[str, Comparison]:
+    """Every pair of versions that has a page, or will."""
+    results = Results(FOLDER / "versions-19.jsonl")
+    asked = "python -m validation.versions --pair 19-against-18"
+    of_19 = Pair("18", "19", asked, results.path.name)
+    return {
+        "18-against-16": Comparison(WEIGHINGS, RESULTS, PAGE, OF_18),
+        "19-against-18": Comparison(OF_19, results, PAGE.with_name("19-against-18.md"), of_19),
+    }
+
+
+def command(name: str, weighings: Mapping[str, Sequence[str]] = WEIGHINGS) -> list[str]:
     """What is said after `weigh`."""
-    return [*WEIGHINGS[name], "--seed", str(SEED)]
+    return [*weighings[name], "--seed", str(SEED)]
 
 
-def weigh(name: str, records: Path) -> dict[str, Any]:
+def weigh(name: str, words: Sequence[str], records: Path) -> dict[str, Any]:
     """Weigh one; what is kept of it."""
-    words = command(name)
     record = records / name / "record"  # alone: not an attempt at another
     load = os.getloadavg()[0]
     started = datetime.now(UTC).isoformat(timespec="seconds")
     verdict, contrast, environment = weighed(name, words, record)
     return {
-        "words": words,
+        "words": list(words),
         "started": started,
         "load_before": round(load, 2),
         **{one: contrast[one] for one in _OF_A_CONTRAST},
@@ -114,17 +176,23 @@ def loads_of_epochs(record: Path) -> list[dict[str, int]]:
 
 def main() -> int:
     """Weigh what has no result yet, and write the page."""
-    parser = argparse.ArgumentParser(description="18 against 16 on each workload; resumable")
+    known = comparisons()
+    parser = argparse.ArgumentParser(description="a version against another on each workload")
+    parser.add_argument("--pair", choices=list(known), default="18-against-16")
     parser.add_argument("--records", type=Path, default=Path("records/versions"))
-    parser.add_argument("--only", choices=list(WEIGHINGS), default=None)
+    parser.add_argument("--only", default=None)
     asked = parser.parse_args()
-    done = {one["key"]: one["words"] for one in RESULTS}
-    for name in WEIGHINGS:
-        if done.get(name) != command(name) and asked.only in (None, name):
-            result = weigh(name, asked.records)
-            RESULTS.replace(name, result)
+    chosen = known[asked.pair]
+    if asked.only not in (None, *chosen.weighings):
+        parser.error(f"argument --only: one of {', '.join(chosen.weighings)}")
+    done = {one["key"]: one["words"] for one in chosen.results}
+    for name in chosen.weighings:
+        words = command(name, chosen.weighings)
+        if done.get(name) != words and asked.only in (None, name):
+            result = weigh(name, words, asked.records / asked.pair)
+            chosen.results.replace(name, result)
             print(f"{name}: {result['sentence']}; {result['seconds']:.0f} s", flush=True)
-    PAGE.write_text(page(list(RESULTS)))
+    chosen.page.write_text(page(list(chosen.results), chosen.pair))
     return 0
 
 

@@ -12,7 +12,9 @@ from steelyard.study.read import read_study
 from validation import versions
 from validation.pages.versions import page
 from validation.results import Results
-from validation.versions import PAGE, RESULTS, WEIGHINGS
+from validation.versions import OF_18, OF_19, PAGE, RESULTS, WEIGHINGS
+
+PAIR = "19-against-18"
 
 
 def measure(metric: str, estimate: float, half: float) -> dict[str, Any]:
@@ -51,7 +53,7 @@ def weighed(**changed: Any) -> dict[str, Any]:
 
 
 def test_a_weighing_has_its_verdict_interval_doubts_work_and_strongest_causes() -> None:
-    text = page([weighed()])
+    text = page([weighed()], OF_18)
     assert (
         "| +5.0 % of throughput | -3.1 … +13.8 % | inconclusive | slices | 12 | 9.0 % | drift | 5 |"
         in text
@@ -68,7 +70,7 @@ def test_turns_are_told_with_their_distance_and_each_machine_once() -> None:
     turned = weighed(layout="turns", time_scale=2.5, distance_seconds=31.2, threats=["a", "a"])
     other = {**turned["machine"], "kernel": "Linux 7"}
     none = weighed(layout="turns", time_scale=1.0, distance_seconds=None, machine=other)
-    text = page([weighed(), turned, none])
+    text = page([weighed(), turned, none], OF_18)
     assert "| turns, a checkpoint every 31 s (F = 2.5) | 12 | 9.0 % | a |" in text
     assert "| turns, no checkpoint |" in text
     assert text.count("Linux 6") == text.count("Linux 7") == 1
@@ -83,9 +85,9 @@ def test_what_was_weighed_by_another_command_is_weighed_again(
         kept.add(name, weighed(key=name, words=words))
     asked: list[str] = []
 
-    def weigh(name: str, records: Path) -> dict[str, Any]:
+    def weigh(name: str, words: list[str], records: Path) -> dict[str, Any]:
         asked.append(name)
-        return weighed(key=name, words=versions.command(name))
+        return weighed(key=name, words=words)
 
     monkeypatch.setattr(versions, "RESULTS", kept)
     monkeypatch.setattr(versions, "PAGE", tmp_path / "page.md")
@@ -98,11 +100,11 @@ def test_what_was_weighed_by_another_command_is_weighed_again(
 
 
 def test_a_load_that_all_epochs_share_is_not_told_apart() -> None:
-    assert "By the load" not in page([weighed(loads_of_epochs=[])])
+    assert "By the load" not in page([weighed(loads_of_epochs=[])], OF_18)
 
 
 def test_an_interval_without_ends_is_unbounded() -> None:
-    assert "| unbounded |" in page([weighed(low_percent=None, high_percent=None)])
+    assert "| unbounded |" in page([weighed(low_percent=None, high_percent=None)], OF_18)
 
 
 @pytest.mark.parametrize("name", list(WEIGHINGS))
@@ -114,7 +116,28 @@ def test_every_weighing_is_a_study_of_two_versions_on_its_workload(name: str) ->
     assert [arm.version for arm in read.every_arm] == ["16", "18"]
 
 
+@pytest.mark.parametrize("name", list(OF_19))
+def test_every_weighing_of_19_is_of_two_builds_from_one_source(name: str) -> None:
+    study, *options = OF_19[name]
+    changes = [word for word in options if "=" in word]
+    read = read_study(study, changes)
+    assert [arm.version for arm in read.every_arm] == ["debian-18", "debian-19"]
+
+
+def test_builds_of_two_compilers_are_said_at_the_top() -> None:
+    arms = {
+        "before": {"version": "18.6", "builder": "gcc 16-1"},
+        "after": {"version": "19.0", "builder": "gcc 16-3"},
+    }
+    loads = [{"before": 0, "after": 0}, {"before": 1, "after": 0}, {"before": 0, "after": 1}]
+    text = page([weighed(arms=arms, loads_of_epochs=loads)], versions.comparisons()[PAIR].pair)
+    assert "# PostgreSQL 19 against 18, workload by workload" in text
+    assert "**builds differ** (gcc 16-1 and gcc 16-3)" in text
+    assert "By the load of 19, median" in text
+    assert "--pair 19-against-18` from `validation/results/versions-19.jsonl`" in text
+
+
 def test_the_published_page_is_what_the_results_say() -> None:
     found = list(RESULTS)
     assert {one["key"] for one in found} == set(WEIGHINGS)
-    assert PAGE.read_text(encoding="utf-8") == page(found)
+    assert PAGE.read_text(encoding="utf-8") == page(found, OF_18)

@@ -14,9 +14,11 @@ from pathlib import Path
 
 import pytest
 
+from engines.mysql.fake_packages import FakeApt
 from engines.published import FakeNpm
 from own_cache import open_directory, own_run
 from steelyard.engines.account import Account, choose_account
+from steelyard.engines.builds import apt
 from steelyard.engines.cache import Cache, open_cache
 from steelyard.engines.engine import Slot
 from steelyard.engines.local.samples import tree
@@ -90,6 +92,18 @@ def npm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeNpm:
     fake = FakeNpm(tmp_path / "npm")
     fake.install()
     monkeypatch.setenv("PATH", f"{fake.home}:{os.environ['PATH']}")
+    return fake
+
+
+@pytest.fixture
+def debian(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeApt:
+    """An apt of our own, the first on PATH, on a Debian: no test asks the real one through it."""
+    fake = FakeApt(tmp_path / "apt")
+    fake.install()
+    monkeypatch.setenv("PATH", f"{fake.home}:{os.environ['PATH']}")
+    facts = {"ID": "debian", "NAME": "Debian GNU/Linux"}
+    monkeypatch.setattr(apt, "distribution", facts.__getitem__)
+    monkeypatch.setattr(apt, "DEBIAN", {})
     return fake
 
 

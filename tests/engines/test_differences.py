@@ -114,7 +114,7 @@ def test_place_version_and_warnings_do_not_make_another_builder() -> None:
         BUILD,
         version="16.14",
         bindir="/two/bin",
-        configure="'--prefix=/two' '--without-icu'",
+        configure="'--prefix=/two' '--with-extra-version= (Debian 18.6-3)' '--without-icu'",
         cflags="-Wall -O2",
     )
     assert builds_differ(BUILD, other) == []

@@ -14,9 +14,8 @@ from typing import Any
 import psycopg
 import pytest
 
-from own_cache import own_run
+from own_cache import engine_of, own_run
 from steelyard.engines.engine import Settings, Slot
-from steelyard.engines.postgres.builds.find import find_postgres
 from steelyard.engines.postgres.libpq.connection_string import client_flags, conninfo_of
 from steelyard.engines.postgres.life.cluster import Cluster
 from steelyard.engines.postgres.postgres import Postgres
@@ -86,7 +85,7 @@ def made_of(run: Run) -> Callable[[str], Made]:
         slot = run.slot(int(version))
         with pytest.MonkeyPatch.context() as patch:
             patch.setenv("STEELYARD_CACHE", str(run.directory.parent.parent))
-            engine = find_postgres(version)
+            engine = engine_of(version)
         template = engine.create(slot.path / "template", protection="checksums")
         template.start(slot, {"fsync": "off"})
         execute(template, *CONTENT.strip().split(";\n"), "VACUUM (FREEZE, ANALYZE) plain")
@@ -228,5 +227,5 @@ def drilled_cluster(version: str, run: Run, slot: int, copies: int) -> TestClust
     """A drill's test cluster of a bundled version, made in the cache of a run."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("STEELYARD_CACHE", str(run.directory.parent.parent))
-        engine = find_postgres(version)
+        engine = engine_of(version)
     return make_test_cluster(engine, run.slot(slot + int(version)), copies)

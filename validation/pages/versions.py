@@ -1,10 +1,11 @@
-"""PostgreSQL 18 against 16 on every workload: docs/18-against-16.md."""
+"""One major version of PostgreSQL against another on every workload: docs/18-against-16.md."""
 
 from __future__ import annotations
 
 import math
 import statistics
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from steelyard.reproductions.machine import machines_words
@@ -12,11 +13,11 @@ from validation.pages.table import paragraph, table
 
 Json = Mapping[str, Any]
 _HEAD = """
-    One weighing of each workload, PostgreSQL {before} (control) against {after}, both by one
-    builder ({builder}), settings that changed their defaults set alike. This page is written by
-    `python -m validation.versions` from `validation/results/versions.jsonl`: nothing on it was
-    typed. It says what these weighings saw on one small machine, and not what an upgrade does on
-    yours: `steelyard weigh versions --set workload=NAME` tells that.
+    One weighing of each workload, PostgreSQL {before} (control) against {after}, {made}, settings
+    that changed their defaults set alike. This page is written by `{command}` from
+    `validation/results/{results}`: nothing on it was typed. It says what these weighings saw on
+    one small machine, and not what an upgrade does on yours:
+    `steelyard weigh versions --set workload=NAME` tells that.
 
     Transactions that write are weighed in turns: each version alone over whole checkpoint cycles,
     at the distance that stands beside it ([METHODOLOGY.md](../METHODOLOGY.md), 2a). `tproc-h` reads
@@ -31,24 +32,48 @@ _CAUSES = 4
 """How many causes are shown: those that read furthest from nothing."""
 
 
-def page(found: Sequence[Json]) -> str:
-    """The whole page; `found` as results/versions.jsonl has them."""
+@dataclass(frozen=True)
+class Pair:
+    """Which version is compared with which, and where that is said."""
+
+    before: str  # "16"
+    after: str
+    command: str = "python -m validation.versions"
+    results: str = "versions.jsonl"
+
+    @property
+    def words(self) -> str:
+        """`"18 against 16"`."""
+        return f"{self.after} against {self.before}"
+
+
+def page(found: Sequence[Json], pair: Pair) -> str:
+    """The whole page; `found` as a file of results has them."""
     if not found:
-        return "# PostgreSQL 18 against 16\n\nNot yet weighed.\n"
+        return f"# PostgreSQL {pair.words}\n\nNot yet weighed.\n"
     before, after = list(found[0]["arms"].values())
-    head = _HEAD.format(before=before["version"], after=after["version"], builder=before["builder"])
+    makers = dict.fromkeys((before["builder"], after["builder"]))
+    head = _HEAD.format(
+        before=before["version"],
+        after=after["version"],
+        made=f"both by one builder ({before['builder']})"
+        if len(makers) == 1
+        else f"**builds differ** ({' and '.join(makers)})",
+        command=pair.command,
+        results=pair.results,
+    )
     parts = [
-        "# PostgreSQL 18 against 16, workload by workload",
+        f"# PostgreSQL {pair.words}, workload by workload",
         paragraph(head).strip(),
         f"Measured on {machines_words(one['machine'] for one in found)}.",
         table(
-            ["workload", "18 against 16", "interval, 95 %", "verdict", "layout", "epochs",
+            ["workload", pair.words, "interval, 95 %", "verdict", "layout", "epochs",
              "sd of an epoch", "doubts", "minutes, all in all"],
             [_row(one) for one in found],
         ),
     ]  # fmt: skip
     for one in found:
-        parts += _details(one)
+        parts += _details(one, pair)
     return "\n\n".join(parts) + "\n"
 
 
@@ -86,7 +111,7 @@ def _interval(one: Json) -> str:
     return f"{one['low_percent']:+.1f} … {one['high_percent']:+.1f} %"
 
 
-def _details(one: Json) -> list[str]:
+def _details(one: Json, pair: Pair) -> list[str]:
     workload = one["workload"]
     loads = one["loads"]["arms"].values()
     options = ", ".join(f"{name} {value}" for name, value in workload["options"].items())
@@ -100,7 +125,7 @@ def _details(one: Json) -> list[str]:
     ]
     rows = [*one["work"], *_strongest(one["causes"])]
     shown = table(
-        ["beside it", "16", "18", "18 against 16", "interval, 95 %"],
+        ["beside it", pair.before, pair.after, pair.words, "interval, 95 %"],
         [
             [
                 f"{_metric(row)}, {row['unit']}",
@@ -117,13 +142,14 @@ def _details(one: Json) -> list[str]:
         f"{one['sentence']}.",
         f"```\nsteelyard weigh {' '.join(_quoted(word) for word in one['words'])}\n```",
         *told,
-        *_by_load(one),
+        *_by_load(one, pair),
         *([shown] if rows else []),
     ]
 
 
-def _by_load(one: Json) -> list[str]:
-    """What the epochs of each load of 18 read by themselves: the luck of a load, where it shows."""
+def _by_load(one: Json, pair: Pair) -> list[str]:
+    """What the epochs of each load of the later version read by themselves: the luck of a load,
+    where it shows."""
     arm = list(one["arms"])[-1]
     readings: dict[int, list[float]] = {}
     if len(one["loads_of_epochs"]) == len(one["d"]):
@@ -135,7 +161,7 @@ def _by_load(one: Json) -> list[str]:
         f"{100 * math.expm1(statistics.median(readings[load])):+.1f} % ({len(readings[load])})"
         for load in sorted(readings)
     )
-    return [f"By the load of 18, median of its epochs (how many): {', '.join(told)}."]
+    return [f"By the load of {pair.after}, median of its epochs (how many): {', '.join(told)}."]
 
 
 def _number(value: float) -> str:

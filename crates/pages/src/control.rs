@@ -1,8 +1,10 @@
 //! Reads the control file, and switches page verification in it.
 //!
-//! Layout: PostgreSQL's catalog/pg_control.h, which between 12 and 18 moved nothing before the
-//! checksum version. `pg_checksums --disable` does no more than what is done here, but not every
-//! build brings that program, and each refuses clusters of another major version.
+//! Layout: PostgreSQL's catalog/pg_control.h. Between 12 and 18 nothing moved before the checksum
+//! version; 19 made the copy of the checkpoint longer, and put two fields in. One of them,
+//! `data_checksum_version_init`, is what initdb was given: whether pages have checksums now stands
+//! in `data_checksum_version` alone. `pg_checksums --disable` does no more than what is done here,
+//! but not every build brings that program, and each refuses clusters of another major version.
 
 use std::fmt;
 use std::fs::OpenOptions;
@@ -21,25 +23,59 @@ const CHECKPOINT: usize = 32;
 const REDO: usize = 40;
 const TIMELINE: usize = 48;
 const FULL_PAGE_WRITES: usize = 56;
-const MIN_RECOVERY_POINT: usize = 136;
-const BACKUP_START_POINT: usize = 152;
-const BACKUP_END_POINT: usize = 160;
-const BACKUP_END_REQUIRED: usize = 168;
-const WAL_LOG_HINTS: usize = 176;
-const BLOCK_SIZE: usize = 216;
-const SEGMENT_BLOCKS: usize = 220;
-const WAL_SEGMENT_SIZE: usize = 228;
-const CHECKSUM_VERSION: usize = 252;
-
 /// A control file is padded to this size.
 const FILE_BYTES: usize = 8192;
 
-/// Where the CRC stands, by pg_control_version: 18 put a flag before the nonce.
-fn crc_at(control_version: u32) -> Option<usize> {
-    match control_version {
-        1201 | 1300 | 1700 => Some(288), // 12; 13 to 16; 17
-        1800 => Some(292),               // 18
-        _ => None,
+/// Where the fields are that moved, by pg_control_version.
+#[derive(Debug, Clone, Copy)]
+struct Offsets {
+    min_recovery_point: usize,
+    backup_start_point: usize,
+    backup_end_point: usize,
+    backup_end_required: usize,
+    wal_log_hints: usize,
+    block_size: usize,
+    segment_blocks: usize,
+    wal_segment_size: usize,
+    checksum_version: usize,
+    crc: usize,
+}
+
+impl Offsets {
+    fn of(control_version: u32) -> Option<Self> {
+        let until_18 = Self {
+            min_recovery_point: 136,
+            backup_start_point: 152,
+            backup_end_point: 160,
+            backup_end_required: 168,
+            wal_log_hints: 176,
+            block_size: 216,
+            segment_blocks: 220,
+            wal_segment_size: 228,
+            checksum_version: 252,
+            crc: 288,
+        };
+        match control_version {
+            1201 | 1300 | 1700 => Some(until_18), // 12; 13 to 16; 17
+            // 18 put a flag before the nonce.
+            1800 => Some(Self {
+                crc: 292,
+                ..until_18
+            }),
+            1905 => Some(Self {
+                min_recovery_point: 144,
+                backup_start_point: 160,
+                backup_end_point: 168,
+                backup_end_required: 176,
+                wal_log_hints: 184,
+                block_size: 224,
+                segment_blocks: 228,
+                wal_segment_size: 240,
+                checksum_version: 268, // 264: data_checksum_version_init
+                crc: 308,
+            }),
+            _ => None,
+        }
     }
 }
 
@@ -61,8 +97,8 @@ impl fmt::Display for ControlError {
             Self::Short(bytes) => write!(f, "file is too short: {bytes} bytes"),
             Self::UnknownVersion(version) => write!(
                 f,
-                "unknown pg_control_version {version}: 1201, 1300, 1700 and 1800 are known \
-                 (PostgreSQL 12 to 18)"
+                "unknown pg_control_version {version}: 1201, 1300, 1700, 1800 and 1905 are known \
+                 (PostgreSQL 12 to 19, without betas)"
             ),
             Self::BadCrc { stored, computed } => {
                 write!(
@@ -79,7 +115,8 @@ impl fmt::Display for ControlError {
             Self::UnknownChecksumVersion(version) => {
                 write!(
                     f,
-                    "unknown checksum version {version}: 0 (off) and 1 (on) are known"
+                    "unknown checksum version {version}: 0 (off) and 1 (on) are known, and a \
+                     beta of 19 or a later version has others while it switches"
                 )
             }
         }
@@ -132,7 +169,7 @@ impl fmt::Display for State {
 #[derive(Debug, Clone)]
 pub struct ControlFile {
     bytes: Vec<u8>,
-    crc_at: usize,
+    at: Offsets,
 }
 
 impl ControlFile {
@@ -150,11 +187,11 @@ impl ControlFile {
             return Err(ControlError::Short(bytes.len()));
         }
         let version = u32_at(&bytes, CONTROL_VERSION);
-        let crc_at = crc_at(version).ok_or(ControlError::UnknownVersion(version))?;
-        if bytes.len() < crc_at + 4 {
+        let at = Offsets::of(version).ok_or(ControlError::UnknownVersion(version))?;
+        if bytes.len() < at.crc + 4 {
             return Err(ControlError::Short(bytes.len()));
         }
-        Ok(Self { bytes, crc_at })
+        Ok(Self { bytes, at })
     }
 
     pub fn as_bytes(&self) -> &[u8] {
@@ -201,53 +238,62 @@ impl ControlFile {
 
     /// Where archive recovery must come to at least; 0: it is not under way.
     pub fn min_recovery_point(&self) -> u64 {
-        u64_at(&self.bytes, MIN_RECOVERY_POINT)
+        u64_at(&self.bytes, self.at.min_recovery_point)
     }
 
     /// Where the base backup began whose end is still to be replayed; 0: none.
     pub fn backup_start_point(&self) -> u64 {
-        u64_at(&self.bytes, BACKUP_START_POINT)
+        u64_at(&self.bytes, self.at.backup_start_point)
     }
 
     /// Where that backup ended, when it was taken from a standby; 0: not known.
     pub fn backup_end_point(&self) -> u64 {
-        u64_at(&self.bytes, BACKUP_END_POINT)
+        u64_at(&self.bytes, self.at.backup_end_point)
     }
 
     /// Whether replay must come upon the record that ends the backup.
     pub fn backup_end_required(&self) -> bool {
-        self.bytes[BACKUP_END_REQUIRED] != 0
+        self.bytes[self.at.backup_end_required] != 0
     }
 
     /// Whether the first change of hint bits after a checkpoint is logged, checksums or not.
     pub fn wal_log_hints(&self) -> bool {
-        self.bytes[WAL_LOG_HINTS] != 0
+        self.bytes[self.at.wal_log_hints] != 0
     }
 
     pub fn block_size(&self) -> u32 {
-        u32_at(&self.bytes, BLOCK_SIZE)
+        u32_at(&self.bytes, self.at.block_size)
     }
 
     /// Blocks in a segment file of a relation.
     pub fn segment_blocks(&self) -> u32 {
-        u32_at(&self.bytes, SEGMENT_BLOCKS)
+        u32_at(&self.bytes, self.at.segment_blocks)
     }
 
     pub fn wal_segment_size(&self) -> u32 {
-        u32_at(&self.bytes, WAL_SEGMENT_SIZE)
+        u32_at(&self.bytes, self.at.wal_segment_size)
+    }
+
+    /// Whether pages are verified; an error where the file says neither yes nor no.
+    pub fn checksums(&self) -> Result<bool, ControlError> {
+        match self.checksum_version() {
+            0 => Ok(false),
+            1 => Ok(true),
+            other => Err(ControlError::UnknownChecksumVersion(other)),
+        }
     }
 
     /// 0: pages are not verified; 1: they are.
     pub fn checksum_version(&self) -> u32 {
-        u32_at(&self.bytes, CHECKSUM_VERSION)
+        u32_at(&self.bytes, self.at.checksum_version)
     }
 
     pub fn stored_crc(&self) -> u32 {
-        u32_at(&self.bytes, self.crc_at)
+        u32_at(&self.bytes, self.at.crc)
     }
 
     pub fn computed_crc(&self) -> u32 {
-        crc32c(&self.bytes[..self.crc_at])
+        crc32c(&self.bytes[..self.at.crc])
     }
 
     /// Puts `version` in, and with `time` that time too, and makes the CRC right again.
@@ -266,12 +312,12 @@ impl ControlFile {
         if version > 1 {
             return Err(ControlError::UnknownChecksumVersion(version));
         }
-        self.put(CHECKSUM_VERSION, &version.to_ne_bytes());
+        self.put(self.at.checksum_version, &version.to_ne_bytes());
         if let Some(time) = time {
             self.put(TIME, &time.to_ne_bytes());
         }
         let crc = self.computed_crc();
-        self.put(self.crc_at, &crc.to_ne_bytes());
+        self.put(self.at.crc, &crc.to_ne_bytes());
         Ok(())
     }
 

@@ -18,7 +18,7 @@ Difference = tuple[str, str, str]
 """(name of the setting, value of the control, value of the arm)."""
 
 _OPTION = re.compile(r"'[^']*'|\S+")
-_PLACE = re.compile(r"'--(prefix|[a-z]*dir)=")
+_PLACE = re.compile(r"'--(prefix|[a-z]*dir|with-extra-version)=")
 _LISTS = ("configure", "cflags")
 """Fields of a build that are lists of options."""
 
@@ -148,7 +148,8 @@ def _apart(ours: str, theirs: str) -> tuple[str, str]:
 
 
 def _without_prefix(configure: str) -> str:
-    """Options of configure without the places it installs to, which are in no instruction."""
+    """Options of configure without the places it installs to and the name of the packaging, which
+    are in no instruction."""
     return " ".join(word for word in _OPTION.findall(configure) if not _PLACE.match(word))
 
 

@@ -38,7 +38,8 @@ HASHED = (PLAN, STUDY_FILE, ENVIRONMENT, VERDICT, COLLECTED)
 """What an entry is made of."""
 _PLACES = frozenset(
     {
-        *("config_file", "data_directory", "hba_file", "ident_file", "external_pid_file", "port"),
+        *("config_file", "data_directory", "hba_file", "hosts_file", "ident_file"),
+        *("external_pid_file", "port"),
         *("unix_socket_directories", "cluster_name", "log_directory"),
     }
 )

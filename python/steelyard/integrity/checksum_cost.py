@@ -200,7 +200,7 @@ def estimate_enabling(
     """Measure the rates and add up the files of a cluster.
 
     `place`: the directory where writing is measured; by default the cache root. `records`: where to
-    look for a weighing of checksums. UsageError: not a data directory of 12 to 18.
+    look for a weighing of checksums. UsageError: not a data directory of 12 to 19.
     """
     state = inspect_cluster(path)
     try:

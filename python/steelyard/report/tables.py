@@ -33,6 +33,7 @@ CAUSES = {
     "server_cpu_us": "server CPU",
     "wal_bytes": "WAL",
     "full_page_images": "full-page images",
+    "full_page_image_bytes": "images' part of WAL",
     "blocks_read": "blocks read",
     "blocks_written": "blocks written",
 }

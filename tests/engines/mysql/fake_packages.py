@@ -36,14 +36,26 @@ with (here / "asked.txt").open("a") as log:
 if told["errors"].get(tool):
     print(told["errors"][tool], file=sys.stderr)
     sys.exit(100)
-if tool == "apt-cache":
-    for name in sys.argv[2:]:
+words = [word for word in sys.argv[1:] if not word.startswith("-")]
+if tool == "apt-cache" and "madison" in words:
+    for name in words[words.index("madison") + 1:]:
         for version in told["versions"].get(name, []):
             print(f" {{name}} | {{version}} | http://mirror.example/debian bookworm/main amd64")
+elif tool == "apt-cache":
+    for name in words[words.index("show") + 1:]:
+        for version in told["versions"].get(name, []):
+            depends = told["depends"].get(name, "")
+            print(f"Package: {{name}}\\nVersion: {{version}}\\nDepends: {{depends}}\\n")
+elif tool == "apt-get" and "indextargets" in words:
+    print("\\n".join(told["sources"]))
+elif tool == "apt-get" and "download" in words:
+    for wanted in words:
+        name, equals, version = wanted.partition("=")
+        if equals and "::" not in name:
+            target = name + "_" + version.replace(":", "%3a") + "_amd64.deb"
+            shutil.copyfile(here / f"{{name}}.deb", target)
 elif tool == "apt-get":
-    name, _, version = sys.argv[-1].partition("=")
-    target = name + "_" + version.replace(":", "%3a") + "_amd64.deb"
-    shutil.copyfile(here / f"{{name}}.deb", target)
+    pass
 else:
     with tarfile.open(sys.argv[2]) as archive:
         archive.extractall(sys.argv[3])
@@ -97,7 +109,8 @@ class FakeApt:
             (self.home / tool).write_text(SCRIPT.format(python=sys.executable))
             (self.home / tool).chmod(0o755)
         versions = {"mariadb-server-core": [MARIADB, OLDER], "libaio1": ["0.3.113-4"]}
-        self.tell(versions=versions, errors={})
+        sources = ["http://mirror.example/debian/"]
+        self.tell(versions=versions, errors={}, depends={}, sources=sources)
         self.hand_out("mariadb-server-core", debian_files("10.11.19"))
         self.hand_out("libaio1", {"usr/lib/x86_64-linux-gnu/libaio.so.1.0.2": b"library"})
 

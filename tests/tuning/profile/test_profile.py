@@ -8,10 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from steelyard.model.allowed import Allowed
 from steelyard.model.errors import UsageError
 from steelyard.model.profiles import ProfileName, WorkKind
 from steelyard.tuning.profile import profile
-from steelyard.tuning.profile.advice import GROUPS, Advice, LeftAlone
+from steelyard.tuning.profile.advice import GROUPS, Advice, LeftAlone, Profile
 from steelyard.tuning.profile.basis import Basis, Storage
 from steelyard.tuning.profile.forms import as_arm, as_configuration
 from steelyard.tuning.profile.profile import make_profile, most_clients
@@ -229,6 +230,50 @@ def test_what_the_build_does_not_have_or_assumes_anyway_is_left_alone() -> None:
     lz4 = {**ALLOWED, "wal_compression": replace(ALLOWED["wal_compression"], values=("lz4", "off"))}
     assert make_profile("ours", basis(), lz4).settings["wal_compression"] == "lz4"
     assert "wal_compression" not in make_profile("ours", basis(), ALLOWED).settings
+
+
+def of_19(processors: int = 64, kind: WorkKind = "oltp") -> Profile:
+    """Of a build of 19 with lz4 and zstd."""
+    methods = ("pglz", "lz4", "zstd", "on", "off")
+    gone = {name: known for name, known in ALLOWED.items() if name != "io_workers"}
+    allowed = {
+        **gone,
+        "io_min_workers": replace(ALLOWED["io_workers"], default="2"),
+        "io_max_workers": replace(ALLOWED["io_workers"], default="8"),
+        "jit": replace(ALLOWED["jit"], default="off"),
+        "wal_compression": replace(ALLOWED["wal_compression"], values=methods),
+        "default_toast_compression": Allowed(
+            "enum", "lz4", "", None, None, ("pglz", "lz4"), "user"
+        ),
+    }
+    there = replace(basis(processors=processors, kind=kind), version_number=190000)
+    return make_profile("ours", there, allowed)
+
+
+def test_what_19_changed_is_advised_by_its_own_names_and_defaults() -> None:
+    made = of_19()
+    assert made.settings["io_max_workers"] == "16"
+    assert not {"io_workers", "io_min_workers", "jit", "default_toast_compression"} & set(
+        made.settings
+    )
+    assert made.settings["wal_compression"] == "lz4", "by method: on is another one in 19"
+    why = {one.name: one.why for one in made.left_alone}
+    assert "from 19 on" in why["jit"]
+    assert "from 19 on" in why["default_toast_compression"]
+    assert "auto is the default" in why["timing_clock_source"]
+    assert "no such setting" not in " ".join(why.values())
+    few = of_19(processors=16)
+    assert "io_max_workers" not in few.settings, "never below the default"
+    assert "weigh it" in {one.name: one.why for one in of_19(kind="olap").left_alone}["jit"]
+
+
+def test_before_19_lz4_is_advised_for_large_values_where_the_build_has_it() -> None:
+    toast = Allowed("enum", "pglz", "", None, None, ("pglz", "lz4"), "user")
+    made = make_profile("ours", basis(), {**ALLOWED, "default_toast_compression": toast})
+    assert made.settings["default_toast_compression"] == "lz4"
+    assert make_profile("ours", basis(), ALLOWED).settings["io_workers"] == "4"
+    plain = {**ALLOWED, "default_toast_compression": replace(toast, values=("pglz",))}
+    assert "default_toast_compression" not in make_profile("ours", basis(), plain).settings
 
 
 def test_a_value_outside_the_builds_bounds_is_brought_inside() -> None:

@@ -11,7 +11,7 @@ COMMANDS = {
     "them for.",
     "judge": "Judge numbers from elsewhere: what they support, by the rules of a weighing.",
     "drive": "Put one server under load, as pgbench does, and show throughput and percentiles.",
-    "scrub": "Read every page of a PostgreSQL 12 to 18 cluster, or of InnoDB, and find the "
+    "scrub": "Read every page of a PostgreSQL 12 to 19 cluster, or of InnoDB, and find the "
     "damaged.",
     "drill": "Show what checksums catch and what they miss, on clusters that are made for it and "
     "removed.",

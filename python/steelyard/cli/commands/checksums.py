@@ -21,6 +21,10 @@ Place = Annotated[
 AsJson = Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")]
 
 
+FIRST_ANNOUNCED = 19
+"""The version that was to switch checksums online, and does not."""
+
+
 def register(app: typer.Typer) -> None:
     """Add the command."""
     app.command("checksums")(checksums)
@@ -78,6 +82,12 @@ def render(found: EnablingEstimate) -> str:
             "  3. start it, let it catch up, and switch over: seconds",
             "  4. make the old primary a standby anew from it, not by pg_rewind",
         ]
+        if layout.major == FIRST_ANNOUNCED:
+            lines += [
+                "online: 19 cannot, whatever pages on the web say: pg_enable_data_checksums() was "
+                "in betas 1 to 3,",
+                "  and was taken back before beta 4",
+            ]
     if found.hints_logged:
         lines.append("write-ahead log: no growth; wal_log_hints is on, so hint bits are logged now")
     else:

@@ -95,7 +95,8 @@ def _is_mysql(directory: Path) -> bool:
 @sub.command("add")
 def add(
     what: str = typer.Argument(
-        metavar="VERSION|DIRECTORY", help="17.0, mysql-5.7, mariadb-10.11, or a build's programs."
+        metavar="VERSION|DIRECTORY",
+        help="17.0, debian-19, mysql-5.7, mariadb-10.11, or a build's programs.",
     ),
     name: str | None = typer.Option(None, "--name", help="Name of the build in a directory."),
     account: str | None = _AS,
@@ -104,12 +105,13 @@ def add(
     """Add a build: of a version, fetched by npm or apt-get, or in a directory."""
     from steelyard.engines.builds.adding import is_version
     from steelyard.engines.mysql.builds.adding import is_product
+    from steelyard.engines.postgres.builds.debian import asked_version
 
     directory = Path(what)
-    named = (is_version(what) or is_product(what)) and not directory.is_dir()
+    version = is_version(what) or asked_version(what) is not None
+    named = (version or is_product(what)) and not directory.is_dir()
     if named and name is not None:
-        by = "an npm build" if is_version(what) else "a build that is fetched"
-        raise UsageError(f"option --name is for directories: {by} has its own name")
+        raise UsageError("option --name is for directories: a build that is fetched has its own")
     wanted = what if named else directory
     if (named and is_product(what)) or (not named and _is_mysql(directory)):
         _add_mysql(wanted, name, account, as_json)
@@ -133,7 +135,8 @@ def _add_postgres(what: str | Path, name: str | None, account: str | None, as_js
     found = Found(added.name, added.build, added.identity)
     if as_json:
         facts = {"package": added.package, "integrity": added.integrity}
-        typer.echo(json.dumps({**engine_facts(found, cache), **facts}))
+        brought = [asdict(each) for each in added.brought]
+        typer.echo(json.dumps({**engine_facts(found, cache), **facts, "brought": brought}))
         return
     typer.echo(f"{added.name}: PostgreSQL {added.identity.version}, {added.identity.builder}")
     typer.echo(f'use it as version = "{added.name}" in a study')

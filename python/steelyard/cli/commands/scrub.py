@@ -71,7 +71,7 @@ def scrub(
     kernel: Kernel = None,
     as_json: AsJson = False,
 ) -> None:
-    """Read every page of a PostgreSQL 12 to 18 cluster, or of InnoDB, and find the damaged.
+    """Read every page of a PostgreSQL 12 to 19 cluster, or of InnoDB, and find the damaged.
 
     InnoDB is that of MySQL and MariaDB, known by the file ibdata1. Stopped or running, nothing is
     written there. Exit status 1: damage was found; 3: files could not be read.

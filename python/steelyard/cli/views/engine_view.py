@@ -85,7 +85,7 @@ def _flags(identity: Identity) -> str:
 
 def _contrib(found: Found, cache: Cache) -> str:
     """ "own", the name of the added engine it would come from, "addable" from npm, or "none"."""
-    if has_contrib(found.build, found.identity):
+    if has_contrib(found.build):
         return "own"
     source = contrib_source(found.identity, added_engines(cache))
     if source is not None:

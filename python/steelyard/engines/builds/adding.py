@@ -22,7 +22,7 @@ from steelyard.engines.defer_signals import defer_signals
 from steelyard.model.errors import EngineError, UsageError
 from steelyard.model.units import format_bytes
 
-GIVEN = ("bundle-", "npm-", "system-")
+GIVEN = ("bundle-", "debian-", "npm-", "system-")
 """Names of builds that were found or fetched begin so."""
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]*")
 _VERSION = re.compile(r"\d+(\.\d+){0,2}")
@@ -86,8 +86,10 @@ def taken(chosen: str, place: Path | str) -> UsageError:
 
 
 def named_after(place: Path) -> str:
-    """A name for the build in a directory: "my-build" of opt/my-build."""
-    return re.sub(r"[^A-Za-z0-9_.+-]", "-", place.name).strip("-.") or "build"
+    """A name for the build in a directory: "my-build" of opt/my-build, "postgresql-19" of
+    postgresql/19, since a version alone names none."""
+    name = re.sub(r"[^A-Za-z0-9_.+-]", "-", place.name).strip("-.") or "build"
+    return f"{named_after(place.parent)}-{name}" if is_version(name) else name
 
 
 def require_room(cache: Cache, needed_bytes: int) -> None:

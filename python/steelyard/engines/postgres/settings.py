@@ -13,7 +13,7 @@ from steelyard.engines.account import Account
 from steelyard.engines.differences import SettingRules
 from steelyard.engines.engine import Settings, Slot
 from steelyard.engines.memory.cap import MemoryNeed
-from steelyard.engines.postgres.builds.build import Build
+from steelyard.engines.postgres.builds.build import Build, answer_of
 from steelyard.engines.postgres.life.control import CHECKSUMS, read_layout
 from steelyard.engines.postgres.life.server import quoted, reason
 from steelyard.engines.postgres.sql.session import read_allowed, read_defaults
@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 
 
 SLOT_SETTINGS = frozenset(
-    {"config_file", "data_directory", "external_pid_file", "hba_file", "ident_file", "port"}
+    {"config_file", "data_directory", "external_pid_file", "hba_file", "hosts_file"}
+    | {"ident_file", "port"}
     | {"unix_socket_directories", "unix_socket_group", "unix_socket_permissions"}
 )
 """Settings that belong to the slot: an arm that sets one would be weighed with its place."""
@@ -112,7 +113,7 @@ def validate_settings(name: str, build: Build, account: Account, settings: Setti
     What depends on the machine (memory, other settings) is only found at the start.
     """
     refuse_slot_settings(settings)
-    status, words = ask_program(build, account, settings, "server_version")
+    status, words = answer_of(build, account, "server_version", settings)
     if status == 0:
         return
     unknown = _UNKNOWN.search(words)
@@ -127,17 +128,9 @@ def validate_settings(name: str, build: Build, account: Account, settings: Setti
     )
 
 
-def ask_program(build: Build, account: Account, settings: Settings, name: str) -> tuple[int, str]:
-    """Exit status and words of `postgres -C name` with these settings."""
-    files = [f"--{file}=/dev/null" for file in ("config_file", "hba_file", "ident_file")]
-    given = [part for key, value in settings.items() for part in ("-c", f"{key}={value}")]
-    command = [build.program("postgres"), *given, "-C", name, *files, "--data_directory=/"]
-    return run(account, command, environment=build.environment)
-
-
 def accepts(build: Build, account: Account, settings: Settings) -> bool:
     """Whether a build accepts these settings; it refuses one that it does not know."""
-    return ask_program(build, account, settings, "server_version")[0] == 0
+    return answer_of(build, account, "server_version", settings)[0] == 0
 
 
 def memory_need(build: Build, account: Account, settings: Settings) -> MemoryNeed:
@@ -153,7 +146,7 @@ def memory_need(build: Build, account: Account, settings: Settings) -> MemoryNee
 
 def read_preset(build: Build, account: Account, name: str, settings: Settings | None = None) -> str:
     """What a server would report as its setting, without its unit; ServerError: it does not."""
-    status, words = ask_program(build, account, settings or {}, name)
+    status, words = answer_of(build, account, name, settings)
     if status != 0:
         raise ServerError(f'could not read "{name}" of a server', detail=quoted(words) or None)
     return words.split()[-1]

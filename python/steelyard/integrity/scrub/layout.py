@@ -10,7 +10,13 @@ from steelyard._core import read_control
 from steelyard.engines.postgres.life.control import read_regular
 from steelyard.model.errors import UsageError
 
-MAJORS = {1201: range(12, 13), 1300: range(13, 17), 1700: range(17, 18), 1800: range(18, 19)}
+MAJORS = {
+    1201: range(12, 13),
+    1300: range(13, 17),
+    1700: range(17, 18),
+    1800: range(18, 19),
+    1905: range(19, 20),
+}
 """Major versions by the version of their control file (catalog/pg_control.h)."""
 _READS = 20
 _BETWEEN_READS_S = 0.05

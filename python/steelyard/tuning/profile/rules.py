@@ -12,6 +12,7 @@ from steelyard.tuning.profile.basis import Basis
 from steelyard.tuning.profile.shares import SESSIONS_SHARE, Shares, work_processes
 from steelyard.tuning.profile.value import GB, MB, size_text
 
+FIRST_OF_19 = 190000
 DOCS = "PostgreSQL documentation"
 PGTUNE, TIMESCALE = "pgtune 7caef27", "timescaledb-tune c7a642b"
 RESERVED = {"superuser_reserved_connections": 3, "reserved_connections": 0}
@@ -138,6 +139,7 @@ def _log(basis: Basis, allowed: Mapping[str, Allowed]) -> Iterator[Advice]:
         "the NVMe study (Kingston 2026); docs/by-distance.md",
         (f"{PGTUNE} and {TIMESCALE} leave 5 min",),
     )
+    # The method is named: "on" is pglz until 18, and the best that the build has from 19 on.
     if "lz4" in _values(allowed, "wal_compression"):
         yield Advice(
             "log",
@@ -182,7 +184,8 @@ def _planner(basis: Basis) -> Iterator[Advice]:
             "off",
             "compiling costs more than short queries take, where estimates are too high",
             PGTUNE,
-            ("its default is on, and warehouses keep it",),
+            ("its default is on until 18, and warehouses keep it",),
+            default_why="so it is from 19 on" if basis.version_number >= FIRST_OF_19 else "",
         )
 
 
@@ -203,15 +206,35 @@ def _storage(basis: Basis, allowed: Mapping[str, Allowed]) -> Iterator[Advice]:
             "measured by the probe",
             (f"{PGTUNE}: 200 for any SSD, 1000 for NVMe", f"{TIMESCALE}: 256"),
         )
-    if basis.version_number >= 180000 and basis.processors > 12:
+    if "lz4" in _values(allowed, "default_toast_compression"):
         yield Advice(
             "storage",
-            "io_workers",
-            str(min(32, basis.processors // 4)),
-            "a quarter of the processors read on behalf of all sessions",
-            "Vondra (2025); pgtune 7caef27",
-            ("its default is 3",),
+            "default_toast_compression",
+            "lz4",
+            "large values are compressed and read faster than by pglz; it is of new values alone",
+            "the default of 19; study default-toast-compression",
+            ("pglz, the default until 18, packs a little tighter",),
+            default_why="so it is from 19 on, in builds with lz4",
         )
+    yield from _io_workers(basis)
+
+
+def _io_workers(basis: Basis) -> Iterator[Advice]:
+    """18 has a fixed number of them; from 19 on the pool grows and shrinks between two."""
+    if basis.version_number < 180000 or basis.processors <= 12:
+        return
+    grows = basis.version_number >= FIRST_OF_19
+    yield Advice(
+        "storage",
+        "io_max_workers" if grows else "io_workers",
+        str(min(32, basis.processors // 4)),
+        "a quarter of the processors read on behalf of all sessions"
+        + (", when there is so much to read" if grows else ""),
+        "Vondra (2025); pgtune 7caef27",
+        ("its default is 8, and io_min_workers 2 of them stay",)
+        if grows
+        else ("its default is 3",),
+    )
 
 
 def _workers(basis: Basis) -> Iterator[Advice]:
@@ -281,7 +304,9 @@ def left_alone(basis: Basis) -> Iterator[LeftAlone]:
     yield LeftAlone("checkpoint_completion_target", "0.9 is the default since 14")
     yield LeftAlone("huge_pages", "try is the default; whether pages are free is the host's matter")
     yield LeftAlone("wal_buffers", "a 32nd of shared_buffers up to 16 MB is the default")
-    yield LeftAlone("io_method", "worker is the default of 18; io_uring wants weighing")
+    yield LeftAlone("io_method", "worker is the default since 18; io_uring wants weighing")
+    if basis.version_number >= FIRST_OF_19:
+        yield from _left_alone_from_19(basis)
     if basis.storage is None:
         yield LeftAlone(
             "random_page_cost, effective_io_concurrency",
@@ -291,6 +316,22 @@ def left_alone(basis: Basis) -> Iterator[LeftAlone]:
         yield LeftAlone(
             "random_page_cost, effective_io_concurrency",
             basis.storage.why_not,
+        )
+
+
+def _left_alone_from_19(basis: Basis) -> Iterator[LeftAlone]:
+    yield LeftAlone(
+        "timing_clock_source",
+        "auto is the default, and takes the processor's counter where it is reliable: EXPLAIN "
+        "ANALYZE, auto_explain and track_io_timing cost less then (study timing-clock)",
+    )
+    yield LeftAlone(
+        "autovacuum_max_parallel_workers", "0 is the default, and no source has measured another"
+    )
+    if basis.kind == "olap":
+        yield LeftAlone(
+            "jit",
+            "off is the default from 19 on; long queries may gain by it: weigh it (study jit)",
         )
 
 

@@ -1,4 +1,4 @@
-"""Starts one throw-away server of each bundled version for the tests of telemetry."""
+"""Starts one throw-away server of each version for the tests of telemetry."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Server:
         )
 
 
-@pytest.fixture(scope="session", params=["18", "16"])
+@pytest.fixture(scope="session", params=["19", "18", "16"])
 def server(request: pytest.FixtureRequest) -> Iterator[Server]:
     with own_server(request.param, SETTINGS) as instance:
         identity = instance.identity

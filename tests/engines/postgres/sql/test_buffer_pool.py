@@ -116,7 +116,7 @@ def test_a_pool_that_is_too_small_holds_the_indexes_and_a_part(
 @pytest.mark.postgres
 def test_with_pg_prewarm_the_same_is_read_and_no_extension_is_left() -> None:
     """On a build that has contrib, with pg_buffercache for a witness."""
-    own = [found.name for found in discovered() if has_contrib(found.build, found.identity)]
+    own = [found.name for found in discovered() if has_contrib(found.build)]
     if not own:
         pytest.skip("no build with contrib is installed")
     with own_run() as run:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+import threading
 from typing import Any
 
 import psycopg
@@ -187,6 +188,9 @@ def _told_by_psql(server: Any) -> dict[str, float]:
         "temp_bytes": "SELECT sum(temp_bytes) FROM pg_stat_database",
         "slru_read": "SELECT sum(blks_read) FROM pg_stat_slru",
     }
+    if server.version_number >= 190000:
+        asked["full_page_image_bytes"] = "SELECT wal_fpi_bytes FROM pg_stat_wal"
+        asked["locks_beyond_fast_path"] = "SELECT sum(fastpath_exceeded) FROM pg_stat_lock"
     told = {}
     for name, statement in asked.items():
         command = [server.bindir / "psql", "-XAt", "-c", statement, server.conninfo]
@@ -203,7 +207,7 @@ def test_counters_are_what_psql_reads_of_the_views(server: Any, table: int) -> N
     after = sample_counters(server.conninfo, server.version_number)
     for name, value in told.items():
         assert before.values[name] <= value <= after.values[name], name
-        assert value > 0 or name in ("temp_bytes", "slru_read"), name
+        assert value > 0 or name in ("temp_bytes", "slru_read", "locks_beyond_fast_path"), name
 
 
 @pytest.mark.postgres
@@ -231,6 +235,37 @@ def test_full_page_images_come_after_a_checkpoint_and_not_again(server: Any, tab
     second = _counted(server, update)
     assert first.full_page_images > 100
     assert second.full_page_images < first.full_page_images / 4
+
+
+@pytest.mark.postgres
+def test_the_images_part_of_the_log_is_measured_from_19_on(server: Any, table: int) -> None:
+    counted = _counted(server, "CHECKPOINT", "UPDATE wide SET filler = filler")
+    if server.version_number < 190000:
+        assert {"full_page_image_bytes", "lock_waits", "lock_wait_us"} <= counted.untold
+        return
+    assert counted.full_page_image_bytes < counted.wal_bytes
+    # A page is full but for its hole, and what is in front of the image.
+    assert 1000 < counted.full_page_image_bytes / counted.full_page_images <= BLOCK
+
+
+@pytest.mark.postgres
+def test_a_long_wait_for_a_lock_is_counted_from_19_on(server: Any, table: int) -> None:
+    if server.version_number < 190000:
+        pytest.skip("pg_stat_lock is of 19")
+    assert wait_until_flushed(server.conninfo)
+    before = read_counters(server.conninfo, server.version_number)
+    with server.connect() as holder, server.connect() as waiter:
+        holder.execute("BEGIN")
+        holder.execute("LOCK TABLE wide")
+        waiter.execute("SET deadlock_timeout = '10ms'")
+        ended = threading.Timer(0.3, lambda: holder.execute("COMMIT"))
+        ended.start()
+        waiter.execute("SELECT count(*) FROM wide WHERE id = 1")
+        ended.join()
+    assert wait_until_flushed(server.conninfo)
+    counted = Counters(before, read_counters(server.conninfo, server.version_number))
+    assert counted.lock_waits == 1
+    assert counted.lock_wait_us >= 100_000
 
 
 @pytest.mark.postgres
@@ -311,7 +346,7 @@ def test_a_server_that_is_not_there_is_an_engine_error(tmp_path: Any) -> None:
 def test_a_statement_is_that_of_the_nearest_older_version() -> None:
     assert query("counters", 150010) == query("counters", 140000)
     assert "pg_stat_checkpointer" in query("counters", 170002)
-    assert query("counters", 190000) == query("counters", 180004)
+    assert query("counters", 200000) == query("counters", 190000)
 
 
 def test_a_server_older_than_every_statement_is_refused() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from steelyard.engines.postgres.sql.waits import WaitEvents, WaitSampler
+from steelyard.engines.postgres.sql.waits import WaitEvents, WaitSampler, part_of
 
 
 def test_the_share_counts_flush_events_under_both_spellings() -> None:
@@ -64,3 +64,24 @@ def _await_samples(sampler: WaitSampler, count: int) -> None:
             return
         time.sleep(0.01)
     pytest.fail("the sampler has stopped")
+
+
+TYPES = {"Activity", "BufferPin", "Buffer", "Client", "Extension", "InjectionPoint", "IO", "IPC"}
+TYPES |= {"Lock", "LWLock", "Timeout"}
+
+
+@pytest.mark.postgres
+def test_every_wait_that_a_server_can_report_has_a_part(server: Any) -> None:
+    """19 calls the type Buffer, which was BufferPin: waits for pages that others hold are locks."""
+    if server.version_number < 170000:
+        pytest.skip("pg_wait_events is of 17")
+    with server.connect() as connection:
+        events = connection.execute("SELECT type, name FROM pg_wait_events").fetchall()
+    assert {kind for kind, _ in events} <= TYPES
+    buffers = [(kind, name) for kind, name in events if kind.startswith("Buffer")]
+    assert buffers
+    assert {part_of(kind, name) for kind, name in buffers} == {"locks"}
+    read = {name for kind, name in events if kind == "IO" and part_of(kind, name) == "read"}
+    assert {"DataFileRead", "AioIoCompletion"} <= read
+    logged = {name for kind, name in events if kind == "IO" and part_of(kind, name) == "wal"}
+    assert {"WalSync", "WalWrite"} <= logged

@@ -13,12 +13,12 @@ from typing import Any
 
 from steelyard.engines.account import choose_account
 from steelyard.engines.builds.added import DESCRIPTION, homes
+from steelyard.engines.builds.sums import Brought
 from steelyard.engines.cache import Cache, open_cache
 from steelyard.engines.mysql.builds.build import MARIADB, MYSQL, Build
 from steelyard.engines.mysql.builds.identify import identify
 from steelyard.engines.mysql.builds.provenance import Provenance, provenance
 from steelyard.engines.mysql.builds.readable import readable_build
-from steelyard.engines.mysql.builds.sums import Brought
 from steelyard.model.errors import EngineError
 from steelyard.model.files.bounded_json import read_json
 from steelyard.model.identity import Identity

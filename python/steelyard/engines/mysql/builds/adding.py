@@ -19,6 +19,7 @@ from steelyard.engines.builds.adding import (
     taken,
     workshop,
 )
+from steelyard.engines.builds.sums import Brought
 from steelyard.engines.cache import Cache
 from steelyard.engines.mysql.builds import libraries
 from steelyard.engines.mysql.builds.added import KINDS, Added, description, read_engine
@@ -26,7 +27,6 @@ from steelyard.engines.mysql.builds.build import MARIADB, MYSQL, Build, build_in
 from steelyard.engines.mysql.builds.fetching import Source, mariadb_source, mysql_source
 from steelyard.engines.mysql.builds.identify import identify
 from steelyard.engines.mysql.builds.readable import readable_build
-from steelyard.engines.mysql.builds.sums import Brought
 from steelyard.model.errors import EngineError
 
 NEEDED_BYTES = 250_000_000

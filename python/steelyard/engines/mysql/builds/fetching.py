@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from steelyard.engines.builds import apt
 from steelyard.engines.builds.adding import Says, new_directory
 from steelyard.engines.builds.npm import Npm
+from steelyard.engines.builds.sums import Brought, compared
 from steelyard.engines.builds.tarball import unpack
-from steelyard.engines.mysql.builds import apt
 from steelyard.engines.mysql.builds.build import MARIADB, MYSQL, Build, build_of
 from steelyard.engines.mysql.builds.provenance import dated
-from steelyard.engines.mysql.builds.sums import Brought, compared
 from steelyard.model.errors import UsageError
 
 NPM = Npm(

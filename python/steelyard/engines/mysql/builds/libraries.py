@@ -6,10 +6,10 @@ import re
 from pathlib import Path
 
 from steelyard.engines.account import Account
+from steelyard.engines.builds import apt
 from steelyard.engines.builds.adding import Says, new_directory
-from steelyard.engines.mysql.builds import apt
+from steelyard.engines.builds.sums import Brought
 from steelyard.engines.mysql.builds.build import Build
-from steelyard.engines.mysql.builds.sums import Brought
 from steelyard.engines.programs import run
 from steelyard.model.errors import EngineError
 

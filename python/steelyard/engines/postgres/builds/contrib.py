@@ -16,7 +16,7 @@ from pathlib import Path
 from steelyard.engines.account import Account
 from steelyard.engines.cache import Cache
 from steelyard.engines.postgres.builds.added import Added, added_engines
-from steelyard.engines.postgres.builds.build import Build
+from steelyard.engines.postgres.builds.build import Build, debian_share
 from steelyard.engines.postgres.builds.readable import copied_build
 from steelyard.model.errors import EngineError
 from steelyard.model.identity import Identity
@@ -34,7 +34,7 @@ def with_contrib(build: Build, identity: Identity, account: Account, cache: Cach
 
     EngineError when they are not its own and no npm build of the same version was added.
     """
-    if has_contrib(build, identity):
+    if has_contrib(build):
         return build
     source = contrib_source(identity, added_engines(cache))
     if source is None:
@@ -53,19 +53,19 @@ def with_contrib(build: Build, identity: Identity, account: Account, cache: Cach
     return replace(copy, contrib=source.package)
 
 
-def has_contrib(build: Build, identity: Identity) -> bool:
+def has_contrib(build: Build) -> bool:
     """Whether contrib is installed with a build."""
     tree = build.bindir.parent
     places = [tree / "share" / name for name in ("postgresql", "pgsql", "")]
-    if build.bindir.is_relative_to("/usr/lib/postgresql"):  # Debian spreads a version over /usr
-        places.append(Path(f"/usr/share/postgresql/{identity.version_number // 10000}"))
+    if tree.parent.name == "postgresql":
+        places.append(debian_share(tree))
     return any((place / _TELLING).is_file() for place in places)
 
 
 def contrib_source(identity: Identity, added: Sequence[Added]) -> Added | None:
     """The added npm build of exactly this version: modules are compiled for one."""
     same = [a for a in added if a.package and a.identity.version == identity.version]
-    return next((each for each in same if has_contrib(each.build, each.identity)), None)
+    return next((each for each in same if has_contrib(each.build)), None)
 
 
 def _share(tree: Path) -> Path:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 from collections.abc import Sequence
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from steelyard.engines.account import Account, choose_account
 from steelyard.engines.adapters import Wanted
+from steelyard.engines.builds.adding import is_version
 from steelyard.engines.builds.alike import alike
 from steelyard.engines.cache import known_cache, open_cache
 from steelyard.engines.postgres.builds.build import Build, bundled_builds, identify
@@ -48,9 +50,12 @@ class Found:
     identity: Identity
 
     def answers(self, wanted: str) -> bool:
-        """Whether it is what is wanted: a major version, an exact version, or its name."""
-        version = self.identity.version
-        return wanted in (version, self.name) or version.startswith(f"{wanted}.")
+        """Whether it is what is wanted: a major version, an exact version, or its name, with the
+        major version alone too ("debian-18"). "19rc1" and "19devel" are of "19"."""
+        origin, _, version = wanted.rpartition("-")
+        whole = self.name if origin else self.identity.version
+        within = re.match(rf"{re.escape(wanted)}(?:\.|[a-z])", whole) is not None
+        return wanted in (self.identity.version, self.name) or (within and is_version(version))
 
 
 def discovered() -> list[Found]:
@@ -68,7 +73,13 @@ def discovered() -> list[Found]:
         found.append(Found(f"{build.origin}-{identity.version}", build, identity))
     # The identity of an added build was recorded when it was added: root does not execute it here.
     found += [Found(a.name, a.build, a.identity) for a in added_engines(known_cache())]
-    return sorted(found, key=lambda each: -each.identity.version_number)
+    return sorted(found, key=_age)
+
+
+def _age(found: Found) -> tuple[int, bool]:
+    """The newest is the least; of one number what was released is before what was not ("19rc1")."""
+    identity = found.identity
+    return -identity.version_number, not is_version(identity.version)
 
 
 def _ourselves() -> Account:
@@ -153,14 +164,12 @@ def _usable(build: Build, account: Account, *, contrib: bool) -> Postgres:
 
 
 def _nothing_found(version: str, found: Sequence[Found]) -> EngineError:
-    from steelyard.engines.builds.adding import is_version
-
     listed = ", ".join(
         f"{f.identity.version} ({f.identity.origin}, {f.identity.bindir})" for f in found
     )
     advice = (
-        f"`steelyard engines add {version}` fetches it where npm can; or ask for a version that is "
-        "found, or give the directory of its programs (bindir)."
+        f"`steelyard engines add {version}` fetches it where npm or Debian has it; or ask for a "
+        "version that is found, or give the directory of its programs (bindir)."
         if is_version(version)
         else "Ask for a version or an engine that `steelyard engines` lists, or give the directory "
         "of its programs (bindir)."

@@ -14,13 +14,17 @@ from pathlib import Path
 from steelyard.engines.account import Account
 from steelyard.engines.builds.copies import can_read, copy_once, mark, unreadable
 from steelyard.engines.cache import Cache
-from steelyard.engines.postgres.builds.build import Build, parts_of_copy
+from steelyard.engines.postgres.builds.build import Build, debian_share, parts_of_copy
 from steelyard.model.errors import EngineError
 
 
 def readable_build(build: Build, account: Account, cache: Cache) -> Build:
     """The build itself if the account can read all of it, else a copy that it can read."""
-    return build if _can_read(build, account) else copied_build(build, account, cache)
+    if _can_read(build, account):
+        return build
+    if build.origin == "debian":  # its programs run in their place only
+        raise unreadable(account, build.bindir, build.bindir)
+    return copied_build(build, account, cache)
 
 
 def copied_build(
@@ -51,6 +55,8 @@ def _library_directories(build: Build) -> list[Path]:
         # Debian spreads lib and share over /usr, which every account can read by policy.
         return []
     tree = build.bindir.parent
+    if build.origin == "debian":
+        return [tree, debian_share(tree)]
     beside = parts_of_copy(build)[1:] if build.origin == "bundle" else []
     return [p for p in (tree / "lib", tree / "lib64", tree / "share", *beside) if p.is_dir()]
 

@@ -17,11 +17,10 @@ from steelyard.engines.account import Account
 from steelyard.engines.engine import Slot
 from steelyard.engines.intake import ServerSettings
 from steelyard.engines.postgres.abilities import LIBRARIES
-from steelyard.engines.postgres.builds.build import Build
+from steelyard.engines.postgres.builds.build import Build, answer_of
 from steelyard.engines.postgres.intake.configuration import PRELOADING, Configuration, listed
 from steelyard.engines.postgres.life.cluster import Cluster
 from steelyard.engines.postgres.life.control import CHECKSUMS
-from steelyard.engines.postgres.settings import ask_program
 from steelyard.engines.postgres.sql.database import connected
 from steelyard.engines.programs import run
 from steelyard.model.errors import EngineError, ServerError
@@ -63,7 +62,7 @@ def known_settings(build: Build, account: Account, offered: ServerSettings) -> S
     on its command line; nothing is started."""
     configuration = _with_libraries_of(build, Configuration(offered.settings, offered.neutralised))
     for _ in range(len(configuration.settings)):
-        status, words = ask_program(build, account, configuration.settings, "server_version")
+        status, words = answer_of(build, account, "server_version", configuration.settings)
         refused = _refused(words, configuration)
         if status == 0 or not refused:
             break

@@ -6,7 +6,7 @@ import os
 
 from steelyard._core import read_control, write_checksums
 from steelyard.engines.postgres.life.cluster import Cluster
-from steelyard.engines.postgres.life.control import CHECKSUMS, CONTROL_FILE
+from steelyard.engines.postgres.life.control import CHECKSUMS, CONTROL_FILE, unreadable_control
 from steelyard.model.errors import EngineError
 
 
@@ -35,6 +35,8 @@ def seal(cluster: Cluster) -> bool:
         raise EngineError(
             f'could not write the checksums of "{error.filename}": {error.strerror}'
         ) from error
+    except ValueError as error:
+        raise unreadable_control(cluster.directory, error) from error
     if written:
         cluster.protect(CHECKSUMS)
     return written

@@ -31,7 +31,7 @@ _COMMITTED, _ABORTED = 1, 2
 _XIDS_A_BYTE, _PAGES_A_SEGMENT = 4, 32
 _DATABASE = struct.Struct("=I64s")
 _PG_CLASS = struct.Struct("=I64s4x4x4x4x4xII")
-"""oid, relname, then relfilenode and reltablespace (catalog/pg_class.h, 12 to 18)."""
+"""oid, relname, then relfilenode and reltablespace (catalog/pg_class.h, 12 to 19)."""
 _PERSISTENCE_AT = 114
 """Of relpersistence and relkind behind it; four bytes further from 18 on, by relallfrozen."""
 _CHUNK_PAGES = 128

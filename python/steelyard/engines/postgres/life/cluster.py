@@ -22,7 +22,7 @@ from steelyard.engines.postgres.life.configuration_text import (
     log_limits,
     write_configuration,
 )
-from steelyard.engines.postgres.life.control import CONTROL_FILE, verifies
+from steelyard.engines.postgres.life.control import CONTROL_FILE, unreadable_control, verifies
 from steelyard.engines.postgres.life.data_directory import SUPERUSER
 from steelyard.engines.postgres.life.server import Server, serving_pid
 from steelyard.engines.postgres.processes import freeze as freezing
@@ -132,13 +132,19 @@ class Cluster(OwnServer[Build, Server]):
                 server.quit()
 
     def protect(self, level: str) -> None:
-        """Switch checksums on or off by the control file alone; the pages must carry them."""
+        """Switch checksums on or off by the control file alone; the pages must carry them.
+
+        EngineError: of a version whose control file is not known.
+        """
         self._require_stopped("change checksums of")
         from steelyard._core import set_checksum_version
 
         control = self._directory / CONTROL_FILE
         version = int(verifies(level))
-        self._account.call(lambda: set_checksum_version(str(control), version))
+        try:
+            self._account.call(lambda: set_checksum_version(str(control), version))
+        except ValueError as error:
+            raise unreadable_control(self._directory, error) from error
 
     def settings(self) -> dict[str, str]:
         """Every setting by name with its current value and unit, e.g. `"16384 8kB"`."""

@@ -1,6 +1,6 @@
 """Reads the fields that the control file and the log of every version begin with.
 
-The Rust reader knows the whole control file of 12 to 18. Identifier, versions and state stand at
+The Rust reader knows the whole control file of 12 to 19. Identifier, versions and state stand at
 its beginning in every version: enough to tell whether two builds share a layout, and whether a
 cluster was stopped, for a server that is still being written.
 """
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from steelyard._core import Control
 
 CONTROL_FILE = "global/pg_control"
-KNOWN = frozenset({1201, 1300, 1700, 1800})
-"""Values of pg_control_version that the Rust reader knows: PostgreSQL 12 to 18."""
+KNOWN = frozenset({1201, 1300, 1700, 1800, 1905})
+"""Values of pg_control_version that the Rust reader knows: PostgreSQL 12 to 19."""
 
 CHECKSUMS = "checksums"
 PROTECTIONS = (CHECKSUMS, UNPROTECTED)
@@ -84,9 +84,17 @@ def read_layout(directory: Path) -> dict[str, int]:
 
 def control_of(directory: Path) -> Control:
     """The whole control file of a cluster. OSError: cannot be read, or a link leads to it;
-    ValueError: of an unknown version."""
+    ValueError: of an unknown version, or neither with checksums nor without."""
     with opened_below(directory, CONTROL_FILE) as opened:
         return read_control(path_of(opened))
+
+
+def unreadable_control(directory: Path, error: ValueError) -> EngineError:
+    """The error where a cluster's control file is read or edited, and `error` is of its content."""
+    return EngineError(
+        f'cannot use the cluster in "{directory}": {error}',
+        hint="A later PostgreSQL needs a later Steelyard; a cluster of a beta is made anew.",
+    )
 
 
 def stopped_identifier(directory: Path) -> int | None:

@@ -53,6 +53,10 @@ KINDS = (
     Kind("slru_read", "pages"),
     Kind("slru_written", "pages"),
     Kind(SESSION_LOG, "µs"),
+    Kind("full_page_image_bytes", "bytes", per_transaction=True),
+    Kind("lock_waits", "waits"),
+    Kind("lock_wait_us", "µs"),
+    Kind("locks_beyond_fast_path", "locks"),
 )
 """Cumulative counts of a whole cluster; a difference of two belongs to the time between.
 
@@ -66,8 +70,11 @@ by what was rolled back. Autovacuums and autoanalyzes are those of the database 
 `blocks_evicted` made room for others: with `blocks_written_by_sessions`, the sign of a pool that is
 too small (from 16 on; who wrote, in 14 and 15 too). Times of the log need track_wal_io_timing,
 those of blocks track_io_timing. `session_log_us` is what client sessions wrote and synced of the
-log; before 18 it is not counted apart from what the log writer and the checkpointer did. Sources:
-system_views.sql and monitoring.sgml of 14 to 18.
+log; before 18 it is not counted apart from what the log writer and the checkpointer did.
+
+From 19 on `full_page_image_bytes` is the images' part of `wal_bytes`, and pg_stat_lock counts waits
+for heavyweight locks that were longer than deadlock_timeout and ended with the lock, and locks that
+found no room in a session's fast path. Sources: system_views.sql and monitoring.sgml of 14 to 19.
 """
 
 

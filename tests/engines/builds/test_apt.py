@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from engines.mysql.fake_packages import FakeApt
+from steelyard.engines.builds import apt
 from steelyard.engines.builds.adding import new_directory
-from steelyard.engines.mysql.builds import apt
-from steelyard.engines.mysql.builds.apt import download, offered, unpack
+from steelyard.engines.builds.apt import download, offered, unpack
 from steelyard.model.errors import EngineError
 
 FILE = "libaio1_0.3.113-4_amd64.deb"

@@ -1,0 +1,178 @@
+"""Fetches packages of Debian by apt-get and unpacks them; nothing is installed, no script is run.
+
+`apt-get download` needs no privileges: it uses the sources of the machine's own configuration, and
+compares what it gets with the index of packages that the distribution signs. Other suites of the
+same source are read into lists of our own, beside the machine's, which stay as they are.
+"""
+
+from __future__ import annotations
+
+import platform
+import re
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+from steelyard.engines.builds.adding import new_directory
+from steelyard.engines.builds.asking import Answer, ask
+from steelyard.engines.builds.sums import DEBIAN, Brought, compared
+from steelyard.model.errors import EngineError
+
+INSTEAD = (
+    "Debian, Ubuntu and their relatives have apt-get and dpkg-deb. Elsewhere install it by the "
+    "system's own package tool: a library is found then, and a server is added by its directory: "
+    "steelyard engines add /usr/sbin"
+)
+KEYRINGS = tuple(Path("/usr/share/keyrings/debian-archive-keyring").with_suffix(suffix)
+                 for suffix in (".pgp", ".gpg"))  # fmt: skip
+"""Debian's keys, of package debian-archive-keyring; without them apt uses what it trusts itself."""
+_ADDRESS = re.compile(r"https?://\S+")
+_FIELD = re.compile(r"^([A-Z][A-Za-z-]*): *(.*)$", re.MULTILINE)
+_ENGLISH = {"LC_ALL": "C"}
+
+
+def offered(
+    names: Sequence[str], place: Path, options: Sequence[str] = ()
+) -> list[tuple[str, str]]:
+    """(package, version) that apt's lists have of packages: ("libaio1", "0.3.113-4").
+
+    The order is apt's; a package that it does not know is left out. `options` are of lists of our
+    own (`other_suites`).
+    """
+    command = [_program("apt-cache", names[0]), *options, "madison", *names]
+    done = ask(command, place, names[0], _ENGLISH)
+    rows = [line.split("|") for line in done.said.decode(errors="replace").splitlines()]
+    return [(row[0].strip(), row[1].strip()) for row in rows if len(row) == 3]
+
+
+def records(names: Sequence[str], place: Path, options: Sequence[str] = ()) -> list[dict[str, str]]:
+    """What apt's lists say of every version of packages, by field: "Package", "Version",
+    "Depends"."""
+    command = [_program("apt-cache", names[0]), *options, "show", *names]
+    done = ask(command, place, names[0], _ENGLISH)
+    text = done.said.decode(errors="replace")
+    return [dict(_FIELD.findall(record)) for record in text.split("\n\n") if record.strip()]
+
+
+def other_suites(suites: Sequence[str], place: Path) -> list[str]:
+    """Read further suites of the machine's own source of Debian into lists below `place`; the
+    options with which apt's tools use them.
+
+    EngineError: apt has no source of Debian, or could not fetch the lists. The lists of apt must
+    be signed by Debian's keys, as the machine's own.
+    """
+    address = _source(place)
+    home = new_directory(place / "apt")
+    for part in ("sources", "lists", "lists/partial", "archives", "archives/partial"):
+        new_directory(home / part)
+    (home / "status").touch()
+    keys = next((file for file in KEYRINGS if file.is_file()), None)
+    signed = f"Signed-By: {keys}\n" if keys else ""
+    (home / "sources/debian.sources").write_text(
+        f"Types: deb\nURIs: {address}\nSuites: {' '.join(suites)}\nComponents: main\n{signed}"
+    )
+    facts = {
+        "Dir::Etc::sourcelist": "/dev/null",
+        "Dir::Etc::sourceparts": home / "sources",
+        "Dir::Etc::preferences": "/dev/null",
+        "Dir::Etc::preferencesparts": "/dev/null",
+        "Dir::State": home,
+        "Dir::State::status": home / "status",
+        "Dir::Cache": home,
+        # Read once: containers are often configured to keep no such file.
+        "Dir::Cache::pkgcache": home / "pkgcache.bin",
+        "Dir::Cache::srcpkgcache": home / "srcpkgcache.bin",
+        "Acquire::Languages": "none",
+        "Acquire::IndexTargets::deb::DEP-11::DefaultEnabled": "false",
+        "APT::Default-Release": "",
+    }
+    options = [part for key, value in facts.items() for part in ("-o", f"{key}={value}")]
+    what = f"lists of {' and '.join(suites)}"
+    done = ask([_program("apt-get", what), *options, "update", "-q"], place, what, _ENGLISH)
+    if done.status != 0:
+        raise _failure(what, done)
+    return options
+
+
+def _source(place: Path) -> str:
+    """Where the machine's own apt gets packages of Debian."""
+    command = [_program("apt-get", "packages of Debian"), "indextargets"]
+    command += ["--format", "$(REPO_URI)", "Created-By: Packages", "Origin: Debian"]
+    done = ask(command, place, "the sources of apt", _ENGLISH)
+    # The source of security updates has neither of the suites that are wanted.
+    lines = [line for line in done.said.decode().split() if "-security" not in line]
+    if not lines:
+        raise EngineError(
+            "could not fetch packages of Debian: apt has no source of Debian's packages",
+            hint="`apt-get update` (as root) reads the lists of the sources that there are; or add "
+            "a build of your own: steelyard engines add DIRECTORY",
+        )
+    return lines[0]
+
+
+def satisfies(version: str, relation: str, wanted: str, place: Path) -> bool:
+    """Whether a version fulfils a relation of Debian's (">=", "=", "<<"); none asks for nothing."""
+    if not relation:
+        return True
+    command = [_program("dpkg", "packages of Debian"), "--compare-versions"]
+    return ask([*command, version, relation, wanted], place, "dpkg", _ENGLISH).status == 0
+
+
+def download(name: str, version: str, place: Path) -> tuple[Path, Brought]:
+    """The package's file in `place`, which must be empty, and its sum, compared with ours where we
+    have one. EngineError: apt-get, the network, or another sum."""
+    ((file, brought),) = download_all([(name, version)], place)
+    return file, brought
+
+
+def download_all(
+    packages: Sequence[tuple[str, str]], place: Path, options: Sequence[str] = ()
+) -> list[tuple[Path, Brought]]:
+    """The files of packages, as (name, version), by name, in one call of apt-get. EngineError."""
+    (name, version), *others = packages
+    what = f'package "{name}" {version}' + (f" and {len(others)} more" if others else "")
+    command = [_program("apt-get", name), *options, "download", "-q", "-y"]
+    command += ["-o", "APT::Get::AllowUnauthenticated=false"]
+    done = ask([*command, *(f"{n}={v}" for n, v in packages)], place, what, _ENGLISH)
+    files = sorted(place.glob("*.deb"))
+    if done.status != 0 or len(files) != len(packages):
+        raise _failure(what, done)
+    ours = DEBIAN if distribution("ID") == "debian" else {}
+    return [(file, compared(file, ours.get(file.name))) for file in files]
+
+
+def unpack(file: Path, tree: Path) -> None:
+    """Put the files of a package below `tree`."""
+    command = [_program("dpkg-deb", file.name), "-x", str(file), str(tree)]
+    done = ask(command, file.parent, file.name, _ENGLISH)
+    if done.status != 0:
+        raise EngineError(f'cannot unpack "{file.name}"', detail=done.errors.strip()[-400:])
+
+
+def distribution(name: str) -> str:
+    """A fact of os-release: "ID" is "debian"; "" where the machine does not have it."""
+    try:
+        return platform.freedesktop_os_release().get(name, "")
+    except OSError:
+        return ""
+
+
+def _program(name: str, what: str) -> str:
+    found = shutil.which(name)
+    if found is None:
+        raise EngineError(f'cannot fetch "{what}": {name} is not installed', hint=INSTEAD)
+    return found
+
+
+def _failure(what: str, done: Answer) -> EngineError:
+    """apt-get's error as an EngineError, without the addresses of its sources."""
+    lines = [line[3:] for line in done.errors.splitlines() if line.startswith("E: ")]
+    words = "; ".join(dict.fromkeys(lines)) or done.errors.strip()[-400:]
+    unknown = "Unable to locate" in words or "was not found" in words
+    return EngineError(
+        f"could not fetch {what} by apt-get",
+        detail=_ADDRESS.sub("(address)", words) or None,
+        hint="`apt-get update` (as root) brings the lists of packages up to date."
+        if unknown
+        else "Look at the network, the proxy and apt's sources.",
+    )

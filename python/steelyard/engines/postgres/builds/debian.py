@@ -1,0 +1,250 @@
+"""Fetches PostgreSQL as Debian packages it, with the libraries that it needs, and unpacks it.
+
+Nothing is installed: the packages are unpacked into one tree, and each program is made to start by
+the C library in that tree, since the one of this machine may be too old for it. What the machine's
+own package sources do not have is looked for in Debian's sid and experimental.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from steelyard.engines.builds import apt
+from steelyard.engines.builds.adding import Says, new_directory
+from steelyard.engines.builds.asking import ask
+from steelyard.engines.builds.sums import Brought
+from steelyard.model.errors import EngineError, UsageError
+
+SUITES = ("sid", "experimental")
+"""Where Debian has versions that are in no release yet."""
+PATCHER = "patchelf"
+_LIBS = "libs"
+"""The directory beside bin that the libraries of every package are put in."""
+_ASKED = re.compile(r"debian-(\d+(?:\.\d+)?)")
+_UPSTREAM = re.compile(r"(?:\d+:)?([0-9.]+)(?:~(alpha|beta|rc)(\d+))?-")
+_DEPENDENCY = re.compile(r"([a-z0-9][a-z0-9.+-]*)(?::\w+)?\s*(?:\(([<>=]+)\s*([^)]+)\))?")
+_ELF = b"\x7fELF"
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """A version of PostgreSQL that apt can fetch."""
+
+    version: str  # the server's: "19rc1", "17.12"
+    debian_version: str  # "19~rc1-1"
+    options: tuple[str, ...]  # of the lists that have it
+
+    @property
+    def major(self) -> str:
+        found = re.match(r"\d+", self.version)
+        assert found is not None  # `_version` makes no others
+        return found[0]
+
+    @property
+    def name(self) -> str:
+        """What its engine is called: "debian-19rc1"."""
+        return f"debian-{self.version}"
+
+    @property
+    def package(self) -> str:
+        """What it comes in."""
+        return f"postgresql-{self.major}={self.debian_version}"
+
+
+@dataclass(frozen=True)
+class _Package:
+    name: str
+    version: str
+
+
+def asked_version(text: str) -> str | None:
+    """The version of "debian-19" or "debian-18.6"; None: the text asks for something else."""
+    found = _ASKED.fullmatch(text)
+    return found[1] if found else None
+
+
+def choose(asked: str, place: Path, say: Says) -> Chosen:
+    """The newest package of a version or series, from the machine's own package sources or from
+    sid and experimental; `place` is where apt may write.
+
+    UsageError: none has it. EngineError: no apt, no source of Debian, or no network.
+    """
+    major = asked.partition(".")[0]
+    every: list[Chosen] = []
+    say(f"look for postgresql-{major} in this machine's package sources")
+    every += _offered(major, place, ())
+    if not any(_answers(each.version, asked) for each in every):
+        say(f"look for it in Debian's {' and '.join(SUITES)}")
+        every += _offered(major, place, apt.other_suites(SUITES, place))
+    matching = [each for each in every if _answers(each.version, asked)]
+    if matching:
+        return matching[0]  # of one source the newest is the first
+    listed = ", ".join(dict.fromkeys(each.version for each in every))
+    raise UsageError(
+        f'Debian has no package of PostgreSQL "{asked}"',
+        detail=f"There is {listed}."
+        if listed
+        else f"Neither this machine's package sources nor {' and '.join(SUITES)} have \"postgresql-"
+        f'{major}".',
+        hint="Add a build of your own: steelyard engines add DIRECTORY",
+    )
+
+
+def unpack(chosen: Chosen, half: Path, made: Path, say: Says) -> tuple[Path, list[Brought]]:
+    """Fetch the packages into `half` and unpack them below `made`: the directory of programs, and
+    what was brought. EngineError: apt-get, the network, the disk."""
+    server = _Package(f"postgresql-{chosen.major}", chosen.debian_version)
+    client = _Package(f"postgresql-client-{chosen.major}", chosen.debian_version)
+    patcher = _newest(PATCHER, half, chosen.options)
+    packages = [server, client]
+    packages += _libraries([*packages, patcher], half, chosen.options)
+    say(f"fetch {server.name} {server.version} and {len(packages)} packages that it needs")
+    tree, brought = new_directory(made / "tree"), []
+    for fetched, target in ((packages, tree), ([patcher], half / "tools")):
+        names = [(each.name, each.version) for each in fetched]
+        place = new_directory(half / f"of-{fetched[0].name}")
+        for file, sums in apt.download_all(names, place, chosen.options):
+            brought.append(sums)
+            apt.unpack(file, target)
+            file.unlink()
+    bindir = tree / f"usr/lib/postgresql/{chosen.major}/bin"
+    if not (bindir / "postgres").is_file():
+        raise EngineError(f'cannot use package "{chosen.package}": no server is in it')
+    _gather(tree, bindir.parent / _LIBS)
+    return bindir, brought
+
+
+def patcher_in(half: Path) -> Path:
+    """Where `unpack` put the program that edits programs."""
+    return half / "tools/usr/bin" / PATCHER
+
+
+def bind(bindir: Path, home: Path, patcher: Path) -> None:
+    """Make the programs in `bindir` start by the C library that will stand beside them below
+    `home`, the directory of programs at that time. EngineError: a file that cannot be edited."""
+    libraries = bindir.parent / _LIBS
+    loader = _loader(libraries)
+    command = [str(loader), "--library-path", str(libraries), str(patcher)]
+    for file in _programs(bindir):
+        start = ["--set-interpreter", str(home.parent / _LIBS / loader.name)]
+        _edit([*command, *start, "--set-rpath", f"$ORIGIN/../{_LIBS}"], file)
+    for file in [*sorted((bindir.parent / "lib").rglob("*.so")), *sorted(libraries.iterdir())]:
+        if file.is_file() and not file.is_symlink() and not _of_c_library(file):
+            path = "$ORIGIN" if file.parent == libraries else f"$ORIGIN/../{_LIBS}"
+            _edit([*command, "--set-rpath", path], file)
+
+
+def _edit(command: Sequence[str], file: Path) -> None:
+    # A new file takes the place of the old one, which may be a library of the program that edits.
+    edited = file.with_name(f"{file.name}.edited")
+    done = ask([*command, "--output", str(edited), str(file)], file.parent, file.name)
+    if done.status != 0:
+        raise EngineError(f'cannot adapt "{file.name}"', detail=done.errors.strip()[-400:] or None)
+    edited.chmod(file.stat().st_mode & 0o777)
+    edited.rename(file)
+
+
+def _programs(bindir: Path) -> Iterator[Path]:
+    for file in sorted(bindir.iterdir()):
+        if file.is_file() and not file.is_symlink():
+            with file.open("rb") as opened:
+                if opened.read(4) == _ELF:
+                    yield file
+
+
+def _loader(libraries: Path) -> Path:
+    found = sorted(libraries.glob("ld-linux*.so.*"))
+    if not found:
+        raise EngineError("cannot adapt the programs: no dynamic linker is in Debian's packages")
+    return found[0]
+
+
+def _of_c_library(file: Path) -> bool:
+    """Files of the C library find each other; the dynamic linker must not be changed at all."""
+    return file.name.startswith(("ld-linux", "libc.so", "libm.so", "libmvec.so", "libpthread.so"))
+
+
+def _gather(tree: Path, libraries: Path) -> None:
+    """Move the libraries of every package into one directory."""
+    new_directory(libraries)
+    for place in sorted({*tree.glob("lib/*-linux-gnu*"), *tree.glob("usr/lib/*-linux-gnu*"),
+                         *tree.glob("lib64"), *tree.glob("usr/lib64")}):  # fmt: skip
+        for file in sorted(place.iterdir()):
+            target = libraries / file.name
+            if ".so" in file.name and not file.is_dir() and not target.is_symlink():
+                if target.exists():
+                    continue
+                file.rename(target)
+
+
+def _libraries(packages: Sequence[_Package], place: Path, options: Sequence[str]) -> list[_Package]:
+    """The libraries that packages depend on, and these in turn."""
+    chosen: dict[str, _Package] = {}
+    waiting = list(packages)
+    while waiting:
+        names = list(dict.fromkeys(each.name for each in waiting))
+        wanted = {(each.name, each.version) for each in waiting}
+        depends = [
+            record.get("Pre-Depends", "") + "," + record.get("Depends", "")
+            for record in apt.records(names, place, options)
+            if (record.get("Package", ""), record.get("Version", "")) in wanted
+        ]
+        waiting = []
+        for name, relation, version in _library_dependencies(",".join(depends)):
+            have = chosen.get(name)
+            if have is not None and apt.satisfies(have.version, relation, version, place):
+                continue
+            chosen[name] = _newest(name, place, options, relation, version)
+            waiting.append(chosen[name])
+    return list(chosen.values())
+
+
+def _library_dependencies(depends: str) -> Iterator[tuple[str, str, str]]:
+    """(name, relation, version) of the libraries in a field Depends; the first alternative of
+    each."""
+    for clause in depends.split(","):
+        found = _DEPENDENCY.match(clause.partition("|")[0].strip())
+        if found is None or not _is_library(found[1]):
+            continue
+        yield found[1], found[2] or "", (found[3] or "").strip()
+
+
+def _is_library(name: str) -> bool:
+    if name.endswith(("-perl", "-bin", "-common", "-modules", "-l10n", "-extra", "-db")):
+        return False
+    return name.startswith("lib") or name == "zlib1g"
+
+
+def _newest(
+    name: str, place: Path, options: Sequence[str], relation: str = "", version: str = ""
+) -> _Package:
+    """The version of a package that is wanted: the machine's newest, and of the other suites sid's,
+    experimental's only where nothing else will do."""
+    found = [each for _, each in apt.offered([name], place, options)]
+    fitting = [each for each in found if apt.satisfies(each, relation, version, place)]
+    if not fitting:
+        raise EngineError(
+            f'could not fetch package "{name}"{f" ({relation} {version})" if relation else ""}: '
+            "apt's lists do not have it",
+            hint="`apt-get update` (as root) brings the lists of packages up to date.",
+        )
+    return _Package(name, fitting[-1] if options else fitting[0])
+
+
+def _offered(major: str, place: Path, options: Sequence[str]) -> list[Chosen]:
+    """What apt's lists have of a major version, the newest first."""
+    every = []
+    for _, packaged in apt.offered([f"postgresql-{major}"], place, options):
+        found = _UPSTREAM.match(packaged)
+        if found is not None:
+            version = f"{found[1]}{found[2] or ''}{found[3] or ''}"
+            every.append(Chosen(version, packaged, tuple(options)))
+    return every
+
+
+def _answers(version: str, asked: str) -> bool:
+    """Whether "17.12" or "19rc1" is of "17" or "19"; "19rc1" is no "19.0"."""
+    return version == asked or re.match(rf"{re.escape(asked)}(?![0-9])", version) is not None
