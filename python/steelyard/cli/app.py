@@ -13,9 +13,9 @@ from types import FrameType, TracebackType
 from typing import NoReturn
 
 from steelyard import __version__
-from steelyard.cli.commands import COMMANDS
+from steelyard.cli.commands import COMMANDS, FIRST_WORDS
 from steelyard.cli.completing import prepare_completion
-from steelyard.cli.terminal import take_over
+from steelyard.cli.terminal import sign_of_life, take_over
 from steelyard.engines.defer_signals import ENDING
 from steelyard.model.errors import SteelyardError, UsageError
 from steelyard.model.secrets.redaction import redacted
@@ -33,6 +33,8 @@ def main() -> None:
     if sys.argv[1:] == ["--version"]:
         print(f"steelyard {__version__}")  # as the option does, without importing the parser
         return
+    if sys.argv[1:2] and sys.argv[1] in COMMANDS:
+        sign_of_life(f"{sys.argv[1]}: {FIRST_WORDS.get(sys.argv[1], 'at work')} …", sys.stderr)
     raise SystemExit(_run())
 
 
