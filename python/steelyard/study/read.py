@@ -222,10 +222,13 @@ def _study_error(failure: ValidationError, file: Path) -> StudyError:
                 hint=f'Write "{key.removesuffix(old)}{new}".',
             )
         near = difflib.get_close_matches(old, accepted, n=1)
+        hint = f'Perhaps you meant "{near[0]}".' if near else None
+        if hint is None and first["loc"][0] in ("control", "arms"):
+            hint = f"A setting of the server is {key.removesuffix(old)}settings.{old}."
         return StudyError(
             f'{file.name}: unrecognized key: "{key}"',
             detail=f"Accepted here: {', '.join(accepted)}." if accepted else None,
-            hint=f'Perhaps you meant "{near[0]}".' if near else None,
+            hint=hint,
         )
     if first["type"] == "missing":
         return StudyError(f'{file.name}: missing key: "{key}"')
