@@ -48,3 +48,11 @@ def test_a_near_study_is_suggested(refused: Callable[..., str]) -> None:
     said = refused("studies", "cheksums")
     assert 'unrecognized study: "cheksums"' in said
     assert 'Perhaps you meant "checksums".' in said
+
+
+def test_the_page_lists_the_studies_by_the_same_groups() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "reference" / "studies.md").read_text()
+    studies = [read_study(name) for name in builtin_studies()]
+    for group, title in GROUPS.items():
+        names = ", ".join(f"`{study.name}`" for study in studies if study.group == group)
+        assert f"| {title} | {names} |" in page
