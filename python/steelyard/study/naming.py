@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
 from urllib.parse import urlsplit
 
+from steelyard.model.secrets.redaction import is_secret_setting
 from steelyard.study.answer import Answer
 from steelyard.study.arm import Arm, shown_sql
 from steelyard.study.study import Study
@@ -145,7 +146,7 @@ def _parts(apart: Mapping[str, str], folders: Mapping[str, str]) -> Iterator[str
         if key in apart:
             yield apart[key]
     settings = [
-        f"{key.removeprefix('settings.')}={value}"
+        _setting_words(key.removeprefix("settings."), value)
         for key, value in apart.items()
         if key.startswith("settings.")
     ]
@@ -153,6 +154,11 @@ def _parts(apart: Mapping[str, str], folders: Mapping[str, str]) -> Iterator[str
     more = len(settings) - MOST_SETTINGS
     if more > 0:
         yield f"{more}-more"
+
+
+def _setting_words(name: str, value: str) -> str:
+    """`jit=off`; of a value that may be a secret the name alone."""
+    return name if is_secret_setting(name, value) else f"{name}={value}"
 
 
 def _folders(apart: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
