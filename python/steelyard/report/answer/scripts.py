@@ -59,11 +59,14 @@ def _sql(row: ScriptTime) -> str:
 
 def plan_reasons(verdict: Verdict, arm: str) -> list[str]:
     """What changed where plans flipped and times with them, the largest change first: `"01-orders
-    joins by Nested Loop over customers_pkey, was Hash Join: 54.2 → 7.86 ms"`."""
+    joins by Nested Loop over customers_pkey, was Hash Join: 54.2 → 7.86 ms"`. Of an arm that is
+    slower or faster those that are so too: others are no reason for it."""
+    words = [one.verdict for one in verdict.contrasts if one.arm == arm]
+    sides = [word for word in words if word in ("slower", "faster")] or ["slower", "faster"]
     timed = [
         one
         for one in verdict.plans
-        if one.arm == arm and one.time is not None and side_of(one.time) != "unchanged"
+        if one.arm == arm and one.time is not None and side_of(one.time) in sides
     ]
     timed.sort(key=_size, reverse=True)
     return list(map(_reason, timed))
