@@ -165,8 +165,11 @@ def _causes(verdict: Verdict, width: int) -> list[str]:
     ]
     for arm in dict.fromkeys(cause.arm for cause in verdict.causes):
         about = [cause for cause in verdict.causes if cause.arm == arm]
+        some = [cause for cause in about if cause.control_value or cause.arm_value]
         title = "cause, per transaction"
-        lines += contrast_table(title, about[0].control, arm, cause_rows(about), width)
+        lines += contrast_table(title, about[0].control, arm, cause_rows(some), width)
+        none = [row["metric"] for row in cause_rows(about) if row not in cause_rows(some)]
+        lines += wrapped(f"none in either arm: {', '.join(none)}", width, "") if none else []
     lines += _statements(verdict, width)
     lines += _queries(verdict, width) + _work(verdict, width) + _devices(verdict, width)
     return lines + _pages(verdict.pages, width)
