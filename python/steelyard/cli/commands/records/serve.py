@@ -31,7 +31,6 @@ def serve(
     """Show the history in a browser of this machine, kept up to date, until Ctrl-C."""
     from steelyard.site.serving import SiteServer
 
-    _tell(f"makes pages of the records in {records}")
     with (
         tempfile.TemporaryDirectory(prefix="steelyard-site-") as folder,
         SiteServer(records, Path(folder), port, _tell) as server,

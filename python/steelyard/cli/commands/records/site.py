@@ -27,13 +27,11 @@ def site(
     ] = False,
 ) -> None:
     """Make the history as static pages: a wall, a page a question, comparisons, feeds, badges."""
-    from steelyard.cli.command_line import say
     from steelyard.history.index import read_history
     from steelyard.site.address import WALL
     from steelyard.site.pages import build_site
 
     history = read_history(records)
-    say(f"makes pages of {len(history.entries)} records")
     built = build_site(history, output)
     for refused in history.unread_summary:
         typer.echo(f"not read: {refused.path}: {refused.reason}", err=True)
