@@ -7,7 +7,7 @@ import os
 from typer.testing import CliRunner
 
 from steelyard.cli.command_line import app, load_command
-from steelyard.cli.commands import COMMANDS
+from steelyard.cli.commands import COMMANDS, GROUPS
 
 WIDTH = 100
 HEAD = """# Commands
@@ -27,11 +27,21 @@ and *invalid* never do. What `weigh --json` holds is in [studies](studies.md).
 def reference() -> str:
     """The whole page."""
     os.environ.update({"COLUMNS": str(WIDTH), "TERMINAL_WIDTH": str(WIDTH), "NO_COLOR": "1"})
-    parts = [HEAD]
+    parts = [HEAD, purposes()]
     for words in sorted(commands()):
         said = CliRunner().invoke(app, [*words, "--help"], prog_name="steelyard")
         parts.append(f"## steelyard {' '.join(words)}\n\n```\n{said.stdout.strip()}\n```\n")
     return "\n".join(parts)
+
+
+def purposes() -> str:
+    """The commands by purpose, each with a link to its part of the page."""
+    links = {
+        purpose: ", ".join(f"[{name}](#steelyard-{name})" for name in names)
+        for purpose, names in GROUPS.items()
+    }
+    rows = [f"| {purpose} | {names} |" for purpose, names in links.items()]
+    return "\n".join(["| purpose | commands |", "|---|---|", *rows, ""])
 
 
 def commands() -> list[tuple[str, ...]]:

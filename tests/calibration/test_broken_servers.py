@@ -131,7 +131,7 @@ def test_arms_that_are_not_what_they_seem_are_caught_each_by_its_own_threat(
 
     assert "configure: " in other["builds differ"]
     assert "origin: bundle and bindir" in other["builds differ"]
-    assert "SELECT abalance FROM pgbench_accounts" in other["plans differ"]
+    assert "plans differ" not in other, "settings of the planner are to change them"
     assert "of other failed or were retried, and 0 of" in other["errors or retries differ"]
     assert "wrong answer from the workload" not in other
 

@@ -20,7 +20,7 @@ from steelyard.study.read import read_study, write_study
         (["--set", "workload.clints=1"], ['unrecognized key: "workload.clints"', '"clients"']),
         (["--set", "arm.equal.settings.jit=off"], ['arm "equal" differs from the control']),
         (["--set", "arm.weight.double_work=3%"], ["does not say which arm"]),
-        (["--budget", "5s"], ['invalid value for "budget.measuring"']),
+        (["--budget", "5s"], ["--budget 5s is too short: at least 20 s"]),
         (["-f", "nothing.sql"], ["nothing.sql"]),
         (["checksums"], ["unexpected extra argument"]),
         (["--resume", "nowhere"], ["it is not the record of a planned weighing"]),

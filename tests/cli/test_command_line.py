@@ -8,7 +8,7 @@ import pytest
 
 import steelyard.cli.commands
 from steelyard.cli.command_line import load_command
-from steelyard.cli.commands import COMMANDS
+from steelyard.cli.commands import COMMANDS, FIRST_WORDS, GROUPS
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -21,3 +21,9 @@ def test_every_module_with_a_command_is_in_the_list() -> None:
     modules = Path(steelyard.cli.commands.__path__[0]).rglob("*.py")
     registering = {m.stem for m in modules if "\ndef register(" in m.read_text(encoding="utf-8")}
     assert registering == set(COMMANDS)
+
+
+def test_every_command_is_listed_by_its_purpose_once() -> None:
+    listed = [name for names in GROUPS.values() for name in names]
+    assert sorted(listed) == sorted(COMMANDS)
+    assert set(FIRST_WORDS) <= set(COMMANDS)

@@ -53,6 +53,41 @@ def cause(metric: str, unit: str, values: tuple[float, float], *ends: float | No
     }
 
 
+EPOCHS = [
+    {"epoch": n, "slots": {"on": 0, "off": 1}, "order": ["on", "off"], "d": 0.03,
+     "throughput": {"on": 9800.0 + n, "off": 10100.0 + n}, "typical_d": None, "outcome": "complete"}
+    for n in range(3)
+]  # fmt: skip
+
+
+def script_time(name: str, share: float, us: tuple[float, float], *ends: float) -> dict[str, Any]:
+    low, middle, high = ends
+    return {
+        "script": name, "share_percent": share, "control_us": us[0], "arm_us": us[1],
+        "statements": [f"SELECT * FROM {name} WHERE id = $1"], "arm": "off", "control": "on",
+        "estimate_percent": middle, "low_percent": low, "high_percent": high, "confidence": 0.95,
+    }  # fmt: skip
+
+
+FLIPS = ["Hash Join → Nested Loop", "Seq Scan on parts → Index Scan on parts by parts_pkey"]
+SCRIPTS = [
+    script_time("slow", 12.0, (900.0, 2000.0), 110.0, 122.2, 130.0),
+    script_time("same", 28.0, (200.0, 201.0), -1.0, 0.5, 2.0),
+    {**script_time("join", 60.0, (54200.0, 7860.0), -86.5, -85.5, -84.0), "flips": FLIPS},
+]
+PLACE = {
+    "processors": 2, "processor": "AMD EPYC", "memory_bytes": 25 << 30,
+    "products": ["PostgreSQL 18.4"], "workload": "pgbench", "scale": 50, "clients": 8,
+}  # fmt: skip
+
+
+def latency(quantile: float, on: float, off: float) -> dict[str, Any]:
+    return {
+        "quantile": quantile, "control_us": on, "arm_us": off, "arm": "off", "control": "on",
+        "estimate_percent": -2.0, "low_percent": -3.0, "high_percent": -1.0, "confidence": 0.95,
+    }  # fmt: skip
+
+
 FASTER = verdict_of(
     contrast(
         "faster",
@@ -62,7 +97,11 @@ FASTER = verdict_of(
         sentence="off is faster than on by 3.1 % [2.6, 3.5] of throughput "
         "(95 % interval, 12 epochs), beyond ±1 %",
         threats=[THREAT],
+        details={"epochs": EPOCHS},
     ),
+    scripts=SCRIPTS,
+    place=PLACE,
+    latency=[latency(0.5, 858.0, 877.0), latency(0.95, 31800.0, 10900.0), latency(0.99, 9e4, 12e3)],
     whole_seconds=131.4,
     measured_seconds=78.0,
     causes=[
@@ -200,7 +239,7 @@ def test_no_line_is_wider_than_the_terminal_but_paths_and_commands(
     verdict: Verdict, width: int
 ) -> None:
     for line in render_verdict(verdict, width).splitlines():
-        if not line.startswith(("record", "report", "repeat")):
+        if not line.startswith(("record", "report", "repeat", "next")):
             assert len(line) <= max(width, 50)
 
 

@@ -28,7 +28,7 @@ Refused = Callable[..., str]
             ["aa", "--set", "workload.name=pgbnch"],
             ['unknown workload: "pgbnch"', 'Did you mean "pgbench"'],
         ),
-        (["aa", "--budget", "5s"], ['"budget.measuring": must be at least 20 s']),
+        (["aa", "--budget", "5s"], ["--budget 5s is too short: at least 20 s"]),
         (["aa", "--budget", "soon"], ['invalid duration: "soon"; accepted: 50ms, 90s, 2m']),
         (["aa", "-f", "select-olny"], ['unknown script: "select-olny"', "select-only"]),
         (["aa", "-f", "none.sql"], ['unknown script: "none.sql"', "path of a file"]),

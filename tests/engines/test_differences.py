@@ -157,3 +157,20 @@ def test_differing_builds_are_told_by_the_options_that_one_alone_has() -> None:
     assert "configure: '--without-icu' and unknown" in differences_in_words(
         apart(builds_differ(BUILD, replace(BUILD, configure="")))
     )
+
+
+@pytest.mark.parametrize(
+    ("name", "plans"),
+    [
+        ("random_page_cost", True),
+        ("enable_nestloop", True),
+        ("geqo_effort", True),
+        ("work_mem", True),
+        ("wal_compression", False),
+        ("shared_buffers", False),
+        ("data_checksums", False),
+        ("version", False),
+    ],
+)
+def test_settings_of_the_planner_are_meant_to_change_plans(name: str, plans: bool) -> None:
+    assert SETTING_RULES.plans([name]) is plans

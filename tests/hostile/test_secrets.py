@@ -16,6 +16,8 @@ from hostile.conftest import Call, Run
 from hostile.searching import files_with, require_unseen
 from steelyard.model.errors import SteelyardError
 
+SETTINGS = ("weigh", "settings", "--set", "arm.settings.random_page_cost=3")
+"""Two arms that are not equal."""
 NOBODY = "127.0.0.1:1"
 """Where no server listens."""
 
@@ -61,10 +63,10 @@ ADDRESSES = [
     "mongodb://u:{t}@h/d",
 ]
 COMMANDS: list[Sequence[str]] = [
-    ("weigh", "settings", "-f", "q.sql", "--yes", "--address"),
-    ("weigh", "settings", "-f", "q.sql", "--yes", "--from"),
-    ("weigh", "settings", "-f", "q.sql", "--yes", "--from", "data", "--config"),
-    ("weigh", "settings", "--control", "address=host=h", "--arm"),
+    (*SETTINGS, "-f", "q.sql", "--yes", "--address"),
+    (*SETTINGS, "-f", "q.sql", "--yes", "--from"),
+    (*SETTINGS, "-f", "q.sql", "--yes", "--from", "data", "--config"),
+    (*SETTINGS, "--control", "address=host=h", "--arm"),
     ("weigh", "nosuch", "--set"),
     ("drive", "-t", "1"),
     ("drive", "-t", "1", "-h", "127.0.0.1", "-p", "1", "-d"),
@@ -119,7 +121,7 @@ def test_a_secret_of_an_address_is_not_shown(
 def test_a_secret_in_a_study_is_refused_and_not_quoted(
     words: Sequence[str], token: str, run: Run, cache: Path, tmp_path: Path
 ) -> None:
-    printed = run("weigh", "settings", *(word.format(t=token) for word in words))
+    printed = run(*SETTINGS, *(word.format(t=token) for word in words))
     assert "error: " in printed
     require_unseen(token, printed, cache, tmp_path)
 
@@ -128,7 +130,7 @@ def test_a_refused_study_says_which_key_and_what_to_write(run: Run) -> None:
     printed = run("weigh", "settings", "--set", "arm.settings.my.api_token=x")
     assert '"arm.arm.settings.my.api_token" may say a password, key or token' in printed
     assert "leave it out" in printed
-    printed = run("weigh", "settings", "--set", "sql=[\"ALTER ROLE a PASSWORD 'x'\"]")
+    printed = run(*SETTINGS, "--set", "sql=[\"ALTER ROLE a PASSWORD 'x'\"]")
     assert "roles and user mappings without passwords" in printed
 
 
@@ -167,7 +169,7 @@ def test_a_line_that_cannot_be_read_is_named_and_not_quoted(
         "config": ("--from", str(data), "--config", str(bad), "-f", str(_script(open_home))),
         "include": ("--arm", f"conf={main}"),
     }[way]
-    printed = run("weigh", "settings", *words)
+    printed = run(*SETTINGS, *words)
     require_unseen(token, printed, cache, tmp_path)
     if way != "config":
         assert "line 2 is no setting" in printed
@@ -218,8 +220,8 @@ def test_a_password_file_and_a_service_file_are_not_shown(
     monkeypatch.setenv("PGSERVICEFILE", str(services))
     for target in ("host=127.0.0.1 port=1", "service=ours", "service=bad", "service=none"):
         printed = run("drive", "-t", "1", target)
-        printed += run("weigh", "settings", "--yes", "--from", target)
-        printed += run("weigh", "settings", "--address", target, "-f", str(_script(open_home)))
+        printed += run(*SETTINGS, "--yes", "--from", target)
+        printed += run(*SETTINGS, "--address", target, "-f", str(_script(open_home)))
         assert "error: " in printed
         require_unseen(token, printed, cache, tmp_path)
 

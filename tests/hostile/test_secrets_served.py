@@ -31,6 +31,8 @@ from steelyard.study.read import read_study
 from steelyard.study.study import Source
 from steelyard.workloads.loading.taken import found, taken_template
 
+SETTINGS = ("weigh", "settings", "--set", "arm.settings.random_page_cost=3")
+"""Two arms that are not equal."""
 pytestmark = pytest.mark.postgres
 
 PASSWORD = "Zq-password-of-the-role-7"
@@ -68,8 +70,8 @@ def test_a_password_that_is_wrong_is_not_shown(
     for words in (
         ("drive", "-t", "1", uri),
         ("workloads", "load", "pgbench", uri),
-        ("weigh", "settings", "--yes", "--from", uri),
-        ("weigh", "settings", "--yes", "-b", "select-only", "--address", uri),
+        (*SETTINGS, "--yes", "--from", uri),
+        (*SETTINGS, "--yes", "-b", "select-only", "--address", uri),
     ):
         printed = run(*words)
         os.environ.pop("PGPASSWORD", None)

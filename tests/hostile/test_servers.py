@@ -27,6 +27,8 @@ from steelyard.engines.postgres.intake.running import RunningServer, back_up
 from steelyard.model.errors import ServerError
 from steelyard.model.secrets.secret import Secret
 
+SETTINGS = ("weigh", "settings", "--set", "arm.settings.random_page_cost=3")
+"""Two arms that are not equal."""
 MOST_BYTES = 300 << 20
 """Of each process: a command has two, the larger of which is the one of the connection."""
 _HEEDING = (
@@ -102,7 +104,7 @@ COMMANDS = {
         *("weigh", "addresses", "--control", "address={}", "--arm", "address={}"),
         *("-f", "q.sql", "--budget", "20s"),
     ],
-    "weigh --from": ["weigh", "settings", "--from", "{}", "--yes", "-f", "q.sql"],
+    "weigh --from": [*SETTINGS, "--from", "{}", "--yes", "-f", "q.sql"],
     "workloads load": ["workloads", "load", "pgbench", "{}", "--yes"],
     "workloads capture": ["workloads", "capture", "{}", "-o", "captured"],
     "drive": ["drive", "{}", "-f", "q.sql", "-T", "1"],

@@ -21,6 +21,7 @@ pytestmark = [pytest.mark.postgres, pytest.mark.long]
 
 Start = Callable[..., Underway]
 SCRIPT = "\\set aid random(1, 100000)\nSELECT abalance FROM pgbench_accounts WHERE aid = :aid;\n"
+UNLIKE = ("--set", "arm.settings.random_page_cost=3")
 BRIEF = ("--budget", "20s", "--set", "budget.slice=50ms", "--set", "layout=slices")
 
 
@@ -51,7 +52,7 @@ def bank(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Original]:
 
 def weighed(start: Start, record: str, *words: str) -> tuple[Underway, dict[str, object]]:
     """A weighing of `settings` that ended well, and what its record knows of the data."""
-    weighing = start(record, "settings", *words)
+    weighing = start(record, "settings", *UNLIKE, *words)
     assert weighing.end() == 0, weighing.said
     environment = json.loads((weighing.record / "environment.json").read_text())
     return weighing, environment["source"]
@@ -81,7 +82,7 @@ def test_a_killed_weighing_goes_on_without_the_original(
     moved = tmp_path / "theirs"
     shutil.copytree(bank.directory, moved, symlinks=True)
     words = ("--from", str(moved), "-f", "one.sql", "--set", "arm.settings.work_mem=8MB", *BRIEF)
-    weighing = start("killed", "settings", *words)
+    weighing = start("killed", "settings", *UNLIKE, *words)
     weighing.in_the_middle_of(2)
     weighing.process.send_signal(signal.SIGKILL)
     weighing.process.communicate()
@@ -205,7 +206,7 @@ def test_the_servers_own_settings_are_weighed_anew_after_each_edit_without_a_new
     def settings(record: str) -> tuple[Underway, dict[str, str]]:
         weighing, _ = weighed(start, record, *words)
         environment = json.loads((weighing.record / "environment.json").read_text())
-        return weighing, environment["arms"]["control"]["settings"]
+        return weighing, environment["arms"]["as-it-stands"]["settings"]
 
     config.write_text("shared_buffers = 48MB\nwork_mem = 11MB\nfoo_bar = 1\nssl = on\n")
     first, had = settings("first")

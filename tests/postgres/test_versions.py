@@ -60,18 +60,18 @@ def look(setup: Setup) -> Inspected:
 
 def test_two_versions_are_alike_but_for_what_only_one_of_them_knows(ready: Standing) -> None:
     with ready("versions", "workload.loads=1") as setup:
-        changed = {name for name, _, _ in setup.builds.alignment.changed["after"]}
+        changed = {name for name, _, _ in setup.builds.alignment.changed["18"]}
         assert {"effective_io_concurrency", "maintenance_io_concurrency"} <= changed
         found = look(setup)
-    differences = found.found.arms["after"].differences
+    differences = found.found.arms["18"].differences
     assert differences.undeclared == ()
     assert differences.declared == ()
     assert "io_method" in {name for name, _, _ in differences.derived}
     told = found.environment.to_json()["arms"]
-    assert told["before"]["build"]["version"].startswith("16.")
+    assert told["16"]["build"]["version"].startswith("16.")
     for name in changed:
-        assert told["before"]["settings"][name] == told["after"]["settings"][name]
-    kinds = {threat.name for threat in inspection_threats(found.found, "before", "after")}
+        assert told["16"]["settings"][name] == told["18"]["settings"][name]
+    kinds = {threat.name for threat in inspection_threats(found.found, "16", "18")}
     assert ThreatKind.BUILDS_DIFFER not in kinds
 
 
@@ -79,8 +79,8 @@ def test_two_versions_are_alike_but_for_what_only_one_of_them_knows(ready: Stand
 def test_versions_as_shipped_differ_in_their_defaults_and_nowhere_else(ready: Standing) -> None:
     with ready("versions", "workload.loads=1", "defaults=as-shipped") as setup:
         found = look(setup)
-        changed = {name for name, _, _ in setup.builds.alignment.changed["after"]}
-    differences = found.found.arms["after"].differences
+        changed = {name for name, _, _ in setup.builds.alignment.changed["18"]}
+    differences = found.found.arms["18"].differences
     declared = {name: (ours, theirs) for name, ours, theirs in differences.declared}
     assert {*declared} == changed
     assert declared["effective_io_concurrency"] == ("1", "16")
@@ -89,7 +89,7 @@ def test_versions_as_shipped_differ_in_their_defaults_and_nowhere_else(ready: St
 
 @pytest.mark.long
 def test_each_version_stands_on_three_loads_in_turn(ready: Standing) -> None:
-    seen: dict[str, set[int]] = {"before": set(), "after": set()}
+    seen: dict[str, set[int]] = {"16": set(), "18": set()}
     with ready("versions") as setup:
         assert (setup.builds.shared, setup.builds.loads) == (False, 3)
         for epoch in range(3):

@@ -145,7 +145,9 @@ def test_a_cap_can_be_taken_back(name: str) -> None:
 def test_an_unknown_study_suggests_the_near_one() -> None:
     with pytest.raises(StudyError, match='unrecognized study: "chksums"') as failure:
         read_study("chksums")
-    assert failure.value.hint == 'Perhaps you meant "checksums".'
+    said = 'Perhaps you meant "checksums"; `steelyard studies` lists all.'
+    assert failure.value.hint == said
+    assert failure.value.detail is None
 
 
 @pytest.mark.parametrize(
@@ -214,3 +216,9 @@ def test_settings_of_a_built_in_study_lie_beneath_those_of_the_data_unless_someb
     assert read_study(str(minimal)) == study
     own = read_study(str(minimal), ["settings.work_mem=1MB"])
     assert own.settings == {"shared_buffers": "128MB", "work_mem": "1MB"}
+
+
+def test_a_setting_among_the_keys_of_an_arm_says_where_it_belongs() -> None:
+    with pytest.raises(StudyError) as failure:
+        read_study("settings", ["arm.random_page_cost=2"])
+    assert failure.value.hint == "A setting of the server is arm.settings.random_page_cost."

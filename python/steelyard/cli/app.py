@@ -13,9 +13,9 @@ from types import FrameType, TracebackType
 from typing import NoReturn
 
 from steelyard import __version__
-from steelyard.cli.commands import COMMANDS
+from steelyard.cli.commands import COMMANDS, FIRST_WORDS
 from steelyard.cli.completing import prepare_completion
-from steelyard.cli.terminal import take_over
+from steelyard.cli.terminal import sign_of_life, take_over
 from steelyard.engines.defer_signals import ENDING
 from steelyard.model.errors import SteelyardError, UsageError
 from steelyard.model.secrets.redaction import redacted
@@ -33,6 +33,8 @@ def main() -> None:
     if sys.argv[1:] == ["--version"]:
         print(f"steelyard {__version__}")  # as the option does, without importing the parser
         return
+    if sys.argv[1:2] and sys.argv[1] in COMMANDS:
+        sign_of_life(f"{sys.argv[1]}: {FIRST_WORDS.get(sys.argv[1], 'at work')} …", sys.stderr)
     raise SystemExit(_run())
 
 
@@ -52,7 +54,8 @@ def _run() -> int:
         if len(sys.argv) == 1:
             print(error.format_message(), file=sys.stderr)  # no arguments: the help
             return UsageError.exit_status
-        return _print_error(usage_error(error.format_message()))
+        where = getattr(getattr(error, "ctx", None), "command_path", "")
+        return _print_error(usage_error(error.format_message(), where))
     except KeyboardInterrupt:  # once more, on the way out
         status = INTERRUPTED
     finally:
@@ -86,13 +89,24 @@ def _terminate(number: int, frame: FrameType | None) -> NoReturn:
     raise SystemExit(128 + number)
 
 
-def usage_error(message: str) -> UsageError:
-    """The parser's message in the form of every other error: its first sentence, then the hint."""
+def usage_error(message: str, command: str = "") -> UsageError:
+    """The parser's message in the form of every other error: its first sentence, then the hint;
+    `command`: by which it was refused, `"steelyard weigh"`."""
     primary, _, hint = message.rstrip(".").replace("'", '"').partition(". ")
     return UsageError(
         primary[:1].lower() + primary[1:],
-        hint=hint or _near_command(primary) or "Try `steelyard -h`, or --help of a command.",
+        hint=hint or _near_command(primary) or _help_of(command),
     )
+
+
+def _help_of(command: str) -> str:
+    """The help that a refused command has."""
+    words = command.split()  # the program's own name may be several
+    while words and words[0] not in COMMANDS:
+        del words[0]
+    if not words:
+        return "Try `steelyard -h`, or --help of a command."
+    return f"Try `{' '.join(['steelyard', *words])} -h`."
 
 
 def _near_command(primary: str) -> str:

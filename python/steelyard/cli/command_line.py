@@ -9,7 +9,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from steelyard import __version__
-from steelyard.cli.commands import COMMANDS, module_of
+from steelyard.cli.commands import COMMANDS, GROUPS, module_of
 from steelyard.model.secrets.redaction import redacted
 
 
@@ -39,10 +39,23 @@ class LazyGroup(Group):
         super().__init__(**settings)
         self.commands = {name: TyperCommand(name, help=line) for name, line in COMMANDS.items()}
 
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """The commands with their lines, by purpose."""
+        wide = formatter.width - 6 - max(map(len, COMMANDS))
+        for purpose, names in GROUPS.items():
+            rows = [(name, self.commands[name].get_short_help_str(wide)) for name in names]
+            with formatter.section(purpose):
+                formatter.write_dl(rows, col_max=30, col_spacing=_spacing(names))
+
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
         """The command that the arguments name, imported, and the arguments after its name."""
         name, listed, rest = super().resolve_command(ctx, args)
         return name, load_command(name) if name else listed, rest
+
+
+def _spacing(names: tuple[str, ...]) -> int:
+    """So that the lines of every group begin in one column."""
+    return 2 + max(map(len, COMMANDS)) - max(map(len, names))
 
 
 def load_command(name: str) -> Any:

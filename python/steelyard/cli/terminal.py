@@ -10,6 +10,7 @@ import errno
 import io
 import os
 import sys
+import threading
 from collections.abc import Iterable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TextIO
@@ -18,6 +19,10 @@ from steelyard.model.files.printable import printable
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+
+_written = threading.Event()
+"""Set as soon as something was printed."""
 
 
 class Output(io.TextIOWrapper):
@@ -46,6 +51,7 @@ class Output(io.TextIOWrapper):
 
     def write(self, text: str) -> int:
         """Write, as `flush`."""
+        _written.set()
         with suppress(_Gone):
             self._guarded(super().write, printable(text) if self._escapes else text)
         return len(text)
@@ -80,6 +86,20 @@ def take_over() -> None:
         sys.stdout = Output(sys.stdout)
     if isinstance(sys.stderr, io.TextIOWrapper):
         sys.stderr = Output(sys.stderr)
+
+
+def sign_of_life(words: str, stream: TextIO, after_s: float = 0.4) -> None:
+    """Print the words on a terminal when nothing else was printed by then, so that who waits knows
+    that something is under way; nothing elsewhere."""
+    if not stream.isatty():
+        return
+
+    def say() -> None:
+        if not _written.wait(after_s):
+            stream.write(f"{words}\n")
+            stream.flush()
+
+    threading.Thread(target=say, name="sign of life", daemon=True).start()
 
 
 def own(stream: TextIO) -> TextIO:

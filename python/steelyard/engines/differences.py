@@ -43,6 +43,13 @@ class SettingRules:
     """Computed by the server from others (an empty set: from any), unless they are set."""
     preloading: frozenset[str] = frozenset()
     """Bring the settings of the modules they load, which are named MODULE.SETTING."""
+    planner: frozenset[str] = frozenset()
+    """Decide how queries are planned; those that end in `_` by how the names of others begin."""
+
+    def plans(self, declared: Collection[str]) -> bool:
+        """Whether one of the declared differences is meant to change plans."""
+        begun = tuple(name for name in self.planner if name.endswith("_"))
+        return any(name in self.planner or (begun and name.startswith(begun)) for name in declared)
 
     def follows(self, difference: Difference, declared: Collection[str]) -> bool:
         """Whether a difference follows from the declared ones."""

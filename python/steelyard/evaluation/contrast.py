@@ -46,6 +46,21 @@ class ReplicateWords:
     """The heading of the numbers that were judged; empty: they are called by their metric."""
 
 
+@dataclass(frozen=True, slots=True)
+class AnswerWords:
+    """How a contrast answers what was asked: with what is weighed as its subject."""
+
+    subject: str
+    """What costs or gains, with names filled in."""
+    plural: bool = False
+    lacks: bool = False
+    """Whether it is the arm that is without the subject: the sizes are then the control's against
+    the arm."""
+    against: bool = False
+    reads: bool = False
+    """Whether the subject is what is read: equal arms, known weights."""
+
+
 Details_co = TypeVar("Details_co", bound=Details, covariant=True)
 
 
@@ -67,6 +82,8 @@ class Contrast(Generic[Details_co]):
     details: Details_co
     """What is kept beside the command line's contract."""
     replicates: ReplicateWords = ReplicateWords()
+    answer: AnswerWords | None = None
+    """None: its sentence says that the arm is faster or slower."""
 
     @property
     def needed(self) -> Need | None:

@@ -10,7 +10,7 @@ import numpy as np
 from steelyard.analysis.decision.epoch_reading import EpochReading, read_epoch
 from steelyard.analysis.decision.looks import DEFAULT_S0, FEWEST_FOR_VERDICT, Stage, Terms
 from steelyard.analysis.decision.max_t import ALPHA, joint_flips
-from steelyard.evaluation.contrast import WeighedContrast
+from steelyard.evaluation.contrast import AnswerWords, WeighedContrast
 from steelyard.evaluation.judge_epochs import contrast_of, percent_ends
 from steelyard.evaluation.layouts import judging_of
 from steelyard.evaluation.rule import Verdict, VerdictKind, decide
@@ -29,6 +29,7 @@ from steelyard.record.contrast import WithdrawnThreat
 from steelyard.record.epoch import EventLine
 from steelyard.record.plan import Plan
 from steelyard.record.recorded import JUDGED, RESUMED, Recorded
+from steelyard.study.study import Study
 
 
 def judge(recorded: Recorded, *, ended: bool) -> list[WeighedContrast]:
@@ -40,12 +41,25 @@ def judge(recorded: Recorded, *, ended: bool) -> list[WeighedContrast]:
     contrasts = contrasts_of(readings, terms, control, threats, ended)
     plan, totals = recorded.plan, [epoch.totals for epoch in recorded.epochs]
     layout = judging_of(plan)
-    return [
+    based = [
         replace(contrast, replicates=basis)
         if (basis := layout.basis(totals, plan, contrast.arm, contrast.epochs)) is not None
         else contrast
         for contrast in contrasts
     ]
+    return [replace(one, answer=answer_words(recorded.study, one.arm)) for one in based]
+
+
+def answer_words(study: Study, arm: str) -> AnswerWords | None:
+    """The words of a study in which an arm's contrast answers it; None where it has none."""
+    answer = study.answer_of(arm)
+    if answer is None:
+        return None
+    names = {"{arm}": arm, "{control}": study.control.name}
+    subject = answer.subject
+    for place, name in names.items():
+        subject = subject.replace(place, name)
+    return AnswerWords(subject, answer.plural, answer.lacks, answer.against, answer.reads)
 
 
 def terms_of(plan: Plan, events: Sequence[EventLine]) -> Terms:

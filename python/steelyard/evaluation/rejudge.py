@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from steelyard.evaluation.factors.effects import factors_told
 from steelyard.evaluation.judging import judge, withdrawn
 from steelyard.evaluation.layouts import judging_of
 from steelyard.evaluation.plans.flipped import Timed, flipped
+from steelyard.evaluation.scripts import script_times
 from steelyard.evaluation.transaction.time_parts import times_told
 from steelyard.evaluation.truths import Weighed, truth_beside
 from steelyard.evaluation.workload_rows import (
@@ -26,12 +27,13 @@ from steelyard.evaluation.workload_rows import (
     work_rows,
 )
 from steelyard.model.errors import RecordError
+from steelyard.model.identity import PRODUCTS
 from steelyard.model.readings import EpochTotals
-from steelyard.record.contrast import ContrastLine
+from steelyard.record.contrast import ContrastLine, median_throughput
 from steelyard.record.epoch import EndLine, Epoch
 from steelyard.record.recorded import Recorded
 from steelyard.record.spent import Spent
-from steelyard.record.verdict import Differences, Pages, TrustLine, Verdict
+from steelyard.record.verdict import Differences, Pages, Place, TrustLine, Verdict
 from steelyard.study.study import Study
 
 MOST_LOST_IN_A_ROW = 3
@@ -52,7 +54,8 @@ def rejudge(recorded: Recorded) -> Verdict:
     costs = [row for arm in arms for row in statement_cost_rows(told, control, arm)]
     queries = [row for arm in arms for row in query_rows(told, control, arm)]
     statements = [row for arm in arms for row in statement_rows(told, control, arm)]
-    timed = Timed(told, statements, queries)
+    scripts = [row for arm in arms for row in script_times(told, recorded.inspection, control, arm)]
+    timed = Timed(told, statements, queries, scripts)
     plans = [one for arm in arms for one in flipped(recorded.inspection, control, arm, timed)]
     devices = devices_told(told, plan, recorded.environment.disk, arms)
     layout = {"layout": plan.layout} if plan.layout else {}
@@ -80,6 +83,8 @@ def rejudge(recorded: Recorded) -> Verdict:
             "statements": statements,
             **({"statement_costs": costs} if costs else {}),
             **({"plans": plans} if plans else {}),
+            **({"scripts": scripts} if scripts else {}),
+            "place": _place(recorded),
             "work": [row for arm in arms for row in work_rows(told, control, arm)],
             **({"devices": devices} if devices is not None else {}),
             "probes": probe_rows(told, [control, *arms]),
@@ -116,7 +121,35 @@ def _line(
     line = line_of(contrast)
     found = truth_beside(Weighed(recorded.study, recorded.plan, told), arm, line)
     truth = {} if found is None else {name: getattr(found, name) for name in found.model_fields_set}
-    return line.model_copy(update={**truth, "withdrawn": withdrawn(recorded, contrast)})
+    rates = {
+        key: median_throughput(line.details, name)
+        for key, name in (("control_throughput", line.control), ("arm_throughput", line.arm))
+    }
+    return line.model_copy(update={**truth, **rates, "withdrawn": withdrawn(recorded, contrast)})
+
+
+def _place(recorded: Recorded) -> Place:
+    environment, workload = recorded.environment, recorded.study.workload
+    source, machine = environment.source, environment.machine
+    products = [product(facts.build) for facts in environment.arms.values()]
+    name = "" if source is None else f'{source.kind} "{source.name}", database {source.database}'
+    return Place(
+        processors=len(machine.allowed_processors) or machine.processors or 0,
+        processor=machine.processor,
+        memory_bytes=machine.memory_bytes,
+        products=tuple(dict.fromkeys(one for one in products if one)),
+        workload=workload.name,
+        scale=None if source is not None or recorded.study.reaches else workload.scale,
+        clients=recorded.plan.clients,
+        data=name,
+        data_bytes=None if source is None else source.database_bytes,
+    )
+
+
+def product(build: Mapping[str, str | int | bool]) -> str:
+    """`"PostgreSQL 18.4"` of a build's own facts; empty where it does not say."""
+    kind, version = str(build.get("kind", "")), str(build.get("version", ""))
+    return f"{PRODUCTS.get(kind, kind)} {version}".strip()
 
 
 def _trust(study: Study, contrasts: Sequence[WeighedContrast], end: EndLine) -> list[TrustLine]:

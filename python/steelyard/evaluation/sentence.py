@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 from steelyard.analysis.decision.forecast import MOST_EPOCHS
 from steelyard.analysis.decision.looks import Stage
-from steelyard.evaluation.contrast import Contrast, Details, ReplicateWords
+from steelyard.evaluation.contrast import AnswerWords, Contrast, Details, ReplicateWords
 from steelyard.evaluation.rule import VerdictKind
+from steelyard.model.estimate import Estimate
 from steelyard.model.units import NS_PER_S, format_duration, format_percent, percent_of_log
 
 _LONGEST_HEADING = 60
@@ -26,6 +28,8 @@ def sentence_of(contrast: Contrast[Details]) -> str:
     if kind is VerdictKind.INVALID:
         names = [threat.name for threat in contrast.threats if threat.invalidates]
         return f"invalid: nothing can be said of {_pair(contrast)}: {', '.join(names)}"
+    if contrast.answer is not None:
+        return _answer(contrast, contrast.answer)
     if kind is VerdictKind.INCONCLUSIVE:
         return f"inconclusive: {_reading(contrast)}; {forecast_words(contrast)}"
     if kind is VerdictKind.EQUIVALENT:
@@ -33,33 +37,107 @@ def sentence_of(contrast: Contrast[Details]) -> str:
     return _different(contrast)
 
 
-def _different(contrast: Contrast[Details]) -> str:
-    """Sizes without sign, since "slower" and "faster" carry it; the end near zero first."""
+def _answer(contrast: Contrast[Details], words: AnswerWords) -> str:
+    """The verdict in the words of the question: `data checksums cost 2.7 % [2.2, 3.4] of
+    throughput (95 % interval, 12 epochs), beyond ±1 %`."""
+    kind = contrast.verdict.kind
+    does = "" if words.plural else "s"
+    if words.reads:
+        return _reading_of(contrast, f"{words.subject} read{does}")
+    if kind is VerdictKind.INCONCLUSIVE:
+        what = f"what {words.subject} cost{does} or gain{does} is open"
+        return f"inconclusive: {what}: {_reading(contrast)}; {forecast_words(contrast)}"
+    if kind is VerdictKind.EQUIVALENT:
+        though = ", though not by nothing" if contrast.verdict.nonzero else ""
+        return (
+            f"{words.subject} change{does} {_metric(contrast)} by less than "
+            f"±{_margin(contrast)}{though}: {_pair(contrast)} reads {_figures(contrast)} "
+            f"({_basis(contrast)}; {_inner(contrast)})"
+        )
+    return _cost_or_gain(contrast, words)
+
+
+def _cost_or_gain(contrast: Contrast[Details], words: AnswerWords) -> str:
+    """Where the arm lacks the subject, the sizes are those of the control against the arm: 100 %
+    more without it is a cost of 50 %."""
+    does = "" if words.plural else "s"
     estimate = contrast.estimate
+    if words.lacks:
+        estimate = replace(estimate, value=-estimate.value, low=-estimate.high, high=-estimate.low)
+    better = (contrast.verdict.kind is VerdictKind.FASTER) is not words.lacks
+    metric = _metric(contrast)
+    verb, of = ("gain", "of") if better else ("cost", "of")
+    if not contrast.terms.higher_is_better:
+        verb, of = ("take", "off") if better else ("add", "to")
+    places = _places_of(estimate)
+    near, _ = sorted((estimate.low, estimate.high), key=abs)
+    other = contrast.arm if words.lacks else contrast.control
+    ratio = percent_of_log(estimate.value)
+    parts = (
+        f"{words.subject} {verb}{does} {_sizes(estimate, places)} {of} {metric}",
+        f" against {other}" if words.against else "",
+        f": {1 + ratio / 100:.2f} times" if ratio >= TIMES_FROM else "",
+        f" ({_basis(contrast)})",
+        _beyond(contrast) if abs(percent_of_log(near)) >= 100 * contrast.terms.margin else "",
+    )
+    return "".join(parts)
+
+
+TIMES_FROM = 50.0
+"""Percent from which on a change is also said as a factor."""
+
+
+def _reading_of(contrast: Contrast[Details], subject: str) -> str:
+    """Of what must read a known number: the reading, whatever the verdict."""
+    reading = f"{subject} {_figures(contrast)} of {_metric(contrast)} ({_basis(contrast)})"
+    match contrast.verdict.kind:
+        case VerdictKind.INCONCLUSIVE:
+            if contrast.epochs == 0:
+                return f"inconclusive: {_reading(contrast)}"
+            return f"inconclusive: {reading}; {forecast_words(contrast)}"
+        case VerdictKind.EQUIVALENT:
+            return f"{reading}, equivalent within ±{_margin(contrast)}; {_inner(contrast)}"
+        case kind:
+            return f"{reading}: {kind.value} than {contrast.control}{_beyond(contrast)}"
+
+
+def _beyond(contrast: Contrast[Details]) -> str:
+    return f", beyond ±{_margin(contrast)}" if contrast.verdict.at_least_margin else ""
+
+
+def _sizes(estimate: Estimate, places: int) -> str:
+    """Without sign, since the words carry it; the end near zero first."""
     near, far = sorted((estimate.low, estimate.high), key=abs)
-    places = _places(contrast)
     value, low, high = (
         _signed(percent_of_log(log), places).lstrip("+−") if math.isfinite(log) else "unbounded"
         for log in (estimate.value, near, far)
     )
-    beyond = f", beyond ±{_margin(contrast)}" if contrast.verdict.at_least_margin else ""
+    return f"{value} % [{low}, {high}]"
+
+
+def _different(contrast: Contrast[Details]) -> str:
     return (
         f"{contrast.arm} is {contrast.verdict.kind.value} than {contrast.control} by "
-        f"{value} % [{low}, {high}] of {_metric(contrast)} ({_basis(contrast)}){beyond}"
+        f"{_sizes(contrast.estimate, _places(contrast))} of {_metric(contrast)} "
+        f"({_basis(contrast)}){_beyond(contrast)}"
     )
 
 
 def _equivalent(contrast: Contrast[Details]) -> str:
-    places = _places(contrast)
-    ends = contrast.details.equivalence_interval_percent
-    low, high = ("unbounded" if end is None else _signed(end, places) for end in ends)
     though = ", though not zero" if contrast.verdict.nonzero else ""
-    inner = round(100 * (1 - 2 * contrast.details.equivalence_level_one_sided))
     return (
         f"{contrast.arm} and {contrast.control} are equivalent within ±{_margin(contrast)}"
-        f"{though}: {_figures(contrast)} of {_metric(contrast)} ({_basis(contrast)}; the "
-        f"{inner} % interval for equivalence is [{low}, {high}])"
+        f"{though}: {_figures(contrast)} of {_metric(contrast)} ({_basis(contrast)}; "
+        f"{_inner(contrast)})"
     )
+
+
+def _inner(contrast: Contrast[Details]) -> str:
+    """The interval that the equivalence test goes by."""
+    ends, places = contrast.details.equivalence_interval_percent, _places(contrast)
+    low, high = ("unbounded" if end is None else _signed(end, places) for end in ends)
+    inner = round(100 * (1 - 2 * contrast.details.equivalence_level_one_sided))
+    return f"the {inner} % interval for equivalence is [{low}, {high}]"
 
 
 def _reading(contrast: Contrast[Details]) -> str:
@@ -150,7 +228,10 @@ def _margin(contrast: Contrast[Details]) -> str:
 
 def _places(contrast: Contrast[Details]) -> int:
     """Decimals of every figure in a sentence: one where all are 1 % or more, else two."""
-    estimate = contrast.estimate
+    return _places_of(contrast.estimate)
+
+
+def _places_of(estimate: Estimate) -> int:
     logs = (estimate.value, estimate.low, estimate.high)
     return 1 if all(abs(percent_of_log(log)) >= 1 for log in logs) else 2
 

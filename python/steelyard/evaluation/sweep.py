@@ -14,7 +14,7 @@ import numpy as np
 from steelyard.analysis.decision.sign_flip import confidence_set, one_sided_set
 from steelyard.model.estimate import Interval
 from steelyard.model.units import format_reading, percent_of_log
-from steelyard.record.contrast import ContrastLine
+from steelyard.record.contrast import ContrastLine, median_throughput
 from steelyard.record.sweep import SweepPlan, Swept, SweptContrast, SweptPoint
 from steelyard.record.verdict import Verdict
 
@@ -83,17 +83,10 @@ def _contrast(line: ContrastLine, alpha: float, cause: str | None) -> SweptContr
             "epochs": line.epochs,
             "cause": cause,
             "threats": tuple(dict.fromkeys(threat.name for threat in line.threats)),
-            "control_throughput": _throughput(line),
+            "control_throughput": median_throughput(line.details, line.control),
             "forecast_seconds": line.forecast_seconds,
         }
     )
-
-
-def _throughput(line: ContrastLine) -> float | None:
-    """Transactions a second of the control, in the median of the epochs that have it."""
-    told = [one.throughput.get(line.control) for one in line.details.epochs]
-    known = [one for one in told if one is not None]
-    return float(np.median(known)) if known else None
 
 
 def sentence(key: str, points: Sequence[SweptPoint], arm: str, margin_percent: float) -> str:

@@ -31,6 +31,8 @@ _LEFT_OUT = frozenset(
             "control.bindir",
             "arm.version",
             "arm.bindir",
+            "control.role",
+            "arm.role",
         ),
     }
 )
@@ -69,20 +71,23 @@ class Question:
 def keys_of(study: Study) -> Mapping[str, str]:
     """The keys of a study that are not at their defaults: `"workload.scale"` → `"50"`; keys of an
     arm stand below `control` and `arm[NAME]`. Values as JSON, words without quotes."""
-    told = study.model_dump(mode="json", exclude_defaults=True, exclude={"control", "arms"})
+    told = study.model_dump(
+        mode="json", exclude_defaults=True, exclude={"control", "arms", "answer", "group"}
+    )
     found = dict(_flat("", told))
     for place, arm in (("control", study.control), *((f"arm[{a.name}]", a) for a in study.arms)):
-        found.update(_flat(place, arm.model_dump(mode="json", exclude_defaults=True)))
+        own = arm.model_dump(mode="json", exclude_defaults=True)
+        found.update(_flat(place, {**own, "name": arm.role or arm.name}))
     return found
 
 
 def question_name(study: Study, arm: Arm, metric: str) -> str:
     """The name of the question that a contrast answers."""
-    control = study.control.name
+    name, control = arm.role or arm.name, study.control.role or study.control.name
     keys = asked_keys(keys_of(study), arm.name)
-    told = json.dumps([study.name, arm.name, control, metric, sorted(keys.items())])
+    told = json.dumps([study.name, name, control, metric, sorted(keys.items())])
     digest = hashlib.sha256(told.encode()).hexdigest()[:_DIGITS]
-    words = re.sub(r"[^A-Za-z0-9.]+", "-", f"{study.name}-{arm.name}-against-{control}")
+    words = re.sub(r"[^A-Za-z0-9.]+", "-", f"{study.name}-{name}-against-{control}")
     return f"{words.strip('-.').lower()}-{digest}"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-_PRODUCTS = {"postgres": "PostgreSQL", "mysql": "MySQL", "mariadb": "MariaDB"}
+PRODUCTS = {"postgres": "PostgreSQL", "mysql": "MySQL", "mariadb": "MariaDB"}
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Identity:
     @property
     def product(self) -> str:
         """As people write it: "MySQL 5.7.29"."""
-        return f"{_PRODUCTS.get(self.kind, self.kind)} {self.version}"
+        return f"{PRODUCTS.get(self.kind, self.kind)} {self.version}"
 
 
 @dataclass(frozen=True)

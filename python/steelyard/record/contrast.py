@@ -6,6 +6,7 @@ Percents are (arm / control - 1) * 100 of the metric itself; None is unbounded o
 from __future__ import annotations
 
 import math
+import statistics
 from collections.abc import Mapping
 from typing import Annotated, Protocol
 
@@ -180,6 +181,9 @@ class ContrastLine(JudgedContrast):
     """A contrast of a weighing, with what stands behind it."""
 
     details: ContrastDetails
+    control_throughput: float | None = None
+    """Transactions a second, the median of the epochs that have it."""
+    arm_throughput: float | None = None
     true_percent: float | None = None
     true_low_percent: float | None = None
     true_high_percent: float | None = None
@@ -199,3 +203,9 @@ class ContrastLine(JudgedContrast):
             covered=self.covered,
             stalls=self.stalls,
         )
+
+
+def median_throughput(details: ContrastDetails, arm: str) -> float | None:
+    """Transactions a second of an arm or the control, the median of the epochs that have it."""
+    known = [rate for one in details.epochs if (rate := one.throughput.get(arm)) is not None]
+    return statistics.median(known) if known else None

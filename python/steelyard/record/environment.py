@@ -178,6 +178,9 @@ class ArmInspection(Frozen):
     """Names of settings that may differ; "data_checksums" and "version" among them."""
     differences: DifferencesFound = DifferencesFound()
     builds: tuple[Difference, ...] = ()
+    plans_meant: bool = False
+    """Whether its treatment is meant to change plans, as settings of the planner do, or what was
+    done with its data: other plans are then no doubt."""
     seen: tuple[tuple[str, str], ...] = ()
     """(threat, what was seen): of records of format 1, which kept no plans."""
 

@@ -106,6 +106,37 @@ class FlippedPlan(Frozen):
     """None: it was not timed by itself."""
 
 
+class ScriptTime(Compared):
+    """The mean time of a transaction of one script of a mix."""
+
+    script: str
+    share_percent: float
+    """Of the time that the control spent on all scripts."""
+    control_us: float
+    arm_us: float
+    statements: tuple[str, ...] = ()
+    """Those that have a plan."""
+    flips: tuple[str, ...] = ()
+    """What flipped in their plans, the most telling first."""
+
+
+class Place(Frozen):
+    """Where and on what it was weighed, in few words."""
+
+    processors: int
+    processor: str
+    memory_bytes: int
+    products: tuple[str, ...]
+    """Of the builds: `"PostgreSQL 18.4"`; one where all arms have the same."""
+    workload: str
+    scale: int | None = None
+    """None: of data that were taken in, or that stand at an address."""
+    clients: int
+    data: str = ""
+    """What was taken in: `'base backup "monday", database shop'`."""
+    data_bytes: int | None = None
+
+
 class Work(Compared):
     """What the workload counts of its own work."""
 
@@ -264,6 +295,10 @@ class Verdict(Frozen):
     statement_costs: tuple[StatementCost, ...] = ()
     plans: tuple[FlippedPlan, ...] = ()
     """Statements whose plan flipped; every plan is in inspection.json."""
+    scripts: tuple[ScriptTime, ...] = ()
+    """Of a mix of several scripts, those first that lost most."""
+    place: Place | None = None
+    """Absent in older records."""
     work: tuple[Work, ...]
     devices: DevicesTold | None = None
     """What the devices did while each arm was driven; absent in older records."""

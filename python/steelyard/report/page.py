@@ -20,6 +20,8 @@ from steelyard.record.record import Record
 from steelyard.record.spent import Spent
 from steelyard.record.verdict import Compared, TimeParts, Verdict
 from steelyard.report import build_differences, environment_rows, tables
+from steelyard.report.answer.measured import place_text
+from steelyard.report.answer.scripts import plan_reasons, script_counts, script_rows
 from steelyard.report.calibration import ShownCalibration, calibration
 from steelyard.report.charts.drawing import HALF, WIDE, both_widths
 from steelyard.report.charts.latency import draw_distribution, draw_tail
@@ -45,7 +47,12 @@ from steelyard.report.source import (
     core_counts,
     read_source,
 )
-from steelyard.report.time_parts import bottleneck_line, cause_sentence, part_rows
+from steelyard.report.time_parts import (
+    MOST_REASONS,
+    bottleneck_line,
+    cause_sentence,
+    part_rows,
+)
 from steelyard.report.turns import shown_turns
 from steelyard.report.wall_time.bar import draw_wall_time
 from steelyard.report.wall_time.words import phase_rows, took_text
@@ -104,7 +111,7 @@ def _context(source: Source) -> dict[str, Any]:
     defaults = verdict.defaults if verdict else None
     classes = _arm_classes(source)
     layout = shown_layout(plan)
-    contrasts = [show_contrast(one, plan, classes) for one in source.contrasts]
+    contrasts = [show_contrast(one, plan, classes, verdict) for one in source.contrasts]
     return {
         "source": source,
         "question": source.question,
@@ -130,7 +137,9 @@ def _context(source: Source) -> dict[str, Any]:
         "latency": _latency(source, classes),
         **_tables(verdict, plan.control),
         "devices": _devices(verdict),
-        "time": [_time(one) for one in verdict.time] if verdict else [],
+        "time": [_time(one, verdict) for one in verdict.time] if verdict else [],
+        "scripts": _scripts(verdict),
+        "place": place_text(verdict.place) if verdict else "",
         "pages": verdict.pages if verdict else None,
         "query_plans": shown_plans(source.plans, plan.control, verdict),
         "differences": verdict.differences if verdict else None,
@@ -255,13 +264,27 @@ def _rows_by_arm(rows: Iterable[Row]) -> dict[str, list[Row]]:
     return found
 
 
-def _time(told: TimeParts) -> dict[str, Any]:
+def _scripts(verdict: Verdict | None) -> list[dict[str, Any]]:
+    """The scripts of a mix, a table for every arm."""
+    return [
+        {
+            "arm": arm,
+            "control": rows[0].control,
+            "counts": script_counts(rows),
+            "rows": script_rows(rows),
+        }
+        for arm, rows in _rows_by_arm(verdict.scripts if verdict else ()).items()
+    ]
+
+
+def _time(told: TimeParts, verdict: Verdict) -> dict[str, Any]:
     """Where the time of a transaction goes in one arm."""
     sentence = cause_sentence(told)
     return {
         "arm": told.arm,
         "control": told.control,
         "epochs": told.epochs,
+        "plans": plan_reasons(verdict, told.arm)[:MOST_REASONS],
         "sentence": sentence[0].upper() + sentence[1:],
         "bottleneck": bottleneck_line(told),
         "picture": both_widths(partial(draw_time_parts, told), WIDE),

@@ -9,7 +9,9 @@ from markupsafe import Markup
 
 from steelyard.record.contrast import ContrastLine
 from steelyard.record.plan import Plan
+from steelyard.record.verdict import Verdict
 from steelyard.report import tables
+from steelyard.report.answer.measured import figures
 from steelyard.report.charts.drawing import HALF, WIDE, both_widths
 from steelyard.report.charts.epochs import draw_epochs
 from steelyard.report.charts.interval import draw_interval
@@ -29,6 +31,8 @@ class ShownContrast:
     word: str
     mark: str
     sentence: str
+    measured: list[tuple[str, str]]
+    """Both arms in absolute numbers."""
     scope: str
     truth: str
     interval: Markup
@@ -40,7 +44,9 @@ class ShownContrast:
     details: list[tuple[str, str]]
 
 
-def show_contrast(facts: ContrastLine, plan: Plan, classes: Mapping[str, str]) -> ShownContrast:
+def show_contrast(
+    facts: ContrastLine, plan: Plan, classes: Mapping[str, str], verdict: Verdict | None
+) -> ShownContrast:
     """The contrast in words, pictures and tables; `classes`: arm → its style class."""
     arm, true = facts.arm, facts.true_percent
     arm_class = classes.get(arm, "arm1")
@@ -55,6 +61,7 @@ def show_contrast(facts: ContrastLine, plan: Plan, classes: Mapping[str, str]) -
         word=facts.verdict,
         mark=MARKS.get(facts.verdict, "?"),
         sentence=shown_sentence(facts),
+        measured=figures(verdict, facts) if verdict else [],
         scope=scope_text(facts, shown_layout(plan).counts(facts)),
         truth=truth_text(facts.truth),
         interval=both_widths(

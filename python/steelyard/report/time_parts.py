@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 
 from steelyard.model.units import NS_PER_US, format_duration
 from steelyard.record.verdict import TimePart, TimeParts
 
+NO_PLANS: Mapping[str, Sequence[str]] = {}
 PART_NAMES = {
     "processor": "on a processor",
     "queue": "waiting for a processor",
@@ -97,8 +98,25 @@ def bottleneck_line(told: TimeParts) -> str:
     return f"bottleneck: the arms differ: {both}"
 
 
-def cause_lines(every: Iterable[TimeParts]) -> list[str]:
-    """A line an arm: its cause."""
+def cause_lines(
+    every: Iterable[TimeParts], plans: Mapping[str, Sequence[str]] = NO_PLANS
+) -> list[str]:
+    """A line an arm: its cause. `plans`: arm → what changed where its plans flipped, which comes
+    first; the parts of its time are then of the whole mix."""
     told = list(every)
     several = len(told) > 1
-    return [f"why{f' {one.arm}' if several else ''}: {cause_sentence(one)}" for one in told]
+    lines = []
+    for one in told:
+        label = f"why{f' {one.arm}' if several else ''}"
+        flipped = list(plans.get(one.arm, ()))[:MOST_REASONS]
+        parts = cause_sentence(one)
+        lines += (
+            [f"{label}: {'; '.join(flipped)}", f"in the mean of all: {parts}"]
+            if flipped
+            else [f"{label}: {parts}"]
+        )
+    return lines
+
+
+MOST_REASONS = 3
+"""Flipped plans that are named as causes."""

@@ -74,6 +74,6 @@ def require_reachable(study: Study) -> None:
         named = [key for key, given in wrong.items() if given]
         if named:
             raise ValueError(
-                f'arm "{arm.name}" has "{named[0]}", which needs a server that we start: at an '
-                "address an arm has settings of its sessions, a role, a database"
+                f'arm "{arm.name or arm.role}" has "{named[0]}", which needs a server that we '
+                "start: at an address an arm has settings of its sessions, a role, a database"
             )

@@ -74,7 +74,11 @@ class ProfileChoice(StudyModel):
 class Arm(StudyModel):
     """One treatment: a build, its settings, its checksums, and perhaps a known weight."""
 
-    name: str = Field(min_length=1, pattern=r"^[A-Za-z0-9][A-Za-z0-9_.+-]*$")
+    name: str = Field(default="", pattern=r"^(?:[A-Za-z0-9/\[][A-Za-z0-9_.=:/@%~*\[\]+-]*)?$")
+    """Empty in a file: it is named by what it is."""
+    role: str = ""
+    """What its name stands for where that is made of its treatment: the same whatever that is, so
+    that weighings that ask one question know each other."""
     version: Annotated[str, BeforeValidator(version_word)] = "18"
     bindir: str | None = None
     checksums: bool = True

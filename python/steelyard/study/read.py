@@ -22,6 +22,7 @@ from steelyard.model.secrets.redaction import redacted
 from steelyard.model.secrets.secret import is_secret
 from steelyard.study.arm import Level
 from steelyard.study.factors import FactorError, with_cells
+from steelyard.study.naming import renamed, with_names
 from steelyard.study.secrets import RECORDED
 from steelyard.study.study import Study
 
@@ -44,7 +45,20 @@ def read_study(name_or_file: str, overrides: Sequence[str] = ()) -> Study:
         _override(table, override, file)
     named = {one.partition("=")[0].strip().removeprefix("settings.") for one in overrides}
     _lay_beneath(table, usual - named)
-    return _validate(table, file)
+    study = _validate(table, file)
+    changed = file in builtin_studies().values() and any(map(_of_an_arm, overrides))
+    return renamed(study, _validate(_read_table(file), file)) if changed else study
+
+
+def names_arm(study: str, arm: str) -> bool:
+    """Whether the file of a study names an arm or the control, `arm` or `control`; StudyError."""
+    table = _read_table(_locate(study)).get(arm, {})
+    return isinstance(table, list) or "name" in table
+
+
+def _of_an_arm(override: str) -> bool:
+    key = override.partition("=")[0].strip()
+    return key.startswith(("control.", "arm.", "settings."))
 
 
 def _lay_beneath(table: Table, usual: set[str]) -> None:
@@ -79,8 +93,10 @@ def _locate(name_or_file: str) -> Path:
     what = "study file not found" if looks_like_file else "unrecognized study"
     raise StudyError(
         f'{what}: "{name_or_file}"',
-        detail=f"The built-in studies are {', '.join(known)}.",
-        hint=f'Perhaps you meant "{near[0]}".' if near else "A study may also be a TOML file.",
+        detail=None if near else f"The built-in studies are {', '.join(known)}.",
+        hint=f'Perhaps you meant "{near[0]}"; `steelyard studies` lists all.'
+        if near
+        else "A study may also be a TOML file.",
     )
 
 
@@ -127,6 +143,8 @@ def _override(table: Table, override: str, file: Path) -> None:
     if path == ["workload"]:  # another workload: the study's scale and scripts were the old one's
         table["workload"] = {"name": text}
         return
+    if path == ["name"]:  # it is no longer named by what it is
+        target.pop("role", None)
     target[path[-1]] = _value(text, keeps_its_letters=path[-1] == "version")
 
 
@@ -162,11 +180,33 @@ def _validate(table: Table, file: Path, *, recorded: bool = False) -> Study:
         shaped["arms"] = [arms] if isinstance(arms, dict) else arms
     shaped.setdefault("name", file.stem)
     try:
-        return Study.model_validate(with_cells(shaped), context={RECORDED: recorded})
+        cells = with_roles(with_cells(shaped))
+        return with_names(Study.model_validate(cells, context={RECORDED: recorded}))
     except FactorError as failure:
         raise StudyError(f'{file.name}: invalid value for "{failure.key}": {failure}') from failure
     except ValidationError as failure:
         raise _study_error(failure, file) from failure
+
+
+def with_roles(table: Table) -> Table:
+    """A study's table in which an arm has a role where it has no name, and none where it has one
+    of its own."""
+    arms = table.get("arms")
+    if isinstance(arms, list):
+        roles = [f"arm{n}" if n > 1 else "arm" for n in range(1, len(arms) + 1)]
+        table = {**table, "arms": [*map(_with_role, arms, roles)]}
+    return (
+        {**table, "control": _with_role(table["control"], "control")}
+        if "control" in table
+        else table
+    )
+
+
+def _with_role(arm: object, role: str) -> object:
+    """As a record has it, both stand."""
+    if not isinstance(arm, dict) or arm.get("name"):
+        return arm
+    return {**arm, "role": arm.get("role") or role}
 
 
 def _study_error(failure: ValidationError, file: Path) -> StudyError:
@@ -182,10 +222,13 @@ def _study_error(failure: ValidationError, file: Path) -> StudyError:
                 hint=f'Write "{key.removesuffix(old)}{new}".',
             )
         near = difflib.get_close_matches(old, accepted, n=1)
+        hint = f'Perhaps you meant "{near[0]}".' if near else None
+        if hint is None and first["loc"][0] in ("control", "arms"):
+            hint = f"A setting of the server is {key.removesuffix(old)}settings.{old}."
         return StudyError(
             f'{file.name}: unrecognized key: "{key}"',
             detail=f"Accepted here: {', '.join(accepted)}." if accepted else None,
-            hint=f'Perhaps you meant "{near[0]}".' if near else None,
+            hint=hint,
         )
     if first["type"] == "missing":
         return StudyError(f'{file.name}: missing key: "{key}"')

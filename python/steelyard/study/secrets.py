@@ -45,7 +45,7 @@ def holds_password(address: str) -> bool:
 def require_no_secrets(study: Study) -> None:
     """ValueError names the key of a study that says a secret, and what to write in its place."""
     shaped = study.model_dump(mode="json", exclude_none=True)
-    arms = {f"arm.{arm['name']}": arm for arm in shaped.pop("arms")}
+    arms = {f"arm.{arm['name'] or arm['role']}": arm for arm in shaped.pop("arms")}
     for place, table in _secrets({**shaped, **arms}, ""):
         advice = _ADVICE.get(table, "leave it out")
         raise ValueError(

@@ -11,6 +11,7 @@ from typing import Annotated, Literal
 from pydantic import BeforeValidator, Field, ValidationInfo, model_validator
 
 from steelyard.study.address import HOUSED, WHOLE_CYCLES, require_reachable
+from steelyard.study.answer import Answer, Group
 from steelyard.study.arm import Arm, Level, Weight, shown_sql
 from steelyard.study.factors import Factorial, Fraction, factorial
 from steelyard.study.secrets import RECORDED, require_no_secrets
@@ -191,6 +192,11 @@ class Study(StudyModel):
     name: str
     title: str
     question: str
+    group: Group | None = None
+    """Of the built-in studies, those that it is listed with."""
+    answer: dict[str, Answer] = Field(default_factory=dict)
+    """Arm, by its name or its role → the words that its contrast answers in. None: the arm is
+    faster or slower than the control."""
     engine: str = "postgres"
     """The kind of database of every arm: its adapter finds the builds."""
     factors: dict[str, dict[str, Level]] | None = None
@@ -236,7 +242,7 @@ class Study(StudyModel):
 
     @model_validator(mode="after")
     def _arm_names_differ(self) -> Study:
-        names = [arm.name for arm in self.every_arm]
+        names = [arm.name or arm.role for arm in self.every_arm]
         if len(set(names)) != len(names):
             raise ValueError("two arms have one name")
         return self
@@ -290,8 +296,8 @@ class Study(StudyModel):
             for arm in self.every_arm:
                 if arm.weight.background:
                     raise ValueError(
-                        f'arm "{arm.name}" leaves work to the background, which is in no latency: '
-                        'use decision.metric = "throughput"'
+                        f'arm "{arm.name or arm.role}" leaves work to the background, which is '
+                        'in no latency: use decision.metric = "throughput"'
                     )
         return self
 
@@ -299,6 +305,11 @@ class Study(StudyModel):
     def every_arm(self) -> tuple[Arm, ...]:
         """The control first, then the other arms in the order of the study."""
         return (self.control, *self.arms)
+
+    def answer_of(self, arm: str) -> Answer | None:
+        """The words for an arm's contrast; None: the study has none."""
+        role = next((one.role for one in self.arms if one.name == arm), "")
+        return self.answer.get(arm) or (self.answer.get(role) if role else None)
 
     @property
     def reaches(self) -> bool:
@@ -320,9 +331,8 @@ class Study(StudyModel):
 
     def differs_only_in_weight(self, arm: Arm) -> bool:
         """Whether an arm is the control but for its name and its weight."""
-        return arm.model_copy(update={"name": "", "weight": Weight()}) == self.control.model_copy(
-            update={"name": "", "weight": Weight()}
-        )
+        bare = {"name": "", "role": "", "weight": Weight()}
+        return arm.model_copy(update=bare) == self.control.model_copy(update=bare)
 
     @property
     def equals(self) -> tuple[Arm, ...]:

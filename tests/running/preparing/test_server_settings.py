@@ -120,10 +120,11 @@ def test_what_a_user_says_counts_more_and_is_listed() -> None:
     assert study.settings["shared_buffers"] == "2GB"
     assert laid.beside({"jit": "off", "my.colour": "secret"}) == {"jit": "off"}
     listed = {(one.name, one.theirs, one.used, one.why) for one in laid.replaced}
+    arm = "checksums=off+jit=off+my.colour=other"
     assert {
         ("shared_buffers", "1GB", "2GB", "the study says so"),
-        ("jit", "on", "off", 'arm "off" says so'),
-        ("my.colour", "not shown", "not shown", 'arm "off" says so'),
+        ("jit", "on", "off", f'arm "{arm}" says so'),
+        ("my.colour", "not shown", "not shown", f'arm "{arm}" says so'),
     } <= listed
     assert "secret" not in repr(laid)
 

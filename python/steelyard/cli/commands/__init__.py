@@ -36,6 +36,29 @@ COMMANDS = {
     "keep it.",
 }
 """Name and help line, in the order in which they are listed."""
+GROUPS = {
+    "Weigh": ("weigh", "calibrate", "judge", "reproduce", "studies"),
+    "Look after a database": ("scrub", "checksums", "drill", "tune"),
+    "Look at a machine": ("doctor", "probe"),
+    "Put under load": ("drive", "workloads"),
+    "Read results": ("report", "history", "site", "serve", "fleet"),
+    "Set up": ("engines", "completion"),
+}
+"""Purpose → its commands, in the order in which help lists them."""
+_RECORDS = "reads the records"
+FIRST_WORDS = {
+    "weigh": "reads the question and finds engines",
+    "calibrate": "finds engines",
+    "judge": "reads the numbers",
+    "report": "reads the record",
+    **dict.fromkeys(("history", "fleet", "site", "serve"), _RECORDS),
+    "reproduce": "reads the published studies",
+    "engines": "looks for engines",
+    "scrub": "reads the cluster",
+    "checksums": "reads the cluster",
+    "tune": "looks at this machine",
+}
+"""What a command is at first, where that takes longer than a moment."""
 FOLDERS = {
     "history": "records",
     "fleet": "records",

@@ -19,6 +19,7 @@ def studies(
     as_json: bool = typer.Option(False, "--json", help="One JSON object on standard output."),
 ) -> None:
     """List the built-in studies, or print one to copy."""
+    from steelyard.study.answer import GROUPS
     from steelyard.study.read import builtin_studies, read_study
 
     known = builtin_studies()
@@ -29,7 +30,7 @@ def studies(
             near = difflib.get_close_matches(name, known, n=1)
             raise StudyError(
                 f'unrecognized study: "{name}"',
-                detail=f"The built-in studies are {', '.join(known)}.",
+                detail=None if near else f"The built-in studies are {', '.join(known)}.",
                 hint=f'Perhaps you meant "{near[0]}".' if near else None,
             )
         typer.echo(known[name].read_text(encoding="utf-8"), nl=False)
@@ -41,6 +42,7 @@ def studies(
                 "name": s.name,
                 "title": s.title,
                 "question": s.question,
+                "group": s.group,
                 "needs": [*(["contrib"] if s.contrib else []), *s.needs],
             }
             for s in read
@@ -48,5 +50,8 @@ def studies(
         typer.echo(json.dumps({"studies": facts}))
         return
     width = max(len(each) for each in known)
-    for study in read:
-        typer.echo(f"{study.name:<{width}}  {study.title}")
+    for group, title in GROUPS.items():
+        typer.echo(f"{title}:")
+        for study in read:
+            if study.group == group:
+                typer.echo(f"  {study.name:<{width}}  {study.title}")

@@ -6,7 +6,7 @@ import secrets
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -49,23 +49,18 @@ def weigh(
     resume: parameter.Resume = None,
     account: parameter.AccountName = None,
     as_json: parameter.AsJson = False,
-    fail_if: Annotated[
-        list[str] | None,
-        typer.Option(metavar="WORD:MARGIN", help="Exit 1 if the verdict is, say, slower:2%."),
-    ] = None,
-    summary: Annotated[
-        Path | None, typer.Option(metavar="FILE.md", help="Also write the verdict as Markdown.")
-    ] = None,
-    junit: Annotated[
-        Path | None, typer.Option(metavar="FILE.xml", help="Also write it as JUnit XML.")
-    ] = None,
-    first_verdict: Annotated[
-        bool, typer.Option("--first-verdict", help="Stop at the first look that decides.")
-    ] = False,
+    fail_if: parameter.FailIf = None,
+    summary: parameter.Summary = None,
+    junit: parameter.JUnit = None,
+    first_verdict: parameter.FirstVerdict = False,
 ) -> None:
     """Weigh the arms of a study against each other: a verdict, its interval, cause and doubts."""
     from steelyard.cli.options.address_options import require_agreed, with_addresses
-    from steelyard.cli.options.arm_options import arm_changes, with_known_settings
+    from steelyard.cli.options.arm_options import (
+        arm_changes,
+        require_unlike,
+        with_known_settings,
+    )
     from steelyard.cli.options.source_options import SourceOptions
     from steelyard.cli.options.weigh_options import (
         changes_of,
@@ -74,6 +69,7 @@ def weigh(
         with_profiles_worked_out,
     )
     from steelyard.cli.weighing.together import machine_changes
+    from steelyard.study.read import read_study
 
     require_writable(summary)
     require_writable(junit)
@@ -81,6 +77,8 @@ def weigh(
     changes = [*files, *changes_of(overrides, budget, workload, file)]
     changes = with_addresses(changes, address, control, arm)
     changes += one_query_changes(study, changes, file)
+    if study is not None and sweep is None:  # before data are copied
+        require_unlike(read_study(study, changes))
     changes = SourceOptions(source, database, config, agreed=yes).changes(changes)
     first = ["decision.first_verdict=true"] if first_verdict else []
     changes += [*first, *machine_changes(machines)]
@@ -91,11 +89,12 @@ def weigh(
         request = (study, sweep, changes, drawn, record, resume, account, command, as_json)
         _sweep(*request, refused=refused)
         return
-    known = with_known_settings(_study(study, resume, changes), control, arm, account)
+    asked = _study(study, resume, changes, account)
+    known = with_known_settings(asked, control, arm, account)
     chosen, conditions = with_profiles_worked_out(known, account), _conditions(fail_if)
     require_agreed(chosen, agreed=yes)
     verdict = _weighed(chosen, drawn, record, resume, command, account, ray)
-    _show(verdict, as_json=as_json)
+    _show(verdict, conditions, as_json=as_json)
     _write_for_ci(verdict, conditions, summary, junit)
     _end(verdict, conditions)
 
@@ -169,11 +168,12 @@ def _weighed(
         return weigh_question(question, world, view)
 
 
-def _show(verdict: Verdict, *, as_json: bool) -> None:
+def _show(verdict: Verdict, conditions: Sequence[FailCondition], *, as_json: bool) -> None:
     from steelyard.cli.views.factors.factors_view import render_factors
     from steelyard.cli.views.text_layout import terminal_width
     from steelyard.cli.views.verdict_json import verdict_json
     from steelyard.cli.views.verdict_view import render_verdict
+    from steelyard.report.answer.what_next import gate_lines
 
     if as_json:
         typer.echo(verdict_json(verdict))
@@ -181,6 +181,9 @@ def _show(verdict: Verdict, *, as_json: bool) -> None:
         typer.echo(render_factors(verdict, verdict.factors, terminal_width()))
     else:
         typer.echo(render_verdict(verdict, terminal_width()))
+    if not as_json:
+        for line in gate_lines(conditions, verdict.contrasts):
+            typer.echo(line)
 
 
 def _end(verdict: Verdict, conditions: Sequence[FailCondition]) -> None:
@@ -203,12 +206,13 @@ def _write_for_ci(
     from steelyard.model.files.own_directory import write_named
 
     if summary is not None:
-        write_named(summary, markdown(verdict))
+        write_named(summary, markdown(verdict, conditions))
     if xml is not None:
         write_named(xml, junit(verdict, conditions))
 
 
-def _study(name: str | None, resume: Path | None, changes: list[str]) -> Study:
+def _study(name: str | None, resume: Path | None, changes: list[str], account: str | None) -> Study:
+    from steelyard.cli.options.arm_options import with_products
     from steelyard.cli.options.weigh_options import resumed_study
     from steelyard.study.read import read_study
     from steelyard.workloads.loading.taken import found
@@ -220,4 +224,5 @@ def _study(name: str | None, resume: Path | None, changes: list[str]) -> Study:
         raise UsageError(
             "no study was named", hint="Try `steelyard weigh checksums`, or `steelyard studies`."
         )
-    return completed(found(read_study(name, changes), version_named=_names_version(changes)))
+    study = found(read_study(name, changes), version_named=_names_version(changes))
+    return with_products(completed(study), account)

@@ -29,6 +29,14 @@ def with_addresses(
     study's own workload stays: it is loaded there."""
     if common is not None and sqlserver.is_sqlserver(common):
         return [*changes, *_at_sqlserver(common, control, arm)]
+    given = {"--control": _of(control), "--arm": _of(arm)}
+    said = [*changes, *(["address="] if common is not None else [])]
+    missing = [option for option, words in given.items() if words is None]
+    if len(missing) == 1 and not any("address" in one.partition("=")[0] for one in said):
+        raise UsageError(
+            f"the arms need an address each: {missing[0]} has none",
+            hint=f'{missing[0]} address="host=... port=... dbname=..."',
+        )
     found = address_changes(common, control, arm)
     return [*with_own_workload(changes), *found] if found else list(changes)
 

@@ -5,14 +5,19 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from steelyard.cli.command_line import say
 from steelyard.cli.options.address_options import ADDRESS
 from steelyard.cli.options.weigh_options import build_changes
-from steelyard.engines.intake import AcceptsSettings, Neutralised, ServerSettings
-from steelyard.engines.postgres.intake.configuration import printable, read_file
 from steelyard.model.errors import UsageError
+from steelyard.study.arm import Arm
+from steelyard.study.naming import clean_name, what_differs, with_names
+from steelyard.study.read import names_arm
 from steelyard.study.study import Study
+
+if TYPE_CHECKING:
+    from steelyard.engines.intake import Neutralised
 
 CONF = "conf="
 
@@ -29,7 +34,10 @@ def arm_changes(
         if given is not None and given.startswith(ADDRESS):
             builds[name] = None  # said by address_changes
         elif given is not None and given.startswith(CONF):
-            changes += _of_file(name, Path(given.removeprefix(CONF)).expanduser())
+            file = Path(given.removeprefix(CONF)).expanduser()
+            changes += _of_file(name, file)
+            if study is not None and not names_arm(study, name) and clean_name(file.name):
+                changes.append(f"{name}.name={json.dumps(clean_name(file.name))}")
             builds[name] = None
         else:
             builds[name] = None if given is None else Path(given)
@@ -41,6 +49,8 @@ def arm_changes(
 
 def _of_file(name: str, file: Path) -> list[str]:
     """Every setting of a file that is no matter of its place; what is left out is said."""
+    from steelyard.engines.postgres.intake.configuration import printable, read_file
+
     found = read_file(file)
     _say_left_out(file, found.neutralised)
     for key, value in found.settings.items():
@@ -65,6 +75,7 @@ def with_known_settings(
     if not any(files.values()):
         return study
     from steelyard.engines.adapters import Wanted, adapter
+    from steelyard.engines.intake import AcceptsSettings, ServerSettings
 
     every = study.every_arm
     wanted = [Wanted(one.version, one.bindir) for one in every]
@@ -79,6 +90,72 @@ def with_known_settings(
             settings[one.name] = dict(known.settings)
     first, *rest = (one.model_copy(update={"settings": settings[one.name]}) for one in every)
     return study.model_copy(update={"control": first, "arms": tuple(rest)})
+
+
+def with_products(study: Study, account: str | None) -> Study:
+    """The study whose arms that are named by their versions are named by those of their builds:
+    18.4 in place of 18. EngineError: a build is not there."""
+    by_version = [
+        arm for arm in study.every_arm if arm.role and "version" in what_differs(study)[arm.name]
+    ]
+    if not by_version or any(arm.bindir for arm in study.every_arm) or study.reaches:
+        return study
+    from steelyard.engines.adapters import Wanted, adapter
+
+    wanted = [Wanted(arm.version) for arm in study.every_arm]
+    contrib = study.contrib or study.statement_counters
+    engines = adapter(study.engine).find_arms(wanted, account, contrib=contrib)
+    found = {
+        arm.role: engine.identity.version
+        for arm, engine in zip(study.every_arm, engines, strict=True)
+        if arm in by_version
+    }
+    if len({*found.values()}) < len(found):  # one version by two builders
+        return study
+    return with_names(study, found)
+
+
+def require_unlike(study: Study) -> None:
+    """UsageError: arms that no one named are equal, so that there is nothing to weigh."""
+    equal = [arm for arm in study.arms if arm.role and _bare(arm) == _bare(study.control)]
+    if equal:
+        raise UsageError(
+            f"arm and control are equal: study {study.name} has nothing to weigh",
+            detail=_EQUAL.get(study.name, "Same build, same settings, same data."),
+            hint=f"Say what differs: {_differing(study)}. Equal arms are a question of their own: "
+            "steelyard weigh aa",
+        )
+
+
+_EQUAL = {
+    "builds": "Both are one directory.",
+    "addresses": "Both are one address.",
+}
+
+
+def _differing(study: Study) -> str:
+    """What to type."""
+    if study.name == "builds":
+        return "--control ./master/bin --arm ./patched/bin"
+    if study.name == "addresses":
+        return "--arm address=DSN of another server"
+    if study.name == "versions":
+        return "--set control.version=16 --set arm.version=18"
+    return "--set arm.settings.NAME=VALUE"
+
+
+def _bare(arm: Arm) -> Arm:
+    """An arm without its name, its directory and its address in one form."""
+    from steelyard.engines.postgres.libpq.connection_string import connection_words
+    from steelyard.engines.sqlserver.uri import is_sqlserver
+
+    place = None if arm.bindir is None else str(Path(arm.bindir).resolve())
+    address = arm.address
+    if address is not None and not is_sqlserver(address):
+        address = json.dumps(connection_words(address), sort_keys=True)
+    settings = {name.lower(): value.strip() for name, value in sorted(arm.settings.items())}
+    bare = {"name": "", "role": "", "bindir": place, "address": address, "settings": settings}
+    return arm.model_copy(update=bare)
 
 
 def _conf_file(given: str | None) -> Path | None:

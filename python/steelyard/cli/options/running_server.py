@@ -11,6 +11,7 @@ from pathlib import Path
 
 import typer
 
+from steelyard.cli.command_line import say
 from steelyard.engines.cache import open_cache
 from steelyard.engines.postgres.intake.running import (
     RunningServer,
@@ -51,11 +52,11 @@ def backed_up(target: str, database: str | None, *, agreed: bool) -> BackedUp:
             raise UsageError(f"not agreed to: {words}", hint="Agree with --yes.")
         if not typer.confirm(f"Take {words}?", err=True):
             raise UsageError("no base backup was taken")
-    typer.echo(f"take {words}", err=True)
+    say(f"take {words}")
     stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
     directory = open_cache().templates / f"backup-{stamp}-{target_name(server.target)}"
     try:
-        back_up(server, directory)
+        back_up(server, directory, report=say)
     except BaseException:
         shutil.rmtree(directory, ignore_errors=True)
         raise

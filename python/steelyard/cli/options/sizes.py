@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from steelyard.model.errors import UsageError
-from steelyard.model.units import parse_bytes
+from steelyard.model.units import format_duration, parse_bytes, parse_duration
 
 _BARE = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*")
 
@@ -16,6 +16,23 @@ def require_unit(option: str, text: str, *units: str) -> None:
     if bare is not None and float(bare[1]):
         likely = ", ".join(f"{bare[1]}{unit}" for unit in units)
         raise UsageError(f"{option} {bare[1]} has no unit: {likely}?")
+
+
+LEAST_BUDGET, MOST_BUDGET = "20s", "168h"
+
+
+def require_budget(text: str) -> None:
+    """UsageError: the value of --budget has no unit, or is no time that a weighing takes."""
+    require_unit("--budget", text, "s", "m")
+    least_ns, most_ns = map(parse_duration, (LEAST_BUDGET, MOST_BUDGET))
+    try:
+        budget_ns = parse_duration(text)
+    except ValueError as reason:
+        raise UsageError(f'invalid value for --budget: "{text}"', hint=str(reason)) from None
+    if budget_ns < least_ns:
+        raise UsageError(f"--budget {text} is too short: at least {format_duration(least_ns)}")
+    if budget_ns > most_ns:
+        raise UsageError(f"--budget {text} is longer than a week: a budget is 30s, 5m or 2h")
 
 
 def size_option(option: str, text: str | None) -> int | None:

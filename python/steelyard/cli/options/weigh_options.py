@@ -8,10 +8,7 @@ from pathlib import Path
 
 from steelyard.cli.command_line import say
 from steelyard.cli.options.address_options import without_passwords
-from steelyard.cli.options.sizes import require_unit
-from steelyard.engines.cache import cache_root, open_cache
-from steelyard.engines.postgres.builds.build import programs_in
-from steelyard.engines.postgres.builds.find import find_postgres
+from steelyard.cli.options.sizes import require_budget
 from steelyard.model.errors import UsageError
 from steelyard.model.identity import Identity
 from steelyard.record.record import PLAN
@@ -32,7 +29,7 @@ def changes_of(
     changes = [f"workload={workload}"] if workload else []
     changes += list(overrides or ())
     if budget:
-        require_unit("--budget", budget, "s", "m")
+        require_budget(budget)
         changes += [f"budget.{key}={budget}" for key in BUDGETS]
     changes += [f"workload.scripts={_scripts(files)}"] if files else []
     return changes
@@ -69,6 +66,7 @@ def with_profiles_worked_out(study: Study, account: str | None) -> Study:
     """The study with settings in place of the profiles that its arms name."""
     if all(arm.profile is None for arm in study.every_arm):
         return study
+    from steelyard.engines.cache import cache_root, open_cache
     from steelyard.running.layouts.choice import servers_at_once
     from steelyard.tuning.profile.arms import with_profiles
     from steelyard.workloads.reading.resolved import data_bytes
@@ -121,6 +119,9 @@ def build_changes(
             f"study builds compares two directories: {missing} BINDIR is missing",
             hint=f"Write: {_USE}",
         )
+    from steelyard.engines.postgres.builds.build import programs_in
+    from steelyard.engines.postgres.builds.find import find_postgres
+
     places = {"control": programs_in(control), "arm": programs_in(arm)}
     identities = {
         name: find_postgres("", place, account).identity for name, place in places.items()

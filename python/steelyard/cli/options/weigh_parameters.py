@@ -85,3 +85,14 @@ ArmIs = Annotated[
     str | None,
     typer.Option("--arm", metavar="WHAT", help="The same of the arm."),
 ]
+FailIf = Annotated[
+    list[str] | None,
+    typer.Option(metavar="WORD:MARGIN", help="Exit 1 if the verdict is, say, slower:2%."),
+]
+Summary = Annotated[
+    Path | None, typer.Option(metavar="FILE.md", help="Also write the verdict as Markdown.")
+]
+JUnit = Annotated[Path | None, typer.Option(metavar="FILE.xml", help="Also write it as JUnit XML.")]
+FirstVerdict = Annotated[
+    bool, typer.Option("--first-verdict", help="Stop at the first look that decides.")
+]

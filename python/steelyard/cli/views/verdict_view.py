@@ -7,11 +7,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from textwrap import shorten
 
 from steelyard.cli.views.interval_chart import interval_chart
-from steelyard.cli.views.text_layout import wrapped
+from steelyard.cli.views.text_layout import contrast_table, wrapped
 from steelyard.model.threat import Threat
 from steelyard.model.units import NS_PER_S, format_duration
 from steelyard.record.contrast import ContrastLine, JudgedContrast, Truth, WithdrawnThreat
-from steelyard.record.verdict import Pages, TimeParts, Verdict
+from steelyard.record.verdict import FlippedPlan, Pages, TimeParts, Verdict
+from steelyard.report.answer.measured import figures, place_text
+from steelyard.report.answer.scripts import plan_reasons, script_counts, script_rows
+from steelyard.report.answer.what_next import next_lines
 from steelyard.report.build_differences import default_lines, loads_line
 from steelyard.report.contrast_text import MARKS, reading_text, shown_sentence, truth_text
 from steelyard.report.devices import figure_rows, not_available, told_names, used_figures
@@ -26,7 +29,7 @@ _INDENT = "  "
 _MOST_CHART = 76
 _LEAST_WIDTH = 50
 _MOST_COSTS, _SHORT_STATEMENT = 6, 44
-_MOST_PLANS, _MOST_STATEMENT = 3, 70
+_MOST_PLANS, _MOST_STATEMENT, _MOST_SCRIPTS = 3, 70, 12
 """Costs of statements, and flipped plans, that are printed, and characters of each statement."""
 
 
@@ -35,8 +38,13 @@ def render_verdict(verdict: Verdict, width: int) -> str:
     width = max(width, _LEAST_WIDTH)
     contrasts = verdict.contrasts
     blocks = [
-        contrast_lines(one, one.truth, one.details.margin_percent, width) for one in contrasts
+        contrast_lines(
+            one, one.truth, one.details.margin_percent, width, measured_lines(verdict, one, width)
+        )
+        for one in contrasts
     ]
+    blocks.append(wrapped(place_text(verdict.place), width, ""))
+    blocks.append(_scripts(verdict, width))
     blocks.append(_turns(verdict, width))
     blocks.append(_causes(verdict, width))
     blocks.append(_plans(verdict, width))
@@ -49,17 +57,60 @@ def render_verdict(verdict: Verdict, width: int) -> str:
 
 
 def contrast_lines(
-    contrast: JudgedContrast, known: Truth | None, margin_percent: float | None, width: int
+    contrast: JudgedContrast,
+    known: Truth | None,
+    margin_percent: float | None,
+    width: int,
+    measured: Sequence[str] = (),
 ) -> list[str]:
-    """The verdict of one contrast, its own sentence, and the interval as a chart."""
+    """The verdict of one contrast, its own sentence, what was `measured`, and the interval as a
+    chart."""
     lines = [
-        f"{MARKS.get(contrast.verdict, '?')} {contrast.verdict.upper()}",
+        f"{MARKS.get(contrast.verdict, '?')} {contrast.verdict.upper()}"
+        + (f": {contrast.pair}" if measured else ""),
         *wrapped(shown_sentence(contrast), width, ""),
     ]
     truth = truth_text(known)
     lines += wrapped(f"It {truth}.", width, "") if truth else []
+    lines += measured
     chart = interval_chart(contrast, margin_percent or 1.0, min(width - len(_INDENT), _MOST_CHART))
     return [*lines, "", *(f"{_INDENT}{line}".rstrip() for line in chart)]
+
+
+def measured_lines(verdict: Verdict, contrast: ContrastLine, width: int) -> list[str]:
+    """Both arms in absolute numbers, the control's first: `"throughput 1 655 → 3 350 /s"`."""
+    told = [" ".join(row) for row in figures(verdict, contrast)]
+    return (
+        wrapped(f"{contrast.control} → {contrast.arm}: {'; '.join(told)}", width, "")
+        if told
+        else []
+    )
+
+
+def _scripts(verdict: Verdict, width: int) -> list[str]:
+    """A row a script of the mix, the worst first, with its statement and its plan where it
+    flipped."""
+    lines: list[str] = []
+    for one in verdict.contrasts:
+        about = [row for row in verdict.scripts if row.arm == one.arm]
+        if not about:
+            continue
+        rows = script_rows(about)
+        titled = [{**row, "metric": f"{row['metric']} ({row['share']})"} for row in rows]
+        several = f" in {one.arm}" if len(verdict.contrasts) > 1 else ""
+        lines.append(f"scripts{several}: {script_counts(about)}")
+        table = contrast_table("mean time of (share)", one.control, one.arm, titled, width)
+        lines.append(table[0])
+        for row, line in list(zip(rows, table[1:], strict=True))[:_MOST_SCRIPTS]:
+            lines.append(line)
+            if row["side"] != "unchanged":
+                lines += [f"{_INDENT}{shorten(row['sql'], width - 2, placeholder=' …')}"] * bool(
+                    row["sql"]
+                )
+            lines += wrapped(f"plan: {row['plan']}", width, _INDENT) if row["plan"] else []
+        more = len(rows) - _MOST_SCRIPTS
+        lines += [f"and {more} more, in the report"] if more > 0 else []
+    return lines
 
 
 def _turns(verdict: Verdict, width: int) -> list[str]:
@@ -92,21 +143,33 @@ def _stalls(row: Mapping[str, str]) -> str:
     return f"{row['stalls']} in {row['arm']}, {row['time']}, {storms}"
 
 
-def time_lines(told: TimeParts, width: int) -> list[str]:
-    """Where a transaction's time goes: the cause, every part, and what holds either arm up."""
+def time_lines(told: TimeParts, width: int, plans: Sequence[str] = ()) -> list[str]:
+    """Where a transaction's time goes: the cause, every part, and what holds either arm up.
+    `plans`: what changed where plans flipped."""
     return [
-        *wrapped(cause_lines([told])[0], width, ""),
-        *_table("of a transaction's time", told.control, told.arm, part_rows(told), width),
+        *(
+            line
+            for text in cause_lines([told], {told.arm: plans})
+            for line in wrapped(text, width, "")
+        ),
+        *contrast_table("of a transaction's time", told.control, told.arm, part_rows(told), width),
         *wrapped(bottleneck_line(told), width, ""),
     ]
 
 
 def _causes(verdict: Verdict, width: int) -> list[str]:
-    lines = [line for told in verdict.time for line in time_lines(told, width)]
+    lines = [
+        line
+        for told in verdict.time
+        for line in time_lines(told, width, plan_reasons(verdict, told.arm))
+    ]
     for arm in dict.fromkeys(cause.arm for cause in verdict.causes):
         about = [cause for cause in verdict.causes if cause.arm == arm]
+        some = [cause for cause in about if cause.control_value or cause.arm_value]
         title = "cause, per transaction"
-        lines += _table(title, about[0].control, arm, cause_rows(about), width)
+        lines += contrast_table(title, about[0].control, arm, cause_rows(some), width)
+        none = [row["metric"] for row in cause_rows(about) if row not in cause_rows(some)]
+        lines += wrapped(f"none in either arm: {', '.join(none)}", width, "") if none else []
     lines += _statements(verdict, width)
     lines += _queries(verdict, width) + _work(verdict, width) + _devices(verdict, width)
     return lines + _pages(verdict.pages, width)
@@ -125,7 +188,7 @@ def _statements(verdict: Verdict, width: int) -> list[str]:
             for one in about[:_MOST_COSTS]
         ]
         rows = statement_cost_rows(short)
-        lines += _table("an execution of", about[0].control, arm, rows, width)
+        lines += contrast_table("an execution of", about[0].control, arm, rows, width)
         more = len(about) - len(rows)
         lines += [f"and {more} more, in the report"] if more > 0 else []
     return lines
@@ -161,22 +224,7 @@ def _devices(verdict: Verdict, width: int) -> list[str]:
     lines = wrapped(not_available(told), width, "") if told.missing else []
     for one in verdict.contrasts:
         rows = figure_rows(used_figures(told, one.arm))
-        lines += _table(told_names(told), one.control, one.arm, rows, width) if rows else []
-    return lines
-
-
-def _table(
-    title: str, control: str, arm: str, rows: Sequence[Mapping[str, str]], width: int
-) -> list[str]:
-    head = {"metric": title, "control": control, "arm": arm, "reading": "change"}
-    wide = {key: max(len(row[key]) for row in [head, *rows]) for key in head}
-    lines = []
-    for row in [head, *rows]:
-        first = f"{row['metric']:<{wide['metric']}}"
-        values = f"{row['control']:>{wide['control']}}  {row['arm']:>{wide['arm']}}"
-        line = f"{first}  {values}  {row['reading']}"
-        # On a narrow terminal the values go and the contrast, which is the finding, stays.
-        lines.append(line if sum(wide.values()) + 6 <= width else f"{first}  {row['reading']}")
+        lines += contrast_table(told_names(told), one.control, one.arm, rows, width) if rows else []
     return lines
 
 
@@ -190,15 +238,21 @@ def _plans(verdict: Verdict, width: int) -> list[str]:
     """Statements whose plan flipped, each with its first flip and its time."""
     several = len(verdict.contrasts) > 1
     lines: list[str] = []
-    for one in verdict.plans[:_MOST_PLANS]:
+    shown = {(row.arm, row.script) for row in verdict.scripts if row.flips}
+    plans = [one for one in verdict.plans if (one.arm, _script_of(one)) not in shown]
+    for one in plans[:_MOST_PLANS]:
         more = len(one.flips) - 1
         words = one.flips[0] + (f" and {more} more" if more else "")
         time = f"; {time_text(one.time)}" if one.time else ""
         arm = f" of {one.arm}" if several else ""
         statement = shorten(one.statement, _SHORT_STATEMENT, placeholder=" …")
         lines += wrapped(f"plan{arm} flipped: {words}{time} ({statement})", width, "")
-    left_out = len(verdict.plans) - _MOST_PLANS
+    left_out = len(plans) - _MOST_PLANS
     return [*lines, *([f"and {left_out} plans more, in the report"] if left_out > 0 else [])]
+
+
+def _script_of(one: FlippedPlan) -> str:
+    return one.statement.partition(": ")[0]
 
 
 def _pages(pages: Pages | None, width: int) -> list[str]:
@@ -247,6 +301,7 @@ def record_lines(verdict: Verdict, width: int) -> list[str]:
         f"record  {record}",
         f"report  {record}/report.html",
         f"repeat  {command}",
+        *next_lines(verdict),
         *_hanging("took    ", took_text(verdict), width),
     ]
 

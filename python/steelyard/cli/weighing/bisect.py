@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import secrets
+import shlex
 import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -73,7 +74,7 @@ def begin_bisect(request: BisectRequest) -> None:
         places=places,
         build=request.build or "",
         seed=secrets.randbelow(2**31) if request.seed is None else request.seed,
-        command=" ".join(request.command),
+        command=shlex.join(request.command),
     )
     if not plan.build:  # a value that no arm can have is refused before any work
         for place in plan.places:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import secrets
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -73,6 +74,7 @@ def begin_sweep(request: SweepRequest) -> None:
             own = {} if first.factors is not None else {f"arm.{a.name}": a for a in first.arms}
             arms = {"control": first.control, **own}
             changes += [f"{place}.version={json.dumps(a.version)}" for place, a in arms.items()]
+    changes += _common_names(sweep, changes, first, request)
     plan = SweepPlan(
         key=sweep.key,
         values=sweep.values,
@@ -80,12 +82,29 @@ def begin_sweep(request: SweepRequest) -> None:
         seed=seed,
         changes=tuple(changes),
         study=request.study,
-        command=" ".join(request.command),
+        command=shlex.join(request.command),
     )
     usual = f"{first.name}-by-{sweep.name}"
     folder = begin_folder(request.record, usual, "a sweep", SWEEP_FILE, plan.to_json())
     with going_on("weigh", folder):
         _go_on(plan, folder, request.account, as_json=request.as_json)
+
+
+def _common_names(
+    sweep: Sweep, changes: Sequence[str], first: Study, request: SweepRequest
+) -> list[str]:
+    """Names of arms that are named by what is swept: one for all points, so that they are one
+    row."""
+    assert request.study is not None  # the caller refuses where there is none
+    last = read_study(request.study, sweep.overrides(changes, sweep.values[-1]))
+    places = ["control", *("arm" for _ in first.arms)]
+    if len(places) > 2:
+        return []
+    return [
+        f"{place}.name={json.dumps(place)}"
+        for place, one, other in zip(places, first.every_arm, last.every_arm, strict=True)
+        if one.name != other.name
+    ]
 
 
 def resume_sweep(folder: Path, account: str | None, *, as_json: bool) -> None:

@@ -55,7 +55,21 @@ BULK_SETTINGS: Settings = {
 
 _ANY: frozenset[str] = frozenset()
 
+PLANNER_SETTINGS = frozenset(
+    {"enable_", "geqo_", "jit_", "geqo", "jit", "work_mem", "hash_mem_multiplier"}
+    | {"random_page_cost", "seq_page_cost", "cpu_tuple_cost", "cpu_index_tuple_cost"}
+    | {"cpu_operator_cost", "parallel_setup_cost", "parallel_tuple_cost"}
+    | {"effective_cache_size", "min_parallel_table_scan_size", "min_parallel_index_scan_size"}
+    | {"max_parallel_workers", "max_parallel_workers_per_gather", "parallel_leader_participation"}
+    | {"default_statistics_target", "constraint_exclusion", "cursor_tuple_fraction"}
+    | {"from_collapse_limit", "join_collapse_limit", "plan_cache_mode"}
+    | {"recursive_worktable_factor", "debug_parallel_query"}
+)
+"""Query Tuning in src/backend/utils/misc/guc_tables.c, and the memory and workers that costs are
+worked out from."""
+
 SETTING_RULES = SettingRules(
+    planner=PLANNER_SETTINGS,
     slot=SLOT_SETTINGS
     | {"cluster_name", "log_directory", "log_filename", "ssl_cert_file", "ssl_key_file"},
     places=frozenset({"dynamic_library_path", "extension_control_path", "krb_server_keyfile"}),

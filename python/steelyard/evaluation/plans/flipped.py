@@ -8,11 +8,11 @@ from dataclasses import dataclass
 
 from steelyard.evaluation.causes import compared, epoch_contrasts
 from steelyard.evaluation.plans.flips import flips
-from steelyard.evaluation.plans.times import Plans, statement_times
+from steelyard.evaluation.plans.times import Plans, script_alone_times, statement_times
 from steelyard.model.readings import EpochTotals
 from steelyard.model.units import NS_PER_US
 from steelyard.record.environment import Inspection
-from steelyard.record.verdict import FlippedPlan, Query, Statement, StatementTime
+from steelyard.record.verdict import FlippedPlan, Query, ScriptTime, Statement, StatementTime
 
 
 @dataclass(frozen=True)
@@ -25,6 +25,8 @@ class Timed:
     """Rows of the verdict, where statements were timed one by one."""
     queries: Sequence[Query]
     """Rows of the verdict, where each script is a slice of its own."""
+    scripts: Sequence[ScriptTime] = ()
+    """Rows of the verdict, of a mix of several."""
 
 
 def flipped(inspection: Inspection, control: str, arm: str, timed: Timed) -> list[FlippedPlan]:
@@ -36,6 +38,7 @@ def flipped(inspection: Inspection, control: str, arm: str, timed: Timed) -> lis
         return []
     times = {
         **_whole(timed.epochs, control, arm, ours),
+        **script_alone_times(timed.scripts, arm, ours),
         **statement_times(timed.statements, timed.queries, arm, ours),
     }
     return [

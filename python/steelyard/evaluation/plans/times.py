@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal
 
-from steelyard.record.verdict import Compared, Query, Statement, StatementTime
+from steelyard.record.verdict import Compared, Query, ScriptTime, Statement, StatementTime
 
 Plans = Mapping[str, str]
 """`script: statement` → its plan."""
@@ -30,6 +30,18 @@ def statement_times(
     return times | {
         statement: _time(row, "statement", row.control_us, row.arm_us)
         for statement, row in found.items()
+    }
+
+
+def script_alone_times(
+    scripts: Sequence[ScriptTime], arm: str, plans: Plans
+) -> dict[str, StatementTime]:
+    """`script: statement` → the time of its script, of those that are this statement alone."""
+    alone = _alone(plans)
+    return {
+        alone[one.script]: _time(one, "script", one.control_us, one.arm_us)
+        for one in scripts
+        if one.arm == arm and one.script in alone
     }
 
 

@@ -44,7 +44,7 @@ def own_threats(inspection: Inspection, control: str, arm: str) -> Iterator[Thre
         yield raise_threat(ThreatKind.BUILDS_DIFFER, f"{pair}: {differences_in_words(own.builds)}")
     ours, theirs = (inspection.plans.get(name, {}) for name in (control, arm))
     changed = [one for one in {**ours, **theirs} if ours.get(one) != theirs.get(one)]
-    if changed:
+    if changed and not own.plans_meant:
         named = {one: flips(ours.get(one, ""), theirs.get(one, "")).names for one in changed}
         yield raise_threat(ThreatKind.PLANS_DIFFER, f"{pair}: {shown_statements(changed, named)}")
     yield from _carried_over(own.seen)

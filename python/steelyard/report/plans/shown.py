@@ -15,6 +15,8 @@ MOST_FLIPPED, MOST_ALIKE = 60, 200
 """Statements whose plans are printed, to keep the page small; the record holds all."""
 MOST_LETTERS = 160
 """Of a line of a plan: conditions may hold lists of a thousand values."""
+MOST_TO_COPY = 10_000
+"""Letters of two plans that are printed whole too."""
 _UNTIMED = "not timed by itself; workload.timed = true times every statement"
 
 
@@ -37,6 +39,9 @@ class FlippedStatement:
     time: str
     control: tuple[PlanLine, ...]
     arm: tuple[PlanLine, ...]
+    whole: tuple[tuple[str, str], ...]
+    """Arm, the control first → its plan as EXPLAIN printed it; none of plans too long for a page,
+    which inspection.json holds."""
 
 
 @dataclass(frozen=True)
@@ -124,10 +129,15 @@ def _pair(
                     time_text(told[statement].time) if statement in told else "",
                     _lines(ours[statement], found.control_lines),
                     _lines(theirs.get(statement, ""), found.arm_lines),
+                    _whole(((control, ours[statement]), (arm, theirs.get(statement, "")))),
                 )
             )
     left_out = max(0, len(shown) - MOST_FLIPPED)
     return PlannedPair(control, arm, tuple(shown[:MOST_FLIPPED]), left_out)
+
+
+def _whole(plans: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
+    return plans if sum(len(text) for _, text in plans) <= MOST_TO_COPY else ()
 
 
 def _lines(plan: str, differing: frozenset[int]) -> tuple[PlanLine, ...]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from steelyard.engines.differences import apart, builds_differ, compare
 from steelyard.evaluation.threats.inspection import common_threats, own_threats
 from steelyard.evaluation.threats.source import source_notes, source_threats
+from steelyard.model.errors import UsageError
 from steelyard.model.identity import Identity
 from steelyard.model.secrets.redaction import hidden_settings
 from steelyard.record.environment import ArmInspection, DifferencesFound, Environment, Inspection
@@ -21,6 +22,8 @@ from steelyard.running.preparing.recording import Question
 from steelyard.running.preparing.script_trial import execute_scripts
 from steelyard.running.preparing.setup import Setup
 from steelyard.running.progress import Progress
+from steelyard.study.arm import Arm
+from steelyard.study.study import Study
 from steelyard.telemetry.devices import devices_beneath
 from steelyard.telemetry.environment import machines_differ
 
@@ -121,6 +124,8 @@ def _inspect(setup: Setup, arms: _Arms, name: str) -> ArmInspection:
         may_differ |= differing - set(study.settings)
     found = compare(ours, theirs, may_differ, rules)
     found.refuse_undeclared(control.name, name)
+    if not found.declared:
+        _require_unlike(study, arm, ours, theirs)
     builds = builds_differ(arms.identities[control.name], arms.identities[name])
     return ArmInspection(
         may_differ=tuple(sorted(may_differ)),
@@ -130,6 +135,27 @@ def _inspect(setup: Setup, arms: _Arms, name: str) -> ArmInspection:
             undeclared=tuple(found.undeclared),
         ),
         builds=tuple(apart(builds)),
+        plans_meant=rules.plans([name for name, *_ in found.declared])
+        or any(key == "sql" for key, *_ in study.differences_beside_settings(arm)),
+    )
+
+
+def _require_unlike(
+    study: Study, arm: Arm, ours: Mapping[str, str], theirs: Mapping[str, str]
+) -> None:
+    """UsageError: settings that are written otherwise have one value in both servers, and nothing
+    else sets an arm apart."""
+    names = study.declared_differences(arm)
+    control = study.control
+    settings = {*study.settings_of(control), *study.settings_of(arm)}
+    beside = {"name": "", "role": "", "settings": {}}
+    alone = arm.model_copy(update=beside) == control.model_copy(update=beside)
+    if not names or not names <= settings or not alone or not names <= {*ours, *theirs}:
+        return
+    values = ", ".join(f"{name} is {ours.get(name, theirs.get(name))}" for name in sorted(names))
+    raise UsageError(
+        f"{arm.name} and {control.name} are equal: {values} in both",
+        hint="Give the arm another value, or weigh equal arms as such: steelyard weigh aa",
     )
 
 

@@ -103,15 +103,20 @@ def _find(workload: Workload, name: str, weight: int) -> Script:
     return Script(name, text, weight, facts.rows, facts.writes)
 
 
+def _scripts_hint(workload: Workload) -> str:
+    if not workload.scripts:
+        return "Give the path of a file that is there."
+    listed = ", ".join(workload.scripts)
+    return f'Scripts of workload "{workload.name}": {listed}; or give the path of a file.'
+
+
 def _file_of_user(workload: Workload, name: str) -> WorkloadFile:
     path = Path(name).expanduser()
     if "/" not in name and not path.is_file():
         near = get_close_matches(name, workload.scripts, n=1)
         raise StudyError(
             f'unknown script: "{name}"',
-            hint=(f'Did you mean "{near[0]}"? ' if near else "")
-            + f'Scripts of workload "{workload.name}": {", ".join(workload.scripts)}; '
-            "or give the path of a file.",
+            hint=(f'Did you mean "{near[0]}"? ' if near else "") + _scripts_hint(workload),
         )
     try:
         return WorkloadFile(path, read_small_bytes(path))

@@ -7,6 +7,7 @@ from psycopg.conninfo import conninfo_to_dict
 
 from steelyard.driver.plan import DriveArm
 from steelyard.engines.postgres.reaching.address import session_address
+from steelyard.engines.postgres.reaching.reached import refusal_hint
 from steelyard.model.errors import UsageError
 
 
@@ -64,3 +65,24 @@ def test_what_is_no_name_of_a_setting_is_refused() -> None:
 def test_what_is_no_connection_string_is_refused() -> None:
     with pytest.raises(UsageError, match="invalid connection string"):
         session_address("host=db1 prot=5432", None, {}, None)
+
+
+@pytest.mark.parametrize(
+    ("words", "hint"),
+    [
+        (
+            'FATAL: parameter "shared_buffers" cannot be changed without restarting the server',
+            "weigh a copy: steelyard weigh settings --from",
+        ),
+        ('FATAL: permission denied to set parameter "wal_compression"', "GRANT SET ON PARAMETER"),
+        ('FATAL: unrecognized configuration parameter "randm_page_cost"', "SHOW ALL"),
+        ("fe_sendauth: no password supplied", "PGPASSWORD or ~/.pgpass"),
+        ('FATAL: database "shop" does not exist', "dbname="),
+    ],
+)
+def test_a_refused_session_says_what_to_type(words: str, hint: str) -> None:
+    assert hint in (refusal_hint(words, "shop") or "")
+
+
+def test_of_other_words_nothing_is_known() -> None:
+    assert refusal_hint("Datenbank »shop« existiert nicht", "shop") is None

@@ -5,10 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from steelyard.evaluation.rule import FailCondition
 from steelyard.model.files.printable import printable
 from steelyard.record.contrast import ContrastLine
 from steelyard.record.factors import FactorsTold
 from steelyard.record.verdict import Verdict
+from steelyard.report.answer.measured import figures, place_text
+from steelyard.report.answer.scripts import plan_reasons, script_counts, script_rows
+from steelyard.report.answer.what_next import gate_lines
 from steelyard.report.contrast_text import MARKS, ends_of, estimate_text, interval_text
 from steelyard.report.time_parts import cause_lines
 from steelyard.report.wall_time.words import took_text
@@ -16,12 +20,19 @@ from steelyard.report.wall_time.words import took_text
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~])")
 
 
-def markdown(verdict: Verdict) -> str:
-    """The sentence, a row an arm, the cause, the doubts, and the command that repeats it."""
+def markdown(verdict: Verdict, conditions: Sequence[FailCondition] = ()) -> str:
+    """The sentence, a row an arm, both arms in absolute numbers, the gate, the scripts, the cause,
+    the doubts, and the command that repeats it."""
     lines = [_head(verdict), "", escaped(verdict.sentence), ""]
+    gate = gate_lines(conditions, verdict.contrasts)
+    lines += [*(f"**{escaped(line)}**" for line in gate), *([""] if gate else [])]
     lines += [*_effects(verdict.factors), *_table(verdict.contrasts), ""]
+    if verdict.factors is None:
+        lines += [*_measured(verdict), ""]
+        lines += _scripts(verdict)
     if verdict.time:
-        lines += [f"- {escaped(line)}" for line in cause_lines(verdict.time)] + [""]
+        plans = {one.arm: plan_reasons(verdict, one.arm) for one in verdict.time}
+        lines += [f"- {escaped(line)}" for line in cause_lines(verdict.time, plans)] + [""]
     lines += [*_doubts(verdict.contrasts), ""]
     lines += [f"Took {took_text(verdict)}; seed {verdict.seed}. Repeat:", "", "```"]
     lines += [verdict.command or f"steelyard weigh {verdict.study} --seed {verdict.seed}", "```"]
@@ -74,6 +85,45 @@ def _table(contrasts: Sequence[ContrastLine]) -> list[str]:
         for one in contrasts
     ]
     return [head, "|---|---|---:|---:|---|", *rows]
+
+
+def _measured(verdict: Verdict) -> list[str]:
+    """Throughput and percentiles of the control and each arm, and where it was weighed."""
+    lines = [
+        f"- {escaped(f'{one.control} → {one.arm}')}: "
+        + escaped("; ".join(" ".join(row) for row in rows))
+        for one in verdict.contrasts
+        if (rows := figures(verdict, one))
+    ]
+    place = place_text(verdict.place)
+    return [*lines, *([f"- {escaped(place)}"] if place else [])]
+
+
+def _scripts(verdict: Verdict) -> list[str]:
+    """A row a script, the worst first; nothing where the mix is one."""
+    lines: list[str] = []
+    for one in verdict.contrasts:
+        about = [row for row in verdict.scripts if row.arm == one.arm]
+        if not about:
+            continue
+        lines += [
+            f"Scripts of {escaped(one.pair)}: {script_counts(about)}",
+            "",
+            f"| script | share | {escaped(one.control)} | {escaped(one.arm)} | change | plan "
+            "| statement |",
+            "|---|---:|---:|---:|---:|---|---|",
+        ]
+        lines += [
+            "| "
+            + " | ".join(
+                escaped(row[key])
+                for key in ("metric", "share", "control", "arm", "reading", "plan", "sql")
+            )
+            + " |"
+            for row in script_rows(about)
+        ]
+        lines.append("")
+    return lines
 
 
 def _doubts(contrasts: Sequence[ContrastLine]) -> list[str]:

@@ -8,7 +8,7 @@ import select
 import signal
 import subprocess
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -37,8 +37,10 @@ def run_backup(
     environment: Mapping[str, str],
     directory: Path,
     still_s: float = STILL_S,
+    written: Callable[[int], None] = lambda _: None,
 ) -> tuple[int, str]:
-    """Exit status and last words of a backup into a directory.
+    """Exit status and last words of a backup into a directory; `written` is called now and then
+    with the bytes so far.
 
     ServerError: nothing came for `still_s`, it computed and did not write, or the disk would be
     full. What ends us, Ctrl-C too, ends it.
@@ -60,19 +62,25 @@ def run_backup(
 
     try:
         account.call(limit)
-        return _Watch(account, process, directory, still_s).until_it_ends()
+        return _Watch(account, process, directory, still_s, written).until_it_ends()
     finally:
         _end(process)
 
 
 class _Watch:
     def __init__(
-        self, account: Account, process: subprocess.Popen[bytes], directory: Path, still_s: float
+        self,
+        account: Account,
+        process: subprocess.Popen[bytes],
+        directory: Path,
+        still_s: float,
+        report_bytes: Callable[[int], None],
     ) -> None:
         assert process.stderr is not None
         self._account = account
         self._process, self._errors = process, process.stderr.fileno()
         self._directory, self._still_s = directory, still_s
+        self._report_bytes = report_bytes
         self._words = b""
         self._written = -1
         self._since, self._spent_s = time.monotonic(), 0.0
@@ -97,6 +105,7 @@ class _Watch:
     def _require_progress(self) -> None:
         pid = self._process.pid
         written: int = self._account.call(lambda: _written_bytes(pid))
+        self._report_bytes(written)
         spent_s = _processor_s(pid)
         now = time.monotonic()
         if written != self._written:

@@ -2,32 +2,78 @@
 
 from __future__ import annotations
 
+import math
 import os
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 from steelyard.engines.account import Account
 from steelyard.engines.cache import free_bytes
 from steelyard.engines.copying import copy_opened
-from steelyard.engines.intake import DataPlace
+from steelyard.engines.intake import DataPlace, Report
 from steelyard.engines.local.owned_files import names_below
 from steelyard.engines.postgres.intake.contents import EMPTY, Entry, contents
 from steelyard.engines.postgres.intake.place import Digest, digest_of
 from steelyard.model.errors import EngineError
-from steelyard.model.units import format_bytes
+from steelyard.model.units import NS_PER_S, format_bytes, format_duration
+
+COPYING = "copy the data"
+_BETWEEN_S = 2.0
+"""Seconds between two reports of how far a copy is."""
 
 
-def copy_in(place: DataPlace, directory: Path, account: Account) -> None:
+class CopyProgress:
+    """Reports bytes of bytes and the time left while files are copied."""
+
+    def __init__(
+        self, report: Report, whole_bytes: int | None, now_s: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._report = report
+        self._whole = whole_bytes  # None: not known
+        self._now = now_s
+        self._began = self._last = now_s()
+        self._copied = 0
+
+    def add(self, size_bytes: int) -> None:
+        """A file was copied."""
+        self.reach(self._copied + size_bytes)
+
+    def reach(self, copied_bytes: int) -> None:
+        """So much is copied by now."""
+        self._copied = copied_bytes
+        now = self._now()
+        if now - self._last >= _BETWEEN_S and copied_bytes > 0:
+            self._last = now
+            self._report(f"{COPYING}: {self._words(now - self._began)}")
+
+    def _words(self, seconds: float) -> str:
+        done = f"{self._copied / 1e6:,.0f}"
+        if self._whole is None or self._copied >= self._whole:
+            return f"{done} MB"
+        left_s = seconds * (self._whole - self._copied) / self._copied
+        left = format_duration(math.ceil(left_s) * NS_PER_S)
+        return f"{done} of {self._whole / 1e6:,.0f} MB, {left} left"
+
+
+def copy_in(
+    place: DataPlace, directory: Path, account: Account, report: Report = lambda _: None
+) -> None:
     """Copy what a cluster needs to `directory`, which does not exist yet: tablespaces and log stand
     within it afterwards. It is given to the account when all of it is there.
 
     EngineError: the files changed meanwhile, or there is no room.
     """
     copied = Digest()
+    sizes = [0 if one.is_directory else one.status.st_size for one in contents(place.path)]
+    report(f"{COPYING}: {format_bytes(sum(sizes))}, {len(sizes)} files")
+    progress = CopyProgress(report, sum(sizes))
     try:
         account.make_way(directory)
         directory.mkdir(mode=0o700)
         for entry in contents(place.path):
             copied.add(entry.name, _copy(entry, directory / entry.name))
+            progress.add(0 if entry.is_directory else entry.status.st_size)
         for name in EMPTY:
             (directory / name).parent.mkdir(mode=0o700, exist_ok=True)
             (directory / name).mkdir(mode=0o700)

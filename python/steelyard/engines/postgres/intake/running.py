@@ -11,10 +11,12 @@ from typing import Any
 
 from steelyard.engines.account import Account, choose_account
 from steelyard.engines.cache import free_bytes
+from steelyard.engines.intake import Report
 from steelyard.engines.postgres.guarded.connection import GuardedConnection, guarded, timeout_s
 from steelyard.engines.postgres.intake.base_backup import run_backup
 from steelyard.engines.postgres.intake.client_programs import newest_client
 from steelyard.engines.postgres.intake.configuration import neutralise
+from steelyard.engines.postgres.intake.copying import CopyProgress
 from steelyard.engines.postgres.libpq.connection_string import connection_words, without_password
 from steelyard.model.errors import EngineError, ServerError, UsageError
 from steelyard.model.secrets.secret import Secret
@@ -171,7 +173,12 @@ def _allowed(session: GuardedConnection, query: str) -> list[tuple[Any, ...]]:
         return []
 
 
-def back_up(server: RunningServer, directory: Path, account: Account | None = None) -> None:
+def back_up(
+    server: RunningServer,
+    directory: Path,
+    account: Account | None = None,
+    report: Report = lambda _: None,
+) -> None:
     """Take a base backup into a directory that does not exist yet, with the log that it needs.
 
     pg_basebackup unpacks what the server sends under names that the server chooses: it runs as the
@@ -204,6 +211,7 @@ def back_up(server: RunningServer, directory: Path, account: Account | None = No
         [*command, "--no-sync", "--no-password", *moved],
         {**environment, **password},
         directory,
+        written=CopyProgress(report, server.bytes).reach,
     )
     if status != 0:
         raise ServerError(

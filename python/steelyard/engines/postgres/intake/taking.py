@@ -46,8 +46,7 @@ def take_in_cluster(
         )
     _require_blocks(build, account, intake.place.path)
     directory = slot.path / "data"
-    report("copy the data")
-    copy_in(intake.place, directory, account)
+    copy_in(intake.place, directory, account, report)
     cluster = Cluster(build, identity, account, directory)
     report("recover and open the copy")
     opened = Opening(build, account, cluster).open_up(slot, intake.database)

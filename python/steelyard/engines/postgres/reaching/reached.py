@@ -170,7 +170,32 @@ class ReachedServer:
             raise ServerError(
                 f'could not work on database "{self._address.database}" at "{self._address.host}"',
                 detail=str(error).strip(),
+                hint=refusal_hint(str(error), self._address.database),
             ) from error
+
+
+_WEIGH_A_COPY = 'weigh a copy: steelyard weigh settings --from "DSN" with the same --set'
+
+
+def refusal_hint(words: str, database: str) -> str | None:
+    """What to do where a server refuses a session, by its own words in English; None: no more than
+    these is known."""
+    hints = (
+        ("without restarting the server", f"Sessions cannot set it: {_WEIGH_A_COPY}."),
+        ("cannot be changed now", f"Sessions cannot set it: {_WEIGH_A_COPY}."),
+        (
+            "permission denied to set parameter",
+            f"A superuser's sessions can, or GRANT SET ON PARAMETER ... TO the role; or "
+            f"{_WEIGH_A_COPY}.",
+        ),
+        ("unrecognized configuration parameter", "Look at its spelling: SHOW ALL lists them."),
+        ("no password supplied", "Leave it to PGPASSWORD or ~/.pgpass."),
+        (
+            f'database "{database}" does not exist',
+            'Name it in the address: --address "host=... dbname=..."',
+        ),
+    )
+    return next((hint for told, hint in hints if told in words), None)
 
 
 class CountingServer(ReachedServer):

@@ -1,0 +1,73 @@
+"""Words both arms in absolute numbers, and the place where they were weighed."""
+
+from __future__ import annotations
+
+import re
+
+from steelyard.model.units import NS_PER_US, format_bytes, format_duration
+from steelyard.record.contrast import ContrastLine, median_throughput
+from steelyard.record.verdict import Place, Verdict
+from steelyard.report.charts.percentile_effects import quantile_name
+from steelyard.report.tables import amount
+
+QUANTILES = (0.5, 0.95, 0.99)
+TIMES_FROM = 50.0
+"""Percent from which on a change is also said as a factor."""
+_UNIT = re.compile(r" (\S+)$")
+
+
+def times_text(percent: float | None) -> str:
+    """`"2.02 times"` from +50 % on; else empty."""
+    return f"{1 + percent / 100:.2f} times" if percent is not None and percent >= TIMES_FROM else ""
+
+
+def figures(verdict: Verdict, contrast: ContrastLine) -> list[tuple[str, str]]:
+    """What was measured of both arms: `("throughput", "1 655 → 3 350 /s, 2.02 times")`, then
+    percentiles of the latency; what the record does not have is left out."""
+    rows = []
+    rates = [median_throughput(contrast.details, arm) for arm in (contrast.control, contrast.arm)]
+    if rates[0] is not None and rates[1] is not None:
+        change = 100 * (rates[1] / rates[0] - 1) if rates[0] else None
+        texts = (amount(_rounded(rates[0])), amount(_rounded(rates[1])))
+        rows.append(
+            ("throughput", ", ".join(filter(None, (f"{_pair(*texts)} /s", times_text(change)))))
+        )
+    latency = {one.quantile: one for one in verdict.latency if one.arm == contrast.arm}
+    rows += [
+        (quantile_name(q), us_pair(latency[q].control_us, latency[q].arm_us))
+        for q in QUANTILES
+        if q in latency
+    ]
+    return rows
+
+
+def us_pair(control_us: float, arm_us: float) -> str:
+    """`"858 → 877 µs"`, `"31.8 → 10.9 ms"`, `"900 µs → 1.2 ms"`."""
+    first, second = (format_duration(us * NS_PER_US) for us in (control_us, arm_us))
+    units = [found[1] if (found := _UNIT.search(text)) else "" for text in (first, second)]
+    return _pair(first.removesuffix(f" {units[1]}") if units[0] == units[1] else first, second)
+
+
+def _pair(first: str, second: str) -> str:
+    return f"{first} → {second}"
+
+
+def _rounded(rate: float) -> float:
+    return round(rate) if rate >= 100 else rate
+
+
+def place_text(place: Place | None) -> str:
+    """`"2 processors (AMD EPYC), 25 GB; PostgreSQL 18.4; pgbench, scale 50, 8 clients"`; empty for
+    an older record."""
+    if place is None:
+        return ""
+    model = f" ({place.processor})" if place.processor else ""
+    count = "1 processor" if place.processors == 1 else f"{place.processors} processors"
+    memory = f", {format_bytes(place.memory_bytes)} of memory" if place.memory_bytes else ""
+    data = [f"scale {place.scale}"] if place.scale is not None else []
+    if place.data:
+        size = f" ({format_bytes(place.data_bytes)})" if place.data_bytes else ""
+        data = [f"{place.data}{size}"]
+    clients = "1 client" if place.clients == 1 else f"{place.clients} clients"
+    work = ", ".join([f"workload {place.workload}", *data, clients])
+    return "; ".join(filter(None, (f"{count}{model}{memory}", " and ".join(place.products), work)))

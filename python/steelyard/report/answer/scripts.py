@@ -1,0 +1,107 @@
+"""Words the scripts of a mix, each with its time in both arms, and what flipped in their plans."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from textwrap import shorten
+
+from steelyard.model.units import NS_PER_US, format_duration
+from steelyard.record.contrast import PercentInterval
+from steelyard.record.verdict import FlippedPlan, ScriptTime, Verdict
+from steelyard.report.answer.measured import times_text, us_pair
+from steelyard.report.contrast_text import reading_text
+
+MOST_SQL = 120
+_ARROW = " → "
+"""Between the control's node and the arm's in the name of a flip."""
+
+
+def side_of(row: PercentInterval) -> str:
+    """Of a time: `"slower"` or `"faster"` where its interval lies on one side of zero, else
+    `"unchanged"`."""
+    low, high = row.low_percent, row.high_percent
+    if low is not None and low > 0:
+        return "slower"
+    return "faster" if high is not None and high < 0 else "unchanged"
+
+
+def script_counts(rows: Sequence[ScriptTime]) -> str:
+    """`"1 slower, 1 faster, 1 unchanged"`, of the scripts of one arm."""
+    counts = Counter(map(side_of, rows))
+    kinds = [f"{counts[side]} {side}" for side in ("slower", "faster", "unchanged") if counts[side]]
+    return ", ".join(kinds)
+
+
+def script_rows(rows: Sequence[ScriptTime]) -> list[dict[str, str]]:
+    """Each script with its share, both times, its change, its SQL and what flipped in its plan."""
+    return [
+        {
+            "metric": row.script,
+            "share": f"{row.share_percent:.3g} %",
+            "control": format_duration(row.control_us * NS_PER_US),
+            "arm": format_duration(row.arm_us * NS_PER_US),
+            "reading": ", ".join(
+                filter(None, (reading_text(row), times_text(row.estimate_percent)))
+            ),
+            "side": side_of(row),
+            "sql": _sql(row),
+            "plan": "; ".join(row.flips),
+            "note": " · plan: ".join(filter(None, (_sql(row), "; ".join(row.flips)))),
+        }
+        for row in rows
+    ]
+
+
+def _sql(row: ScriptTime) -> str:
+    return shorten("; ".join(row.statements), MOST_SQL, placeholder=" …")
+
+
+def plan_reasons(verdict: Verdict, arm: str) -> list[str]:
+    """What changed where plans flipped and times with them, the largest change first: `"01-orders
+    joins by Nested Loop over customers_pkey, was Hash Join: 54.2 → 7.86 ms"`. Of an arm that is
+    slower or faster those that are so too: others are no reason for it."""
+    words = [one.verdict for one in verdict.contrasts if one.arm == arm]
+    sides = [word for word in words if word in ("slower", "faster")] or ["slower", "faster"]
+    timed = [
+        one
+        for one in verdict.plans
+        if one.arm == arm and one.time is not None and side_of(one.time) in sides
+    ]
+    timed.sort(key=_size, reverse=True)
+    return list(map(_reason, timed))
+
+
+def _size(one: FlippedPlan) -> float:
+    return abs(one.time.arm_us - one.time.control_us) if one.time else 0.0
+
+
+def _reason(one: FlippedPlan) -> str:
+    assert one.time is not None  # the caller chose those that have one
+    script = one.statement.partition(": ")[0]
+    return f"{script} {flip_words(one.flips)}: {us_pair(one.time.control_us, one.time.arm_us)}"
+
+
+def flip_words(flips: Sequence[str]) -> str:
+    """What an arm does, and what the control did: the join before the rows that are read."""
+    changed = [pair for one in flips if len(pair := one.split(_ARROW)) == 2]
+    joins = [(ours, theirs) for ours, theirs in changed if _is_join(theirs)]
+    if joins:
+        ours, theirs = joins[0]
+        indexes = list(_indexes([arm for _, arm in changed]))
+        over = f" over {' and '.join(indexes[:2])}" if indexes else ""
+        return f"joins by {theirs}{over}, was {ours}"
+    if changed:
+        ours, theirs = changed[0]
+        return f"{'reads by' if 'Scan' in theirs else 'is planned with'} {theirs}, was {ours}"
+    return f"is planned otherwise ({flips[0]})"
+
+
+def _is_join(node: str) -> bool:
+    return "Join" in node or node.startswith("Nested Loop")
+
+
+def _indexes(nodes: Sequence[str]) -> Iterator[str]:
+    for node in nodes:
+        if " by " in node:
+            yield node.rpartition(" by ")[2]

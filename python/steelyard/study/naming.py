@@ -1,0 +1,198 @@
+"""Names arms by what they are: `random_page_cost=1.1`, `18.4`, `db1:5432`, the folder of a build.
+
+An arm that a study names keeps its name. One without a name, and one whose treatment was changed
+from that of a built-in study, is named by what sets it apart from the other arms.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import PurePosixPath
+from urllib.parse import urlsplit
+
+from steelyard.model.secrets.redaction import is_secret_setting
+from steelyard.study.answer import Answer
+from steelyard.study.arm import Arm, shown_sql
+from steelyard.study.study import Study
+
+GENERIC = Answer(subject="{arm}", against=True)
+"""How an arm is spoken of whose treatment no study has words for."""
+MOST_LETTERS = 48
+MOST_SETTINGS = 2
+"""Settings that a name holds; more are counted."""
+_NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_.=:/@%~*\[\]+-]+")
+_ADDRESS_WORDS = ("dbname", "user", "options")
+"""Words of a connection string that tell arms apart which reach one server, in this order."""
+
+
+def treatment(study: Study, arm: Arm) -> dict[str, str]:
+    """What an arm is: settings by their names, and what else it may differ in, by its key."""
+    beside = {
+        "address": arm.address,
+        "bindir": arm.bindir,
+        "version": arm.version,
+        "checksums": "on" if arm.checksums else "off",
+        "connect": arm.connect,
+        "telemetry": "on" if arm.telemetry else "off",
+        "profile": None if arm.profile is None else _profile_words(arm),
+        "sql": shown_sql(arm.sql) or None,
+        "weight": None if arm.weight.is_none else arm.weight.model_dump_json(),
+    }
+    own = {f"settings.{name}": value for name, value in study.settings_of(arm).items()}
+    return {**{key: value for key, value in beside.items() if value is not None}, **own}
+
+
+def what_differs(study: Study) -> dict[str, dict[str, str]]:
+    """Arm → its treatment, without what all arms have alike."""
+    every = {arm.name or arm.role: treatment(study, arm) for arm in study.every_arm}
+    keys = dict.fromkeys(key for one in every.values() for key in one)
+    apart = [key for key in keys if len({one.get(key) for one in every.values()}) > 1]
+    return {name: {key: one[key] for key in apart if key in one} for name, one in every.items()}
+
+
+def with_names(study: Study, products: Mapping[str, str] | None = None) -> Study:
+    """The study in which every arm that has a role and no name is named by what it is.
+
+    `products`: role → the version that its build turned out to be: `"18.4"`; with these, arms
+    that were named by what they are get their names anew.
+    """
+    again = products is not None
+    bare = [
+        arm.model_copy(update={"name": ""}) if arm.role and (again or not arm.name) else arm
+        for arm in study.every_arm
+    ]
+    if all(arm.name for arm in bare):
+        return study
+    apart = what_differs(_with_arms(study, bare))
+    for role, version in (products or {}).items():
+        if "version" in apart.get(role, {}):
+            apart[role]["version"] = version
+    folders = _folders(apart)
+    names = [arm.name or _name(study, apart[arm.role], folders) or arm.role for arm in bare]
+    arms = [
+        arm if arm.name else arm.model_copy(update={"name": _unlike(name, names, arm.role)})
+        for arm, name in zip(bare, names, strict=True)
+    ]
+    return _with_arms(study, arms)
+
+
+def _unlike(name: str, names: Sequence[str], role: str) -> str:
+    """The name, where no other arm has it; else the role."""
+    return name if names.count(name) == 1 else role
+
+
+def renamed(study: Study, usual: Study) -> Study:
+    """A built-in study with names for the arms whose treatment is not that of its file (`usual`)
+    any more, and with no words for what they answer."""
+    usual_names = {arm.name for arm in usual.every_arm}
+    named = {arm.name for arm in study.every_arm if not arm.role}
+    weighted = any(not arm.weight.is_none for arm in study.every_arm)
+    if study.factors is not None or weighted or not named <= usual_names:
+        return study
+    now, before = what_differs(study), what_differs(usual)
+    other = {
+        arm.name
+        for arm in study.every_arm
+        if not arm.role and now[arm.name] != before.get(arm.name)
+    }
+    if not other:
+        return study
+    arms = [
+        arm.model_copy(update={"role": arm.name, "name": ""}) if arm.name in other else arm
+        for arm in study.every_arm
+    ]
+    kept = {
+        name: words
+        for name, words in study.answer.items()
+        if name not in other and study.control.name not in other
+    }
+    answer = {**{arm.role: GENERIC for arm in arms[1:] if arm.role}, **kept}
+    if study.control.name in other:
+        answer = {arm.name: GENERIC for arm in study.arms}
+    return with_names(_with_arms(study.model_copy(update={"answer": answer}), arms))
+
+
+def clean_name(words: str) -> str:
+    """The words as an arm may be named; empty where no letter of them may stand in a name."""
+    name = _NOT_IN_NAMES.sub("_", words).rstrip("_").lstrip("_=:@%~*]+-.")
+    return name if len(name) <= MOST_LETTERS else f"{name[: MOST_LETTERS - 2]}.."
+
+
+def _with_arms(study: Study, every: Sequence[Arm]) -> Study:
+    return study.model_copy(update={"control": every[0], "arms": tuple(every[1:])})
+
+
+def _name(study: Study, apart: Mapping[str, str], folders: Mapping[str, str]) -> str:
+    """By what an arm differs in; where it has nothing of that, as it is without."""
+    if not apart:
+        return "as-it-stands" if study.source is not None or study.reaches else "default"
+    parts = list(_parts(apart, folders))
+    return clean_name("+".join(parts))
+
+
+def _parts(apart: Mapping[str, str], folders: Mapping[str, str]) -> Iterator[str]:
+    if "address" in apart:
+        yield _address_words(apart["address"])
+    if "bindir" in apart:
+        yield folders[apart["bindir"]]
+    elif "version" in apart:
+        yield apart["version"]
+    for key in ("checksums", "telemetry"):
+        if key in apart:
+            yield f"{key}={apart[key]}"
+    for key in ("connect", "profile", "sql"):
+        if key in apart:
+            yield apart[key]
+    settings = [
+        _setting_words(key.removeprefix("settings."), value)
+        for key, value in apart.items()
+        if key.startswith("settings.")
+    ]
+    yield from settings[:MOST_SETTINGS]
+    more = len(settings) - MOST_SETTINGS
+    if more > 0:
+        yield f"{more}-more"
+
+
+def _setting_words(name: str, value: str) -> str:
+    """`jit=off`; of a value that may be a secret the name alone."""
+    return name if is_secret_setting(name, value) else f"{name}={value}"
+
+
+def _folders(apart: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
+    """Directory of programs → the part of its path that no other has: `master` of
+    `./master/bin`."""
+    places = [one["bindir"] for one in apart.values() if "bindir" in one]
+    parts = {place: [p for p in PurePosixPath(place).parts if p != "/"] for place in places}
+    found = {}
+    for place, own in parts.items():
+        others = [other for name, other in parts.items() if name != place]
+        unlike = [
+            word
+            for back, word in enumerate(reversed(own), 1)
+            if all(len(other) < back or other[-back] != word for other in others)
+        ]
+        found[place] = unlike[0] if unlike else (own[-1] if own else place)
+    return found
+
+
+def _address_words(address: str) -> str:
+    """`host:port`, and the database or the role where it stands alone."""
+    if "://" in address:
+        split = urlsplit(address)
+        return split.netloc.rpartition("@")[2] or split.path.strip("/")
+    try:
+        words = dict(one.partition("=")[::2] for one in shlex.split(address))
+    except ValueError:
+        return address
+    place = ":".join(words[key] for key in ("host", "port") if words.get(key))
+    alone = [words[key] for key in _ADDRESS_WORDS if words.get(key)]
+    return place or "/".join(alone) or words.get("service", "") or address
+
+
+def _profile_words(arm: Arm) -> str:
+    assert arm.profile is not None  # the caller asks where there is one
+    without = [f"without-{group}" for group in arm.profile.without]
+    return "-".join([f"profile-{arm.profile.name}", *without])

@@ -1,0 +1,105 @@
+"""What is printed as the command that repeats a weighing can be pasted into a shell."""
+
+from __future__ import annotations
+
+import shlex
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from steelyard.cli.options.weigh_options import repeating_command
+from steelyard.cli.weighing import bisect, sweep
+from steelyard.report.answer.what_next import with_budget
+
+DSN = "host=127.0.0.1 port=5432 user=app dbname=shop"
+WORDS = [
+    "--set", 'workload.texts={ a = "SELECT 1; -- $HOME `id`" }', "--address", DSN,
+    "--arm", "address=port=5433", "-f", "my script.sql@3",
+    "--set", "arm.settings.search_path='a, b'",
+    "--set", "arm.sql=SELECT E'\\n' || \"x\"", "--seed", "7",
+]  # fmt: skip
+
+
+def pasted(line: str) -> list[str]:
+    """The words that a shell makes of a line."""
+    done = subprocess.run(
+        ["bash", "-c", f"printf '%s\\0' {line}"], capture_output=True, check=True, text=True
+    )
+    return done.stdout.split("\0")[:-1]
+
+
+def test_the_command_of_a_weighing_can_be_pasted() -> None:
+    command = repeating_command(["weigh", "sessions", *WORDS], 7)
+    assert pasted(shlex.join(command)) == ["steelyard", "weigh", "sessions", *WORDS]
+
+
+@given(
+    words=st.lists(
+        st.text(
+            st.characters(exclude_categories=["Cs", "Cc"], max_codepoint=0x2FFF), max_size=12
+        ).map(lambda text: f"x.{text}"),
+        max_size=4,
+    )
+)
+def test_any_words_come_back(words: list[str]) -> None:
+    kept = repeating_command(["weigh", "settings", "--seed", "1", *words], 1)
+    assert shlex.split(shlex.join(kept)) == list(kept)
+
+
+def test_the_command_of_a_sweep_can_be_pasted(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    plans: list[Any] = []
+    monkeypatch.setattr(sweep, "_go_on", lambda plan, *_, **__: plans.append(plan))
+    swept = ["--sweep", "workload.clients=2,4"]
+    command = repeating_command(["weigh", "settings", *WORDS, *swept], 7)
+    changes = ["arm.settings.jit=off"]
+    request = sweep.SweepRequest(
+        "settings", swept[1], changes, False, 7, tmp_path / "sweep", None, command, False
+    )
+    sweep.begin_sweep(request)
+    [plan] = plans
+    assert pasted(plan.command) == list(command)
+
+
+def test_the_command_of_a_search_can_be_pasted(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    plans: list[Any] = []
+    monkeypatch.setattr(bisect, "_search", lambda plan, *_, **__: plans.append(plan))
+    along = "settings.random_page_cost=1,2,3,4"
+    command = repeating_command(["history", "bisect", "settings", *WORDS, "--along", along], 7)
+    fields = dict.fromkeys(bisect.BisectRequest.__dataclass_fields__)
+    told = {"study": "settings", "changes": (), "along": along, "seed": 7, "command": command}
+    request = bisect.BisectRequest(**{**fields, **told, "record": tmp_path / "search"})
+    bisect.begin_bisect(request)
+    [plan] = plans
+    assert pasted(plan.command) == list(command)
+
+
+def test_arms_that_are_swept_have_one_name_at_every_point(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    plans: list[Any] = []
+    monkeypatch.setattr(sweep, "_go_on", lambda plan, *_, **__: plans.append(plan))
+    key = "arm.settings.random_page_cost=1,2,3"
+    request = sweep.SweepRequest(
+        "settings", key, [], False, 7, tmp_path / "sweep", None, ("steelyard",), False
+    )
+    sweep.begin_sweep(request)
+    [plan] = plans
+    assert 'arm.name="arm"' in plan.changes
+    assert not any(one.startswith("control.name") for one in plan.changes)
+
+
+def test_what_to_type_next_is_the_command_with_a_longer_budget_and_another_seed() -> None:
+    command = shlex.join(["steelyard", "weigh", "sessions", *WORDS, "--budget", "30s"])
+    words = pasted(with_budget(command, "3m"))
+    assert words[-2:] == ["--budget", "3m"]
+    assert words.count("--budget") == 1
+    assert "--seed" not in words
+    assert DSN in words

@@ -1,0 +1,123 @@
+"""Beside a verdict stand both arms in numbers, plans in words, the gate, and what is next."""
+
+from __future__ import annotations
+
+import pytest
+
+from record.made import line_of, verdict_of
+from steelyard.evaluation.rule import FailCondition
+from steelyard.record.verdict import FlippedPlan, Place
+from steelyard.report.answer.measured import place_text, times_text, us_pair
+from steelyard.report.answer.scripts import flip_words, plan_reasons
+from steelyard.report.answer.what_next import gate_lines, next_lines
+
+
+@pytest.mark.parametrize(
+    ("percent", "words"),
+    [(102.5, "2.02 times"), (50.0, "1.50 times"), (49.9, ""), (-80.0, ""), (None, "")],
+)
+def test_a_large_gain_is_said_as_a_factor(percent: float | None, words: str) -> None:
+    assert times_text(percent) == words
+
+
+@pytest.mark.parametrize(
+    ("us", "words"),
+    [
+        ((858.0, 877.0), "858 → 877 µs"),
+        ((31800.0, 10900.0), "31.8 → 10.9 ms"),
+        ((900.0, 1200.0), "900 µs → 1.2 ms"),
+    ],
+)
+def test_two_times_share_their_unit(us: tuple[float, float], words: str) -> None:
+    assert us_pair(*us) == words
+
+
+def test_the_place_is_one_line() -> None:
+    place = Place(
+        processors=1,
+        processor="",
+        memory_bytes=0,
+        products=("PostgreSQL 16.14", "PostgreSQL 18.4"),
+        workload="own",
+        clients=1,
+        data='base backup "monday", database shop',
+        data_bytes=60 << 20,
+    )
+    assert place_text(place) == (
+        "1 processor; PostgreSQL 16.14 and PostgreSQL 18.4; "
+        'workload own, base backup "monday", database shop (60 MB), 1 client'
+    )
+    assert place_text(None) == ""
+
+
+@pytest.mark.parametrize(
+    ("flips", "words"),
+    [
+        (
+            ["Hash Join → Nested Loop", "Seq Scan on c → Index Scan on c by customers_pkey"],
+            "joins by Nested Loop over customers_pkey, was Hash Join",
+        ),
+        (
+            ["Index Scan on t by t_pkey → Seq Scan on t"],
+            "reads by Seq Scan on t, was Index Scan on t by t_pkey",
+        ),
+        (["HashAggregate → GroupAggregate"], "is planned with GroupAggregate, was HashAggregate"),
+        (["Sort added"], "is planned otherwise (Sort added)"),
+    ],
+)
+def test_a_flip_says_what_the_arm_does_and_what_the_control_did(
+    flips: list[str], words: str
+) -> None:
+    assert flip_words(flips) == words
+
+
+def flipped(script: str, us: tuple[float, float], *ends: float) -> FlippedPlan:
+    low, middle, high = ends
+    time = {
+        "arm": "off", "control": "on", "of": "script", "control_us": us[0], "arm_us": us[1],
+        "estimate_percent": middle, "low_percent": low, "high_percent": high, "confidence": 0.95,
+    }  # fmt: skip
+    facts = {"arm": "off", "control": "on", "statement": f"{script}: SELECT 1", "time": time}
+    return FlippedPlan.model_validate({**facts, "flips": ["Hash Join → Nested Loop"]})
+
+
+def test_the_plans_that_changed_most_are_the_reasons_and_those_that_cost_nothing_are_none() -> None:
+    plans = (
+        flipped("small", (100.0, 200.0), 90.0, 100.0, 110.0),
+        flipped("large", (54200.0, 7860.0), -86.0, -85.5, -84.0),
+        flipped("same", (5e6, 6e6), -5.0, 20.0, 50.0),
+    )
+    large = "large joins by Nested Loop, was Hash Join: 54.2 → 7.86 ms"
+    small = "small joins by Nested Loop, was Hash Join: 100 → 200 µs"
+    for word, reasons in (
+        ("inconclusive", [large, small]), ("slower", [small]), ("faster", [large]),
+    ):  # fmt: skip
+        verdict = verdict_of(line_of(verdict=word), plans=plans)
+        assert plan_reasons(verdict, "off") == reasons
+        assert plan_reasons(verdict, "another") == []
+
+
+def test_a_gate_says_why_it_is_open_or_closed() -> None:
+    slower = line_of(verdict="slower", estimate_percent=-3.1, low_percent=-3.5, high_percent=-2.6)
+    condition = FailCondition.parse("slower:2%")
+    assert gate_lines([condition], [slower]) == [
+        "gate: closed, slower:2% holds (off against on −3.10 % [−3.50, −2.60]: the whole "
+        "interval lies beyond −2 %)"
+    ]
+    unsure = line_of(
+        verdict="inconclusive", estimate_percent=-1.3, low_percent=-3.0, high_percent=0.4
+    )
+    assert gate_lines([condition], [unsure]) == [
+        "gate: open, slower:2% does not hold (inconclusive: off against on −1.30 % [−3.00, +0.40])"
+    ]
+    assert gate_lines([], [slower]) == []
+
+
+def test_what_is_next_is_typed_only_where_more_would_settle_it() -> None:
+    unsure = line_of(verdict="inconclusive", forecast_seconds=360.0)
+    command = "steelyard weigh checksums --budget 2m --seed 16"
+    verdict = verdict_of(unsure, command=command, measured_seconds=120.0)
+    assert next_lines(verdict) == ["next    steelyard weigh checksums --budget 8m"]
+    hopeless = verdict_of(line_of(verdict="inconclusive", forecast_seconds=None), command=command)
+    assert next_lines(hopeless) == []
+    assert next_lines(verdict_of(line_of(verdict="faster"), command=command)) == []

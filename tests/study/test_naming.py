@@ -1,0 +1,133 @@
+"""Arms are named by what they are, and known by their roles whatever they are called."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from steelyard.history.question import question_name
+from steelyard.study.naming import clean_name, with_names
+from steelyard.study.read import builtin_studies, read_recorded_study, read_study, write_study
+from steelyard.study.study import Study
+
+A = 'control.address="host=10.0.0.1 port=5432 dbname=shop"'
+B = 'arm.address="host=10.0.0.1 port=5433 dbname=shop"'
+
+
+def names(study: Study) -> list[str]:
+    return [arm.name for arm in study.every_arm]
+
+
+@pytest.mark.parametrize(
+    ("study", "changes", "told"),
+    [
+        ("settings", ["arm.settings.random_page_cost=1.1"], ["default", "random_page_cost=1.1"]),
+        (
+            "settings",
+            ["settings.random_page_cost=4", "arm.settings.random_page_cost=1.1"],
+            ["random_page_cost=4", "random_page_cost=1.1"],
+        ),
+        (
+            "settings",
+            ["control.settings.jit=on", "arm.settings.jit=off", "arm.settings.work_mem=8MB"],
+            ["jit=on", "jit=off+work_mem=8MB"],
+        ),
+        (
+            "settings",
+            [f"arm.settings.{name}=on" for name in ("a", "b", "c", "d")],
+            ["default", "a=on+b=on+2-more"],
+        ),
+        ("settings", ["arm.settings.search_path='a, b'"], ["default", "search_path=a_b"]),
+        ("settings", ["arm.name=mine", "arm.settings.jit=off"], ["default", "mine"]),
+        (
+            "settings",
+            ["source=/backups/monday", "arm.settings.jit=off"],
+            ["as-it-stands", "jit=off"],
+        ),
+        ("versions", ["control.version=16.4", "arm.version=17.0"], ["16.4", "17.0"]),
+        ("addresses", [A, B], ["10.0.0.1:5432", "10.0.0.1:5433"]),
+        (
+            "addresses",
+            ["control.address='dbname=shop user=app'", "arm.address='dbname=old user=app'"],
+            ["shop/app", "old/app"],
+        ),
+        (
+            "addresses",
+            ["control.address='postgresql://app@db1:5432/shop'", "arm.address='service=x'"],
+            ["db1:5432", "x"],
+        ),
+        (
+            "builds",
+            ["control.bindir=/src/master/bin", "arm.bindir=/src/patched/bin"],
+            ["master", "patched"],
+        ),
+        ("builds", ["control.bindir=/a/bin", "arm.bindir=/a/bin"], ["control", "arm"]),
+        # A treatment that is not the study's own has not its name.
+        ("wal-compression", ["arm.settings.wal_compression=lz4"], ["off", "wal_compression=lz4"]),
+        ("checksums", ["control.version=17"], ["17+checksums=on", "18+checksums=off"]),
+        ("ssl", ["control.version=npm-18.4", "arm.version=npm-18.4"], ["plain", "tls"]),
+        ("checksums", ["settings.shared_buffers=1GB"], ["on", "off"]),
+        ("aa", [], ["a", "b"]),
+    ],
+)
+def test_arms_are_named_by_what_sets_them_apart(
+    study: str, changes: list[str], told: list[str]
+) -> None:
+    assert names(read_study(study, changes)) == told
+
+
+def test_versions_are_named_by_those_of_the_builds() -> None:
+    study = read_study("versions")
+    assert names(with_names(study, {"before": "16.14", "after": "18.4"})) == ["16.14", "18.4"]
+
+
+def test_a_record_keeps_the_names_that_it_was_weighed_by(tmp_path: Path) -> None:
+    study = with_names(read_study("versions"), {"before": "16.14", "after": "18.4"})
+    file = tmp_path / "study.toml"
+    file.write_text(write_study(study), encoding="utf-8")
+    assert read_recorded_study(file) == study
+
+
+@pytest.mark.parametrize("name", ["settings", "builds", "queries", "sessions", "addresses"])
+def test_a_question_is_known_whatever_its_arms_are_called(name: str) -> None:
+    """So records of earlier versions, whose arms were called control and arm, go on."""
+    changes = {"settings": ["arm.settings.jit=off"], "addresses": [A, B]}.get(name, [])
+    study = read_study(name, changes)
+    [arm] = study.arms
+    before = study.model_copy(
+        update={
+            "control": study.control.model_copy(update={"name": "control", "role": ""}),
+            "arms": (arm.model_copy(update={"name": "arm", "role": ""}),),
+        }
+    )
+    told, older = (question_name(one, one.arms[0], "throughput") for one in (study, before))
+    assert told == older
+    assert told.startswith(f"{name}-arm-against-control-")
+
+
+def test_the_question_of_versions_is_one_for_all_of_them() -> None:
+    told = {
+        question_name(study, study.arms[0], "throughput")
+        for changes in ([], ["control.version=17.0"], ["arm.version=15"])
+        for study in [read_study("versions", changes)]
+    }
+    assert len(told) == 1
+
+
+@given(words=st.text(max_size=80))
+def test_every_name_may_stand_in_a_study_and_in_an_outcome(words: str) -> None:
+    """Outcomes list arms behind commas; studies are read again from their records."""
+    name = clean_name(words)
+    assert "," not in name
+    assert " " not in name
+    study = read_study("settings", ["arm.settings.jit=off"])
+    [arm] = study.arms
+    assert type(arm).model_validate({**arm.model_dump(), "name": name}).name == name
+
+
+@pytest.mark.parametrize("name", builtin_studies())
+def test_every_arm_of_every_study_has_a_name(name: str) -> None:
+    assert all(names(read_study(name)))
