@@ -376,3 +376,49 @@ class SqlServerSession:
 
     def close(self) -> None:
         """Disconnect; safe to call twice."""
+
+class ProxyStatus(TypedDict):
+    """Counts so far."""
+
+    connections: int
+    open: int
+    refused: int
+    unreachable: int
+    cancels: int
+    replication: int
+    encrypted: int
+    unreadable: int
+    slow: int
+    lost_statements: int
+    lost_ns: int
+    full: bool
+
+class Proxy:
+    """Passes connections through to a server, on threads of its own, and notes what they execute.
+
+    DriverError: it cannot listen, or a certificate cannot be used.
+    """
+
+    def __init__(
+        self,
+        listen: str,
+        arm: str,
+        spool_fd: int,
+        most_bytes: int,
+        most_connections: int,
+        certificate: tuple[str, str] | None = None,
+    ) -> None: ...
+    @property
+    def address(self) -> str: ...
+    def status(self) -> ProxyStatus: ...
+    def stop(self) -> None:
+        """End the notes, which are in the file then; connections are still passed through.
+
+        DriverError: those of a connection did not end in time.
+        """
+
+    def latencies(self) -> str:
+        """Time from receipt to forward, as an encoded histogram of nanoseconds."""
+
+    def close(self) -> None:
+        """End every connection; safe to call twice."""

@@ -21,6 +21,7 @@ use crate::protocol::Protocol;
 use crate::report::log::Log;
 use crate::report::tally::Tally;
 use crate::slice::limits::SliceLimits;
+use crate::slice::replay::OwnArrivals;
 use crate::slice::schedule::Schedule;
 use crate::threads::arm::Arm;
 use crate::threads::client_group::ClientGroup;
@@ -43,12 +44,18 @@ pub fn run_slice<P: Protocol>(
         log,
         clients,
         thread,
+        threads,
         ..
     } = group;
     schedule.clear()?;
     if let Some(rate) = limits.rate {
         let share = clients.len() as f64 / arm.clients as f64;
         schedule.arrivals.prepare(limits.length_ns, rate * share);
+    }
+    if let (Some(from_ns), Some(replay)) = (limits.from_ns, &programs.replay) {
+        let own = (!clients.is_empty())
+            .then(|| OwnArrivals::new(replay, from_ns, arm.clients, *threads, *thread));
+        schedule.arrivals.follow(limits.length_ns, own);
     }
     let start_ns = now_ns();
     let stop_ns = start_ns.saturating_add(limits.length_ns);
@@ -75,7 +82,7 @@ pub fn run_slice<P: Protocol>(
             .map_or(u64::MAX, |progress_ns| start_ns + progress_ns),
         active: 0,
     };
-    let lags = limits.rate.is_some();
+    let lags = limits.is_open();
     if let Some(log) = &mut slice.log {
         log.begin(start_ns, lags);
     }
