@@ -124,7 +124,11 @@ def withdrawn(recorded: Recorded, contrast: WeighedContrast) -> tuple[WithdrawnT
 
 
 def _readings(recorded: Recorded, arm: str, control: str, terms: Terms) -> list[EpochReading]:
-    return [_read_epoch(epoch.totals, arm, control, terms.metric) for epoch in recorded.epochs]
+    read = [_read_epoch(epoch.totals, arm, control, terms.metric) for epoch in recorded.epochs]
+    if recorded.study.workload.pace is None:
+        return read
+    # Little's law is of clients that never wait for an arrival.
+    return [replace(reading, busy_share={}) for reading in read]
 
 
 _read_epoch = once_each(read_epoch)

@@ -13,11 +13,13 @@ from steelyard.evaluation.devices import devices_told
 from steelyard.evaluation.factors.effects import factors_told
 from steelyard.evaluation.judging import judge, withdrawn
 from steelyard.evaluation.plans.flipped import Timed, flipped
+from steelyard.evaluation.script_verdicts import script_verdicts
 from steelyard.evaluation.transaction.time_parts import times_told
 from steelyard.evaluation.truths import Weighed, truth_beside
 from steelyard.evaluation.turns_told import cycle_seconds, distance_lines, turns_told
 from steelyard.evaluation.workload_rows import (
     latency_rows,
+    lateness,
     probe_rows,
     query_rows,
     script_rows,
@@ -55,6 +57,11 @@ def rejudge(recorded: Recorded) -> Verdict:
     statements = [row for arm in arms for row in statement_rows(told, control, arm)]
     timed = Timed(told, statements, queries)
     plans = [one for arm in arms for one in flipped(recorded.inspection, control, arm, timed)]
+    scripts = [
+        row
+        for arm in arms
+        for row in script_verdicts(told, control, arm, study.decision.margin, plans)
+    ]
     devices = devices_told(told, plan, recorded.environment.disk, arms)
     layout = {"layout": plan.layout} if plan.layout else {}
     factors = factors_told(recorded, contrasts)
@@ -70,12 +77,14 @@ def rejudge(recorded: Recorded) -> Verdict:
             "placement": plan.placement,
             **layout,
             **_turns(plan, [epoch.totals for epoch in recorded.epochs], arms),
+            **_paced(study, told),
             "sentence": ". ".join(sentences),
             **({"factors": factors} if factors is not None else {}),
             "contrasts": [_line(recorded, contrast, told) for contrast in contrasts],
             "causes": [row for arm in arms for row in cause_rows(told, control, arm)],
             "latency": [row for arm in arms for row in latency_rows(told, control, arm)],
             "latency_by_script": [row for arm in arms for row in script_rows(told, control, arm)],
+            **({"scripts": scripts} if scripts else {}),
             "queries": queries,
             "statements": statements,
             **({"statement_costs": costs} if costs else {}),
@@ -98,6 +107,15 @@ def rejudge(recorded: Recorded) -> Verdict:
             "ledger": end.ledger,
         }
     )
+
+
+def _paced(study: Study, epochs: Sequence[EpochTotals]) -> dict[str, object]:
+    """How the arms kept up with given arrivals; nothing where there were none."""
+    pace = study.workload.pace
+    if pace is None:
+        return {}
+    names = [arm.name for arm in study.every_arm]
+    return {"pace": pace, "lateness": [lateness(epochs, name) for name in names]}
 
 
 def _turns(plan: Plan, epochs: Sequence[EpochTotals], arms: Sequence[str]) -> dict[str, object]:

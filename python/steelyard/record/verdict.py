@@ -64,6 +64,23 @@ class Latency(Compared):
     arm_us: float
 
 
+class ScriptVerdict(Compared):
+    """A script of a mix by itself: the change is that of its mean time, with intervals that hold
+    jointly over all scripts of an arm; None where an epoch has no execution of it."""
+
+    script: str
+    share: float
+    """Of all transactions."""
+    time_share: float
+    """Of the time of all transactions of the control."""
+    control_us: float | None
+    arm_us: float | None
+    verdict: Literal["slower", "faster", "equivalent", "inconclusive"]
+    """`equivalent`: within the margin of the study."""
+    flips: tuple[str, ...] = ()
+    """What flipped in the plans of its statements."""
+
+
 class Query(Compared):
     """The time of a query where each is a slice of its own."""
 
@@ -214,6 +231,20 @@ class TimeParts(Frozen):
     """Of the control, and of the arm."""
 
 
+class Lateness(Frozen):
+    """How an arm kept up with arrivals that were given."""
+
+    arm: str
+    begun: int
+    late_starts: int
+    """Of them, those that found no idle client."""
+    lag_mean_us: float
+    """How much later than they arrived transactions began; it is part of their latency."""
+    lag_max_us: float
+    unstarted: int
+    """Arrivals that had not begun at the end of their slice: they are in no latency."""
+
+
 class Differences(Frozen):
     """Settings that differ between the arms and the control."""
 
@@ -252,6 +283,10 @@ class Verdict(Frozen):
     """In turns: the effect as computed for other distances."""
     turns: TurnsTold | None = None
     """What else turns show."""
+    pace: float | None = None
+    """Of a captured workload's arrivals, which were repeated; None: they were not."""
+    lateness: tuple[Lateness, ...] = ()
+    """How each arm kept up with them."""
     sentence: str
     factors: FactorsTold | None = None
     """Effects and interactions, where the arms are cells of a factorial."""
@@ -259,6 +294,8 @@ class Verdict(Frozen):
     causes: tuple[Cause, ...]
     latency: tuple[Latency, ...]
     latency_by_script: tuple[Latency, ...]
+    scripts: tuple[ScriptVerdict, ...] = ()
+    """Each script of a mix by itself, the worst of an arm first."""
     queries: tuple[Query, ...]
     statements: tuple[Statement, ...]
     statement_costs: tuple[StatementCost, ...] = ()

@@ -290,7 +290,9 @@ def _spent(spent: Spent | None) -> dict[str, Any] | None:
     return {"picture": both_widths(partial(draw_wall_time, spent), WIDE), "rows": phase_rows(spent)}
 
 
-_BY_ARM = ("causes", "work", "by_query", "by_statement", "statement_costs", "by_script")
+_BY_ARM = (
+    "causes", "work", "script_verdicts", "by_query", "by_statement", "statement_costs", "by_script"
+)  # fmt: skip
 
 
 def _tables(verdict: Verdict | None, control: str) -> dict[str, Any]:
@@ -300,6 +302,7 @@ def _tables(verdict: Verdict | None, control: str) -> dict[str, Any]:
     return {
         "causes": _by_arm(verdict.causes, control, tables.cause_rows),
         "work": _by_arm(verdict.work, control, tables.work_rows),
+        "script_verdicts": _by_arm(verdict.scripts, control, tables.script_verdict_rows),
         "by_query": _by_arm(verdict.queries, control, tables.query_rows),
         "by_statement": _by_arm(verdict.statements, control, tables.statement_rows),
         "statement_costs": _by_arm(verdict.statement_costs, control, tables.statement_cost_rows),

@@ -13,7 +13,16 @@ from steelyard.model.units import (
     percent_of_log,
 )
 from steelyard.record.contrast import ContrastLine
-from steelyard.record.verdict import Cause, Counted, Latency, Query, Statement, StatementCost, Work
+from steelyard.record.verdict import (
+    Cause,
+    Counted,
+    Latency,
+    Query,
+    ScriptVerdict,
+    Statement,
+    StatementCost,
+    Work,
+)
 from steelyard.report.charts.percentile_effects import quantile_name
 from steelyard.report.contrast_text import interval_text, reading_text, shown_epoch
 
@@ -116,6 +125,26 @@ def script_rows(rows: Iterable[Latency]) -> list[dict[str, str]]:
         {"metric": f"{row.script}, {one['quantile']}", **one, "note": ""}
         for row, one in zip(every, texts, strict=True)
     ]
+
+
+def script_verdict_rows(rows: Iterable[ScriptVerdict]) -> list[dict[str, str]]:
+    """Each script of a mix: its share of the transactions and of their time, its mean in both arms,
+    the change with its verdict, and what flipped in its plans."""
+    return [
+        {
+            "metric": row.script,
+            "share": f"{100 * row.share:.1f} %, {100 * row.time_share:.1f} % of the time",
+            "control": _mean(row.control_us),
+            "arm": _mean(row.arm_us),
+            "reading": f"{reading_text(row)}, {row.verdict}",
+            "note": "; ".join(f"plan flipped: {flip}" for flip in row.flips),
+        }
+        for row in rows
+    ]
+
+
+def _mean(microseconds: float | None) -> str:
+    return "–" if microseconds is None else _microseconds(microseconds)
 
 
 def query_rows(rows: Iterable[Query]) -> list[dict[str, str]]:

@@ -42,6 +42,7 @@ def weigh(
     config: parameter.Config = None,
     yes: parameter.Yes = False,
     sweep: parameter.SweepOf = None,
+    pace: parameter.Pace = None,
     machines: parameter.Machines = None,
     ray: parameter.Ray = None,
     seed: parameter.Seed = None,
@@ -78,7 +79,7 @@ def weigh(
     require_writable(summary)
     require_writable(junit)
     files = arm_changes(study, control, arm, account)  # beneath --set
-    changes = [*files, *changes_of(overrides, budget, workload, file)]
+    changes = [*files, *changes_of(overrides, budget, workload, file, pace)]
     changes = with_addresses(changes, address, control, arm)
     changes += one_query_changes(study, changes, file)
     changes = SourceOptions(source, database, config, agreed=yes).changes(changes)

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from steelyard.cli.options.drive_options import DriveOptions
-from steelyard.driver.plan import DriveScript, QueryMode, Variable
+from steelyard.driver.plan import DriveScript, QueryMode, Replay, Variable
 from steelyard.engines.adapters import workload_database
 from steelyard.engines.loading import DATABASE, WorkloadDatabase
 from steelyard.model.endpoint import Endpoint
 from steelyard.model.errors import UsageError
-from steelyard.running.measuring.load import driven, numbered
+from steelyard.running.measuring.load import driven, numbered, replay_of
 from steelyard.study.study import WorkloadChoice
 from steelyard.workloads.checks import consistency, count_work
 from steelyard.workloads.loading.held import held_by, require_held
@@ -44,6 +44,10 @@ class DrivenWorkload:
     def orders(self, clients: int) -> tuple[tuple[int, ...], ...]:
         """Streams by the numbers of their scripts; none: drawn by weight."""
         return numbered(self.workload.streams_of(clients), self.scripts)
+
+    def replay(self, pace: float) -> Replay:
+        """Its arrivals at so many times their pace. UsageError: it has none."""
+        return replay_of(self.workload, self.scripts, pace)
 
     def counts(self) -> dict[str, float]:
         """What the workload counts of its work, so far."""

@@ -17,7 +17,12 @@ from steelyard.report.contrast_text import MARKS, reading_text, shown_sentence, 
 from steelyard.report.devices import figure_rows, not_available, told_names, used_figures
 from steelyard.report.incidents import interruption_text
 from steelyard.report.plans.shown import time_text
-from steelyard.report.tables import amount, cause_rows, statement_cost_rows
+from steelyard.report.tables import (
+    amount,
+    cause_rows,
+    script_verdict_rows,
+    statement_cost_rows,
+)
 from steelyard.report.time_parts import bottleneck_line, cause_lines, part_rows
 from steelyard.report.turns import evenness_value, stall_sums
 from steelyard.report.wall_time.words import took_text
@@ -27,6 +32,7 @@ _MOST_CHART = 76
 _LEAST_WIDTH = 50
 _MOST_COSTS, _SHORT_STATEMENT = 6, 44
 _MOST_PLANS, _MOST_STATEMENT = 3, 70
+_MOST_SCRIPTS = 8
 """Costs of statements, and flipped plans, that are printed, and characters of each statement."""
 
 
@@ -37,6 +43,7 @@ def render_verdict(verdict: Verdict, width: int) -> str:
     blocks = [
         contrast_lines(one, one.truth, one.details.margin_percent, width) for one in contrasts
     ]
+    blocks.append(_lateness(verdict, width))
     blocks.append(_turns(verdict, width))
     blocks.append(_causes(verdict, width))
     blocks.append(_plans(verdict, width))
@@ -60,6 +67,22 @@ def contrast_lines(
     lines += wrapped(f"It {truth}.", width, "") if truth else []
     chart = interval_chart(contrast, margin_percent or 1.0, min(width - len(_INDENT), _MOST_CHART))
     return [*lines, "", *(f"{_INDENT}{line}".rstrip() for line in chart)]
+
+
+def _lateness(verdict: Verdict, width: int) -> list[str]:
+    """How each arm kept up with given arrivals."""
+    return [
+        line
+        for one in verdict.lateness
+        for line in wrapped(
+            f"captured arrivals at × {verdict.pace:g}: {one.arm} began {one.begun}, "
+            f"{one.late_starts} late, {format_duration(1000 * one.lag_mean_us)} on average, "
+            f"at most {format_duration(1000 * one.lag_max_us)}; {one.unstarted} had not begun "
+            "when their slice ended",
+            width,
+            "",
+        )
+    ]
 
 
 def _turns(verdict: Verdict, width: int) -> list[str]:
@@ -107,9 +130,25 @@ def _causes(verdict: Verdict, width: int) -> list[str]:
         about = [cause for cause in verdict.causes if cause.arm == arm]
         title = "cause, per transaction"
         lines += _table(title, about[0].control, arm, cause_rows(about), width)
-    lines += _statements(verdict, width)
+    lines += _scripts(verdict, width) + _statements(verdict, width)
     lines += _queries(verdict, width) + _work(verdict, width) + _devices(verdict, width)
     return lines + _pages(verdict.pages, width)
+
+
+def _scripts(verdict: Verdict, width: int) -> list[str]:
+    """Each script of a mix by itself, the worst of every arm first."""
+    lines: list[str] = []
+    for arm in dict.fromkeys(one.arm for one in verdict.scripts):
+        about = [one for one in verdict.scripts if one.arm == arm]
+        rows = script_verdict_rows(about[:_MOST_SCRIPTS])
+        for row, one in zip(rows, about, strict=False):
+            row["metric"] = f"{one.script}, {100 * one.share:.1f} %"
+            row["reading"] += "; plan flipped" if one.flips else ""
+        title = "script and its share, the worst first"
+        lines += _table(title, about[0].control, arm, rows, width)
+        more = len(about) - len(rows)
+        lines += [f"and {more} more, in the report"] if more > 0 else []
+    return lines
 
 
 def _statements(verdict: Verdict, width: int) -> list[str]:

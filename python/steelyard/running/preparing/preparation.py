@@ -49,6 +49,8 @@ def prepare(kept: Kept, laboratory: Laboratory, progress: Progress) -> Iterator[
         require_machines(study, laboratory)
         data = laboratory.data.open(study)
         require_no_long_pause(study, data.scripts)
+        if study.workload.pace is not None:
+            data.replay(study.workload.pace)  # what it lacks is said before anything is loaded
         layout, layout_why = resumed_layout(kept, data.scripts)
         slots, builds, memory, laid = (
             (*_reach(kept, data, laboratory, progress), None, None)
