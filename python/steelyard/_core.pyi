@@ -377,27 +377,8 @@ class SqlServerSession:
     def close(self) -> None:
         """Disconnect; safe to call twice."""
 
-class ProxyStatus(TypedDict):
-    """Counts so far."""
-
-    connections: int
-    open: int
-    refused: int
-    unreachable: int
-    cancels: int
-    replication: int
-    encrypted: int
-    unreadable: int
-    slow: int
-    lost_statements: int
-    lost_ns: int
-    full: bool
-
 class Proxy:
-    """Passes connections through to a server, on threads of its own, and notes what they execute.
-
-    DriverError: it cannot listen, or a certificate cannot be used.
-    """
+    """Passes connections through to a server, and notes what they execute. DriverError."""
 
     def __init__(
         self,
@@ -410,15 +391,9 @@ class Proxy:
     ) -> None: ...
     @property
     def address(self) -> str: ...
-    def status(self) -> ProxyStatus: ...
+    def status(self) -> dict[str, int]: ...
     def stop(self) -> None:
-        """End the notes, which are in the file then; connections are still passed through.
+        """End the notes, which are in the file then. DriverError: some did not end in time."""
 
-        DriverError: those of a connection did not end in time.
-        """
-
-    def latencies(self) -> str:
-        """Time from receipt to forward, as an encoded histogram of nanoseconds."""
-
-    def close(self) -> None:
-        """End every connection; safe to call twice."""
+    def latencies(self) -> str: ...  # from receipt to forward, an encoded histogram of ns
+    def close(self) -> None: ...  # ends every connection; safe to call twice

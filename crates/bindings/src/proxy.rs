@@ -21,10 +21,12 @@ struct Proxy {
 
 #[pymethods]
 impl Proxy {
-    /// `arm`: JSON as in a plan; `spool_fd`: a file for at most so many bytes of notes. DriverError:
-    /// it cannot listen, or a certificate cannot be used.
+    /// `arm`: JSON as in a plan; `spool_fd`: a file for at most so many bytes of notes.
+    /// DriverError: it cannot listen, or a certificate cannot be used.
     #[new]
-    #[pyo3(signature = (listen, arm, spool_fd, most_bytes, most_connections, certificate=None))]
+    #[pyo3(signature = (
+        listen, arm, spool_fd, most_bytes, most_connections, certificate=None
+    ))]
     fn new(
         py: Python<'_>,
         listen: &str,

@@ -9,10 +9,12 @@ mod end;
 mod mechanisms;
 mod message;
 mod notes;
+mod noting;
 mod observer;
 mod opening;
 mod passage;
 mod proxy;
+mod request;
 mod spool;
 
 pub use message::{Cutter, Message};

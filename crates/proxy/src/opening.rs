@@ -98,7 +98,7 @@ impl Reader<'_> {
                 SSL_REQUEST | GSS_REQUEST if length == 8 => {
                     self.held.drain(..8);
                     if !self.held.is_empty() {
-                        // What came in plain text behind the request could be injected (CVE-2021-23214).
+                        // What came in plain text behind it could be injected (CVE-2021-23214).
                         return Err(Refused::Protocol("data behind a request to encrypt"));
                     }
                     match certificate.filter(|_| code == SSL_REQUEST) {

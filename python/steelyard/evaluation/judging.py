@@ -20,7 +20,7 @@ from steelyard.evaluation.threats.machine import drive_threats
 from steelyard.evaluation.threats.memory import memory_threats
 from steelyard.evaluation.threats.run import run_threats
 from steelyard.evaluation.threats.source import source_threats
-from steelyard.evaluation.threats.work_done import work_threats
+from steelyard.evaluation.threats.work_done import arrival_threats, work_threats
 from steelyard.model.estimate import UNBOUNDED, Interval
 from steelyard.model.once import once_each
 from steelyard.model.threat import Threat
@@ -85,6 +85,7 @@ def threats_beside(
         *judging_of(recorded.plan).threats(recorded, arm),
         *(inspected_threats(recorded, arm) if inspected is None else inspected),
         *work_threats(totals, control, arm, recorded.inspection),
+        *arrival_threats(totals, control, arm),
         *run_threats(recorded.epochs, recorded.plan, recorded.study, arm),
         *drive_threats(recorded.environment.drives, recorded.end.drives if recorded.end else ()),
         *memory_threats(recorded.epochs, recorded.plan, recorded.study, recorded.environment, arm),

@@ -35,8 +35,8 @@ from steelyard.record.environment import Environment
 from steelyard.record.epoch import OtherLoadLine
 from steelyard.record.machine.drive_health import DriveHealth
 from steelyard.running.laboratory import Laboratory, LoadDrivers, ReportsStage
-from steelyard.running.measuring.load import replay_of
 from steelyard.running.reaching.sessions import servers
+from steelyard.running.replaying import replay_of
 from steelyard.study.study import Study
 from steelyard.telemetry.at_borders import MachineInSlices
 from steelyard.telemetry.capacity import allowed_processors

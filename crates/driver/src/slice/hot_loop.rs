@@ -36,6 +36,7 @@ pub fn run_slice<P: Protocol>(
     tally: &mut Tally,
     reports: &Sender<Report>,
 ) -> io::Result<()> {
+    prepare_arrivals(group, programs, limits);
     let ClientGroup {
         arm,
         backend,
@@ -44,19 +45,9 @@ pub fn run_slice<P: Protocol>(
         log,
         clients,
         thread,
-        threads,
         ..
     } = group;
     schedule.clear()?;
-    if let Some(rate) = limits.rate {
-        let share = clients.len() as f64 / arm.clients as f64;
-        schedule.arrivals.prepare(limits.length_ns, rate * share);
-    }
-    if let (Some(from_ns), Some(replay)) = (limits.from_ns, &programs.replay) {
-        let own = (!clients.is_empty())
-            .then(|| OwnArrivals::new(replay, from_ns, arm.clients, *threads, *thread));
-        schedule.arrivals.follow(limits.length_ns, own);
-    }
     let start_ns = now_ns();
     let stop_ns = start_ns.saturating_add(limits.length_ns);
     tally.start_ns = start_ns;
@@ -99,6 +90,23 @@ pub fn run_slice<P: Protocol>(
         log.end(slice.now_ns)?;
     }
     slice.schedule.timer.disarm()
+}
+
+/// Has the arrivals of a slice ready before its clock starts.
+fn prepare_arrivals<P: Protocol>(
+    group: &mut ClientGroup<P>,
+    programs: &Programs<P>,
+    limits: &SliceLimits,
+) {
+    let (clients, all) = (group.clients.len(), group.arm.clients);
+    let arrivals = &mut group.schedule.arrivals;
+    if let Some(rate) = limits.rate {
+        arrivals.prepare(limits.length_ns, rate * (clients as f64 / all as f64));
+    }
+    if let (Some(from_ns), Some(replay)) = (limits.from_ns, &programs.replay) {
+        let own = || OwnArrivals::new(replay, from_ns, all, group.threads, group.thread);
+        arrivals.follow(limits.length_ns, (clients > 0).then(own));
+    }
 }
 
 /// One slice on one thread.

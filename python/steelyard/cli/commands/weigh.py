@@ -78,19 +78,18 @@ def weigh(
 
     require_writable(summary)
     require_writable(junit)
-    files = arm_changes(study, control, arm, account)  # beneath --set
-    changes = [*files, *changes_of(overrides, budget, workload, file, pace)]
+    changes = arm_changes(study, control, arm, account)  # beneath --set
+    changes += changes_of(overrides, budget, workload, file, pace)
     changes = with_addresses(changes, address, control, arm)
     changes += one_query_changes(study, changes, file)
     changes = SourceOptions(source, database, config, agreed=yes).changes(changes)
-    first = ["decision.first_verdict=true"] if first_verdict else []
-    changes += [*first, *machine_changes(machines)]
+    changes += ["decision.first_verdict=true"] if first_verdict else []
+    changes += machine_changes(machines)
     drawn = secrets.randbelow(2**31) if seed is None else seed
     command = repeating_command(sys.argv[1:], drawn)
     if sweep is not None or _is_sweep(resume):
-        refused = bool(fail_if or summary or junit or machines)
         request = (study, sweep, changes, drawn, record, resume, account, command, as_json)
-        _sweep(*request, refused=refused)
+        _sweep(*request, refused=bool(fail_if or summary or junit or machines))
         return
     known = with_known_settings(_study(study, resume, changes), control, arm, account)
     chosen, conditions = with_profiles_worked_out(known, account), _conditions(fail_if)

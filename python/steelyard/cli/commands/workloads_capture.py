@@ -8,10 +8,11 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
+from steelyard.cli.options import capture_parameters as parameter
 from steelyard.model.errors import UsageError
 
 if TYPE_CHECKING:
@@ -21,61 +22,21 @@ if TYPE_CHECKING:
 
 
 def capture(
-    output: Annotated[
-        Path, typer.Option("-o", "--output", metavar="FOLDER", help="The workload that is made.")
-    ],
-    logs: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="LOG...", help="Logs of any format, packed or not. Or one DSN: its counters."
-        ),
-    ] = None,
-    listen: Annotated[
-        str | None,
-        typer.Option(
-            metavar="PORT", help="No log: pass clients of this port through, and record them."
-        ),
-    ] = None,
-    to: Annotated[
-        str | None, typer.Option(metavar="DSN", help="The server that they are passed through to.")
-    ] = None,
-    length: Annotated[
-        str | None,
-        typer.Option("--for", metavar="DURATION", help="How long; default: until Ctrl-C."),
-    ] = None,
-    certificate: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Of the port, for clients that encrypt.")
-    ] = None,
-    key: Annotated[Path | None, typer.Option(metavar="FILE", help="Its private key.")] = None,
-    prefix: Annotated[
-        str | None,
-        typer.Option(metavar="PREFIX", help="log_line_prefix of a stderr log, if not a usual one."),
-    ] = None,
-    encoding: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="Of logs that are not UTF-8: LATIN1, WIN1252, EUC_JP."),
-    ] = None,
-    database: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Only what was done in this database.")
-    ] = None,
-    server: Annotated[
-        str | None,
-        typer.Option(
-            metavar="DSN", help="Leave out what this server cannot prepare; runs nothing."
-        ),
-    ] = None,
-    writes: Annotated[
-        bool, typer.Option("--writes", help="Also transactions that write; for clones only.")
-    ] = False,
-    redact: Annotated[
-        bool, typer.Option("--redact", help="Hash texts, the same one always alike.")
-    ] = False,
-    most: Annotated[
-        int, typer.Option("--most", min=1, max=999, help="Kinds: those that take most time.")
-    ] = 50,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="One JSON object on standard output.")
-    ] = False,
+    output: parameter.Output,
+    logs: parameter.Logs = None,
+    listen: parameter.Listen = None,
+    to: parameter.To = None,
+    length: parameter.Length = None,
+    certificate: parameter.Certificate = None,
+    key: parameter.Key = None,
+    prefix: parameter.Prefix = None,
+    encoding: parameter.Encoding = None,
+    database: parameter.Database = None,
+    server: parameter.Server = None,
+    writes: parameter.Writes = False,
+    redact: parameter.Redact = False,
+    most: parameter.Most = 50,
+    as_json: parameter.AsJson = False,
 ) -> None:
     """Make a workload of a log: each kind of transaction a script with its weight and values.
 

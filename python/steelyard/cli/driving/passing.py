@@ -8,10 +8,10 @@ import json
 import socket
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import IO
 
 from steelyard._core import Proxy, histogram_quantiles
 from steelyard.cli.command_line import say
@@ -24,9 +24,8 @@ from steelyard.workloads.capturing.mix import Mix, mix_of
 from steelyard.workloads.capturing.passed.spool import passed_statements
 from steelyard.workloads.capturing.transactions import transactions
 
-if TYPE_CHECKING:
-    from steelyard._core import ProxyStatus
-
+Status = Mapping[str, int]
+"""What a proxy counted, by name."""
 MOST_NOTES = 4 << 30
 """Bytes of notes, in a file without a name beside the folder."""
 MOST_CONNECTIONS = 4000
@@ -52,7 +51,7 @@ class Passed:
     """What was passed through."""
 
     seconds: float
-    status: ProxyStatus
+    status: Status
     added: Added
 
 
@@ -151,8 +150,8 @@ def said_first(options: PassingOptions, address: str) -> list[str]:
     said = [f"listening on {address}, passing through to {target.host}:{target.port} {until}"]
     if options.certificate is None:
         said.append(
-            "note: clients are told that there is no encryption here; sslmode=require and stricter "
-            "need --certificate and --key"
+            "note: clients are told that there is no encryption here; those that require it need "
+            "--certificate and --key"
         )
         if not on_this_machine(address.rpartition(":")[0].strip("[]")):
             said.append("note: what clients send here crosses the network in plain text")
@@ -186,7 +185,7 @@ def wait_for_clients(proxy: Proxy) -> None:
             time.sleep(_LOOK_S)
 
 
-def passed_mix(notes: IO[bytes], status: ProxyStatus, database: str | None) -> Mix:
+def passed_mix(notes: IO[bytes], status: Status, database: str | None) -> Mix:
     """The kinds of what was passed through. UsageError: no statement was."""
     ledger = Ledger()
     notes.seek(0)

@@ -11,7 +11,8 @@ from steelyard.engines.adapters import workload_database
 from steelyard.engines.loading import DATABASE, WorkloadDatabase
 from steelyard.model.endpoint import Endpoint
 from steelyard.model.errors import UsageError
-from steelyard.running.measuring.load import driven, numbered, replay_of
+from steelyard.running.measuring.load import driven, numbered
+from steelyard.running.replaying import replay_of
 from steelyard.study.study import WorkloadChoice
 from steelyard.workloads.checks import consistency, count_work
 from steelyard.workloads.loading.held import held_by, require_held

@@ -5,16 +5,12 @@ from __future__ import annotations
 import json
 import statistics
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
-from steelyard.cli.driving.passing import QUANTILES, Passed
+from steelyard.cli.driving.passing import QUANTILES, Passed, Status
 from steelyard.model.units import NS_PER_S, format_duration
 from steelyard.workloads.capturing.ledger import Outcome
 from steelyard.workloads.capturing.mix import Kind
 from steelyard.workloads.capturing.writing import Captured
-
-if TYPE_CHECKING:
-    from steelyard._core import ProxyStatus
 
 
 def capture_lines(captured: Captured, passed: Passed | None = None) -> Iterator[str]:
@@ -86,8 +82,8 @@ _COUNTS = (
 )
 
 
-def _counted(status: ProxyStatus) -> str:
-    counts = [f"{count} {words}" for name, words in _COUNTS if (count := status[name])]  # type: ignore[literal-required]
+def _counted(status: Status) -> str:
+    counts = [f"{count} {words}" for name, words in _COUNTS if (count := status[name])]
     return f" ({'; '.join(counts)})" if counts else ""
 
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from random import Random
 
 from steelyard.driver.answer import AtBorders, SliceAnswer
 from steelyard.driver.plan import (
@@ -20,7 +19,6 @@ from steelyard.driver.plan import (
     DrivePlan,
     DriveScript,
     DriveWeight,
-    Replay,
     SliceRequest,
     Variable,
 )
@@ -28,7 +26,7 @@ from steelyard.engines.access.ways import SOCKET, WaysIn
 from steelyard.engines.engine import CheckpointSession, Freezable, Instance, Placeable
 from steelyard.engines.loading import HoldsWorkload, work_database
 from steelyard.model.endpoint import Endpoint
-from steelyard.model.errors import EngineError, StudyError, UsageError
+from steelyard.model.errors import EngineError, StudyError
 from steelyard.model.readings import Reading
 from steelyard.model.units import format_duration
 from steelyard.record.plan import Stall
@@ -36,12 +34,11 @@ from steelyard.record.slice import SliceLine
 from steelyard.running.laboratory import Laboratory, WorkloadData
 from steelyard.running.measuring.background_work import BackgroundWork, Stalls
 from steelyard.running.measuring.observation import checkpointer_of
+from steelyard.running.replaying import replay_begins
 from steelyard.study.design import Design
 from steelyard.study.study import Study
 from steelyard.telemetry.devices import DeviceCounts
-from steelyard.workloads.reading.arrivals import paced
 from steelyard.workloads.reading.scripts import Script
-from steelyard.workloads.reading.workload import Workload
 
 DRAIN_CAP_NS = 5_000_000_000
 """Longest wait for clients after the bell, beside what their scripts sleep; a stuck one is
@@ -154,7 +151,7 @@ class Load:
         self._borders: AtBorders | None = None
         pace = study.workload.pace
         replay = None if pace is None else data.replay(pace)
-        self._from_ns = dict.fromkeys(arms, _begins(replay, seed))
+        self._from_ns = dict.fromkeys(arms, replay_begins(replay, seed))
         """Where the next slice of each arm begins among recorded arrivals; None: there are none."""
         plan = DrivePlan(
             threads=threads,
@@ -291,12 +288,6 @@ class Load:
             self._place(answer.arm, answer.reconnected)
 
 
-def _begins(replay: Replay | None, seed: int) -> int | None:
-    """Where an epoch begins among recorded arrivals: drawn, so that epochs see different parts of
-    them; every arm goes through the same ones, in its own time. None: there are none."""
-    return None if replay is None else Random(seed).randrange(replay.round_ns)
-
-
 def thread_count(study: Study, processors: Sequence[int]) -> int:
     """The driver's threads: the study's number, else one a processor and no more than clients."""
     return study.workload.threads or min(len(processors), study.workload.clients)
@@ -358,18 +349,6 @@ def _endpoint(instance: Instance, way: str) -> Endpoint:
 def driven(scripts: Iterable[Script]) -> tuple[DriveScript, ...]:
     """Scripts as the driver takes them; each transaction's rows are counted."""
     return tuple(DriveScript(s.name, s.text, s.weight, s.rows) for s in scripts)
-
-
-def replay_of(workload: Workload, scripts: Sequence[Script], pace: float) -> Replay:
-    """A captured workload's arrivals at so many times their pace. UsageError: it has none."""
-    places = {script.name: place for place, script in enumerate(scripts)}
-    try:
-        arrivals, round_ns = paced(workload.arrivals, places, pace)
-    except ValueError as error:
-        raise UsageError(
-            f'cannot repeat the arrivals of workload "{workload.name}": {error}'
-        ) from error
-    return Replay(arrivals, round_ns)
 
 
 def numbered(

@@ -9,7 +9,7 @@ from typing import IO
 
 from steelyard.workloads.capturing.ledger import Ledger, Outcome
 from steelyard.workloads.capturing.logs.opening import codec_of
-from steelyard.workloads.capturing.passed.types import UndecodableError, text_of, type_name
+from steelyard.workloads.capturing.passed.binary_values import UndecodableError, text_of, type_name
 from steelyard.workloads.capturing.statements import (
     Event,
     LoggedStatement,
