@@ -42,7 +42,7 @@ impl Proxy {
         let options = ProxyOptions {
             listen,
             arm,
-            certificate: certificate,
+            certificate,
             spool: File::from(duplicate(spool_fd)?),
             most_bytes,
             most_connections,
