@@ -376,3 +376,24 @@ class SqlServerSession:
 
     def close(self) -> None:
         """Disconnect; safe to call twice."""
+
+class Proxy:
+    """Passes connections through to a server, and notes what they execute. DriverError."""
+
+    def __init__(
+        self,
+        listen: str,
+        arm: str,
+        spool_fd: int,
+        most_bytes: int,
+        most_connections: int,
+        certificate: tuple[str, str] | None = None,
+    ) -> None: ...
+    @property
+    def address(self) -> str: ...
+    def status(self) -> dict[str, int]: ...
+    def stop(self) -> None:
+        """End the notes, which are in the file then. DriverError: some did not end in time."""
+
+    def latencies(self) -> str: ...  # from receipt to forward, an encoded histogram of ns
+    def close(self) -> None: ...  # ends every connection; safe to call twice

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from steelyard.driver.plan import DrivePlan
+from steelyard.driver.plan import DrivePlan, Replay
 from steelyard.engines.capabilities.noop import OWN_TIME
 from steelyard.engines.engine import Cycle, Engine, Instance, Pulse, SessionWaits, Slot
 from steelyard.engines.intake import ServerSettings
@@ -272,6 +272,9 @@ class ScriptedWorkload:
     @property
     def failing(self) -> Failing | None:
         return self.world.failing
+
+    def replay(self, pace: float) -> Replay:
+        return Replay([(0, 0)], 1)
 
     def without(self, scripts: Collection[str]) -> ScriptedWorkload:
         rest = tuple(one for one in self.scripts if one.name not in scripts)

@@ -45,7 +45,7 @@ fn cancel_everything(py: Python<'_>) {
 }
 
 /// A descriptor of our own, so that Python keeps its one.
-fn duplicate(fd: RawFd) -> PyResult<OwnedFd> {
+pub(crate) fn duplicate(fd: RawFd) -> PyResult<OwnedFd> {
     // SAFETY: F_DUPFD_CLOEXEC takes any number and fails for one that is not open.
     let copy = unsafe { libc::fcntl(fd, libc::F_DUPFD_CLOEXEC, 3) };
     if copy < 0 {

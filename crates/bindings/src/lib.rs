@@ -6,6 +6,7 @@ mod driver;
 mod innodb;
 mod os_error;
 mod pages;
+mod proxy;
 mod scan;
 mod script;
 mod scrub;
@@ -31,6 +32,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     driver::register(module)?;
     innodb::register(module)?;
     pages::register(module)?;
+    proxy::register(module)?;
     script::register(module)?;
     scan::register(module)?;
     scrub::register(module)?;

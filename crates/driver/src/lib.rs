@@ -24,10 +24,14 @@ mod threads;
 mod tls;
 
 pub use cancellation::cancel_everything;
+pub use clock::now_ns;
+pub use connection::socket::Socket;
 pub use error::DriveError;
 pub use postgres::query::query;
+pub use postgres::upstream::{Upstream, UpstreamError};
 pub use report::latency::{Latencies, Summary};
 pub use sqlserver::control::{ControlSession, ResultRows};
+pub use tls::{certificates, private_key, TlsSession};
 
 use std::io::{BufRead, Read, Write};
 

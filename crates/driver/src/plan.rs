@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::{Map, Value as Json};
 
+use crate::slice::replay::Replay;
+
 /// The first line.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -78,6 +80,9 @@ pub struct Plan<A> {
     /// takes list k mod n. None: each transaction draws its script by weight.
     #[serde(default)]
     pub orders: Vec<Vec<usize>>,
+    /// Transactions that arrive when recorded ones did, in slices that say from where on.
+    #[serde(default)]
+    pub replay: Option<Replay>,
     #[serde(default)]
     pub variables: Map<String, Json>,
     /// Rows that scripts draw from, by name; a field is a text, or null.
@@ -202,6 +207,9 @@ pub struct SlicePlan {
     /// client begins its next one when it is done.
     #[serde(default)]
     pub rate: Option<f64>,
+    /// From where on recorded transactions arrive, in ns after the first of them.
+    #[serde(default)]
+    pub from_ns: Option<u64>,
     /// How often the counts so far are answered.
     #[serde(default)]
     pub progress_ns: Option<u64>,

@@ -97,6 +97,16 @@ class DriveLog:
 
 
 @dataclass(frozen=True)
+class Replay:
+    """When transactions arrived that are to arrive so again."""
+
+    arrivals: Sequence[tuple[int, int]]
+    """In ns from the first one on, each with the number of its script."""
+    round_ns: int
+    """After how long they begin again."""
+
+
+@dataclass(frozen=True)
 class DrivePlan:
     """Everything that stays the same for all slices.
 
@@ -108,6 +118,8 @@ class DrivePlan:
     scripts: tuple[DriveScript, ...]
     orders: tuple[tuple[int, ...], ...] = ()
     """Scripts by number, in the order in which client k goes through list k mod n; none: drawn."""
+    replay: Replay | None = None
+    """Arrivals of slices that say from where on they are repeated."""
     threads: int = 1
     processors: tuple[int, ...] | None = None
     seed: int = 0
@@ -184,7 +196,17 @@ class DrivePlan:
             "log": None if self.log is None else asdict(self.log),
             "files": list(self.files),
             "abort": self.abort,
-        } | ({"first_client": self.first_client} if self.first_client else {})
+        } | self._beside()
+
+    def _beside(self) -> dict[str, Any]:
+        """What few plans have."""
+        beside: dict[str, Any] = {}
+        if self.first_client:
+            beside["first_client"] = self.first_client
+        if self.replay is not None:
+            arrivals = [list(arrival) for arrival in self.replay.arrivals]
+            beside["replay"] = {"arrivals": arrivals, "round_ns": self.replay.round_ns}
+        return beside
 
 
 @dataclass(frozen=True)
@@ -200,6 +222,8 @@ class SliceRequest:
     count: int | None = None
     each: int | None = None
     rate: float | None = None
+    from_ns: int | None = None
+    """With recorded arrivals: so long after the first of them the slice begins."""
     progress_ns: int | None = None
     begin_ns: int | None = None
     """When its threads begin, on the CLOCK_MONOTONIC of the driver's machine; None: at once."""

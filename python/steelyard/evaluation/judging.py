@@ -20,7 +20,7 @@ from steelyard.evaluation.threats.machine import drive_threats
 from steelyard.evaluation.threats.memory import memory_threats
 from steelyard.evaluation.threats.run import run_threats
 from steelyard.evaluation.threats.source import source_threats
-from steelyard.evaluation.threats.work_done import work_threats
+from steelyard.evaluation.threats.work_done import arrival_threats, work_threats
 from steelyard.model.estimate import UNBOUNDED, Interval
 from steelyard.model.once import once_each
 from steelyard.model.threat import Threat
@@ -100,6 +100,7 @@ def threats_beside(
         *layout.threats(recorded, arm),
         *(inspected_threats(recorded, arm) if inspected is None else inspected),
         *work_threats(totals, control, arm, recorded.inspection),
+        *arrival_threats(totals, control, arm),
         *run_threats(recorded.epochs, recorded.plan, recorded.study, arm, level=layout.level),
         *drive_threats(recorded.environment.drives, recorded.end.drives if recorded.end else ()),
         *memory_threats(recorded.epochs, recorded.plan, recorded.study, recorded.environment, arm),
@@ -139,7 +140,11 @@ def withdrawn(recorded: Recorded, contrast: WeighedContrast) -> tuple[WithdrawnT
 
 
 def _readings(recorded: Recorded, arm: str, control: str, terms: Terms) -> list[EpochReading]:
-    return [_read_epoch(epoch.totals, arm, control, terms.metric) for epoch in recorded.epochs]
+    read = [_read_epoch(epoch.totals, arm, control, terms.metric) for epoch in recorded.epochs]
+    if recorded.study.workload.pace is None:
+        return read
+    # Little's law is of clients that never wait for an arrival.
+    return [replace(reading, busy_share={}) for reading in read]
 
 
 _read_epoch = once_each(read_epoch)

@@ -19,6 +19,7 @@ from steelyard.evaluation.transaction.time_parts import times_told
 from steelyard.evaluation.truths import Weighed, truth_beside
 from steelyard.evaluation.workload_rows import (
     latency_rows,
+    lateness,
     probe_rows,
     query_rows,
     script_rows,
@@ -54,7 +55,10 @@ def rejudge(recorded: Recorded) -> Verdict:
     costs = [row for arm in arms for row in statement_cost_rows(told, control, arm)]
     queries = [row for arm in arms for row in query_rows(told, control, arm)]
     statements = [row for arm in arms for row in statement_rows(told, control, arm)]
-    scripts = [row for arm in arms for row in script_times(told, recorded.inspection, control, arm)]
+    within = recorded.inspection, control
+    scripts = [
+        row for arm in arms for row in script_times(told, *within, arm, study.decision.margin)
+    ]
     timed = Timed(told, statements, queries, scripts)
     plans = [one for arm in arms for one in flipped(recorded.inspection, control, arm, timed)]
     devices = devices_told(told, plan, recorded.environment.disk, arms)
@@ -73,12 +77,14 @@ def rejudge(recorded: Recorded) -> Verdict:
             "placement": plan.placement,
             **layout,
             **{name: getattr(cycles, name) for name in cycles.model_fields_set},
+            **_paced(study, told),
             "sentence": ". ".join(sentences),
             **({"factors": factors} if factors is not None else {}),
             "contrasts": [_line(recorded, contrast, told) for contrast in contrasts],
             "causes": [row for arm in arms for row in cause_rows(told, control, arm)],
             "latency": [row for arm in arms for row in latency_rows(told, control, arm)],
             "latency_by_script": [row for arm in arms for row in script_rows(told, control, arm)],
+            **({"scripts": scripts} if scripts else {}),
             "queries": queries,
             "statements": statements,
             **({"statement_costs": costs} if costs else {}),
@@ -103,6 +109,15 @@ def rejudge(recorded: Recorded) -> Verdict:
             "ledger": end.ledger,
         }
     )
+
+
+def _paced(study: Study, epochs: Sequence[EpochTotals]) -> dict[str, object]:
+    """How the arms kept up with given arrivals; nothing where there were none."""
+    pace = study.workload.pace
+    if pace is None:
+        return {}
+    names = [arm.name for arm in study.every_arm]
+    return {"pace": pace, "lateness": [lateness(epochs, name) for name in names]}
 
 
 def hopeless(epochs: Sequence[Epoch]) -> bool:

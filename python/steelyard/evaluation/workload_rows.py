@@ -20,7 +20,7 @@ from steelyard.model.once import once_each
 from steelyard.model.readings import ArmTotals, EpochTotals
 from steelyard.model.units import NS_PER_S
 from steelyard.record.slice import SliceLine
-from steelyard.record.verdict import Latency, Probe, Query, Statement, StatementCost, Work
+from steelyard.record.verdict import Latency, Lateness, Probe, Query, Statement, StatementCost, Work
 
 NS_PER_MINUTE = 60 * NS_PER_S
 SHOWN_QUANTILES = (0.5, 0.95, 0.99)
@@ -203,6 +203,20 @@ def probe_rows(epochs: Sequence[EpochTotals], arms: Sequence[str]) -> list[Probe
                     )
                 )
     return rows
+
+
+def lateness(epochs: Sequence[EpochTotals], arm: str) -> Lateness:
+    """How an arm kept up with given arrivals, over all epochs."""
+    totals = [epoch.arms[arm] for epoch in epochs]
+    begun = sum(one.transactions + one.failed for one in totals)
+    return Lateness(
+        arm=arm,
+        begun=begun,
+        late_starts=sum(one.late_starts for one in totals),
+        lag_mean_us=sum(one.lag_sum_ns for one in totals) / begun / 1000 if begun else 0.0,
+        lag_max_us=max((one.lag_max_ns for one in totals), default=0) / 1000,
+        unstarted=sum(one.unstarted for one in totals),
+    )
 
 
 QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.999)

@@ -138,6 +138,10 @@ class ArmTotals:
     driver_queue_share: float | None = None
     """Of the time of the driver's threads, runnable without a processor; None: not known."""
     uncharged_ns: int = 0  # of it, what came after the bell and was charged to no client
+    late_starts: int = 0  # arrivals that found no idle client
+    lag_sum_ns: int = 0  # Σ of how much later than they arrived transactions began
+    lag_max_ns: int = 0
+    unstarted: int = 0  # arrivals that had not begun at the end of their slice
     errors: Mapping[str, int] = field(default_factory=dict)  # by SQLSTATE
     slices: tuple[SliceTotals, ...] = ()
     latencies: Mapping[str, str] = field(default_factory=dict)

@@ -120,6 +120,11 @@ _TEMPLATES: dict[ThreatKind, _Template] = {
         "a load machine counted what no server of the arms did, or its sessions went elsewhere",
         "see where each machine connects to; if it persists, report it with the record",
     ),
+    ThreatKind.BEHIND_ARRIVALS: _Template(
+        "transactions arrived faster than the clients were done with them: those that had not "
+        "begun when their slice ended are in no latency",
+        "give more clients (--set workload.clients=), or a smaller --pace",
+    ),
     ThreatKind.LITTLES_LAW: _Template(
         "latencies do not fill the time under load (or overfill it): the driver held the "
         "clients up, or counts are wrong",

@@ -25,6 +25,7 @@ class ThreatKind(StrEnum):
     MACHINES_APART = "load machines began apart"
     MACHINE_BOUND = "a load machine is the bottleneck"
     COUNTS_APART = "servers count fewer transactions"
+    BEHIND_ARRIVALS = "behind its arrivals"
     LITTLES_LAW = "Little's law broken"
     CPU_DISAGREES = "foreground and CPU disagree"
     NO_STEADY_STATE = "no steady state"

@@ -107,13 +107,18 @@ class FlippedPlan(Frozen):
 
 
 class ScriptTime(Compared):
-    """The mean time of a transaction of one script of a mix."""
+    """A script of a mix by itself: the change is that of its mean time, with intervals that hold
+    jointly over all scripts of an arm; None where an epoch has no execution of it."""
 
     script: str
     share_percent: float
     """Of the time that the control spent on all scripts."""
-    control_us: float
-    arm_us: float
+    executed_percent: float | None = None
+    """Of the transactions of both arms; None: the record is older than the key."""
+    control_us: float | None
+    arm_us: float | None
+    verdict: Literal["slower", "faster", "equivalent", "inconclusive"] | None = None
+    """`equivalent`: within the margin of the study; None: the record is older than the key."""
     statements: tuple[str, ...] = ()
     """Those that have a plan."""
     flips: tuple[str, ...] = ()
@@ -245,6 +250,20 @@ class TimeParts(Frozen):
     """Of the control, and of the arm."""
 
 
+class Lateness(Frozen):
+    """How an arm kept up with arrivals that were given."""
+
+    arm: str
+    begun: int
+    late_starts: int
+    """Of them, those that found no idle client."""
+    lag_mean_us: float
+    """How much later than they arrived transactions began; it is part of their latency."""
+    lag_max_us: float
+    unstarted: int
+    """Arrivals that had not begun at the end of their slice: they are in no latency."""
+
+
 class Differences(Frozen):
     """Settings that differ between the arms and the control."""
 
@@ -283,6 +302,10 @@ class Verdict(Frozen):
     """In turns: the effect as computed for other distances."""
     turns: TurnsTold | None = None
     """What else turns show."""
+    pace: float | None = None
+    """Of a captured workload's arrivals, which were repeated; None: they were not."""
+    lateness: tuple[Lateness, ...] = ()
+    """How each arm kept up with them."""
     sentence: str
     factors: FactorsTold | None = None
     """Effects and interactions, where the arms are cells of a factorial."""
@@ -296,7 +319,7 @@ class Verdict(Frozen):
     plans: tuple[FlippedPlan, ...] = ()
     """Statements whose plan flipped; every plan is in inspection.json."""
     scripts: tuple[ScriptTime, ...] = ()
-    """Of a mix of several scripts, those first that lost most."""
+    """Each script of a mix by itself, the worst of an arm first."""
     place: Place | None = None
     """Absent in older records."""
     work: tuple[Work, ...]

@@ -13,7 +13,15 @@ from steelyard.model.units import (
     percent_of_log,
 )
 from steelyard.record.contrast import ContrastLine
-from steelyard.record.verdict import Cause, Counted, Latency, Query, Statement, StatementCost, Work
+from steelyard.record.verdict import (
+    Cause,
+    Counted,
+    Latency,
+    Query,
+    Statement,
+    StatementCost,
+    Work,
+)
 from steelyard.report.charts.percentile_effects import quantile_name
 from steelyard.report.contrast_text import interval_text, reading_text, shown_epoch
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Protocol
 
 from steelyard.driver.answer import SliceAnswer
-from steelyard.driver.plan import DrivePlan, SliceRequest
+from steelyard.driver.plan import DrivePlan, Replay, SliceRequest
 from steelyard.engines.engine import Engine, Instance, Slot
 from steelyard.engines.intake import ServerSettings
 from steelyard.engines.memory.cap import HeldBy
@@ -82,6 +82,9 @@ class WorkloadData(Protocol):
     @property
     def tables(self) -> Mapping[str, Sequence[Sequence[str | None]]]:
         """Rows that its scripts draw from, by name."""
+
+    def replay(self, pace: float) -> Replay:
+        """Its recorded arrivals at so many times their pace. UsageError: it has none."""
 
     def template(self, engine: Engine, report: ReportsStage, *, number: int, copies: int) -> Path:
         """A loaded, cleanly stopped cluster for this engine, made where missing.

@@ -15,7 +15,7 @@ from types import TracebackType
 
 from steelyard import _core
 from steelyard.driver.client import Driver
-from steelyard.driver.plan import DrivePlan
+from steelyard.driver.plan import DrivePlan, Replay
 from steelyard.engines.access.ways import TCP, TLS
 from steelyard.engines.account import choose_account
 from steelyard.engines.adapters import Wanted, adapter
@@ -36,6 +36,7 @@ from steelyard.record.epoch import OtherLoadLine
 from steelyard.record.machine.drive_health import DriveHealth
 from steelyard.running.laboratory import Laboratory, LoadDrivers, ReportsStage
 from steelyard.running.reaching.sessions import servers
+from steelyard.running.replaying import replay_of
 from steelyard.study.study import Study
 from steelyard.telemetry.at_borders import MachineInSlices
 from steelyard.telemetry.capacity import allowed_processors
@@ -197,6 +198,11 @@ class LoadedWorkload:
         self.tables = resolved.workload.draws
         self.tried_first = resolved.workload.tried_first
         self.failing = resolved.failing
+
+    def replay(self, pace: float) -> Replay:
+        """Its recorded arrivals of the scripts that are driven, at so many times their pace.
+        UsageError: it has none."""
+        return replay_of(self._workload, self.scripts, pace)
 
     def without(self, scripts: Collection[str]) -> LoadedWorkload:
         """The same workload, these scripts of it left out."""

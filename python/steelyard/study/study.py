@@ -69,6 +69,9 @@ class WorkloadChoice(StudyModel):
     """Load machines that the clients are dealt over; more than one: for arms at addresses."""
     mode: Literal["simple", "extended", "prepared"] | None = None
     """None: as the workload is meant to be driven, which is prepared but for slow queries."""
+    pace: Annotated[float, Field(gt=0, le=1000)] | None = None
+    """A captured workload's arrivals are repeated at so many times their pace, in place of clients
+    that begin their next transaction when the last one is done. None: they are not."""
     timed: bool = False
     """Also time every statement by itself: two looks at the clock for each."""
     variables: dict[str, str | int | float] = Field(default_factory=dict)
@@ -299,6 +302,21 @@ class Study(StudyModel):
                         f'arm "{arm.name or arm.role}" leaves work to the background, which is '
                         'in no latency: use decision.metric = "throughput"'
                     )
+        return self
+
+    @model_validator(mode="after")
+    def _arrivals_are_given(self) -> Study:
+        if self.workload.pace is None:
+            return self
+        if self.decision.metric != "latency_mean":
+            raise ValueError(
+                "workload.pace: arrivals, and no arm, set the throughput: use "
+                'decision.metric = "latency_mean"'
+            )
+        if self.budget.counted is not None or self.workload.streams:
+            raise ValueError("workload.pace: arrivals are cut by time, and in no order of scripts")
+        if self.workload.machines > 1:
+            raise ValueError("workload.pace: arrivals are repeated by one load machine")
         return self
 
     @property

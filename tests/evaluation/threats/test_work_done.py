@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from evaluation.made import MakeEpoch
-from steelyard.evaluation.threats.work_done import work_threats
+from steelyard.evaluation.threats.work_done import arrival_threats, work_threats
+from steelyard.model.readings import ArmTotals, EpochTotals
 from steelyard.record.environment import Inspection
 
 READS = Inspection(compared=0, statements=1, writes=False, arms={})
@@ -72,3 +73,17 @@ def test_where_nobody_counts_what_was_changed_nothing_is_said_of_work_that_write
     make_epoch: MakeEpoch,
 ) -> None:
     assert seen(make_epoch, WRITES, rows={"on": 0, "off": 0}) == []
+
+
+@pytest.mark.parametrize(("unstarted", "raised"), [(0, []), (1, []), (2, ["off"]), (50, ["off"])])
+def test_arrivals_that_an_arm_did_not_come_to_are_a_threat(
+    unstarted: int, raised: list[str]
+) -> None:
+    arms = {
+        "on": ArmTotals("on", 0, 1, 100, 10**9, 10**9),
+        "off": ArmTotals("off", 1, 1, 98, 10**9, 10**9, failed=1, unstarted=unstarted),
+    }
+    epochs = [EpochTotals(n, {"on": 0, "off": 1}, ("on", "off"), arms) for n in range(3)]
+    threats = list(arrival_threats(epochs, "on", "off"))
+    assert [one.name for one in threats] == ["behind its arrivals"] * len(raised)
+    assert all(f"begun in {name}" in one.seen for name, one in zip(raised, threats, strict=True))

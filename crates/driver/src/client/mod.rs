@@ -64,6 +64,8 @@ pub struct Client<P: Protocol> {
     pub begin_ns: u64,
     /// How much later it began than it should have.
     pub lag_ns: u64,
+    /// The script of the arrival that it takes; `None`: arrivals are of no script.
+    pub arrived: Option<usize>,
     /// Transactions that it has begun on this connection or another.
     pub begun: usize,
     /// Executions that it may still begin in this slice.
@@ -98,6 +100,7 @@ impl<P: Protocol> Client<P> {
             script: 0,
             begin_ns: 0,
             lag_ns: 0,
+            arrived: None,
             begun: 0,
             quota: u64::MAX,
             tries: 1,
@@ -174,7 +177,8 @@ impl<P: Protocol> Client<P> {
         self.tries = 1;
         self.repeating = false;
         let in_turn = programs.in_turn(self.number, self.begun);
-        self.script = in_turn.unwrap_or_else(|| self.streams.choose(&programs.cumulative));
+        let given = self.arrived.take().or(in_turn);
+        self.script = given.unwrap_or_else(|| self.streams.choose(&programs.cumulative));
         self.begun += 1;
         let (repeat, stall) = self.streams.draw(&arm.weight);
         self.repeat = repeat;

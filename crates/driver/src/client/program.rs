@@ -12,6 +12,7 @@ use steelyard_script::{
 use crate::error::DriveError;
 use crate::plan::{AbortRule, Mode, Plan, ScriptPlan};
 use crate::protocol::Protocol;
+use crate::slice::replay::Replay;
 
 /// All scripts of a plan.
 pub struct Programs<P: Protocol> {
@@ -20,6 +21,8 @@ pub struct Programs<P: Protocol> {
     pub cumulative: Vec<u64>,
     /// The scripts that a client goes through in turn; none: they are drawn.
     pub orders: Vec<Vec<usize>>,
+    /// Which of them arrive when; `None`: they do not follow a record.
+    pub replay: Option<Arc<Replay>>,
     /// SQL commands of all scripts: each is prepared once a connection.
     pub statements: usize,
     pub symbols: Symbols,
@@ -158,6 +161,7 @@ impl<P: Protocol> Programs<P> {
             scripts,
             cumulative,
             orders: plan.orders.clone(),
+            replay: replay(plan)?,
             statements,
             symbols,
             rollback: P::rollback(),
@@ -195,6 +199,22 @@ fn unreadable(script: &ScriptPlan, error: impl std::fmt::Display) -> DriveError 
 
 /// Rows by name; all clients draw from the same ones.
 type SharedTables = BTreeMap<String, Arc<[Vec<Value>]>>;
+
+/// A copy that all threads share. DriveError: it is out of order, or of no script.
+fn replay<A>(plan: &Plan<A>) -> Result<Option<Arc<Replay>>, DriveError> {
+    let Some(replay) = &plan.replay else {
+        return Ok(None);
+    };
+    if !replay.is_valid(plan.scripts.len()) {
+        return Err(DriveError::new(
+            "cannot replay arrivals: they are out of order, or a script is not there",
+        ));
+    }
+    Ok(Some(Arc::new(Replay {
+        arrivals: replay.arrivals.clone(),
+        round_ns: replay.round_ns,
+    })))
+}
 
 /// The rows of the plan: fields go into statements as they are.
 fn tables<A>(plan: &Plan<A>) -> SharedTables {

@@ -97,7 +97,7 @@ fn connect_once(
 
 /// Connects to the server's address and encrypts the connection; no message of PostgreSQL's own
 /// protocol is sent yet.
-fn open(
+pub(super) fn open(
     server: &Server,
     attempt: EncryptionAttempt,
     deadline: Instant,

@@ -5,6 +5,7 @@ mod connect;
 pub mod query;
 mod server;
 mod statement;
+pub mod upstream;
 mod wire;
 
 use std::io;

@@ -100,6 +100,24 @@ impl Latencies {
         Ok(Latencies(merged))
     }
 
+    /// None at all.
+    pub fn empty() -> Latencies {
+        Latencies(Histogram::new(3).expect("three digits are a precision"))
+    }
+
+    /// Counts one more.
+    pub fn record(&mut self, ns: u64) {
+        // A histogram that grows by itself takes every value.
+        let _ = self.0.record(ns);
+    }
+
+    /// Counts those of another one, which is empty afterwards.
+    pub fn absorb(&mut self, other: &mut Latencies) {
+        // As above.
+        let _ = self.0.add(&other.0);
+        other.0.reset();
+    }
+
     /// All of them as one encoded histogram.
     pub fn encoded(&self) -> Result<String, DriveError> {
         encode(&self.0)

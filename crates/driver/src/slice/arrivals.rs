@@ -8,6 +8,8 @@
 
 use steelyard_script::Random;
 
+use crate::slice::replay::OwnArrivals;
+
 /// Arrivals that are drawn together.
 const BLOCK: usize = 64;
 
@@ -25,6 +27,8 @@ pub struct Arrivals {
     last_ns: f64,
     start_ns: u64,
     length_ns: u64,
+    /// Recorded ones, in place of those that are drawn.
+    recorded: Option<OwnArrivals>,
 }
 
 impl Arrivals {
@@ -42,6 +46,7 @@ impl Arrivals {
             last_ns: 0.0,
             start_ns: 0,
             length_ns: 0,
+            recorded: None,
         }
     }
 
@@ -53,7 +58,23 @@ impl Arrivals {
         self.mean_gap_ns = 1e9 / rate;
         self.last_ns = 0.0;
         self.length_ns = length_ns;
+        self.recorded = None;
         self.draw_block();
+    }
+
+    /// Recorded arrivals take the place of drawn ones in a slice of `length_ns`; `None`: none come.
+    pub fn follow(&mut self, length_ns: u64, recorded: Option<OwnArrivals>) {
+        self.block.clear();
+        self.next = 0;
+        self.length_ns = length_ns;
+        self.last_ns = f64::INFINITY; // nothing is drawn
+        self.recorded = recorded;
+    }
+
+    /// The script of the arrival that [`Arrivals::peek`] showed, where it has one.
+    #[inline]
+    pub fn script(&self) -> Option<usize> {
+        self.recorded.as_ref().map(|recorded| recorded.peek().1)
     }
 
     /// The slice begins; nothing is drawn.
@@ -64,6 +85,11 @@ impl Arrivals {
     /// When the next transaction arrives; `None`: not before the end.
     #[inline]
     pub fn peek(&mut self) -> Option<u64> {
+        if let Some(recorded) = &self.recorded {
+            let after_ns = recorded.peek().0;
+            let is_within = after_ns < self.length_ns;
+            return is_within.then(|| self.start_ns.saturating_add(after_ns));
+        }
         if self.next == self.block.len() && self.last_ns < self.length_ns as f64 {
             self.draw_block();
         }
@@ -74,7 +100,10 @@ impl Arrivals {
     /// Passes the arrival that [`Arrivals::peek`] showed.
     #[inline]
     pub fn pass(&mut self) {
-        self.next += 1;
+        match &mut self.recorded {
+            Some(recorded) => recorded.pass(),
+            None => self.next += 1,
+        }
     }
 
     /// Passes all arrivals until `now_ns`; how many they were.

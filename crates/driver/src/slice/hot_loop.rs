@@ -21,6 +21,7 @@ use crate::protocol::Protocol;
 use crate::report::log::Log;
 use crate::report::tally::Tally;
 use crate::slice::limits::SliceLimits;
+use crate::slice::replay::OwnArrivals;
 use crate::slice::schedule::Schedule;
 use crate::threads::arm::Arm;
 use crate::threads::client_group::ClientGroup;
@@ -35,6 +36,7 @@ pub fn run_slice<P: Protocol>(
     tally: &mut Tally,
     reports: &Sender<Report>,
 ) -> io::Result<()> {
+    prepare_arrivals(group, programs, limits);
     let ClientGroup {
         arm,
         backend,
@@ -46,10 +48,6 @@ pub fn run_slice<P: Protocol>(
         ..
     } = group;
     schedule.clear()?;
-    if let Some(rate) = limits.rate {
-        let share = clients.len() as f64 / arm.clients as f64;
-        schedule.arrivals.prepare(limits.length_ns, rate * share);
-    }
     let start_ns = now_ns();
     let stop_ns = start_ns.saturating_add(limits.length_ns);
     tally.start_ns = start_ns;
@@ -75,7 +73,7 @@ pub fn run_slice<P: Protocol>(
             .map_or(u64::MAX, |progress_ns| start_ns + progress_ns),
         active: 0,
     };
-    let lags = limits.rate.is_some();
+    let lags = limits.is_open();
     if let Some(log) = &mut slice.log {
         log.begin(start_ns, lags);
     }
@@ -92,6 +90,23 @@ pub fn run_slice<P: Protocol>(
         log.end(slice.now_ns)?;
     }
     slice.schedule.timer.disarm()
+}
+
+/// Has the arrivals of a slice ready before its clock starts.
+fn prepare_arrivals<P: Protocol>(
+    group: &mut ClientGroup<P>,
+    programs: &Programs<P>,
+    limits: &SliceLimits,
+) {
+    let (clients, all) = (group.clients.len(), group.arm.clients);
+    let arrivals = &mut group.schedule.arrivals;
+    if let Some(rate) = limits.rate {
+        arrivals.prepare(limits.length_ns, rate * (clients as f64 / all as f64));
+    }
+    if let (Some(from_ns), Some(replay)) = (limits.from_ns, &programs.replay) {
+        let own = || OwnArrivals::new(replay, from_ns, all, group.threads, group.thread);
+        arrivals.follow(limits.length_ns, (clients > 0).then(own));
+    }
 }
 
 /// One slice on one thread.

@@ -27,6 +27,8 @@ pub struct SliceLimits {
     pub each: Option<u64>,
     /// Arrivals a second, of all clients together; without, the loop is closed.
     pub rate: Option<f64>,
+    /// From where on recorded transactions arrive; without, none do.
+    pub from_ns: Option<u64>,
     /// When threads begin, by the clock; at once without.
     pub begin_ns: Option<u64>,
     /// How often a thread reports what it has counted so far.
@@ -55,6 +57,11 @@ impl SliceLimits {
                 return Err(DriveError::new(format!("cannot drive at a rate of {rate}")));
             }
         }
+        if slice.rate.is_some() && slice.from_ns.is_some() {
+            return Err(DriveError::new(
+                "a slice has both a rate and recorded arrivals",
+            ));
+        }
         let far = |begin_ns: &u64| *begin_ns > now_ns().saturating_add(FARTHEST_BEGIN_NS);
         if slice.begin_ns.as_ref().is_some_and(far) {
             return Err(DriveError::new("cannot begin a slice minutes from now")
@@ -66,6 +73,7 @@ impl SliceLimits {
             cap_ns,
             each: slice.each,
             rate: slice.rate,
+            from_ns: slice.from_ns,
             begin_ns: slice.begin_ns,
             progress_ns: slice.progress_ns.filter(|&ns| ns > 0),
             tickets: slice.count.map(AtomicU64::new),
@@ -83,6 +91,12 @@ impl SliceLimits {
     #[inline]
     pub fn is_aborted(&self) -> bool {
         self.aborted.load(Ordering::Relaxed)
+    }
+
+    /// Whether transactions arrive by themselves, whether or not earlier ones are done.
+    #[inline]
+    pub fn is_open(&self) -> bool {
+        self.rate.is_some() || self.from_ns.is_some()
     }
 
     pub fn is_by_count(&self) -> bool {

@@ -4,5 +4,6 @@ pub mod arrivals;
 mod client_loss;
 pub mod hot_loop;
 pub mod limits;
+pub mod replay;
 pub mod schedule;
 mod starts;

@@ -25,14 +25,14 @@ impl<P: Protocol> Slice<'_, P> {
                 continue;
             }
             self.active += 1;
-            if self.limits.rate.is_some() {
+            if self.limits.is_open() {
                 self.schedule.idle.push(index);
             } else if let Some(begun) = self.next_closed(index, false)? {
                 self.follow(index, begun)?;
             }
         }
         self.now_ns = now_ns();
-        if self.limits.rate.is_some() {
+        if self.limits.is_open() {
             self.serve_arrivals()?;
         }
         Ok(())
@@ -41,7 +41,7 @@ impl<P: Protocol> Slice<'_, P> {
     /// The next transaction of a client whose last one has ended; `None`: it waits, or is done.
     #[inline(always)]
     pub(crate) fn next(&mut self, index: usize) -> io::Result<Option<Begun>> {
-        if self.limits.rate.is_some() {
+        if self.limits.is_open() {
             return self.next_open(index);
         }
         self.next_closed(index, true)
@@ -143,6 +143,7 @@ impl<P: Protocol> Slice<'_, P> {
             self.retire();
             return Ok(None);
         }
+        self.clients[index].arrived = self.schedule.arrivals.script();
         self.schedule.arrivals.pass();
         self.clients[index].quota -= 1;
         if self.reconnects(index, at_ns)? {
@@ -201,7 +202,7 @@ impl<P: Protocol> Slice<'_, P> {
                 break;
             }
         }
-        if self.limits.rate.is_some() {
+        if self.limits.is_open() {
             self.serve_arrivals()?;
         }
         if self.now_ns >= self.tick_ns {
@@ -264,7 +265,7 @@ impl<P: Protocol> Slice<'_, P> {
         let client = &mut self.clients[index];
         // In a closed loop connecting is not part of the latency.
         let mut begin_ns = self.now_ns;
-        if self.limits.rate.is_some() {
+        if self.limits.is_open() {
             begin_ns = client.begin_ns;
             client.lag_ns = self.now_ns - begin_ns;
             self.tally.count_lag(client.lag_ns);

@@ -37,6 +37,8 @@ pub struct ClientGroup<P: Protocol> {
     pub arm: Arc<Arm<P>>,
     /// The thread's number.
     pub thread: usize,
+    /// Of all.
+    pub threads: usize,
     pub backend: IoBackend,
     pub schedule: Schedule,
     /// Where every transaction has a connection of its own.
@@ -70,6 +72,7 @@ impl<P: Protocol> ClientGroup<P> {
         Ok(ClientGroup {
             arm,
             thread,
+            threads: config.threads,
             backend,
             schedule,
             connector,

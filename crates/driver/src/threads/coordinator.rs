@@ -194,6 +194,9 @@ impl<P: Protocol> Workers<P> {
             .arms
             .get(slice.arm)
             .ok_or_else(|| DriveError::new(format!("the plan has no arm {}", slice.arm)))?;
+        if slice.from_ns.is_some() && self.programs.replay.is_none() {
+            return Err(DriveError::new("the plan has no recorded arrivals"));
+        }
         let before = self.files.read();
         let limits = Arc::new(SliceLimits::new(
             slice,

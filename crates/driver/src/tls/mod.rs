@@ -8,5 +8,6 @@ mod session;
 mod verifier;
 
 pub use encryption::Encryption;
+pub use files::{certificates, private_key};
 pub use options::{SslMode, TlsPlan, TlsVersion};
 pub use session::{Carrier, TlsSession};

@@ -58,6 +58,7 @@ def drive(
     define: parameter.Definitions = None,
     scale: parameter.Scale = None,
     rate: parameter.Rate = None,
+    pace: parameter.Pace = None,
     ramp: parameter.Ramp = None,
     latency_limit: parameter.LatencyLimit = None,
     max_tries: parameter.MaxTries = 1,

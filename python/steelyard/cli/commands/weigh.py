@@ -42,6 +42,7 @@ def weigh(
     config: parameter.Config = None,
     yes: parameter.Yes = False,
     sweep: parameter.SweepOf = None,
+    pace: parameter.Pace = None,
     machines: parameter.Machines = None,
     ray: parameter.Ray = None,
     seed: parameter.Seed = None,
@@ -73,21 +74,20 @@ def weigh(
 
     require_writable(summary)
     require_writable(junit)
-    files = arm_changes(study, control, arm, account)  # beneath --set
-    changes = [*files, *changes_of(overrides, budget, workload, file)]
+    changes = arm_changes(study, control, arm, account)  # beneath --set
+    changes += changes_of(overrides, budget, workload, file, pace)
     changes = with_addresses(changes, address, control, arm)
     changes += one_query_changes(study, changes, file)
     if study is not None and sweep is None:  # before data are copied
         require_unlike(read_study(study, changes))
     changes = SourceOptions(source, database, config, agreed=yes).changes(changes)
-    first = ["decision.first_verdict=true"] if first_verdict else []
-    changes += [*first, *machine_changes(machines)]
+    changes += ["decision.first_verdict=true"] if first_verdict else []
+    changes += machine_changes(machines)
     drawn = secrets.randbelow(2**31) if seed is None else seed
     command = repeating_command(sys.argv[1:], drawn)
     if sweep is not None or _is_sweep(resume):
-        refused = bool(fail_if or summary or junit or machines)
         request = (study, sweep, changes, drawn, record, resume, account, command, as_json)
-        _sweep(*request, refused=refused)
+        _sweep(*request, refused=bool(fail_if or summary or junit or machines))
         return
     asked = _study(study, resume, changes, account)
     known = with_known_settings(asked, control, arm, account)

@@ -1,71 +1,74 @@
-"""`steelyard workloads capture`: makes a workload of what a server's log says its clients did."""
+"""`steelyard workloads capture`: makes a workload of what a server's clients did, by its log or by
+passing them through."""
 
 from __future__ import annotations
 
 import secrets
+import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
+from steelyard.cli.options import capture_parameters as parameter
 from steelyard.model.errors import UsageError
 
 if TYPE_CHECKING:
+    from steelyard.cli.driving.passing import Passed, PassingOptions
     from steelyard.workloads.capturing.mix import Mix
     from steelyard.workloads.capturing.writing import ErrorsOf
 
 
 def capture(
-    logs: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="LOG...", help="Logs of any format, packed or not. Or one DSN: its counters."
-        ),
-    ],
-    output: Annotated[
-        Path, typer.Option("-o", "--output", metavar="FOLDER", help="The workload that is made.")
-    ],
-    prefix: Annotated[
-        str | None,
-        typer.Option(metavar="PREFIX", help="log_line_prefix of a stderr log, if not a usual one."),
-    ] = None,
-    encoding: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="Of logs that are not UTF-8: LATIN1, WIN1252, EUC_JP."),
-    ] = None,
-    database: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Only what was done in this database.")
-    ] = None,
-    server: Annotated[
-        str | None,
-        typer.Option(
-            metavar="DSN", help="Leave out what this server cannot prepare; runs nothing."
-        ),
-    ] = None,
-    writes: Annotated[
-        bool, typer.Option("--writes", help="Also transactions that write; for clones only.")
-    ] = False,
-    redact: Annotated[
-        bool, typer.Option("--redact", help="Hash texts, the same one always alike.")
-    ] = False,
-    most: Annotated[
-        int, typer.Option("--most", min=1, max=999, help="Kinds: those that take most time.")
-    ] = 50,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="One JSON object on standard output.")
-    ] = False,
+    output: parameter.Output,
+    logs: parameter.Logs = None,
+    listen: parameter.Listen = None,
+    to: parameter.To = None,
+    length: parameter.Length = None,
+    certificate: parameter.Certificate = None,
+    key: parameter.Key = None,
+    prefix: parameter.Prefix = None,
+    encoding: parameter.Encoding = None,
+    database: parameter.Database = None,
+    server: parameter.Server = None,
+    writes: parameter.Writes = False,
+    redact: parameter.Redact = False,
+    most: parameter.Most = 50,
+    as_json: parameter.AsJson = False,
 ) -> None:
     """Make a workload of a log: each kind of transaction a script with its weight and values.
 
-    The server needs log_min_duration_statement = 0 for a while. Nothing leaves this machine.
+    The server needs log_min_duration_statement = 0 for a while; with --listen nothing. Nothing
+    leaves this machine.
     """
     from steelyard.cli.options.source_options import is_dsn
-    from steelyard.cli.views.capture_view import capture_lines, captured_json
     from steelyard.workloads.capturing.shapes import require_pglast
-    from steelyard.workloads.capturing.writing import write_workload
+    from steelyard.workloads.capturing.writing import require_new
 
     require_pglast()
+    require_new(output)
+    write = _Writing(output, writes, most, redact, server, as_json)
+    if listen is not None:
+        if logs or prefix or encoding:
+            raise UsageError("option --listen takes the place of a log")
+        if to is None:
+            raise UsageError(
+                "cannot pass connections through: no server is named", hint="--to DSN names it."
+            )
+        from steelyard.cli.driving.passing import read_passing
+        from steelyard.engines.postgres.libpq.connection_string import read_target
+
+        how = read_passing(listen, read_target(to), length, certificate, key)
+        _passed(how, database, write)
+        return
+    if to or length or certificate or key:
+        raise UsageError("options --to, --for, --certificate and --key belong to --listen PORT")
+    if not logs:
+        raise UsageError(
+            "nothing to capture from: no log is named", hint="Name a log, a DSN, or --listen PORT."
+        )
     target = " ".join(logs)
     if len(logs) == 1 and is_dsn(target):
         if prefix or database or encoding:
@@ -75,17 +78,59 @@ def capture(
     else:
         mix = _logged([Path(log) for log in logs], prefix, encoding, database)
         source = ", ".join(Path(log).name for log in logs[:3]) + " ..." * (len(logs) > 3)
-    captured = write_workload(
-        mix,
-        output,
-        name=_name(output),
-        source=source,
-        writes=writes,
-        most=most,
-        salt=secrets.token_bytes(16) if redact else None,
-        errors_of=None if server is None else _errors_of(server),
-    )
-    typer.echo(captured_json(captured) if as_json else "\n".join(capture_lines(captured)))
+    write(mix, source)
+
+
+@dataclass(frozen=True)
+class _Writing:
+    """Writes and shows what was captured, as the options say."""
+
+    output: Path
+    writes: bool
+    most: int
+    redact: bool
+    server: str | None
+    as_json: bool
+
+    def __call__(self, mix: Mix, source: str, passed: Passed | None = None) -> None:
+        """UsageError: nothing is left that could be driven."""
+        from steelyard.cli.views.capture_view import capture_lines, captured_json
+        from steelyard.workloads.capturing.writing import write_workload
+
+        captured = write_workload(
+            mix,
+            self.output,
+            name=_name(self.output),
+            source=source,
+            writes=self.writes,
+            most=self.most,
+            salt=secrets.token_bytes(16) if self.redact else None,
+            errors_of=None if self.server is None else _errors_of(self.server),
+        )
+        if self.as_json:
+            typer.echo(captured_json(captured, passed))
+        else:
+            typer.echo("\n".join(capture_lines(captured, passed)))
+
+
+def _passed(how: PassingOptions, database: str | None, write: _Writing) -> None:
+    """Pass connections through, write what they executed, and pass on those that are open."""
+    from steelyard.cli.command_line import say
+    from steelyard.cli.driving import passing
+
+    with passing.passing(how, write.output) as (proxy, notes):
+        for words in passing.said_first(how, proxy.address):
+            say(words)
+        begun = time.monotonic()
+        passing.wait(how.length_ns)
+        seconds = time.monotonic() - begun
+        proxy.stop()
+        status = proxy.status()
+        try:
+            mix = passing.passed_mix(notes, status, database)
+            write(mix, "connections", passing.Passed(seconds, status, passing.added_by(proxy)))
+        finally:
+            passing.wait_for_clients(proxy)
 
 
 _DRAWN = (

@@ -59,7 +59,8 @@ def run_drive(options: DriveOptions) -> None:
     arm = DriveArm("target", held.target, options.clients, session=session)
     orders = held.orders(options.clients)
     plan = options.plan(arm, held.drive_scripts, held.variables, held.mode, orders)
-    plan = replace(plan, tables=held.workload.draws)
+    replay = None if options.pace is None else held.replay(options.pace)
+    plan = replace(plan, tables=held.workload.draws, replay=replay)
     before = held.counts()
     driven = _drive(plan, held.target, options)
     minutes = driven.load.seconds / 60
@@ -94,7 +95,9 @@ def _drive(plan: DrivePlan, target: Endpoint, options: DriveOptions) -> Driven:
     with ExitStack() as stack:
         stack.callback(give_back)
         stack.enter_context(driver)
-        slices = list(driver.run(options.slices(), lambda counts: say(lines.line(counts))))
+        slices = list(
+            driver.run(options.slices(plan.replay), lambda counts: say(lines.line(counts)))
+        )
     machine = host_readings(before, sample_host(Path()))
     return Driven(
         load=summarize(slices),
@@ -106,6 +109,7 @@ def _drive(plan: DrivePlan, target: Endpoint, options: DriveOptions) -> Driven:
         encryption=driver.encryption["target"],
         seed=plan.seed,
         rate=options.rate,
+        pace=options.pace,
         latency_limit_ms=options.latency_limit,
         max_tries=plan.max_tries,
         ramp=(

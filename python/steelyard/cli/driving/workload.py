@@ -13,6 +13,7 @@ from steelyard.driver.plan import (
     DrivePlan,
     DriveScript,
     QueryMode,
+    Replay,
     SliceRequest,
     Variable,
 )
@@ -22,6 +23,7 @@ from steelyard.engines.loading import DATABASE, WorkloadDatabase
 from steelyard.model.endpoint import Endpoint
 from steelyard.model.errors import UsageError
 from steelyard.running.measuring.load import driven, numbered
+from steelyard.running.replaying import replay_of
 from steelyard.study.study import LEAVE_OUT, Failing, WorkloadChoice
 from steelyard.workloads.checks import consistency, count_work
 from steelyard.workloads.loading.held import held_by, require_held
@@ -56,6 +58,10 @@ class DrivenWorkload:
     def orders(self, clients: int) -> tuple[tuple[int, ...], ...]:
         """Streams by the numbers of their scripts; none: drawn by weight."""
         return numbered(self.workload.streams_of(clients), self.scripts)
+
+    def replay(self, pace: float) -> Replay:
+        """Its arrivals at so many times their pace. UsageError: it has none."""
+        return replay_of(self.workload, self.scripts, pace)
 
     def counts(self) -> dict[str, float]:
         """What the workload counts of its work, so far."""

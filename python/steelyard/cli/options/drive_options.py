@@ -14,6 +14,7 @@ from steelyard.driver.plan import (
     DrivePlan,
     DriveScript,
     QueryMode,
+    Replay,
     SliceRequest,
     Variable,
 )
@@ -62,6 +63,7 @@ class DriveOptions:
     define: list[str] | None
     scale: int | None
     rate: float | None
+    pace: float | None
     ramp: str | None
     latency_limit: float | None
     max_tries: int
@@ -150,7 +152,11 @@ class DriveOptions:
             raise UsageError(f"cannot drive more than {MOST_SCRIPTS} scripts, as pgbench")
         if self.progress_timestamp and self.progress is None:
             raise UsageError("--progress-timestamp belongs to progress lines: add -P SECONDS")
-        for name, value in (("rate", self.rate), ("latency limit", self.latency_limit)):
+        if self.pace is not None:
+            self._refuse_pace()
+        for name, value in (
+            ("rate", self.rate), ("latency limit", self.latency_limit), ("pace", self.pace),
+        ):  # fmt: skip
             if value is not None and not 0 < value < float("inf"):
                 raise UsageError(f"invalid {name}: {value}; accepted: more than 0")
         if self.rates and (self.rate is not None or self.transactions is not None):
@@ -161,6 +167,14 @@ class DriveOptions:
         if endless and self.latency_limit is None:
             raise UsageError(
                 "cannot try without a limit: neither a time (-T) nor a latency limit (-L) ends it"
+            )
+
+    def _refuse_pace(self) -> None:
+        if self.workload is None:
+            raise UsageError("option --pace belongs to a captured workload (-w)")
+        if self.rate is not None or self.ramp is not None or self.transactions is not None:
+            raise UsageError(
+                "cannot repeat arrivals (--pace) at a rate (-R, --ramp) or by count (-t)"
             )
 
     def _refuse_log(self) -> None:
@@ -236,19 +250,23 @@ class DriveOptions:
             log=self._log(),
         )
 
-    def slices(self) -> list[SliceRequest]:
-        """The load: one slice, or one for each step of a ramp."""
+    def slices(self, replay: Replay | None = None) -> list[SliceRequest]:
+        """The load: one slice, or one for each step of a ramp. `replay`: once through it, unless a
+        time is given."""
         steps: tuple[float | None, ...] = self.rates or (self.rate,)
         length_ns = None
         if self.transactions is None:
             seconds = self.seconds or DEFAULT_SECONDS
             length_ns = round(seconds * NS_PER_S / len(steps))
+            if replay is not None and self.seconds is None:
+                length_ns = replay.round_ns
         return [
             SliceRequest(
                 arm=0,
                 length_ns=length_ns,
                 each=self.transactions,
                 rate=rate,
+                from_ns=None if replay is None else 0,
                 progress_ns=None if self.progress is None else round(self.progress * NS_PER_S),
             )
             for rate in steps
@@ -258,7 +276,7 @@ class DriveOptions:
         """Writes the progress lines."""
         return ProgressLines(
             self.progress or 1.0,
-            rate=self.rate is not None or self.ramp is not None,
+            rate=(self.rate, self.ramp, self.pace) != (None, None, None),
             limit=self.latency_limit is not None,
             retries=self.max_tries != 1,
             dated=self.progress_timestamp,

@@ -87,6 +87,12 @@ Rate = Annotated[
         "-R", "--rate", help="Transactions that arrive in a second, by a Poisson process."
     ),
 ]
+Pace = Annotated[
+    float | None,
+    typer.Option(
+        help="Repeat a captured workload's arrivals at so many times their pace: 1, 2, 0.5, ..."
+    ),
+]
 Ramp = Annotated[
     str | None,
     typer.Option(

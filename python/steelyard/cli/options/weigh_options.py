@@ -24,9 +24,13 @@ def changes_of(
     budget: str | None,
     workload: Path | None,
     files: Sequence[str] | None,
+    pace: float | None = None,
 ) -> list[str]:
-    """The options of a command as overrides of its study: another workload first, then `--set`."""
+    """The options of a command as overrides of its study: another workload first, then `--set`. At
+    a pace the arms have the same throughput: their latencies are compared."""
     changes = [f"workload={workload}"] if workload else []
+    if pace is not None:
+        changes += [f"workload.pace={pace}", "decision.metric=latency_mean"]
     changes += list(overrides or ())
     if budget:
         require_budget(budget)

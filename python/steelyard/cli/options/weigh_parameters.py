@@ -60,6 +60,12 @@ SweepOf = Annotated[
     str | None,
     typer.Option("--sweep", metavar="KEY=V,V,...", help="Weigh at several values of a key."),
 ]
+Pace = Annotated[
+    float | None,
+    typer.Option(
+        help="Repeat a captured workload's arrivals at so many times their pace: 1, 2, 0.5, ..."
+    ),
+]
 Machines = Annotated[
     int | None,
     typer.Option("--machines", metavar="N", min=1, help="Put the load on from N load machines."),

@@ -6,13 +6,15 @@ import json
 import statistics
 from collections.abc import Iterator
 
+from steelyard.cli.driving.passing import QUANTILES, Passed, Status
+from steelyard.model.units import NS_PER_S, format_duration
 from steelyard.workloads.capturing.ledger import Outcome
 from steelyard.workloads.capturing.mix import Kind
 from steelyard.workloads.capturing.writing import Captured
 
 
-def capture_lines(captured: Captured) -> Iterator[str]:
-    """A row a kind, what was left out, and what can be done with it."""
+def capture_lines(captured: Captured, passed: Passed | None = None) -> Iterator[str]:
+    """A row a kind, what was left out, what was passed through, and what can be done with it."""
     total = sum(kind.count for _, kind in captured.scripts)
     width = max(len(name) for name, _ in captured.scripts)
     yield f"{'kind':<{width}}  {'share':>7}  {'mean':>10}  {'values':>7}  {'pause':>9}"
@@ -30,7 +32,11 @@ def capture_lines(captured: Captured) -> Iterator[str]:
     for refused in captured.refused:
         yield f"cannot be prepared: {refused.name}, {refused.count} times: {refused.error}"
     yield _sent(captured)
+    if passed is not None:
+        yield from _passed_lines(passed)
     folder = captured.folder
+    if captured.arrivals is not None:
+        yield f"{captured.arrivals} arrivals: repeated by drive -w {folder} --pace 1"
     yield f"{folder}: weigh it with --workload {folder} --from DATA"
 
 
@@ -47,6 +53,40 @@ def _sent(captured: Captured) -> str:
     return f"statements are sent as {captured.mode}: {', '.join(others)}"
 
 
+def _passed_lines(passed: Passed) -> Iterator[str]:
+    """What was passed through, what the proxy added, and what is not in the record."""
+    status, added = passed.status, passed.added
+    yield (
+        f"passed through: {status['connections']} connections in "
+        f"{format_duration(passed.seconds * NS_PER_S)}{_counted(status)}"
+    )
+    if added.forwards:
+        typical, _, late, latest = (format_duration(ns) for ns in added.quantiles_ns)
+        yield (
+            f"added from receipt to forward: median {typical}, 99 % {late}, 99.9 % {latest}, "
+            f"greatest {format_duration(added.max_ns)}, {added.forwards} forwards"
+        )
+    if status["slow"]:
+        yield f"{status['slow']} forwards waited for an end that was slow to take them"
+    if status["full"]:
+        yield "note: the record is not whole: its file was full, or the disk too slow for it"
+
+
+_COUNTS = (
+    ("encrypted", "encrypted"),
+    ("cancels", "cancel requests passed on"),
+    ("replication", "of replication, not recorded"),
+    ("unreadable", "not recorded to their end: they could not be read"),
+    ("unreachable", "refused: no connection to the server"),
+    ("refused", "refused: not PostgreSQL's protocol, or too many"),
+)
+
+
+def _counted(status: Status) -> str:
+    counts = [f"{count} {words}" for name, words in _COUNTS if (count := status[name])]
+    return f" ({'; '.join(counts)})" if counts else ""
+
+
 def _mean_ms(kind: Kind) -> float:
     return 1000 * kind.seconds / kind.count
 
@@ -56,14 +96,16 @@ def _shares(count: float, seconds: float | None) -> str:
     return f"{100 * count:.1f} % of the statements{of_time}"
 
 
-def captured_json(captured: Captured) -> str:
+def captured_json(captured: Captured, passed: Passed | None = None) -> str:
     """One JSON object."""
+    through = {} if passed is None else {"passed": _passed_facts(passed)}
     ledger = captured.ledger
     shown = {
         "folder": str(captured.folder),
         "mode": captured.mode,
         "protocols": dict(captured.protocols),
         "statements": ledger.total,
+        "arrivals": captured.arrivals,
         "captured": ledger.statements[Outcome.CAPTURED],
         "statements_share": captured.statements_share,
         "seconds_share": captured.seconds_share,
@@ -93,4 +135,16 @@ def captured_json(captured: Captured) -> str:
             for refused in captured.refused
         ],
     }
-    return json.dumps(shown)
+    return json.dumps(shown | through)
+
+
+def _passed_facts(passed: Passed) -> dict[str, object]:
+    added = passed.added
+    quantiles = {f"p{100 * q:g}": ns for q, ns in zip(QUANTILES, added.quantiles_ns, strict=True)}
+    return {
+        "seconds": passed.seconds,
+        **passed.status,
+        "added_ns": {
+            "forwards": added.forwards, "mean": added.mean_ns, "max": added.max_ns, **quantiles
+        },
+    }  # fmt: skip

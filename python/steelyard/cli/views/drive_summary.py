@@ -34,6 +34,8 @@ class Driven:
     ramp: Ramp | None
     protocol: str = POSTGRES
     """Whose error codes they are."""
+    pace: float | None = None
+    """Of a captured workload's arrivals; None: they are not repeated."""
     machine: tuple[Reading, ...] = ()
     """What the driver's machine did meanwhile."""
     work: Mapping[str, float] = field(default_factory=dict)
@@ -104,12 +106,16 @@ def readable(driven: Driven) -> list[str]:
 
 def _open_loop(driven: Driven) -> list[str]:
     lines = []
-    if driven.rate is not None:
+    if driven.rate is not None or driven.pace is not None:
         lag = driven.load.schedule_lag_us
+        asked = (
+            f"pace           × {driven.pace:g} of the captured arrivals"
+            if driven.rate is None
+            else f"rate           {driven.rate:g} per second requested"
+        )
         lines.append(
-            f"rate           {driven.rate:g} per second requested; "
-            f"{driven.load.late_starts} began late; lag (ms) mean {_milliseconds(lag.mean)}  "
-            f"max {_milliseconds(lag.max)}"
+            f"{asked}; {driven.load.late_starts} began late; "
+            f"lag (ms) mean {_milliseconds(lag.mean)}  max {_milliseconds(lag.max)}"
         )
     if driven.latency_limit_ms is not None:
         late = driven.load.over_latency_limit

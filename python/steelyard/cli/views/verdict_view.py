@@ -20,7 +20,11 @@ from steelyard.report.contrast_text import MARKS, reading_text, shown_sentence, 
 from steelyard.report.devices import figure_rows, not_available, told_names, used_figures
 from steelyard.report.incidents import interruption_text
 from steelyard.report.plans.shown import time_text
-from steelyard.report.tables import amount, cause_rows, statement_cost_rows
+from steelyard.report.tables import (
+    amount,
+    cause_rows,
+    statement_cost_rows,
+)
 from steelyard.report.time_parts import bottleneck_line, cause_lines, part_rows
 from steelyard.report.turns import evenness_value, stall_sums
 from steelyard.report.wall_time.words import took_text
@@ -45,6 +49,7 @@ def render_verdict(verdict: Verdict, width: int) -> str:
     ]
     blocks.append(wrapped(place_text(verdict.place), width, ""))
     blocks.append(_scripts(verdict, width))
+    blocks.append(_lateness(verdict, width))
     blocks.append(_turns(verdict, width))
     blocks.append(_causes(verdict, width))
     blocks.append(_plans(verdict, width))
@@ -111,6 +116,22 @@ def _scripts(verdict: Verdict, width: int) -> list[str]:
         more = len(rows) - _MOST_SCRIPTS
         lines += [f"and {more} more, in the report"] if more > 0 else []
     return lines
+
+
+def _lateness(verdict: Verdict, width: int) -> list[str]:
+    """How each arm kept up with given arrivals."""
+    return [
+        line
+        for one in verdict.lateness
+        for line in wrapped(
+            f"captured arrivals at × {verdict.pace:g}: {one.arm} began {one.begun}, "
+            f"{one.late_starts} late, {format_duration(1000 * one.lag_mean_us)} on average, "
+            f"at most {format_duration(1000 * one.lag_max_us)}; {one.unstarted} had not begun "
+            "when their slice ended",
+            width,
+            "",
+        )
+    ]
 
 
 def _turns(verdict: Verdict, width: int) -> list[str]:

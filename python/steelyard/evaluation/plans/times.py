@@ -41,7 +41,7 @@ def script_alone_times(
     return {
         alone[one.script]: _time(one, "script", one.control_us, one.arm_us)
         for one in scripts
-        if one.arm == arm and one.script in alone
+        if one.arm == arm and one.script in alone and one.control_us and one.arm_us
     }
 
 

@@ -28,6 +28,8 @@ MOST_UNLIKE = 0.01
 """By how much the rows a transaction returns may differ between arms that only read. Keys are drawn
 at random, and so may be the number of rows that they find."""
 UNLIKELY = 0.01
+MOST_UNSTARTED = 0.01
+"""Share of the arrivals of an arm that may not have begun when their slices ended."""
 
 
 @dataclass(frozen=True)
@@ -36,6 +38,20 @@ class _Done:
 
     transactions: int
     rows: float  # a transaction, returned and changed
+
+
+def arrival_threats(epochs: Sequence[EpochTotals], control: str, arm: str) -> Iterator[Threat]:
+    """Arrivals that an arm did not come to: they would have been its latest."""
+    for name in (control, arm):
+        totals = [epoch.arms[name] for epoch in epochs]
+        unstarted = sum(one.unstarted for one in totals)
+        arrived = unstarted + sum(one.transactions + one.failed for one in totals)
+        if arrived and unstarted > MOST_UNSTARTED * arrived:
+            yield raise_threat(
+                ThreatKind.BEHIND_ARRIVALS,
+                f"{100 * unstarted / arrived:.1f} % of {arrived} arrivals had not begun in {name} "
+                "when their slice ended",
+            )
 
 
 def work_threats(

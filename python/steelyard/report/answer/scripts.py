@@ -39,8 +39,9 @@ def script_rows(rows: Sequence[ScriptTime]) -> list[dict[str, str]]:
         {
             "metric": row.script,
             "share": f"{row.share_percent:.3g} %",
-            "control": format_duration(row.control_us * NS_PER_US),
-            "arm": format_duration(row.arm_us * NS_PER_US),
+            "executed": _executed(row.executed_percent),
+            "control": _mean(row.control_us),
+            "arm": _mean(row.arm_us),
             "reading": ", ".join(
                 filter(None, (reading_text(row), times_text(row.estimate_percent)))
             ),
@@ -51,6 +52,14 @@ def script_rows(rows: Sequence[ScriptTime]) -> list[dict[str, str]]:
         }
         for row in rows
     ]
+
+
+def _executed(percent: float | None) -> str:
+    return "–" if percent is None else f"{percent:.3g} %"
+
+
+def _mean(microseconds: float | None) -> str:
+    return "–" if microseconds is None else format_duration(microseconds * NS_PER_US)
 
 
 def _sql(row: ScriptTime) -> str:

@@ -34,6 +34,7 @@ from steelyard.record.slice import SliceLine
 from steelyard.running.laboratory import Laboratory, WorkloadData
 from steelyard.running.measuring.background_work import BackgroundWork, Stalls
 from steelyard.running.measuring.observation import checkpointer_of
+from steelyard.running.replaying import replay_begins
 from steelyard.study.design import Design
 from steelyard.study.study import Study
 from steelyard.telemetry.devices import DeviceCounts
@@ -148,12 +149,17 @@ class Load:
         threads = thread_count(study, processors)
         self._machine = laboratory.host.in_slices()
         self._borders: AtBorders | None = None
+        pace = study.workload.pace
+        replay = None if pace is None else data.replay(pace)
+        self._from_ns = dict.fromkeys(arms, replay_begins(replay, seed))
+        """Where the next slice of each arm begins among recorded arrivals; None: there are none."""
         plan = DrivePlan(
             threads=threads,
             processors=driver_processors(processors, placement),
             seed=seed,
             mode=study.workload.mode or "prepared",
             orders=numbered(study.workload.streams, scripts),
+            replay=replay,
             drain_cap_ns=DRAIN_CAP_NS + 2 * longest_pause_ns(scripts),
             scripts=driven(scripts),
             variables=_variables(data, study),
@@ -257,7 +263,10 @@ class Load:
 
     def _request(self, visit: Visit) -> SliceRequest:
         number = self._names.index(visit.arm)
-        return SliceRequest(arm=number, length_ns=visit.length_ns, each=visit.each)
+        from_ns = self._from_ns[visit.arm]
+        if from_ns is not None and visit.length_ns is not None:
+            self._from_ns[visit.arm] = from_ns + visit.length_ns
+        return SliceRequest(arm=number, length_ns=visit.length_ns, each=visit.each, from_ns=from_ns)
 
     def _place(self, arm: str, backends: Iterable[tuple[int, int]]) -> None:
         """Pin backends, each with the number of its client, as the placement says."""

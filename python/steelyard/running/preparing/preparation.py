@@ -51,6 +51,8 @@ def prepare(kept: Kept, laboratory: Laboratory, progress: Progress) -> Iterator[
         require_machines(study, laboratory)
         data = laboratory.data.open(study)
         require_no_long_pause(study, data.scripts)
+        if study.workload.pace is not None:
+            data.replay(study.workload.pace)  # what it lacks is said before anything is loaded
         engines = {} if study.reaches else _engines(kept, laboratory)
         chosen = resumed_layout(
             kept, data.scripts, lambda: _memory_room(study, data, engines, laboratory)

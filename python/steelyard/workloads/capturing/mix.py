@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import random
+from array import array
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -38,8 +39,20 @@ class Kind:
     rows: list[Row] = field(default_factory=list)
     protocols: Counter[Protocol] = field(default_factory=Counter)
     """Of its statements, those that begin and end transactions aside."""
+    types: Counter[tuple[str | None, ...]] = field(default_factory=Counter)
+    """Of the values of an execution, as its client declared them; None: not at all."""
+    arrivals_s: array[float] = field(default_factory=lambda: array("d"))
+    """When each execution began, on the log's clock; fewer than `count`: some are not known."""
     timed: bool = True
     """Whether the log says how long all of them took."""
+
+    @property
+    def declared(self) -> list[str | None]:
+        """The type of each place of a row, where every execution declared the same."""
+        if not self.types:
+            return [None] * self.columns
+        by_place = zip(*self.types, strict=True)
+        return [first if all(one == first for one in rest) else None for first, *rest in by_place]
 
     @property
     def writes(self) -> bool:
@@ -139,6 +152,8 @@ def _joined(kinds: Sequence[Kind], draw: random.Random) -> Kind:
         joined.times_s = (joined.times_s + kind.times_s)[:KEPT_ROWS]
         joined.think_s = (joined.think_s + kind.think_s)[:KEPT_ROWS]
         joined.protocols += kind.protocols
+        joined.types += kind.types
+        joined.arrivals_s += kind.arrivals_s
         joined.timed = joined.timed and kind.timed
         share = min(len(kind.rows), round(most * kind.count / total))
         joined.rows += draw.sample(kind.rows, share)
@@ -185,12 +200,17 @@ def _add(kind: Kind, transaction: LoggedTransaction, read: Readings, draw: rando
         kind.times_s.append(transaction.seconds)
     if transaction.think_s is not None and len(kind.think_s) < KEPT_ROWS:
         kind.think_s.append(transaction.think_s)
-    row: list[str | None] = []
+    row, types = list[str | None](), list[str | None]()
     for statement, (shape, literals) in zip(transaction.statements, read, strict=True):
         kind.timed = kind.timed and statement.duration_ms is not None
         if not shape.controls:
             kind.protocols[statement.protocol] += 1
         row += _values(statement, shape, literals)
+        types += _types(statement, shape)
+    kind.types[tuple(types)] += 1
+    first = transaction.statements[0]
+    if first.exact and first.duration_ms is not None:
+        kind.arrivals_s.append(first.ended - first.seconds)
     if len(kind.rows) < KEPT_ROWS:
         kind.rows.append(tuple(row))
     elif (place := draw.randrange(kind.count)) < KEPT_ROWS:
@@ -203,4 +223,13 @@ def _values(statement: LoggedStatement, shape: Shape, literals: Sequence[str]) -
     return [
         literal if number is None else statement.parameters[number - 1]
         for number, literal in zip(shape.numbers, literals, strict=True)
+    ]
+
+
+def _types(statement: LoggedStatement, shape: Shape) -> list[str | None]:
+    """What the client declared of the values of a statement, in the order of their places."""
+    types = statement.types
+    return [
+        types[number - 1] if number is not None and number <= len(types) else None
+        for number in shape.numbers
     ]

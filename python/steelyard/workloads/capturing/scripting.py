@@ -49,6 +49,7 @@ def script_of(name: str, kind: Kind, mode: Protocol, salt: bytes | None = None) 
     A parameter is one variable however often it is used."""
     drawn, lines, at = _Drawn(), list[str](), 0
     columns = list(zip(*kind.rows, strict=True)) if kind.rows else []
+    declared = kind.declared
     for number, shape in enumerate(kind.shapes):
         pieces = [p if salt is None else redacted_piece(p, salt) for p in shape.pieces]
         words = []
@@ -59,7 +60,8 @@ def script_of(name: str, kind: Kind, mode: Protocol, salt: bytes | None = None) 
                 for value in columns[at + place]
             ]
             key = (number, place) if parameter is None else (number, "$", parameter)
-            words.append(_word(values, mode, parameter is None, drawn, key))
+            word = _word(values, mode, parameter is None, drawn, key)
+            words.append(_typed(word, declared[at + place]))
         texts = [_piece(piece, mode, drawn, len(kind.rows)) for piece in pieces]
         lines.append(f"{_woven(texts, words).strip()}\n;")
         at += len(shape.numbers)
@@ -74,14 +76,18 @@ def script_of(name: str, kind: Kind, mode: Protocol, salt: bytes | None = None) 
 
 def texts_of(kind: Kind, mode: Protocol) -> list[str]:
     """Its statements as a server gets them, in simple mode those of the first execution."""
-    texts, at = list[str](), 0
+    texts, at, declared = list[str](), 0, kind.declared
     for shape in kind.shapes:
         row = kind.rows[0][at : at + len(shape.numbers)]
+        types = declared[at : at + len(shape.numbers)]
         words = [
-            f"${number}"
-            if number is not None and mode != "simple"
-            else str(_written(value, mode, number is None, None, False))
-            for number, value in zip(shape.numbers, row, strict=True)
+            _typed(
+                f"${number}"
+                if number is not None and mode != "simple"
+                else str(_written(value, mode, number is None, None, False)),
+                type_,
+            )
+            for number, value, type_ in zip(shape.numbers, row, types, strict=True)
         ]
         texts.append(
             "".join(part for pair in zip(shape.pieces, [*words, ""], strict=True) for part in pair)
@@ -101,6 +107,12 @@ def _word(
         if mode != "simple":
             return escaped_literal(first)
     return drawn.name(key, values)
+
+
+def _typed(word: str, type_: str | None) -> str:
+    """A parameter of the type that its client declared: to the server the same statement as with a
+    declared type. In brackets, for what follows may belong to a value and not to a type."""
+    return word if type_ is None else f"({word}::{type_})"
 
 
 def _woven(texts: Sequence[str], words: Sequence[str]) -> str:

@@ -59,6 +59,8 @@ class LoggedStatement:
     """Whether the server warned that a transaction was in progress."""
     exact: bool = True
     """Whether `ended` has fractions of a second."""
+    types: tuple[str | None, ...] = ()
+    """Of the parameters, as SQL names them, where the client declared them; a log has none."""
 
     @property
     def seconds(self) -> float:
@@ -105,11 +107,19 @@ def statements(
         if isinstance(event, SessionEnd):
             yield event
             continue
-        ledger.read += 1
-        if event.database:
-            ledger.databases.add(event.database)
-        other = database is not None and event.database != database
-        yield replace(event, outcome=Outcome.OTHER_DATABASE) if other else event
+        yield of_database(event, ledger, database)
+
+
+def of_database(
+    statement: LoggedStatement, ledger: Ledger, database: str | None
+) -> LoggedStatement:
+    """The statement, which `ledger` counts; one of another database than the named one is left
+    out."""
+    ledger.read += 1
+    if statement.database:
+        ledger.databases.add(statement.database)
+    other = database is not None and statement.database != database
+    return replace(statement, outcome=Outcome.OTHER_DATABASE) if other else statement
 
 
 class _Reader:

@@ -18,6 +18,12 @@ from steelyard.workloads.capturing.mix import Kind, Mix
 from steelyard.workloads.capturing.redacting import redacted_piece
 from steelyard.workloads.capturing.scripting import script_of, texts_of
 from steelyard.workloads.capturing.statements import Protocol
+from steelyard.workloads.reading.arrivals import (
+    ARRIVALS,
+    MOST_ARRIVALS,
+    Arrival,
+    arrivals_text,
+)
 from steelyard.workloads.reading.rows import rows_text
 
 _WORD = re.compile(r"[a-z_][a-z0-9_]*", re.IGNORECASE)
@@ -59,6 +65,8 @@ class Captured:
     ledger: Ledger
     """Its shares add up to the log."""
     refused: tuple[Refused, ...] = ()
+    arrivals: int | None = None
+    """Whose times are kept; None: they are not known of all transactions, or too many."""
 
     @property
     def statements_share(self) -> float:
@@ -132,8 +140,7 @@ def write_workload(
             hint=_hint(ledger),
         )
     ledger.require_balance()
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise UsageError(f'could not write workload "{folder}": it is there already')
+    require_new(folder)
     mode = _mode(chosen)
     scripts = [(_name(number, kind, salt), kind) for number, kind in enumerate(chosen, 1)]
     (folder / "scripts").mkdir(parents=True)
@@ -144,7 +151,28 @@ def write_workload(
         if rows:
             _write(folder / "rows" / f"{script}.tsv", rows_text(rows))
     _write(folder / "workload.toml", _description(name, source, mode, scripts))
-    return Captured(folder, mode, tuple(scripts), ledger, refused)
+    arrivals = _arrivals([kind for _, kind in scripts])
+    if arrivals is not None:
+        _write(folder / ARRIVALS, arrivals_text(arrivals))
+    count = None if arrivals is None else len(arrivals)
+    return Captured(folder, mode, tuple(scripts), ledger, refused, count)
+
+
+def _arrivals(kinds: Sequence[Kind]) -> list[Arrival] | None:
+    """When each transaction began, from the first one on; None: it is not known of all of them, or
+    they are too many."""
+    if any(len(kind.arrivals_s) != kind.count for kind in kinds):
+        return None
+    if sum(kind.count for kind in kinds) > MOST_ARRIVALS:
+        return None
+    begun = sorted((at, number) for number, kind in enumerate(kinds, 1) for at in kind.arrivals_s)
+    return [Arrival(round(1e6 * (at - begun[0][0])), number) for at, number in begun]
+
+
+def require_new(folder: Path) -> None:
+    """UsageError: the folder holds something."""
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise UsageError(f'could not write workload "{folder}": it is there already')
 
 
 def _preparable(

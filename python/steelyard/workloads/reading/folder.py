@@ -11,7 +11,9 @@ from typing import Any
 from pydantic import ValidationError
 
 from steelyard.model.errors import UsageError
+from steelyard.model.files.small_file import MOST_BYTES as DEFAULT_BYTES
 from steelyard.model.files.small_file import parse_toml, read_small, read_small_bytes
+from steelyard.workloads.reading.arrivals import ARRIVALS, MOST_BYTES
 from steelyard.workloads.reading.dialects import GENERIC, dialect_names, laid_over, says_nothing
 from steelyard.workloads.reading.option import choose
 from steelyard.workloads.reading.workload import (
@@ -88,6 +90,7 @@ def _files(workload: Workload) -> dict[str, WorkloadFile]:
     rows = [f"{ROWS}{path.name}" for path in sorted(workload.folder.glob(f"{ROWS}*.tsv"))]
     shared = [*LOADING_FILES, "before.sql", "checks.sql", "consistency.sql", *checks]
     described = [DESCRIPTION, *dialect_names(DESCRIPTION, workload.kind)]
+    rows += [ARRIVALS]
     if workload.loads_as is None:
         texts = _read_files(workload.folder, [*described, *rows])
         return texts | _read_sql(workload.folder, [*shared, *scripts], workload.kind)
@@ -117,7 +120,8 @@ def _read_sql(folder: Path, names: Iterable[str], kind: str) -> dict[str, Worklo
 
 def _read(path: Path) -> WorkloadFile:
     try:
-        return WorkloadFile(path, read_small_bytes(path))
+        most = MOST_BYTES if path.name == ARRIVALS else DEFAULT_BYTES
+        return WorkloadFile(path, read_small_bytes(path, most))
     except OSError as error:
         raise UsageError(f'could not read "{path}": {error.strerror}') from error
 

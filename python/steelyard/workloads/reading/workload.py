@@ -6,7 +6,8 @@ A folder has `workload.toml`, `schema.sql` (unless its data are external), and a
 nothing touches the rows after it), `before.sql` (on every server of an epoch, before its clients
 come), `checks.sql` (every row returned is a violation), `checks/SCRIPT.sql` (holds where SCRIPT is
 the only one that writes), `consistency.sql` (what reads all data: on request only),
-`scripts/*.sql`, and `rows/*.tsv` that scripts draw from. SQL files are cut into statements by
+`scripts/*.sql`, `rows/*.tsv` that scripts draw from, and `arrivals.tsv` (when transactions
+arrived). SQL files are cut into statements by
 pgbench's rules and may use `:scale` and the workload's options; those that make rows only the
 options that load. Each of them, and `workload.toml`, may have another form for an engine
 (dialects.py).
@@ -26,6 +27,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from steelyard._core import script_statements
 from steelyard.model.errors import UsageError
+from steelyard.workloads.reading.arrivals import ARRIVALS, Arrival, read_arrivals
 from steelyard.workloads.reading.dialects import GENERIC, dialect_names, language
 from steelyard.workloads.reading.option import Mix, Option, OptionValue
 from steelyard.workloads.reading.rows import read_rows
@@ -269,6 +271,22 @@ class Workload(_Model):
     def drawn_first(self) -> dict[str, list[list[str | None]]]:
         """A few of those rows: enough to try a script."""
         return {name: rows[:_TRIED_ROWS] for name, rows in self.draws.items()}
+
+    @cached_property
+    def arrivals(self) -> list[Arrival]:
+        """When its transactions arrived, where it was captured. UsageError: it has no times."""
+        file = self.files.get(ARRIVALS)
+        if file is None:
+            raise UsageError(
+                f'workload "{self.name}" has no arrival times ({ARRIVALS})',
+                detail="A capture writes them where it knows when each transaction began: times of "
+                "a log must have fractions of a second, and its entries durations.",
+                hint="Capture it anew, or drive at a rate: -R.",
+            )
+        try:
+            return read_arrivals(file.text())
+        except ValueError as error:
+            raise UsageError(f"{file.path}: {error}") from error
 
     def part(self, file: str) -> str:
         """How messages say in which part of the workload a statement is."""

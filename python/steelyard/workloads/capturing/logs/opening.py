@@ -144,17 +144,25 @@ def _encoding(path: Path, head: bytes, named: str | None) -> str:
 
 
 def _codec(named: str) -> str:
+    codec = codec_of(named)
+    if codec is None:
+        raise UsageError(
+            f'unknown encoding: "{named}"',
+            hint="Names are PostgreSQL's: UTF8, LATIN1, WIN1252, EUC_JP, ...",
+        )
+    return codec
+
+
+def codec_of(named: str) -> str | None:
+    """Python's codec of an encoding by PostgreSQL's name; None: it has none."""
     name = named.strip().lower().replace("_", "-")
     for pattern, python_name in _PYTHON_NAMES:
         name = pattern.sub(python_name, name)
     try:
         codec = codecs.lookup(name)
         "".encode(codec.name)
-    except LookupError as error:
-        raise UsageError(
-            f'unknown encoding: "{named}"',
-            hint="Names are PostgreSQL's: UTF8, LATIN1, WIN1252, EUC_JP, ...",
-        ) from error
+    except LookupError:
+        return None
     return codec.name
 
 

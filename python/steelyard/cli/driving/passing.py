@@ -1,0 +1,210 @@
+"""Passes clients' connections through to a server, for `workloads capture --listen`."""
+
+from __future__ import annotations
+
+import contextlib
+import ipaddress
+import json
+import socket
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from steelyard._core import Proxy, histogram_quantiles
+from steelyard.cli.command_line import say
+from steelyard.driver.plan import DriveArm
+from steelyard.model.endpoint import Endpoint, on_this_machine
+from steelyard.model.errors import DriverError, UsageError
+from steelyard.model.units import NS_PER_S, format_duration, parse_duration
+from steelyard.workloads.capturing.ledger import Ledger, Outcome
+from steelyard.workloads.capturing.mix import Mix, mix_of
+from steelyard.workloads.capturing.passed.spool import passed_statements
+from steelyard.workloads.capturing.transactions import transactions
+
+Status = Mapping[str, int]
+"""What a proxy counted, by name."""
+MOST_NOTES = 4 << 30
+"""Bytes of notes, in a file without a name beside the folder."""
+MOST_CONNECTIONS = 4000
+QUANTILES = (0.5, 0.9, 0.99, 0.999)
+_LOOK_S = 0.1
+_CONNECT_S = 5.0
+
+
+@dataclass(frozen=True)
+class Added:
+    """From receiving bytes to having forwarded them, in ns; the wake-up of the thread before it is
+    not in it."""
+
+    forwards: int
+    mean_ns: float
+    max_ns: int
+    quantiles_ns: tuple[int, ...]
+    """At QUANTILES."""
+
+
+@dataclass(frozen=True)
+class Passed:
+    """What was passed through."""
+
+    seconds: float
+    status: Status
+    added: Added
+
+
+@dataclass(frozen=True)
+class PassingOptions:
+    """Where clients come in, and where they are passed on to."""
+
+    listen: str
+    target: Endpoint
+    length_ns: int | None
+    """None: until a signal."""
+    certificate: tuple[str, str] | None
+
+
+def read_passing(
+    listen: str, target: Endpoint, length: str | None, certificate: Path | None, key: Path | None
+) -> PassingOptions:
+    """The options of the command. UsageError: one is wrong."""
+    if (certificate is None) != (key is None):
+        raise UsageError("options --certificate and --key belong together")
+    try:
+        length_ns = None if length is None else parse_duration(length)
+    except ValueError as error:
+        raise UsageError(str(error)) from error
+    if length_ns == 0:
+        raise UsageError("invalid duration: 0; accepted: more than 0")
+    return PassingOptions(
+        listen=_listen(listen),
+        target=target,
+        length_ns=length_ns,
+        certificate=None if certificate is None else (str(certificate), str(key)),
+    )
+
+
+def _listen(words: str) -> str:
+    """`ADDRESS:PORT` of a port, or of both."""
+    host, _, port = words.rpartition(":")
+    host = host.strip("[]") or "127.0.0.1"
+    host = "127.0.0.1" if host == "localhost" else host
+    try:
+        address = ipaddress.ip_address(host)
+    except ValueError as error:
+        raise UsageError(
+            f'invalid address to listen on: "{words}"', hint="Accepted: PORT, ADDRESS:PORT."
+        ) from error
+    if not port.isdecimal() or int(port) > 65535:
+        raise UsageError(f'invalid port number: "{port}"')
+    return f"[{address}]:{port}" if address.version == 6 else f"{address}:{port}"
+
+
+@contextlib.contextmanager
+def passing(options: PassingOptions, beside: Path) -> Iterator[tuple[Proxy, IO[bytes]]]:
+    """A proxy that listens, and the file of its notes; its connections end with the block.
+
+    `beside`: the folder that is to be made. DriverError: the server or the port is not to be had.
+    """
+    target = options.target
+    _require_reachable(target)
+    arm = DriveArm("server", target, 1).to_json() | {"password": None}
+    with tempfile.TemporaryFile(dir=_existing(beside.absolute().parent)) as notes:
+        proxy = Proxy(
+            options.listen, json.dumps(arm), notes.fileno(), MOST_NOTES, MOST_CONNECTIONS,
+            options.certificate,
+        )  # fmt: skip
+        try:
+            yield proxy, notes
+        finally:
+            proxy.close()
+
+
+def _existing(place: Path) -> Path:
+    return next(path for path in (place, *place.parents) if path.is_dir())
+
+
+def _require_reachable(target: Endpoint) -> None:
+    """DriverError where nothing listens: a client would be the first to see it."""
+    try:
+        if target.host.startswith("/"):
+            with socket.socket(socket.AF_UNIX) as local:
+                local.settimeout(_CONNECT_S)
+                local.connect(f"{target.host}/.s.PGSQL.{target.port}")
+        else:
+            socket.create_connection((target.host, target.port), _CONNECT_S).close()
+    except OSError as error:
+        raise DriverError(
+            f'could not connect to the server at "{target.host}", port {target.port}',
+            detail=error.strerror or str(error),
+        ) from error
+
+
+def said_first(options: PassingOptions, address: str) -> list[str]:
+    """Where clients connect, and what is otherwise than at the server itself."""
+    target = options.target
+    length = options.length_ns
+    until = "until Ctrl-C" if length is None else f"for {format_duration(length)}, or until Ctrl-C"
+    said = [f"listening on {address}, passing through to {target.host}:{target.port} {until}"]
+    if options.certificate is None:
+        said.append(
+            "note: clients are told that there is no encryption here; those that require it need "
+            "--certificate and --key"
+        )
+        if not on_this_machine(address.rpartition(":")[0].strip("[]")):
+            said.append("note: what clients send here crosses the network in plain text")
+    elif target.tls is not None:
+        said.append(
+            "note: authentication that is bound to the channel (SCRAM-SHA-256-PLUS) passes only "
+            "with the server's own certificate; else clients need channel_binding=disable"
+        )
+    return said
+
+
+def wait(length_ns: int | None) -> None:
+    """Until the time is over, or Ctrl-C."""
+    ends = float("inf") if length_ns is None else time.monotonic() + length_ns / NS_PER_S
+    with contextlib.suppress(KeyboardInterrupt):
+        while (left := ends - time.monotonic()) > 0:
+            time.sleep(min(left, _LOOK_S))
+
+
+def wait_for_clients(proxy: Proxy) -> None:
+    """Until every connection has ended by itself, or Ctrl-C ends them."""
+    count = proxy.status()["open"]
+    if not count:
+        return
+    say(
+        f"recording has ended; {count} connections are still passed through until their clients "
+        "end them, new ones are refused. Ctrl-C ends them."
+    )
+    with contextlib.suppress(KeyboardInterrupt):
+        while proxy.status()["open"]:
+            time.sleep(_LOOK_S)
+
+
+def passed_mix(notes: IO[bytes], status: Status, database: str | None) -> Mix:
+    """The kinds of what was passed through. UsageError: no statement was."""
+    ledger = Ledger()
+    notes.seek(0)
+    mix = mix_of(transactions(passed_statements(notes, ledger, database)), ledger=ledger)
+    ledger.read += status["lost_statements"]
+    ledger.enter(Outcome.NOT_RECORDED, status["lost_ns"] / NS_PER_S, status["lost_statements"])
+    if not ledger.read:
+        raise UsageError(
+            "no statement was passed through",
+            detail=f"{status['connections']} connections came.",
+            hint="Clients must connect to the port of --listen instead of the server's.",
+        )
+    return mix
+
+
+def added_by(proxy: Proxy) -> Added:
+    """What the proxy itself added."""
+    encoded = proxy.latencies()
+    if not encoded:
+        return Added(0, 0.0, 0, (0,) * len(QUANTILES))
+    read = histogram_quantiles([encoded], list(QUANTILES))
+    return Added(read["count"], read["mean_ns"], read["max_ns"], tuple(read["values"]))

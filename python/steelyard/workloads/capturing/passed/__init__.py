@@ -1,0 +1,1 @@
+"""What a proxy noted of connections that it passed through."""

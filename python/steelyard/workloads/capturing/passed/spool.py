@@ -1,0 +1,197 @@
+"""Reads what a proxy noted (crates/proxy, notes.rs) as the statements of sessions."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import IO
+
+from steelyard.workloads.capturing.ledger import Ledger, Outcome
+from steelyard.workloads.capturing.logs.opening import codec_of
+from steelyard.workloads.capturing.passed.binary_values import UndecodableError, text_of, type_name
+from steelyard.workloads.capturing.statements import (
+    Event,
+    LoggedStatement,
+    Protocol,
+    SessionEnd,
+    of_database,
+)
+
+_NS_PER_S = 1e9
+_PIECE = struct.Struct("<II")
+_RECORD = struct.Struct("<BI")
+_STATEMENT = struct.Struct("<QQBBBI")
+_U16, _U32 = struct.Struct("<H"), struct.Struct("<I")
+_VALUE = struct.Struct("<Bi")
+_TEXT_CUT, _VALUES_CUT, _NESTED = 1, 2, 4
+_PROTOCOLS: tuple[Protocol, ...] = ("simple", "extended", "prepared")
+_OUTCOMES = (
+    None, Outcome.FAILED, Outcome.FETCH, Outcome.FASTPATH, Outcome.NOT_EXECUTED, Outcome.RUNNING,
+)  # fmt: skip
+"""By notes.rs, `Became`."""
+_TEXT, _BINARY = 0, 1
+
+
+@dataclass
+class _Prepared:
+    text: bytes
+    types: tuple[int, ...]
+    """As its client declared them; 0: not at all."""
+    inferred: tuple[int, ...] = ()
+    """As the server said, where its client had it described."""
+
+
+@dataclass
+class _Session:
+    name: str
+    user: str = ""
+    database: str = ""
+    application: str = ""
+    codec: str | None = "utf-8"
+    """None: it is not known here."""
+    prepared: dict[int, _Prepared] = field(default_factory=dict)
+    unnamed: tuple[int, ...] = ()
+    """Types that the server said of the unnamed statement."""
+    texts: dict[bytes, bytes] = field(default_factory=dict)
+    """Of all sessions' prepared statements, each once."""
+
+
+def passed_statements(
+    file: IO[bytes], ledger: Ledger, database: str | None = None
+) -> Iterator[Event]:
+    """The statements in a file of notes, session by session, and the ends of its sessions; `ledger`
+    counts them. A piece that is cut off at the end is not read. `database`: others' are left
+    out."""
+    sessions: dict[int, _Session] = {}
+    texts: dict[bytes, bytes] = {}
+    while len(head := file.read(_PIECE.size)) == _PIECE.size:
+        connection, length = _PIECE.unpack(head)
+        piece = file.read(length)
+        if len(piece) < length:
+            break
+        session = sessions.setdefault(connection, _Session(str(connection), texts=texts))
+        for kind, body in _records(piece):
+            if kind == "X":
+                yield SessionEnd(sessions.pop(connection).name)
+            elif kind == "Q":
+                yield of_database(_statement(session, body), ledger, database)
+            else:
+                _note(session, kind, body)
+
+
+def _records(piece: bytes) -> Iterator[tuple[str, bytes]]:
+    at = 0
+    while at < len(piece):
+        kind, length = _RECORD.unpack_from(piece, at)
+        at += _RECORD.size
+        yield chr(kind), piece[at : at + length]
+        at += length
+
+
+def _note(session: _Session, kind: str, body: bytes) -> None:
+    """Takes what is said of a session or a prepared statement."""
+    if kind == "S":
+        names = [name.decode(errors="replace") for name in body.split(b"\0")]
+        session.user, session.database, session.application = names[:3]
+    elif kind == "E":
+        session.codec = codec_of(body.decode("ascii", "replace"))
+    elif kind == "P":
+        [number] = _U32.unpack_from(body)
+        types, at = _types(body, _U32.size)
+        text, _ = _text(body, at)
+        session.prepared[number] = _Prepared(session.texts.setdefault(text, text), types)
+    elif kind == "O":
+        [number] = _U32.unpack_from(body)
+        types, _ = _types(body, _U32.size)
+        if number == 0:
+            session.unnamed = types
+        elif number in session.prepared:
+            session.prepared[number].inferred = types
+
+
+def _statement(session: _Session, body: bytes) -> LoggedStatement:
+    ended_ns, took_ns, protocol, became, flags, number = _STATEMENT.unpack_from(body)
+    at = _STATEMENT.size
+    if number:
+        known = session.prepared.get(number, _Prepared(b"", ()))
+    else:
+        types, at = _types(body, at)
+        sent, at = _text(body, at)
+        known = _Prepared(sent, types, session.unnamed if protocol else ())
+    outcome = _OUTCOMES[became]
+    values = _values(body, at)
+    statement = LoggedStatement(
+        session=session.name,
+        ended=ended_ns / _NS_PER_S,
+        duration_ms=took_ns / 1e6,
+        text="",
+        protocol=_PROTOCOLS[protocol],
+        types=tuple(type_name(oid) for oid in known.types),
+        user=session.user,
+        database=session.database,
+        application=session.application,
+        outcome=outcome,
+        nested=bool(flags & _NESTED),
+    )
+    if flags & _TEXT_CUT:
+        return replace(statement, outcome=outcome or Outcome.LONG_TEXT)
+    if session.codec is None and not known.text.isascii():
+        return replace(statement, outcome=outcome or Outcome.ENCODING)
+    try:
+        text = known.text.decode(session.codec or "ascii").strip()
+        parameters = _parameters(values, known, session.codec or "ascii")
+    except UnicodeDecodeError:
+        return replace(statement, outcome=outcome or Outcome.ENCODING)
+    except UndecodableError:
+        return replace(statement, text=text, outcome=outcome or Outcome.BINARY_VALUES)
+    whole = not flags & _VALUES_CUT
+    return replace(statement, text=text, parameters=parameters, whole=whole)
+
+
+def _parameters(
+    values: list[tuple[int, bytes | None]], known: _Prepared, codec: str
+) -> tuple[str | None, ...]:
+    """The values as text. UnicodeDecodeError, UndecodableError."""
+    parameters = list[str | None]()
+    for place, (form, value) in enumerate(values):
+        if value is None:
+            parameters.append(None)
+        elif form == _TEXT:
+            parameters.append(value.decode(codec))
+        elif form == _BINARY:
+            parameters.append(text_of(_type_at(known, place), value, codec))
+        else:
+            raise UndecodableError(f"format {form}")
+    return tuple(parameters)
+
+
+def _type_at(known: _Prepared, place: int) -> int:
+    """The type of a parameter as its client or the server said; 0: neither did."""
+    said = (of[place] for of in (known.types, known.inferred) if place < len(of))
+    return next((oid for oid in said if oid), 0)
+
+
+def _types(body: bytes, at: int) -> tuple[tuple[int, ...], int]:
+    [count] = _U16.unpack_from(body, at)
+    at += _U16.size
+    return struct.unpack_from(f"<{count}I", body, at), at + 4 * count
+
+
+def _text(body: bytes, at: int) -> tuple[bytes, int]:
+    [length] = _U32.unpack_from(body, at)
+    at += _U32.size
+    return body[at : at + length], at + length
+
+
+def _values(body: bytes, at: int) -> list[tuple[int, bytes | None]]:
+    """Formats and bytes; None: NULL."""
+    [count] = _U16.unpack_from(body, at)
+    at += _U16.size
+    values = list[tuple[int, bytes | None]]()
+    for _ in range(count):
+        form, length = _VALUE.unpack_from(body, at)
+        at += _VALUE.size
+        values.append((form, None if length < 0 else body[at : at + length]))
+        at += max(0, length)
+    return values
