@@ -7,7 +7,7 @@ import statistics
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from steelyard.reproductions.machine import machines_words
+from steelyard.reproductions.reproduction import machines_words
 from validation.pages.table import paragraph, table
 
 Json = Mapping[str, Any]

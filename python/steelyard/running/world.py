@@ -44,11 +44,11 @@ from steelyard.telemetry.environment import environment
 from steelyard.telemetry.host import (
     HostSample,
     huge_pages_free,
+    other_loads,
     sample_host,
     suspended_ns,
     waiting_bytes,
 )
-from steelyard.telemetry.other_loads import other_loads
 from steelyard.telemetry.sources import built_in_sources
 from steelyard.tuning.probe.kept import probe_facts
 from steelyard.workloads.checks import check, count_work, explain_probes

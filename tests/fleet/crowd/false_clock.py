@@ -8,8 +8,7 @@ from dataclasses import replace
 
 from steelyard.driver.plan import DrivePlan, SliceRequest
 from steelyard.fleet.checking.network import Nic
-from steelyard.fleet.crowd.hand import Hand
-from steelyard.fleet.crowd.member import Driven, MachineFacts, Opened
+from steelyard.fleet.crowd.hand import Driven, Hand, MachineFacts, Opened
 
 
 class FarHand:

@@ -20,7 +20,7 @@ from fleet.on_ray.test_commands import SESSIONS, begun, measured, weighing
 from steelyard.driver.plan import DrivePlan, DriveScript, SliceRequest
 from steelyard.fleet.crowd import crowd as of_crowd
 from steelyard.fleet.crowd.drivers import CrowdDrivers
-from steelyard.fleet.crowd.member import LostError
+from steelyard.fleet.crowd.hand import LostError
 from steelyard.fleet.on_ray import cluster as of_cluster
 from steelyard.fleet.on_ray import machines as of_machines
 from steelyard.fleet.on_ray.machines import RayMachines

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from steelyard.telemetry.drives import program as programs
-from steelyard.telemetry.drives.program import ask, find_program
+from steelyard.telemetry.drives import reading as programs
+from steelyard.telemetry.drives.reading import ask, find_program
 from telemetry.drives.made import program
 
 

@@ -16,10 +16,9 @@ from steelyard.analysis.decision.t_interval import t_interval
 from steelyard.driver.answer import SliceAnswer
 from steelyard.driver.plan import DriveArm, DrivePlan, DriveScript, SliceRequest
 from steelyard.fleet.checking.network import Nic, NicCounters
-from steelyard.fleet.clocks.exchange import Exchange, Offset
-from steelyard.fleet.clocks.tracking import ClockTrack, Drift
+from steelyard.fleet.clocks.tracking import ClockTrack, Drift, Exchange, Offset
 from steelyard.fleet.crowd.drivers import CrowdDrivers, Machines
-from steelyard.fleet.crowd.member import MachineFacts, Member
+from steelyard.fleet.crowd.hand import MachineFacts, Member
 from steelyard.model.endpoint import Endpoint
 from steelyard.model.estimate import Interval
 from steelyard.model.units import NS_PER_S

@@ -17,10 +17,9 @@ from typing import TypeVar
 from steelyard.driver.answer import SliceAnswer
 from steelyard.driver.plan import DrivePlan, SliceRequest
 from steelyard.engines.access.load_machine import end_sessions
-from steelyard.fleet.clocks.exchange import Exchange
-from steelyard.fleet.clocks.tracking import ClockTrack
+from steelyard.fleet.clocks.tracking import ClockTrack, Exchange
 from steelyard.fleet.crowd.dealing import Share, in_order, plan_of, request_of, shares_of
-from steelyard.fleet.crowd.member import Driven, Member, Opened
+from steelyard.fleet.crowd.hand import Driven, Member, Opened
 from steelyard.fleet.crowd.merging import Part, merged
 from steelyard.model.errors import DriverError, ServerError
 from steelyard.model.units import NS_PER_S

@@ -8,8 +8,7 @@ from typing import Protocol
 from steelyard.driver.plan import DrivePlan
 from steelyard.engines.access.load_machine import is_local
 from steelyard.fleet.crowd.crowd import Crowd
-from steelyard.fleet.crowd.hand import machine_facts
-from steelyard.fleet.crowd.member import MachineFacts, Member
+from steelyard.fleet.crowd.hand import MachineFacts, Member, machine_facts
 from steelyard.model.endpoint import Endpoint
 from steelyard.model.errors import DriverError, UsageError
 

@@ -14,7 +14,7 @@ from steelyard.driver.answer import (
     SliceAnswer,
     Together,
 )
-from steelyard.fleet.clocks.exchange import Offset
+from steelyard.fleet.clocks.tracking import Offset
 from steelyard.fleet.crowd.dealing import Share
 
 _SUMS = (

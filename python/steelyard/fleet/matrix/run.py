@@ -15,10 +15,16 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from steelyard.fleet.matrix.host import Host, Hosts
 from steelyard.fleet.matrix.keeper import KeptFile
 from steelyard.fleet.matrix.matrix import ANY_KIND, Cell, ReadMatrix
-from steelyard.fleet.matrix.state import MOST_LOSSES, CellState, MatrixState, open_state
+from steelyard.fleet.matrix.state import (
+    MOST_LOSSES,
+    CellState,
+    Host,
+    Hosts,
+    MatrixState,
+    open_state,
+)
 from steelyard.model.errors import DriverError, RecordError
 from steelyard.record.recorded import VERDICT
 

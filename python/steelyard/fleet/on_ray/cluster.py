@@ -16,7 +16,7 @@ from contextlib import ExitStack, contextmanager, redirect_stdout, suppress
 from dataclasses import dataclass
 from typing import Any
 
-from steelyard.fleet.crowd.member import LostError
+from steelyard.fleet.crowd.hand import LostError
 from steelyard.model.errors import DriverError, SteelyardError, UsageError
 
 HOST = "steelyard_host"

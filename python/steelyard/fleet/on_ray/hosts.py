@@ -8,8 +8,7 @@ from contextlib import suppress
 from typing import Any
 
 from steelyard.fleet.crowd.drivers import require_fit
-from steelyard.fleet.crowd.hand import machine_facts
-from steelyard.fleet.crowd.member import MachineFacts
+from steelyard.fleet.crowd.hand import MachineFacts, machine_facts
 from steelyard.fleet.matrix.keeper import Keeper, KeptFile, Look
 from steelyard.fleet.matrix.matrix import ANY_KIND, Cell
 from steelyard.fleet.on_ray.cluster import (

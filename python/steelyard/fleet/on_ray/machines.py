@@ -11,10 +11,8 @@ from typing import Any
 from steelyard.driver.plan import DrivePlan, SliceRequest
 from steelyard.engines.access.row_share import RowShare
 from steelyard.fleet.checking.network import Nic
-from steelyard.fleet.crowd.hand import Hand
-from steelyard.fleet.crowd.member import Driven, MachineFacts, Opened
-from steelyard.fleet.loading.copier import Sessions
-from steelyard.fleet.loading.copying import SESSIONS
+from steelyard.fleet.crowd.hand import Driven, Hand, MachineFacts, Opened
+from steelyard.fleet.loading.copying import SESSIONS, Sessions
 from steelyard.fleet.on_ray.cluster import (
     CALL_S,
     HOST,
