@@ -24,8 +24,8 @@ from steelyard.engines.cache import Cache
 from steelyard.engines.defer_signals import defer_signals
 from steelyard.engines.engine import Slot
 from steelyard.engines.file_lock import hold
+from steelyard.engines.local.runs import OWNER_FILE, Leftover, dead_runs, registration
 from steelyard.engines.memory.group import remove_groups
-from steelyard.engines.runs import OWNER_FILE, Leftover, dead_runs, registration
 from steelyard.model.errors import EngineError
 
 # A Unix socket's path has at most 107 bytes: TMPDIR is often too long for one.

@@ -3,8 +3,8 @@
 A sample reads a dozen small files of /proc and /sys (proc_stat(5), kernel's accounting/psi.rst)
 and takes about half a millisecond. Everything cumulative is in nanoseconds since boot.
 
-Other measurements share processors, memory and storage with this one, in another cache as well as in
-the same, and so are looked for among the processes that /proc shows, not in a registry.
+Other measurements share processors, memory and storage with this one, in another cache as well as
+in the same, and so are looked for among the processes that /proc shows, not in a registry.
 """
 
 from __future__ import annotations

@@ -186,8 +186,8 @@ def clear_cache(
     """Remove what killed weighings left; with --templates or --all also what was kept for reuse."""
     from steelyard.engines.builds.added import sweep
     from steelyard.engines.cache import clear, known_cache, tree_bytes
+    from steelyard.engines.local.runs import leftovers, live_runs
     from steelyard.engines.registry import clean_leftovers
-    from steelyard.engines.runs import leftovers, live_runs
     from steelyard.model.units import format_bytes
 
     cache = known_cache()

@@ -17,7 +17,7 @@ from steelyard.engines.access.load_machine import crossing, end_sessions, own_pa
 from steelyard.engines.access.row_share import RowShare, copy_share
 from steelyard.engines.adapters import workload_database
 from steelyard.engines.loading import Loader
-from steelyard.fleet.crowd.hand import LostError, MachineFacts
+from steelyard.fleet.load_generators.load_agent import LostError, MachineFacts
 from steelyard.model.endpoint import Endpoint
 from steelyard.model.errors import DriverError, ServerError, SteelyardError
 

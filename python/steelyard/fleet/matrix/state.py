@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
-from steelyard.fleet.matrix.keeper import KeptFile, Look
+from steelyard.fleet.matrix.host_agent import JobStatus, RecordFile
 from steelyard.fleet.matrix.matrix import Cell, ReadMatrix
 from steelyard.history.index import HOME, MATRIX
 from steelyard.model.errors import RecordError
@@ -92,7 +92,7 @@ def _read(file: Path) -> dict[str, Any]:
 
 
 class Host(Protocol):
-    """A host with a keeper. DriverError of any call: it is lost."""
+    """A host with an agent. DriverError of any call: it is lost."""
 
     @property
     def name(self) -> str:
@@ -100,7 +100,7 @@ class Host(Protocol):
 
     @property
     def machine(self) -> Sequence[str]:
-        """By what its machine is known whatever keeper, cluster or name it has: hosts that have one
+        """By what its machine is known whatever agent, cluster or name it has: hosts that have one
         of these words in common are one machine."""
 
     @property
@@ -110,10 +110,10 @@ class Host(Protocol):
     def begin(self, cell: Cell) -> bool:
         """Start a weighing; False: another one runs there."""
 
-    def look(self) -> Look:
+    def job_status(self) -> JobStatus:
         """The state of its weighing."""
 
-    def manifest(self) -> Mapping[str, KeptFile]:
+    def manifest(self) -> Mapping[str, RecordFile]:
         """The files of its record."""
 
     def chunk(self, name: str, offset: int) -> bytes:

@@ -21,7 +21,7 @@ from steelyard.foreign.series import Rows, Series, Sheet
 from steelyard.foreign.source import Place, quoted
 from steelyard.foreign.tables.shapes import ShapeNames, read_by_shape
 from steelyard.foreign.tables.table import MOST_COLUMNS, Table
-from steelyard.foreign.tables.time_column import contradiction
+from steelyard.foreign.tables.unit_column import contradiction
 from steelyard.foreign.vocabulary.heading import metric_of
 
 _SHAPES = (

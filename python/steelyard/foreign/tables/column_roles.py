@@ -13,13 +13,8 @@ from steelyard.foreign.metric import TIME
 from steelyard.foreign.source import quoted
 from steelyard.foreign.tables.arm_column import arm_column
 from steelyard.foreign.tables.table import Table
-from steelyard.foreign.tables.time_column import (
-    TIME_HEADING,
-    TimeColumn,
-    steady,
-    time_column,
-    unit_column,
-)
+from steelyard.foreign.tables.time_column import TIME_HEADING, TimeColumn, steady, time_column
+from steelyard.foreign.tables.unit_column import unit_column
 from steelyard.foreign.vocabulary.heading import Heading, Role, headings_of
 from steelyard.foreign.vocabulary.words import CLIENT_WORDS
 from steelyard.model.errors import UsageError

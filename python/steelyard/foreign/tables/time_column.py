@@ -1,4 +1,4 @@
-"""Decides what a column called "time" holds, and reads the column that names units.
+"""Decides what a column called "time" holds, and finds columns that tell seconds of one run.
 
 Taken for timestamps or for durations where it holds the other, it gives a verdict on something that
 was not measured: where that cannot be decided, the user has to say.
@@ -8,18 +8,15 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import replace
 from enum import StrEnum
 
 import numpy as np
 
-from steelyard.foreign.metric import Metric
 from steelyard.foreign.number import is_number
 from steelyard.foreign.series import Floats
-from steelyard.foreign.source import Place, Source, quoted
+from steelyard.foreign.source import quoted
 from steelyard.foreign.tables.table import Table
 from steelyard.foreign.vocabulary.heading import Heading, Role
-from steelyard.foreign.vocabulary.units import SECONDS, unit_of
 
 TIME_HEADING = "time"
 _FINE = (1e3, 1e6, 1e9)
@@ -136,66 +133,3 @@ def _is_metric(heading: Heading) -> bool:
     measured = heading.role in (Role.METRIC, Role.STATISTIC) and heading.metric is not None
     sure = not heading.weak or (heading.metric is not None and bool(heading.metric.unit))
     return (measured and sure) or heading.role is Role.VALUE
-
-
-_MEASURED = (Role.METRIC, Role.STATISTIC, Role.VALUE, Role.UNKNOWN)
-
-
-def unit_column(table: Table, headings: Sequence[Heading], taken: set[int]) -> int | None:
-    """A column of words that is called so, or that holds nothing but units and names no arm."""
-    free = [c for c in range(len(table.columns)) if c not in taken and table.is_text(c)]
-    called = next((c for c in free if headings[c].role is Role.UNIT), None)
-    if called is not None:
-        return called
-    for column in free:
-        if headings[column].role is not Role.ARM and all(map(unit_of, set(table.columns[column]))):
-            return column
-    return None
-
-
-def unit_named(table: Table, column: int | None) -> str:
-    """The one unit that a column names, "" where there is no such column; NumbersError with its
-    place where rows are in different units."""
-    if column is None:
-        return ""
-    cells = [cell.strip() for cell in table.columns[column]]
-    units = [unit_of(cell) or cell for cell in cells]
-    for row, unit in enumerate(units):
-        if unit != units[0]:
-            name = table.name(column)
-            raise table.source.error(
-                f"mixed units: {cells[row] or 'none'} after {cells[0] or 'none'}",
-                table.spot(row, column),
-                hint=f"Write all rows in one unit; if these are the arms: --column arm={name}.",
-            )
-    return units[0]
-
-
-def metric_in(
-    table: Table, column: int, heading: Heading, behind: str, named: str, *, alone: bool
-) -> Metric:
-    """The metric of a column by its heading, in the unit behind its numbers, or in the one that a
-    column of units names, where the metric can be in it: `alone`, it must be.
-
-    NumbersError with its place where units contradict each other.
-    """
-    name = table.name(column)
-    doubtful = heading.weak and bool(heading.rest) and not (heading.metric and heading.metric.unit)
-    metric = heading.metric if heading.metric is not None and not doubtful else None
-    metric = replace(metric or Metric(name), column=name)
-    measured = heading.role in _MEASURED
-    for unit, must in ((behind, True), (named, alone)):
-        if not unit or (not measured and not must):
-            continue
-        if metric.accepts(unit):
-            metric = metric.overridden(unit, None)
-        elif must or {unit, metric.unit} <= SECONDS.keys():
-            raise contradiction(table.source, table.spot(0, column), unit, metric)
-    return metric
-
-
-def contradiction(source: Source, place: Place, unit: str, metric: Metric) -> Exception:
-    """The error for numbers in another unit than their metric has."""
-    return source.error(
-        f"mixed units: {unit} for {metric.words}", place, hint="Write all numbers in one unit."
-    )

@@ -15,7 +15,7 @@ from steelyard.foreign.tables.column_roles import Roles
 from steelyard.foreign.tables.factors import factors_of
 from steelyard.foreign.tables.row_times import slices_of, times_of
 from steelyard.foreign.tables.table import Table
-from steelyard.foreign.tables.time_column import contradiction, unit_named
+from steelyard.foreign.tables.unit_column import contradiction, unit_named
 from steelyard.foreign.vocabulary.heading import Role
 from steelyard.foreign.vocabulary.units import unit_of
 

@@ -43,7 +43,7 @@ def find_program(name: str) -> str | None:
     return shutil.which(name, path=path)
 
 
-def ask(command: Sequence[str], within_s: float) -> Answer | None:
+def answer_of(command: Sequence[str], within_s: float) -> Answer | None:
     """The output of the program, in the C locale; None where it did not end in time.
 
     It has a session of its own: Ctrl-C does not reach it, and its children end with it. A command
@@ -126,8 +126,8 @@ def _read(name: str, root: Path, ends: float) -> DriveHealth:
         why_not = "" if more else why_not
     if not facts:
         return _unread(name, seen, why_not)
-    told = {"source": ", ".join(sources), "why_not": why_not}
-    return _health(name, {**seen, **_known(facts), **told})
+    origin = {"source": ", ".join(sources), "why_not": why_not}
+    return _health(name, {**seen, **_known(facts), **origin})
 
 
 def _by_smartctl(node: str, ends: float) -> tuple[Facts, str]:
@@ -135,16 +135,16 @@ def _by_smartctl(node: str, ends: float) -> tuple[Facts, str]:
     program = find_program(smartctl.SMARTCTL)
     if program is None:
         return {}, "smartctl is not installed (Debian: apt install smartmontools)"
-    answer = ask(smartctl.command(program, node), ends - time.monotonic())
+    answer = answer_of(smartctl.command(program, node), ends - time.monotonic())
     if answer is None:
         return {}, "smartctl did not end in time"
-    told = object_of(answer.output)
-    if told is None:
+    report = object_of(answer.output)
+    if report is None:
         return {}, _said(answer, smartctl.SMARTCTL)
-    why_not = smartctl.why_not(told, answer.status)
+    why_not = smartctl.why_not(report, answer.status)
     if why_not:
         return {}, _explained(why_not)
-    return {**smartctl.facts_of(told, answer.status), "source": smartctl.source_of(told)}, ""
+    return {**smartctl.facts_of(report, answer.status), "source": smartctl.source_of(report)}, ""
 
 
 def _by_nvme_cli(node: str, ends: float) -> tuple[Facts, str]:
@@ -152,13 +152,13 @@ def _by_nvme_cli(node: str, ends: float) -> tuple[Facts, str]:
     program = find_program("nvme")
     if program is None:
         return {}, "nvme is not installed (Debian: apt install nvme-cli)"
-    answer = ask(nvme_cli.command(program, node), ends - time.monotonic())
+    answer = answer_of(nvme_cli.command(program, node), ends - time.monotonic())
     if answer is None:
         return {}, "nvme did not end in time"
-    told = object_of(answer.output)
-    if told is None or answer.status:
+    report = object_of(answer.output)
+    if report is None or answer.status:
         return {}, _said(answer, "nvme")
-    facts = _known(nvme_cli.facts_of(told))
+    facts = _known(nvme_cli.facts_of(report))
     return facts, "" if facts else "nvme's JSON has no smart log"
 
 

@@ -32,7 +32,7 @@ _Parse = Callable[[str, str], Amounts]
 _OF_MEMORY = ("workingset_refault_anon", "workingset_refault_file", "pgmajfault")
 
 
-class MachineInSlices:
+class MachineCounters:
     """Sums by arm. Files that are not there give nothing."""
 
     def __init__(self, directory: Path, root: Path = ROOT) -> None:

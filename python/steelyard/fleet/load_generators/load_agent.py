@@ -1,4 +1,4 @@
-"""Does on a machine what the coordinator of a crowd orders: a driver of its own, and stamps.
+"""Does on a machine what the coordinator of a load orders: a driver of its own, and stamps.
 
 What it does is the same wherever its orders come from: another thread, or another machine.
 """
@@ -74,15 +74,15 @@ class LostError(DriverError):
     """A machine is gone: its process, itself, or the network to it."""
 
 
-class Member(Protocol):
-    """One machine of a crowd, seen from the coordinator. Every call waits for its answer.
+class LoadGenerator(Protocol):
+    """One load machine, as the coordinator calls it. Every call waits for its answer.
 
     DriverError: it could not do that, or is gone; only `close` is called then.
     """
 
     @property
     def name(self) -> str:
-        """Unlike that of every other member."""
+        """Unlike that of every other machine."""
 
     @property
     def facts(self) -> MachineFacts:
@@ -126,8 +126,8 @@ def machine_facts() -> MachineFacts:
     )
 
 
-class Hand:
-    """The load of one machine of a crowd; implements Member where it is one process away."""
+class LoadAgent:
+    """The load of one machine of a crowd; implements LoadGenerator where it is one process away."""
 
     def __init__(self, name: str) -> None:
         self.name = name
