@@ -6,6 +6,8 @@ import errno
 import os
 import pwd
 import signal
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -137,3 +139,29 @@ def test_a_tree_is_given_away_whole_and_links_in_it_lead_nowhere(place: Path) ->
 @needs_root
 def test_an_answer_may_be_longer_than_a_pipe_holds() -> None:
     assert len(choose_account("nobody").call(lambda: list(range(100_000)))) == 100_000
+
+
+_INTERRUPTED_FORK = """
+import os, signal
+from steelyard.engines.account import choose_account
+account = choose_account()
+os.register_at_fork(after_in_parent=lambda: os.kill(os.getpid(), signal.SIGINT))
+try:
+    print("done", account.call(lambda: 7))
+except KeyboardInterrupt:
+    print("interrupted")
+try:
+    os.waitpid(-1, os.WNOHANG)
+except ChildProcessError:
+    print("nothing left")
+"""
+
+
+@needs_root
+def test_ctrl_c_in_the_moment_of_a_fork_is_not_lost() -> None:
+    """Python only prints what is raised in a callback of a fork, logging's for one."""
+    done = subprocess.run(
+        [sys.executable, "-c", _INTERRUPTED_FORK], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.split("\n")[:2] == ["interrupted", "nothing left"]
+    assert done.stderr == ""

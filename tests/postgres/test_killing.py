@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterable
-from pathlib import Path
+from collections.abc import Callable
 
 import pytest
 from killing import TINY, VICTIMS, Killings
-from underway import Underway, until
+from underway import Underway, stopped, until
 
 pytestmark = pytest.mark.postgres
 
@@ -53,15 +52,3 @@ def test_arms_that_stood_frozen_at_a_kill_are_neither_left_stopped_nor_left_at_a
     resumed.wait_for("compare the arms")
     until(lambda: traces.left == [], "the next start to clean up")
     assert resumed.end() == 0, resumed.said
-
-
-def stopped(processes: Iterable[tuple[int, float]]) -> list[int]:
-    """Those in state T."""
-    found = []
-    for pid, _ in processes:
-        try:
-            state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-        except (FileNotFoundError, ProcessLookupError):
-            continue
-        found += [pid] if state == "T" else []
-    return found

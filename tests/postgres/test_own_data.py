@@ -120,8 +120,9 @@ def test_a_running_server_is_copied_only_when_somebody_agrees(
         assert weighing.end() == 0, weighing.said
     environment = json.loads((weighing.record / "environment.json").read_text())
     assert environment["source"]["kind"] == "base backup"
-    left = [one.name for one in (weighing.cache / "templates").glob("backup-*")]
-    assert left == []
+    (settings,) = (weighing.cache / "templates").glob("backup-*")
+    assert settings.suffix == ".conf", "the backup was taken in; its settings serve --resume"
+    assert settings.stat().st_mode & 0o777 == 0o600
     study = (weighing.record / "study.toml").read_text()
     assert "password" not in study
 

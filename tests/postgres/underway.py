@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -203,6 +203,18 @@ def _descendants(roots: set[int]) -> Iterator[int]:
             ancestor = parents.get(ancestor, 0)
         if ancestor in roots:
             yield pid
+
+
+def stopped(processes: Iterable[tuple[int, float]]) -> list[int]:
+    """Those in state T."""
+    found = []
+    for pid, _ in processes:
+        try:
+            state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+        except (FileNotFoundError, ProcessLookupError):
+            continue
+        found += [pid] if state == "T" else []
+    return found
 
 
 def recorded(answer: dict[str, Any]) -> dict[str, Any]:

@@ -101,3 +101,11 @@ def study_of(**changes: Any) -> Study:
 def lines(tmp_path: Path, name: str, record: str = "record") -> list[Facts]:
     """The lines of a file of a record that was made in `tmp_path`."""
     return list(Record(tmp_path / record).lines(name))
+
+
+def cut_at(epoch: Facts) -> Facts:
+    """Where the windows of an epoch begin and end; what is read beside the load is left out."""
+    return {
+        arm: {key: value for key, value in window.items() if key != "seconds"}
+        for arm, window in epoch["windows"].items()
+    }

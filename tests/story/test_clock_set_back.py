@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from steelyard.record import ledger, record
-from story.asked import lines, study_of
+from story.asked import cut_at, lines, study_of
 from story.scripted import ScriptedWorld
 
 Facts = dict[str, Any]
@@ -45,9 +45,12 @@ def told(verdict: Facts) -> Facts:
 
 
 IN_TURNS = {"layout": "turns", "budget": {"turns": "20m", "epochs": 8}}
+IN_CYCLES = {"layout": "cycles", "budget": {"cycles": "40m", "epochs": 8}}
 
 
-@pytest.mark.parametrize("changes", [{}, IN_TURNS], ids=["slices", "turns"])
+@pytest.mark.parametrize(
+    "changes", [{}, IN_TURNS, IN_CYCLES], ids=["slices", "turns", "cycles"]
+)  # fmt: skip
 def test_a_weighing_comes_out_the_same(
     tmp_path: Path, weigh_in: Weigh, request: pytest.FixtureRequest, changes: Facts
 ) -> None:
@@ -67,10 +70,13 @@ def test_a_weighing_comes_out_the_same(
     assert len(read) > 1, "the ledger's line is dated"
     every = [lines(tmp_path / name, "telemetry.jsonl") for name in ("steady", "jumping")]
     turns, again = ([x for x in own if x["type"] == "turn"] for own in every)
-    assert len(turns) == (2 * 8 if changes else 0)
+    assert len(turns) == (2 * 8 if changes is IN_TURNS else 0)
     for one, other in zip(turns, again, strict=True):
         assert one["checkpoints"] == other["checkpoints"]
         assert one["phases_ns"] == other["phases_ns"]
+    windows, again = ([cut_at(x) for x in own if x.get("windows")] for own in every)
+    assert windows == again
+    assert len(windows) == (8 if changes is IN_CYCLES else 0)
 
 
 def test_a_record_made_after_it_is_another_one_and_the_latest(

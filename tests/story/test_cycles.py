@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from steelyard.model.errors import StudyError
+from steelyard.engines.engine import Cycle
+from steelyard.model.errors import ServerError, StudyError
 from steelyard.record.record import Record
 from steelyard.record.recorded import read_recorded
 from steelyard.study.study import Study
-from story.asked import Watcher, lines, study_of
+from story.asked import Watcher, cut_at, lines, study_of
 from story.scripted import ScriptedWorld
 
 Facts = dict[str, Any]
@@ -188,6 +190,17 @@ def test_an_interrupted_weighing_goes_on_with_the_epoch_that_was_torn(
     verdict = weigh_in(again, resume=tmp_path / "record")
     assert verdict["resumed"]
     assert verdict["contrasts"][0]["epochs"] == whole["contrasts"][0]["epochs"] == 8
+    epochs = {name: lines(tmp_path, "telemetry.jsonl", name) for name in ("record", "whole")}
+    resumed, straight = ([x for x in own if x["type"] == "epoch"] for own in epochs.values())
+    drawn = ("epoch", "slots", "start_order")
+    assert [[x[key] for key in drawn] for x in resumed] == [
+        [x[key] for key in drawn] for x in straight
+    ]
+    torn_at = [x["epoch"] for x in resumed if x["attempt"] == 2]
+    assert len(torn_at) == 1
+    assert 0 < torn_at[0] < 7
+    before = [cut_at(x) for x in resumed[: torn_at[0]]]
+    assert before == [cut_at(x) for x in straight[: torn_at[0]]], "no epoch before it is lost"
 
 
 def test_what_it_takes_is_said_before_it_begins_and_progress_names_what_is_done(
@@ -206,3 +219,80 @@ def test_the_sentence_says_what_the_interval_rests_on(
 ) -> None:
     verdict = weigh_in(writing, cycles_study())
     assert "8 epochs in cycles, a checkpoint every" in json.dumps(verdict["sentence"])
+
+
+def test_an_arm_that_cannot_be_held_still_is_named_and_nothing_is_left_suspended(
+    writing: ScriptedWorld, weigh_in: Weigh, tmp_path: Path
+) -> None:
+    weigh_in(writing, cycles_study())
+    again = ScriptedWorld(tmp_path / "again", noise=0.01, writes=True)
+    again.events[writing.slices // 2] = [
+        lambda: again.noop.failures.update(
+            {"suspend": [ServerError("could not freeze a server", detail="Its threads ran.")]}
+        )
+    ]
+    weigh_in(again, cycles_study(), record="again")
+    epochs = [x for x in lines(tmp_path, "telemetry.jsonl", "again") if x["type"] == "epoch"]
+    [lost] = [x for x in epochs if x["outcome"] != "complete"]
+    assert re.match(
+        'failed: could not hold arm "(on|off)" still: could not freeze a server', lost["outcome"]
+    )
+    assert "Its threads ran." in " ".join(lost["error"])
+    assert not any(one.suspended for one in again.standing.values())
+
+
+@pytest.mark.parametrize("number", [3, 8])
+def test_of_many_arms_too_one_is_awake_and_each_has_a_slice_in_every_block(
+    writing: ScriptedWorld, weigh_in: Weigh, tmp_path: Path, number: int
+) -> None:
+    arms = [{"name": f"arm{n}", "checksums": True} for n in range(1, number)]
+    budget = {"cycles": "8h", "epochs": 8}
+    verdict = weigh_in(writing, cycles_study(arms=arms, budget=budget))
+    assert len(verdict["contrasts"]) == number - 1
+    slices = [line for line in lines(tmp_path, "slices.jsonl") if line["epoch"] == 2]
+    blocks = [slices[at : at + number] for at in range(0, len(slices), number)]
+    assert all(len({line["arm"] for line in block}) == number for block in blocks)
+    in_epochs = writing.awake[-len(slices) :]
+    assert {len(awake) for awake in in_epochs} == {1}
+    settings = Record(tmp_path / "record").read("plan.json")["turns"]["settings"]
+    assert {each["own_time"] for each in settings.values()} == {str(number)}
+    for epoch in epochs_of(tmp_path):
+        assert {window["end"] for window in epoch["windows"].values()} == {"cycles"}
+
+
+@pytest.fixture
+def continuous(writing: ScriptedWorld) -> ScriptedWorld:
+    """Servers that checkpoint all the time; their log, of 1 MB a second, turns over in 15 s."""
+    answers = writing.noop.journal.answers
+    answers.checkpoints = lambda *_: ()
+    answers.cycle = lambda _: Cycle(
+        10**18, 15e6, 10.0, continuous=True, round_ns=950_000_000
+    )  # fmt: skip
+    return writing
+
+
+@pytest.mark.parametrize("layout", ["cycles", "turns"])
+def test_servers_that_checkpoint_all_the_time_are_measured_at_one_age_for_one_time(
+    continuous: ScriptedWorld, weigh_in: Weigh, tmp_path: Path, layout: str
+) -> None:
+    budget = {layout: "60m", "epochs": 8}
+    verdict = weigh_in(continuous, cycles_study(layout=layout, budget=budget))
+    plan = Record(tmp_path / "record").read("plan.json")
+    turns = plan["turns"]
+    assert (turns["continuous"], turns["time_scale"]) == (True, 1.0)
+    assert turns["stated_ns"] == pytest.approx(2 * 15 * S, rel=0.1)
+    assert plan["slice_ns"] == (950_000_000 if layout == "cycles" else S)
+    for epoch in read_recorded(Record(tmp_path / "record")).epochs:
+        each = list(epoch.totals.turns.values())
+        assert {one.end for one in each} == {"stated"}
+        assert len({round(one.age_ns / plan["slice_ns"]) for one in each}) == 1
+        for one in each:
+            assert one.loaded_ns == pytest.approx(turns["stated_ns"], abs=2 * plan["slice_ns"])
+            assert one.age_ns >= 2 * 15 * S - 2 * plan["slice_ns"], "after 25 s, whole turns"
+    [contrast] = verdict["contrasts"]
+    assert "of each arm measured" in json.dumps(verdict["sentence"])
+    names = {threat["name"] for threat in contrast["threats"]}
+    assert names.isdisjoint({"no checkpoint in a turn", "unequal turns", "no steady state"})
+    report = (tmp_path / "record" / "report.html").read_text()
+    assert "its server checkpoints all the time" in report
+    assert "It was to turn over every 15 s in on" in report.replace("\N{NO-BREAK SPACE}", " ")

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from steelyard.engines.defer_signals import defer_signals
 from steelyard.model.errors import EngineError, ServerError, UsageError
 
 PREFERRED = ("postgres", "nobody")
@@ -123,22 +124,28 @@ class Account:
         if not self.switched:
             return action()
         reader, writer = os.pipe()
-        with warnings.catch_warnings():
-            # Python 3.12 warns of a fork beside threads (numpy starts some); the child takes no
-            # lock that a thread could hold.
-            warnings.simplefilter("ignore", DeprecationWarning)
-            pid = os.fork()
-        if pid == 0:
-            self._answer(action, writer)
-        os.close(writer)
+        pid = 0
         try:
             with open(reader, "rb") as pipe:
+                try:
+                    # Python would swallow what is raised while its own callbacks of a fork run.
+                    with warnings.catch_warnings(), defer_signals():
+                        # Python 3.12 warns of a fork beside threads (numpy starts some); the child
+                        # takes no lock that a thread could hold.
+                        warnings.simplefilter("ignore", DeprecationWarning)
+                        pid = os.fork()
+                        if pid == 0:
+                            self._answer(action, writer)
+                finally:
+                    os.close(writer)
                 reply = pipe.read()
         except BaseException:  # an interrupt: it must not go on behind our back
-            os.kill(pid, signal.SIGKILL)
+            if pid:
+                os.kill(pid, signal.SIGKILL)
             raise
         finally:
-            os.waitpid(pid, 0)
+            if pid:
+                os.waitpid(pid, 0)
         return _unpack(reply, self.name)
 
     def _answer(self, action: Callable[[], Any], writer: int) -> None:

@@ -6,7 +6,7 @@ Each has one meaning and is tested by isinstance; `noop.py`, in memory, is the r
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
@@ -324,10 +324,14 @@ class Cycle:
     timeout_ns: int
     wal_bytes: float  # log after which one is requested
     largest_scale: float  # both can be divided by this at most
+    continuous: bool = False  # no begin is to be seen: a cycle is one turn of the log
+    round_ns: int = 0  # of the wall clock: its background work comes once in it; 0: soon
 
     def at(self, factor: float) -> Cycle:
-        """Both divided by a factor, without rounding."""
-        return Cycle(round(self.timeout_ns / factor), self.wal_bytes / factor, self.largest_scale)
+        """Both distances divided by a factor, without rounding."""
+        return replace(
+            self, timeout_ns=round(self.timeout_ns / factor), wal_bytes=self.wal_bytes / factor
+        )
 
 
 @dataclass(frozen=True)
@@ -337,6 +341,8 @@ class Scaled:
 
     settings: Settings
     cycle: Cycle
+    timers: tuple[str, ...] = ()
+    """In own time: settings that count wall time, and what was done about each."""
 
 
 @runtime_checkable

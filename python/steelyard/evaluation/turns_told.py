@@ -16,7 +16,7 @@ from steelyard.model.readings import EpochTotals
 from steelyard.model.turn import Turn
 from steelyard.model.units import NS_PER_S, format_duration
 from steelyard.record.plan import Plan
-from steelyard.record.turns.near_words import near_words
+from steelyard.record.turns.near_words import near_words, scaled_words
 from steelyard.record.turns.turns_told import (
     CurveLine,
     DistanceLine,
@@ -97,10 +97,14 @@ def _cycle_seconds(turns: Sequence[Turn]) -> float | None:
 def basis_words(epochs: Sequence[EpochTotals], plan: Plan, arm: str, count: int) -> str:
     """What the interval of a weighing in turns rests on: epochs, distance, and the time scale."""
     assert plan.turns is not None  # callers check the layout first
-    words = (
-        f"{count} epochs in {plan.layout or 'turns'}{_distance_words(epochs, plan.control, arm)}"
-    )
-    near = near_words(plan.turns, (plan.control, arm))
+    arms = (plan.control, arm)
+    words = f"{count} epochs in {plan.layout or 'turns'}"
+    if plan.turns.continuous and plan.turns.stated_ns is not None:
+        near = scaled_words(plan.turns, arms)
+        words += f", {format_duration(plan.turns.stated_ns)} of each arm measured"
+    else:
+        near = near_words(plan.turns, arms)
+        words += _distance_words(epochs, *arms)
     return f"{words}, {near} as the settings have it" if near else words
 
 

@@ -130,7 +130,7 @@ def compare(sheets: Sequence[NamedSheet], options: Options) -> Comparison:
         operating_points=_operating_points(named, arms, shared, options.clients),
         outcomes=_outcomes(named, [arm.arm for arm in arms]),
         conditions={arm: _conditions(own, varied if paired else ()) for arm, own in files.items()},
-        loads=_loads(arms),
+        loads=_loads([one for own in files.values() for one in own]),
         machine=tuple(seen for sheet in named for seen in sheet.machine),
         others=choice.others,
         notes=tuple(dict.fromkeys(notes)),
@@ -167,9 +167,10 @@ def _slice_notes(arms: Sequence[Series]) -> list[str]:
     return [f"{arm.instead}, not repetitions" for arm in arms if arm.instead][:1]
 
 
-def _loads(arms: Sequence[Series]) -> frozenset[str]:
+def _loads(files: Sequence[Series]) -> frozenset[str]:
     kinds = (FactorKind.LOAD, FactorKind.LABEL)
-    return frozenset(factor.name for arm in arms for factor in arm.factors if factor.kind in kinds)
+    factors = {factor.name for own in files for factor in own.factors if factor.kind in kinds}
+    return factors.union(*(own.loads for own in files))
 
 
 def _operating_points(

@@ -72,7 +72,7 @@ def is_number(text: str) -> bool:
         return True
     match = _NUMBER.fullmatch(_without_error(text))
     known = match is not None and (not match[2] or _UNIT.fullmatch(match[2]) is not None)
-    return known or _seconds(text.strip()) is not None
+    return known or clock_seconds(text.strip()) is not None
 
 
 def _without_error(text: str) -> str:
@@ -84,8 +84,8 @@ def _without_error(text: str) -> str:
     )
 
 
-def _seconds(text: str) -> float | None:
-    """The seconds of a duration that has minutes; None for what is none."""
+def clock_seconds(text: str) -> float | None:
+    """The seconds of a duration or a time of day that has minutes; None for what is none."""
     match = _CLOCK.fullmatch(text) or _SPELLED.fullmatch(text)
     if match is None or not (match[1] or match[2]):
         return None
@@ -127,7 +127,7 @@ def _careful(
 
 def _parts(text: str, source: Source, spot: Spot, index: int) -> tuple[str, str]:
     """The number and the unit behind it."""
-    seconds = _seconds(text.strip())
+    seconds = clock_seconds(text.strip())
     if seconds is not None:
         return repr(seconds), "s"
     match = _NUMBER.fullmatch(_without_error(text))

@@ -87,6 +87,9 @@ class Series:
     """The place of each in the file."""
     conditions: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """What was asked for, where the file says so: name → every value that it had ("bs": "4k")."""
+    loads: frozenset[str] = frozenset()
+    """Names of the conditions that are of the load: where arms differ in one, it explains any
+    effect."""
     factors: tuple[Factor, ...] = ()
     """What rows are about and what was asked for, row by row."""
     instead: str = ""

@@ -92,8 +92,11 @@ class TurnChoices(Frozen):
     time_scale_why: str
     cycles: int
     """Checkpoints from whose end to whose end a turn is measured."""
+    continuous: bool = False
+    """Whether servers checkpoint all the time, so that no begin and no end of one is to be seen:
+    a cycle is then one turn of the log, and windows are cut by time."""
     stated_ns: int | None = None
-    """Measured part where the study states it, in place of whole cycles."""
+    """Measured part where the study states it, or where it is cut by time."""
     warmup_cap_ns: int
     """Longest warm-up, if reads and throughput do not become level."""
     wait_ns: int
@@ -107,7 +110,8 @@ class TurnChoices(Frozen):
     settings: Mapping[str, Mapping[str, str]] = {}
     """Arm → its settings as the time scale leaves them."""
     cycle_seconds: Mapping[str, float] = {}
-    """Arm → time between two checkpoints as expected from its settings and the pilot."""
+    """Arm → time between two checkpoints, or of one turn of the log, as expected from its settings
+    and the pilot."""
     nearer: Mapping[str, float] = {}
     """Arm → by how much its checkpoints are really nearer, where whole seconds and whole segments
     of log make it another factor than `time_scale`."""

@@ -107,9 +107,9 @@ def _cycle_rows(plan: Plan, turns: TurnChoices) -> list[tuple[str, str]]:
         ("epochs", f"{plan.epochs}, each about {about_duration(plan.epoch_takes_ns)}"),
         ("looks", _looks(plan)),
         ("time scale", _because(_scale(plan, turns), turns.time_scale_why)),
-        ("measured from", f"the begin of a checkpoint, after {_by_arm(after)} of own time"),
+        ("measured from", f"{_from(turns, 'begin')}after {_by_arm(after)} of own time"),
         ("measured in an epoch", _measured(turns)),
-        ("checkpoints, as expected", ", ".join(far)),
+        (_cycle_label(turns), ", ".join(far)),
         ("slice", _because(format_duration(plan.slice_ns), plan.slice_why)),
         ("warm-up", f"until throughput and reads are level, {cap} at most"),
         ("files of the arms", _because(_UPKEEP[plan.upkeep], plan.upkeep_why)),
@@ -128,7 +128,7 @@ def _turn_rows(plan: Plan, turns: TurnChoices) -> list[tuple[str, str]]:
         ("time scale", _because(_scale(plan, turns), turns.time_scale_why)),
         *([("measured from", _begin(turns))] if turns.limits else []),
         ("measured in a turn", _measured(turns)),
-        ("checkpoints, as expected", ", ".join(far)),
+        (_cycle_label(turns), ", ".join(far)),
         ("slice", _because(format_duration(plan.slice_ns), plan.slice_why)),
         ("warm-up", f"until throughput and reads are level, {cap} at most"),
         ("files of the arms", _because(_UPKEEP[plan.upkeep], plan.upkeep_why)),
@@ -146,7 +146,8 @@ def _every(seconds: float | None) -> str:
 
 def _measured(turns: TurnChoices) -> str:
     if turns.stated_ns is not None:
-        return f"{format_duration(turns.stated_ns)}: the study says so"
+        why = "no checkpoint begins or ends" if turns.continuous else "the study says so"
+        return f"{format_duration(turns.stated_ns)}: {why}"
     each = {arm: format_duration(one.longest_ns) for arm, one in turns.limits.items()}
     longest = _by_arm(each) if each else format_duration(turns.longest_ns)
     others = " of the arm with the longest, about as long in the others"
@@ -156,7 +157,16 @@ def _measured(turns: TurnChoices) -> str:
 
 def _begin(turns: TurnChoices) -> str:
     after = {arm: format_duration(one.begin_ns) for arm, one in turns.limits.items()}
-    return f"the end of a checkpoint, or where none comes, after {_by_arm(after)} under load"
+    none = "" if turns.continuous else "or where none comes, "
+    return f"{_from(turns, 'end')}{none}after {_by_arm(after)} under load"
+
+
+def _from(turns: TurnChoices, end: str) -> str:
+    return "" if turns.continuous else f"the {end} of a checkpoint, "
+
+
+def _cycle_label(turns: TurnChoices) -> str:
+    return f"{'turns of the log' if turns.continuous else 'checkpoints'}, as expected"
 
 
 def _by_arm(texts: Mapping[str, str]) -> str:

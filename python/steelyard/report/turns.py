@@ -117,7 +117,7 @@ def _cycles_lead(turns: TurnChoices) -> str:
         "from the begin of one of its checkpoints to the begin of the "
         f"{ordinal(turns.cycles)} one after it"
         if turns.stated_ns is None
-        else f"for {format_duration(turns.stated_ns)}, as the study states"
+        else _stated(turns, turns.stated_ns)
     )
     return (
         "All arms ran, and each stood wholly still while another was under load: its checkpoints "
@@ -125,12 +125,19 @@ def _cycles_lead(turns: TurnChoices) -> str:
     )
 
 
+def _stated(turns: TurnChoices, stated_ns: int) -> str:
+    span = f"for {format_duration(stated_ns)}"
+    if not turns.continuous:
+        return f"{span}, as the study states"
+    return f"{span} at the same age (its server checkpoints all the time)"
+
+
 def _lead(turns: TurnChoices) -> str:
     span = (
         "from the end of one of its checkpoints to the end of the "
         f"{ordinal(turns.cycles)} one after it"
         if turns.stated_ns is None
-        else f"for {format_duration(turns.stated_ns)}, as the study states"
+        else _stated(turns, turns.stated_ns)
     )
     alike = (
         ", or, where its checkpoints are nearer than another arm's, at the same age and for about "
@@ -144,6 +151,8 @@ def _lead(turns: TurnChoices) -> str:
 def distance_sentence(verdict: Verdict, turns: TurnChoices) -> str:
     """How far apart checkpoints were, and by which factor they were brought nearer."""
     told = verdict.turns or TurnsTold()
+    if turns.continuous:
+        return _log_sentence(turns, [one.arm for one in told.sums])
     known = {one.arm: one.cycle_seconds for one in told.sums if one.cycle_seconds}
     lengths = list(known.values())
     if not lengths:
@@ -157,6 +166,18 @@ def distance_sentence(verdict: Verdict, turns: TurnChoices) -> str:
     arms = [one.arm for one in told.sums]
     near = "as far apart as" if scale == 1 else f"{near_words(turns, arms)} as"
     return f"{far} {near} the arms' own settings have it (time scale {_factor(scale)})."
+
+
+def _log_sentence(turns: TurnChoices, arms: Sequence[str]) -> str:
+    each = [
+        f"every {_seconds_text(seconds)} in {arm}" for arm, seconds in turns.cycle_seconds.items()
+    ]
+    far = f" It was to turn over {' and '.join(each)}." if each else ""
+    near = f"{near_words(turns, arms)} as" if turns.time_scale != 1 else "as large as"
+    return (
+        f"The log was {near} the arms' own settings have it (time scale "
+        f"{_factor(turns.time_scale)}).{far}"
+    )
 
 
 def _factor(scale: float) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pytest
 
@@ -12,7 +13,14 @@ from steelyard.analysis.pilot.cycle_lengths import (
     choose_cycle_lengths,
 )
 from steelyard.analysis.pilot.log_curve import LogCurve
-from steelyard.analysis.pilot.turn_lengths import ArmCycle, Shortage, Spacing, Wish
+from steelyard.analysis.pilot.turn_lengths import (
+    ArmCycle,
+    Shortage,
+    Spacing,
+    TurnLengths,
+    Wish,
+    choose_lengths,
+)
 
 MB = float(1 << 20)
 
@@ -25,6 +33,11 @@ def arm(timeout_s: float = 300.0, log_mb: float = 1e6, rate_mb: float = 1.0) -> 
         largest_scale=20.0,
         log=LogCurve.of(seconds, [rate_mb * MB * n for n in seconds]),
     )
+
+
+def continuous(log_mb: float, rate_mb: float = 1.0) -> ArmCycle:
+    """An arm whose log turns over after so much of it, with rounds of 0.95 s."""
+    return replace(arm(1e9, log_mb, rate_mb), continuous=True, round_s=0.95)
 
 
 def lengths(*arms: ArmCycle, minutes: float = 30, **wishes: object) -> CycleLengths:
@@ -87,3 +100,42 @@ def test_a_budget_that_holds_no_eight_epochs_is_a_shortage_that_says_what_they_t
     )
     assert isinstance(short, Shortage)
     assert lengths(arm(), arm(), minutes=short.needed_s / 60).epochs == 8
+
+
+@pytest.mark.parametrize("rates_mb", [(1.0, 1.0), (1.0, 2.0), (3.0, 1.0)])
+def test_where_no_checkpoint_is_to_be_seen_all_begin_at_one_age_and_last_as_long(
+    rates_mb: tuple[float, float],
+) -> None:
+    arms = [continuous(40.0, rate) for rate in rates_mb]
+    chosen = lengths(*arms, minutes=60, scale=1.0)
+    slowest_s = 40.0 / min(rates_mb)
+    assert chosen.cycles_s == pytest.approx([40.0 / rate for rate in rates_mb])
+    assert chosen.begins_s == pytest.approx([slowest_s] * 2), "the log has turned over once"
+    assert chosen.least_s == chosen.longest_s == pytest.approx([2 * slowest_s] * 2)
+    assert chosen.waits_s == (0.0, 0.0)
+    turns = choose_lengths(arms, Wish(budget_s=3600, cycles=2, scale=1.0), idle_s=6.0, warm_s=25.0)
+    assert isinstance(turns, TurnLengths)
+    assert (turns.begins_s, turns.least_s, turns.longest_s, turns.waits_s) == (
+        chosen.begins_s, chosen.least_s, chosen.longest_s, chosen.waits_s,
+    )  # fmt: skip
+    assert turns.turn_s == pytest.approx(6.0 + 3 * slowest_s)
+
+
+def test_a_slice_holds_whole_rounds_of_the_background_work() -> None:
+    assert lengths(continuous(40.0), continuous(40.0)).slice_s == 0.95
+    slow = choose_cycle_lengths(
+        [continuous(40.0)] * 2,
+        Wish(budget_s=7200, cycles=2),
+        idle_s=6.0,
+        warm_s=25.0,
+        latency_s=0.1,
+    )
+    assert isinstance(slow, CycleLengths)
+    assert slow.slice_s == pytest.approx(3 * 0.95)
+
+
+def test_a_large_log_is_made_smaller_until_the_budget_holds_turns_of_it() -> None:
+    chosen = lengths(continuous(400.0), continuous(400.0))
+    assert chosen.scale > 10
+    assert chosen.epochs == 10
+    assert chosen.total_s <= 1800

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from engines.mysql.real_packages import fetch
+from engines.mysql.thread_states import states_of
 from own_cache import own_cache
 from steelyard.engines.account import choose_account
 from steelyard.engines.local.samples import every_pid
@@ -46,10 +49,14 @@ def cache() -> Iterator[Path]:
 
 
 def weigh(
-    cache: Path, record: Path, *words: str, beside: Callable[[], object] = lambda: None
+    cache: Path,
+    record: Path,
+    *words: str,
+    beside: Callable[[], object] = lambda: None,
+    brief: tuple[str, ...] = BRIEF,
 ) -> subprocess.CompletedProcess[str]:
     """Weigh to the end, and do something again and again beside it."""
-    command = [sys.executable, "-c", START, "weigh", *words, *BRIEF, "--json"]
+    command = [sys.executable, "-c", START, "weigh", *words, *brief, "--json"]
     command += ["--record", str(record)]
     with subprocess.Popen(
         command,
@@ -163,6 +170,142 @@ def test_work_is_counted_on_servers_that_are_held_still(
     done_a_minute = [arm["work_per_minute"] for one in epochs for arm in one["arms"].values()]
     assert len(done_a_minute) == 4
     assert all(one["turns"] > 0 for one in done_a_minute)
+
+
+@pytest.mark.parametrize(
+    ("product", "layout"),
+    [("mysql-5.7", "cycles"), ("mariadb-10.11", "cycles"), ("mariadb-10.11", "turns")],
+)
+def test_writes_are_weighed_at_one_age_for_one_time(
+    cache: Path, tmp_path: Path, product: str, layout: str
+) -> None:
+    record = tmp_path / "record"
+    own = ("layout=" + layout, "settings.innodb_log_file_size=8M", "turns.measured=10s")
+    words = [word for change in own for word in ("--set", change)]
+    brief = (*BRIEF, "--budget", "60m")
+    done = weigh(cache, record, "doublewrite", *arms_of(product), *words, brief=brief)
+    assert done.returncode == 0, done.stderr
+    plan = read(record, "plan.json")
+    assert (plan["layout"], plan["turns"]["continuous"]) == (layout, True)
+    names = {each["name"] for each in json.loads(done.stdout)["contrasts"][0]["threats"]}
+    assert names.isdisjoint({"not held still", "no checkpoint in a turn", "unequal turns"})
+    told = lines(record, "telemetry.jsonl")
+    epochs = [line for line in told if line["type"] == "epoch"]
+    assert [line["outcome"] for line in epochs] == ["complete", "complete"]
+    in_turns = [line for line in told if line["type"] == "turn"]
+    windows = in_turns or [window for line in epochs for window in line["windows"].values()]
+    assert len(windows) == 4
+    assert all(one["end"] == "stated" for one in windows)
+    assert all(min(one["seconds"]["wal_bytes"]) > 0 for one in windows)
+    if layout == "cycles":
+        assert plan["slice_ns"] == 950_000_000
+        assert [one["suspended_use_ns"] for one in windows] == [0] * 4
+        assert all(one["suspensions"] > 30 for one in windows)
+        ages = [one["warmup_ns"] for one in windows]
+        assert max(ages) - min(ages) < 2 * 1_000_000_000
+        settings = plan["turns"]["settings"]
+        assert {one["wait_timeout"] for one in settings.values()} == {"57600"}
+
+
+IN_CYCLES = (
+    *("layout=cycles", "settings.innodb_log_file_size=8M", "turns.measured=10s"),
+    *("budget.cycles=60m", "workload.scale=1", "workload.clients=2"),
+)
+
+
+@pytest.mark.parametrize(
+    ("product", "number"),
+    [("mysql-5.7", signal.SIGKILL), ("mariadb-10.11", signal.SIGKILL),
+     ("mysql-5.7", signal.SIGTERM), ("mariadb-10.11", signal.SIGHUP)],
+)  # fmt: skip
+def test_a_weighing_that_ends_while_an_arm_stands_still_leaves_none_that_does(
+    cache: Path, tmp_path: Path, product: str, number: signal.Signals
+) -> None:
+    """Killed it leaves all; the next start, or another command that cleans up, ends them."""
+    with in_cycles(cache, tmp_path / "record", product) as process:
+        servers = server_pids(cache)
+        assert len(servers) == 2
+        process.send_signal(number)
+        _, told = process.communicate(timeout=LONGEST_S)
+    if number == signal.SIGKILL:
+        # The kernel thaws a group of processes whose parent has gone (setpgid(2)); they stay.
+        assert server_pids(cache) == servers
+        command = [sys.executable, "-c", START, "engines", "clear"]
+        environment = {**os.environ, "STEELYARD_CACHE": str(cache)}
+        subprocess.run(command, env=environment, check=True, capture_output=True)
+    else:
+        assert process.returncode == 128 + number
+        assert "Traceback" not in told
+        assert not set(servers) & set(every_pid()), "no zombie either"
+    assert server_pids(cache) == []
+
+
+@pytest.mark.parametrize("product", PRODUCTS)
+def test_a_server_that_is_killed_while_it_stands_still_is_named(
+    cache: Path, tmp_path: Path, product: str
+) -> None:
+    record = tmp_path / "record"
+    with in_cycles(cache, record, product) as process:
+        [dead, *_] = [pid for pid in server_pids(cache) if states_of(pid) == {"T"}]
+        slot = next(int(n) for n in re.findall(r"/slot(\d+)/", command_of(dead)))
+        os.kill(dead, signal.SIGKILL)
+        deadline = time.monotonic() + LONGEST_S
+        while not (epochs := [x for x in lines(record, "telemetry.jsonl") if x["type"] == "epoch"]):
+            assert time.monotonic() < deadline
+            time.sleep(0.2)
+        process.send_signal(signal.SIGINT)
+        _, told = process.communicate(timeout=LONGEST_S)
+    assert process.returncode == 130
+    assert "Traceback" not in told
+    [arm] = [name for name, place in epochs[0]["slots"].items() if place == slot]
+    assert epochs[0]["outcome"] == f"crashed: {arm}"
+    assert epochs[0]["error"]
+    assert server_pids(cache) == []
+
+
+@contextmanager
+def in_cycles(cache: Path, record: Path, product: str) -> Iterator[subprocess.Popen[str]]:
+    """A weighing under way in its first epoch, an arm of which stands still."""
+    command = [sys.executable, "-c", START, "weigh", "doublewrite", *arms_of(product)]
+    command += [word for change in IN_CYCLES for word in ("--set", change)]
+    command += ["--json", "--record", str(record)]
+    with subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "STEELYARD_CACHE": str(cache)},
+        preexec_fn=_hears_ctrl_c,  # noqa: PLW1509  this process has no threads
+    ) as process:
+        try:
+            deadline = time.monotonic() + LONGEST_S
+            while not (
+                any(one["epoch"] == 0 for one in lines(record, "slices.jsonl"))
+                and any(states_of(pid) == {"T"} for pid in server_pids(cache))
+            ):
+                assert process.poll() is None, process.communicate()[1][-2000:]
+                assert time.monotonic() < deadline
+                time.sleep(0.01)
+            yield process
+        finally:
+            if process.poll() is None:
+                process.kill()
+
+
+def _hears_ctrl_c() -> None:
+    """A shell that runs tests in the background has it ignored."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
+def command_of(pid: int) -> str:
+    with suppress(OSError):
+        return Path(f"/proc/{pid}/cmdline").read_text().replace("\0", " ")
+    return ""
+
+
+def server_pids(cache: Path) -> list[int]:
+    """Servers whose data are below a directory."""
+    return [pid for pid in every_pid() if f"--datadir={cache}" in command_of(pid)]
 
 
 def sockets(cache: Path) -> Iterator[str]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from foreign.judged_files import RANDOM, doubts, judged, judged_text, only, refused, verdict
@@ -83,3 +85,30 @@ def test_results_of_which_virtual_users_failed_are_refused() -> None:
     error = refused("a=hdb_vu8.txt", "b=hdb_failed.txt")
     assert "virtual users failed" in error.primary
     assert "Leave this run out" in str(error.hint)
+
+
+def fio_output(iops: float, **options: str) -> str:
+    side = {"iops": iops, "bw_bytes": 4096 * iops, "io_bytes": 4e6, "total_ios": 1000}
+    job = {"jobname": "a", "error": 0, "job options": {"rw": "randread"} | options}
+    output = {"fio version": "fio-3.33", "jobs": [job | {"read": side | {"runtime": 1000}}]}
+    return json.dumps(output)
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "explains"),
+    [
+        ("bs", "64k", True),
+        ("rw", "randwrite", True),
+        ("iodepth", "32", True),
+        ("numjobs", "4", True),
+        ("fsync", "1", True),
+        ("ioengine", "io_uring", False),
+        ("direct", "1", False),
+        ("runtime", "30", False),
+    ],
+)
+def test_another_load_of_fio_explains_a_difference(option: str, value: str, explains: bool) -> None:
+    judgement = judged_text(fio_output(900), fio_output(800, **{option: value}))
+    (threat,) = [one for one in only(judgement).threats if one.name == "conditions differ"]
+    assert threat.invalidates is explains
+    assert f"{option} is " in threat.seen

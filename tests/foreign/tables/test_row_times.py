@@ -47,6 +47,32 @@ def test_any_clock_at_equal_steps_makes_slices(heading: str, start: float, step:
     assert verdict(judgement) == "inconclusive"
 
 
+@pytest.mark.parametrize("heading", ["timestamp", "x", "Zeitpunkt", "clock"])
+@pytest.mark.parametrize("start", [0, 43_190, 86_390])
+@pytest.mark.parametrize("form", ["{h:02d}:{m:02d}:{s:02d}", "{h}:{m:02d}:{s:02d}.25"])
+def test_times_of_day_are_a_clock_too_over_midnight_as_well(
+    heading: str, start: int, form: str
+) -> None:
+    lines = [f"{heading},tps\n"]
+    for second in range(start, start + 30):
+        minutes, s = divmod(second % 86_400, 60)
+        h, m = divmod(minutes, 60)
+        lines.append(f"{form.format(h=h, m=m, s=s)},{RNG.normal(1000, 10):.2f}\n")
+    judgement = judged_text("".join(lines), "".join(lines).replace(".", ".1"))
+    assert all(arm.grain is Grain.SLICE for arm in judgement.comparison.arms), heading
+    assert verdict(judgement) == "inconclusive"
+
+
+@pytest.mark.parametrize("heading", ["timestamp", "x", "Zeitpunkt"])
+@pytest.mark.parametrize("form", ["2026-11-27T10:00:{:02d}Z", "2026-11-27 23:11:{:02d}.5"])
+def test_dates_are_a_clock_whatever_their_heading(heading: str, form: str) -> None:
+    lines = [f"{form.format(n)},{RNG.normal(1000, 10):.2f}\n" for n in range(30)]
+    text = f"{heading},tps\n" + "".join(lines)
+    judgement = judged_text(text, text.replace(",9", ",1"))
+    assert all(arm.grain is Grain.SLICE for arm in judgement.comparison.arms)
+    assert "one run per arm" in doubts(judgement)
+
+
 @pytest.mark.parametrize("heading", ["run", "rep", "iteration", "#", "trial", "started"])
 def test_counters_and_starts_of_runs_make_repetitions(heading: str) -> None:
     judgement = judged_text(series(heading, 1, 1), series(heading, 1, 1))

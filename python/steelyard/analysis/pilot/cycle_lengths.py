@@ -16,15 +16,17 @@ from dataclasses import dataclass
 from steelyard.analysis.pilot.turn_lengths import (
     FEWEST_EPOCHS,
     LEAST_MEASURED_S,
-    MOST_WITHOUT_S,
     PATIENCE,
     WANTED_EPOCHS,
     ArmCycle,
     EpochLengths,
     Shortage,
     Wish,
-    as_long,
+    awaited_s,
     fit_epochs,
+    longest_s,
+    measured_s,
+    shortest_s,
 )
 
 SHORTEST_SLICE_S = 0.1
@@ -74,41 +76,34 @@ def _lengths(
     cycles = tuple(arm.seconds(scale) for arm in arms)
     made = [cycle for cycle in cycles if math.isfinite(cycle)]
     longest = max(made, default=0.0)
-    if wish.stated_s is not None:
-        measured = [wish.stated_s for _ in cycles]
-    elif made:
-        measured = [as_long(longest, cycle, wish.cycles) for cycle in cycles]
-    else:
-        room = (wish.budget_s / (wish.epochs or WANTED_EPOCHS) - idle_s) / len(arms) - warm_s
-        measured = [min(MOST_WITHOUT_S, max(LEAST_MEASURED_S, room)) for _ in cycles]
+    room_s = (wish.budget_s / (wish.epochs or WANTED_EPOCHS) - idle_s) / len(arms) - warm_s
+    measured = measured_s(arms, cycles, wish, room_s)
+    waited = awaited_s(arms, cycles)
     # The begin of the first checkpoint of the longest cycles that comes after the warm-up.
     age = max(1, math.ceil(warm_s / longest - 1e-9)) * longest if made else warm_s
     own_s = max(age + length for length in measured)
-    slice_s = _slice_s(min(made, default=longest), latency_s)
+    round_s = max(arm.round_s for arm in arms)
+    slice_s = _slice_s(min(made, default=longest), latency_s, round_s)
     border_s = BORDER_S + latency_s
-    whole = [wish.stated_s is None and math.isfinite(cycle) for cycle in cycles]
     return CycleLengths(
         scale=scale,
         epochs=0,
         slice_s=slice_s,
         epoch_s=idle_s + len(arms) * own_s * (1 + border_s / slice_s),
-        begins_s=tuple(max(0.0, age - cycle) if math.isfinite(cycle) else age for cycle in cycles),
-        waits_s=tuple(PATIENCE * 2 * cycle if math.isfinite(cycle) else 0.0 for cycle in cycles),
-        least_s=tuple(
-            max(LEAST_MEASURED_S, length - cycle / 2) if cut else length
-            for cut, cycle, length in zip(whole, cycles, measured, strict=True)
-        ),
-        longest_s=tuple(
-            PATIENCE * length if cut else length
-            for cut, length in zip(whole, measured, strict=True)
-        ),
+        begins_s=tuple(max(0.0, age - cycle) for cycle in waited),
+        waits_s=tuple(PATIENCE * 2 * cycle for cycle in waited),
+        least_s=shortest_s(measured, waited, wish),
+        longest_s=longest_s(measured, waited, wish),
         cycles_s=cycles,
     )
 
 
-def _slice_s(shortest_cycle_s: float, latency_s: float) -> float:
-    """Half a second, shorter where cycles are short, longer where transactions are slow."""
+def _slice_s(shortest_cycle_s: float, latency_s: float, round_s: float) -> float:
+    """Half a second, shorter where cycles are short, longer where transactions are slow; whole
+    rounds of the servers' background work where they have any."""
     least = max(SHORTEST_SLICE_S, LATENCIES_A_SLICE * latency_s)
+    if round_s:
+        return math.ceil(least / round_s - 1e-9) * round_s
     most = LONGEST_SLICE_S
     if shortest_cycle_s:
         most = min(most, shortest_cycle_s / SLICES_A_CYCLE)

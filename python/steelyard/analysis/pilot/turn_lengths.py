@@ -52,6 +52,8 @@ class ArmCycle:
     largest_scale: float
     log: LogCurve  # of the pilot
     seen_s: float | None = None  # mean of the whole cycles that the pilot saw, at a scale of 1
+    continuous: bool = False  # no begin of a checkpoint is to be seen: a cycle is a turn of the log
+    round_s: float = 0.0  # of its background work: a slice holds whole ones
 
     def seconds(self, scale: float) -> float:
         """Time between two checkpoints at a time scale; infinite where none is made."""
@@ -191,35 +193,67 @@ def _lengths(
     cycles = tuple(arm.seconds(scale) for arm in arms)
     made = [cycle for cycle in cycles if math.isfinite(cycle)]
     longest = max(made, default=0.0)
-    if wish.stated_s is not None:
-        measured = [wish.stated_s for _ in cycles]
-    elif made:
-        measured = [as_long(longest, cycle, wish.cycles) for cycle in cycles]
-    else:
-        room = wish.budget_s / (wish.epochs or WANTED_EPOCHS) / len(arms) - idle_s - warm_s
-        measured = [min(MOST_WITHOUT_S, max(LEAST_MEASURED_S, room)) for _ in cycles]
+    room_s = wish.budget_s / (wish.epochs or WANTED_EPOCHS) / len(arms) - idle_s - warm_s
+    measured = measured_s(arms, cycles, wish, room_s)
+    waited = awaited_s(arms, cycles)
     # From its start to the end of its first checkpoint that comes after the warm-up.
-    begin = max((max(2 * cycle, warm_s + cycle) for cycle in made), default=warm_s)
+    begin = max((max(2 * cycle, warm_s + cycle) for cycle in waited if cycle), default=warm_s)
     # The end of a checkpoint of the longest cycles: the first begins after one, ends after two.
-    age = max(2, math.ceil(warm_s / longest - 1e-9)) * longest if made else 0.0
-    turns = [idle_s + begin + length for length in measured]
-    whole = [wish.stated_s is None and math.isfinite(cycle) for cycle in cycles]
+    first = 2 if any(waited) else 1
+    age = max(first, math.ceil(warm_s / longest - 1e-9)) * longest if made else 0.0
+    turns = [idle_s + (begin if any(waited) else max(begin, age)) + length for length in measured]
     return TurnLengths(
         scale=scale,
         epochs=0,
         turn_s=max(turns),
         epoch_s=sum(turns),
-        begins_s=tuple(age - cycle if math.isfinite(cycle) else age for cycle in cycles),
-        waits_s=tuple(PATIENCE * 2 * one if math.isfinite(one) else 0.0 for one in cycles),
-        least_s=tuple(
-            max(LEAST_MEASURED_S, length - cycle / 2) if cut else length
-            for cut, cycle, length in zip(whole, cycles, measured, strict=True)
-        ),
-        longest_s=tuple(
-            PATIENCE * length if cut else length
-            for cut, length in zip(whole, measured, strict=True)
-        ),
+        begins_s=tuple(max(0.0, age - cycle) for cycle in waited),
+        waits_s=tuple(PATIENCE * 2 * cycle for cycle in waited),
+        least_s=shortest_s(measured, waited, wish),
+        longest_s=longest_s(measured, waited, wish),
         cycles_s=cycles,
+    )
+
+
+def measured_s(
+    arms: Sequence[ArmCycle], cycles: Sequence[float], wish: Wish, room_s: float
+) -> list[float]:
+    """How long each arm is measured, in whole cycles of it. Where no checkpoint is to be seen: all
+    for the time of whole turns of the log, of the arm with the longest ones. `room_s`: what the
+    budget has for an arm that makes none."""
+    made = [cycle for cycle in cycles if math.isfinite(cycle)]
+    if wish.stated_s is not None:
+        return [wish.stated_s for _ in cycles]
+    if not made:
+        return [min(MOST_WITHOUT_S, max(LEAST_MEASURED_S, room_s)) for _ in cycles]
+    if any(arm.continuous for arm in arms):
+        return [_whole_cycles_s(max(made), wish.cycles) for _ in cycles]
+    return [as_long(max(made), cycle, wish.cycles) for cycle in cycles]
+
+
+def awaited_s(arms: Sequence[ArmCycle], cycles: Sequence[float]) -> list[float]:
+    """The cycles at whose checkpoints measuring begins; 0 of an arm that shows or makes none."""
+    return [
+        cycle if math.isfinite(cycle) and not arm.continuous else 0.0
+        for arm, cycle in zip(arms, cycles, strict=True)
+    ]
+
+
+def shortest_s(
+    measured: Sequence[float], awaited: Sequence[float], wish: Wish
+) -> tuple[float, ...]:
+    """The measured part of each arm at least: half a cycle less where checkpoints end it."""
+    return tuple(
+        max(LEAST_MEASURED_S, length - cycle / 2) if cycle and wish.stated_s is None else length
+        for length, cycle in zip(measured, awaited, strict=True)
+    )
+
+
+def longest_s(measured: Sequence[float], awaited: Sequence[float], wish: Wish) -> tuple[float, ...]:
+    """The measured part of each arm at most: with patience where checkpoints end it."""
+    return tuple(
+        PATIENCE * length if cycle and wish.stated_s is None else length
+        for length, cycle in zip(measured, awaited, strict=True)
     )
 
 

@@ -8,7 +8,7 @@ from steelyard.model.threat import Threat
 from steelyard.model.units import NS_PER_S, format_duration, format_percent, percent_of_log
 from steelyard.record.contrast import ContrastLine
 from steelyard.record.plan import CYCLES, Plan, TurnChoices
-from steelyard.record.turns.near_words import near_words
+from steelyard.record.turns.near_words import scaled_words
 from steelyard.record.verdict import Verdict
 from steelyard.report.contrast_text import estimate_text, full_stop, reading_text
 from steelyard.report.plan import about_duration, executions_text, factor_rows
@@ -44,7 +44,7 @@ def _turn_parts(plan: Plan, turns: TurnChoices) -> Iterator[str]:
         yield f"{plan.epochs} epochs of {len(plan.arms)} turns of about {each}"
     yield f"{about_duration(whole_ns)} in all"
     if turns.time_scale != 1:
-        yield f"checkpoints {near_words(turns, plan.arms)}"
+        yield scaled_words(turns, plan.arms)
 
 
 def _further_parts(plan: Plan) -> list[str]:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from steelyard.engines.account import Account
-from steelyard.engines.engine import UNPROTECTED, Instance, Settings, Slot
+from steelyard.engines.engine import UNPROTECTED, Cycle, Instance, Scaled, Settings, Slot
 from steelyard.engines.memory.cap import MemoryNeed
 from steelyard.engines.mysql.builds.build import Build
 from steelyard.engines.mysql.life.data_directory import (
@@ -27,6 +27,7 @@ from steelyard.engines.mysql.settings import (
     memory_need,
     validate_settings,
 )
+from steelyard.engines.mysql.sql.own_time import cycle_of, in_own_time, scaled
 from steelyard.engines.programs import run
 from steelyard.model.errors import EngineError
 from steelyard.model.identity import BuildDefaults, Default, Identity
@@ -35,7 +36,8 @@ from steelyard.model.identity import BuildDefaults, Default, Identity
 class Mysql:
     """A build of MySQL or MariaDB that the account can run.
 
-    Implements TemplateEngine, LoadableEngine, SettingsCheck, ComparableBuild and NeedsMemory.
+    Implements TemplateEngine, LoadableEngine, SettingsCheck, ComparableBuild, CycleSettings,
+    OwnTimeSettings and NeedsMemory.
     """
 
     protections = (CRC32, UNPROTECTED)
@@ -62,6 +64,23 @@ class Mysql:
     def memory_need(self, settings: Settings) -> MemoryNeed:
         """Its buffer pool, and whether that stands in huge pages."""
         return memory_need(self._build, self._account, settings)
+
+    @property
+    def tell_checkpoints(self) -> Settings:
+        """None: there are none to be seen."""
+        return {}
+
+    def cycle(self, settings: Settings) -> Cycle:
+        """How much log turns over in one cycle, by settings as a server reports them."""
+        return cycle_of(settings)
+
+    def scaled(self, settings: Settings, factor: float) -> Scaled:
+        """The room of the log, divided by a factor."""
+        return scaled(settings, factor)
+
+    def in_own_time(self, settings: Settings, factor: float, arms: int) -> Scaled:
+        """The same where its servers stand still while other arms work, with its timers."""
+        return in_own_time(settings, factor, arms)
 
     def create(self, directory: Path, *, protection: str) -> MysqlInstance:
         """Make a new server in `directory`, superuser "root" without a password; its pages carry

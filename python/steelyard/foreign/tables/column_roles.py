@@ -13,7 +13,13 @@ from steelyard.foreign.metric import TIME
 from steelyard.foreign.source import quoted
 from steelyard.foreign.tables.arm_column import arm_column
 from steelyard.foreign.tables.table import Table
-from steelyard.foreign.tables.time_column import TIME_HEADING, TimeColumn, steady, time_column
+from steelyard.foreign.tables.time_column import (
+    TIME_HEADING,
+    TimeColumn,
+    are_dates,
+    steady,
+    time_column,
+)
 from steelyard.foreign.tables.unit_column import unit_column
 from steelyard.foreign.vocabulary.heading import Heading, Role, headings_of
 from steelyard.foreign.vocabulary.words import CLIENT_WORDS
@@ -83,6 +89,7 @@ class _Finder:
         clients = self.named.get("clients", self._clients(arm))
         block = self._take(self.named.get("block", self._first(Role.BLOCK)))
         order = self.named.get("order", self._first(Role.START, Role.CLOCK))
+        order = self._dates() if order is None else order
         clock = order is not None and self.headings[order].role is not Role.START
         self._take(order)
         index = self._index(arm)
@@ -128,6 +135,15 @@ class _Finder:
             for column, heading in enumerate(self.headings):
                 if heading.role is role and column not in self.taken:
                     return column
+        return None
+
+    def _dates(self) -> int | None:
+        """The first free column of dates under a heading that says nothing: when rows were
+        measured."""
+        for column, heading in enumerate(self.headings):
+            free = column not in self.taken and heading.role is Role.UNKNOWN
+            if free and self.text[column] and are_dates(self.table.columns[column]):
+                return column
         return None
 
     def _clients(self, arm: int | None) -> int | None:

@@ -16,7 +16,7 @@ from steelyard.foreign.number import floats_of
 from steelyard.foreign.series import Floats, Order
 from steelyard.foreign.tables.column_roles import Roles
 from steelyard.foreign.tables.table import Table
-from steelyard.foreign.tables.time_column import equal_steps
+from steelyard.foreign.tables.time_column import after_midnight, equal_steps
 
 _RUNS_Z = -1.645
 _LONGEST_SLICE = 600.0
@@ -35,7 +35,7 @@ def times_of(table: Table, column: int | None) -> Floats | None:
         values, _ = floats_of(
             cells, table.source, lambda row: table.spot(row, column), positive=False
         )
-        return values
+        return after_midnight(values) if all(":" in cell for cell in cells) else values
     stamps = []
     for row, cell in enumerate(cells):
         try:

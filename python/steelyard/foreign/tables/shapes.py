@@ -13,6 +13,7 @@ from steelyard.foreign.source import Source
 from steelyard.foreign.tables.column_roles import Roles, roles_of
 from steelyard.foreign.tables.factors import factors_of, outcome_of
 from steelyard.foreign.tables.long_table import read_long_table, refuse_mixture
+from steelyard.foreign.tables.named_lines import spread_names
 from steelyard.foreign.tables.number_columns import number_columns
 from steelyard.foreign.tables.row_times import run_means, slices_of, times_of
 from steelyard.foreign.tables.table import Table, read_table
@@ -35,7 +36,7 @@ CSV = ShapeNames("CSV, long form", "CSV, a column an arm", "CSV, one arm")
 def read_csv(source: Source, columns: Mapping[str, str], alone: bool = True) -> Sheet:
     """The sheet of a text of lines and cells; `columns`: role → column, as the user said; `alone`:
     whether it is the only file, and so holds all arms."""
-    return read_by_shape(read_table(source), columns, CSV, alone)
+    return read_by_shape(spread_names(read_table(source)), columns, CSV, alone)
 
 
 def read_by_shape(
@@ -51,12 +52,15 @@ def read_by_shape(
 
 
 def _holds_one_arm(table: Table, roles: Roles, alone: bool) -> bool:
-    """Whether columns are metrics of one arm, and rows its repetitions: "run,tps,latency_ms".
+    """Whether columns are metrics of one arm, and rows its repetitions: "run,tps,latency_ms"; or
+    names and numbers without headings: "q1 81.2 ms".
 
     One heading that is wholly a metric's is enough: no arm is called so.
     """
-    if not table.header or not roles.numbers:
-        return bool(table.header and roles.spare)
+    if not table.header:
+        return not alone and len(roles.numbers) == 1 and bool(roles.labels)
+    if not roles.numbers:
+        return bool(roles.spare)
     bare = [_bare(roles.headings[column]) for column in roles.numbers]
     if alone and len(roles.numbers) > 1:
         return any(bare)

@@ -14,7 +14,7 @@ from steelyard.foreign.json.document import Document
 from steelyard.foreign.metric import Metric
 from steelyard.foreign.series import Outcome, Series, Sheet
 from steelyard.foreign.source import Place, quoted
-from steelyard.foreign.tools.fio_conditions import conditions_of, has_rate
+from steelyard.foreign.tools.fio_conditions import LOADS, conditions_of, has_rate
 from steelyard.foreign.tools.fio_figures import (
     Entry,
     did,
@@ -81,6 +81,7 @@ def read_fio(document: Document) -> Sheet:
             until=runs[-1].ended if dated else None,
             spot=_spot_of(runs, one[0]),
             conditions=_conditions(runs, one[0]),
+            loads=LOADS,
         )
         for one in common
     ]

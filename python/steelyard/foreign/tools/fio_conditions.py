@@ -23,6 +23,21 @@ _DEFAULTS = {
     "rate_iops": "",
 }
 """What fio takes on Linux where an option is not given (HOWTO.rst of 3.33); empty: none."""
+LOADS = frozenset(
+    {
+        "rw",
+        "rwmixread",
+        "bs",
+        "iodepth",
+        "numjobs",
+        "fsync",
+        "fdatasync",
+        "sync",
+        "rate",
+        "rate_iops",
+    }
+)
+"""Other requests, or others at once: a difference in one of them explains any other."""
 _SIZES = ("bs", "size")
 _SIZE = re.compile(r"([0-9]{1,15})([kmgt]?)(?:i?b)?")
 _UNITS = "kmgt"

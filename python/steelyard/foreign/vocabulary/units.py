@@ -45,6 +45,9 @@ _WORK_WORDS = {
     "MiB": ("mib", "mebibytes"),
     "GB": ("gb", "gigabytes"),
     "GiB": ("gib",),
+    "kbit": ("kbit", "kbits", "kilobits"),
+    "Mbit": ("mbit", "mbits", "megabits"),
+    "Gbit": ("gbit", "gbits", "gigabits"),
 }
 WORK = {word: noun for noun, words in _WORK_WORDS.items() for word in words}
 """Word → the noun of the work that it counts."""
@@ -62,14 +65,14 @@ _RATE_WORDS = {
     "NOPM": ("nopm",),
     "TPM": ("tpm", "tpmc"),
     "queries/h": ("qph", "qphh", "qphds"),
-    "kB/s": ("kbps",),
-    "MB/s": ("mbps",),
+    "kbps": ("kbps",),
+    "Mbps": ("mbps",),
     "MiB/s": ("mibps",),
-    "GB/s": ("gbps",),
+    "Gbps": ("gbps",),
     "%/s": (),
 }
 RATE_UNITS = {word: unit for unit, words in _RATE_WORDS.items() for word in words}
-"""Word → the rate that it names alone."""
+"""Word → the rate that it names alone; some mean bits by "Mbps", others bytes: as it is written."""
 _PREFIXES = ("k", "m", "g")
 """Of rates, as in kQPS: thousands, millions, thousands of millions."""
 _SPELLED = re.compile(r"([a-zµμ]+)\s*(?:/|_per_|\s+per\s+)\s*([a-zµμ]+)\.?")

@@ -20,20 +20,23 @@ from steelyard.analysis.pilot.turn_lengths import (
     longest_look_s,
 )
 from steelyard.engines.capabilities.own_time import OwnTimeSettings
-from steelyard.engines.engine import Engine
+from steelyard.engines.engine import CycleSettings, Engine
 from steelyard.model.errors import EngineError, StudyError
 from steelyard.model.units import NS_PER_S, format_duration
 from steelyard.record.plan import Choices, PilotFigures, TurnChoices, Upkeep
+from steelyard.record.turns.near_words import scaled_words
 from steelyard.running.measuring.background_work import find_stalls
 from steelyard.running.preparing.setup import Setup
 from steelyard.running.progress import Progress
 from steelyard.running.turns.look import Looked, look
 from steelyard.running.turns.pilot import (
     choose_pilot_placement,
+    is_continuous,
     laying_ns,
     limits_by_arm,
     per_transaction_ns,
     scale_reason,
+    stated_ns,
     wish_of,
 )
 from steelyard.study.study import Study
@@ -75,7 +78,7 @@ def pilot_cycles(setup: Setup, progress: Progress) -> Choices:
         cost=setup.cost,
         cost_why=setup.cost_why,
         slice_ns=slice_ns,
-        slice_why="short beside the arms' checkpoint cycles, long beside a transaction",
+        slice_why=_slice_why(looked),
         visit_ns=slice_ns,
         placement=placement,
         placement_why=why,
@@ -103,9 +106,14 @@ def require_own_time(engine: Engine) -> OwnTimeSettings:
         raise EngineError(
             f'engine "{engine.identity.kind}" cannot be weighed in cycles: its timers cannot be '
             "brought into its own time",
-            hint="Weigh with --set layout=turns, or --set layout=slices.",
+            hint=f"Weigh with {_instead(engine)}.",
         )
     return engine
+
+
+def _instead(engine: Engine) -> str:
+    turns = "--set layout=turns, or " if isinstance(engine, CycleSettings) else ""
+    return f"{turns}--set layout=slices"
 
 
 def cycles_cost_words(study: Study) -> str:
@@ -163,6 +171,8 @@ def _arm_cycle(setup: Setup, arm: str, looked: Looked) -> ArmCycle:
         largest_scale=engine.in_own_time(looked.settings, 1.0, arms).cycle.largest_scale,
         log=looked.log if setup.writes else LogCurve((), ()),
         seen_s=looked.cycle_s,
+        continuous=looked.cycle.continuous,
+        round_s=looked.cycle.round_ns / NS_PER_S,
     )
 
 
@@ -181,7 +191,8 @@ def _choices(setup: Setup, looked: Mapping[str, Looked], lengths: CycleLengths) 
         time_scale=scale,
         time_scale_why=scale_reason(study, scale),
         cycles=study.turns.cycles,
-        stated_ns=study.turns.measured,
+        continuous=is_continuous(looked),
+        stated_ns=stated_ns(study, looked, lengths),
         warmup_cap_ns=round(WARM_UP_CAP_S * NS_PER_S),
         wait_ns=max(each.wait_ns for each in limits.values()),
         longest_ns=max(each.longest_ns for each in limits.values()),
@@ -202,6 +213,12 @@ def _choices(setup: Setup, looked: Mapping[str, Looked], lengths: CycleLengths) 
     )
 
 
+def _slice_why(looked: Mapping[str, Looked]) -> str:
+    if any(each.cycle.round_ns for each in looked.values()):
+        return "a round of the servers' background work, long beside a transaction"
+    return "short beside the arms' checkpoint cycles, long beside a transaction"
+
+
 def _upkeep(setup: Setup, lay_ns: int, epoch_s: float) -> tuple[Upkeep, str]:
     """How the files are kept equal from epoch to epoch, by what laying them took in the pilot."""
     took = format_duration(lay_ns)
@@ -214,7 +231,8 @@ def _upkeep(setup: Setup, lay_ns: int, epoch_s: float) -> tuple[Upkeep, str]:
 
 def _announce(setup: Setup, turns: TurnChoices, lengths: CycleLengths, progress: Progress) -> None:
     """What it will cost, before it starts."""
-    scale = f", checkpoints {turns.time_scale:g} times as near" if turns.time_scale > 1 else ""
+    near = scaled_words(turns, setup.design.arms)
+    scale = f", {near}" if near else ""
     progress.note(
         f"layout: cycles ({setup.layout_why}); {lengths.epochs} epochs of about "
         f"{format_duration(round(lengths.epoch_s * NS_PER_S))}{scale}: "

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 
 from steelyard.engines.capabilities.own_time import Suspendable
 from steelyard.engines.engine import Instance
-from steelyard.model.errors import EngineError
+from steelyard.model.errors import EngineError, ServerError
 
 
 @dataclass
@@ -59,8 +59,9 @@ class Suspension:
                 self._suspend(arm)
             yield
         finally:
-            for arm in self._arms:
-                self._resume(arm)
+            with ExitStack() as every:  # each of them, whatever happens to another
+                for arm in self._arms:
+                    every.callback(self._resume, arm)
 
     @contextmanager
     def awake(self, arm: str) -> Iterator[None]:
@@ -70,8 +71,14 @@ class Suspension:
         self._suspend(arm)
 
     def _suspend(self, arm: str) -> None:
-        if self._instances[arm].running:
+        if not self._instances[arm].running:
+            return
+        try:
             self._arms[arm].suspend()
+        except ServerError as failure:
+            raise ServerError(
+                f'could not hold arm "{arm}" still: {failure.primary}', detail=failure.detail
+            ) from failure
 
     def _resume(self, arm: str) -> None:
         self.used_ns[arm] += self._arms[arm].resume()

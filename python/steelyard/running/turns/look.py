@@ -1,11 +1,13 @@
 """Drives an arm alone before the turns, second by second: its log, its checkpoints, its waits.
 
-The look goes on until it has seen a whole cycle, begin to begin, or as long as any cycle that the
-budget can hold: the mean of the first seconds after a start is that of the burst of images.
+The look goes on until it has seen a whole cycle, begin to begin (one turn of the log where no begin
+is to be seen), or as long as any cycle that the budget can hold: the mean of the first seconds
+after a start is that of the burst of images.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -72,6 +74,8 @@ def look(setup: Setup, arm: str, placement: str, most_s: float) -> Looked:
     with setup.phase("start"):
         setup.data.before_clients(instance)
     settings, stalls = settings_of(instance), find_stalls(setup.study, None)
+    cycle = engine.cycle(settings)
+    enough_bytes = cycle.wal_bytes if cycle.continuous else math.inf
     with (
         setup.connect({arm: instance}, placement, design.script_seed(PILOT), stalls) as load,
         closing(watch_checkpoints(instance, clock.now_ns)) as watch,
@@ -79,7 +83,7 @@ def look(setup: Setup, arm: str, placement: str, most_s: float) -> Looked:
         waits, loaded_ns = WaitSampling([instance]), clock.now_ns()
         try:
             with setup.phase("pilot"):
-                lines, log = _drive(setup, load, arm, watch, most_s)
+                lines, log = _drive(setup, load, arm, watch, most_s, enough_bytes)
         finally:
             share = waits.stop()
         took_ns, driver_io, seen = clock.now_ns() - loaded_ns, load.io, tuple(watch.seen)
@@ -90,7 +94,7 @@ def look(setup: Setup, arm: str, placement: str, most_s: float) -> Looked:
         lines=lines,
         log=log,
         cycle_s=whole_cycle_s(seen),
-        cycle=engine.cycle(settings),
+        cycle=cycle,
         settings=settings,
         wal_flush_share=share,
         idle_ns=clock.now_ns() - began_ns - took_ns,
@@ -99,7 +103,12 @@ def look(setup: Setup, arm: str, placement: str, most_s: float) -> Looked:
 
 
 def _drive(
-    setup: Setup, load: Load, arm: str, watch: CheckpointWatch, most_s: float
+    setup: Setup,
+    load: Load,
+    arm: str,
+    watch: CheckpointWatch,
+    most_s: float,
+    enough_bytes: float,
 ) -> tuple[tuple[SliceLine, ...], LogCurve]:
     """Seconds of load, and the log that was written until each of them ended."""
     now_ns = setup.laboratory.clock.now_ns
@@ -107,7 +116,7 @@ def _drive(
     lines: list[SliceLine] = []
     seconds, written = [0.0], [0.0]
     while seconds[-1] < LEAST_LOOK_S or (
-        whole_cycle_s(watch.seen) is None and seconds[-1] < most_s
+        whole_cycle_s(watch.seen) is None and written[-1] < enough_bytes and seconds[-1] < most_s
     ):
         visit = Visit(arm, SECOND_NS, "pilot", len(lines), 0)
         lines += drive_pilot(setup, load, [visit], Place(PILOT, run=1))

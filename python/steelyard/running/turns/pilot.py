@@ -27,7 +27,7 @@ from steelyard.engines.engine import CycleSettings, Settings
 from steelyard.model.errors import StudyError
 from steelyard.model.units import NS_PER_S, format_duration
 from steelyard.record.plan import Choices, PilotFigures, TurnChoices, TurnLimits, Upkeep
-from steelyard.record.turns.near_words import near_words
+from steelyard.record.turns.near_words import scaled_words
 from steelyard.running.measuring.background_work import find_stalls
 from steelyard.running.preparing.setup import Setup
 from steelyard.running.progress import Progress
@@ -150,6 +150,7 @@ def _cycles(setup: Setup, looked: Mapping[str, Looked]) -> dict[str, ArmCycle]:
             largest_scale=one.cycle.largest_scale,
             log=one.log if setup.writes else LogCurve((), ()),
             seen_s=one.cycle_s,
+            continuous=one.cycle.continuous,
         )
         for arm, one in looked.items()
     }
@@ -219,6 +220,21 @@ def limits_by_arm(
     }
 
 
+def is_continuous(looked: Mapping[str, Looked]) -> bool:
+    """Whether no begin of a checkpoint is to be seen: windows are cut by time alone."""
+    return any(one.cycle.continuous for one in looked.values())
+
+
+def stated_ns(
+    study: Study, looked: Mapping[str, Looked], lengths: TurnLengths | CycleLengths
+) -> int | None:
+    """The measured part of every arm where checkpoints do not end it: as the study has it, or
+    whole turns of the log; None: they do."""
+    if study.turns.measured is None and is_continuous(looked):
+        return round(max(lengths.longest_s) * NS_PER_S)
+    return study.turns.measured
+
+
 def scale_reason(study: Study, scale: float) -> str:
     """Why checkpoints are so many times as near."""
     if study.turns.time_scale is not None:
@@ -240,7 +256,8 @@ def _turn_choices(setup: Setup, looked: Mapping[str, Looked], lengths: TurnLengt
         time_scale=scale,
         time_scale_why=scale_reason(study, scale),
         cycles=study.turns.cycles,
-        stated_ns=study.turns.measured,
+        continuous=is_continuous(looked),
+        stated_ns=stated_ns(study, looked, lengths),
         warmup_cap_ns=round(WARM_UP_CAP_S * NS_PER_S),
         wait_ns=max(one.wait_ns for one in limits.values()),
         longest_ns=max(one.longest_ns for one in limits.values()),
@@ -312,8 +329,8 @@ def per_transaction_ns(one: Looked) -> float:
 
 def _tell(setup: Setup, turns: TurnChoices, lengths: TurnLengths, progress: Progress) -> None:
     """What it will cost, before it starts."""
-    near = near_words(turns, setup.design.arms)
-    scale = f", checkpoints {near}" if near else ""
+    near = scaled_words(turns, setup.design.arms)
+    scale = f", {near}" if near else ""
     progress.note(
         f"layout: turns ({setup.layout_why}); {lengths.epochs} epochs of "
         f"{len(setup.design.arms)} turns of about {format_duration(turns.turn_ns)}{scale}: "

@@ -10,7 +10,8 @@ from steelyard.engines.local.samples import sample
 from steelyard.engines.mysql.life.thread_account import threads_of
 from steelyard.model.errors import ServerError
 
-_TIMEOUT_S = 2.0
+_TIMEOUT_S = 10.0
+"""What waits for the disk stops when it has its answer."""
 _POLL_S = 0.001
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -24,7 +24,7 @@ from steelyard.engines.mysql.life.data_directory import (
 )
 from steelyard.engines.mysql.life.freeze import freeze, thaw
 from steelyard.engines.mysql.life.server import Server
-from steelyard.engines.mysql.life.thread_account import ThreadAccount, threads_of
+from steelyard.engines.mysql.life.thread_account import ThreadAccount, processor_ns, threads_of
 from steelyard.engines.mysql.settings import (
     OUR_SETTINGS,
     as_options,
@@ -33,6 +33,7 @@ from steelyard.engines.mysql.settings import (
 )
 from steelyard.engines.mysql.sql.counters import KINDS, read_counters
 from steelyard.engines.mysql.sql.database import MysqlDatabase
+from steelyard.engines.mysql.sql.log_watch import LogWatch
 from steelyard.engines.mysql.sql.plans import read_plans
 from steelyard.engines.mysql.sql.pool import fill_pool
 from steelyard.engines.mysql.sql.variables import read_served, read_settings, read_threads
@@ -47,7 +48,8 @@ from steelyard.model.readings import Kind, Sample
 
 class MysqlInstance(OwnServer[Build, Server]):
     """One server; implements LocalInstance, Clonable, Protection, Tunable, Placeable, Freezable,
-    Crashable, Observable, Countable, Plans, Checkpointer, Warmable, Capped and HoldsWorkload."""
+    Suspendable, Crashable, Observable, Countable, Plans, Checkpointer, CheckpointsSeen, Warmable,
+    Capped and HoldsWorkload."""
 
     noun = "server"
 
@@ -63,6 +65,8 @@ class MysqlInstance(OwnServer[Build, Server]):
         self._protection = CRC32
         self._accounting: ThreadAccount | None = None
         self._frozen = False
+        self._used_ns: int | None = None
+        """Processor time that it had used when it was suspended; None: it is not."""
 
     @property
     def address(self) -> Endpoint:
@@ -106,7 +110,7 @@ class MysqlInstance(OwnServer[Build, Server]):
 
     def discard(self) -> None:
         """Kill at once; what is on disk then must be put back before it is used."""
-        self._frozen = False  # SIGKILL ends a stopped process too
+        self._frozen, self._used_ns = False, None  # SIGKILL ends a stopped process too
         with self._ending() as server:
             if server is not None:
                 server.kill()
@@ -176,7 +180,21 @@ class MysqlInstance(OwnServer[Build, Server]):
         """SIGCONT what `freeze` stopped; safe to call twice."""
         if self._frozen and self._server is not None:
             thaw(self._server.pid)
-        self._frozen = False
+        self._frozen, self._used_ns = False, None
+
+    def suspend(self) -> None:
+        """The same, with account of what it used by then."""
+        if self._used_ns is None:
+            self.freeze()
+            self._used_ns = processor_ns(self._required().pid)
+
+    def resume(self) -> int:
+        """SIGCONT what `suspend` stopped; ns of processor time that it used meanwhile."""
+        before_ns, server = self._used_ns, self._server
+        used_ns = 0 if before_ns is None or server is None else processor_ns(server.pid) - before_ns
+        if before_ns is not None:
+            self.thaw()
+        return max(0, used_ns)
 
     @contextmanager
     def _answering(self) -> Iterator[None]:
@@ -214,6 +232,10 @@ class MysqlInstance(OwnServer[Build, Server]):
     def checkpointer(self, database: str) -> WritingOut:
         """A connection that makes it write the dirty pages of a database, and its log."""
         return WritingOut(self._in(database), lambda: self.running)
+
+    def watch_checkpoints(self, database: str, now_ns: Callable[[], int]) -> LogWatch:
+        """Begin to watch its log: InnoDB checkpoints all the time."""
+        return LogWatch(self._in(database), self._identity.kind)
 
     def fill_pool(self, database: str) -> PoolFill:
         """Read tables and indexes into the buffer pool, as far as they fit."""

@@ -15,6 +15,7 @@ from steelyard.engines.local.ending import kill, kill_inside
 from steelyard.engines.local.server_process import ServerProcess, begin
 from steelyard.engines.memory.group import MemoryGroup
 from steelyard.engines.mysql.builds.build import Build
+from steelyard.engines.mysql.life.freeze import thaw
 
 PROGRAMS = ("mysqld", "mariadbd")
 _FIRST_PACKET_S = 5.0
@@ -65,6 +66,7 @@ class Server(ServerProcess):
         self.process.send_signal(signal.SIGTERM)
 
     def _shut_down(self, timeout_s: float) -> bool:
+        thaw(self.pid)  # whatever stopped it: it would not see that it is to end
         self.begin_stop()
         if not self._wait(timeout_s):
             self.kill()

@@ -38,7 +38,7 @@ class ThreadAccount:
         read, written, requested = transferred([self.pid], self.account)
         now = sample(self.pid)
         return TreeUse(
-            cpu_ns=_process_ns(self.pid),
+            cpu_ns=processor_ns(self.pid),
             read_bytes=read,
             written_bytes=written,
             requested_bytes=requested,
@@ -80,8 +80,8 @@ def _times_ns(pid: int, tid: int) -> tuple[int, int]:
     return on, queued
 
 
-def _process_ns(pid: int) -> int:
-    """User and system time of all threads, of those that ended too."""
+def processor_ns(pid: int) -> int:
+    """User and system time of all threads of a process, of those that ended too; 0: it has gone."""
     # MAKE_PROCESS_CPUCLOCK of linux/posix-timers.h: the id's complement, and CPUCLOCK_SCHED.
     try:
         return time.clock_gettime_ns((~pid << 3) | 2)

@@ -13,7 +13,8 @@ from steelyard.model.errors import ServerError
 
 # These work for clients that wait for them: stopping one would stop its client, too.
 FOREGROUND = frozenset({CLIENT, "parallel worker", "walsender", "startup"})
-_TIMEOUT_S = 2.0
+_TIMEOUT_S = 10.0
+"""What waits for the disk stops when it has its answer."""
 _POLL_S = 0.001
 
 

@@ -1,0 +1,110 @@
+"""A server that stands still while others work keeps its limits in its own time, and its log."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from steelyard.engines.mysql.sql.own_time import ROUND_NS, TIMERS, cycle_of, in_own_time, scaled
+from steelyard.model.errors import EngineError
+from steelyard.model.units import NS_PER_S
+
+MB = 1 << 20
+SHIPPED = {
+    "innodb_log_file_size": str(48 * MB),
+    "innodb_log_files_in_group": "2",
+    "innodb_lock_wait_timeout": "50",
+    "innodb_flush_log_at_timeout": "1",
+    "innodb_old_blocks_time": "1000",
+    "innodb_io_capacity": "200",
+    "lock_wait_timeout": "31536000",
+    "max_statement_time": "0.250000",
+    "max_execution_time": "0",
+    "flush_time": "0",
+    "wait_timeout": "28800",
+    "long_query_time": "10.000000",
+}
+
+
+@pytest.mark.parametrize("arms", [2, 3, 8])
+def test_what_is_waited_for_between_slices_is_multiplied_by_the_number_of_arms(arms: int) -> None:
+    settings = in_own_time(SHIPPED, 1, arms).settings
+    assert settings["wait_timeout"] == str(28_800 * arms)
+    assert settings["innodb_flush_log_at_timeout"] == str(arms)
+    assert settings["innodb_old_blocks_time"] == str(1000 * arms)
+
+
+def test_what_is_off_stays_so_and_limits_of_statements_and_rounds_are_left_alone() -> None:
+    settings = in_own_time({**SHIPPED, "interactive_timeout": "31536000"}, 1, 2).settings
+    off = {"flush_time", "interactive_timeout"}  # the second is as long as it can be
+    left = {timer.name for timer in TIMERS if timer.most is None}
+    assert {"innodb_io_capacity", "long_query_time", "innodb_lock_wait_timeout"} < left
+    assert (off | left).isdisjoint(settings)
+
+
+def test_what_was_done_is_said_of_each_timer_that_was_set() -> None:
+    near = {**SHIPPED, "wait_timeout": "30000000"}
+    spaced = in_own_time(near, 1, 2)
+    assert "innodb_old_blocks_time 2000, 2 times its 1000" in spaced.timers
+    most = "wait_timeout 31536000, the most that the server takes, in place of 2 times its 30000000"
+    assert most in spaced.timers
+    assert len(spaced.timers) == len(spaced.settings) + 1
+    assert "each slice holds one" in spaced.timers[-1]
+
+
+def test_no_timer_exceeds_what_the_server_takes_and_each_has_a_reason() -> None:
+    most = {timer.name: timer.most for timer in TIMERS if timer.most is not None}
+    near = {**SHIPPED, **{name: str(int(value) - 1) for name, value in most.items()}}
+    settings = in_own_time(near, 1, 8).settings
+    assert {name: int(settings[name]) for name in most} == most
+    assert all(timer.why for timer in TIMERS)
+    assert len({timer.name for timer in TIMERS}) == len(TIMERS)
+
+
+def test_a_cycle_is_a_turn_of_the_log_and_a_slice_holds_one_round() -> None:
+    cycle = cycle_of(SHIPPED)
+    assert (cycle.wal_bytes, cycle.continuous, cycle.round_ns) == (96 * MB, True, ROUND_NS)
+    assert cycle.round_ns < NS_PER_S < 2 * cycle.round_ns
+    assert cycle.largest_scale == 12
+    assert in_own_time(SHIPPED, 4, 5).cycle == scaled(SHIPPED, 4).cycle, "log is no time"
+
+
+@pytest.mark.parametrize(
+    ("settings", "name", "least"),
+    [
+        ({"innodb_log_file_size": str(96 * MB)}, "innodb_log_file_size", 4 * MB),
+        (SHIPPED, "innodb_log_file_size", 4 * MB),
+        (
+            {**SHIPPED, "innodb_redo_log_capacity": str(100 * MB)},
+            "innodb_redo_log_capacity",
+            8 * MB,
+        ),
+        ({**SHIPPED, "innodb_redo_log_capacity": "0"}, "innodb_log_file_size", 4 * MB),
+    ],
+)
+def test_the_setting_that_says_how_large_the_log_is_is_divided(
+    settings: dict[str, str], name: str, least: int
+) -> None:
+    assert list(scaled(settings, 2).settings) == [name]
+    assert int(scaled(settings, 2).settings[name]) * 2 == int(settings[name])
+    assert int(scaled(settings, 1e6).settings[name]) == least
+    assert scaled(settings, 1).settings == {}
+
+
+@given(
+    size_mb=st.integers(4, 100_000), files=st.integers(1, 4), factor=st.floats(1.1, 1000)
+)  # fmt: skip
+def test_the_cycle_is_that_of_the_settings_as_they_are_set(
+    size_mb: int, files: int, factor: float
+) -> None:
+    own = {"innodb_log_file_size": str(size_mb * MB), "innodb_log_files_in_group": str(files)}
+    spaced = scaled(own, factor)
+    assert spaced.cycle.wal_bytes == cycle_of({**own, **spaced.settings}).wal_bytes
+    wanted = cycle_of(own).wal_bytes / factor
+    assert abs(spaced.cycle.wal_bytes - max(4 * MB * files, wanted)) <= files * MB / 2
+
+
+def test_a_server_that_does_not_say_how_large_its_log_is_is_refused() -> None:
+    with pytest.raises(EngineError, match="innodb_log_file_size"):
+        cycle_of({"wait_timeout": "28800"})
