@@ -20,8 +20,12 @@ from steelyard.cli.views.reproductions.page import Found, page, row
 from steelyard.cli.weighing.reproduce import REPRODUCE_FILE, found_in
 from steelyard.record.sweep import Swept
 from steelyard.record.verdict import Verdict
-from steelyard.reproductions.machine import machines_words
-from steelyard.reproductions.reproduction import Reproduction, names, read_reproduction
+from steelyard.reproductions.reproduction import (
+    Reproduction,
+    machines_words,
+    names,
+    read_reproduction,
+)
 from validation.results import FOLDER, Results
 from validation.weighed import environment_of, machine_of
 

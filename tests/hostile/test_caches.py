@@ -14,7 +14,8 @@ import pytest
 from hostile.conftest import Call
 from steelyard.engines.cache import Cache, clear, known_cache, open_cache
 from steelyard.engines.file_lock import hold, is_held, locked, locked_if_free
-from steelyard.engines.registry import clean_leftovers, leftovers
+from steelyard.engines.local.runs import leftovers
+from steelyard.engines.registry import clean_leftovers
 from steelyard.model.errors import UntrustedPathError
 from steelyard.workloads.loading.template import FORMAT, TemplateDescription, describe, trusted
 

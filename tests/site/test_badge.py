@@ -6,7 +6,7 @@ import xml.etree.ElementTree as Xml
 
 from steelyard.history.index import History
 from steelyard.history.question import questions_of
-from steelyard.site.badge import draw_badge
+from steelyard.site.feed import draw_badge
 
 SVG = "{http://www.w3.org/2000/svg}"
 

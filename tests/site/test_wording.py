@@ -6,7 +6,7 @@ import pytest
 
 from steelyard.history.entry import KnownReading
 from steelyard.history.index import History
-from steelyard.site.wording import margin_text, sentence, short_reading, utc
+from steelyard.site.address import margin_text, sentence, short_reading, utc
 
 
 @pytest.fixture

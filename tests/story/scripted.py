@@ -25,8 +25,8 @@ from steelyard.record.epoch import OtherLoadLine
 from steelyard.record.machine.drive_health import DriveHealth
 from steelyard.running.laboratory import Laboratory
 from steelyard.study.study import Failing, Study
-from steelyard.telemetry.at_borders import MachineInSlices
 from steelyard.telemetry.host import HostSample
+from steelyard.telemetry.slice_counters import MachineCounters
 from steelyard.telemetry.source import Source
 from steelyard.telemetry.sources import built_in_sources
 from steelyard.workloads.reading.scripts import Script
@@ -363,8 +363,8 @@ class ScriptedHost:
     def waiting_bytes(self) -> int:
         return self.world.waiting()
 
-    def in_slices(self) -> MachineInSlices:
-        return MachineInSlices(self.world.directory, self.world.directory / "no-machine")
+    def in_slices(self) -> MachineCounters:
+        return MachineCounters(self.world.directory, self.world.directory / "no-machine")
 
     def environment(
         self, arms: Mapping[str, Instance], scripts: Sequence[Script], template: Path

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from steelyard.running.laboratory import Laboratory
-from steelyard.telemetry.at_borders import MachineInSlices
+from steelyard.telemetry.slice_counters import MachineCounters
 from story.scripted import ScriptedHost, ScriptedWorld
 
 NAME = "vdx"
@@ -87,8 +87,8 @@ class DeviceHost(ScriptedHost):
 
     world: DeviceWorld
 
-    def in_slices(self) -> MachineInSlices:
-        return MachineInSlices(self.world.directory, self.world.root)
+    def in_slices(self) -> MachineCounters:
+        return MachineCounters(self.world.directory, self.world.root)
 
 
 def lay_device(directory: Path) -> Path:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from steelyard.telemetry.cgroup import memory_left, processor_quota, throttling
+from steelyard.telemetry.capacity import memory_left, processor_quota, throttling
 
 V1 = {
     "proc/self/cgroup": "5:memory:/job\n2:cpu,cpuacct:/job\n0::/\n",

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from steelyard.record.epoch import OtherLoadLine
-from steelyard.telemetry.other_loads import other_loads
+from steelyard.telemetry.host import other_loads
 
 
 def proc_of(place: Path, processes: dict[int, tuple[int, str]]) -> Path:

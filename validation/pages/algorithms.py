@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from steelyard.cli.views.drilled import speed_words, undetected
-from steelyard.reproductions.machine import machine_words
+from steelyard.reproductions.reproduction import machine_words
 from validation.pages.table import paragraph, table
 
 Facts = Mapping[str, Any]

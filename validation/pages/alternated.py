@@ -10,7 +10,7 @@ import numpy as np
 
 from steelyard.analysis.decision.t_interval import t_interval
 from steelyard.model.units import percent_of_log
-from steelyard.reproductions.machine import machine_words
+from steelyard.reproductions.reproduction import machine_words
 from validation.alternated import CONDITIONS, EPOCHS_EACH, LAYOUTS, PAIRS, PGLZ
 from validation.pages.table import paragraph, table
 from validation.results import Results

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from steelyard.report.time_parts import PART_NAMES
-from steelyard.reproductions.machine import machine_words
+from steelyard.reproductions.reproduction import machine_words
 from validation.pages.table import paragraph, table
 
 Json = Mapping[str, Any]

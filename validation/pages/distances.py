@@ -13,7 +13,7 @@ import numpy as np
 from steelyard.analysis.decision.t_interval import t_interval
 from steelyard.model.units import percent_of_log
 from steelyard.report.turns import other_ages
-from steelyard.reproductions.machine import machine_words, machines_words
+from steelyard.reproductions.reproduction import machine_words, machines_words
 from validation.pages.table import paragraph, table
 
 Json = Mapping[str, Any]

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from steelyard.model.threat_kind import ThreatKind
-from steelyard.reproductions.machine import machine_words
+from steelyard.reproductions.reproduction import machine_words
 from validation.pages.table import paragraph, percent, table
 from validation.proportion import Proportion
 from validation.results import Results

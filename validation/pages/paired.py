@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from steelyard.reproductions.machine import machine_words
+from steelyard.reproductions.reproduction import machine_words
 from validation.pages.table import paragraph, table
 from validation.results import Results
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from steelyard.analysis.decision.t_interval import t_interval
 from steelyard.model.units import percent_of_log
-from steelyard.reproductions.machine import machines_words
+from steelyard.reproductions.reproduction import machines_words
 from validation.pages.table import paragraph, table
 from validation.pools_by_hand import SIZES
 from validation.results import Results

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from steelyard.model.units import NS_PER_S
-from steelyard.reproductions.machine import machine_words
+from steelyard.reproductions.reproduction import machine_words
 from steelyard.running.layouts.choice import LAYOUTS, choose_layout
 from steelyard.study.read import builtin_studies, read_study
 from steelyard.study.study import Study

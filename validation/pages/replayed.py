@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from steelyard.reproductions.machine import machine_words
+from steelyard.reproductions.reproduction import machine_words
 from validation.cases.controls import CONTROLS
 from validation.cases.controls import WEIGHINGS as CONTROL_WEIGHINGS
 from validation.cases.replay import EPOCHS, SCHEMES, WEIGHINGS

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from steelyard.evaluation.rule import VerdictKind
-from steelyard.reproductions.machine import machine_words
+from steelyard.reproductions.reproduction import machine_words
 from validation.cases.virtual import Question, VirtualWeighing, planned
 from validation.pages.table import paragraph, table
 from validation.proportion import Proportion

@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from steelyard.reproductions.machine import machine_words
+from steelyard.reproductions.reproduction import machine_words
 from validation.pages.table import paragraph, table
 
 Json = Mapping[str, Any]

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from steelyard.reproductions.machine import machines_words
+from steelyard.reproductions.reproduction import machines_words
 from validation.pages.table import paragraph, table
 
 Json = Mapping[str, Any]

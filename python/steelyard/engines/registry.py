@@ -10,43 +10,27 @@ from __future__ import annotations
 
 import json
 import os
-import pwd
 import re
 import secrets
 import shutil
 import time
-from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Self
 
 from steelyard.engines.account import Account
 from steelyard.engines.adapters import remove_servers
-from steelyard.engines.cache import Cache, entries
+from steelyard.engines.cache import Cache
 from steelyard.engines.defer_signals import defer_signals
 from steelyard.engines.engine import Slot
-from steelyard.engines.file_lock import hold, is_held, locked
+from steelyard.engines.file_lock import hold
+from steelyard.engines.local.runs import OWNER_FILE, Leftover, dead_runs, registration
 from steelyard.engines.memory.group import remove_groups
 from steelyard.model.errors import EngineError
-from steelyard.model.files.bounded_json import read_json
-
-OWNER_FILE = "owner.json"
 
 # A Unix socket's path has at most 107 bytes: TMPDIR is often too long for one.
 _SOCKET_ROOT = Path("/tmp")
 _SOCKETS = re.compile(rf"{_SOCKET_ROOT}/sy[0-9a-f]{{8}}/s")
-
-
-@dataclass(frozen=True)
-class Leftover:
-    """A run whose owner is dead."""
-
-    directory: Path
-    owner_pid: int
-    started: str  # UTC, "2026-11-21T20:15:00Z"
-    account: Account
-    sockets: Path | None
 
 
 PORT = 54320
@@ -111,7 +95,7 @@ def open_run(cache: Cache, account: Account) -> Run:
     clean_leftovers(cache)
     now = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
     directory = cache.runs / f"{now}-{os.getpid()}-{secrets.token_hex(2)}"
-    with _registration(cache):
+    with registration(cache):
         directory.mkdir()
         directory.chmod(0o711)
         lock = hold(directory / OWNER_FILE)
@@ -123,56 +107,13 @@ def open_run(cache: Cache, account: Account) -> Run:
     return run
 
 
-def leftovers(cache: Cache) -> list[Leftover]:
-    """Runs whose owner is dead, oldest first."""
-    with _registration(cache):
-        return _dead(cache)
-
-
-def live_runs(cache: Cache) -> list[Path]:
-    """Runs whose owner lives."""
-    dead = {leftover.directory for leftover in leftovers(cache)}
-    return [directory for directory in entries(cache.runs) if directory not in dead]
-
-
 def clean_leftovers(cache: Cache) -> list[Leftover]:
     """Kill the servers that dead owners left, and remove their directories; what was cleaned."""
-    with _registration(cache):
-        found = _dead(cache)
+    with registration(cache):
+        found = dead_runs(cache)
         for leftover in found:
             _remove(leftover)
     return found
-
-
-def _registration(cache: Cache) -> AbstractContextManager[None]:
-    """Only one process registers or cleans at a time: a run half registered looks dead."""
-    return locked(cache.runs / ".lock")
-
-
-def _dead(cache: Cache) -> list[Leftover]:
-    return [
-        _read(directory) for directory in entries(cache.runs) if not is_held(directory / OWNER_FILE)
-    ]
-
-
-def _read(directory: Path) -> Leftover:
-    """What the owner wrote; killed while writing, it wrote nothing that can be trusted."""
-    try:
-        said = read_json(directory / OWNER_FILE)
-        entry = pwd.getpwnam(said["account"])
-        pid, started, sockets = int(said["pid"]), str(said["started"]), Path(said["sockets"])
-    except (OSError, ValueError, KeyError, TypeError):
-        return Leftover(directory, 0, "", _owner_of(directory), None)
-    account = Account(entry.pw_name, entry.pw_uid, entry.pw_gid)
-    return Leftover(directory, pid, started, account, sockets)
-
-
-def _owner_of(directory: Path) -> Account:
-    """The account of the first data directory inside, else our own."""
-    for inside in (place for place in directory.glob("slot*/*") if place.is_dir()):
-        status = inside.stat()
-        return Account(str(status.st_uid), status.st_uid, status.st_gid)
-    return Account("", os.geteuid(), os.getegid())
 
 
 def _remove(leftover: Leftover) -> None:

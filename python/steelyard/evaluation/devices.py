@@ -1,8 +1,8 @@
 """Reads what the devices beneath the data did while each arm was driven, with contrasts.
 
 Requests a second, requests a transaction, time of a request and mean queue are those of an epoch's
-measured slices: the counts at their borders (telemetry/at_borders.py) over their time. In turns the
-CV of requests by the second is beside them. They decide no verdict.
+measured slices: the counts at their borders (telemetry/slice_counters.py) over their time. In turns
+the CV of requests by the second is beside them. They decide no verdict.
 
 The definitions are those of iostat(1): r/s, w/s, r_await, w_await, aqu-sz. Of several devices
 beneath one file system the sum is taken.

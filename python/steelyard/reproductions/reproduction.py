@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import difflib
 import tomllib
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, ValidationError, model_validator
 
@@ -163,3 +164,19 @@ def read_reproduction(name_or_file: str) -> Reproduction:
         first = failure.errors(include_url=False)[0]
         key = ".".join(map(str, first["loc"]))
         raise StudyError(f'{file.name}: invalid value for "{key}": {first["msg"]}') from failure
+
+
+def machine_words(machine: Mapping[str, Any]) -> str:
+    """The machine of an environment.json: processors, memory, kernel."""
+    processors = len(machine["allowed_processors"])
+    memory_gb = machine["memory_bytes"] / 1e9
+    virtual = ", virtual" if machine.get("virtual") else ""
+    return (
+        f"{processors} processors ({machine['processor']}{virtual}), {memory_gb:.0f} GB of memory, "
+        f"{machine['kernel']}"
+    )
+
+
+def machines_words(machines: Iterable[Mapping[str, Any]]) -> str:
+    """Every machine once, in the order in which they come."""
+    return "; ".join(dict.fromkeys(map(machine_words, machines)))

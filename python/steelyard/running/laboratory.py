@@ -20,8 +20,8 @@ from steelyard.record.environment import Environment
 from steelyard.record.epoch import OtherLoadLine
 from steelyard.record.machine.drive_health import DriveHealth
 from steelyard.study.study import Failing, Study
-from steelyard.telemetry.at_borders import MachineInSlices
 from steelyard.telemetry.host import HostSample
+from steelyard.telemetry.slice_counters import MachineCounters
 from steelyard.telemetry.source import Source
 from steelyard.workloads.reading.scripts import Script
 
@@ -184,7 +184,7 @@ class Host(Protocol):
     def huge_pages_free(self) -> int:
         """Huge pages that were reserved and that nothing uses yet."""
 
-    def in_slices(self) -> MachineInSlices:
+    def in_slices(self) -> MachineCounters:
         """What will be read of the machine at the borders of slices, nothing of it yet."""
 
     def waiting_bytes(self) -> int:

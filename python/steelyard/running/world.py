@@ -38,18 +38,18 @@ from steelyard.running.laboratory import Laboratory, LoadDrivers, ReportsStage
 from steelyard.running.reaching.sessions import servers
 from steelyard.running.replaying import replay_of
 from steelyard.study.study import Study
-from steelyard.telemetry.at_borders import MachineInSlices
 from steelyard.telemetry.capacity import allowed_processors
 from steelyard.telemetry.drives.reading import read_drives
 from steelyard.telemetry.environment import environment
 from steelyard.telemetry.host import (
     HostSample,
     huge_pages_free,
+    other_loads,
     sample_host,
     suspended_ns,
     waiting_bytes,
 )
-from steelyard.telemetry.other_loads import other_loads
+from steelyard.telemetry.slice_counters import MachineCounters
 from steelyard.telemetry.sources import built_in_sources
 from steelyard.tuning.probe.kept import probe_facts
 from steelyard.workloads.checks import check, count_work, explain_probes
@@ -344,9 +344,9 @@ class LocalHost:
         """Dirty and Writeback of /proc/meminfo."""
         return waiting_bytes()
 
-    def in_slices(self) -> MachineInSlices:
+    def in_slices(self) -> MachineCounters:
         """The devices beneath the slots, pressure, refaults, the quota of this group."""
-        return MachineInSlices(self._run().directory)
+        return MachineCounters(self._run().directory)
 
     def environment(
         self, arms: Mapping[str, Instance], scripts: Sequence[Script], template: Path | None

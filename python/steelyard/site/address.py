@@ -1,12 +1,13 @@
-"""Names the files of the site: every page, report, feed and badge has one place."""
+"""Names the files of the site, and puts readings of the history into its short words."""
 
 from __future__ import annotations
 
 import hashlib
 import re
 
-from steelyard.history.entry import Entry
+from steelyard.history.entry import Entry, KnownReading, moment
 from steelyard.history.question import Question
+from steelyard.report.contrast_text import full_stop, reading_text
 
 WALL = "index.html"
 COMPARE = "compare.html"
@@ -38,3 +39,23 @@ def record_name(entry: Entry) -> str:
 def report_page(entry: Entry) -> str:
     """The copy of a record's report."""
     return f"reports/{record_name(entry)}.html"
+
+
+def utc(at: str) -> str:
+    """`"2026-03-01T120000Z"` → `"2026-03-01 12:00 UTC"`."""
+    return f"{moment(at)} UTC"
+
+
+def sentence(reading: KnownReading) -> str:
+    """The verdict in words, with a full stop, without its first word, which stands beside it."""
+    return full_stop(reading.sentence.removeprefix(f"{reading.verdict}: "))
+
+
+def short_reading(reading: KnownReading) -> str:
+    """`"−3.3 % [2.7, 4.0]"` of any metric, or that there is none."""
+    return reading_text(reading)
+
+
+def margin_text(reading: KnownReading) -> str:
+    """`"±1 %"`."""
+    return f"±{reading.margin_percent:.3g} %"

@@ -17,7 +17,7 @@ from steelyard.history.entry import Entry
 from steelyard.history.question import Point
 from steelyard.history.ratio import ALWAYS, CONFIDENCE, DEFAULT, epoch_logs, shared_parts, unfit
 from steelyard.report.contrast_text import MARKS
-from steelyard.site.wording import sentence, short_reading, utc
+from steelyard.site.address import sentence, short_reading, utc
 
 MOST_RECORDS = 500
 """The newest records, which the page holds: more would make it slow to open."""

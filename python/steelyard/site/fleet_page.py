@@ -16,8 +16,8 @@ from steelyard.fleet.hosts import Across, Host
 from steelyard.history.question import Question
 from steelyard.report.contrast_text import MARKS
 from steelyard.site import address
+from steelyard.site.address import short_reading, utc
 from steelyard.site.pictures import draw_beam, reach
-from steelyard.site.wording import short_reading, utc
 
 UNKNOWN_KIND = "kind not known"
 

@@ -12,8 +12,8 @@ from steelyard.model.units import percent_of_log
 from steelyard.report.charts.drawing import Drawing
 from steelyard.report.charts.scale import Linear
 from steelyard.report.charts.upright import draw_percent_grid
+from steelyard.site.address import short_reading, utc
 from steelyard.site.pictures import reach
-from steelyard.site.wording import short_reading, utc
 
 _HEIGHT, _TOP, _FOOT, _LEFT, _RIGHT = 320.0, 26.0, 44.0, 58.0, 14.0
 _NARROWEST, _FINGER = 13.0, 24.0

@@ -29,13 +29,12 @@ from steelyard.model.files.bounded_json import open_regular
 from steelyard.model.files.own_directory import OwnDirectory
 from steelyard.report.page import style_sheet, templates
 from steelyard.site import address
-from steelyard.site.badge import draw_badge
+from steelyard.site.address import sentence
 from steelyard.site.compared import compared_facts
-from steelyard.site.feed import feed
+from steelyard.site.feed import draw_badge, feed
 from steelyard.site.fleet_page import FleetShown, show_fleet
 from steelyard.site.question_page import QuestionShown, show_question
 from steelyard.site.wall import WallShown, show_wall
-from steelyard.site.wording import sentence
 
 _HERE = Path(__file__).parent
 MARKER = ".steelyard-site"

@@ -10,7 +10,7 @@ from steelyard.history.entry import KnownReading
 from steelyard.model.units import format_percent
 from steelyard.report.charts.drawing import Drawing
 from steelyard.report.charts.scale import Linear, reach_of
-from steelyard.site.wording import margin_text, short_reading
+from steelyard.site.address import margin_text, short_reading
 
 BEAM_WIDTH, STRIP_WIDTH = 300.0, 300.0
 _BEAM_HEIGHT, _STRIP_HEIGHT = 58.0, 64.0

@@ -16,8 +16,8 @@ from steelyard.report.charts.drawing import WIDE, both_widths
 from steelyard.report.charts.interval import draw_interval
 from steelyard.report.contrast_text import MARKS
 from steelyard.site import address
+from steelyard.site.address import margin_text, short_reading, utc
 from steelyard.site.over_time import draw_over_time, most_points
-from steelyard.site.wording import margin_text, short_reading, utc
 
 
 @dataclass(frozen=True)

@@ -33,7 +33,7 @@ MOST_CLIENTS = 64
 """Connections at a time: a browser opens six."""
 SILENT_S = 10.0
 """A client that sends and takes nothing for so long is left."""
-Told = Callable[[str], None]
+Announce = Callable[[str], None]
 
 
 class SiteServer(ThreadingHTTPServer):
@@ -42,7 +42,7 @@ class SiteServer(ThreadingHTTPServer):
     daemon_threads = True
     request_queue_size = MOST_CLIENTS
 
-    def __init__(self, records: Path, folder: Path, port: int, told: Told) -> None:
+    def __init__(self, records: Path, folder: Path, port: int, told: Announce) -> None:
         self._records, self._folder, self._told = records, folder, told
         self._seen: frozenset[tuple[str, int, int]] = frozenset()
         self._looked = 0.0

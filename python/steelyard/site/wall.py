@@ -12,8 +12,8 @@ from steelyard.history.index import History
 from steelyard.history.question import Question
 from steelyard.report.contrast_text import MARKS
 from steelyard.site import address
+from steelyard.site.address import sentence, utc
 from steelyard.site.pictures import draw_beam, draw_strip
-from steelyard.site.wording import sentence, utc
 
 
 @dataclass(frozen=True)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import Protocol
 
+from steelyard.study.arm import Arm
 from steelyard.study.secrets import holds_password
-
-if TYPE_CHECKING:
-    from steelyard.study.study import Study
 
 HOUSED = frozenset({"sqlserver"})
 """Kinds of server at whose address arms are databases that are made there for the weighing, and
@@ -30,8 +29,41 @@ _OURS = {
 """Keys of a study that need a server that we start, and why."""
 
 
-def require_reachable(study: Study) -> None:
-    """ValueError where a study of running servers asks for what only our own servers can do."""
+class LoadOfStudy(Protocol):
+    """What these rules read of the workload of a study."""
+
+    @property
+    def machines(self) -> int:
+        """Load machines that the clients are dealt over."""
+
+
+class AddressedStudy(Protocol):
+    """What these rules read of a study."""
+
+    @property
+    def address(self) -> str | None:
+        """Of a running server, common to all arms."""
+
+    @property
+    def every_arm(self) -> Sequence[Arm]:
+        """The control, then the arms."""
+
+    @property
+    def workload(self) -> LoadOfStudy:
+        """What loads the arms."""
+
+    @property
+    def layout(self) -> str:
+        """How the arms take turns."""
+
+    @property
+    def cost(self) -> str:
+        """Which of its cost an arm is held to."""
+
+
+def require_reachable(study: AddressedStudy, *, own_databases: bool) -> None:
+    """ValueError where a study of running servers asks for what only our own servers can do; with
+    `own_databases` its arms are databases that are made at the address."""
     addresses = [study.address, *(arm.address for arm in study.every_arm)]
     if not any(addresses):
         if study.workload.machines > 1:
@@ -40,11 +72,11 @@ def require_reachable(study: Study) -> None:
                 "the servers that are started on this one"
             )
         return
-    if study.housed and any(addresses[1:]):
+    if own_databases and any(addresses[1:]):
         raise ValueError(
             "arms are databases of one server here: give one address, and none to an arm"
         )
-    if study.housed and study.workload.machines > 1:
+    if own_databases and study.workload.machines > 1:
         raise ValueError("workload.machines: SQL Server is loaded by this machine alone")
     if study.address is None and None in addresses[1:]:
         raise ValueError("every arm needs an address, or the study one for all of them")
@@ -57,7 +89,7 @@ def require_reachable(study: Study) -> None:
         if getattr(study, key):
             raise ValueError(f'"{key}" does not go with an address: {why}')
     cycles = study.layout in WHOLE_CYCLES
-    if cycles or (study.cost == "whole" and not study.housed):
+    if cycles or (study.cost == "whole" and not own_databases):
         key = f'layout = "{study.layout}"' if cycles else 'cost = "whole"'
         raise ValueError(
             f"{key} needs servers that we start and stop: an address is weighed as it is"

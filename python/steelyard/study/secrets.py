@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
 from urllib.parse import unquote
+
+from pydantic import BaseModel
 
 from steelyard.model.secrets.redaction import holds_secret, is_secret_setting
 from steelyard.model.secrets.secret import is_secret
-
-if TYPE_CHECKING:
-    from steelyard.study.study import Study
 
 RECORDED = "recorded"
 """In the context of validation: the study is a record's, whose text is kept already."""
@@ -42,7 +40,7 @@ def holds_password(address: str) -> bool:
     return any(is_secret(word) for text in texts for word in _WORD.findall(text))
 
 
-def require_no_secrets(study: Study) -> None:
+def require_no_secrets(study: BaseModel) -> None:
     """ValueError names the key of a study that says a secret, and what to write in its place."""
     shaped = study.model_dump(mode="json", exclude_none=True)
     arms = {f"arm.{arm['name'] or arm['role']}": arm for arm in shaped.pop("arms")}

@@ -252,7 +252,7 @@ class Study(StudyModel):
 
     @model_validator(mode="after")
     def _addresses_are_reached(self) -> Study:
-        require_reachable(self)
+        require_reachable(self, own_databases=self.housed)
         return self
 
     @model_validator(mode="after")

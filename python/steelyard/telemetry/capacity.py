@@ -1,4 +1,7 @@
-"""Says which processors may be used and in which order, and how much room a file system has."""
+"""Says which processors may be used, what room there is, and what control groups allow.
+
+Limits of every ancestor hold, so all are read.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +10,73 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from steelyard.engines.memory.control_groups import ROOT
-from steelyard.telemetry.cgroup import processor_quota
+from steelyard.engines.memory.control_groups import ROOT, own_groups, pairs_of, text_of, words_of
+from steelyard.model.units import NS_PER_US
+
+_UNLIMITED_BYTES = 1 << 60  # v1 prints the largest page-aligned number for "no limit"
+
+
+@dataclass(frozen=True)
+class Throttling:
+    """How often and how long the CPU controller stopped this group, since it was made."""
+
+    periods: int = 0
+    throttled_ns: int = 0
+
+
+def throttling(root: Path = ROOT) -> Throttling:
+    """Totals over the group and its ancestors; zeros where no quota is enforced."""
+    periods = throttled_ns = 0
+    for group in own_groups("cpu", root):
+        told = throttling_of(text_of(group / "cpu.stat")) or Throttling()
+        periods += told.periods
+        throttled_ns += told.throttled_ns
+    return Throttling(periods=periods, throttled_ns=throttled_ns)
+
+
+def throttling_of(text: str) -> Throttling | None:
+    """The throttling in a `cpu.stat`; None where no quota is counted in it."""
+    counts = pairs_of(text)
+    if "nr_throttled" not in counts:
+        return None
+    throttled_ns = counts.get("throttled_time", 0)  # v1: nanoseconds
+    throttled_ns += counts.get("throttled_usec", 0) * NS_PER_US  # v2: microseconds
+    return Throttling(periods=counts["nr_throttled"], throttled_ns=throttled_ns)
+
+
+def statistics_file(controller: str, root: Path = ROOT) -> Path | None:
+    """`cpu.stat` of this process's own group, for what is read again and again; None: not seen."""
+    group = next(own_groups(controller, root), None)
+    return None if group is None else group / f"{controller}.stat"
+
+
+def processor_quota(root: Path = ROOT) -> float | None:
+    """How many processors' worth of time the tightest group allows; None: no quota."""
+    quotas = []
+    for group in own_groups("cpu", root):
+        words = words_of(group / "cpu.max")  # v2: "200000 100000" or "max 100000"
+        if not words:
+            words = words_of(group / "cpu.cfs_quota_us") + words_of(group / "cpu.cfs_period_us")
+        if len(words) == 2 and words[0] not in ("max", "-1") and int(words[1]) > 0:
+            quotas.append(int(words[0]) / int(words[1]))
+    return min(quotas, default=None)
+
+
+def memory_left(root: Path = ROOT) -> int | None:
+    """Bytes that the tightest memory group still allows (page cache it can drop counts as free).
+
+    None: no group has a limit.
+    """
+    left = []
+    for group in own_groups("memory", root):
+        limit = words_of(group / "memory.max") or words_of(group / "memory.limit_in_bytes")
+        used = words_of(group / "memory.current") or words_of(group / "memory.usage_in_bytes")
+        if not limit or not used or limit[0] == "max" or int(limit[0]) >= _UNLIMITED_BYTES:
+            continue
+        droppable = pairs_of(text_of(group / "memory.stat"))
+        cache = droppable.get("total_inactive_file", droppable.get("inactive_file", 0))
+        left.append(int(limit[0]) - int(used[0]) + cache)
+    return min(left, default=None)
 
 
 @dataclass(frozen=True)

@@ -22,8 +22,13 @@ from steelyard.engines.engine import Instance, Tunable
 from steelyard.engines.memory.control_groups import ROOT
 from steelyard.model.secrets.redaction import hidden_settings
 from steelyard.model.units import NS_PER_US
-from steelyard.telemetry.capacity import allowed_processors, core_of, filesystem, space
-from steelyard.telemetry.cgroup import processor_quota
+from steelyard.telemetry.capacity import (
+    allowed_processors,
+    core_of,
+    filesystem,
+    processor_quota,
+    space,
+)
 from steelyard.telemetry.devices import devices_beneath
 from steelyard.telemetry.doctor.examine import examine
 from steelyard.telemetry.doctor.finding import Host, Lately

@@ -6,8 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steelyard.fleet.clocks.exchange import MOST_DRIFT, Exchange
-from steelyard.fleet.clocks.tracking import MOST_KEPT, ClockJumpError, ClockTrack
+from steelyard.fleet.clocks.tracking import (
+    MOST_DRIFT,
+    MOST_KEPT,
+    ClockJumpError,
+    ClockTrack,
+    Exchange,
+)
 
 HOUR_NS = 3_600_000_000_000
 MS = 1_000_000

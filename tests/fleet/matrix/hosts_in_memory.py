@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from steelyard.fleet.matrix.keeper import KeptFile, Look
+from steelyard.fleet.matrix.host_agent import JobStatus, RecordFile
 from steelyard.fleet.matrix.matrix import Cell
 from steelyard.model.errors import DriverError
 
@@ -48,21 +48,21 @@ class MemoryHost:
         self.weighed.append(cell.name)
         return True
 
-    def look(self) -> Look:
+    def job_status(self) -> JobStatus:
         assert self.running is not None
         self.looks += 1
         if self.looks < 2:
-            return Look(None, "")
+            return JobStatus(None, "")
         end = self.ends.pop(self.running.name, 0)
         if isinstance(end, DriverError):
             raise end
-        return Look(end, "one\ntwo\nerror: three\nDETAIL:  four\n")
+        return JobStatus(end, "one\ntwo\nerror: three\nDETAIL:  four\n")
 
-    def manifest(self) -> Mapping[str, KeptFile]:
+    def manifest(self) -> Mapping[str, RecordFile]:
         assert self.running is not None
         files = self.files_of(self.running)
         return {
-            n: KeptFile(len(b), hashlib.sha256(b).hexdigest(), MODIFIED_NS)
+            n: RecordFile(len(b), hashlib.sha256(b).hexdigest(), MODIFIED_NS)
             for n, b in files.items()
         }
 

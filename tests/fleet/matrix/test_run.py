@@ -62,7 +62,7 @@ def test_replicates_are_weighed_on_hosts_of_their_own(tmp_path: Path) -> None:
     assert sorted(_how(fewer).values()) == ["done", "waiting", "waiting"]
 
 
-def test_a_machine_weighs_a_replicate_once_whatever_keeper_or_cluster_it_has(
+def test_a_machine_weighs_a_replicate_once_whatever_agent_or_cluster_it_has(
     tmp_path: Path,
 ) -> None:
     both = ("its boot", "box its installation")

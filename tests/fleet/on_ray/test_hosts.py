@@ -15,7 +15,7 @@ import pytest
 
 from fleet.clusters import add_host, cluster_of
 from steelyard.fleet.collecting import collect
-from steelyard.fleet.crowd.hand import machine_facts
+from steelyard.fleet.load_generators.load_agent import machine_facts
 from steelyard.fleet.matrix.matrix import read_matrix
 from steelyard.fleet.matrix.run import MatrixRun, homes
 from steelyard.fleet.on_ray import hosts as of_hosts
@@ -42,7 +42,7 @@ def cluster() -> Iterator[Any]:
         yield made
 
 
-def test_every_weighing_comes_home_also_of_a_keeper_that_was_killed(
+def test_every_weighing_comes_home_also_of_a_agent_that_was_killed(
     cluster: Any, tmp_path: Path
 ) -> None:
     file = tmp_path / "m.toml"
@@ -52,7 +52,7 @@ def test_every_weighing_comes_home_also_of_a_keeper_that_was_killed(
     hosts = RayHosts(cluster.address, print)
 
     def pause(seconds: float) -> None:
-        """Kill the keeper of the first weighing a second after it has begun."""
+        """Kill the agent of the first weighing a second after it has begun."""
         if said and not killed:
             [first] = [one for one in hosts.hosts() if said[0].endswith(one.name)]
             pid = ray.get(first.actor.__ray_call__.remote(lambda _: os.getpid()))
@@ -114,16 +114,16 @@ def _until_joined(node: Any) -> None:
         time.sleep(0.1)
 
 
-def test_a_keeper_may_take_long_to_start(cluster: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its first answer is waited for: no weighing is ordered of a keeper that is being started."""
-    started = of_hosts._keeper_on
+def test_a_agent_may_take_long_to_start(cluster: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its first answer is waited for: no weighing is ordered of an agent that is being started."""
+    started = of_hosts._agent_on
 
     def slowly(node: str) -> Any:
         actor = started(node)
         actor.__ray_call__.remote(lambda _: time.sleep(12))
         return actor
 
-    monkeypatch.setattr(of_hosts, "_keeper_on", slowly)
+    monkeypatch.setattr(of_hosts, "_agent_on", slowly)
     hosts = RayHosts(cluster.address, print)
     try:
         assert len(hosts.hosts()) == 2

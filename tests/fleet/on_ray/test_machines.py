@@ -16,7 +16,7 @@ from driver.served import Server
 from fleet.clusters import add_host, cluster_of
 from steelyard.driver.client import Driver
 from steelyard.driver.plan import DrivePlan, DriveScript, SliceRequest
-from steelyard.fleet.crowd.drivers import CrowdDrivers
+from steelyard.fleet.load_generators.drivers import CrowdDrivers
 from steelyard.fleet.on_ray import machines as of_machines
 from steelyard.fleet.on_ray.machines import RayMachines
 from steelyard.model.errors import DriverError

@@ -10,7 +10,12 @@ from integrity.conftest import Made, execute, running
 from steelyard.cli.views.scrubbed import render
 from steelyard.engines.postgres.life.cluster import Cluster
 from steelyard.engines.postgres.sql.relation_files import Relation
-from steelyard.integrity.scrub.advice import inspection, inspection_sql, repair_advice
+from steelyard.integrity.scrub.advice import (
+    finding_facts,
+    inspection,
+    inspection_sql,
+    repair_advice,
+)
 from steelyard.integrity.scrub.finding import Finding
 from steelyard.integrity.scrub.request import ScrubRequest
 from steelyard.integrity.scrub.scrub import scrub
@@ -129,5 +134,5 @@ def test_names_of_databases_are_read_without_a_server(made: Made, cluster: Clust
     assert "    look: in database own name: SELECT pg_filenode_relation(1663, 112)" in render(
         outcome
     )
-    assert finding.to_json()["database"] == "own name"
-    assert finding.to_json()["database_oid"] == oid
+    assert finding_facts(finding)["database"] == "own name"
+    assert finding_facts(finding)["database_oid"] == oid

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from steelyard.telemetry.drives import program as programs
-from steelyard.telemetry.drives.program import ask, find_program
+from steelyard.telemetry.drives import reading as programs
+from steelyard.telemetry.drives.reading import answer_of, find_program
 from telemetry.drives.made import program
 
 
@@ -26,13 +26,13 @@ def test_a_program_is_found_beside_the_path_of_an_ordinary_user(
 
 
 def test_an_answer_has_both_outputs_and_the_status(tmp_path: Path) -> None:
-    said = ask([str(program(tmp_path, "x", "out", 64, "wrong"))], 10)
+    said = answer_of([str(program(tmp_path, "x", "out", 64, "wrong"))], 10)
     assert said is not None
     assert (said.output.strip(), said.errors.strip(), said.status) == ("out", "wrong", 64)
 
 
 def test_what_cannot_be_started_is_an_answer_too(tmp_path: Path) -> None:
-    said = ask([str(tmp_path / "nothing")], 10)
+    said = answer_of([str(tmp_path / "nothing")], 10)
     assert said is not None
     assert said.status == 127
     assert "No such file" in said.errors
@@ -42,7 +42,7 @@ def test_a_program_that_hangs_is_ended_with_its_children(tmp_path: Path) -> None
     path = tmp_path / "hangs"
     path.write_text(f'#!/bin/sh\necho $$ > "{tmp_path}/number"\nsleep 60 &\nsleep 60\n')
     path.chmod(0o755)
-    assert ask([str(path)], 1.0) is None
+    assert answer_of([str(path)], 1.0) is None
     group = int((tmp_path / "number").read_text())
     deadline = time.monotonic() + 10
     while _lives(group):
@@ -69,6 +69,6 @@ def test_the_words_are_those_of_the_c_locale(
     path = tmp_path / "tells"
     path.write_text('#!/bin/sh\necho "$LC_ALL"\n')
     path.chmod(0o755)
-    said = ask([str(path)], 10)
+    said = answer_of([str(path)], 10)
     assert said is not None
     assert said.output == "C\n"

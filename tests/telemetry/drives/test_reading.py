@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from steelyard.record.machine.drive_health import DriveHealth
-from steelyard.telemetry.drives import program as programs
+from steelyard.telemetry.drives import reading as programs
 from steelyard.telemetry.drives.reading import read_drives
 from telemetry.drives.made import called, machine, nvme, program, sata, smart_log, smartctl
 

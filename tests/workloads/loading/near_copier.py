@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from steelyard.engines.access.row_share import RowShare
-from steelyard.fleet.crowd.hand import machine_facts
-from steelyard.fleet.loading.copier import Sessions
+from steelyard.fleet.load_generators.load_agent import machine_facts
+from steelyard.fleet.loading.copying import Sessions
 from steelyard.model.endpoint import Endpoint
 
 

@@ -13,7 +13,7 @@ from steelyard.engines.access.load_machine import end_sessions
 from steelyard.engines.access.row_share import RowShare
 from steelyard.engines.mysql.sql.session import connect, connected, rows_of
 from steelyard.engines.mysql.uri import read_uri
-from steelyard.fleet.crowd.member import LostError
+from steelyard.fleet.load_generators.load_agent import LostError
 from steelyard.fleet.loading.copying import LoadMachines
 from steelyard.model.errors import ServerError
 from steelyard.workloads.loading import shared

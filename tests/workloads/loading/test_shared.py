@@ -18,7 +18,7 @@ from steelyard.engines.loading import DATABASE
 from steelyard.engines.postgres.life.cluster import Cluster
 from steelyard.engines.postgres.postgres import Postgres
 from steelyard.engines.postgres.sql.database import PostgresDatabase, connected
-from steelyard.fleet.crowd.member import LostError
+from steelyard.fleet.load_generators.load_agent import LostError
 from steelyard.fleet.loading import copying
 from steelyard.fleet.loading.copying import LoadMachines
 from steelyard.model.endpoint import Endpoint

@@ -11,21 +11,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from steelyard.analysis.pilot.turn_lengths import (
     FEWEST_EPOCHS,
     LEAST_MEASURED_S,
-    MOST_EPOCHS,
     PATIENCE,
     WANTED_EPOCHS,
     ArmCycle,
+    EpochLengths,
     Shortage,
     Wish,
     awaited_s,
+    fit_epochs,
     longest_s,
     measured_s,
-    scales,
     shortest_s,
 )
 
@@ -40,47 +40,24 @@ BORDER_S = 0.02
 
 
 @dataclass(frozen=True, slots=True)
-class CycleLengths:
-    """What was chosen; times in seconds, own time unless said otherwise."""
+class CycleLengths(EpochLengths):
+    """What was chosen of cycles in own time, whose measured part begins with a checkpoint; only
+    `epoch_s` is time on the wall."""
 
-    scale: float
-    epochs: int
     slice_s: float
-    epoch_s: float  # of the wall: of all arms, with starts and reads
-    begins_s: tuple[float, ...]  # of the arms: load at least, before the measured part
-    waits_s: tuple[float, ...]  # of the arms: at most after that, for the begin of a checkpoint
-    least_s: tuple[float, ...]  # of the arms: measured part at least
-    longest_s: tuple[float, ...]  # of the arms: measured part at most
-    cycles_s: tuple[float, ...]  # of the arms, infinite where none is made
-
-    @property
-    def total_s(self) -> float:
-        """What all epochs take."""
-        return self.epochs * self.epoch_s
 
 
 def choose_cycle_lengths(
     arms: Sequence[ArmCycle], wish: Wish, *, idle_s: float, warm_s: float, latency_s: float
 ) -> CycleLengths | Shortage:
-    """The smallest time scale with which the budget holds 10 epochs (8 with the largest), or the
-    study's own; an even number of epochs, 40 at most.
+    """The lengths of cycles that `fit_epochs` chooses.
 
     `idle_s`: of an epoch without load, wall time; `warm_s`: own time until an arm is level;
     `latency_s`: mean of a transaction.
     """
-    largest = min(arm.largest_scale for arm in arms)
-    wanted = wish.epochs or WANTED_EPOCHS
-    tried = scales(largest) if wish.scale is None else [wish.scale]
-    for scale in tried:
-        lengths = _lengths(arms, wish, scale, idle_s, warm_s, latency_s)
-        held = math.floor(wish.budget_s / lengths.epoch_s + 1e-9)
-        if held >= wanted:
-            return _with_epochs(lengths, wish.epochs or min(MOST_EPOCHS, held // 2 * 2))
-    last = _lengths(arms, wish, tried[-1], idle_s, warm_s, latency_s)
-    fewest = wish.epochs or FEWEST_EPOCHS
-    if fewest * last.epoch_s <= wish.budget_s:
-        return _with_epochs(last, fewest)
-    return Shortage(fewest * last.epoch_s)
+    return fit_epochs(
+        arms, wish, lambda scale: _lengths(arms, wish, scale, idle_s, warm_s, latency_s)
+    )
 
 
 def least_cycles_budget_s(arms: int, epochs: int | None) -> float:
@@ -133,7 +110,3 @@ def _slice_s(shortest_cycle_s: float, latency_s: float, round_s: float) -> float
     if shortest_cycle_s:
         most = min(most, shortest_cycle_s / SLICES_A_CYCLE)
     return max(least, min(WANTED_SLICE_S, most))
-
-
-def _with_epochs(lengths: CycleLengths, epochs: int) -> CycleLengths:
-    return replace(lengths, epochs=epochs)

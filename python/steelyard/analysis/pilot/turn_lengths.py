@@ -15,6 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from steelyard.analysis.pilot.log_curve import LogCurve
 
@@ -99,28 +100,37 @@ class Wish:
 
 
 @dataclass(frozen=True, slots=True)
-class TurnLengths:
-    """What was chosen; times in seconds."""
+class EpochLengths:
+    """What was chosen of epochs in which every arm is measured over whole cycles; in seconds."""
 
     scale: float
     epochs: int
-    turn_s: float  # the longest of the arms'
-    epoch_s: float  # all arms' turns
+    epoch_s: float  # all arms, with starts and reads
     begins_s: tuple[float, ...]  # of the arms: load at least, before the measured part
-    waits_s: tuple[float, ...]  # of the arms: at most after that, for the end of a checkpoint
+    waits_s: tuple[float, ...]  # of the arms: at most after that, for the border of a checkpoint
     least_s: tuple[float, ...]  # of the arms: measured part at least
     longest_s: tuple[float, ...]  # of the arms: measured part at most
     cycles_s: tuple[float, ...]  # of the arms, infinite where none is made
+
+    @property
+    def total_s(self) -> float:
+        """What all epochs take."""
+        return self.epochs * self.epoch_s
+
+
+@dataclass(frozen=True, slots=True)
+class TurnLengths(EpochLengths):
+    """What was chosen of turns, whose measured part begins with the end of a checkpoint."""
+
+    turn_s: float  # the longest of the arms'
 
     @property
     def mean_turn_s(self) -> float:
         """What a turn takes, the mean of the arms'."""
         return self.epoch_s / len(self.cycles_s)
 
-    @property
-    def total_s(self) -> float:
-        """What all epochs take."""
-        return self.epochs * self.epoch_s
+
+LengthsT = TypeVar("LengthsT", bound=EpochLengths)
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,8 +143,16 @@ class Shortage:
 def choose_lengths(
     arms: Sequence[ArmCycle], wish: Wish, *, idle_s: float, warm_s: float
 ) -> TurnLengths | Shortage:
+    """The lengths of turns that `fit_epochs` chooses. `idle_s`: of a turn without load; `warm_s`:
+    its warm-up."""
+    return fit_epochs(arms, wish, lambda scale: _lengths(arms, wish, scale, idle_s, warm_s))
+
+
+def fit_epochs(
+    arms: Sequence[ArmCycle], wish: Wish, lengths_at: Callable[[float], LengthsT]
+) -> LengthsT | Shortage:
     """The smallest time scale with which the budget holds 10 epochs (8 with the largest scale), or
-    the study's own. `idle_s`: of a turn without load; `warm_s`: its warm-up.
+    the study's own, of the lengths that epochs have at a scale.
 
     With a scale of 1 and time left there are more epochs, 40 at most. An even number of them, so
     that every order of two arms comes equally often.
@@ -143,14 +161,14 @@ def choose_lengths(
     tried = scales(largest) if wish.scale is None else [wish.scale]
     wanted = wish.epochs or WANTED_EPOCHS
     for scale in tried:
-        found = _lengths(arms, wish, scale, idle_s, warm_s)
-        held = math.floor(wish.budget_s / found.epoch_s + 1e-9)
-        if held >= wanted:
-            return _with_epochs(found, wish.epochs or min(MOST_EPOCHS, held // 2 * 2))
-    last = _lengths(arms, wish, tried[-1], idle_s, warm_s)
+        lengths = lengths_at(scale)
+        fitting = math.floor(wish.budget_s / lengths.epoch_s + 1e-9)
+        if fitting >= wanted:
+            return replace(lengths, epochs=wish.epochs or min(MOST_EPOCHS, fitting // 2 * 2))
+    last = lengths_at(tried[-1])
     fewest = wish.epochs or FEWEST_EPOCHS
     if fewest * last.epoch_s <= wish.budget_s:
-        return _with_epochs(last, fewest)
+        return replace(last, epochs=fewest)
     return Shortage(fewest * last.epoch_s)
 
 
@@ -256,7 +274,3 @@ def as_long(longest_s: float, cycle_s: float, fewest: int) -> float:
 def _whole_cycles_s(cycle_s: float, fewest: int) -> float:
     """Time of the fewest whole cycles that last as long as is measured at least."""
     return max(fewest, math.ceil(LEAST_MEASURED_S / cycle_s - 1e-9)) * cycle_s
-
-
-def _with_epochs(lengths: TurnLengths, epochs: int) -> TurnLengths:
-    return replace(lengths, epochs=epochs)

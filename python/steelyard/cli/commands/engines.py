@@ -189,7 +189,8 @@ def clear_cache(
     """Remove what killed weighings left; with --templates or --all also what was kept for reuse."""
     from steelyard.engines.builds.added import sweep
     from steelyard.engines.cache import clear, known_cache, tree_bytes
-    from steelyard.engines.registry import clean_leftovers, leftovers, live_runs
+    from steelyard.engines.local.runs import leftovers, live_runs
+    from steelyard.engines.registry import clean_leftovers
     from steelyard.model.units import format_bytes
 
     cache = known_cache()

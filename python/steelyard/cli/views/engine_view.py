@@ -10,11 +10,11 @@ from typing import Any
 
 from steelyard.engines.builds.adding import is_version
 from steelyard.engines.cache import Cache, entries, free_bytes, tree_bytes
+from steelyard.engines.local.runs import leftovers, live_runs
 from steelyard.engines.mysql.builds import find as mysql
 from steelyard.engines.postgres.builds.added import added_engines
 from steelyard.engines.postgres.builds.contrib import contrib_source, has_contrib
 from steelyard.engines.postgres.builds.find import Found
-from steelyard.engines.registry import leftovers, live_runs
 from steelyard.model.identity import Identity
 from steelyard.model.units import format_bytes
 

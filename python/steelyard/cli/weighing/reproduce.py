@@ -21,8 +21,12 @@ from steelyard.record.record import PLAN, Record, read_object
 from steelyard.record.recorded import read_verdict
 from steelyard.record.sweep import POINTS, SWEEP_FILE, SWEPT_FILE, Swept
 from steelyard.record.verdict import Verdict
-from steelyard.reproductions.machine import machine_words
-from steelyard.reproductions.reproduction import Reproduction, Step, read_reproduction
+from steelyard.reproductions.reproduction import (
+    Reproduction,
+    Step,
+    machine_words,
+    read_reproduction,
+)
 
 REPRODUCE_FILE, PAGE = "reproduce.json", "page.md"
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from steelyard.model.errors import UsageError
 
 if TYPE_CHECKING:
-    from steelyard.fleet.crowd.drivers import CrowdDrivers
+    from steelyard.fleet.load_generators.drivers import CrowdDrivers
     from steelyard.fleet.loading.copying import LoadMachines
     from steelyard.model.endpoint import Endpoint
     from steelyard.study.study import Study
@@ -34,7 +34,7 @@ def load_machines(study: Study, ray: str | None) -> Iterator[CrowdDrivers | None
             raise UsageError(_MORE)
         yield None
         return
-    from steelyard.fleet.crowd.drivers import CrowdDrivers
+    from steelyard.fleet.load_generators.drivers import CrowdDrivers
     from steelyard.fleet.on_ray.machines import RayMachines
 
     reserved = RayMachines(study.workload.machines, ray)
@@ -61,8 +61,8 @@ def copying_machines(
         return
     if target is None:
         raise UsageError("several machines load into a server that they reach: name a TARGET")
-    from steelyard.fleet.crowd.drivers import require_fit
-    from steelyard.fleet.crowd.hand import machine_facts
+    from steelyard.fleet.load_generators.drivers import require_fit
+    from steelyard.fleet.load_generators.load_agent import machine_facts
     from steelyard.fleet.loading.copying import LoadMachines
     from steelyard.fleet.on_ray.machines import RayMachines
 

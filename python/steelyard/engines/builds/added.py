@@ -15,7 +15,7 @@ from typing import Any
 
 from steelyard.engines.cache import Cache, entries
 from steelyard.engines.file_lock import locked, locked_if_free
-from steelyard.engines.registry import live_runs
+from steelyard.engines.local.runs import live_runs
 from steelyard.model.errors import EngineError, UsageError
 from steelyard.model.files.bounded_json import read_json
 

@@ -16,10 +16,9 @@ from steelyard.analysis.decision.t_interval import t_interval
 from steelyard.driver.answer import SliceAnswer
 from steelyard.driver.plan import DriveArm, DrivePlan, DriveScript, SliceRequest
 from steelyard.fleet.checking.network import Nic, NicCounters
-from steelyard.fleet.clocks.exchange import Exchange, Offset
-from steelyard.fleet.clocks.tracking import ClockTrack, Drift
-from steelyard.fleet.crowd.drivers import CrowdDrivers, Machines
-from steelyard.fleet.crowd.member import MachineFacts, Member
+from steelyard.fleet.clocks.tracking import ClockTrack, Drift, Exchange, Offset
+from steelyard.fleet.load_generators.drivers import CrowdDrivers, Machines
+from steelyard.fleet.load_generators.load_agent import LoadGenerator, MachineFacts
 from steelyard.model.endpoint import Endpoint
 from steelyard.model.estimate import Interval
 from steelyard.model.units import NS_PER_S
@@ -104,7 +103,7 @@ def check(
 
 
 def _exchange(
-    members: Sequence[Member], tracks: dict[str, ClockTrack], trips: dict[str, list[int]]
+    members: Sequence[LoadGenerator], tracks: dict[str, ClockTrack], trips: dict[str, list[int]]
 ) -> None:
     for one in members:
         sent_ns = time.monotonic_ns()
@@ -115,7 +114,10 @@ def _exchange(
 
 
 def _link(
-    member: Member, track: ClockTrack, trips: list[int], before: Mapping[str, Mapping[str, Nic]]
+    member: LoadGenerator,
+    track: ClockTrack,
+    trips: list[int],
+    before: Mapping[str, Mapping[str, Nic]],
 ) -> LinkCheck:
     earlier, sent = before[member.name], {}
     for name, nic in member.network().items():

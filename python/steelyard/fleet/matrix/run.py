@@ -15,10 +15,16 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from steelyard.fleet.matrix.host import Host, Hosts
-from steelyard.fleet.matrix.keeper import KeptFile
+from steelyard.fleet.matrix.host_agent import RecordFile
 from steelyard.fleet.matrix.matrix import ANY_KIND, Cell, ReadMatrix
-from steelyard.fleet.matrix.state import MOST_LOSSES, CellState, MatrixState, open_state
+from steelyard.fleet.matrix.state import (
+    MOST_LOSSES,
+    CellState,
+    Host,
+    Hosts,
+    MatrixState,
+    open_state,
+)
 from steelyard.model.errors import DriverError, RecordError
 from steelyard.record.recorded import VERDICT
 
@@ -99,7 +105,7 @@ class MatrixRun:
         for one in list(self._running.values()):
             own = self._state.cells[one.cell.name]
             try:
-                seen = one.host.look()
+                seen = one.host.job_status()
                 if seen.status is None:
                     continue
                 if seen.status == JUDGED:
@@ -155,7 +161,7 @@ def _within(folder: Path, name: str) -> Path:
     return path
 
 
-def _fetch(host: Host, name: str, kept: KeptFile, path: Path) -> None:
+def _fetch(host: Host, name: str, kept: RecordFile, path: Path) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     digest = hashlib.sha256()
     with path.open("wb") as file:

@@ -1,14 +1,15 @@
-"""Keeps how far a matrix has come, in one file that is replaced whole: it can be resumed."""
+"""Names what a matrix reads of hosts, and keeps how far it has come, so that it can be resumed."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
-from steelyard.fleet.matrix.matrix import ReadMatrix
+from steelyard.fleet.matrix.host_agent import JobStatus, RecordFile
+from steelyard.fleet.matrix.matrix import Cell, ReadMatrix
 from steelyard.history.index import HOME, MATRIX
 from steelyard.model.errors import RecordError
 from steelyard.model.files.bounded_json import read_json
@@ -88,3 +89,42 @@ def _read(file: Path) -> dict[str, Any]:
     if not isinstance(found, dict):
         raise RecordError(f'cannot read "{file}": it is no object')
     return found
+
+
+class Host(Protocol):
+    """A host with an agent. DriverError of any call: it is lost."""
+
+    @property
+    def name(self) -> str:
+        """Unlike that of every other host."""
+
+    @property
+    def machine(self) -> Sequence[str]:
+        """By what its machine is known whatever agent, cluster or name it has: hosts that have one
+        of these words in common are one machine."""
+
+    @property
+    def kind(self) -> str:
+        """Its kind, by its own label."""
+
+    def begin(self, cell: Cell) -> bool:
+        """Start a weighing; False: another one runs there."""
+
+    def job_status(self) -> JobStatus:
+        """The state of its weighing."""
+
+    def manifest(self) -> Mapping[str, RecordFile]:
+        """The files of its record."""
+
+    def chunk(self, name: str, offset: int) -> bytes:
+        """A piece of one."""
+
+    def end(self) -> None:
+        """End what runs there, and forget it; of a lost host nothing."""
+
+
+class Hosts(Protocol):
+    """The hosts of a fleet."""
+
+    def hosts(self) -> Sequence[Host]:
+        """Those that are there now."""

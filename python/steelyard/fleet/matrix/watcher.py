@@ -1,14 +1,14 @@
-"""Runs a weighing for a keeper, outlives it, and leaves nothing of the weighing behind.
+"""Runs a weighing for an agent, outlives it, and leaves nothing of the weighing behind.
 
     python -m steelyard.fleet.matrix.watcher FOLDER WORD...
 
 `steelyard WORD...` is run in FOLDER. Standard input is a pipe that the kernel closes when the
-keeper ends, also by SIGKILL, or that the keeper closes itself: then the weighing is told to end,
+agent ends, also by SIGKILL, or that the agent closes itself: then the weighing is told to end,
 which tidies up; after a minute its processes are killed and its servers removed. The exit status of
 the weighing is written to standard output. The lock of the host is inherited, and released with the
 end of this process: no other weighing of a fleet begins before.
 
-It is no child of the keeper, for Ray kills the children of a worker that ends.
+It is no child of the agent, for Ray kills the children of a worker that ends.
 """
 
 from __future__ import annotations
@@ -50,11 +50,11 @@ def main(words: list[str]) -> int:
 
 
 def _watch(folder: Path, words: list[str]) -> None:
-    """Until the keeper is gone, or wants no more of the weighing."""
+    """Until the agent is gone, or wants no more of the weighing."""
     child = _started(folder, words)
     try:
-        if _ended_before_its_keeper(child):
-            with suppress(BrokenPipeError):  # the keeper is gone
+        if _ended_before_its_agent(child):
+            with suppress(BrokenPipeError):  # the agent is gone
                 os.write(sys.stdout.fileno(), f"{child.returncode}\n".encode())
             sys.stdin.buffer.read()  # it fetches the record
     finally:
@@ -77,7 +77,7 @@ def _started(folder: Path, words: list[str]) -> subprocess.Popen[bytes]:
         )
 
 
-def _ended_before_its_keeper(child: subprocess.Popen[bytes]) -> bool:
+def _ended_before_its_agent(child: subprocess.Popen[bytes]) -> bool:
     """Waits for whichever ends first."""
     ended, poll = os.pidfd_open(child.pid), select.poll()
     try:

@@ -16,7 +16,7 @@ from contextlib import ExitStack, contextmanager, redirect_stdout, suppress
 from dataclasses import dataclass
 from typing import Any
 
-from steelyard.fleet.crowd.member import LostError
+from steelyard.fleet.load_generators.load_agent import LostError
 from steelyard.model.errors import DriverError, SteelyardError, UsageError
 
 HOST = "steelyard_host"
@@ -45,7 +45,7 @@ class Failure:
     hint: str | None
 
 
-def told(do: Callable[[], Any]) -> Any:
+def with_ray_errors(do: Callable[[], Any]) -> Any:
     """What it returns, or its error as a value."""
     try:
         return do()

@@ -1,4 +1,4 @@
-"""Hosts of a fleet on a Ray cluster: every machine that offers itself, with a keeper."""
+"""Hosts of a fleet on a Ray cluster: every machine that offers itself, with an agent."""
 
 from __future__ import annotations
 
@@ -7,10 +7,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
-from steelyard.fleet.crowd.drivers import require_fit
-from steelyard.fleet.crowd.hand import machine_facts
-from steelyard.fleet.crowd.member import MachineFacts
-from steelyard.fleet.matrix.keeper import Keeper, KeptFile, Look
+from steelyard.fleet.load_generators.drivers import require_fit
+from steelyard.fleet.load_generators.load_agent import MachineFacts, machine_facts
+from steelyard.fleet.matrix.host_agent import HostAgent, JobStatus, RecordFile
 from steelyard.fleet.matrix.matrix import ANY_KIND, Cell
 from steelyard.fleet.on_ray.cluster import (
     HOST,
@@ -20,30 +19,30 @@ from steelyard.fleet.on_ray.cluster import (
     Remote,
     connect,
     leave,
-    told,
+    with_ray_errors,
 )
 from steelyard.model.errors import DriverError
 
 KIND_LABEL = "steelyard-kind"
 JOIN_S = 60.0
-"""Longest until a keeper has been started on its machine and answers."""
-MOST_KEEPERS = 5
+"""Longest until an agent has been started on its machine and answers."""
+MOST_AGENTS = 5
 """One after the other on a machine, which loses them."""
 
 
-class KeeperActor:
-    """What runs on a host of a fleet: a Keeper whose errors are answers."""
+class HostAgentActor:
+    """What runs on a host of a fleet: a HostAgent whose errors are answers."""
 
     def __init__(self) -> None:
-        self._keeper = Keeper()
+        self._agent = HostAgent()
 
     def facts(self) -> MachineFacts:
-        """Of its machine; the first answer of a keeper that has been started."""
+        """Of its machine; the first answer of an agent that has been started."""
         return machine_facts()
 
     def do(self, method: str, *arguments: Any) -> Any:
-        """Call the keeper."""
-        return told(lambda: getattr(self._keeper, method)(*arguments))
+        """Call the agent."""
+        return with_ray_errors(lambda: getattr(self._agent, method)(*arguments))
 
 
 class RayHost(Remote):
@@ -63,14 +62,14 @@ class RayHost(Remote):
         """See Host."""
         return bool(self.call("do", "begin", cell, patience_s=LONG_CALL_S))
 
-    def look(self) -> Look:
+    def job_status(self) -> JobStatus:
         """See Host."""
-        seen: Look = self.call("do", "look", patience_s=LONG_CALL_S)
+        seen: JobStatus = self.call("do", "job_status", patience_s=LONG_CALL_S)
         return seen
 
-    def manifest(self) -> Mapping[str, KeptFile]:
+    def manifest(self) -> Mapping[str, RecordFile]:
         """See Host."""
-        files: Mapping[str, KeptFile] = self.call("do", "manifest", patience_s=LONG_CALL_S)
+        files: Mapping[str, RecordFile] = self.call("do", "manifest", patience_s=LONG_CALL_S)
         return files
 
     def chunk(self, name: str, offset: int) -> bytes:
@@ -85,7 +84,7 @@ class RayHost(Remote):
 
 
 class RayHosts:
-    """Every machine of a cluster that offers `steelyard_host`, with a keeper; implements Hosts.
+    """Every machine of a cluster that offers `steelyard_host`, with an agent; implements Hosts.
 
     Its kind is what its label `steelyard-kind` says. `says` gets a line for a machine that is left
     out because it does not answer, or has another Steelyard.
@@ -95,7 +94,7 @@ class RayHosts:
         """UsageError: Ray is not installed. DriverError: no cluster, no host in it, or one with
         another Steelyard."""
         self._hosts: dict[str, RayHost] = {}
-        self._keepers: Counter[str] = Counter()
+        self._agents: Counter[str] = Counter()
         self._left_out: set[str] = set()
         self._says = says
         self._own = machine_facts()
@@ -112,7 +111,7 @@ class RayHosts:
 
     def hosts(self) -> Sequence[RayHost]:
         """Those that are there now: one that joined the cluster since is among them, and one whose
-        keeper was lost has another."""
+        agent was lost has another."""
         for node, host in self._join():
             try:
                 require_fit([host.facts], {}, self._own)
@@ -133,19 +132,19 @@ class RayHosts:
         leave()
 
     def _join(self) -> Iterator[tuple[str, RayHost]]:
-        """A keeper on every machine that has none: all are started at once, and waited for."""
+        """An agent on every machine that has none: all are started at once, and waited for."""
         import ray
 
-        nodes = {one["NodeID"]: one for one in ray.nodes() if self._lacks_keeper(one)}
+        nodes = {one["NodeID"]: one for one in ray.nodes() if self._lacks_agent(one)}
         for node in nodes:
             if node in self._hosts:
                 self._hosts[node].kill()  # a lost one may still hold its machine
-        actors = {node: _keeper_on(node) for node in nodes}
+        actors = {node: _agent_on(node) for node in nodes}
         asked = {actor.facts.remote(): node for node, actor in actors.items()}
         if not asked:
             return
         ready, silent = ray.wait([*asked], num_returns=len(asked), timeout=JOIN_S)
-        why = dict.fromkeys(silent, f"its keeper does not answer within {JOIN_S:.0f} s")
+        why = dict.fromkeys(silent, f"its agent does not answer within {JOIN_S:.0f} s")
         for answer in ready:
             node = asked[answer]
             try:
@@ -153,20 +152,20 @@ class RayHosts:
             except ray.exceptions.RayError as error:
                 why[answer] = str(error).strip().partition("\n")[0]
                 continue
-            self._keepers[node] += 1
+            self._agents[node] += 1
             kind = nodes[node].get("Labels", {}).get(KIND_LABEL, ANY_KIND)
-            name = _name(nodes[node], self._keepers[node])
+            name = _name(nodes[node], self._agents[node])
             yield node, RayHost(actors[node], name, kind, facts)
         for answer, words in why.items():
             ray.kill(actors[asked[answer]], no_restart=True)
             self._leave_out(asked[answer], _name(nodes[asked[answer]], 1), words)
 
-    def _lacks_keeper(self, node: Mapping[str, Any]) -> bool:
+    def _lacks_agent(self, node: Mapping[str, Any]) -> bool:
         known = self._hosts.get(node["NodeID"])
         return (
             (known is None or known.lost)
             and node["NodeID"] not in self._left_out
-            and self._keepers[node["NodeID"]] < MOST_KEEPERS
+            and self._agents[node["NodeID"]] < MOST_AGENTS
             and node["Alive"]
             and HOST in node["Resources"]
         )
@@ -176,16 +175,16 @@ class RayHosts:
         self._says(f"left out host {name}: {why}")
 
 
-def _name(node: Mapping[str, Any], keeper: int) -> str:
-    """Of a host; each keeper of a machine has one of its own."""
+def _name(node: Mapping[str, Any], agent: int) -> str:
+    """Of a host; each agent of a machine has one of its own."""
     name = f"{node['NodeManagerHostname']}/{node['NodeID'][:8]}"
-    return name if keeper == 1 else f"{name}+{keeper - 1}"
+    return name if agent == 1 else f"{name}+{agent - 1}"
 
 
-def _keeper_on(node: str) -> Any:
+def _agent_on(node: str) -> Any:
     import ray
     from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
     there = NodeAffinitySchedulingStrategy(node_id=node, soft=False)
     options = {**ONCE, "scheduling_strategy": there}
-    return ray.remote(KeeperActor).options(**options).remote()
+    return ray.remote(HostAgentActor).options(**options).remote()

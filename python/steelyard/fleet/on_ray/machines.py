@@ -11,10 +11,8 @@ from typing import Any
 from steelyard.driver.plan import DrivePlan, SliceRequest
 from steelyard.engines.access.row_share import RowShare
 from steelyard.fleet.checking.network import Nic
-from steelyard.fleet.crowd.hand import Hand
-from steelyard.fleet.crowd.member import Driven, MachineFacts, Opened
-from steelyard.fleet.loading.copier import Sessions
-from steelyard.fleet.loading.copying import SESSIONS
+from steelyard.fleet.load_generators.load_agent import Driven, LoadAgent, MachineFacts, Opened
+from steelyard.fleet.loading.copying import SESSIONS, Sessions
 from steelyard.fleet.on_ray.cluster import (
     CALL_S,
     HOST,
@@ -24,7 +22,7 @@ from steelyard.fleet.on_ray.cluster import (
     Remote,
     connect,
     leave,
-    told,
+    with_ray_errors,
 )
 from steelyard.model.endpoint import Endpoint
 from steelyard.model.errors import DriverError
@@ -40,7 +38,7 @@ class HostActor:
     """What runs on a machine: a Hand, and Sessions of a load, whose errors are answers."""
 
     def __init__(self) -> None:
-        self._hand = Hand("this machine")
+        self._hand = LoadAgent("this machine")
         self._sessions = Sessions()
 
     def facts(self) -> MachineFacts:
@@ -52,19 +50,19 @@ class HostActor:
         return self._hand.read_clock()
 
     def network(self) -> Mapping[str, Nic]:
-        """See Member."""
+        """See LoadGenerator."""
         return self._hand.network()
 
     def open(self, plan: DrivePlan) -> Any:
-        """See Member."""
-        return told(lambda: self._hand.open(plan))
+        """See LoadGenerator."""
+        return with_ray_errors(lambda: self._hand.open(plan))
 
     def drive(self, request: SliceRequest, patience_s: float | None) -> Any:
-        """See Member."""
-        return told(lambda: self._hand.drive(request, patience_s))
+        """See LoadGenerator."""
+        return with_ray_errors(lambda: self._hand.drive(request, patience_s))
 
     def close(self) -> None:
-        """See Member."""
+        """See LoadGenerator."""
         self._hand.close()
 
     def driver_pid(self) -> int | None:
@@ -77,11 +75,11 @@ class HostActor:
 
     def connect_to(self, target: Endpoint, sessions: int) -> Any:
         """See Copier."""
-        return told(lambda: self._sessions.connect_to(target, sessions))
+        return with_ray_errors(lambda: self._sessions.connect_to(target, sessions))
 
     def copy(self, share: RowShare, session: int) -> Any:
         """See Copier."""
-        return told(lambda: self._sessions.copy(share, session))
+        return with_ray_errors(lambda: self._sessions.copy(share, session))
 
     def disconnect(self) -> None:
         """See Copier."""
@@ -89,7 +87,7 @@ class HostActor:
 
 
 class RayMember(Remote):
-    """One machine of the cluster; implements Member and Copier."""
+    """One machine of the cluster; implements LoadGenerator and Copier."""
 
     def __init__(self, actor: Any, name: str, facts: MachineFacts) -> None:
         super().__init__(actor, name)

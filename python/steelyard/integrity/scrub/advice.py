@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from steelyard.engines.postgres.sql.relation_files import NAME_OF_DATABASE
 from steelyard.integrity.scrub.finding import Finding
+from steelyard.integrity.scrub.wal import format_lsn
 
 _INDEX_KINDS = frozenset("iI")
 _MAX_LINE_POINTERS = 1169
@@ -32,6 +35,31 @@ _CATALOGUE = (
     "that database, on a server that was started with ignore_system_indexes = on."
 )
 _GONE = "What is missing is gone from this copy: "
+
+
+def finding_facts(finding: Finding) -> dict[str, Any]:
+    """A finding with its advice, as `scrub --json` gives it."""
+    facts: dict[str, Any] = {
+        "path": finding.path,
+        "block": finding.block,
+        "fork": finding.fork,
+        "reason": finding.reason,
+        "expected": finding.expected,
+        "found": finding.found,
+        "lsn": format_lsn(finding.lsn),
+        "offset": finding.offset,
+        "guess": finding.guess,
+        "guess_detail": finding.guess_detail,
+        "sql": inspection_sql(finding),
+        "advice": repair_advice(finding),
+        "database": finding.database_name,
+        "database_oid": finding.database,
+    }
+    if finding.relation is not None:
+        relation = finding.relation
+        facts |= {"database": relation.database, "relation": relation.name}
+        facts |= {"kind": relation.kind, "table": relation.table}
+    return facts
 
 
 def inspection_sql(finding: Finding) -> str:

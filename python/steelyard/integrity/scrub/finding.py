@@ -6,7 +6,7 @@ import re
 import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from steelyard._core import Segment, guess_damage
 from steelyard.engines.postgres.life.control import open_regular
@@ -14,7 +14,6 @@ from steelyard.engines.postgres.sql.relation_files import Relation
 from steelyard.integrity.scrub.backup.archive_paths import GZIP_SUFFIXES
 from steelyard.integrity.scrub.cluster_state import ClusterState
 from steelyard.integrity.scrub.layout import Layout
-from steelyard.integrity.scrub.wal import format_lsn
 
 if TYPE_CHECKING:
     from steelyard._core import Told
@@ -59,32 +58,6 @@ class Finding:
     def temporary(self) -> bool:
         """Whether the file is one of a temporary relation."""
         return _TEMPORARY.fullmatch(self.path.rpartition("/")[2]) is not None
-
-    def to_json(self) -> dict[str, Any]:
-        """The finding as `scrub --json` gives it."""
-        from steelyard.integrity.scrub.advice import inspection_sql, repair_advice
-
-        facts: dict[str, Any] = {
-            "path": self.path,
-            "block": self.block,
-            "fork": self.fork,
-            "reason": self.reason,
-            "expected": self.expected,
-            "found": self.found,
-            "lsn": format_lsn(self.lsn),
-            "offset": self.offset,
-            "guess": self.guess,
-            "guess_detail": self.guess_detail,
-            "sql": inspection_sql(self),
-            "advice": repair_advice(self),
-            "database": self.database_name,
-            "database_oid": self.database,
-        }
-        if self.relation is not None:
-            relation = self.relation
-            facts |= {"database": relation.database, "relation": relation.name}
-            facts |= {"kind": relation.kind, "table": relation.table}
-        return facts
 
 
 def finding_of(segment: Segment, block: int, fault: Told, layout: Layout) -> Finding:

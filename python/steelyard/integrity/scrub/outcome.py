@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from steelyard.integrity.scrub.advice import finding_facts
 from steelyard.integrity.scrub.cluster_state import ClusterState, RunState
 from steelyard.integrity.scrub.finding import Finding
 from steelyard.integrity.scrub.layout import Layout
@@ -70,8 +71,8 @@ class Outcome:
             "seconds": round(self.seconds, 3),
             "bad_blocks": self.bad_blocks,
             "bad_files": self.bad_files,
-            "bad": [finding.to_json() for finding in self.bad],
-            "needs_replay": [finding.to_json() for finding in self.needs_replay],
+            "bad": [finding_facts(finding) for finding in self.bad],
+            "needs_replay": [finding_facts(finding) for finding in self.needs_replay],
             "transient": self.transient,
             "vanished": list(self.vanished),
             "skipped": [{"path": p, "reason": r} for p, r in (*self.skipped, *self.denied)],

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from steelyard.model.units import format_bytes
-from steelyard.telemetry.cgroup import memory_left
+from steelyard.telemetry.capacity import memory_left
 from steelyard.telemetry.doctor.finding import Check, Finding, Host, Level, chosen
 from steelyard.telemetry.host import memory_bytes
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from steelyard.telemetry.cgroup import processor_quota
+from steelyard.telemetry.capacity import processor_quota
 from steelyard.telemetry.doctor.finding import Check, Finding, Host, Level
 
 CPU = "sys/devices/system/cpu"

@@ -11,7 +11,16 @@ import re
 from collections.abc import Iterator
 
 from steelyard.record.machine.drive_health import ONCE_AT_THRESHOLD
-from steelyard.telemetry.drives.facts import Facts, Told, count, part, parts, text, times, whole
+from steelyard.telemetry.drives.facts import (
+    Facts,
+    SmartReport,
+    count,
+    part,
+    parts,
+    text,
+    times,
+    whole,
+)
 
 _SECTORS = re.compile(r"Total_LBAs_(Written|Read)")
 _SIZED = re.compile(
@@ -32,30 +41,30 @@ GENERAL, ERRORS, SOLID_STATE = 1, 4, 7
 """Pages of the device statistics (ACS-4, 9.5)."""
 
 
-def facts_of(told: Told, status: int) -> Facts:
+def facts_of(report: SmartReport, status: int) -> Facts:
     """What a SATA drive says; `status`: smartctl's exit status, whose bits are results too."""
-    read, written, step = _bytes(told)
+    read, written, step = _bytes(report)
     return {
-        "temperature_celsius": whole(part(told, "temperature").get("current")),
+        "temperature_celsius": whole(part(report, "temperature").get("current")),
         "read_bytes": read,
         "written_bytes": written,
         "step_bytes": step,
-        "used_percent": _statistic(told, SOLID_STATE, "Percentage Used Endurance Indicator"),
-        "media_errors": _media_errors(told),
-        "error_log_entries": count(part(told, "ata_smart_error_log", "summary"), "count"),
-        "warnings": _warnings(told, status),
-        "power_on_h": count(part(told, "power_on_time"), "hours"),
+        "used_percent": _statistic(report, SOLID_STATE, "Percentage Used Endurance Indicator"),
+        "media_errors": _media_errors(report),
+        "error_log_entries": count(part(report, "ata_smart_error_log", "summary"), "count"),
+        "warnings": _warnings(report, status),
+        "power_on_h": count(part(report, "power_on_time"), "hours"),
     }
 
 
-def _bytes(told: Told) -> tuple[int | None, int | None, int | None]:
+def _bytes(report: SmartReport) -> tuple[int | None, int | None, int | None]:
     """Bytes read and written over its life, and the unit they are counted in."""
-    sector = whole(told.get("logical_block_size"))
-    sectors = [_statistic(told, GENERAL, f"Logical Sectors {way}") for way in ("Read", "Written")]
+    sector = whole(report.get("logical_block_size"))
+    sectors = [_statistic(report, GENERAL, f"Logical Sectors {way}") for way in ("Read", "Written")]
     if sectors[1] is not None and sector:
         return times(sectors[0], sector), times(sectors[1], sector), sector
     found: dict[str, tuple[int, int]] = {}
-    for name, raw in _attributes(told):
+    for name, raw in _attributes(report):
         unit = sector if _SECTORS.fullmatch(name) else _unit_of(name)
         if unit:
             found.setdefault("read" if "Read" in name else "written", (raw * unit, unit))
@@ -74,14 +83,14 @@ def _unit_of(name: str) -> int | None:
     return int(said[2] or 1) * unit
 
 
-def _media_errors(told: Told) -> int | None:
-    counted = _statistic(told, ERRORS, "Number of Reported Uncorrectable Errors")
-    named = [raw for name, raw in _attributes(told) if name in _UNCORRECTABLE]
+def _media_errors(report: SmartReport) -> int | None:
+    counted = _statistic(report, ERRORS, "Number of Reported Uncorrectable Errors")
+    named = [raw for name, raw in _attributes(report) if name in _UNCORRECTABLE]
     return counted if counted is not None else next(iter(named), None)
 
 
-def _warnings(told: Told, status: int) -> tuple[str, ...] | None:
-    passed = part(told, "smart_status").get("passed")
+def _warnings(report: SmartReport, status: int) -> tuple[str, ...] | None:
+    passed = part(report, "smart_status").get("passed")
     if not isinstance(passed, bool):
         return None
     failing = not passed or status & _FAILING
@@ -91,19 +100,19 @@ def _warnings(told: Told, status: int) -> tuple[str, ...] | None:
     )
 
 
-def _attributes(told: Told) -> Iterator[tuple[str, int]]:
+def _attributes(report: SmartReport) -> Iterator[tuple[str, int]]:
     """Name and raw value of every attribute whose meaning is known."""
-    if told.get("in_smartctl_database") is not True:
+    if report.get("in_smartctl_database") is not True:
         return
-    for each in parts(part(told, "ata_smart_attributes"), "table"):
+    for each in parts(part(report, "ata_smart_attributes"), "table"):
         name, raw = text(each, "name"), count(part(each, "raw"), "value")
         if name and raw is not None:
             yield name, raw
 
 
-def _statistic(told: Told, page: int, name: str) -> int | None:
+def _statistic(report: SmartReport, page: int, name: str) -> int | None:
     """A value of the device statistics that the drive says is valid."""
-    for each in parts(part(told, "ata_device_statistics"), "pages"):
+    for each in parts(part(report, "ata_device_statistics"), "pages"):
         if each.get("number") != page:
             continue
         for row in parts(each, "table"):

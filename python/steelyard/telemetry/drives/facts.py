@@ -10,7 +10,7 @@ from typing import Any
 
 from steelyard.record.machine.drive_health import TOO_HOT
 
-Told = Mapping[str, Any]
+SmartReport = Mapping[str, Any]
 """A JSON object."""
 Facts = dict[str, Any]
 """Fields of `DriveHealth` by their names; None: it was not said."""
@@ -29,34 +29,34 @@ NVME_WARNINGS = {
 """Bit of the critical warning → what it says."""
 
 
-def object_of(text: str) -> Told | None:
+def object_of(text: str) -> SmartReport | None:
     """The JSON object that a program printed; None: it is none."""
     try:
-        told = json.loads(text)
+        report = json.loads(text)
     except (ValueError, RecursionError):
         return None
-    return told if isinstance(told, Mapping) else None
+    return report if isinstance(report, Mapping) else None
 
 
-def part(told: Told, *keys: str) -> Told:
+def part(report: SmartReport, *keys: str) -> SmartReport:
     """The object within an object; empty where it is missing."""
     for key in keys:
-        inner = told.get(key)
-        told = inner if isinstance(inner, Mapping) else {}
-    return told
+        inner = report.get(key)
+        report = inner if isinstance(inner, Mapping) else {}
+    return report
 
 
-def parts(told: Told, key: str) -> Iterator[Told]:
+def parts(report: SmartReport, key: str) -> Iterator[SmartReport]:
     """The objects of a list within an object."""
-    rows = told.get(key)
+    rows = report.get(key)
     for each in rows if isinstance(rows, list) else ():
         if isinstance(each, Mapping):
             yield each
 
 
-def text(told: Told, key: str) -> str:
+def text(report: SmartReport, key: str) -> str:
     """A text within an object; empty where it is missing."""
-    value = told.get(key)
+    value = report.get(key)
     return value.strip() if isinstance(value, str) else ""
 
 
@@ -73,10 +73,10 @@ def whole(value: object) -> int | None:
     return None
 
 
-def count(told: Told, key: str) -> int | None:
+def count(report: SmartReport, key: str) -> int | None:
     """A number that only grows. Beyond 2^53 smartctl prints it exactly as a text beside it."""
-    exact = whole(told.get(f"{key}_s"))
-    found = whole(told.get(key)) if exact is None else exact
+    exact = whole(report.get(f"{key}_s"))
+    found = whole(report.get(key)) if exact is None else exact
     return found if found is not None and found >= 0 else None
 
 

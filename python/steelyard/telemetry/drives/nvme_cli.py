@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from steelyard.telemetry.drives.facts import (
     NVME_UNIT_BYTES,
     Facts,
-    Told,
+    SmartReport,
     count,
     part,
     times,
@@ -28,33 +28,33 @@ def command(program: str, device: str) -> list[str]:
     return [program, "smart-log", device, "-o", "json"]
 
 
-def facts_of(told: Told) -> Facts:
+def facts_of(report: SmartReport) -> Facts:
     """What a smart log says."""
-    kelvin = whole(told.get("temperature"))
-    written = count(told, "data_units_written")
+    kelvin = whole(report.get("temperature"))
+    written = count(report, "data_units_written")
     return {
         "temperature_celsius": kelvin - _ZERO_CELSIUS_K if kelvin else None,
-        "read_bytes": times(count(told, "data_units_read"), NVME_UNIT_BYTES),
+        "read_bytes": times(count(report, "data_units_read"), NVME_UNIT_BYTES),
         "written_bytes": times(written, NVME_UNIT_BYTES),
         "step_bytes": None if written is None else NVME_UNIT_BYTES,
-        "spare_percent": count(told, "avail_spare"),
-        "spare_threshold_percent": count(told, "spare_thresh"),
-        "used_percent": count(told, "percent_used"),
-        "media_errors": count(told, "media_errors"),
-        "error_log_entries": count(told, "num_err_log_entries"),
-        "warnings": words_of(_critical_warning(told)),
-        "warning_temperature_min": count(told, "warning_temp_time"),
-        "critical_temperature_min": count(told, "critical_comp_time"),
-        "light_throttling_count": count(told, "thm_temp1_trans_count"),
-        "light_throttling_s": count(told, "thm_temp1_total_time"),
-        "heavy_throttling_count": count(told, "thm_temp2_trans_count"),
-        "heavy_throttling_s": count(told, "thm_temp2_total_time"),
-        "power_on_h": count(told, "power_on_hours"),
+        "spare_percent": count(report, "avail_spare"),
+        "spare_threshold_percent": count(report, "spare_thresh"),
+        "used_percent": count(report, "percent_used"),
+        "media_errors": count(report, "media_errors"),
+        "error_log_entries": count(report, "num_err_log_entries"),
+        "warnings": words_of(_critical_warning(report)),
+        "warning_temperature_min": count(report, "warning_temp_time"),
+        "critical_temperature_min": count(report, "critical_comp_time"),
+        "light_throttling_count": count(report, "thm_temp1_trans_count"),
+        "light_throttling_s": count(report, "thm_temp1_total_time"),
+        "heavy_throttling_count": count(report, "thm_temp2_trans_count"),
+        "heavy_throttling_s": count(report, "thm_temp2_total_time"),
+        "power_on_h": count(report, "power_on_hours"),
     }
 
 
-def _critical_warning(told: Told) -> int | None:
-    given = told.get("critical_warning")
+def _critical_warning(report: SmartReport) -> int | None:
+    given = report.get("critical_warning")
     return whole(
-        part(told, "critical_warning").get("value") if isinstance(given, Mapping) else given
+        part(report, "critical_warning").get("value") if isinstance(given, Mapping) else given
     )

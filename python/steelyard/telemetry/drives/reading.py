@@ -1,4 +1,4 @@
-"""Reads the health of every drive beneath a directory, in a few seconds at most.
+"""Reads the health of every drive beneath a directory by programs, in a few seconds at most.
 
 smartctl is asked first, nvme-cli for what smartctl does not say of an NVMe drive, and where neither
 may or can, /sys has its model and temperature. Both send the drive commands that read; they need
@@ -7,8 +7,14 @@ root, or CAP_SYS_ADMIN (NVMe) and CAP_SYS_RAWIO (SATA), and the device's node.
 
 from __future__ import annotations
 
+import contextlib
+import os
+import shutil
+import signal
+import subprocess
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from steelyard.engines.memory.control_groups import ROOT
@@ -16,7 +22,66 @@ from steelyard.record.machine.drive_health import DriveHealth
 from steelyard.telemetry.devices import devices_beneath
 from steelyard.telemetry.drives import nvme_cli, smartctl
 from steelyard.telemetry.drives.facts import NVME, Facts, object_of
-from steelyard.telemetry.drives.program import Answer, ask, find_program
+
+PLACES = ("/usr/sbin", "/usr/local/sbin", "/sbin")
+"""Where these programs are, though an ordinary user's PATH does not name them."""
+_AFTER_KILL_S = 0.2
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a program printed, and its exit status."""
+
+    output: str
+    errors: str
+    status: int
+
+
+def find_program(name: str) -> str | None:
+    """Where a program is; None where it is not installed."""
+    path = os.pathsep.join((os.environ.get("PATH", os.defpath), *PLACES))
+    return shutil.which(name, path=path)
+
+
+def answer_of(command: Sequence[str], within_s: float) -> Answer | None:
+    """The output of the program, in the C locale; None where it did not end in time.
+
+    It has a session of its own: Ctrl-C does not reach it, and its children end with it. A command
+    to a drive that hangs cannot be killed, so its end is not waited for.
+    """
+    environment = {**os.environ, "LC_ALL": "C"}
+    try:
+        process = subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=environment,
+            encoding="utf-8",
+            errors="replace",
+            start_new_session=True,
+        )
+    except OSError as error:
+        return Answer("", str(error), 127)
+    try:
+        output, errors = process.communicate(timeout=max(0.0, within_s))
+    except BaseException as interrupted:
+        _leave_behind(process)
+        if isinstance(interrupted, subprocess.TimeoutExpired):
+            return None
+        raise
+    return Answer(output, errors, process.returncode)
+
+
+def _leave_behind(process: subprocess.Popen[str]) -> None:
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)
+    for stream in (process.stdout, process.stderr):
+        if stream is not None:
+            stream.close()
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        process.wait(_AFTER_KILL_S)
+
 
 LONGEST_S = 5.0
 """For all drives together: one that hangs costs a weighing no more than this."""
@@ -61,8 +126,8 @@ def _read(name: str, root: Path, ends: float) -> DriveHealth:
         why_not = "" if more else why_not
     if not facts:
         return _unread(name, seen, why_not)
-    told = {"source": ", ".join(sources), "why_not": why_not}
-    return _health(name, {**seen, **_known(facts), **told})
+    origin = {"source": ", ".join(sources), "why_not": why_not}
+    return _health(name, {**seen, **_known(facts), **origin})
 
 
 def _by_smartctl(node: str, ends: float) -> tuple[Facts, str]:
@@ -70,16 +135,16 @@ def _by_smartctl(node: str, ends: float) -> tuple[Facts, str]:
     program = find_program(smartctl.SMARTCTL)
     if program is None:
         return {}, "smartctl is not installed (Debian: apt install smartmontools)"
-    answer = ask(smartctl.command(program, node), ends - time.monotonic())
+    answer = answer_of(smartctl.command(program, node), ends - time.monotonic())
     if answer is None:
         return {}, "smartctl did not end in time"
-    told = object_of(answer.output)
-    if told is None:
+    report = object_of(answer.output)
+    if report is None:
         return {}, _said(answer, smartctl.SMARTCTL)
-    why_not = smartctl.why_not(told, answer.status)
+    why_not = smartctl.why_not(report, answer.status)
     if why_not:
         return {}, _explained(why_not)
-    return {**smartctl.facts_of(told, answer.status), "source": smartctl.source_of(told)}, ""
+    return {**smartctl.facts_of(report, answer.status), "source": smartctl.source_of(report)}, ""
 
 
 def _by_nvme_cli(node: str, ends: float) -> tuple[Facts, str]:
@@ -87,13 +152,13 @@ def _by_nvme_cli(node: str, ends: float) -> tuple[Facts, str]:
     program = find_program("nvme")
     if program is None:
         return {}, "nvme is not installed (Debian: apt install nvme-cli)"
-    answer = ask(nvme_cli.command(program, node), ends - time.monotonic())
+    answer = answer_of(nvme_cli.command(program, node), ends - time.monotonic())
     if answer is None:
         return {}, "nvme did not end in time"
-    told = object_of(answer.output)
-    if told is None or answer.status:
+    report = object_of(answer.output)
+    if report is None or answer.status:
         return {}, _said(answer, "nvme")
-    facts = _known(nvme_cli.facts_of(told))
+    facts = _known(nvme_cli.facts_of(report))
     return facts, "" if facts else "nvme's JSON has no smart log"
 
 

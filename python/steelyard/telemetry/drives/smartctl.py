@@ -14,7 +14,7 @@ from steelyard.telemetry.drives.facts import (
     NVME,
     NVME_UNIT_BYTES,
     Facts,
-    Told,
+    SmartReport,
     count,
     part,
     parts,
@@ -43,40 +43,40 @@ def command(program: str, device: str) -> list[str]:
     return [program, "--json=c", "-a", *further, device]
 
 
-def source_of(told: Told) -> str:
+def source_of(report: SmartReport) -> str:
     """smartctl with its version."""
-    return " ".join((SMARTCTL, ".".join(map(str, _version(told))))).strip()
+    return " ".join((SMARTCTL, ".".join(map(str, _version(report))))).strip()
 
 
-def facts_of(told: Told, status: int) -> Facts:
+def facts_of(report: SmartReport, status: int) -> Facts:
     """What the drive says; nothing of its health where `why_not` has a reason."""
-    own: Facts = {"model": text(told, "model_name"), "firmware": text(told, "firmware_version")}
-    health = part(told, "nvme_smart_health_information_log")
+    own: Facts = {"model": text(report, "model_name"), "firmware": text(report, "firmware_version")}
+    health = part(report, "nvme_smart_health_information_log")
     if health:
-        return {**own, **_nvme(told, health)}
-    return {**own, **ata.facts_of(told, _status(told, status))}
+        return {**own, **_nvme(report, health)}
+    return {**own, **ata.facts_of(report, _status(report, status))}
 
 
-def why_not(told: Told, status: int) -> str:
+def why_not(report: SmartReport, status: int) -> str:
     """Why there is nothing to read, in smartctl's own words; empty: there is."""
-    mask = _status(told, status)
-    said = "; ".join(text(each, "string") for each in parts(part(told, SMARTCTL), "messages"))
+    mask = _status(report, status)
+    said = "; ".join(text(each, "string") for each in parts(part(report, SMARTCTL), "messages"))
     if mask & _NOTHING:
         return said or f"{SMARTCTL} ended with status {mask}"
-    known = facts_of(told, status)
+    known = facts_of(report, status)
     if any(value is not None for key, value in known.items() if key not in ("model", "firmware")):
         return ""
     failed = "a command to the drive failed" if mask & _A_COMMAND_FAILED else "it keeps no health"
     return said or failed
 
 
-def _nvme(told: Told, health: Told) -> Facts:
+def _nvme(report: SmartReport, health: SmartReport) -> Facts:
     written = count(health, "data_units_written")
     celsius = whole(health.get("temperature"))
-    silent = 0 if _version(told) >= TELLS_THROTTLING else None
+    silent = 0 if _version(report) >= TELLS_THROTTLING else None
     throttling = {field: count(health, key) for field, key in _THROTTLING.items()}
     return {
-        "temperature_celsius": whole(part(told, "temperature").get("current"))
+        "temperature_celsius": whole(part(report, "temperature").get("current"))
         if celsius is None
         else celsius,
         "read_bytes": times(count(health, "data_units_read"), NVME_UNIT_BYTES),
@@ -95,12 +95,12 @@ def _nvme(told: Told, health: Told) -> Facts:
     }
 
 
-def _version(told: Told) -> tuple[int, ...]:
-    given = part(told, SMARTCTL).get("version")
+def _version(report: SmartReport) -> tuple[int, ...]:
+    given = part(report, SMARTCTL).get("version")
     numbers = [whole(each) for each in given] if isinstance(given, list) else []
     return tuple(each for each in numbers if each is not None)
 
 
-def _status(told: Told, status: int) -> int:
-    said = whole(part(told, SMARTCTL).get("exit_status"))
+def _status(report: SmartReport, status: int) -> int:
+    said = whole(part(report, SMARTCTL).get("exit_status"))
     return status if said is None else said

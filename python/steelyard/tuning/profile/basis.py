@@ -10,8 +10,7 @@ from steelyard.engines.memory.control_groups import ROOT
 from steelyard.model.profiles import WorkKind
 from steelyard.model.units import NS_PER_S
 from steelyard.record.machine.probe import NOT_DIRECT, PEAK_READ, RANDOM_READ, Probe
-from steelyard.telemetry.capacity import allowed_processors, space
-from steelyard.telemetry.cgroup import memory_left
+from steelyard.telemetry.capacity import allowed_processors, memory_left, space
 from steelyard.telemetry.host import memory_bytes
 
 

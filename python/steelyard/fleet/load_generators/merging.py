@@ -14,8 +14,8 @@ from steelyard.driver.answer import (
     SliceAnswer,
     Together,
 )
-from steelyard.fleet.clocks.exchange import Offset
-from steelyard.fleet.crowd.dealing import Share
+from steelyard.fleet.clocks.tracking import Offset
+from steelyard.fleet.load_generators.client_partition import Share
 
 _SUMS = (
     *("clients", "transactions", "busy_ns", "latency_sum_ns", "latency_squares_ns2", "failed"),

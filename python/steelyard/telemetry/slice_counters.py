@@ -14,7 +14,7 @@ from pathlib import Path
 from steelyard.engines.memory.control_groups import ROOT, pairs_of
 from steelyard.model.device_readings import SLICES_NS
 from steelyard.model.readings import Reading
-from steelyard.telemetry.cgroup import statistics_file, throttling_of
+from steelyard.telemetry.capacity import statistics_file, throttling_of
 from steelyard.telemetry.devices import (
     DeviceCounts,
     added,
@@ -32,7 +32,7 @@ _Parse = Callable[[str, str], Amounts]
 _OF_MEMORY = ("workingset_refault_anon", "workingset_refault_file", "pgmajfault")
 
 
-class MachineInSlices:
+class MachineCounters:
     """Sums by arm. Files that are not there give nothing."""
 
     def __init__(self, directory: Path, root: Path = ROOT) -> None:

@@ -17,11 +17,16 @@ from typing import TypeVar
 from steelyard.driver.answer import SliceAnswer
 from steelyard.driver.plan import DrivePlan, SliceRequest
 from steelyard.engines.access.load_machine import end_sessions
-from steelyard.fleet.clocks.exchange import Exchange
-from steelyard.fleet.clocks.tracking import ClockTrack
-from steelyard.fleet.crowd.dealing import Share, in_order, plan_of, request_of, shares_of
-from steelyard.fleet.crowd.member import Driven, Member, Opened
-from steelyard.fleet.crowd.merging import Part, merged
+from steelyard.fleet.clocks.tracking import ClockTrack, Exchange
+from steelyard.fleet.load_generators.client_partition import (
+    Share,
+    in_order,
+    plan_of,
+    request_of,
+    shares_of,
+)
+from steelyard.fleet.load_generators.load_agent import Driven, LoadGenerator, Opened
+from steelyard.fleet.load_generators.merging import Part, merged
 from steelyard.model.errors import DriverError, ServerError
 from steelyard.model.units import NS_PER_S
 
@@ -39,7 +44,7 @@ REPLY_NS = 5 * NS_PER_S
 class _Seat:
     """A member with its share of the clients, and what is known of its clock."""
 
-    member: Member
+    member: LoadGenerator
     share: Share
     clock: ClockTrack
     connected: dict[str, list[int]] = field(default_factory=dict)
@@ -60,7 +65,9 @@ class _Seat:
 class Crowd:
     """Drivers on several machines, each connected to every arm; implements LoadDriver."""
 
-    def __init__(self, plan: DrivePlan, members: Sequence[Member], threads: int | None) -> None:
+    def __init__(
+        self, plan: DrivePlan, members: Sequence[LoadGenerator], threads: int | None
+    ) -> None:
         """Deal and connect. `threads` of each machine's driver; None: one a processor.
 
         UsageError: the plan cannot be dealt. DriverError: a machine could not connect.

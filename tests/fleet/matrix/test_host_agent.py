@@ -1,5 +1,5 @@
-"""A keeper weighs one cell at a time on its host and hands its record over, file by file; nothing
-of a weighing is left, however its keeper ends."""
+"""An agent weighs one cell at a time on its host and hands its record over, file by file; nothing
+of a weighing is left, however its agent ends."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ import pytest
 
 from own_cache import open_directory
 from steelyard.engines.file_lock import is_held
-from steelyard.fleet.matrix.keeper import Keeper, Look
+from steelyard.fleet.matrix.host_agent import HostAgent, JobStatus
 from steelyard.fleet.matrix.matrix import Cell
 
 QUICK = ("workload.scale=1", "workload.clients=2", "budget.measuring=20s", "budget.slice=50ms")
 HELD_BY_A_KEEPER = """
 import sys, time
 from pathlib import Path
-from steelyard.fleet.matrix.keeper import Keeper
+from steelyard.fleet.matrix.host_agent import Agent
 from steelyard.fleet.matrix.matrix import Cell
-keeper = Keeper(Path(sys.argv[1]))
-assert keeper.begin(Cell("aa", (), "any", None, 0, 7, {changes!r}))
+agent = Agent(Path(sys.argv[1]))
+assert agent.begin(Cell("aa", (), "any", None, 0, 7, {changes!r}))
 print("begun", flush=True)
 time.sleep(600)
 """
 
 
 @pytest.fixture
-def keeper(tmp_path: Path) -> Iterator[Keeper]:
-    made = Keeper(tmp_path / "cache" / "lock")
+def agent(tmp_path: Path) -> Iterator[HostAgent]:
+    made = HostAgent(tmp_path / "cache" / "lock")
     yield made
     made.end()
 
@@ -47,9 +47,9 @@ def _cell(
     return Cell(study, files, "any", None, 0, 7, changes)
 
 
-def _ended(keeper: Keeper, patience_s: float) -> Look:
+def _ended(agent: HostAgent, patience_s: float) -> JobStatus:
     deadline = time.monotonic() + patience_s
-    while (seen := keeper.look()).status is None:
+    while (seen := agent.job_status()).status is None:
         assert time.monotonic() < deadline, seen.told
         time.sleep(0.1)
     return seen
@@ -76,31 +76,31 @@ def _processes_of(folder: Path) -> list[psutil.Process]:
     return found
 
 
-def test_a_study_that_is_wrong_fails_with_its_words(keeper: Keeper, tmp_path: Path) -> None:
-    assert keeper.begin(_cell("./mine.toml", (("mine.toml", "nonsense = 1\n"),)))
-    seen = _ended(keeper, 120)
+def test_a_study_that_is_wrong_fails_with_its_words(agent: HostAgent, tmp_path: Path) -> None:
+    assert agent.begin(_cell("./mine.toml", (("mine.toml", "nonsense = 1\n"),)))
+    seen = _ended(agent, 120)
     assert seen.status == 2
     assert 'mine.toml: missing key: "title"' in seen.told
     assert is_held(tmp_path / "cache" / "lock"), "until its record was fetched"
-    keeper.end()
+    agent.end()
     assert not is_held(tmp_path / "cache" / "lock")
     assert [one.name for one in (tmp_path / "cache").iterdir()] == ["lock"]
 
 
 def test_files_of_a_cell_stand_in_its_folder_and_what_another_one_left_does_not(
-    keeper: Keeper, tmp_path: Path
+    agent: HostAgent, tmp_path: Path
 ) -> None:
     left = tmp_path / "cache" / "fleet" / "record" / "verdict.json"
     left.parent.mkdir(parents=True)
-    left.write_text("of a keeper that was killed with its watcher")
-    assert keeper.begin(_cell("./mine.toml", (("deep/q.sql", "SELECT 1;"), ("mine.toml", ""))))
+    left.write_text("of an agent that was killed with its watcher")
+    assert agent.begin(_cell("./mine.toml", (("deep/q.sql", "SELECT 1;"), ("mine.toml", ""))))
     assert (tmp_path / "cache" / "fleet" / "deep" / "q.sql").read_text() == "SELECT 1;"
     assert not left.exists()
 
 
 @pytest.mark.postgres
-def test_a_weighing_whose_watcher_was_killed_has_failed(keeper: Keeper, tmp_path: Path) -> None:
-    assert keeper.begin(_cell("aa"))
+def test_a_weighing_whose_watcher_was_killed_has_failed(agent: HostAgent, tmp_path: Path) -> None:
+    assert agent.begin(_cell("aa"))
     folder = tmp_path / "cache" / "fleet"
     _until(lambda: any(_weighings(folder)), 30)
     [weighing] = _weighings(folder)
@@ -109,21 +109,21 @@ def test_a_weighing_whose_watcher_was_killed_has_failed(keeper: Keeper, tmp_path
     assert "steelyard.fleet.matrix.watcher" in _words(watcher)
     assert watcher.ppid() != os.getpid(), "Ray kills the children of a worker that ends"
     watcher.kill()
-    assert _ended(keeper, 30).status == -signal.SIGKILL
-    keeper.end()
+    assert _ended(agent, 30).status == -signal.SIGKILL
+    agent.end()
     _until(lambda: not is_held(tmp_path / "cache" / "lock"), 60)
 
 
 @pytest.mark.postgres
 def test_one_weighing_at_a_time_runs_on_a_host_whoever_keeps_it(
-    keeper: Keeper, tmp_path: Path
+    agent: HostAgent, tmp_path: Path
 ) -> None:
-    other = Keeper(tmp_path / "cache" / "lock")
-    assert keeper.begin(_cell("aa"))
-    assert not keeper.begin(_cell("aa"))
+    other = HostAgent(tmp_path / "cache" / "lock")
+    assert agent.begin(_cell("aa"))
+    assert not agent.begin(_cell("aa"))
     assert not other.begin(_cell("aa"))
     assert is_held(tmp_path / "cache" / "lock")
-    keeper.end()
+    agent.end()
     assert not is_held(tmp_path / "cache" / "lock")
     assert other.begin(_cell("aa"))
     other.end()
@@ -131,7 +131,7 @@ def test_one_weighing_at_a_time_runs_on_a_host_whoever_keeps_it(
 
 @pytest.mark.postgres
 @pytest.mark.parametrize("stubborn", [False, True], ids=["ends when told", "has to be killed"])
-def test_a_keeper_that_is_killed_leaves_no_server_no_folder_and_no_lock(
+def test_a_agent_that_is_killed_leaves_no_server_no_folder_and_no_lock(
     tmp_path: Path, stubborn: bool
 ) -> None:
     lock = tmp_path / "lock"
@@ -152,7 +152,7 @@ def test_a_keeper_that_is_killed_leaves_no_server_no_folder_and_no_lock(
 
 @contextmanager
 def _held(lock: Path) -> Iterator[tuple[subprocess.Popen[bytes], Path]]:
-    """A program with a keeper that has begun a weighing, and the cache of its host."""
+    """A program with an agent that has begun a weighing, and the cache of its host."""
     code = HELD_BY_A_KEEPER.format(changes=QUICK)
     with open_directory() as cache:
         program = subprocess.Popen(
@@ -202,15 +202,15 @@ def _servers(cache: Path) -> Iterator[psutil.Process]:
 
 @pytest.mark.postgres
 @pytest.mark.long
-def test_a_record_is_handed_over_as_it_stands(keeper: Keeper) -> None:
-    assert keeper.begin(_cell("aa", changes=QUICK))
-    seen = _ended(keeper, 600)
+def test_a_record_is_handed_over_as_it_stands(agent: HostAgent) -> None:
+    assert agent.begin(_cell("aa", changes=QUICK))
+    seen = _ended(agent, 600)
     assert seen.status == 0, seen.told
-    files = keeper.manifest()
+    files = agent.manifest()
     assert {"plan.json", "slices.jsonl", "verdict.json", "study.toml"} <= set(files)
     assert files["plan.json"].modified_ns <= files["verdict.json"].modified_ns
     for name, kept in files.items():
         found = b""
-        while piece := keeper.chunk(name, len(found)):
+        while piece := agent.chunk(name, len(found)):
             found += piece
         assert (len(found), hashlib.sha256(found).hexdigest()) == (kept.size_bytes, kept.sha256)

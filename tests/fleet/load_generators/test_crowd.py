@@ -14,14 +14,14 @@ from typing import Any
 import pytest
 
 from driver.served import PASSWORD, Server
-from fleet.crowd.false_clock import FarHand
+from fleet.load_generators.false_clock import FarHand
 from steelyard import _core
 from steelyard.driver.answer import SliceAnswer
 from steelyard.driver.client import Driver
 from steelyard.driver.plan import DriveArm, DrivePlan, DriveScript, SliceRequest
-from steelyard.fleet.crowd import crowd as of_crowd
-from steelyard.fleet.crowd import hand as of_hand
-from steelyard.fleet.crowd.crowd import Crowd
+from steelyard.fleet.load_generators import crowd_driver as of_crowd
+from steelyard.fleet.load_generators import load_agent as of_hand
+from steelyard.fleet.load_generators.crowd_driver import Crowd
 from steelyard.model.errors import DriverError, ServerError
 from steelyard.model.secrets.secret import Secret
 

@@ -8,10 +8,10 @@ from dataclasses import replace
 import pytest
 
 from driver.served import Server
-from fleet.crowd.false_clock import FarHand, FarMachines
+from fleet.load_generators.false_clock import FarHand, FarMachines
 from steelyard.driver.plan import DriveArm, DrivePlan, DriveScript, SliceRequest
-from steelyard.fleet.crowd.drivers import CrowdDrivers
-from steelyard.fleet.crowd.hand import machine_facts
+from steelyard.fleet.load_generators.drivers import CrowdDrivers
+from steelyard.fleet.load_generators.load_agent import machine_facts
 from steelyard.model.endpoint import Endpoint
 from steelyard.model.errors import DriverError, UsageError
 

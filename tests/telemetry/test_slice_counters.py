@@ -9,7 +9,7 @@ import pytest
 
 from steelyard.evaluation.transaction.ceiling import ceiling
 from steelyard.record.machine.probe import PEAK_READ, PEAK_WRITE
-from steelyard.telemetry.at_borders import MachineInSlices
+from steelyard.telemetry.slice_counters import MachineCounters
 from tuning.probe.made import figure, probe_of
 
 PRESSURE = "some avg10=0.00 avg60=0.00 avg300=0.00 total={}\nfull avg10=0.00 total={}\n"
@@ -19,7 +19,7 @@ QUOTA = "usage_usec 9\nnr_throttled {}\nthrottled_usec {}\n"
 
 
 @pytest.fixture
-def machine(tmp_path: Path) -> MachineInSlices:
+def machine(tmp_path: Path) -> MachineCounters:
     """One device, pressure for I/O, memory and a quota."""
     root = tmp_path.resolve()
     device = root / "sys/devices/vda"
@@ -40,7 +40,7 @@ def machine(tmp_path: Path) -> MachineInSlices:
     for name, text in files.items():
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_text(text)
-    return MachineInSlices(root, root)
+    return MachineCounters(root, root)
 
 
 def texts(reads: int, stalled_us: int, refaults: int, throttled_us: int) -> list[str]:
@@ -52,12 +52,12 @@ def texts(reads: int, stalled_us: int, refaults: int, throttled_us: int) -> list
     ]
 
 
-def test_the_files_are_those_that_are_there(machine: MachineInSlices) -> None:
+def test_the_files_are_those_that_are_there(machine: MachineCounters) -> None:
     ends = [path.split("/")[-2:] for path in machine.paths]
     assert ends == [["vda", "stat"], ["pressure", "io"], ["proc", "vmstat"], ["cgroup", "cpu.stat"]]
 
 
-def test_differences_are_added_up_by_arm(machine: MachineInSlices) -> None:
+def test_differences_are_added_up_by_arm(machine: MachineCounters) -> None:
     machine.add("on", texts(10, 100, 5, 0), texts(30, 160, 9, 50), 1000)
     machine.add("off", texts(30, 160, 9, 50), texts(31, 160, 9, 50), 500)
     machine.add("on", texts(31, 160, 9, 50), texts(41, 200, 9, 50), 1000)
@@ -78,7 +78,7 @@ def test_differences_are_added_up_by_arm(machine: MachineInSlices) -> None:
 
 
 def test_what_the_devices_did_in_one_slice_is_that_between_its_borders(
-    machine: MachineInSlices,
+    machine: MachineCounters,
 ) -> None:
     before, after = texts(10, 100, 5, 0), texts(30, 160, 9, 50)
     use = machine.devices_between(before, after)
@@ -90,10 +90,10 @@ def test_what_the_devices_did_in_one_slice_is_that_between_its_borders(
 
 
 def test_without_a_device_nothing_is_between_two_borders(tmp_path: Path) -> None:
-    assert MachineInSlices(tmp_path, tmp_path).devices_between([], []) is None
+    assert MachineCounters(tmp_path, tmp_path).devices_between([], []) is None
 
 
-def test_a_file_that_could_not_be_read_gives_nothing(machine: MachineInSlices) -> None:
+def test_a_file_that_could_not_be_read_gives_nothing(machine: MachineCounters) -> None:
     machine.add("on", ["", "", "", ""], texts(1, 1, 1, 1), 1000)
     machine.add("on", texts(9, 9, 9, 9), texts(1, 9, 9, 9), 1000)  # the device came back anew
     read = {one.name: one.value for one in machine.readings("on")}
@@ -103,7 +103,7 @@ def test_a_file_that_could_not_be_read_gives_nothing(machine: MachineInSlices) -
 
 
 def test_of_a_volume_on_a_mirror_its_own_requests_are_counted_beside_its_drives(
-    machine: MachineInSlices, tmp_path: Path
+    machine: MachineCounters, tmp_path: Path
 ) -> None:
     root = tmp_path.resolve()
     for drive in ("sda", "sdb"):
@@ -111,7 +111,7 @@ def test_of_a_volume_on_a_mirror_its_own_requests_are_counted_beside_its_drives(
         (root / "sys/devices" / drive / "stat").write_text(STAT.format(0, 0, 0))
         (root / "sys/class/block" / drive).symlink_to(root / "sys/devices" / drive)
         (root / "sys/devices/vda/slaves" / drive).mkdir(parents=True)
-    stacked = MachineInSlices(root, root)
+    stacked = MachineCounters(root, root)
     drives = [path.split("/")[-2] for path in stacked.paths[:3]]
     assert drives == ["sda", "sdb", "vda"]
     rest = len(stacked.paths) - 3
@@ -124,5 +124,5 @@ def test_of_a_volume_on_a_mirror_its_own_requests_are_counted_beside_its_drives(
     assert used.reads == 30, "those of the volume, not of the volume and of its drives"
 
 
-def test_nothing_is_read_of_an_arm_without_slices(machine: MachineInSlices) -> None:
+def test_nothing_is_read_of_an_arm_without_slices(machine: MachineCounters) -> None:
     assert machine.readings("on") == ()

@@ -10,7 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from steelyard.driver.plan import DriveArm, DriveLog, DrivePlan, DriveScript, SliceRequest
-from steelyard.fleet.crowd.dealing import Share, deal, in_order, plan_of, request_of, shares_of
+from steelyard.fleet.load_generators.client_partition import (
+    Share,
+    deal,
+    in_order,
+    plan_of,
+    request_of,
+    shares_of,
+)
 from steelyard.model.endpoint import Endpoint
 from steelyard.model.errors import UsageError
 from steelyard.model.secrets.secret import Secret

@@ -8,13 +8,12 @@ from dataclasses import replace
 
 from steelyard.driver.plan import DrivePlan, SliceRequest
 from steelyard.fleet.checking.network import Nic
-from steelyard.fleet.crowd.hand import Hand
-from steelyard.fleet.crowd.member import Driven, MachineFacts, Opened
+from steelyard.fleet.load_generators.load_agent import Driven, LoadAgent, MachineFacts, Opened
 
 
 class FarHand:
     """A Hand whose clock reads `offset_ns` more than ours now and gains `drift` seconds a second;
-    every order takes `there_s` and every answer `back_s`. Implements Member."""
+    every order takes `there_s` and every answer `back_s`. Implements LoadGenerator."""
 
     def __init__(
         self,
@@ -25,7 +24,7 @@ class FarHand:
         there_s: float = 0.0,
         back_s: float = 0.0,
     ) -> None:
-        self.hand = Hand(name)
+        self.hand = LoadAgent(name)
         self.offset_ns, self.drift = offset_ns, drift
         self.there_s, self.back_s = there_s, back_s
         self.zero_ns = time.monotonic_ns()

@@ -7,9 +7,8 @@ from typing import Protocol
 
 from steelyard.driver.plan import DrivePlan
 from steelyard.engines.access.load_machine import is_local
-from steelyard.fleet.crowd.crowd import Crowd
-from steelyard.fleet.crowd.hand import machine_facts
-from steelyard.fleet.crowd.member import MachineFacts, Member
+from steelyard.fleet.load_generators.crowd_driver import Crowd
+from steelyard.fleet.load_generators.load_agent import LoadGenerator, MachineFacts, machine_facts
 from steelyard.model.endpoint import Endpoint
 from steelyard.model.errors import DriverError, UsageError
 
@@ -21,7 +20,7 @@ class Machines(Protocol):
     def count(self) -> int:
         """How many members there are."""
 
-    def members(self) -> Sequence[Member]:
+    def members(self) -> Sequence[LoadGenerator]:
         """As many as were requested, each time, none of them lost: a lost one was replaced.
         DriverError: there are fewer, and a load by fewer would not be comparable."""
 

@@ -1,6 +1,6 @@
 """Weighs one cell at a time on a host: an ordinary `steelyard weigh`, and its record.
 
-A lock file of the host is held by the keeper, the watcher of its weighing, and the weighing: so
+A lock file of the host is held by the agent, the watcher of its weighing, and the weighing: so
 that others are kept off until the last of them is gone. What crosses is a study with the files that
 it names, the end of the weighing's output, and the record's files in chunks, each with its SHA-256.
 """
@@ -34,7 +34,7 @@ GONE_S = STOP_S + KILLED_S + 30.0
 
 
 @dataclass(frozen=True)
-class Look:
+class JobStatus:
     """The state of a weighing."""
 
     status: int | None
@@ -44,7 +44,7 @@ class Look:
 
 
 @dataclass(frozen=True)
-class KeptFile:
+class RecordFile:
     """A file of a record."""
 
     size_bytes: int
@@ -87,7 +87,7 @@ class _Weighing:
         self._process.stdout.close()
 
 
-class Keeper:
+class HostAgent:
     """The weighings of one host. `lock`: held while one runs; None: in the host's cache."""
 
     def __init__(self, lock: Path | None = None) -> None:
@@ -124,14 +124,14 @@ class Keeper:
     def _record(self) -> Path:
         return self._folder / "record"
 
-    def look(self) -> Look:
+    def job_status(self) -> JobStatus:
         """The state of the weighing that was begun last."""
         assert self._weighing is not None
         output = self._folder / OUTPUT
         told = output.read_text(encoding="utf-8", errors="replace") if output.exists() else ""
-        return Look(self._weighing.status(), told[-TOLD_CHARACTERS:])
+        return JobStatus(self._weighing.status(), told[-TOLD_CHARACTERS:])
 
-    def manifest(self) -> Mapping[str, KeptFile]:
+    def manifest(self) -> Mapping[str, RecordFile]:
         """The record's files, by their path in it."""
         files = (one for one in sorted(self._record.rglob("*")) if one.is_file())
         return {one.relative_to(self._record).as_posix(): _kept(one) for one in files}
@@ -155,8 +155,8 @@ class Keeper:
             time.sleep(0.01)  # its watcher has closed its output, and is about to end
 
 
-def _kept(file: Path) -> KeptFile:
+def _kept(file: Path) -> RecordFile:
     with file.open("rb") as opened:
         digest = hashlib.file_digest(opened, "sha256")
     status = file.stat()
-    return KeptFile(status.st_size, digest.hexdigest(), status.st_mtime_ns)
+    return RecordFile(status.st_size, digest.hexdigest(), status.st_mtime_ns)

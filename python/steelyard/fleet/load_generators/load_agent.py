@@ -1,4 +1,4 @@
-"""Does on a machine what the coordinator of a crowd orders: a driver of its own, and stamps.
+"""Does on a machine what the coordinator of a load orders: a driver of its own, and stamps.
 
 What it does is the same wherever its orders come from: another thread, or another machine.
 """
@@ -9,21 +9,102 @@ import os
 import signal
 import socket
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Lock, Timer
-from typing import Self
+from typing import Protocol, Self
 
 from steelyard import __version__, _core
+from steelyard.driver.answer import SliceAnswer
 from steelyard.driver.client import Driver
 from steelyard.driver.plan import DriveArm, DrivePlan, SliceRequest
 from steelyard.engines.access.load_machine import own_password
 from steelyard.fleet.checking.network import Nic, read_nics
-from steelyard.fleet.crowd.member import Driven, MachineFacts, Opened
 from steelyard.model.errors import DriverError
 from steelyard.model.units import NS_PER_S
+
+
+@dataclass(frozen=True, slots=True)
+class MachineFacts:
+    """What must be known of a machine before it gets a share."""
+
+    host: str
+    boot: str
+    """One start of one kernel (boot_id of Linux): two machines never have the same."""
+    machine_id: str
+    """Of the installation (/etc/machine-id), which a restart does not change; empty: it has none,
+    as most containers."""
+    processors: int
+    """That its driver may use."""
+    version: str
+    """Of Steelyard there."""
+    build_profile: str
+    """ "release" or "debug": how the load driver was built there."""
+
+    @property
+    def identity(self) -> tuple[str, ...]:
+        """Words of which two machines have none in common, and one machine the same as before,
+        whatever is started on it: its boot, and, since images carry machine ids, with its name that
+        of its installation."""
+        installed = (f"{self.host} {self.machine_id}",) if self.machine_id else ()
+        return (self.boot, *installed)
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A driver that is connected to every arm of its share."""
+
+    connected: Mapping[str, Sequence[int]]
+    """Arm name → process ids of its backends, in the order of its clients."""
+    io: str
+
+
+@dataclass(frozen=True, slots=True)
+class Driven:
+    """A slice that a machine drove, between two stamps of its clock."""
+
+    received_ns: int
+    answered_ns: int
+    answer: SliceAnswer
+
+
+class LostError(DriverError):
+    """A machine is gone: its process, itself, or the network to it."""
+
+
+class LoadGenerator(Protocol):
+    """One load machine, as the coordinator calls it. Every call waits for its answer.
+
+    DriverError: it could not do that, or is gone; only `close` is called then.
+    """
+
+    @property
+    def name(self) -> str:
+        """Unlike that of every other machine."""
+
+    @property
+    def facts(self) -> MachineFacts:
+        """What was found when it joined."""
+
+    def read_clock(self) -> tuple[int, int]:
+        """CLOCK_MONOTONIC of the machine, when it was asked and when it answered, in ns."""
+
+    def network(self) -> Mapping[str, Nic]:
+        """Its network interfaces by name, as they stand now."""
+
+    def open(self, plan: DrivePlan) -> Opened:
+        """Start a driver on the machine, connected to every arm of its share. The plan holds no
+        password: the machine has its own."""
+
+    def drive(self, request: SliceRequest, patience_s: float | None) -> Driven:
+        """Drive one slice; a driver that has not answered by then is ended. None: however long it
+        takes, a driver that is not heard of meanwhile is ended."""
+
+    def close(self) -> None:
+        """End the driver; safe to call twice, and of a machine that is gone."""
+
 
 HEARD_NS = NS_PER_S
 """Between two words of a driver in a slice that ends by a count."""
@@ -45,8 +126,8 @@ def machine_facts() -> MachineFacts:
     )
 
 
-class Hand:
-    """The load of one machine of a crowd; implements Member where it is one process away."""
+class LoadAgent:
+    """The load of one machine of a crowd; implements LoadGenerator where it is one process away."""
 
     def __init__(self, name: str) -> None:
         self.name = name

@@ -1,0 +1,74 @@
+"""Reads which weighings are under way in the cache, and which have lost their owner.
+
+`registry.py` says what a run is; nothing is removed here.
+"""
+
+from __future__ import annotations
+
+import os
+import pwd
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+
+from steelyard.engines.account import Account
+from steelyard.engines.cache import Cache, entries
+from steelyard.engines.file_lock import is_held, locked
+from steelyard.model.files.bounded_json import read_json
+
+OWNER_FILE = "owner.json"
+
+
+@dataclass(frozen=True)
+class Leftover:
+    """A run whose owner is dead."""
+
+    directory: Path
+    owner_pid: int
+    started: str  # UTC, "2026-11-21T20:15:00Z"
+    account: Account
+    sockets: Path | None
+
+
+def leftovers(cache: Cache) -> list[Leftover]:
+    """Runs whose owner is dead, oldest first."""
+    with registration(cache):
+        return dead_runs(cache)
+
+
+def live_runs(cache: Cache) -> list[Path]:
+    """Runs whose owner lives."""
+    dead = {leftover.directory for leftover in leftovers(cache)}
+    return [directory for directory in entries(cache.runs) if directory not in dead]
+
+
+def registration(cache: Cache) -> AbstractContextManager[None]:
+    """Only one process registers or cleans at a time: a run half registered looks dead."""
+    return locked(cache.runs / ".lock")
+
+
+def dead_runs(cache: Cache) -> list[Leftover]:
+    """As `leftovers`, for a caller that is inside of `registration`."""
+    return [
+        _read(directory) for directory in entries(cache.runs) if not is_held(directory / OWNER_FILE)
+    ]
+
+
+def _read(directory: Path) -> Leftover:
+    """What the owner wrote; killed while writing, it wrote nothing that can be trusted."""
+    try:
+        said = read_json(directory / OWNER_FILE)
+        entry = pwd.getpwnam(said["account"])
+        pid, started, sockets = int(said["pid"]), str(said["started"]), Path(said["sockets"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return Leftover(directory, 0, "", _owner_of(directory), None)
+    account = Account(entry.pw_name, entry.pw_uid, entry.pw_gid)
+    return Leftover(directory, pid, started, account, sockets)
+
+
+def _owner_of(directory: Path) -> Account:
+    """The account of the first data directory inside, else our own."""
+    for inside in (place for place in directory.glob("slot*/*") if place.is_dir()):
+        status = inside.stat()
+        return Account(str(status.st_uid), status.st_uid, status.st_gid)
+    return Account("", os.geteuid(), os.getegid())
