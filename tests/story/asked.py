@@ -109,3 +109,15 @@ def cut_at(epoch: Facts) -> Facts:
         arm: {key: value for key, value in window.items() if key != "seconds"}
         for arm, window in epoch["windows"].items()
     }
+
+
+def cycles_study(**changes: Any) -> Study:
+    """Eight epochs in cycles, all of them before any verdict."""
+    return study_of(
+        **{
+            "layout": "cycles",
+            "budget": {"cycles": "40m", "epochs": 8},
+            "decision": {"first_verdict": False},
+            **changes,
+        }
+    )

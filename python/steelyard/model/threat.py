@@ -300,24 +300,20 @@ _TEMPLATES: dict[ThreatKind, _Template] = {
     ),
     ThreatKind.CHECKPOINTS_BY_SIZE: _Template(
         "the size of the log requested checkpoints, of one arm far more often than of the other: "
-        "the arms were read at unlike distances, and right after a checkpoint most changes log "
-        "whole pages",
-        "raise what requests them by size, equal in all arms, so that time alone does (--set "
-        "settings.max_wal_size=64GB, if the disk has room), or give a larger budget, which makes "
-        "the time scale smaller",
+        "right after a checkpoint most changes log whole pages",
+        "raise what requests them by size, equal in all arms (--set settings.max_wal_size=64GB, "
+        "if the disk has room), or give a larger budget, which makes the time scale smaller",
     ),
     ThreatKind.CYCLES_CUT: _Template(
         "a window began or ended within a checkpoint cycle, not where one begins: it has more, or "
         "less, of the burst after a checkpoint than whole cycles have",
-        "weigh anew, on a quieter machine: a checkpoint was seen long after it began; or in turns "
-        "(--set layout=turns)",
+        "weigh anew on a quieter machine, or in turns (--set layout=turns)",
     ),
     ThreatKind.CLOCK_AHEAD: _Template(
         "a setting of wall time was not multiplied by the number of arms, or borders take as long "
         "as slices: checkpoints come nearer in an arm's own time than the plan has them",
-        "leave such settings to the study, which multiplies them (control.settings, "
-        "arm.settings), rather than to files or roles of the server; or weigh longer slices "
-        "(--set budget.slice=1s)",
+        "leave such settings to the study, which multiplies them, and not to files or roles of the "
+        "server; or weigh longer slices (--set budget.slice=1s)",
     ),
     ThreatKind.AGEING: _Template(
         "files grow and fragment from epoch to epoch, and the arms do not age alike: the figure is "
@@ -395,7 +391,6 @@ def raise_threat(
     kind: ThreatKind, seen: str, *, invalidates: bool = False, in_turns: bool = False
 ) -> Threat:
     """The threat of a kind with what was seen, a sentence without full stop and with figures.
-
     `invalidates`: what was seen takes the verdict away, also where its kind does not always.
     `in_turns`: it was seen in turns, where some advice is another.
     """

@@ -54,7 +54,8 @@ def epochs_of(
     queued_ms: int = 100,
     used_ns: int = 0,
 ) -> list[Epoch]:
-    """Sound epochs, except for what is changed; `dirtied`: bytes in each slice, by arm."""
+    """Sound epochs, except for what is changed; `dirtied`: bytes in each slice, by arm, of which
+    the devices write as many in the slices of both."""
     found = []
     for number in range(n):
         turns = {
@@ -69,7 +70,9 @@ def epochs_of(
                 warmup_ns=30 * NS,
                 seconds=SecondsLine(
                     dirtied_bytes=(each,) * SLICES,
-                    devices=DeviceSecondsLine(queued_ms=(queued_ms,) * SLICES),
+                    devices=DeviceSecondsLine(
+                        queued_ms=(queued_ms,) * SLICES, written_bytes=(100,) * SLICES
+                    ),
                 ),
                 suspended_use_ns=used_ns if name == "off" and number == 3 else 0,
             )

@@ -73,7 +73,7 @@ def _kept_here(study: Study, folder: Path) -> Iterator[tuple[str, str]]:
 
 def _text(file: Path, named: str) -> str:
     try:
-        return file.read_text(encoding="utf-8")
+        return read_small(file)
     except OSError as error:
         raise StudyError(f'{named}: could not read "{file}": {error.strerror}') from error
     except UnicodeDecodeError as error:
