@@ -174,3 +174,22 @@ def test_arms_differ_in_the_marks_of_a_setting_exactly_where_they_differ_in_it()
         "c": {"primary_conninfo": "", "x.token": HIDDEN},
     }
     assert json.loads(json.dumps(redacted_json(shown))) == shown
+
+
+@given(
+    head=st.text("ABCDwxyz0129+/", min_size=8, max_size=200),
+    word=st.sampled_from(["pwd", "PWD", "pass", "password", "token", "secret", "+key", "/pw"]),
+    pad=st.sampled_from(["", "=", "=="]),
+)
+def test_a_histogram_that_ends_like_the_name_of_a_secret_is_left_whole(
+    head: str, word: str, pad: str
+) -> None:
+    text = "HISTFA" + head + word
+    text = "HISTFA" + "A" * (-len(text + pad) % 4) + text[6:] + pad
+    assert redacted(text) == text
+    assert redacted_json({"latency": text}) == {"latency": text}
+
+
+def test_what_only_begins_like_a_histogram_loses_its_secrets() -> None:
+    for text in (f"HISTFAAA password={T}", f"HISTFAAApassword={T}", f"HISTFAAAtoken=={T}"):
+        assert T not in redacted(text)

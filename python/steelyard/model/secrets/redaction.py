@@ -22,12 +22,17 @@ _HINT = re.compile(
     re.IGNORECASE,
 )
 """Of a text without any of these nothing can be left out: most texts end here."""
+_HISTOGRAM = re.compile(r"HISTFA[A-Za-z0-9+/]*={0,2}")
+"""HdrHistogram V2, deflated, in base64, with the cookie that all begin with: chance puts names of
+secrets into such texts, before the "=" at their ends too."""
 _SWITCH = frozenset({"on", "off", "true", "false", "yes", "no", "0", "1"})
 
 
 def redacted(text: str) -> str:
     """The text without what stands at secret names, in URIs before the host, in PASSWORD and
-    IDENTIFIED BY clauses. Applied twice it is the same."""
+    IDENTIFIED BY clauses. Applied twice it is the same. A histogram of latencies is left whole."""
+    if _HISTOGRAM.fullmatch(text) and len(text) % 4 == 0:
+        return text
     for _ in range(_MOST_PASSES):
         before, text = text, _redacted_once(text)
         if text == before:
