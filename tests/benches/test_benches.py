@@ -22,6 +22,7 @@ SMALL = {
     "judging": "--rounds 1",
     "load_ratio": "--rounds 1 --scale 1",
     "mysql_cpu": "--rounds 1 --seconds 1 --rows 1000",
+    "passing": "--rounds 1 --seconds 1",
     "scrub": "--rounds 1 --scale 1 --no-cold",
     "start_up": "--rounds 1",
     "tproc_c_load": "--rounds 1 --warehouses 1",

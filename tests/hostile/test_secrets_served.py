@@ -12,6 +12,7 @@ import socket
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import psycopg
 import pytest
@@ -109,10 +110,14 @@ def test_the_program_that_copies_a_server_gets_the_password_beside_its_command_l
     backup = running.run_backup
 
     def noted(
-        account: Account, command: list[str], environment: dict[str, str], directory: Path
+        account: Account,
+        command: list[str],
+        environment: dict[str, str],
+        directory: Path,
+        **progress: Any,
     ) -> object:
         given.append((command, environment))
-        return backup(account, command, environment, directory)
+        return backup(account, command, environment, directory, **progress)
 
     monkeypatch.setattr(running, "run_backup", noted)
     server = running.ask_running(_uri(guarded, PASSWORD))

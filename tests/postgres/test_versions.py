@@ -123,10 +123,12 @@ def twin(weighing_cache: Path) -> Iterator[Path]:
 
 def test_two_builds_share_one_load_and_each_arm_runs_its_own(ready: Standing, twin: Path) -> None:
     build = next(b for b in bundled_builds() if b.bindir.parent.name == "pginstall18")
-    places = {"control": build.bindir, "arm": twin}
-    changes = [f'{arm}.bindir="{place}"' for arm, place in places.items()]
+    bindirs = {"control": build.bindir, "arm": twin}
+    changes = [f'{arm}.bindir="{place}"' for arm, place in bindirs.items()]
     identifiers, slots = set(), set()
     with ready("builds", *changes) as setup:
+        names = [arm.name for arm in setup.study.every_arm]
+        places = dict(zip(names, bindirs.values(), strict=True))
         assert (setup.builds.shared, setup.builds.loads) == (True, 1)
         found = look(setup).found
         assert inspection_threats(found, setup.study.control.name, setup.study.arms[0].name) == ()

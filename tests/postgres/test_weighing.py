@@ -149,7 +149,7 @@ def test_a_server_that_would_not_start_leaves_its_log_in_the_record(
     """What a library or the machine lacks is only found at the start."""
     weighing = start("record", "settings", *QUICK, "--set", PRELOAD)
     assert weighing.end() == 3
-    assert 'arm "arm": could not start PostgreSQL 18.4 in slot ' in weighing.said
+    assert 'none_such": could not start PostgreSQL 18.4 in slot ' in weighing.said
     assert "could not access file" in weighing.said
     assert f'The servers\' logs are kept in "{weighing.record}"' in weighing.said
     logs = [file.read_text() for file in weighing.record.glob("server-slot*.log")]

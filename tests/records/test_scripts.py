@@ -25,8 +25,9 @@ def test_times_and_shares_of_scripts_add_up_to_the_time_of_all(
         rows = [row for row in verdict.scripts if row.arm == contrast.arm]
         assert len(rows) > 1
         assert sum(row.share_percent for row in rows) == pytest.approx(100)
-        changes = [row.estimate_percent or 0.0 for row in rows]
-        assert changes == sorted(changes, reverse=True)
+        for side in ("slower", "inconclusive", "equivalent", "faster"):
+            changes = [row.estimate_percent or 0.0 for row in rows if row.verdict == side]
+            assert changes == sorted(changes, reverse=True), "the worst first"
         whole_us = sum(e.arms[contrast.control].latency_sum_ns for e in complete) / 1000
         for row in rows:
             counts = [

@@ -229,7 +229,9 @@ class CycleWorld:
 
     def _line(self, name: str, turn: Turn, slices: int) -> WindowLine:
         """What the record has of a window beside its slices."""
-        dirtied = 2_000.0 + 50_000.0 * self.writes[ARMS.index(name)]
+        place, mixed = ARMS.index(name), self.leaks / 2
+        each = [2_000.0 + 50_000.0 * share for share in self.writes]
+        dirtied, written = each[place], (1 - mixed) * each[place] + mixed * each[1 - place]
         done = [one.transactions for one in turn.seconds]
         queued_ms = round(1000 * SLICE_S * self.queue)
         return WindowLine.model_construct(
@@ -240,7 +242,10 @@ class CycleWorld:
             starts_ns=tuple(one.start_ns for one in turn.seconds),
             seconds=SecondsLine.model_construct(
                 dirtied_bytes=tuple(dirtied * count for count in done),
-                devices=DeviceSecondsLine.model_construct(queued_ms=(queued_ms,) * slices),
+                devices=DeviceSecondsLine.model_construct(
+                    queued_ms=(queued_ms,) * slices,
+                    written_bytes=tuple(written * count for count in done),
+                ),
             ),
             suspended_use_ns=self.moved_ns if name == "arm" else 0,
             suspensions=BLOCKS,

@@ -15,11 +15,11 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from steelyard.engines.memory.control_groups import ROOT
 from steelyard.model.readings import Reading
 from steelyard.model.units import NS_PER_MS, NS_PER_S, NS_PER_US
-from steelyard.record.epoch import OtherLoadLine
 from steelyard.telemetry.capacity import memory_left, space, throttling
 from steelyard.telemetry.devices import (
     DeviceCounts,
@@ -28,6 +28,9 @@ from steelyard.telemetry.devices import (
     devices_beneath,
     named_counts,
 )
+
+if TYPE_CHECKING:
+    from steelyard.record.epoch import OtherLoadLine
 
 PRESSURES = ("cpu", "io", "memory")
 """What tasks may stand still for: /proc/pressure."""
@@ -262,6 +265,8 @@ def other_loads(proc: Path = _PROC, own: int | None = None) -> tuple[OtherLoadLi
 
     Of a command line only the command and the name of a study are kept: the rest may hold secrets.
     """
+    from steelyard.record.epoch import OtherLoadLine
+
     pid = os.getpid() if own is None else own
     parents: dict[int, int] = {}
     measuring: dict[int, str] = {}

@@ -25,9 +25,9 @@ QUICK = ("workload.scale=1", "workload.clients=2", "budget.measuring=20s", "budg
 HELD_BY_A_KEEPER = """
 import sys, time
 from pathlib import Path
-from steelyard.fleet.matrix.host_agent import Agent
+from steelyard.fleet.matrix.host_agent import HostAgent
 from steelyard.fleet.matrix.matrix import Cell
-agent = Agent(Path(sys.argv[1]))
+agent = HostAgent(Path(sys.argv[1]))
 assert agent.begin(Cell("aa", (), "any", None, 0, 7, {changes!r}))
 print("begun", flush=True)
 time.sleep(600)

@@ -10,6 +10,7 @@ import pytest
 from integrity.conftest import Made, execute, page_of, plant, running
 from steelyard._core import read_control
 from steelyard.engines.postgres.life.cluster import Cluster
+from steelyard.integrity.scrub.advice import finding_facts
 from steelyard.integrity.scrub.outcome import Outcome
 from steelyard.integrity.scrub.request import ScrubRequest
 from steelyard.integrity.scrub.scrub import scrub
@@ -37,7 +38,7 @@ def test_a_lost_write_is_found_which_no_checksum_sees(
     assert scrub(ScrubRequest(cluster.directory), lambda *_: None).bad_blocks == 0
     outcome = scrubbed(cluster.directory, catalogue)
     assert [(f.block, f.reason) for f in outcome.bad] == [(3, "backwards")]
-    assert "standby" in outcome.bad[0].to_json()["advice"]
+    assert "standby" in finding_facts(outcome.bad[0])["advice"]
 
 
 def test_what_goes_back_for_good_reason_raises_nothing(

@@ -16,6 +16,7 @@ import pytest
 from integrity.conftest import Made, back_up, execute, page_of, plant, running
 from steelyard.engines.postgres.libpq.connection_string import client_flags, conninfo_of
 from steelyard.engines.postgres.life.cluster import Cluster
+from steelyard.integrity.scrub.advice import finding_facts
 from steelyard.integrity.scrub.cluster_state import RunState
 from steelyard.integrity.scrub.outcome import Outcome
 from steelyard.integrity.scrub.request import ScrubRequest
@@ -42,7 +43,9 @@ def test_damage_under_a_running_server_is_found_and_named(
         outcome = scrubbed(
             cluster.directory, gaps_s=QUICK, server=conninfo_of(cluster.address), max_rate=0.0
         )
-        shown = next(f for f in outcome.bad if f.path.endswith(f"/{plain.name}")).to_json()["sql"]
+        shown = finding_facts(next(f for f in outcome.bad if f.path.endswith(f"/{plain.name}")))[
+            "sql"
+        ]
         first, select = shown.split("; ")
         assert len(execute(cluster, first, select)) > 10
         ((plan,), *_) = execute(cluster, f"EXPLAIN {select}")
@@ -52,9 +55,9 @@ def test_damage_under_a_running_server_is_found_and_named(
     named = {f.relation.name: f for f in outcome.bad if f.relation}
     assert set(named) == {"public.plain", "public.plain_pkey"}
     assert named["public.plain_pkey"].relation.table == "public.plain"  # type: ignore[union-attr]
-    facts = named["public.plain"].to_json()
+    facts = finding_facts(named["public.plain"])
     assert "SELECT ctid, * FROM public.plain WHERE ctid = ANY" in facts["sql"]
-    assert "REINDEX" in named["public.plain_pkey"].to_json()["advice"]
+    assert "REINDEX" in finding_facts(named["public.plain_pkey"])["advice"]
 
 
 def test_what_nobody_looked_at_again_is_not_said_to_have_been(made: Made, cluster: Cluster) -> None:

@@ -16,7 +16,17 @@ MB = 2**20
 
 
 def nearer(scale: float, seconds: float, own: Cycle, spaced: Cycle) -> dict[str, float]:
-    lengths = CycleLengths(scale, 8, 0.5, 60.0, (0.0,), (0.0,), (0.0,), (0.0,), (seconds,))
+    lengths = CycleLengths(
+        scale=scale,
+        epochs=8,
+        slice_s=0.5,
+        epoch_s=60.0,
+        begins_s=(0.0,),
+        waits_s=(0.0,),
+        least_s=(0.0,),
+        longest_s=(0.0,),
+        cycles_s=(seconds,),
+    )
     looked: Any = {"off": SimpleNamespace(cycle=own)}
     return _really_nearer(looked, {"off": Scaled({}, spaced)}, lengths)
 

@@ -59,7 +59,9 @@ def test_a_profile_becomes_settings_and_the_record_can_be_read_back(
     assert ours.settings["work_mem"] == "7MB", "an arm's own settings lie above its profile"
     assert theirs.settings["random_page_cost"] == "1.1"
     assert all(arm.profile is None for arm in study.every_arm)
-    assert [words.split(" (")[0] for words in said] == ["profile of ours", "profile of theirs"]
+    assert [words.split(" (")[0] for words in said] == [
+        f"profile of {arm.name}" for arm in study.arms
+    ]
     file = tmp_path / "study.toml"
     file.write_text(write_study(study))
     assert read_study(str(file)) == study
