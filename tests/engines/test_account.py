@@ -99,6 +99,12 @@ def test_a_refusal_of_a_call_is_raised_here_with_all_its_words(error: Exception)
 
 
 @needs_root
+def test_whatever_else_a_call_fails_by_is_named() -> None:
+    with pytest.raises(EngineError, match="LookupError: unknown encoding: none-such"):
+        choose_account().call(lambda: b"x".decode("none-such"))
+
+
+@needs_root
 def test_a_call_ends_with_the_caller_that_is_interrupted(tmp_path: Path) -> None:
     """It writes for ever; the caller is interrupted, and nothing is written afterwards."""
     account, file = choose_account("nobody"), tmp_path / "file"

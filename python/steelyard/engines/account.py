@@ -161,6 +161,8 @@ class Account:
             except (EngineError, UsageError) as error:
                 words = {"primary": error.primary, "detail": error.detail, "hint": error.hint}
                 reply = {"refused": type(error).__name__, **words}
+            except Exception as error:  # noqa: BLE001  a codec, say, that was not imported before
+                reply = {"failed": f"{type(error).__name__}: {error}"}
             with open(writer, "wb") as pipe:
                 pipe.write(json.dumps(reply).encode())
         finally:
@@ -173,6 +175,8 @@ def _unpack(reply: bytes, name: str) -> Any:
     answer = json.loads(reply)
     if "value" in answer:
         return answer["value"]
+    if "failed" in answer:
+        raise EngineError(f'could not act as account "{name}": {answer["failed"]}')
     if "wrong" in answer:
         raise ValueError(answer["wrong"])
     if "refused" in answer:

@@ -155,6 +155,6 @@ def core_of(processor: int, root: Path = ROOT) -> str:
     """A name shared by the hardware threads of one core; the processor's own where unknown."""
     topology = root / f"sys/devices/system/cpu/cpu{processor}/topology/thread_siblings_list"
     try:
-        return topology.read_text(encoding="ascii").strip()
+        return topology.read_text(encoding="utf-8").strip()
     except OSError:
         return str(processor)

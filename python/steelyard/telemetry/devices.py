@@ -113,7 +113,7 @@ def stat_file(name: str, root: Path = ROOT) -> Path:
 def device_counts(name: str, root: Path = ROOT) -> DeviceCounts | None:
     """The counts of a device by its name; None where there is none."""
     try:
-        return parse_device_counts(stat_file(name, root).read_text(encoding="ascii"))
+        return parse_device_counts(stat_file(name, root).read_text(encoding="utf-8"))
     except OSError:
         return None
 

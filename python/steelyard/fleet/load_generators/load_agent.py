@@ -118,7 +118,7 @@ def machine_facts() -> MachineFacts:
     """Of the machine this is executed on."""
     return MachineFacts(
         host=socket.gethostname(),
-        boot=_BOOT.read_text(encoding="ascii").strip(),
+        boot=_BOOT.read_text(encoding="utf-8").strip(),
         machine_id=_machine_id(),
         processors=len(os.sched_getaffinity(0)),
         version=__version__,
@@ -214,7 +214,7 @@ class _Deadline:
 def _machine_id() -> str:
     """Empty where there is none."""
     try:
-        return _MACHINE_ID.read_text(encoding="ascii").strip()
+        return _MACHINE_ID.read_text(encoding="utf-8").strip()
     except (OSError, UnicodeDecodeError):
         return ""
 

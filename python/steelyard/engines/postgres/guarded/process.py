@@ -198,7 +198,7 @@ def _message(requests: IO[bytes]) -> tuple[bytes, bytes] | None:
 
 
 def _limit_memory() -> None:
-    with open("/proc/self/statm", encoding="ascii") as file:
+    with open("/proc/self/statm", encoding="utf-8") as file:
         now = int(file.read().split()[0]) * resource.getpagesize()
     resource.setrlimit(resource.RLIMIT_AS, (now + MEMORY_BYTES, now + MEMORY_BYTES))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))

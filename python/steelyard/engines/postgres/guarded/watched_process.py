@@ -140,7 +140,7 @@ class WatchedProcess:
 
     def _resident_bytes(self) -> int:
         try:
-            words = Path(f"/proc/{self._process.pid}/statm").read_text(encoding="ascii").split()
+            words = Path(f"/proc/{self._process.pid}/statm").read_text(encoding="utf-8").split()
         except OSError:
             return 0
         return int(words[1]) * resource.getpagesize() if len(words) > 1 else 0

@@ -125,7 +125,7 @@ def _written_bytes(pid: int) -> int:
 
 def _counted(pid: int) -> int:
     try:
-        lines = Path(f"/proc/{pid}/io").read_text(encoding="ascii").splitlines()
+        lines = Path(f"/proc/{pid}/io").read_text(encoding="utf-8").splitlines()
     except OSError:
         return 0
     return next((int(line[6:]) for line in lines if line.startswith("wchar:")), 0)
@@ -133,7 +133,7 @@ def _counted(pid: int) -> int:
 
 def _children(pid: int) -> list[int]:
     try:
-        words = Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii").split()
+        words = Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="utf-8").split()
     except OSError:
         return []
     return [int(word) for word in words]
