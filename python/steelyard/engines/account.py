@@ -161,7 +161,7 @@ class Account:
             except (EngineError, UsageError) as error:
                 words = {"primary": error.primary, "detail": error.detail, "hint": error.hint}
                 reply = {"refused": type(error).__name__, **words}
-            except Exception as error:  # noqa: BLE001  a codec, say, that was not imported before
+            except (LookupError, ImportError, AttributeError, TypeError, RuntimeError) as error:
                 reply = {"failed": f"{type(error).__name__}: {error}"}
             with open(writer, "wb") as pipe:
                 pipe.write(json.dumps(reply).encode())
