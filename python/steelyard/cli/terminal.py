@@ -89,8 +89,8 @@ def take_over() -> None:
 
 
 def sign_of_life(words: str, stream: TextIO, after_s: float = 0.4) -> None:
-    """Print the words on a terminal when nothing else was printed by then, so that who waits knows
-    that something is under way; nothing elsewhere."""
+    """Print the words on a terminal when nothing else was printed by then; nothing where the
+    stream is no terminal."""
     if not stream.isatty():
         return
 
