@@ -5,10 +5,14 @@ Properties are tried on the same examples each time and may take as long as the 
 
 from __future__ import annotations
 
+import signal
+from collections.abc import Iterator
+
 import pytest
 from hypothesis import HealthCheck, settings
 
 from steelyard.engines.cache import spread
+from steelyard.engines.defer_signals import ENDING
 
 settings.register_profile(
     "steady", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow]
@@ -31,6 +35,18 @@ LONGEST = (
 def directories_apart(tmp_path_factory: pytest.TempPathFactory) -> None:
     """Clusters come and go in them."""
     spread(tmp_path_factory.getbasetemp())
+
+
+@pytest.fixture(autouse=True)
+def signals_as_before() -> Iterator[None]:
+    """No test leaves a signal ignored or handled: the programs of later tests inherit that."""
+    before = _handlers()
+    yield
+    assert _handlers() == before
+
+
+def _handlers() -> dict[int, object]:
+    return {number: signal.getsignal(number) for number in (signal.SIGINT, *ENDING)}
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -19,6 +19,7 @@ from cli.conftest import Steelyard
 from steelyard.cli.app import main
 from steelyard.cli.views.judgement_view import render_judgement
 from steelyard.cli.views.row_plot import row_plot
+from steelyard.engines.defer_signals import ENDING
 from steelyard.foreign.comparison import Options, compare
 from steelyard.foreign.formats import read_sheet
 from steelyard.foreign.judgement.judge_numbers import judge_numbers
@@ -92,8 +93,9 @@ def steelyard_here(
 ) -> Call:
     """The program in this process, in `tmp_path`: a process of its own would pay for arithmetic
     every time."""
-    before = signal.getsignal(signal.SIGTERM)
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, *ENDING)}
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "excepthook", sys.excepthook)
     monkeypatch.setenv("COLUMNS", "100")
 
     def call(*arguments: str) -> Said:
@@ -102,7 +104,8 @@ def steelyard_here(
             main()
         for stream in (sys.stdout, sys.stderr):
             stream.flush()  # as the interpreter does at its end
-        signal.signal(signal.SIGTERM, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
         said = capsys.readouterr()
         return Said(int(ended.value.code or 0), said.out, said.err)
 

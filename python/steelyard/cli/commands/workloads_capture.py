@@ -4,7 +4,6 @@ passing them through."""
 from __future__ import annotations
 
 import secrets
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -115,15 +114,10 @@ class _Writing:
 
 def _passed(how: PassingOptions, database: str | None, write: _Writing) -> None:
     """Pass connections through, write what they executed, and pass on those that are open."""
-    from steelyard.cli.command_line import say
     from steelyard.cli.driving import passing
 
     with passing.passing(how, write.output) as (proxy, notes):
-        for words in passing.said_first(how, proxy.address):
-            say(words)
-        begun = time.monotonic()
-        passing.wait(how.length_ns)
-        seconds = time.monotonic() - begun
+        seconds = passing.wait(how, proxy.address)
         proxy.stop()
         status = proxy.status()
         try:

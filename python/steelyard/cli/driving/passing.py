@@ -142,7 +142,7 @@ def _require_reachable(target: Endpoint) -> None:
         ) from error
 
 
-def said_first(options: PassingOptions, address: str) -> list[str]:
+def first_lines(options: PassingOptions, address: str) -> list[str]:
     """Where clients connect, and what is otherwise than at the server itself."""
     target = options.target
     length = options.length_ns
@@ -163,12 +163,17 @@ def said_first(options: PassingOptions, address: str) -> list[str]:
     return said
 
 
-def wait(length_ns: int | None) -> None:
-    """Until the time is over, or Ctrl-C."""
-    ends = float("inf") if length_ns is None else time.monotonic() + length_ns / NS_PER_S
-    with contextlib.suppress(KeyboardInterrupt):
+def wait(options: PassingOptions, address: str) -> float:
+    """Say where clients connect, and wait until the time is over, or Ctrl-C; seconds."""
+    begun = time.monotonic()
+    length_ns = options.length_ns
+    ends = float("inf") if length_ns is None else begun + length_ns / NS_PER_S
+    with contextlib.suppress(KeyboardInterrupt):  # as soon as it may be pressed
+        for words in first_lines(options, address):
+            say(words)
         while (left := ends - time.monotonic()) > 0:
             time.sleep(min(left, _LOOK_S))
+    return time.monotonic() - begun
 
 
 def wait_for_clients(proxy: Proxy) -> None:
