@@ -19,7 +19,7 @@ _FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 _NUMBER = r"[+−-]?\d[\d.,:]*"
 _PIECES = re.compile(rf"(?P<number>{_NUMBER})|(?P<rest>\.\.\.)|(?P<space>\s+)|(?P<text>[^\s\d]|\S)")
 _VERDICT = re.compile(rf"\b(?:{'|'.join(MARKS)})\b", re.IGNORECASE)
-_MARKED = re.compile(rf"^[{''.join(MARKS.values())}] (?:{'|'.join(MARKS)})$", re.IGNORECASE)
+_MARKED = re.compile(rf"^[{''.join(MARKS.values())}] (?:{'|'.join(MARKS)})", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ def missing(shown: Sequence[str], output: str) -> list[str]:
 
 def _shape(line: str) -> str:
     if _MARKED.match(line):
-        return _MARKED.pattern.replace("^", "(?i:").replace("$", ")")
+        return _MARKED.pattern.replace("^", "(?i:") + ").*"
     if _VERDICT.search(line):
         return ".+"
     pieces = []

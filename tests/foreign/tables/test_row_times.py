@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
+from collections.abc import Iterable
+
 import numpy as np
 import pytest
 
@@ -77,6 +80,26 @@ def test_dates_are_a_clock_whatever_their_heading(heading: str, form: str) -> No
 def test_counters_and_starts_of_runs_make_repetitions(heading: str) -> None:
     judgement = judged_text(series(heading, 1, 1), series(heading, 1, 1))
     assert all(arm.grain is Grain.REPETITION for arm in judgement.comparison.arms), heading
+
+
+@pytest.mark.parametrize("heading", ["hour", "elapsed", "elapsed_s", "time_s", "Zeit (s)", "ms"])
+@pytest.mark.parametrize("arms", ["off,on", "A,B,C", "pg17,pg18"])
+def test_times_before_columns_of_arms_are_a_clock_or_are_asked_about(
+    heading: str, arms: str
+) -> None:
+    def table(moments: Iterable[float]) -> str:
+        count = arms.count(",") + 1
+        rows = ([moment, *RNG.normal(1000, 10, count)] for moment in moments)
+        return f"{heading},{arms}\n" + "".join(",".join(map(str, row)) + "\n" for row in rows)
+
+    judgement = judged_text(table(range(10, 130, 10)), unit="tps")
+    assert [arm.arm for arm in judgement.comparison.arms] == arms.split(",")
+    assert all(arm.grain is Grain.SLICE for arm in judgement.comparison.arms)
+    uneven = table(np.cumsum(RNG.uniform(1, 90, 12)))
+    hint = refused_text(uneven, unit="tps").hint
+    assert f"--column {shlex.quote(f'order={heading}')}" in str(hint)
+    answered = judged_text(uneven, columns={"order": heading}, unit="tps")
+    assert [arm.arm for arm in answered.comparison.arms] == arms.split(",")
 
 
 def test_nights_are_runs_of_their_own() -> None:

@@ -17,6 +17,8 @@ from steelyard.foreign.tables.time_column import (
     TIME_HEADING,
     TimeColumn,
     are_dates,
+    could_be_either,
+    rises,
     steady,
     time_column,
 )
@@ -225,6 +227,7 @@ class _Finder:
                 return (column, True) if order is None else (order, clock)
         if order is None:
             column = self._steady(rest, arm)
+            column = self._time_before_arms(rest, arm) if column is None else column
             if column is not None:
                 rest.remove(column)
                 return column, True
@@ -251,6 +254,21 @@ class _Finder:
             if steady(self.table.columns[column], arms):
                 return column
         return None
+
+    def _time_before_arms(self, rest: Sequence[int], arm: int | None) -> int | None:
+        """A first column of times before columns that only arms are called so: "hour,off,on". It
+        is a clock where it rises at equal steps; NumbersError where it merely rises."""
+        others = [column for column in rest if column != 0 and not self.text[column]]
+        own = self.headings[0]
+        timed = own.metric is not None and own.metric.name == TIME and not self.text[0]
+        arms = all(self.headings[column].role is Role.UNKNOWN for column in others)
+        if arm is not None or 0 not in rest or not timed or len(others) < 2 or not arms:
+            return None
+        if "value" in self.named or not rises(self.table.columns[0]):
+            return None
+        if steady(self.table.columns[0]):
+            return 0
+        raise could_be_either(self.table, 0, others)
 
     def _lone_label(self, rest: list[int]) -> list[int]:
         """The only column of words of a table without arms: the names of its rows."""

@@ -7,6 +7,7 @@ was not measured: where that cannot be decided, the user has to say.
 from __future__ import annotations
 
 import itertools
+import shlex
 from collections.abc import Sequence
 from datetime import datetime
 from enum import StrEnum
@@ -18,6 +19,7 @@ from steelyard.foreign.series import Floats
 from steelyard.foreign.source import quoted
 from steelyard.foreign.tables.table import Table
 from steelyard.foreign.vocabulary.heading import Heading, Role
+from steelyard.model.errors import NumbersError
 
 TIME_HEADING = "time"
 _FINE = (1e3, 1e6, 1e9)
@@ -72,15 +74,25 @@ def time_column(
         return TimeColumn.TIMESTAMPS
     if chosen:
         return TimeColumn.DURATIONS
+    raise could_be_either(table, column, others)
+
+
+def could_be_either(table: Table, column: int, others: Sequence[int]) -> NumbersError:
+    """What is said of a column that may hold durations or moments; `others`: those of numbers."""
     name = table.name(column)
     beside = ", ".join(quoted(table.name(other)) for other in others[:3])
-    raise table.source.error(
+    return table.source.error(
         f"column {quoted(name)} beside {beside} could hold how long each row took or when it was "
         "measured",
         table.spot(0, column),
-        hint=f"Say which column was measured, as --column value={name}, or that this one tells "
-        f"when: --column order={name}.",
+        hint=f"Say which column was measured, as --column {shlex.quote(f'value={name}')}, or that "
+        f"this one tells when: --column {shlex.quote(f'order={name}')}",
     )
+
+
+def rises(cells: Sequence[str]) -> bool:
+    """Whether three or more numbers, or times of day, rise down the file or count its rows."""
+    return _in_turn(_numbers([cell.strip() for cell in cells]))
 
 
 def steady(cells: Sequence[str], arms: Sequence[str] | None = None) -> bool:
