@@ -16,6 +16,7 @@ from steelyard.engines.local.owned_files import (
     is_empty,
     names_below,
     opened_below,
+    overwrite,
     read_below,
     refusal,
     replace_text,
@@ -122,3 +123,23 @@ def test_a_directory_is_empty_where_there_is_none(place: Path) -> None:
     (place / "link").symlink_to("made")
     with pytest.raises(NotADirectoryError):
         is_empty(place / "link")
+
+
+def test_bytes_are_written_by_the_account_which_follows_no_link(
+    owned: Path, account: Account
+) -> None:
+    file = owned / "file"
+    overwrite(account, file, b"0123456789")
+    overwrite(account, file, b"ab", 3)
+    assert file.read_bytes() == b"012ab56789"
+    overwrite(account, file, b"xyz")
+    assert file.read_bytes() == b"xyz"
+    assert file.stat().st_uid == account.uid
+    outside = owned.parent.parent / "outside"
+    outside.write_bytes(b"ours")
+    (owned / "link").symlink_to(outside)
+    account.call(lambda: os.mkfifo(owned / "pipe"))
+    for name, wrong in (("link", "symbolic links"), ("pipe", "No such device")):
+        with pytest.raises(OSError, match=wrong):
+            overwrite(account, owned / name, b"theirs")
+    assert outside.read_bytes() == b"ours"

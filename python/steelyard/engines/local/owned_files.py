@@ -166,6 +166,22 @@ def is_empty(directory: Path) -> bool:
         os.close(opened)
 
 
+def overwrite(account: Account, file: Path, content: bytes, at: int | None = None) -> None:
+    """Write into a file in a directory of the account, from byte `at` on, or as all of its content;
+    a file that is not there is made, mode 0600. OSError: it could not be, a link stands there."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+
+    def write() -> None:
+        with open(os.open(file, flags, 0o600), "wb") as stream:
+            _require_regular(str(file), os.fstat(stream.fileno()))
+            stream.seek(at or 0)
+            stream.write(content)
+            if at is None:
+                stream.truncate()
+
+    account.call(write)
+
+
 def replace_text(account: Account, file: Path, text: str) -> None:
     """Write a file in a directory of the account, mode 0600; what had its name is replaced, a link
     too. OSError: it could not be."""

@@ -7,10 +7,11 @@ import shutil
 from collections.abc import Iterable
 from pathlib import Path
 
+from steelyard.engines.local.owned_files import read_below
 from steelyard.engines.postgres.libpq.connection_string import client_flags
 from steelyard.engines.postgres.life.cluster import Cluster
 from steelyard.engines.programs import run
-from steelyard.integrity.drill.test_cluster import TestCluster
+from steelyard.integrity.drill.test_cluster import MOST_BYTES, TestCluster
 from steelyard.integrity.scrub.request import ScrubRequest
 from steelyard.integrity.scrub.scrub import scrub
 from steelyard.model.errors import EngineError
@@ -54,7 +55,8 @@ def found_in_server_log(cluster: TestCluster, since: int) -> set[int]:
     Maps are read with zero-on-error, so that only the log shows damage in them.
     """
     try:
-        content = log_file(cluster).read_bytes()[since:]
+        log = log_file(cluster)
+        content = read_below(log.parent, log.name, MOST_BYTES)[since:]
     except FileNotFoundError:
         return set()
     return copies_of(cluster, _NAMED_FILE.findall(content.decode(errors="replace")))

@@ -34,7 +34,7 @@ from steelyard.integrity.drill.damage_readers import (
 )
 from steelyard.integrity.drill.faults import PAGE, PAGE_FAULTS, Target, changed_blocks
 from steelyard.integrity.drill.matrix import ARMS, Rate, settings_of
-from steelyard.integrity.drill.test_cluster import TestCluster, require_drill_cluster
+from steelyard.integrity.drill.test_cluster import TestCluster
 
 Progress = Callable[[str], None]
 CONSEQUENCE_FAULTS = (
@@ -135,7 +135,7 @@ def damage_file(cluster: TestCluster, fault: str, rng: random.Random) -> Damaged
         if len(rows) < 2:
             continue
         hit, neighbour = rng.sample(rows, 2)
-        target = Target(cluster.clone.directory / path, current, earlier, b"", current, block)
+        target = Target(current, earlier, b"", current, block)
         damaged = _damaged_page(fault, page, target, hit, rng)
         if damaged != page:
             content = current[: block * PAGE] + damaged + current[(block + 1) * PAGE :]
@@ -155,8 +155,7 @@ def _damaged_page(fault: str, page: bytes, target: Target, hit: Row, rng: random
 
 
 def _plant(cluster: TestCluster, file: DamagedFile) -> None:
-    require_drill_cluster(cluster.clone.directory)
-    (cluster.clone.directory / cluster.files[0, "heap"]).write_bytes(file.content)
+    cluster.write(cluster.files[0, "heap"], file.content)
 
 
 def _back_up_unread(cluster: TestCluster, arm: str, file: DamagedFile) -> list[Event]:

@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 
 from steelyard.engines.engine import Settings, Slot
+from steelyard.engines.local.owned_files import overwrite, read_below
 from steelyard.engines.postgres.libpq.connection_string import client_flags
 from steelyard.engines.postgres.life.cluster import Cluster
 from steelyard.engines.postgres.sql.drill_tables import (
@@ -24,7 +25,7 @@ from steelyard.engines.postgres.sql.drill_tables import (
 )
 from steelyard.engines.programs import run
 from steelyard.integrity.drill.checks import take_base_backup, verify_backup
-from steelyard.integrity.drill.test_cluster import QUIET_SETTINGS, TestCluster
+from steelyard.integrity.drill.test_cluster import MOST_BYTES, QUIET_SETTINGS, TestCluster
 from steelyard.model.endpoint import Endpoint
 from steelyard.model.errors import ServerError
 
@@ -67,9 +68,7 @@ def start_standby(
     cluster: TestCluster, standby: Cluster, server: Cluster, settings: Settings
 ) -> None:
     """Start a clone from before the damage as a standby of the server."""
-    signal = standby.directory / "standby.signal"
-    signal.touch()
-    cluster.engine.account.own(signal)
+    overwrite(cluster.engine.account, standby.directory / "standby.signal", b"")
     slot = Slot(
         cluster.slot.number, cluster.slot.path / "beside", cluster.slot.socket_directory,
         cluster.slot.port + 500,
@@ -108,7 +107,7 @@ def back_up(cluster: TestCluster, server: Cluster, damaged: bool) -> tuple[str |
             # It failed because of the damage; a backup all the same needs its checks off.
             take_base_backup(cluster, server, place, "--no-verify-checksums")
         path = cluster.files[0, "heap"]
-        copied = (place / path).read_bytes() == (server.directory / path).read_bytes()
+        copied = read_below(place, path, MOST_BYTES) == cluster.read(path)
         warned = "WARNING" in output
         passed_on = WARNING if warned else SILENT
         has_damage = damaged and copied

@@ -1,4 +1,4 @@
-"""Plants faults of storage in the files of a stopped cluster, drawn from a seed.
+"""Draws faults of storage in the files of a stopped cluster, from a seed.
 
 Pages have the header that the fault would give them: a misdirected page has the checksum of the
 block that it was written for.
@@ -9,7 +9,6 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 
 from steelyard._core import page_checksum
 
@@ -23,7 +22,6 @@ TORN = {"torn page, 512 B": SECTOR, "torn page, 4 kB": PAGE // 2}
 class Target:
     """The page that a fault is planted in, and the files that stale or foreign pages come from."""
 
-    path: Path  # in the clone that is damaged
     current: bytes  # the file without damage
     earlier: bytes  # the file before its last writes
     foreign: bytes  # a file of another relation
@@ -176,8 +174,8 @@ FAULTS = (*PAGE_FAULTS, *FILE_FAULTS)
 CLUSTER_BLOCKS = 8
 
 
-def plant(fault: str, target: Target, rng: random.Random) -> bool:
-    """Put a fault into the file; False: the content without the checksum would not change."""
+def damaged_file(fault: str, target: Target, rng: random.Random) -> bytes | None:
+    """The file with a fault; None: the content without the checksum would not change."""
     blocks = len(target.current) // PAGE
     if fault == "stale file":
         content = target.earlier
@@ -193,11 +191,6 @@ def plant(fault: str, target: Target, rng: random.Random) -> bool:
         intact = target.current[at : at + PAGE]
         page = PAGE_FAULTS[fault](intact, target, rng)
         if "misdirected" in fault and _content(page) == _content(intact):
-            return False
+            return None
         content = target.current[:at] + page + target.current[at + PAGE :]
-    if content == target.current:
-        return False
-    with target.path.open("r+b") as file:
-        file.write(content)
-        file.truncate()
-    return True
+    return None if content == target.current else content

@@ -9,7 +9,7 @@ from pathlib import Path
 from steelyard._core import judge_page, page_checksum
 from steelyard.engines.postgres.sql.drill_tables import DRILL_QUERIES, found_by_amcheck
 from steelyard.integrity.drill import checks
-from steelyard.integrity.drill.faults import FILE_FAULTS, PAGE, Target, changed_blocks, plant
+from steelyard.integrity.drill.faults import FILE_FAULTS, PAGE, Target, changed_blocks, damaged_file
 from steelyard.integrity.drill.matrix import (
     ARMS,
     HANGS,
@@ -92,10 +92,11 @@ def plant_in_copies(
         blocks = min(len(current), len(foreign)) if from_other else len(current)
         for _ in range(MAX_DRAWS):
             block = rng.choice(changed) if stale else rng.randrange(max(1, blocks // PAGE))
-            file = cluster.clone.directory / path
-            target = Target(file, current, earlier, foreign, sibling, block)
-            if plant(fault, target, rng):
-                damaged[number] = changed_blocks(file.read_bytes(), current)
+            target = Target(current, earlier, foreign, sibling, block)
+            content = damaged_file(fault, target, rng)
+            if content is not None:
+                cluster.write(path, content)
+                damaged[number] = changed_blocks(content, current)
                 break
     return damaged
 
@@ -167,7 +168,7 @@ def _copies_refused(
     """Copies in which one rule alone refuses a damaged page."""
     noticed = set()
     for number, blocks in damaged.items():
-        file = (cluster.clone.directory / cluster.files[number, place]).read_bytes()
+        file = cluster.read(cluster.files[number, place])
         for block in blocks:
             page = file[block * PAGE : (block + 1) * PAGE]
             if len(page) == PAGE and is_refused(page, block):

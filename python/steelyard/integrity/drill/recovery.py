@@ -7,11 +7,13 @@ checkpoint logs the whole page, and recovery writes it again.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator, Sequence
+import stat
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from steelyard._core import read_control
 from steelyard.engines.engine import Settings
+from steelyard.engines.local.owned_files import names_below
 from steelyard.engines.postgres.life.control import CONTROL_FILE
 from steelyard.engines.postgres.sql.drill_tables import update_behind_checkpoint
 from steelyard.integrity.drill import checks
@@ -105,21 +107,19 @@ def _tear_once(
 ) -> None:
     _, _, arm = case
     number, truth, _ = _crashed(cluster, arm, settings)
-    path = cluster.clone.directory / cluster.files[number, "heap"]
-    contents = _contents(cluster.clone.directory)
-    old = path.read_bytes()
+    path = cluster.files[number, "heap"]
+    contents = _contents(cluster)
+    old = cluster.read(path)
     # To get the pages that were being written: recover, stop, read them, and undo the recovery.
     cluster.clone.start(cluster.slot, {**QUIET_SETTINGS, **settings})
     cluster.clone.stop()
-    new = path.read_bytes()
+    new = cluster.read(path)
     _put_back(cluster, contents)
     torn_pages = torn_pages_of(old, new, size)
     if not torn_pages:
         return
     at, torn = rng.choice(torn_pages)
-    with path.open("r+b") as file:
-        file.seek(at)
-        file.write(torn)
+    cluster.write(path, torn, at)
     _scrub(cluster, case, matrix)
     _observe(cluster, case, {**QUIET_SETTINGS, **settings}, number, truth, matrix)
 
@@ -143,11 +143,11 @@ def _break_log_once(
     segment_bytes = control["wal_segment_size"]
     at = rng.randrange(control["redo"], committed)
     begin = at - at % segment_bytes
-    files = (directory / "pg_wal").iterdir()
-    segment = next(p for p in files if segment_begin(p.name, segment_bytes) == begin)
-    content = bytearray(segment.read_bytes())
+    names = names_below(directory, "pg_wal")
+    segment = next(f"pg_wal/{n}" for n in names if segment_begin(n, segment_bytes) == begin)
+    content = bytearray(cluster.read(segment))
     _damage(fault, content, at % segment_bytes, rng)
-    segment.write_bytes(content)
+    cluster.write(segment, bytes(content))
     _observe(cluster, case, QUIET_SETTINGS, number, truth, matrix)
 
 
@@ -156,13 +156,13 @@ def _break_commits_once(
 ) -> None:
     fault, _, arm = case
     cluster.prepare(arm)
-    file = cluster.clone.directory / "pg_xact" / "0000"
-    content = bytearray(file.read_bytes())
+    file = "pg_xact/0000"
+    content = bytearray(cluster.read(file))
     end = len(content.rstrip(b"\0"))
     # Transactions that touched the tables are the latest: two bits each (access/transam/clog.c).
     at = rng.randrange(max(0, end - 8), end)
     _damage(fault, content, at, rng)
-    file.write_bytes(content)
+    cluster.write(file, bytes(content))
     _scrub(cluster, case, matrix)
     _observe(cluster, case, QUIET_SETTINGS, None, None, matrix)
 
@@ -220,19 +220,23 @@ def _scrub(cluster: TestCluster, case: tuple[str, str, str], matrix: Matrix) -> 
     matrix.add(*case, NEEDS_REPLAY, Rate(int(needs_replay and not bad), 1))
 
 
-def _contents(directory: Path) -> dict[Path, bytes]:
-    return {path: path.read_bytes() for path in _files(directory)}
+def _contents(cluster: TestCluster) -> dict[str, bytes]:
+    return {path: cluster.read(path) for path in _files(cluster.clone.directory)}
 
 
-def _put_back(cluster: TestCluster, contents: dict[Path, bytes]) -> None:
-    for path in list(_files(cluster.clone.directory)):
-        if path not in contents:
-            path.unlink()
+def _put_back(cluster: TestCluster, contents: dict[str, bytes]) -> None:
+    directory = cluster.clone.directory
+    now = set(_files(directory))
+    cluster.engine.account.remove(directory / path for path in sorted(now - contents.keys()))
     for path, content in contents.items():
-        if not path.is_file() or path.read_bytes() != content:
-            path.write_bytes(content)
-            cluster.engine.account.own(path)
+        if path not in now or cluster.read(path) != content:
+            cluster.write(path, content)
 
 
-def _files(directory: Path) -> Iterator[Path]:
-    return (path for path in directory.rglob("*") if path.is_file() and path.name != "server.log")
+def _files(directory: Path) -> list[str]:
+    """Regular files below a directory, relative to it, without the server's log."""
+    return [
+        str(path.relative_to(directory))
+        for path in directory.rglob("*")
+        if stat.S_ISREG(path.lstat().st_mode) and path.name != "server.log"
+    ]

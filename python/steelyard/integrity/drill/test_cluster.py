@@ -13,7 +13,7 @@ from pathlib import Path
 
 from steelyard._core import read_control
 from steelyard.engines.engine import Settings, Slot
-from steelyard.engines.local.owned_files import replace_text
+from steelyard.engines.local.owned_files import overwrite, read_below, replace_text
 from steelyard.engines.local.reply import Reply
 from steelyard.engines.postgres.life.cluster import Cluster
 from steelyard.engines.postgres.life.control import CONTROL_FILE
@@ -30,6 +30,8 @@ from steelyard.model.errors import UsageError
 
 MARKER = "steelyard.drill"
 """A file in every data directory that a drill made; faults are planted nowhere else."""
+MOST_BYTES = 1 << 30
+"""Of a file of the cluster: a segment."""
 QUIET_SETTINGS = {
     "autovacuum": "off",
     "fsync": "off",
@@ -67,7 +69,16 @@ class TestCluster:
 
     def current(self, path: str) -> bytes:
         """A file without damage."""
-        return (self.template.directory / path).read_bytes()
+        return read_below(self.template.directory, path, MOST_BYTES)
+
+    def read(self, path: str) -> bytes:
+        """A file of the clone."""
+        return read_below(self.clone.directory, path, MOST_BYTES)
+
+    def write(self, path: str, content: bytes, at: int | None = None) -> None:
+        """Write into a file of the clone, which a drill made: from byte `at` on, or all of it."""
+        require_drill_cluster(self.clone.directory)
+        overwrite(self.engine.account, self.clone.directory / path, content, at)
 
     def restore(self) -> None:
         """Remove all damage from the clone."""
@@ -107,7 +118,7 @@ def make_test_cluster(engine: Postgres, slot: Slot, copies: int) -> TestCluster:
         create_table(template.address, number)
     files = file_paths(template.address)
     template.stop()
-    earlier = {path: (template.directory / path).read_bytes() for path in files.values()}
+    earlier = {path: read_below(template.directory, path, MOST_BYTES) for path in files.values()}
     template.start(slot, QUIET_SETTINGS)
     update_tables(template.address, copies + 1)
     template.stop()

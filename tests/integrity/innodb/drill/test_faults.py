@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from pathlib import Path
 
 import pytest
 
@@ -13,8 +12,8 @@ from steelyard.integrity.innodb.drill.faults import (
     INDEX,
     PAGE,
     ROWS,
+    damaged_page,
     pages_by_place,
-    plant,
 )
 
 
@@ -44,51 +43,34 @@ def file_of(space: int, seed: int) -> bytes:
 NOW, OLD, OTHER = file_of(7, 1), file_of(7, 2), file_of(8, 3)
 
 
+def drawn(fault: str, pages: list[int], seed: int) -> tuple[int, bytes]:
+    damaged = damaged_page(fault, NOW, OLD, OTHER, pages, random.Random(seed))
+    assert damaged is not None
+    return damaged
+
+
 def test_pages_in_use_are_told_by_their_type_and_index() -> None:
     assert pages_by_place(NOW) == {ROWS: [3, 5], INDEX: [4], BLOB: [6]}
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-def test_one_page_of_the_place_is_changed(fault: str, tmp_path: Path) -> None:
-    path = tmp_path / "t.ibd"
-    path.write_bytes(NOW)
-    assert plant(fault, path, NOW, OLD, OTHER, [3, 5], random.Random(1))
-    now = path.read_bytes()
-    assert len(now) == len(NOW)
-    ats = range(0, len(NOW), PAGE)
-    changed = [at // PAGE for at in ats if now[at : at + PAGE] != NOW[at : at + PAGE]]
-    assert len(changed) == 1
-    assert changed[0] in (3, 5)
+def test_one_page_of_the_place_is_changed(fault: str) -> None:
+    at, planted = drawn(fault, [3, 5], 1)
+    assert at in (3 * PAGE, 5 * PAGE)
+    assert len(planted) == PAGE
+    assert planted != NOW[at : at + PAGE]
 
 
-def test_a_misdirected_page_keeps_the_number_and_tablespace_it_was_written_with(
-    tmp_path: Path,
-) -> None:
-    path = tmp_path / "t.ibd"
-    path.write_bytes(NOW)
-    assert plant("misdirected write", path, NOW, OLD, OTHER, [3], random.Random(1))
-    assert path.read_bytes()[3 * PAGE :][4:8] != NOW[3 * PAGE :][4:8]
-    path.write_bytes(NOW)
-    assert plant("from another tablespace", path, NOW, OLD, OTHER, [3], random.Random(1))
-    planted = path.read_bytes()[3 * PAGE : 4 * PAGE]
-    assert planted == OTHER[3 * PAGE : 4 * PAGE]
+def test_a_misdirected_page_keeps_the_number_and_tablespace_it_was_written_with() -> None:
+    assert drawn("misdirected write", [3], 1)[1][4:8] != NOW[3 * PAGE :][4:8]
+    assert drawn("from another tablespace", [3], 1)[1] == OTHER[3 * PAGE : 4 * PAGE]
 
 
 @pytest.mark.parametrize("fault", ["lost write", "torn page, 512 B", "torn page, 4 kB"])
-def test_what_was_not_written_again_is_neither_lost_nor_torn(fault: str, tmp_path: Path) -> None:
-    path = tmp_path / "t.ibd"
-    path.write_bytes(NOW)
-    assert not plant(fault, path, NOW, NOW, OTHER, [3, 5], random.Random(1))
-    assert path.read_bytes() == NOW
+def test_what_was_not_written_again_is_neither_lost_nor_torn(fault: str) -> None:
+    assert damaged_page(fault, NOW, NOW, OTHER, [3, 5], random.Random(1)) is None
 
 
-def test_the_same_seed_plants_the_same_fault(tmp_path: Path) -> None:
-    path = tmp_path / "t.ibd"
-
-    def planted(seed: int) -> bytes:
-        path.write_bytes(NOW)
-        assert plant("run of bits", path, NOW, OLD, OTHER, [3, 5], random.Random(seed))
-        return path.read_bytes()
-
-    assert planted(3) == planted(3)
-    assert planted(3) != planted(4)
+def test_the_same_seed_draws_the_same_fault() -> None:
+    assert drawn("run of bits", [3, 5], 3) == drawn("run of bits", [3, 5], 3)
+    assert drawn("run of bits", [3, 5], 3) != drawn("run of bits", [3, 5], 4)

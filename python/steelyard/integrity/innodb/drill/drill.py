@@ -15,6 +15,7 @@ from typing import Any
 
 from steelyard.engines.adapters import Wanted
 from steelyard.engines.cache import open_cache
+from steelyard.engines.local.owned_files import read_below
 from steelyard.engines.mysql.adapter import find_arms
 from steelyard.engines.mysql.builds.build import MARIADB
 from steelyard.engines.mysql.life.data_directory import product
@@ -23,7 +24,8 @@ from steelyard.engines.registry import open_run
 from steelyard.integrity.drill.drill import Progress, require_known
 from steelyard.integrity.drill.files import score
 from steelyard.integrity.drill.matrix import NO_START, PLANTED, Matrix, Rate
-from steelyard.integrity.innodb.drill.faults import FAULTS, PLACES, pages_by_place, plant
+from steelyard.integrity.drill.test_cluster import MOST_BYTES
+from steelyard.integrity.innodb.drill.faults import FAULTS, PLACES, damaged_page, pages_by_place
 from steelyard.integrity.innodb.drill.test_server import (
     TestServer,
     log_of,
@@ -149,9 +151,11 @@ def plant_in_copies(server: TestServer, fault: str, place: str, rng: random.Rand
     for number in range(server.copies):
         current = server.current(number)
         foreign = server.current((number + 1) % (server.copies + 1))
-        path = server.clone.directory / path_of(number)
         pages = pages_by_place(current)[place]
-        if plant(fault, path, current, server.earlier[number], foreign, pages, rng):
+        fault_at = damaged_page(fault, current, server.earlier[number], foreign, pages, rng)
+        if fault_at is not None:
+            at, page = fault_at
+            server.write(number, page, at)
             damaged.append(number)
     return damaged
 
@@ -174,7 +178,9 @@ def _run_checks(
     except ServerError:
         count(NO_START, damaged)
         return
-    logged = copies_logged(server, log.read_bytes()[begun:].decode(errors="replace"))
+    logged = copies_logged(
+        server, read_below(log.parent, log.name, MOST_BYTES)[begun:].decode(errors="replace")
+    )
     for check, noticed in score(answers, server.truth, logged, DRILL_QUERIES).items():
         count(check, noticed, len(answers))
     died = (n for n, each in answers.items() if any(one.died for one in each.replies.values()))

@@ -1,10 +1,9 @@
-"""Plants faults of storage in a page of an InnoDB table's file, drawn from a seed."""
+"""Draws faults of storage in a page of an InnoDB table's file, drawn from a seed."""
 
 from __future__ import annotations
 
 import random
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 from steelyard.integrity.drill.faults import (
     PAGE_FAULTS,
@@ -75,29 +74,26 @@ def _is_free(file: bytes, number: int) -> bool:
     return bool(file[at + bit // 8] >> bit % 8 & 1)
 
 
-def plant(
+def damaged_page(
     fault: str,
-    path: Path,
     current: bytes,
     earlier: bytes,
     foreign: bytes,
     pages: Sequence[int],
     rng: random.Random,
-) -> bool:
-    """Put a fault into one of these pages of a file; False: nothing would change. `current`: the
-    file; `earlier`: before its last writes; `foreign`: the same file of another table."""
+) -> tuple[int, bytes] | None:
+    """Where in a file a fault changes one of these pages, in bytes, and the page with it; None:
+    nothing would change. `current`: the file; `earlier`: before its last writes; `foreign`: the
+    same file of another table."""
     if fault.startswith(("torn", "lost")):
         older = pages_by_place(earlier)
         changed = set(changed_blocks(current, earlier, PAGE))
         pages = [one for one in pages if one in changed and any(one in p for p in older.values())]
     for _ in range(MAX_DRAWS if pages else 0):
         number = rng.choice(pages)
-        target = Target(path, current, earlier, foreign, foreign, number, PAGE)
+        target = Target(current, earlier, foreign, foreign, number, PAGE)
         page = current[number * PAGE : (number + 1) * PAGE]
         damaged = FAULTS[fault](page, target, rng)
         if damaged != page:
-            with path.open("r+b") as file:
-                file.seek(number * PAGE)
-                file.write(damaged)
-            return True
-    return False
+            return number * PAGE, damaged
+    return None

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from steelyard.engines.engine import Slot
-from steelyard.engines.local.owned_files import replace_text
+from steelyard.engines.local.owned_files import overwrite, read_below, replace_text
 from steelyard.engines.local.reply import Reply
 from steelyard.engines.mysql.life.data_directory import CRC32
 from steelyard.engines.mysql.life.instance import MysqlInstance
@@ -24,7 +24,12 @@ from steelyard.engines.mysql.sql.drill_tables import (
     run_drill_query,
     update_tables,
 )
-from steelyard.integrity.drill.test_cluster import MARKER, Answers, require_drill_cluster
+from steelyard.integrity.drill.test_cluster import (
+    MARKER,
+    MOST_BYTES,
+    Answers,
+    require_drill_cluster,
+)
 from steelyard.model.errors import ServerError
 
 QUIET_SETTINGS = {
@@ -57,12 +62,16 @@ class TestServer:
 
     def current(self, copy: int) -> bytes:
         """A copy's file without damage."""
-        return (self.template.directory / path_of(copy)).read_bytes()
+        return read_below(self.template.directory, path_of(copy), MOST_BYTES)
 
     def space(self, copy: int) -> int:
         """The number of a copy's tablespace."""
-        with (self.template.directory / path_of(copy)).open("rb") as file:
-            return int.from_bytes(file.read(_SPACE.stop)[_SPACE], "big")
+        return int.from_bytes(self.current(copy)[_SPACE], "big")
+
+    def write(self, copy: int, content: bytes, at: int) -> None:
+        """Write into a copy's file of the clone, which a drill made, from byte `at` on."""
+        require_drill_cluster(self.clone.directory)
+        overwrite(self.engine.account, self.clone.directory / path_of(copy), content, at)
 
     def restore(self) -> None:
         """Remove all damage from the clone, whose server is killed where it runs."""
@@ -116,8 +125,10 @@ def make_test_server(engine: Mysql, slot: Slot, algorithm: str, copies: int) -> 
     template.start(slot, _settings(algorithm))
     create_tables(template.address, copies + 1)
     template.stop()
-    paths = {number: template.directory / path_of(number) for number in range(copies)}
-    earlier = {number: path.read_bytes() for number, path in paths.items()}
+    earlier = {
+        number: read_below(template.directory, path_of(number), MOST_BYTES)
+        for number in range(copies)
+    }
     template.start(slot, _settings(algorithm))
     update_tables(template.address, copies + 1)
     template.stop()
