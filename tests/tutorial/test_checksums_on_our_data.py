@@ -88,5 +88,5 @@ def test_a_dba_gets_an_answer_from_a_backup_and_a_log(reader: Reader, shop: Orig
         assert weighed == {"shared_buffers": "6144 8kB", "work_mem": "5120 kB"}
     names = {one["name"] for one in verdict["contrasts"][0]["threats"]}
     assert "settings not the server's" not in names
-    assert "by records/checksums/" in said[3], "the weighing's cost stands beside the downtime"
+    assert "records/checksums/" in said[3], "the weighing's cost stands beside the downtime"
     assert "one bit" in said[-1]
