@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -23,6 +24,28 @@ class Commands:
     """Lines for a shell."""
 
     lines: tuple[str, ...]
+
+    @property
+    def continued(self) -> list[str]:
+        """The lines, long ones continued before an option as a shell reads them."""
+        return [part for line in self.lines for part in _continued(line)]
+
+
+_LINE = 74
+"""Columns of a command, so that it fits into 80 with its indent."""
+
+
+def _continued(line: str) -> list[str]:
+    if len(line) <= _LINE:
+        return [line]
+    parts = [""]
+    for word in re.split(r" (?=-)", line):
+        joined = f"{parts[-1]} {word}".strip() if len(parts) == 1 else f"{parts[-1]} {word}"
+        if parts[-1] and len(joined) > _LINE - 2:
+            parts.append(f"  {word}")
+        else:
+            parts[-1] = joined
+    return [*(f"{part} \\" for part in parts[:-1]), parts[-1]]
 
 
 Block = str | Table | Commands
@@ -49,7 +72,7 @@ def terminal_text(sentence: str, sections: Sequence[Section], width: int) -> str
 
 def _terminal(block: Block, width: int) -> list[str]:
     if isinstance(block, Commands):
-        return [f"    {line}" for line in block.lines]
+        return [f"    {line}" for line in block.continued]
     if isinstance(block, Table):
         return [f"  {line}" for line in _aligned(block)]
     return [line for part in block.split("\n") for line in wrapped(part, width, "  ")]
@@ -67,6 +90,9 @@ def _aligned(table: Table) -> list[str]:
     ]
 
 
+_MARKUP = re.compile(r"[\\`*_<>#\[\]|]")
+
+
 def markdown(sentence: str, sections: Sequence[Section]) -> str:
     """A page in Markdown."""
     parts = [f"# {_plain(sentence)}"]
@@ -78,7 +104,7 @@ def markdown(sentence: str, sections: Sequence[Section]) -> str:
 
 def _markdown(block: Block) -> str:
     if isinstance(block, Commands):
-        return "\n".join(["```sh", *(printable(line) for line in block.lines), "```"])
+        return "\n".join(["```sh", *map(printable, block.continued), "```"])
     if isinstance(block, Table):
         rule = ["---", *["---:"] * (len(block.heading) - 1)]
         rows = (block.heading, tuple(rule), *block.rows)
@@ -88,7 +114,7 @@ def _markdown(block: Block) -> str:
 
 def _plain(text: str) -> str:
     """Text in which nothing is markup: names come from servers."""
-    shown = "".join(f"\\{one}" if one in "\\`*_<>#[]|" else one for one in printable(text))
+    shown = _MARKUP.sub(r"\\\g<0>", printable(text))
     return shown.replace("\n", "  \n")
 
 
@@ -129,7 +155,7 @@ def html_page(sentence: str, sections: Sequence[Section]) -> str:
 
 def _html(block: Block) -> str:
     if isinstance(block, Commands):
-        return f"<pre>{html.escape(chr(10).join(map(printable, block.lines)))}</pre>"
+        return f"<pre>{html.escape(chr(10).join(map(printable, block.continued)))}</pre>"
     if isinstance(block, Table):
         head = "".join(f'<th scope="col">{_escape(cell)}</th>' for cell in block.heading)
         rows = "".join(

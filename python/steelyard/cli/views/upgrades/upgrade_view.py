@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Sequence
 
 from steelyard.cli.views.upgrades.sections import Block, Commands, Section, Table
@@ -14,7 +15,7 @@ from steelyard.engines.postgres.upgrade.outcome import (
 )
 from steelyard.model.units import NS_PER_S, format_bytes, format_duration
 
-_NO_RESULT = "–"
+_OWN_DATABASES = ("postgres", "template1")
 
 
 def answer_sentence(outcome: UpgradeOutcome) -> str:
@@ -178,11 +179,23 @@ def _statistics(outcome: UpgradeOutcome) -> Iterator[Block]:
 
 def _weighing(outcome: UpgradeOutcome, old_data: str) -> Iterator[Block]:
     old, new = (version.split(".")[0] for version in (outcome.old_version, outcome.new_version))
-    yield "Weigh your scripts on both versions, on this data: the new arm's copy is upgraded."
+    named = {name: size for name, size in outcome.databases.items() if name not in _OWN_DATABASES}
+    largest = max(named or outcome.databases, key=outcome.databases.__getitem__, default="postgres")
+    data = f"--from {shlex.quote(old_data)} --database {shlex.quote(largest)} -f YOUR.sql"
+    versions = (
+        f"steelyard weigh versions {data} --set control.version={old} --set arm.version={new}"
+    )
+    yield (
+        "Weigh your scripts, or captured work (--workload FOLDER), on this data in both versions; "
+        "the new arm's copy is upgraded. Settings aligned, then as each version ships them, then "
+        "what checksums alone take in the new version:"
+    )
+    checksums = f"steelyard weigh checksums {data}"
     yield Commands(
         (
-            f"steelyard weigh versions --from {old_data} --set control.version={old} "
-            f"--set arm.version={new} -f YOUR.sql --budget 10m",
+            versions,
+            f"{versions} --set defaults=as-shipped",
+            f"{checksums} --set control.version={new} --set arm.version={new}",
         )
     )
 

@@ -12,9 +12,10 @@ from steelyard.engines.engine import Slot
 from steelyard.engines.intake import Neutralised
 from steelyard.engines.loading import DATABASE
 from steelyard.engines.postgres.builds.build import Build
-from steelyard.engines.postgres.intake.recovery import MAINTENANCE, recover, recovery_settings
+from steelyard.engines.postgres.intake.configuration import SET
 from steelyard.engines.postgres.life.cluster import Cluster
 from steelyard.engines.postgres.life.data_directory import SUPERUSER
+from steelyard.engines.postgres.life.recovery import MAINTENANCE, recover, recovery_settings
 from steelyard.engines.postgres.sql.database import connected
 from steelyard.model.errors import UsageError
 from steelyard.model.units import format_bytes
@@ -54,7 +55,7 @@ class Opening:
         UsageError: several databases, and none was named; EngineError: half a backup; ServerError:
         the server's words.
         """
-        recover(self._build, self._account, self._cluster, _ROLES)
+        recover(self._build, self._account, self._cluster, SET, _ROLES)
         self._cluster.start(slot, recovery_settings(self._cluster))
         try:
             with self._session(MAINTENANCE) as session:

@@ -20,9 +20,9 @@ from steelyard.engines.local.owned_files import names_below
 from steelyard.engines.postgres.builds.build import Build
 from steelyard.engines.postgres.intake.configuration import PRELOADING, SET
 from steelyard.engines.postgres.intake.copying import copy_in
-from steelyard.engines.postgres.intake.recovery import configure_copy, recover
 from steelyard.engines.postgres.life.cluster import Cluster
 from steelyard.engines.postgres.life.configuration_text import log_limits
+from steelyard.engines.postgres.life.recovery import configure_copy, recover
 from steelyard.engines.postgres.upgrade.facts import OWNER_QUERY, role_of
 from steelyard.model.errors import EngineError
 from steelyard.model.identity import Identity
@@ -67,7 +67,7 @@ def take_copy(
     copy_in(place, home.data, account, report)
     cluster = Cluster(engine.build, engine.identity, account, home.data)
     report("recover the copy")
-    owner = role_of(recover(engine.build, account, cluster, (OWNER_QUERY,)))
+    owner = role_of(recover(engine.build, account, cluster, SET, (OWNER_QUERY,)))
     move_out(home, account)
     return cluster, owner
 

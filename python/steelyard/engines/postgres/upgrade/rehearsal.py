@@ -14,9 +14,9 @@ from steelyard.engines.intake import DataPlace, ServerSettings, SettingsPlace
 from steelyard.engines.local.ending import ending_strays
 from steelyard.engines.postgres.builds.find import find_alike
 from steelyard.engines.postgres.intake.place import look
-from steelyard.engines.postgres.intake.recovery import recovery_settings
 from steelyard.engines.postgres.intake.server_settings import read_server_settings
 from steelyard.engines.postgres.life.cluster import Cluster
+from steelyard.engines.postgres.life.recovery import recovery_settings
 from steelyard.engines.postgres.postgres import Postgres
 from steelyard.engines.postgres.settings import read_preset
 from steelyard.engines.postgres.upgrade.attempts import Attempts

@@ -6,10 +6,8 @@ import re
 from collections.abc import Mapping, Sequence
 
 from steelyard.engines.account import Account
-from steelyard.engines.local.owned_files import replace_text
+from steelyard.engines.local.owned_files import names_below, replace_text
 from steelyard.engines.postgres.builds.build import Build
-from steelyard.engines.postgres.intake.configuration import SET
-from steelyard.engines.postgres.intake.copying import tablespaces
 from steelyard.engines.postgres.life.cluster import Cluster
 from steelyard.engines.postgres.life.configuration_text import (
     AUTOMATIC,
@@ -53,14 +51,21 @@ _RECOVERY_TIMEOUT_S = 3600.0
 """Of replaying a backup's log."""
 
 
-def recover(build: Build, account: Account, cluster: Cluster, statements: Sequence[str]) -> str:
+def recover(
+    build: Build,
+    account: Account,
+    cluster: Cluster,
+    settings: Mapping[str, str],
+    statements: Sequence[str],
+) -> str:
     """Replay the log that a stopped copy still needs, execute statements in `template1`, and stop
-    it; the program's words. Its configuration is replaced, and lets every local role in.
+    it; the program's words. Its configuration is replaced by the settings, and lets every local
+    role in.
 
     EngineError: half a backup; ServerError: the server's words.
     """
-    own = {**SET, **log_limits(cluster.directory)}
-    if tablespaces(cluster.directory):
+    own = {**settings, **log_limits(cluster.directory)}
+    if names_below(cluster.directory, "pg_tblspc"):
         own["allow_in_place_tablespaces"] = "on"
     configure_copy(account, cluster, own)
     given = recovery_settings(cluster)
