@@ -69,12 +69,23 @@ def test_costs_are_a_row_a_way() -> None:
     assert len(rows) == 2
 
 
-def test_commands_are_those_of_the_fastest_way_and_quote_paths() -> None:
+def test_commands_are_those_of_the_rehearsal_and_quote_paths() -> None:
     shown = text().replace(" \\\n      ", " ")
     assert "initdb -D NEW_DATA --username=dba --no-data-checksums" in shown
     assert "-d '/srv/shop'\"'\"'s data'" in shown
     assert "pg_checksums --enable -D" not in shown.partition("What to do")[2]
     assert "--database shop" in shown
+
+
+def test_commands_leave_a_way_back_even_where_a_way_without_is_faster() -> None:
+    check, plain, _ = OUTCOME.attempts
+    linked = replace(plain, way="link", seconds=4.0)
+    shown = text(replace(OUTCOME, attempts=(check, plain, linked)))
+    assert "What to do (copy)" in shown
+    assert "leave no way back" in " ".join(shown.split())
+    alone = text(replace(OUTCOME, attempts=(check, linked)))
+    assert "What to do (link)" in alone
+    assert "the way back is the backup alone" in " ".join(alone.split())
 
 
 def test_settings_that_the_new_version_lacks_are_not_carried_over() -> None:

@@ -120,6 +120,24 @@ def test_killed_it_is_cleaned_up_by_the_next_one_which_answers_on_one_page(
     assert fingerprint(original.sockets) == before
 
 
+@pytest.mark.long
+def test_a_running_server_is_copied_its_slots_are_named_and_the_copy_is_removed(
+    original: Original, weighing_cache: Path, tmp_path: Path
+) -> None:
+    words = ("--way", "copy", "--yes", "--json")
+    with original.running():
+        process = begin(weighing_cache, original, *words, directory=tmp_path, running=True)
+        printed, shown = process.communicate(timeout=900)
+        assert original.ask("SELECT slot_name FROM pg_replication_slots") == [("standby1",)]
+    assert process.returncode == 1, shown
+    answer = json.loads(printed)
+    assert answer["answer"] == "after"
+    assert any("standby1 (physical)" in each["what"] for each in answer["findings"])
+    assert not any("shut down" in each["what"] for each in answer["findings"])
+    assert left_in(weighing_cache) == []
+    assert list((weighing_cache / "templates").glob("backup-*")) == []
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [

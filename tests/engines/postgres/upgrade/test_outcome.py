@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from steelyard.engines.postgres.builds.build import Build
 from steelyard.engines.postgres.upgrade.outcome import (
     PARTS,
     Analyzed,
@@ -17,8 +20,9 @@ from steelyard.engines.postgres.upgrade.outcome import (
     failure_words,
     without_paths,
 )
-from steelyard.engines.postgres.upgrade.pg_upgrade import parts_of
+from steelyard.engines.postgres.upgrade.pg_upgrade import OLD_PROGRAMS, parts_of, require_programs
 from steelyard.engines.postgres.upgrade.timed_program import TimedRun
+from steelyard.model.errors import EngineError
 
 COPY = Attempt(
     way="copy",
@@ -103,6 +107,17 @@ def test_a_refusal_is_quoted_from_the_step_that_failed_on() -> None:
 def test_paths_of_the_rehearsal_are_not_shown() -> None:
     names = [("/c/run/old", "OLD"), ("/c/run/old/data", "OLD_DATA")]
     assert without_paths("in /c/run/old/data and /c/run/old", names) == "in OLD_DATA and OLD"
+
+
+def test_a_build_without_programs_that_pg_upgrade_calls_names_them(tmp_path: Path) -> None:
+    for name in ("postgres", "initdb"):
+        (tmp_path / name).touch()
+    build = Build(tmp_path, "bindir")
+    engine = SimpleNamespace(build=build, identity=SimpleNamespace(version="18.4"))
+    with pytest.raises(EngineError, match=r"pg_ctl, pg_controldata, pg_resetwal missing") as raised:
+        require_programs(engine, OLD_PROGRAMS, "--old-bindir")  # type: ignore[arg-type]
+    assert "postgresql-client-18" in str(raised.value.hint)
+    assert "--old-bindir DIR" in str(raised.value.hint)
 
 
 def test_parts_add_up_to_the_whole_and_go_to_the_step_that_ended() -> None:

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from steelyard.cli.views.upgrades.sections import Block, Commands, Section, Table
 from steelyard.cli.views.upgrades.steps import OLD_DATA, upgrade_steps
 from steelyard.engines.postgres.upgrade.outcome import (
+    CONSUMING,
     Attempt,
     Finding,
     SettingChange,
@@ -40,7 +41,7 @@ def upgrade_sections(outcome: UpgradeOutcome, *, local: bool) -> list[Section]:
     if outcome.statistics is not None:
         sections.append(Section("Statistics", tuple(_statistics(outcome))))
     if outcome.upgrades:
-        best = min(outcome.upgrades, key=outcome.downtime_seconds)
+        best = _with_a_way_back(outcome)
         old_data = outcome.source if local else OLD_DATA
         steps = tuple(upgrade_steps(outcome, best, old_data))
         sections.append(Section(f"What to do ({_label(best, outcome)})", steps))
@@ -61,16 +62,23 @@ def output_sections(outcome: UpgradeOutcome) -> list[Section]:
     ]
 
 
+def _with_a_way_back(outcome: UpgradeOutcome) -> Attempt:
+    """The fastest of the ways that leave the old cluster as it was, where one of them worked: each
+    was timed once, and that may not decide over the way back."""
+    keeping = [each for each in outcome.upgrades if each.way not in CONSUMING]
+    return min(keeping or outcome.upgrades, key=outcome.downtime_seconds)
+
+
 def _may_we(outcome: UpgradeOutcome) -> Iterator[Block]:
     sizes = f"{format_bytes(outcome.bytes)}, {len(outcome.databases)} databases"
     contents = f"{outcome.relations} relations, {outcome.large_objects} large objects"
     yield f"{outcome.source}: {sizes}, {contents}. Nothing in it was changed."
+    if outcome.answer == "yes":
+        yield "Nothing blocks it: pg_upgrade --check and the upgrade of the copy went through."
     levels = {"blocks": "blocks", "do": "to do", "note": "note"}
     for level, words in levels.items():
         for finding in (each for each in outcome.findings if each.level == level):
             yield from _finding(words, finding)
-    if not outcome.findings:
-        yield "Nothing blocks it: pg_upgrade --check and the upgrade of the copy went through."
 
 
 def _finding(words: str, finding: Finding) -> Iterator[Block]:
@@ -95,6 +103,11 @@ def _costs(outcome: UpgradeOutcome) -> Iterator[Block]:
         f"Each once, on a copy that was in the page cache, {outcome.jobs} jobs, on the disk of "
         "Steelyard's cache. Schema: dump and restore. Space: beside the old cluster."
     )
+    if any(each.way in CONSUMING for each in outcome.upgrades):
+        yield (
+            f"{' and '.join(CONSUMING)} leave no way back but the backup once the new server was "
+            "started; copy and clone leave the old cluster as it was."
+        )
 
 
 def _cost_row(attempt: Attempt, outcome: UpgradeOutcome) -> tuple[str, ...]:
