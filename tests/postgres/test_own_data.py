@@ -136,10 +136,6 @@ def test_a_running_server_is_copied_only_when_somebody_agrees(
         (("--from", "nothing", "-f", "one.sql"), "there is nothing"),
         (("--set", "workload=own", "-f", "one.sql"), "has no data of its own"),
         (("--from", "DIRECTORY", "--database", "bnk", "-f", "one.sql"), 'no database "bnk"'),
-        (
-            ("--from", "DIRECTORY", "-f", "one.sql", "--set", "control.version=18"),
-            "it was made by version 16",
-        ),
     ],
 )
 def test_what_cannot_be_weighed_is_said_before_anything_is_measured(

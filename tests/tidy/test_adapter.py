@@ -20,6 +20,7 @@ COMPOSITION_POINTS = {
     PACKAGE + "engines/adapters.py": "selects the adapter by an engine's name",
     PACKAGE + "engines/access/load_machine.py": "selects by what a server speaks",
     PACKAGE + "cli/commands/drill.py": "names the places of a drill",
+    PACKAGE + "cli/commands/clusters/upgrade.py": "rehearses an upgrade of PostgreSQL",
     PACKAGE + "cli/commands/engines.py": "lists, adds and removes builds",
     PACKAGE + "cli/commands/workloads.py": "loads with a build that is named",
     PACKAGE + "cli/commands/workloads_capture.py": "asks a server what it counted",
@@ -29,6 +30,7 @@ COMPOSITION_POINTS = {
     PACKAGE + "cli/options/running_server.py": "takes a base backup of a running server",
     PACKAGE + "cli/options/weigh_options.py": "compares two directories of programs",
     PACKAGE + "cli/views/engine_view.py": "lists builds",
+    PACKAGE + "cli/views/upgrades/": "words an upgrade of PostgreSQL",
     PACKAGE + "integrity/": "reads and damages PostgreSQL's own files",
 }
 """Files and rooms that may import the adapter, and for what."""

@@ -17,6 +17,7 @@ COMMANDS = {
     "removed.",
     "checksums": "Say how long `pg_checksums --enable` would take, how to avoid that, and what "
     "they cost.",
+    "upgrade": "Rehearse an upgrade by pg_upgrade on a copy: may we, what it costs, what to do.",
     "doctor": "Say what on this host would spoil which kind of weighing, and what to do about it.",
     "probe": "Measure what the storage beneath a directory does, by fio: reads, writes, the log's "
     "path.",
@@ -38,7 +39,7 @@ COMMANDS = {
 """Name and help line, in the order in which they are listed."""
 GROUPS = {
     "Weigh": ("weigh", "calibrate", "judge", "reproduce", "studies"),
-    "Look after a database": ("scrub", "checksums", "drill", "tune"),
+    "Look after a database": ("scrub", "checksums", "upgrade", "drill", "tune"),
     "Look at a machine": ("doctor", "probe"),
     "Put under load": ("drive", "workloads"),
     "Read results": ("report", "history", "site", "serve", "fleet"),
@@ -56,10 +57,12 @@ FIRST_WORDS = {
     "engines": "looks for engines",
     "scrub": "reads the cluster",
     "checksums": "reads the cluster",
+    "upgrade": "reads the cluster",
     "tune": "looks at this machine",
 }
 """What a command is at first, where that takes longer than a moment."""
 FOLDERS = {
+    "upgrade": "clusters",
     "history": "records",
     "fleet": "records",
     "reproduce": "records",

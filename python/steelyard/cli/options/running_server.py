@@ -31,7 +31,8 @@ class BackedUp:
     data: Path
     settings: Path
     partial: str  # why these are not all of the server's
-    database: str | None  # None: the only one
+    database: str | None  # None: the only one, or all
+    slots: tuple[tuple[str, bool], ...]  # the server's replication slots: name, whether logical
 
 
 def backed_up(target: str, database: str | None, *, agreed: bool) -> BackedUp:
@@ -41,7 +42,15 @@ def backed_up(target: str, database: str | None, *, agreed: bool) -> BackedUp:
     allow it.
     """
     server = ask_running(target)
-    chosen = server.require_database(database)
+    return _backed_up(server, server.require_database(database), agreed=agreed)
+
+
+def back_up_whole(target: str, *, agreed: bool) -> BackedUp:
+    """The same of all databases, none of which is chosen."""
+    return _backed_up(ask_running(target), None, agreed=agreed)
+
+
+def _backed_up(server: RunningServer, database: str | None, *, agreed: bool) -> BackedUp:
     size = "of unknown size" if server.bytes is None else format_bytes(server.bytes)
     words = (
         f"a base backup of PostgreSQL {server.version} ({size}): "
@@ -61,7 +70,7 @@ def backed_up(target: str, database: str | None, *, agreed: bool) -> BackedUp:
         shutil.rmtree(directory, ignore_errors=True)
         raise
     settings = _kept_settings(server, directory.with_name(f"{directory.name}.conf"))
-    return BackedUp(directory / "data", settings, server.partial, chosen)
+    return BackedUp(directory / "data", settings, server.partial, database, server.slots)
 
 
 def _kept_settings(server: RunningServer, file: Path) -> Path:

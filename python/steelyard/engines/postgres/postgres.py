@@ -15,6 +15,7 @@ from steelyard.engines.memory.cap import MemoryNeed
 from steelyard.engines.postgres.abilities import missing
 from steelyard.engines.postgres.access.loopback import listening
 from steelyard.engines.postgres.builds.build import Build
+from steelyard.engines.postgres.examination import examine, examine_allowed
 from steelyard.engines.postgres.intake.accepting import accepted_settings, known_settings
 from steelyard.engines.postgres.intake.taking import take_in_cluster, take_in_dump
 from steelyard.engines.postgres.life.cluster import Cluster
@@ -24,8 +25,6 @@ from steelyard.engines.postgres.life.server import serving_pid
 from steelyard.engines.postgres.settings import (
     BULK_SETTINGS,
     SETTING_RULES,
-    examine,
-    examine_allowed,
     memory_need,
     validate_settings,
 )
@@ -62,6 +61,11 @@ class Postgres:
     @property
     def identity(self) -> Identity:
         return self._identity
+
+    @property
+    def build(self) -> Build:
+        """Its programs."""
+        return self._build
 
     @property
     def account(self) -> Account:
@@ -121,11 +125,11 @@ class Postgres:
 
     def build_defaults(self, slot: Slot) -> BuildDefaults:
         """Its layout and defaults, read from a cluster that is made at a free slot and removed."""
-        return examine(self, slot)
+        return examine(self.create, slot)
 
     def allowed_settings(self, slot: Slot) -> dict[str, Allowed]:
         """What it accepts for every setting, read from a cluster that is made at a free slot."""
-        return examine_allowed(self, slot)
+        return examine_allowed(self.create, slot)
 
     @property
     def tell_checkpoints(self) -> Settings:

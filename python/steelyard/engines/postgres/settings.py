@@ -4,28 +4,16 @@ from __future__ import annotations
 
 import difflib
 import re
-import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Literal, cast
+from typing import Literal, cast
 
 from steelyard.engines.account import Account
 from steelyard.engines.differences import SettingRules
-from steelyard.engines.engine import Settings, Slot
+from steelyard.engines.engine import Settings
 from steelyard.engines.memory.cap import MemoryNeed
 from steelyard.engines.postgres.builds.build import Build, answer_of
-from steelyard.engines.postgres.life.control import CHECKSUMS, read_layout
 from steelyard.engines.postgres.life.server import quoted, reason
-from steelyard.engines.postgres.sql.session import read_allowed, read_defaults
 from steelyard.engines.programs import run
-from steelyard.model.allowed import Allowed
 from steelyard.model.errors import EngineError, ServerError, UsageError
-from steelyard.model.identity import BuildDefaults, Default
-
-if TYPE_CHECKING:
-    from steelyard.engines.postgres.life.cluster import Cluster
-    from steelyard.engines.postgres.postgres import Postgres
-
 
 SLOT_SETTINGS = frozenset(
     {"config_file", "data_directory", "external_pid_file", "hba_file", "hosts_file"}
@@ -171,50 +159,3 @@ def _known(build: Build, account: Account) -> list[str]:
     command = [build.program("postgres"), "--describe-config"]
     _, words = run(account, command, environment=build.environment)
     return [line.split("\t", 1)[0] for line in words.splitlines()]
-
-
-_PRESETS = (
-    "block_size",
-    "segment_size",
-    "wal_block_size",
-    "max_identifier_length",
-    "max_index_keys",
-)
-"""What a server compares with the control file before it starts, as far as settings show it
-(ReadControlFile, src/backend/access/transam/xlog.c)."""
-
-
-def examine(engine: Postgres, slot: Slot) -> BuildDefaults:
-    """Make a cluster at the slot, start it, read, and remove it; takes one to two seconds.
-
-    ServerError quotes a server that would not be made or started.
-    """
-    with _examined(engine, slot) as cluster:
-        defaults = read_defaults(cluster.address)
-        cluster.stop()
-        return BuildDefaults({**read_layout(cluster.directory), **_compiled(defaults)}, defaults)
-
-
-def examine_allowed(engine: Postgres, slot: Slot) -> dict[str, Allowed]:
-    """What the build accepts for every setting, read from a cluster as `examine` makes one."""
-    with _examined(engine, slot) as cluster:
-        return read_allowed(cluster.address)
-
-
-@contextmanager
-def _examined(engine: Postgres, slot: Slot) -> Iterator[Cluster]:
-    """A cluster of defaults that runs at the slot, and is removed."""
-    directory = slot.path / "examined"
-    cluster = engine.create(directory, protection=CHECKSUMS)
-    try:
-        cluster.start(slot, {})
-        try:
-            yield cluster
-        finally:
-            cluster.stop()
-    finally:
-        shutil.rmtree(directory, ignore_errors=True)
-
-
-def _compiled(defaults: dict[str, Default]) -> dict[str, int]:
-    return {name: int(defaults[name].value or 0) for name in _PRESETS if name in defaults}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import shutil
 import subprocess
+import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -14,6 +15,7 @@ import pytest
 
 from engines.postgres.intake.conftest import original_at
 from engines.postgres.intake.original import OWNER, PORT, Original
+from engines.postgres.upgrade.rich_cluster import fingerprint, rich_cluster
 from own_cache import open_directory
 from steelyard._core import read_control
 from steelyard.engines.engine import Slot
@@ -347,3 +349,31 @@ def test_rows_of_a_plain_dump_may_begin_with_a_backslash(
         assert rows(copy, "SELECT a FROM t ORDER BY a NULLS LAST") == [("\\!",), (None,)]
     finally:
         copy.stop()
+
+
+@pytest.mark.long
+def test_data_of_an_earlier_version_are_upgraded_in_the_copy_with_their_tablespaces(
+    engine18: Postgres, slot: Slot
+) -> None:
+    home = Path(tempfile.mkdtemp(prefix="syt-", dir="/tmp"))
+    home.chmod(0o711)
+    try:
+        with rich_cluster(home, "16") as original:
+            before = fingerprint(original.sockets)
+            taken, copy = take(engine18, original.directory, slot)
+            assert fingerprint(original.sockets) == before
+    finally:
+        shutil.rmtree(home, ignore_errors=True)
+    assert any("upgraded from 16" in doubt for doubt in taken.doubts)
+    assert not [path for path in copy.directory.rglob("*") if path.is_symlink()]
+    copy.start(slot, {})
+    try:
+        assert rows(copy, "SELECT count(*), sum(twice) FROM sales") == [(5000, 25005000)]
+        assert rows(copy, "SELECT count(*) FROM items") == [(500,)]
+        assert rows(copy, "SHOW data_checksums") == [("on",)]
+        assert rows(copy, "SELECT count(*) > 0 FROM pg_stats WHERE tablename = 'items'") == [
+            (True,)
+        ]
+    finally:
+        copy.stop()
+    assert [path.name for path in slot.path.iterdir() if path.is_dir()] == ["data"]

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -12,60 +11,23 @@ from steelyard.engines.account import Account
 from steelyard.engines.engine import Slot
 from steelyard.engines.intake import Neutralised
 from steelyard.engines.loading import DATABASE
-from steelyard.engines.local.owned_files import replace_text
 from steelyard.engines.postgres.builds.build import Build
 from steelyard.engines.postgres.intake.configuration import SET
-from steelyard.engines.postgres.intake.copying import tablespaces
 from steelyard.engines.postgres.life.cluster import Cluster
-from steelyard.engines.postgres.life.configuration_text import (
-    AUTOMATIC,
-    MAIN,
-    configuration_text,
-    enough_log,
-    log_limits,
-)
 from steelyard.engines.postgres.life.data_directory import SUPERUSER
-from steelyard.engines.postgres.life.server import quoted
+from steelyard.engines.postgres.life.recovery import MAINTENANCE, recover, recovery_settings
 from steelyard.engines.postgres.sql.database import connected
-from steelyard.engines.programs import run
-from steelyard.model.errors import EngineError, ServerError, UsageError
+from steelyard.model.errors import UsageError
 from steelyard.model.units import format_bytes
 
 if TYPE_CHECKING:
     import psycopg
 
-MAINTENANCE = "template1"
 _ASIDE = "steelyard_of_the_original"
-_RECOVERY: Mapping[str, str] = {
-    # Recovery of a backup must not wait for what the original had: no followers, no queries in it.
-    "hot_standby": "off",
-    "max_prepared_transactions": "1000",
-    "fsync": "off",
-    "full_page_writes": "off",
-    "autovacuum": "off",
-    "max_wal_size": "16GB",
-    "min_wal_size": "32MB",
-    "wal_recycle": "off",
-    "wal_keep_size": "0",
-    "checkpoint_timeout": "1d",
-    "huge_pages": "off",
-    "shared_buffers": "128MB",
-    "synchronous_commit": "off",
-    # Of the sessions in which the copy is made ready.
-    "default_transaction_read_only": "off",
-    "statement_timeout": "0",
-    "lock_timeout": "0",
-    "event_triggers": "off",
-}
 _ROLES = (
     f"CREATE ROLE {SUPERUSER} SUPERUSER LOGIN",
     f"ALTER ROLE {SUPERUSER} SUPERUSER LOGIN CONNECTION LIMIT -1 VALID UNTIL 'infinity'",
     f"ALTER ROLE {SUPERUSER} RESET ALL",
-)
-_HALF = re.compile(
-    r"could not locate (?:a valid|required) checkpoint record|could not find redo location"
-    r"|requested timeline|WAL ends before end of online backup|backup_label contains data"
-    r"|invalid checkpoint record",
 )
 
 
@@ -93,8 +55,8 @@ class Opening:
         UsageError: several databases, and none was named; EngineError: half a backup; ServerError:
         the server's words.
         """
-        self._recover()
-        self._cluster.start(slot, self._recovery_settings())
+        recover(self._build, self._account, self._cluster, SET, _ROLES)
+        self._cluster.start(slot, recovery_settings(self._cluster))
         try:
             with self._session(MAINTENANCE) as session:
                 opened = self._named(session, database)
@@ -102,45 +64,6 @@ class Opening:
         finally:
             self._cluster.stop()
         return replace(opened, doubts=tuple(doubts))
-
-    def _recover(self) -> None:
-        """By a server in single-user mode, which needs no authentication: the copy gets a superuser
-        of a known name."""
-        directory = self._cluster.directory
-        self._write("pg_hba.conf", "local all all trust\n")
-        self._write("pg_ident.conf", "")
-        self._write(AUTOMATIC, "")
-        own = {**SET, **log_limits(directory)}
-        if tablespaces(directory):
-            own["allow_in_place_tablespaces"] = "on"
-        self._write(MAIN, configuration_text(own))
-        given = self._recovery_settings()
-        options = [part for key, value in given.items() for part in ("-c", f"{key}={value}")]
-        command = [self._build.program("postgres"), "--single", "-D", str(directory), *options]
-        status, words = run(
-            self._account,
-            [*command, MAINTENANCE],
-            directory=directory,
-            environment=self._build.environment,
-            said="".join(f"{statement}\n" for statement in _ROLES),
-            timeout_s=_RECOVERY_TIMEOUT_S,
-        )
-        if status == 0 and "FATAL:" not in words:
-            return
-        if _HALF.search(words):
-            raise EngineError(
-                "could not recover the copy: it is half a backup",
-                detail=quoted(words) or None,
-                hint="Take it with pg_basebackup -X stream, which brings the log that it needs.",
-            )
-        raise ServerError("could not recover the copy", detail=quoted(words) or words.strip())
-
-    def _recovery_settings(self) -> dict[str, str]:
-        """As this version and the cluster's segments take them."""
-        settings = enough_log(self._cluster.directory, _RECOVERY)
-        if self._cluster.identity.version_number < 170000:
-            del settings["event_triggers"]
-        return settings
 
     def _named(self, session: psycopg.Connection, database: str | None) -> Opened:
         """The database in the name that every weighed one has."""
@@ -186,16 +109,6 @@ class Opening:
         place = replace(address, user=SUPERUSER, database=database)
         with connected(place) as session:
             yield session
-
-    def _write(self, name: str, text: str) -> None:
-        try:
-            replace_text(self._account, self._cluster.directory / name, text)
-        except OSError as error:
-            raise EngineError(f'could not write "{name}" of the copy: {error.strerror}') from error
-
-
-_RECOVERY_TIMEOUT_S = 3600.0
-"""Of replaying a backup's log."""
 
 
 def _databases(session: psycopg.Connection, *, every: bool) -> list[tuple[str, int]]:

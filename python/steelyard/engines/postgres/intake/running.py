@@ -40,6 +40,7 @@ class RunningServer:
     connected: str  # the database that the string names; "postgres" where it names none
     settings: Mapping[str, str] = field(repr=False)  # as its files and its command line have them
     partial: str = ""  # why these are not all, with what to type; "": they are
+    slots: tuple[tuple[str, bool], ...] = ()  # replication slots: name, whether logical
 
     def require_database(self, name: str | None) -> str | None:
         """The database to be weighed: the one that is named, else that of the connection string;
@@ -80,6 +81,10 @@ _SETTINGS = (
     "SELECT name, reset_val FROM pg_catalog.pg_settings"
     " WHERE source IN ('configuration file', 'command line') AND reset_val IS NOT NULL"
 )
+_SLOTS = (
+    "SELECT slot_name::text, slot_type = 'logical' FROM pg_catalog.pg_replication_slots"
+    " WHERE NOT temporary ORDER BY slot_name"
+)
 _FILES = (
     "SELECT name, setting FROM pg_catalog.pg_file_settings WHERE applied AND name NOT IN"
     " (SELECT name FROM pg_catalog.pg_settings WHERE source IN ('configuration file',"
@@ -102,6 +107,7 @@ def ask_running(target: str) -> RunningServer:
         settings: dict[str, str] = dict(session.execute(_SETTINGS.encode()).fetchall())
         settings |= dict(_allowed(session, _FILES))
         size = _allowed(session, _SIZE)
+        slots = _allowed(session, _SLOTS)
         partial = "" if all_settings else _partial(str(role))
         return RunningServer(
             target=without_password(target),
@@ -113,6 +119,7 @@ def ask_running(target: str) -> RunningServer:
             connected=words.get("dbname") or os.environ.get("PGDATABASE") or "postgres",
             settings={str(name).lower(): str(value) for name, value in settings.items()},
             partial=partial,
+            slots=tuple((str(name), bool(logical)) for name, logical in slots),
         )
 
 

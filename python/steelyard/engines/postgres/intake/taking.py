@@ -5,23 +5,26 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from steelyard.engines.account import Account
 from steelyard.engines.engine import Slot
-from steelyard.engines.intake import Intake, Neutralised, Report, TakenIn
+from steelyard.engines.intake import Intake, Neutralised, Report, SettingsPlace, TakenIn
 from steelyard.engines.loading import DATABASE, serving
 from steelyard.engines.local.owned_files import names_below
 from steelyard.engines.postgres.builds.build import Build
+from steelyard.engines.postgres.intake.accepting import known_settings
 from steelyard.engines.postgres.intake.copying import copy_in
 from steelyard.engines.postgres.intake.opening import Opening
 from steelyard.engines.postgres.intake.restoring import restore_dump
 from steelyard.engines.postgres.intake.sealing import seal
+from steelyard.engines.postgres.intake.server_settings import read_server_settings
 from steelyard.engines.postgres.life.cluster import Cluster
 from steelyard.engines.postgres.life.control import CHECKSUMS, control_of
 from steelyard.engines.postgres.settings import BULK_SETTINGS, read_preset
 from steelyard.engines.postgres.sql.database import connected
+from steelyard.engines.postgres.upgrade.carrying import carry_over
 from steelyard.model.errors import EngineError
 from steelyard.model.identity import Identity
 from steelyard.model.units import format_bytes
@@ -34,8 +37,11 @@ _STANDBY = ("standby.signal", "recovery.signal")
 def take_in_cluster(
     build: Build, identity: Identity, account: Account, intake: Intake, slot: Slot, report: Report
 ) -> TakenIn:
-    """Copy a stopped data directory or base backup into the slot, and make it like a loaded one."""
+    """Copy a stopped data directory or base backup into the slot, and make it like a loaded one; of
+    an earlier major version, upgrade the copy."""
     major = str(identity.version_number // 10000)
+    if intake.place.major is not None and int(intake.place.major) < int(major):
+        return _take_in_upgraded(_OwnPrograms(build, identity, account), intake, slot, report)
     if intake.place.major != major:
         raise EngineError(
             f'could not take in "{intake.place.path}" with PostgreSQL {identity.version}: '
@@ -56,6 +62,29 @@ def take_in_cluster(
     doubts = [*opened.doubts, *written]
     gone = [*opened.neutralised, *_gone(intake.place.path)]
     return TakenIn(opened.database, opened.bytes, tuple(gone), tuple(doubts))
+
+
+@dataclass(frozen=True)
+class _OwnPrograms:
+    build: Build
+    identity: Identity
+    account: Account
+
+
+def _take_in_upgraded(new: _OwnPrograms, intake: Intake, slot: Slot, report: Report) -> TakenIn:
+    """Taken in by its own version, and upgraded by pg_upgrade: the arms share their pages."""
+    from steelyard.engines.postgres.builds.find import find_postgres
+
+    assert intake.place.major is not None  # a dump has none, and is restored
+    old = find_postgres(intake.place.major, account=new.account.name)
+    taken = take_in_cluster(old.build, old.identity, old.account, intake, slot, report)
+    place = intake.place
+    offered = read_server_settings(SettingsPlace(place.path, place.kind))
+    settings = known_settings(new.build, new.account, offered).settings
+    cluster = old.open(slot.path / "data")
+    carry_over(cluster, old, new, settings, slot, report)
+    words = f"the copy was upgraded from {old.identity.version} by pg_upgrade --link"
+    return replace(taken, doubts=(*taken.doubts, words))
 
 
 def take_in_dump(

@@ -1,0 +1,1 @@
+"""Commands on a whole cluster that do not fit beside the others."""

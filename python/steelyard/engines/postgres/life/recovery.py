@@ -1,0 +1,113 @@
+"""Recovers a copied cluster by a server in single-user mode, which needs no authentication."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+from steelyard.engines.account import Account
+from steelyard.engines.local.owned_files import names_below, replace_text
+from steelyard.engines.postgres.builds.build import Build
+from steelyard.engines.postgres.life.cluster import Cluster
+from steelyard.engines.postgres.life.configuration_text import (
+    AUTOMATIC,
+    MAIN,
+    configuration_text,
+    enough_log,
+    log_limits,
+)
+from steelyard.engines.postgres.life.server import quoted
+from steelyard.engines.programs import run
+from steelyard.model.errors import EngineError, ServerError
+
+MAINTENANCE = "template1"
+_RECOVERY: Mapping[str, str] = {
+    # Recovery of a backup must not wait for what the original had: no followers, no queries in it.
+    "hot_standby": "off",
+    "max_prepared_transactions": "1000",
+    "fsync": "off",
+    "full_page_writes": "off",
+    "autovacuum": "off",
+    "max_wal_size": "16GB",
+    "min_wal_size": "32MB",
+    "wal_recycle": "off",
+    "wal_keep_size": "0",
+    "checkpoint_timeout": "1d",
+    "huge_pages": "off",
+    "shared_buffers": "128MB",
+    "synchronous_commit": "off",
+    # Of the sessions in which the copy is made ready.
+    "default_transaction_read_only": "off",
+    "statement_timeout": "0",
+    "lock_timeout": "0",
+    "event_triggers": "off",
+}
+_HALF = re.compile(
+    r"could not locate (?:a valid|required) checkpoint record|could not find redo location"
+    r"|requested timeline|WAL ends before end of online backup|backup_label contains data"
+    r"|invalid checkpoint record",
+)
+_RECOVERY_TIMEOUT_S = 3600.0
+"""Of replaying a backup's log."""
+
+
+def recover(
+    build: Build,
+    account: Account,
+    cluster: Cluster,
+    settings: Mapping[str, str],
+    statements: Sequence[str],
+) -> str:
+    """Replay the log that a stopped copy still needs, execute statements in `template1`, and stop
+    it; the program's words. Its configuration is replaced by the settings, and lets every local
+    role in.
+
+    EngineError: half a backup; ServerError: the server's words.
+    """
+    own = {**settings, **log_limits(cluster.directory)}
+    if names_below(cluster.directory, "pg_tblspc"):
+        own["allow_in_place_tablespaces"] = "on"
+    configure_copy(account, cluster, own)
+    given = recovery_settings(cluster)
+    options = [part for key, value in given.items() for part in ("-c", f"{key}={value}")]
+    directory = cluster.directory
+    command = [build.program("postgres"), "--single", "-D", str(directory), *options]
+    status, words = run(
+        account,
+        [*command, MAINTENANCE],
+        directory=directory,
+        environment=build.environment,
+        said="".join(f"{statement}\n" for statement in statements),
+        timeout_s=_RECOVERY_TIMEOUT_S,
+    )
+    if status == 0 and "FATAL:" not in words:
+        return words
+    if _HALF.search(words):
+        raise EngineError(
+            "could not recover the copy: it is half a backup",
+            detail=quoted(words) or None,
+            hint="Take it with pg_basebackup -X stream, which brings the log that it needs.",
+        )
+    raise ServerError("could not recover the copy", detail=quoted(words) or words.strip())
+
+
+def configure_copy(account: Account, cluster: Cluster, settings: Mapping[str, str]) -> None:
+    """Give a copy these settings and no others, and let every local role in."""
+    for name, text in (
+        ("pg_hba.conf", "local all all trust\n"),
+        ("pg_ident.conf", ""),
+        (AUTOMATIC, ""),
+        (MAIN, configuration_text(settings)),
+    ):
+        try:
+            replace_text(account, cluster.directory / name, text)
+        except OSError as error:
+            raise EngineError(f'could not write "{name}" of the copy: {error.strerror}') from error
+
+
+def recovery_settings(cluster: Cluster) -> dict[str, str]:
+    """As this version and the cluster's segments take them."""
+    settings = enough_log(cluster.directory, _RECOVERY)
+    if cluster.identity.version_number < 170000:
+        del settings["event_triggers"]
+    return settings

@@ -1,0 +1,1 @@
+"""Rehearses an upgrade to another major version by pg_upgrade, on a copy."""

@@ -1,0 +1,91 @@
+"""Words what the copies show of an upgrade: databases, extensions, contents, refusals."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from steelyard.engines.postgres.upgrade.facts import ClusterFacts
+from steelyard.engines.postgres.upgrade.outcome import Attempt, Finding
+
+
+def copy_findings(facts: ClusterFacts) -> Iterator[Finding]:
+    """What pg_upgrade would refuse in the original, and was resolved in the copy."""
+    for gid, database in facts.prepared:
+        yield Finding(
+            "blocks",
+            f'prepared transaction "{gid}" in database "{database}"',
+            "pg_upgrade refuses a cluster with any. In the copy it was rolled back; whether it is "
+            "to be committed, its application knows.",
+            (
+                f"psql -d {database} -c \"COMMIT PREPARED '{gid}'\"",
+                f"psql -d {database} -c \"ROLLBACK PREPARED '{gid}'\"",
+            ),
+        )
+    for name in facts.closed:
+        yield Finding(
+            "blocks",
+            f'database "{name}" admits no connections',
+            "pg_upgrade needs to open all but template0. In the copy it was opened.",
+            (f"psql -c 'ALTER DATABASE \"{name}\" ALLOW_CONNECTIONS true'",),
+        )
+
+
+def extension_findings(old: ClusterFacts, new: ClusterFacts) -> Iterator[Finding]:
+    """Extensions by name that the new build lacks, or has in another version."""
+    for name, version, databases in _installed(old):
+        where = ", ".join(databases)
+        if name not in new.available:
+            yield Finding(
+                "blocks",
+                f'extension "{name}" {version} is not in the new build',
+                f"It is created in database {where}. Install its package for the new version "
+                "and repeat the rehearsal, or drop it.",
+                tuple(f"psql -d {each} -c 'DROP EXTENSION \"{name}\"'" for each in databases),
+            )
+        elif new.available[name] != version:
+            yield Finding(
+                "do",
+                f'extension "{name}" is {version}, the new build has {new.available[name]}',
+                f"pg_upgrade leaves it as it is. In database {where}, afterwards:",
+                tuple(
+                    f"psql -d {each} -c 'ALTER EXTENSION \"{name}\" UPDATE'" for each in databases
+                ),
+            )
+
+
+def _installed(facts: ClusterFacts) -> list[tuple[str, str, list[str]]]:
+    """Name, version, databases of each extension."""
+    databases: dict[tuple[str, str], list[str]] = {}
+    for database, each in facts.databases.items():
+        for name, version in each.extensions.items():
+            databases.setdefault((name, version), []).append(database)
+    return [(name, version, where) for (name, version), where in sorted(databases.items())]
+
+
+def content_findings(old: ClusterFacts, new: ClusterFacts) -> Iterator[Finding]:
+    """Where the upgraded copy does not hold what the old one did: that must not happen."""
+    for database, before in old.databases.items():
+        after = new.databases.get(database)
+        if after is None:
+            yield Finding("blocks", f'database "{database}" is not in the upgraded copy')
+            continue
+        for noun in ("relations", "large_objects"):
+            counts = getattr(before, noun), getattr(after, noun)
+            if counts[0] != counts[1]:
+                yield Finding(
+                    "note",
+                    f'database "{database}" had {counts[0]} {noun.replace("_", " ")}, and has '
+                    f"{counts[1]} when upgraded",
+                    "Tables of a new version's extensions or TOAST tables may be the difference: "
+                    "compare pg_dump --schema-only of both.",
+                )
+
+
+def refused_finding(attempt: Attempt, what: str) -> Finding:
+    """pg_upgrade's own refusal, in its words."""
+    return Finding("blocks", what, attempt.reason)
+
+
+def unavailable_way(attempt: Attempt) -> Finding:
+    """A way that this file system does not offer."""
+    return Finding("note", f"--{attempt.way} does not work here", attempt.reason)

@@ -1,0 +1,171 @@
+"""Reads from an original's files what pg_upgrade would refuse, or not carry over."""
+
+from __future__ import annotations
+
+import os
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from steelyard.engines.intake import DataPlace
+from steelyard.engines.local.owned_files import names_below, read_below
+from steelyard.engines.postgres.life.control import control_of, unreadable_control
+from steelyard.engines.postgres.upgrade.outcome import Finding
+from steelyard.model.errors import EngineError
+
+_STANDBY = ("standby.signal", "recovery.signal")
+_SLOT_HEADER = struct.Struct("=IIII64sI")
+"""Of pg_replslot/NAME/state: magic, checksum, version, length, then the slot's name and the OID of
+its database, 0 of a physical one (ReplicationSlotOnDisk, src/backend/replication/slot.c)."""
+
+
+@dataclass(frozen=True)
+class OriginalState:
+    """The control file and what stands beside the data, of an original that stays as it is."""
+
+    state: str  # "shut down", "in production", ...
+    checksums: bool
+    block_bytes: int
+    segment_blocks: int
+    wal_segment_bytes: int
+    standby: bool
+    slots: tuple[tuple[str, bool], ...]  # name, whether logical
+    tablespaces: tuple[tuple[str, str], ...]  # OID, where its link leads
+
+
+def read_state(place: DataPlace) -> OriginalState:
+    """EngineError: the control file cannot be read, or is of an unknown version."""
+    path = place.path
+    try:
+        control = control_of(path)
+    except OSError as error:
+        raise EngineError(f'could not read "{error.filename}": {error.strerror}') from error
+    except ValueError as error:
+        raise unreadable_control(path, error) from error
+    return OriginalState(
+        state=control["state"],
+        checksums=control["checksum_version"] == 1,
+        block_bytes=int(control["block_size"]),
+        segment_blocks=int(control["segment_blocks"]),
+        wal_segment_bytes=int(control["wal_segment_size"]),
+        standby=any(os.path.lexists(path / name) for name in _STANDBY),
+        slots=tuple(_slots(path)),
+        tablespaces=tuple(_links(path)),
+    )
+
+
+def _slots(path: Path) -> Iterator[tuple[str, bool]]:
+    try:
+        names = names_below(path, "pg_replslot")
+    except OSError:  # a base backup may be without
+        return
+    for name in names:
+        try:
+            header = read_below(path, f"pg_replslot/{name}/state")[: _SLOT_HEADER.size]
+            yield name, _SLOT_HEADER.unpack(header)[5] != 0
+        except (OSError, struct.error):
+            continue  # a slot that was being made
+
+
+def _links(path: Path) -> Iterator[tuple[str, str]]:
+    for oid in names_below(path, "pg_tblspc"):
+        link = path / "pg_tblspc" / oid
+        if link.is_symlink():
+            yield oid, os.readlink(link)
+
+
+def state_findings(place: DataPlace, state: OriginalState, old: int, new: int) -> list[Finding]:
+    """What the files alone show. `old`, `new`: major versions."""
+    findings = []
+    whole = place.kind == "data directory"
+    if state.standby or "recovery" in state.state:
+        findings.append(
+            Finding(
+                "blocks" if whole else "note",
+                "it is a standby's data directory",
+                "pg_upgrade refuses one that was shut down in recovery. The copy was recovered as "
+                "a primary; upgrade the primary, then make its standbys anew.",
+            )
+        )
+    elif state.state != "shut down" and whole:
+        findings.append(
+            Finding(
+                "blocks",
+                "it was not shut down cleanly",
+                f'Its control file says "{state.state}". The copy was recovered.',
+                (
+                    f"pg_ctl -D {place.path} -w start",
+                    f"pg_ctl -D {place.path} -m fast -w stop",
+                ),
+            )
+        )
+    findings += slot_findings(state.slots, old)
+    findings += [_tablespace_finding(oid, where, new) for oid, where in state.tablespaces]
+    return findings
+
+
+def slot_findings(slots: tuple[tuple[str, bool], ...], old: int) -> list[Finding]:
+    """Slots are carried over from 17 on, the logical ones alone (get_old_cluster_logical_slot_infos
+    of src/bin/pg_upgrade/info.c)."""
+    physical = tuple(name for name, logical in slots if not logical)
+    logical = tuple(name for name, logical in slots if logical)
+    findings = []
+    if physical:
+        findings.append(
+            Finding(
+                "do",
+                f"replication slot {', '.join(physical)} (physical) is not carried over",
+                "Its standbys are made anew; make it again after the upgrade.",
+                tuple(
+                    f"psql -c \"SELECT pg_create_physical_replication_slot('{name}')\""
+                    for name in physical
+                ),
+            )
+        )
+    if logical and old >= 17:
+        findings.append(
+            Finding(
+                "do",
+                f"replication slot {', '.join(logical)} (logical) is carried over, on conditions",
+                "Its consumer must have confirmed everything before the last shutdown, and the new "
+                "cluster needs wal_level = logical and enough max_replication_slots. The copy had "
+                "no slots: this part was not rehearsed.",
+            )
+        )
+    elif logical:
+        findings.append(
+            Finding(
+                "do",
+                f"replication slot {', '.join(logical)} (logical) is not carried over from {old}",
+                "Its consumer needs a new slot and a new initial copy, or an upgrade by logical "
+                "replication.",
+                tuple(f"psql -c \"SELECT pg_drop_replication_slot('{name}')\"" for name in logical),
+            )
+        )
+    return findings
+
+
+def _tablespace_finding(oid: str, where: str, new: int) -> Finding:
+    remains = [name for name in _names(where) if name.startswith(f"PG_{new}_")]
+    if remains:
+        return Finding(
+            "blocks",
+            f'tablespace {oid} holds "{remains[0]}" already',
+            "It is of an earlier upgrade or another cluster of the new version; pg_upgrade refuses "
+            "it. Make sure that no cluster uses it.",
+            (f"ls {where}/{remains[0]}",),
+        )
+    return Finding(
+        "note",
+        f"tablespace {oid} at {where} stays there",
+        f"pg_upgrade makes a directory PG_{new}_... beside the old one in it. On the copy it was "
+        "mapped into the copy.",
+    )
+
+
+def _names(where: str) -> list[str]:
+    try:
+        return os.listdir(where)
+    except OSError:
+        return []

@@ -1,0 +1,168 @@
+"""What a rehearsed upgrade came to: findings, attempts with their parts, statistics, the answer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+Level = Literal["blocks", "do", "note"]
+"""pg_upgrade refuses the original as it is; a step of the upgrade; worth knowing."""
+Answer = Literal["yes", "after", "no"]
+"""We may as it is; after what blocks is resolved, which the copy shows; not by this rehearsal."""
+WAYS = ("copy", "clone", "copy-file-range", "link", "swap")
+"""How pg_upgrade brings relation files over, as its options are called."""
+CONSUMING = ("link", "swap")
+"""Ways after which the old cluster cannot be started again safely."""
+PARTS = ("checks", "dump of the schema", "new catalogues", "restore of the schema", "files", "sync")
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something that was seen before, or by the rehearsal, with what to type."""
+
+    level: Level
+    what: str
+    detail: str = ""
+    commands: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """One call of pg_upgrade on a copy."""
+
+    way: str  # of WAYS
+    checksums: bool  # of both clusters
+    check_only: bool
+    worked: bool
+    seconds: float
+    parts: Mapping[str, float]  # seconds by PARTS; of an upgrade they add up to `seconds`
+    needs_bytes: int  # on the disk beside the old cluster; 0 of a check
+    output: str  # of pg_upgrade, without secrets
+    initdb: str  # options by which the new cluster was made
+    noted: str = ""  # of the files that it left where it failed, likewise
+
+    @property
+    def reason(self) -> str:
+        """What it refused, in its words; "" where it worked."""
+        return "" if self.worked else failure_words(self.output)
+
+
+@dataclass(frozen=True)
+class Enabling:
+    """`pg_checksums --enable` on the copy."""
+
+    seconds: float
+    bytes: int  # of the cluster
+
+
+@dataclass(frozen=True)
+class Analyzed:
+    """One call of vacuumdb on the upgraded copy."""
+
+    command: str  # its options, "--all --analyze-only"
+    seconds: float
+    first_stage_seconds: float | None  # after which every table has coarse statistics; of stages
+
+
+@dataclass(frozen=True)
+class StatisticsOutcome:
+    """The planner's statistics: of the old cluster, carried over, and gathered anew."""
+
+    old_columns: int  # columns with statistics
+    carried_columns: int
+    old_extended: int  # statistics objects (CREATE STATISTICS) that were filled
+    carried_extended: int
+    analyzed: tuple[Analyzed, ...]
+
+
+@dataclass(frozen=True)
+class SettingChange:
+    """A setting that is otherwise in the new version."""
+
+    name: str
+    kind: Literal["removed", "renamed", "value", "library", "default"]
+    old: str  # the default, of "default"; else ""
+    new: str  # the default or the new name
+    configured: bool  # by the original's files
+
+
+@dataclass(frozen=True)
+class UpgradeOutcome:
+    """Everything about one rehearsal."""
+
+    source: str
+    old_version: str
+    new_version: str
+    old_bindir: str
+    new_bindir: str
+    owner: str  # the role that initdb made in the original
+    bytes: int
+    databases: Mapping[str, int]  # bytes by name
+    relations: int
+    large_objects: int
+    jobs: int
+    wal_segment_bytes: int
+    old_checksums: bool
+    mismatch: str  # what pg_upgrade says with the new version's default; "": they agree
+    findings: tuple[Finding, ...]
+    settings: tuple[SettingChange, ...]
+    attempts: tuple[Attempt, ...]
+    enabling: Enabling | None
+    statistics: StatisticsOutcome | None
+    start_seconds: float | None  # of the upgraded copy
+    extension_updates: tuple[str, ...]  # statements that pg_upgrade wrote down
+
+    @property
+    def blocking(self) -> tuple[Finding, ...]:
+        """What must be resolved before."""
+        return tuple(each for each in self.findings if each.level == "blocks")
+
+    @property
+    def upgrades(self) -> tuple[Attempt, ...]:
+        """The attempts that upgraded a copy."""
+        return tuple(each for each in self.attempts if each.worked and not each.check_only)
+
+    @property
+    def answer(self) -> Answer:
+        """May we upgrade?"""
+        if not self.upgrades or self.statistics is None:
+            return "no"
+        return "after" if self.blocking else "yes"
+
+    def downtime_seconds(self, attempt: Attempt) -> float:
+        """From the stop of the old server to coarse statistics in the new one, by what was
+        measured: enabling checksums where the attempt needs that, pg_upgrade, the start, and the
+        first stage of ANALYZE."""
+        enabling = self.enabling.seconds if self.enabling and attempt.checksums else 0.0
+        return enabling + attempt.seconds + (self.start_seconds or 0.0) + self.analyze_seconds
+
+    @property
+    def analyze_seconds(self) -> float:
+        """Of the first stage of the first call of vacuumdb."""
+        calls = self.statistics.analyzed if self.statistics else ()
+        return (calls[0].first_stage_seconds or 0.0) if calls else 0.0
+
+    def to_json(self) -> dict[str, Any]:
+        """As `upgrade --json` gives it."""
+        facts = asdict(self)
+        facts["answer"] = self.answer
+        for shown, attempt in zip(facts["attempts"], self.attempts, strict=True):
+            if attempt in self.upgrades:
+                shown["downtime_seconds"] = round(self.downtime_seconds(attempt), 3)
+        return facts
+
+
+def failure_words(output: str) -> str:
+    """The lines of pg_upgrade's output from the step that failed on."""
+    lines = [line.rstrip() for line in output.splitlines()]
+    fine = [number for number, line in enumerate(lines) if line.endswith("  ok")]
+    shown = lines[fine[-1] + 1 if fine else 0 :]
+    return "\n".join(line for line in shown if line and line != "Failure, exiting")
+
+
+def without_paths(text: str, names: Sequence[tuple[str, str]]) -> str:
+    """The text with paths of the rehearsal replaced by what they stand for, longest first."""
+    for path, name in sorted(names, key=lambda pair: -len(pair[0])):
+        text = text.replace(path, name)
+    return text

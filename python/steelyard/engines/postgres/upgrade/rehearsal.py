@@ -1,0 +1,248 @@
+"""Rehearses an upgrade on a copy: checks, pg_upgrade in its ways, checksums, statistics."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from steelyard.engines.adapters import Wanted
+from steelyard.engines.cache import free_bytes, open_cache
+from steelyard.engines.engine import Slot
+from steelyard.engines.intake import DataPlace, ServerSettings, SettingsPlace
+from steelyard.engines.local.ending import ending_strays
+from steelyard.engines.postgres.builds.find import find_alike
+from steelyard.engines.postgres.intake.place import look
+from steelyard.engines.postgres.intake.server_settings import read_server_settings
+from steelyard.engines.postgres.life.cluster import Cluster
+from steelyard.engines.postgres.life.recovery import recovery_settings
+from steelyard.engines.postgres.postgres import Postgres
+from steelyard.engines.postgres.settings import read_preset
+from steelyard.engines.postgres.upgrade.attempts import Attempts
+from steelyard.engines.postgres.upgrade.copies import CopyHome, configure_for_upgrade, take_copy
+from steelyard.engines.postgres.upgrade.facts import ClusterFacts, read_facts, resolve_blocks
+from steelyard.engines.postgres.upgrade.findings import copy_findings, extension_findings
+from steelyard.engines.postgres.upgrade.original_state import (
+    OriginalState,
+    read_state,
+    slot_findings,
+    state_findings,
+)
+from steelyard.engines.postgres.upgrade.outcome import Finding, SettingChange, UpgradeOutcome
+from steelyard.engines.postgres.upgrade.pg_upgrade import (
+    NEW_PROGRAMS,
+    OLD_PROGRAMS,
+    Upgrader,
+    require_programs,
+)
+from steelyard.engines.postgres.upgrade.setting_changes import setting_changes
+from steelyard.engines.registry import open_run
+from steelyard.model.errors import EngineError, UsageError
+from steelyard.model.units import format_bytes
+
+Report = Callable[[str], None]
+_BESIDE_BYTES = 256 << 20
+"""Of new catalogues, their log and the dump of a schema."""
+
+
+@dataclass(frozen=True)
+class UpgradeRequest:
+    """What is to be rehearsed."""
+
+    place: Path
+    version: str
+    ways: tuple[str, ...]
+    source: str = ""  # as the user named it, where that is not the place
+    jobs: int = 0  # 0: a job a processor
+    account: str | None = None
+    old_bindir: Path | None = None
+    new_bindir: Path | None = None
+    configuration: Path | None = None
+    reported: bool = False  # the configuration is what a running server said of itself
+    slots: tuple[tuple[str, bool], ...] = field(default=())
+    """Of a running server, which a base backup of it does not hold: name, whether logical."""
+
+
+def rehearse(request: UpgradeRequest, report: Report) -> UpgradeOutcome:
+    """Upgrade a copy of the place; nothing of the copy is left, and of the original nothing is
+    written. UsageError: there is nothing to upgrade; EngineError: it cannot be rehearsed, and why.
+    """
+    place = look(request.place)
+    old, new = _engines(request, place)
+    require_programs(old, OLD_PROGRAMS, "--old-bindir")
+    require_programs(new, NEW_PROGRAMS, "--new-bindir")
+    state = read_state(place)
+    for engine, option in ((old, "--old-bindir"), (new, "--new-bindir")):
+        _require_layout(engine, state, option)
+    _require_space(place)
+    offered = read_server_settings(
+        SettingsPlace(place.path, place.kind, request.configuration, request.reported)
+    )
+    with open_run(open_cache(), new.account) as run, ending_strays(run.directory, new.account):
+        slot = run.slot(0)
+        return _Rehearsal(request, place, state, old, new, slot, report).outcome(offered)
+
+
+@dataclass(frozen=True)
+class _Rehearsal:
+    request: UpgradeRequest
+    place: DataPlace
+    state: OriginalState
+    old: Postgres
+    new: Postgres
+    slot: Slot
+    report: Report
+
+    def outcome(self, offered: ServerSettings) -> UpgradeOutcome:
+        self.report("compare the settings of both versions")
+        known = self.new.known(offered)
+        changes = self._setting_changes(offered, known)
+        home = CopyHome(self.slot.path / "old")
+        cluster, owner = take_copy(self.old, self.place, home, self.report)
+        self.report("read what is in the copy")
+        facts = self._facts(cluster, owner)
+        settings = dict(known.settings)
+        configure_for_upgrade(cluster, settings)
+        jobs = self.request.jobs or len(os.sched_getaffinity(0))
+        upgrader = Upgrader(
+            self.old,
+            self.new,
+            owner,
+            jobs,
+            self.slot.socket_directory,
+            self.state.wal_segment_bytes,
+            facts.template,
+            settings,
+        )
+        attempts = Attempts(upgrader, self.slot, home, facts, self.report)
+        fresh = attempts.read_new()
+        findings = [*self._findings(facts), *extension_findings(facts, fresh)]
+        rehearsed = attempts.run(self.request.ways, old_checksums=self.state.checksums)
+        source = self.request.source or str(self.place.path)
+        return UpgradeOutcome(
+            source=source,
+            old_version=self.old.identity.version,
+            new_version=self.new.identity.version,
+            old_bindir=_bindir(self.old, "OLD_BIN"),
+            new_bindir=_bindir(self.new, "NEW_BIN"),
+            owner=owner,
+            bytes=self.place.bytes,
+            databases={name: each.bytes for name, each in facts.databases.items()},
+            relations=facts.total("relations"),
+            large_objects=facts.total("large_objects"),
+            jobs=jobs,
+            wal_segment_bytes=self.state.wal_segment_bytes,
+            old_checksums=self.state.checksums,
+            mismatch=rehearsed.mismatch,
+            findings=(*findings, *rehearsed.findings),
+            settings=changes,
+            attempts=tuple(rehearsed.attempts),
+            enabling=rehearsed.enabling,
+            statistics=rehearsed.statistics,
+            start_seconds=rehearsed.start_seconds,
+            extension_updates=rehearsed.extension_updates,
+        )
+
+    def _facts(self, cluster: Cluster, owner: str) -> ClusterFacts:
+        """Of the old copy, in which is done by then what has to be done in the original first."""
+        cluster.start(self.slot, recovery_settings(cluster))
+        try:
+            facts = read_facts(cluster, owner)
+            resolve_blocks(cluster, owner, facts)
+            if facts.closed:
+                again = read_facts(cluster, owner)
+                facts = _with_databases(facts, again)
+        finally:
+            cluster.stop()
+        return facts
+
+    def _findings(self, facts: ClusterFacts) -> list[Finding]:
+        old, new = _major(self.old), _major(self.new)
+        findings = state_findings(self.place, self.state, old, new)
+        findings += slot_findings(self.request.slots, old)
+        return [*findings, *copy_findings(facts)]
+
+    def _setting_changes(
+        self, offered: ServerSettings, known: ServerSettings
+    ) -> tuple[SettingChange, ...]:
+        own = self.old.known(offered)
+        refused = frozenset(offered.settings) - frozenset(own.settings)
+        old, new = self.old.build_defaults(self.slot), self.new.build_defaults(self.slot)
+        return setting_changes(own, refused, known, old, new)
+
+
+def _with_databases(facts: ClusterFacts, again: ClusterFacts) -> ClusterFacts:
+    return ClusterFacts(
+        again.databases,
+        facts.closed,
+        facts.prepared,
+        facts.locales,
+        facts.template,
+        facts.available,
+    )
+
+
+def _engines(request: UpgradeRequest, place: DataPlace) -> tuple[Postgres, Postgres]:
+    """The builds of both versions, of one builder where possible."""
+    if place.kind == "dump" or place.major is None:
+        raise UsageError(
+            f'cannot upgrade "{place.path}": it is a dump',
+            hint="A dump is restored into the new version by pg_restore or psql, without "
+            "pg_upgrade. Name a data directory, a base backup, or a running server.",
+        )
+    wanted = [Wanted(place.major, request.old_bindir), Wanted(request.version, request.new_bindir)]
+    old, new = find_alike(wanted, request.account)
+    if _major(old) != int(place.major):
+        raise UsageError(
+            f'cannot start "{place.path}" with PostgreSQL {old.identity.version}: it was made by '
+            f"version {place.major}",
+            hint=f"Name the programs of {place.major}: --old-bindir DIR",
+        )
+    if _major(new) <= _major(old):
+        raise UsageError(
+            f"cannot upgrade from {place.major} to {new.identity.version}: that is no later "
+            "major version",
+            hint="Minor versions need no upgrade: install the new programs and restart."
+            if _major(new) == _major(old)
+            else "Name a later version: --to VERSION",
+        )
+    return old, new
+
+
+def _major(engine: Postgres) -> int:
+    return engine.identity.version_number // 10000
+
+
+def _bindir(engine: Postgres, placeholder: str) -> str:
+    """Where the programs are on the user's machine; of a build that came with us, a placeholder."""
+    known = engine.build.origin in ("system", "bindir")
+    return str(engine.build.bindir) if known else placeholder
+
+
+def _require_layout(engine: Postgres, state: OriginalState, option: str) -> None:
+    """EngineError where the build was made for pages or files of another size."""
+    build, account = engine.build, engine.account
+    values = {"block_size": state.block_bytes, "segment_size": state.segment_blocks}
+    for name, value in values.items():
+        own = int(read_preset(build, account, name))
+        if own != value:
+            unit = state.block_bytes if name == "segment_size" else 1
+            raise EngineError(
+                f"cannot upgrade with this build of PostgreSQL {engine.identity.version}: its "
+                f"{name} is {format_bytes(own * unit)}, the cluster's {format_bytes(value * unit)}",
+                hint=f"Name a build that was configured like the cluster's server: {option} DIR",
+            )
+
+
+def _require_space(place: DataPlace) -> None:
+    """EngineError: there is no room for the copy and what is made of it."""
+    root = open_cache().root
+    needed, free = 2 * place.bytes + _BESIDE_BYTES, free_bytes(root)
+    if free < needed:
+        raise EngineError(
+            f"could not rehearse the upgrade: about {format_bytes(needed)} are needed, "
+            f"{format_bytes(free)} are free",
+            detail=f'Needed under "{root}" for a copy of the data and the upgraded one.',
+            hint="Free some room, or move the cache: STEELYARD_CACHE.",
+        )

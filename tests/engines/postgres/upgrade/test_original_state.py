@@ -1,0 +1,77 @@
+"""What pg_upgrade refuses, or does not carry over, shows in the original's files."""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import replace
+from pathlib import Path
+
+from steelyard.engines.intake import DataPlace
+from steelyard.engines.postgres.life.cluster import Cluster
+from steelyard.engines.postgres.upgrade.original_state import (
+    OriginalState,
+    read_state,
+    slot_findings,
+    state_findings,
+)
+
+PLACE = DataPlace(Path("/srv/data"), "data directory", "16", 1, "digest")
+CLEAN = OriginalState("shut down", False, 8192, 131072, 16 << 20, False, (), ())
+
+
+def test_a_cluster_that_was_stopped_is_read_as_it_is(template: Cluster) -> None:
+    place = replace(PLACE, path=template.directory)
+    state = read_state(place)
+    assert (state.state, state.checksums) == ("shut down", True)
+    assert (state.block_bytes, state.wal_segment_bytes) == (8192, 16 << 20)
+    assert state_findings(place, state, 16, 18) == []
+
+
+def test_a_slot_of_a_database_is_logical(template: Cluster, tmp_path: Path) -> None:
+    for name, database in (("standby", 0), ("feed", 16384)):
+        slot = template.directory / "pg_replslot" / name
+        slot.mkdir()
+        header = struct.pack("=IIII64sI", 0x1051CA1, 0, 5, 100, name.encode(), database)
+        (slot / "state").write_bytes(header + bytes(100))
+        template.account.own_tree(slot)
+    try:
+        assert read_state(replace(PLACE, path=template.directory)).slots == (
+            ("feed", True),
+            ("standby", False),
+        )
+    finally:
+        for name in ("standby", "feed"):
+            (template.directory / "pg_replslot" / name / "state").unlink()
+            (template.directory / "pg_replslot" / name).rmdir()
+
+
+def test_what_was_not_shut_down_blocks_and_says_what_to_type() -> None:
+    crashed = replace(CLEAN, state="in production")
+    [finding] = state_findings(PLACE, crashed, 16, 18)
+    assert finding.level == "blocks"
+    assert finding.commands[-1] == "pg_ctl -D /srv/data -m fast -w stop"
+    assert state_findings(replace(PLACE, kind="base backup"), crashed, 16, 18) == []
+
+
+def test_a_standby_blocks() -> None:
+    [finding] = state_findings(PLACE, replace(CLEAN, standby=True), 16, 18)
+    assert (finding.level, "standby" in finding.what) == ("blocks", True)
+
+
+def test_logical_slots_are_carried_over_from_17_on() -> None:
+    slots = (("feed", True), ("standby", False))
+    physical, logical = slot_findings(slots, 16)
+    assert "standby" in physical.what
+    assert "not carried over from 16" in logical.what
+    assert "on conditions" in slot_findings(slots, 17)[1].what
+
+
+def test_a_tablespace_with_remains_of_the_new_version_blocks(tmp_path: Path) -> None:
+    (tmp_path / "PG_16_202307071").mkdir()
+    state = replace(CLEAN, tablespaces=(("16390", str(tmp_path)),))
+    [finding] = state_findings(PLACE, state, 16, 18)
+    assert finding.level == "note"
+    (tmp_path / "PG_18_202506291").mkdir()
+    [finding] = state_findings(PLACE, state, 16, 18)
+    assert finding.level == "blocks"
+    assert finding.commands == (f"ls {tmp_path}/PG_18_202506291",)
