@@ -33,6 +33,13 @@ def test_a_part_ignores_no_signal_that_its_tests_would_inherit() -> None:
     assert subprocess.run(script(*lines), capture_output=True, check=False).returncode == 1
 
 
+def test_bytecode_is_kept_whatever_the_environment_says() -> None:
+    lines = ["shown() { echo ${PYTHONDONTWRITEBYTECODE-unset}; }", "part shown shown", "show_parts"]
+    environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
+    answer = subprocess.check_output(script(*lines), env=environment, text=True)
+    assert answer == "== shown\nunset\n"
+
+
 def test_a_check_that_is_ended_leaves_no_part_running() -> None:
     lines = ["sleeps() { sleep 600; }", 'part "sleeper" sleeps', "echo ${groups[0]}", "show_parts"]
     check = subprocess.Popen(script(*lines), stdout=subprocess.PIPE, text=True)
