@@ -39,6 +39,7 @@ def test_a_near_command_is_suggested_by_the_program_itself_too() -> None:
 def test_asked_for_nothing_it_shows_its_commands(steelyard: Callable[..., Any]) -> None:
     said = steelyard()
     assert said.returncode == 2
+    assert "error: " not in said.stderr
     assert all(f"\n  {name} " in said.stderr for name in COMMANDS)
 
 

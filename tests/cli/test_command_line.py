@@ -5,9 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 import steelyard.cli.commands
-from steelyard.cli.command_line import load_command
+from steelyard.cli.command_line import app, load_command
 from steelyard.cli.commands import COMMANDS, FIRST_WORDS, GROUPS
 
 
@@ -21,6 +22,15 @@ def test_every_module_with_a_command_is_in_the_list() -> None:
     modules = Path(steelyard.cli.commands.__path__[0]).rglob("*.py")
     registering = {m.stem for m in modules if "\ndef register(" in m.read_text(encoding="utf-8")}
     assert registering == set(COMMANDS)
+
+
+def test_the_lines_of_all_groups_begin_in_one_column() -> None:
+    lines = CliRunner().invoke(app, ["--help"]).output.splitlines()
+    rows = [line for line in lines if line.startswith("  ") and line.split()[0] in COMMANDS]
+    assert len(rows) == len(COMMANDS)
+    assert {row.index(COMMANDS[row.split()[0]].split()[0], 3) for row in rows} == {
+        4 + max(map(len, COMMANDS))
+    }
 
 
 def test_every_command_is_listed_by_its_purpose_once() -> None:

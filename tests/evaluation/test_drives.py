@@ -116,6 +116,12 @@ def test_a_drive_that_could_not_be_read_again_is_told_as_it_was() -> None:
     assert change.grew("written_bytes") is None
 
 
+def test_of_a_drive_that_never_counts_what_is_written_the_later_reading_holds() -> None:
+    before = later(written_bytes=None)
+    [change] = drive_changes([before], [later(before, power_on_h=6680)])
+    assert change.latest.power_on_h == 6680
+
+
 def test_a_warning_is_new_where_it_was_not_there_before() -> None:
     before = later(warnings=("a",))
     [change] = drive_changes([before], [later(warnings=("a", "b"))])

@@ -45,4 +45,6 @@ def test_measurements_rounded_as_people_round_them_are_not(seed: int) -> None:
     refuse_repeats("a", [Series("a", np.round(rng.lognormal(1.0, 1.0, 20_000), 1))])
     refuse_repeats("a", [Series("a", np.full(20, 985.401), Grain.SLICE)])
     refuse_repeats("a", [Series("a", np.full(20, 9500.0))])
+    pairs = [985.0 + n / 7 for n in (0, 1, 2, 3, 0, 1, 2, 3, 4, 5)]
+    refuse_repeats("a", [Series("a", np.array(pairs))])  # fewer than half of the rows are others'
     assert judged_text("off,on\n5,6\n5,6\n5,6\n5,6\n", unit="s").contrasts

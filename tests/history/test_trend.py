@@ -48,6 +48,25 @@ def test_a_step_is_found_where_the_level_changes_and_said_with_its_interval(
     assert found.to_json()["steps"][0]["weighings"] == [9, 7]
 
 
+@pytest.mark.parametrize(
+    ("late", "command"),
+    [
+        ("18.2", "versions --set control.version=18.1 --set arm.version=18.2"),
+        ("18.1", "compare checksums/2026-03-09T120000Z checksums/2026-03-10T120000Z"),
+    ],
+)
+def test_a_step_is_settled_by_versions_where_they_differ_else_by_its_two_records(
+    late: str, command: str, keep: Keep, records: Path
+) -> None:
+    for day in range(1, 17):
+        version = late if day > 9 else "18.1"
+        effect = 0.06 if day > 9 else 0.02
+        keep(day, effect=effect, spread=0.004, arm_build={"version": version, "bindir": ""})
+    question = asked(records)
+    [step] = trend_of(question, machines_of(question)[0]).steps
+    assert step.settled_by.endswith(command)
+
+
 def test_without_a_step_it_says_so_and_with_few_weighings_that_it_did_not_look(
     keep: Keep, records: Path
 ) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from record.made import details_of, line_of, plan_of
+from steelyard.record.contrast import EpochDetail
 from steelyard.report import tables
 from steelyard.report.contrast_text import (
     better_side,
@@ -15,6 +16,7 @@ from steelyard.report.contrast_text import (
     ordinal,
     reading_text,
     sentence_text,
+    shown_epoch,
     shown_sentence,
     truth_text,
 )
@@ -149,3 +151,8 @@ def test_ordinals_are_written_as_people_write_them() -> None:
 
 def test_a_sentence_does_not_repeat_the_word_beside_it() -> None:
     assert shown_sentence(line_of(verdict="invalid", sentence="invalid: a b")) == "a b."
+
+
+def test_people_count_epochs_from_one() -> None:
+    facts = {"slots": {}, "order": (), "d": 0.0, "throughput": {}, "typical_d": None}
+    assert shown_epoch(EpochDetail(epoch=0, outcome="complete", **facts)) == 1  # type: ignore[arg-type]

@@ -110,6 +110,16 @@ def test_a_site_without_records_says_what_makes_one(records: Path, tmp_path: Pat
     assert (built.folder / "feed.atom").is_file()
 
 
+def test_a_report_that_is_a_link_is_not_published(
+    keep: Keep, records: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "private").write_text("private")
+    (keep(1) / "report.html").symlink_to(tmp_path / "private")
+    built = build_site(read_history(records), tmp_path / "site")
+    assert built.reports == 0
+    assert not any("private" in page.read_text() for page in built.folder.rglob("*.html"))
+
+
 def test_words_of_records_are_no_markup(keep: Keep, records: Path, tmp_path: Path) -> None:
     directory = keep(1, machine={"hostname": "<script>alert(1)</script>", "processors": 2})
     text = (directory / "study.toml").read_text()

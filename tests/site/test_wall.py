@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from steelyard.history.index import History
+from collections.abc import Callable
+from pathlib import Path
+
+from steelyard.history.index import History, read_history
 from steelyard.history.question import questions_of
+from steelyard.site.pictures import draw_strip
 from steelyard.site.wall import show_wall
 
 
@@ -26,3 +30,15 @@ def test_a_row_says_its_newest_verdict_with_its_doubts(history: History) -> None
     assert row.doubts == ("steal or throttling", "memory or disk nearly full")
     assert row.report == ""
     assert set(shown.verdicts) <= {"slower", "faster", "equivalent", "inconclusive", "invalid"}
+
+
+def test_a_rows_strip_is_of_its_newest_machine_alone(
+    keep: Callable[..., Path], records: Path
+) -> None:
+    keep(1, machine={"hostname": "former", "processors": 2})
+    keep(2, machine={"hostname": "newest", "processors": 4})
+    history = read_history(records)
+    [question] = questions_of(history.entries)
+    [row] = show_wall(history, [question], {}).rows
+    assert row.weighings == 2
+    assert row.strip == draw_strip([question.newest.reading])

@@ -82,6 +82,9 @@ def test_the_study_of_a_record_of_an_earlier_version_is_still_read(tmp_path: Pat
 @pytest.mark.parametrize(
     "address",
     [
+        "postgresql://u:x@h/d",
+        "postgresql://u:x/y@h/d",
+        "mysql://u:x?y@h/d",
         "host=h sslpassword=x",
         "host=h oauth_client_secret=x",
         "host=h scram_client_key = x",

@@ -19,7 +19,7 @@ CANONICAL = '"registry+https://github.com/rust-lang/crates.io-index"'
 TEXT = (
     ".py", ".pyi", ".rs", ".sql", ".toml", ".md", ".css", ".js", ".j2", ".html", ".txt", ".lock",
     ".json", ".jsonl", ".csv", ".c", ".sh", "Makefile",
-    ".ci/run", ".ci/test", ".ci/check", ".ci/arm", ".ci/tools",
+    ".ci/run", ".ci/test", ".ci/check", ".ci/parts", ".ci/arm", ".ci/tools",
 )  # fmt: skip
 
 

@@ -47,6 +47,8 @@ def test_no_epoch_has_no_parts() -> None:
 def test_the_cause_is_the_largest_part_that_covers_half_for_sure() -> None:
     assert named_cause([part("a", 3.0), part("b", 1.0)]) == part("a", 3.0)
     assert named_cause([part("a", -3.0), part("b", 1.0)]) == part("a", -3.0)
+    falling = [part("a", -5.0), part("b", -6.0), part("c", 1.0)]
+    assert named_cause(falling) == part("b", -6.0), "the larger of two that cover half"
 
 
 def test_no_cause_is_named_where_none_is_sure_or_covers_half() -> None:

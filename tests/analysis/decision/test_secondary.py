@@ -100,6 +100,14 @@ def test_a_quantile_without_ten_observations_beyond_it_is_left_out() -> None:
     assert found[1].estimate.low == pytest.approx(math.log(1.05))
 
 
+@pytest.mark.parametrize(("arm", "quantiles"), [((11, 2), 2), ((12, 3), 2), ((12, 2), 3)])
+def test_quantiles_of_other_epochs_or_of_other_shares_are_refused(
+    arm: tuple[int, int], quantiles: int
+) -> None:
+    with pytest.raises(ValueError, match="alike for both arms"):
+        quantile_contrasts((0.5, 0.9, 0.95)[:quantiles], np.ones((12, 2)), np.ones(arm), 5_000)
+
+
 def test_the_t_interval_is_scipys_and_unbounded_where_there_is_none() -> None:
     d = np.random.default_rng(6).normal(0, 1, 7)
     oracle = ttest_1samp(d, 0).confidence_interval(0.95)

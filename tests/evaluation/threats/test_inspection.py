@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from steelyard.evaluation.threats.inspection import shown_statements
+import pytest
+
+from steelyard.evaluation.threats.inspection import own_threats, shown_statements
+from steelyard.record.environment import ArmInspection, Inspection
 
 
 def test_few_statements_are_shown_whole() -> None:
@@ -22,3 +25,17 @@ def test_what_flipped_is_named_and_those_statements_come_first() -> None:
         "q: SELECT 2; flipped: Index Scan on t by t_pkey → Seq Scan on t, a → b and 1 more; "
         "q: SELECT 1;"
     )
+
+
+@pytest.mark.parametrize(("meant", "threats"), [(False, ["plans differ"]), (True, [])])
+def test_plans_that_differ_are_a_doubt_unless_they_are_what_is_weighed(
+    meant: bool, threats: list[str]
+) -> None:
+    inspection = Inspection(
+        compared=0,
+        statements=1,
+        writes=False,
+        arms={"off": ArmInspection(plans_meant=meant)},
+        plans={"on": {"q: SELECT 1;": "Seq Scan on t"}, "off": {"q: SELECT 1;": "Result"}},
+    )
+    assert [threat.name for threat in own_threats(inspection, "on", "off")] == threats

@@ -18,6 +18,22 @@ def test_a_size_is_written_at_most_a_tenth_smaller_and_never_larger(size: int) -
 
 
 @pytest.mark.parametrize(
+    ("size", "text"),
+    [
+        (11 * 1024**2, "11MB"),
+        (5.5 * 1024**3, "5632MB"),
+        (8 * 1024**3, "8GB"),
+        (94.4 * 1024**3, "94GB"),
+        (700_000, "683kB"),
+    ],
+)
+def test_a_size_has_two_figures_and_more_and_the_largest_unit_that_shows_them(
+    size: float, text: str
+) -> None:
+    assert size_text(size) == text
+
+
+@pytest.mark.parametrize(
     ("value", "unit", "number"),
     [
         ("128MB", "8kB", 16384),

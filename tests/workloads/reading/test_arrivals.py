@@ -32,6 +32,13 @@ def test_what_is_no_arrival_is_named_with_its_line(text: str) -> None:
         read_arrivals("0\t1\n" + text)
 
 
+def test_more_than_memory_should_hold_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("steelyard.workloads.reading.arrivals.MOST_ARRIVALS", 2)
+    assert len(read_arrivals("0\t1\n5\t2\n")) == 2
+    with pytest.raises(ValueError, match="3 arrivals are too many: at most 2"):
+        read_arrivals("0\t1\n5\t2\n5\t1\n")
+
+
 def test_a_pace_divides_the_times_and_leaves_out_scripts_that_are_not_driven() -> None:
     arrivals = [Arrival(0, 3), Arrival(1000, 1), Arrival(3000, 2), Arrival(5000, 1)]
     places = {"01-a": 0, "02-b": 1}
