@@ -73,8 +73,10 @@ def inspect_arms(question: Question, setup: Setup, progress: Progress) -> Inspec
         ledger=_consult(question, environment, progress),
     )
     control = setup.study.control.name
+    shown = "" if setup.laid is None else setup.laid.missing  # before the copy was made
     for threat in (*common_threats(found), *source_threats(environment.source)):
-        progress.threat(threat)
+        if threat.seen != shown:
+            progress.threat(threat)
     for arm in setup.study.arms:
         for threat in own_threats(found, control, arm.name):
             progress.threat(threat)

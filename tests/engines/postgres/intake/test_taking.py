@@ -275,7 +275,7 @@ def test_a_dump_is_restored_without_its_roles(
     engine18: Postgres, theirs: Original, slot: Slot, tmp_path: Path, form: str, dumps: Path
 ) -> None:
     taken, copy = take(engine18, dumps / form, slot, None)
-    assert taken.database == form
+    assert taken.database == ("" if form in ("plain", "gzip") else "shop"), "as far as it says"
     assert any("locale C" in one for one in taken.doubts)
     copy.start(slot, {})
     try:

@@ -29,6 +29,7 @@ from steelyard.engines.postgres.intake.dumps.lexer import (
 )
 from steelyard.engines.postgres.intake.dumps.metered_file import MeteredFile
 from steelyard.engines.postgres.intake.dumps.rules import (
+    created_database,
     is_harmless,
     is_left_out,
     left_out,
@@ -55,6 +56,8 @@ class Restored:
 
     neutralised: tuple[Neutralised, ...]
     doubts: tuple[str, ...]
+    database: str
+    """Its name in the original; empty: the dump does not say."""
 
 
 def restore_dump(
@@ -100,6 +103,7 @@ class _Restore:
         self._notes: dict[str, Neutralised] = {}
         self._roles: list[str] = []
         self._empty = True  # nothing was made yet
+        self._database = ""
 
     def run(self) -> None:
         """Execute all of it."""
@@ -110,6 +114,7 @@ class _Restore:
                 if isinstance(part, PsqlCommand):
                     self._command(part)
                 elif is_left_out(part):
+                    self._database = self._database or created_database(part)
                     self._note(left_out(part))
                 else:
                     self._statement(part)
@@ -139,7 +144,8 @@ class _Restore:
                 )
             )
         doubts = ["the end of the dump is missing: it may have been cut off"]
-        return Restored(tuple(notes), tuple(doubts) if self._lexer.cut_off else ())
+        doubts = doubts if self._lexer.cut_off else []
+        return Restored(tuple(notes), tuple(doubts), self._database)
 
     def _command(self, command: PsqlCommand) -> None:
         if _PASSED_BY.fullmatch(command.text):

@@ -77,7 +77,7 @@ def take_in_dump(
             size = int((row.fetchone() or (0,))[0])
     doubts = ["it was restored with locale C: the order of texts may be another than where it was"]
     doubts += restored.doubts
-    return TakenIn(intake.place.path.name, size, restored.neutralised, tuple(doubts))
+    return TakenIn(restored.database, size, restored.neutralised, tuple(doubts))
 
 
 def _require_blocks(build: Build, account: Account, directory: Path) -> None:
