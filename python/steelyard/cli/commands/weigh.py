@@ -193,7 +193,7 @@ def _end(verdict: Verdict, conditions: Sequence[FailCondition]) -> None:
     from steelyard.cli.weighing.kept import going_on
 
     if verdict.interrupted:
-        with going_on("weigh", verdict.record):
+        with going_on("weigh", "--resume", verdict.record):
             raise KeyboardInterrupt
     if any(condition.holds(verdict.contrasts) for condition in conditions):
         raise typer.Exit(FAILED)

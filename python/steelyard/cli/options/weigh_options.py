@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -137,7 +138,9 @@ def build_changes(
 def _refuse_two_majors(control: Identity, arm: Identity, places: dict[str, Path]) -> None:
     if control.version_number // 10000 == arm.version_number // 10000:
         return
-    keys = " ".join(f"--set {name}.bindir={place}" for name, place in places.items())
+    keys = " ".join(
+        f"--set {shlex.quote(f'{name}.bindir={place}')}" for name, place in places.items()
+    )
     raise UsageError(
         f"cannot weigh PostgreSQL {arm.version} against {control.version} as two builds: "
         "they are of two major versions",

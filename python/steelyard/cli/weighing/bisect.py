@@ -81,7 +81,7 @@ def begin_bisect(request: BisectRequest) -> None:
             _study_at(plan, place, place)
     usual = f"bisect-{Path(request.study).stem}"
     folder = begin_folder(request.record, usual, "a search", BISECT_FILE, plan.to_json())
-    with going_on("history bisect", folder):
+    with going_on("history", "bisect", "--resume", str(folder)):
         _search(plan, folder, request.account, as_json=request.as_json)
 
 
@@ -91,7 +91,7 @@ def resume_bisect(folder: Path, account: str | None, *, as_json: bool) -> None:
     if not file.is_file():
         raise RecordError(f'"{folder}" is no search: it has no {BISECT_FILE}')
     plan = BisectPlan.of_json(read_object(file), str(file))
-    with going_on("history bisect", folder):
+    with going_on("history", "bisect", "--resume", str(folder)):
         _search(plan, folder, account, as_json=as_json)
 
 

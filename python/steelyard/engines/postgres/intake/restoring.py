@@ -9,6 +9,7 @@ account.
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -239,7 +240,7 @@ class _Restore:
             )
         if error.sqlstate in ("22021", "22P05"):
             written = f"client_encoding = '{self._session.client_encoding}'"
-            source = str(self._dump.path)
+            source = shlex.quote(str(self._dump.path))
             text = (
                 f"cat {source}"
                 if self._dump.format is DumpFormat.PLAIN
