@@ -59,10 +59,16 @@ def resumed_study(resume: Path, *, changed: bool) -> Study:
             "cannot change the study of a resumed weighing",
             hint="Name only the record: steelyard weigh --resume DIR",
         )
+    if not resume.is_dir():
+        raise UsageError(
+            f'cannot resume "{resume}": there is no such folder',
+            hint="`steelyard history` lists the records below records/; --records names another.",
+        )
     if not (resume / PLAN).is_file():
         raise UsageError(
             f'cannot resume "{resume}": it is not the record of a planned weighing',
             detail="There is no plan.json in it.",
+            hint="One that was stopped before it was planned is begun anew, by its command.",
         )
     return read_recorded_study(resume / "study.toml")
 
