@@ -64,16 +64,6 @@ def test_rows_mark_the_cause_and_end_with_the_whole() -> None:
     assert [row["with_queue"] for row in rows] == ["", "", ""]
 
 
-def test_a_rest_below_zero_is_no_time_and_its_difference_no_finding() -> None:
-    rest = part("client", 85.0, 36.7, 133.0).model_copy(
-        update={"control_us": -42.6, "arm_us": 42.4}
-    )
-    [row, _] = part_rows(told(None, rest))
-    assert (row["control"], row["arm"], row["reading"]) == ("–", "42.4 µs", "cannot be told")
-    [row, _] = part_rows(told(rest, rest))
-    assert row["reading"].startswith("+85 µs"), "the cause has its figures"
-
-
 def test_rows_show_what_the_cause_is_named_from() -> None:
     cpu, queue = part("processor", -5.0, -6.0, -4.0), part("queue", -15.0, -18.0, -12.0)
     divided = part("processor", -19.0, -22.0, -16.0), part("queue", -1.0, -3.0, 1.0)

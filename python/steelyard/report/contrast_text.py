@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 
 from steelyard.model.units import format_percent
@@ -58,21 +57,6 @@ def reading_text(interval: PercentInterval) -> str:
     if interval.estimate_percent is None:
         return "–"
     return f"{estimate_text(interval)} {interval_text(ends_of(interval)).removesuffix(' %')}"
-
-
-_MOST_FACTOR = 10
-UNKNOWN = "cannot be told"
-
-
-def secondary_text(interval: PercentInterval) -> str:
-    """The same of what stands beside a verdict. `"cannot be told"` of an interval that holds zero
-    and whose ends are more than a factor of ten apart: it says nothing that was not known."""
-    low, high = ends_of(interval)
-    least = 0.0 if low is None else 1 + low / 100
-    most = math.inf if high is None else 1 + high / 100
-    if interval.estimate_percent is not None and least < 1 < most and most > _MOST_FACTOR * least:
-        return UNKNOWN
-    return reading_text(interval)
 
 
 def digits_for(ends: Ends) -> int:

@@ -92,7 +92,7 @@ def figure_rows(figures: Iterable[DeviceFigure]) -> list[dict[str, str]]:
             "metric": figure_name(one.metric),
             "control": _value(one, one.control_value),
             "arm": _value(one, one.arm_value),
-            "reading": counted_reading(one, "ms" if one.unit == "ms" else ""),
+            "reading": counted_reading(one),
             "note": one.note,
         }
         for one in figures

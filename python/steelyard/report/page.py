@@ -161,7 +161,6 @@ def _context(source: Source) -> dict[str, Any]:
         "command": plan.command or f"steelyard weigh {plan.study}",
         "record": (verdict and verdict.record) or "/".join(source.directory.parts[-3:]),
         "amount": tables.amount,
-        "page_price": tables.page_price_text,
     }
 
 

@@ -17,19 +17,13 @@ from steelyard.record.verdict import (
     Cause,
     Counted,
     Latency,
-    Pages,
     Query,
     Statement,
     StatementCost,
     Work,
 )
 from steelyard.report.charts.percentile_effects import quantile_name
-from steelyard.report.contrast_text import (
-    interval_text,
-    reading_text,
-    secondary_text,
-    shown_epoch,
-)
+from steelyard.report.contrast_text import interval_text, reading_text, shown_epoch
 
 
 def amount(value: float | None, unit: str = "") -> str:
@@ -66,7 +60,7 @@ def cause_rows(causes: Iterable[Cause]) -> list[dict[str, str]]:
             "metric": cause_name(cause.metric),
             "control": amount(cause.control_value, cause.unit),
             "arm": amount(cause.arm_value, cause.unit),
-            "reading": counted_reading(cause, cause.unit),
+            "reading": counted_reading(cause),
             "note": cause.note,
         }
         for cause in causes
@@ -80,70 +74,20 @@ def statement_cost_rows(rows: Iterable[StatementCost]) -> list[dict[str, str]]:
             "metric": f"{row.statement}: {CAUSES.get(row.metric, row.metric)}",
             "control": amount(row.control_value, row.unit),
             "arm": amount(row.arm_value, row.unit),
-            "reading": counted_reading(row, row.unit),
+            "reading": counted_reading(row),
             "note": row.note,
         }
         for row in rows
     ]
 
 
-def counted_reading(cause: Counted, unit: str) -> str:
-    """The ratio; the difference where there is none: `"+8 131 bytes [+8 120, +8 142]"`."""
+def counted_reading(cause: Counted) -> str:
+    """The ratio; the difference where there is none: `"+8 131 bytes [8 120, 8 142]"`."""
     if cause.difference is None:
-        return secondary_text(cause)
-    numbers = (cause.difference, cause.difference_low, cause.difference_high)
-    middle, low, high = signed_numbers(numbers)
-    return f"{f'{middle} {unit}'.strip()} [{low}, {high}]"
-
-
-def signed_numbers(numbers: Sequence[float | None]) -> list[str]:
-    """Signed numbers with as many decimals as give the largest four figures: `"+0.0032"`,
-    `"−0.0060"`, `"+8 131"`; a dash for none."""
-    known = [abs(value) for value in numbers if value is not None and math.isfinite(value)]
-    largest = max(known, default=0.0)
-    decimals = 0 if largest <= 0 else max(0, 3 - math.floor(math.log10(largest)))
-    return [
-        "–" if value is None or not math.isfinite(value) else _signed(value, decimals)
-        for value in numbers
-    ]
-
-
-def _signed(value: float, decimals: int) -> str:
-    size = f"{abs(value):,.{decimals}f}".replace(",", " ")
-    if float(size.replace(" ", "")) == 0:
-        return "0"
-    return f"{'−' if value < 0 else '+'}{size}"
-
-
-_SHOWN_FROM = 0.001
-"""Of a unit, in an arm: what is less in both is named, without figures."""
-
-
-def is_shown(row: Counted) -> bool:
-    """Whether either arm has so much of it that figures say something."""
-    return max(abs(row.control_value), abs(row.arm_value)) >= _SHOWN_FROM
-
-
-def little_text(rows: Sequence[Counted], names: Sequence[str]) -> str:
-    """`"none in either arm: blocks written"` of what is not shown: `names` beside `rows`; empty:
-    everything is."""
-    hidden = [(name, row) for name, row in zip(names, rows, strict=True) if not is_shown(row)]
-    if not hidden:
-        return ""
-    some = any(row.control_value or row.arm_value for _, row in hidden)
-    what = "less than 0.001 in either arm" if some else "none in either arm"
-    return f"{what}: {', '.join(name for name, _ in hidden)}"
-
-
-def page_price_text(pages: Pages) -> str:
-    """`"550.6 ns a page [480.3, 621.3]"`; the most that it may be where the interval holds zero;
-    empty where nothing was read."""
-    if not (math.isfinite(pages.low) and math.isfinite(pages.high)):
-        return ""
-    if pages.low <= 0 <= pages.high:
-        return f"too few to tell what one costs: at most {format_duration(pages.high)}"
-    ends = f"[{amount(pages.low)}, {amount(pages.high)}]"
-    return f"{amount(pages.nanoseconds_per_page, 'ns')} a page {ends}"
+        return reading_text(cause)
+    ends = f"[{amount(cause.difference_low)}, {amount(cause.difference_high)}]"
+    sign = "+" if cause.difference > 0 else ""
+    return f"{sign}{amount(cause.difference, cause.unit)} {ends}"
 
 
 def latency_rows(rows: Iterable[Latency]) -> list[dict[str, str]]:
@@ -153,7 +97,7 @@ def latency_rows(rows: Iterable[Latency]) -> list[dict[str, str]]:
             "quantile": quantile_name(row.quantile),
             "control": _microseconds(row.control_us),
             "arm": _microseconds(row.arm_us),
-            "reading": secondary_text(row),
+            "reading": reading_text(row),
         }
         for row in rows
     ]
@@ -166,7 +110,7 @@ def work_rows(rows: Iterable[Work]) -> list[dict[str, str]]:
             "metric": row.metric.removesuffix("_per_minute").replace("_", " "),
             "control": amount(row.control_value),
             "arm": amount(row.arm_value),
-            "reading": secondary_text(row),
+            "reading": reading_text(row),
             "note": "",
         }
         for row in rows
@@ -190,7 +134,7 @@ def query_rows(rows: Iterable[Query]) -> list[dict[str, str]]:
             "metric": row.query,
             "control": amount(row.control_ms, "ms"),
             "arm": amount(row.arm_ms, "ms"),
-            "reading": secondary_text(row),
+            "reading": reading_text(row),
             "note": "; ".join(filter(None, (_unfinished(row), _excluded(row)))),
         }
         for row in rows
@@ -214,7 +158,7 @@ def statement_rows(rows: Iterable[Statement]) -> list[dict[str, str]]:
             "metric": row.statement,
             "control": _microseconds(row.control_us),
             "arm": _microseconds(row.arm_us),
-            "reading": secondary_text(row),
+            "reading": reading_text(row),
             "note": "",
         }
         for row in rows

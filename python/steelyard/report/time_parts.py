@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from steelyard.model.units import NS_PER_US, format_duration
 from steelyard.record.verdict import TimePart, TimeParts
-from steelyard.report.contrast_text import UNKNOWN
 
 NO_PLANS: Mapping[str, Sequence[str]] = {}
 PART_NAMES = {
@@ -73,21 +72,19 @@ def part_rows(told: TimeParts) -> list[dict[str, str]]:
 
 
 def _row(part: TimePart, cause: str | None, with_queue: str) -> dict[str, str]:
-    """A part that is what the others leave may come out below zero: then it is less than the noise
-    of the others, and its difference says nothing."""
-    named, below = part.part == cause, min(part.control_us, part.arm_us) < 0
     return {
         "metric": PART_NAMES[part.part],
         "control": _time(part.control_us),
         "arm": _time(part.arm_us),
-        "reading": difference_text(part) if named or not below else UNKNOWN,
+        "reading": difference_text(part),
         "with_queue": with_queue,
-        "note": "the cause" if named else "",
+        "note": "the cause" if part.part == cause else "",
     }
 
 
 def _time(value_us: float) -> str:
-    return "–" if value_us < 0 else format_duration(value_us * NS_PER_US)
+    size = format_duration(abs(value_us) * NS_PER_US)
+    return f"−{size}" if value_us < 0 else size
 
 
 def bottleneck_line(told: TimeParts) -> str:

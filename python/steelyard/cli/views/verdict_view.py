@@ -16,23 +16,13 @@ from steelyard.report.answer.measured import figures, place_text
 from steelyard.report.answer.scripts import plan_reasons, script_counts, script_rows
 from steelyard.report.answer.what_next import next_lines
 from steelyard.report.build_differences import default_lines, loads_line
-from steelyard.report.contrast_text import (
-    MARKS,
-    reading_text,
-    secondary_text,
-    shown_sentence,
-    truth_text,
-)
+from steelyard.report.contrast_text import MARKS, reading_text, shown_sentence, truth_text
 from steelyard.report.devices import figure_rows, not_available, told_names, used_figures
 from steelyard.report.incidents import interruption_text
 from steelyard.report.plans.shown import time_text
 from steelyard.report.tables import (
     amount,
-    cause_name,
     cause_rows,
-    is_shown,
-    little_text,
-    page_price_text,
     statement_cost_rows,
 )
 from steelyard.report.time_parts import bottleneck_line, cause_lines, part_rows
@@ -196,10 +186,11 @@ def _causes(verdict: Verdict, width: int) -> list[str]:
     ]
     for arm in dict.fromkeys(cause.arm for cause in verdict.causes):
         about = [cause for cause in verdict.causes if cause.arm == arm]
-        rows = cause_rows([cause for cause in about if is_shown(cause)])
-        lines += contrast_table("cause, per transaction", about[0].control, arm, rows, width)
-        little = little_text(about, [cause_name(cause.metric) for cause in about])
-        lines += wrapped(little, width, "") if little else []
+        some = [cause for cause in about if cause.control_value or cause.arm_value]
+        title = "cause, per transaction"
+        lines += contrast_table(title, about[0].control, arm, cause_rows(some), width)
+        none = [row["metric"] for row in cause_rows(about) if row not in cause_rows(some)]
+        lines += wrapped(f"none in either arm: {', '.join(none)}", width, "") if none else []
     lines += _statements(verdict, width)
     lines += _queries(verdict, width) + _work(verdict, width) + _devices(verdict, width)
     return lines + _pages(verdict.pages, width)
@@ -232,7 +223,7 @@ def _queries(verdict: Verdict, width: int) -> list[str]:
         lost = row.control_unfinished + row.arm_unfinished
         more = f" ({lost} not finished: counted with their time until then)" if lost else ""
         more += " (not in the mean)" if row.excluded else ""
-        lines.append(f"{row.query}  {values[0]:>10}  {values[1]:>10}  {secondary_text(row)}{more}")
+        lines.append(f"{row.query}  {values[0]:>10}  {values[1]:>10}  {reading_text(row)}{more}")
     return [line for one in lines for line in wrapped(one, width, "")]
 
 
@@ -242,7 +233,7 @@ def _work(verdict: Verdict, width: int) -> list[str]:
     for row in verdict.work:
         name = row.metric.removesuffix("_per_minute").replace("_", " ")
         values = f"{amount(row.control_value)} {row.control}, {amount(row.arm_value)} {row.arm}"
-        lines += wrapped(f"{name} a minute: {values}; {secondary_text(row)}", width, "")
+        lines += wrapped(f"{name} a minute: {values}; {reading_text(row)}", width, "")
     return lines
 
 
@@ -253,7 +244,7 @@ def _devices(verdict: Verdict, width: int) -> list[str]:
         return []
     lines = wrapped(not_available(told), width, "") if told.missing else []
     for one in verdict.contrasts:
-        rows = figure_rows(filter(is_shown, used_figures(told, one.arm)))
+        rows = figure_rows(used_figures(told, one.arm))
         lines += contrast_table(told_names(told), one.control, one.arm, rows, width) if rows else []
     return lines
 
@@ -288,8 +279,14 @@ def _script_of(one: FlippedPlan) -> str:
 def _pages(pages: Pages | None, width: int) -> list[str]:
     if pages is None or not math.isfinite(pages.verified_per_transaction):
         return []
-    verified = f"pages verified per transaction: {amount(pages.verified_per_transaction)}"
-    return wrapped("; ".join(filter(None, (verified, page_price_text(pages)))), width, "")
+    text = f"pages verified per transaction: {amount(pages.verified_per_transaction)}"
+    if math.isfinite(pages.low) and math.isfinite(pages.high):
+        text += (
+            f"; {amount(pages.nanoseconds_per_page, 'ns')} a page"
+            f" [{amount(pages.low)}, {amount(pages.high)}]"
+        )
+        text += ", not distinguishable from zero" if pages.low <= 0 <= pages.high else ""
+    return wrapped(text, width, "")
 
 
 def verdict_threats(contrasts: Sequence[ContrastLine], width: int) -> list[str]:

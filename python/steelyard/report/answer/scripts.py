@@ -10,7 +10,7 @@ from steelyard.model.units import NS_PER_US, format_duration
 from steelyard.record.contrast import PercentInterval
 from steelyard.record.verdict import FlippedPlan, ScriptTime, Verdict
 from steelyard.report.answer.measured import times_text, us_pair
-from steelyard.report.contrast_text import secondary_text
+from steelyard.report.contrast_text import reading_text
 
 MOST_SQL = 120
 _ARROW = " → "
@@ -43,7 +43,7 @@ def script_rows(rows: Sequence[ScriptTime]) -> list[dict[str, str]]:
             "control": _mean(row.control_us),
             "arm": _mean(row.arm_us),
             "reading": ", ".join(
-                filter(None, (secondary_text(row), times_text(row.estimate_percent)))
+                filter(None, (reading_text(row), times_text(row.estimate_percent)))
             ),
             "side": side_of(row),
             "sql": _sql(row),

@@ -9,7 +9,7 @@ from steelyard.evaluation.plans.flips import flips
 from steelyard.evaluation.plans.times import statement_times
 from steelyard.model.units import NS_PER_US, format_duration
 from steelyard.record.verdict import StatementTime, Verdict
-from steelyard.report.contrast_text import secondary_text
+from steelyard.report.contrast_text import reading_text
 
 MOST_FLIPPED, MOST_ALIKE = 60, 200
 """Statements whose plans are printed, to keep the page small; the record holds all."""
@@ -158,4 +158,4 @@ def time_text(time: StatementTime | None) -> str:
         return _UNTIMED
     whole = "a transaction of this statement alone: " if time.of == "transaction" else ""
     control, arm = (format_duration(us * NS_PER_US) for us in (time.control_us, time.arm_us))
-    return f"{whole}{control} {time.control}, {arm} {time.arm}: {secondary_text(time)}"
+    return f"{whole}{control} {time.control}, {arm} {time.arm}: {reading_text(time)}"
