@@ -146,9 +146,11 @@ def require_places(places: Sequence[str], key: str) -> tuple[str, ...]:
     """The places, values of a key of the arms. UsageError: fewer than three, too many, or one
     twice."""
     if not 3 <= len(places) <= MOST:
-        use = f"Two are weighed by themselves: {_TWO.get(key, _by_key(key, places))}"
-        use = use if len(places) == 2 else None
-        raise UsageError(f"a search goes over 3 to {MOST} places, not {len(places)}", hint=use)
+        two = f"Two are weighed by themselves: {_TWO.get(key, _by_key(key, places))}"
+        raise UsageError(
+            f"a search goes over 3 to {MOST} places, not {len(places)}",
+            hint=two if len(places) == 2 else None,
+        )
     twice = next((one for one in places if places.count(one) > 1), None)
     if twice is not None:
         raise UsageError(f'the place "{twice}" stands there twice')

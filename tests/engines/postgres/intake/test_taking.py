@@ -167,8 +167,10 @@ def test_of_several_databases_one_must_be_named(
     assert "shop (" in str(refused.value.detail)
     assert "empty (" in str(refused.value.detail)
     shutil.rmtree(slot.path / "data")
-    with pytest.raises(UsageError, match='no database "shopp"'):
+    with pytest.raises(UsageError, match='no database "shopp"') as misspelt:
         take(engine18, theirs.directory, slot, "shopp")
+    assert misspelt.value.detail == "There are empty, postgres, shop."
+    assert not (slot.path / "data").exists(), "it is said before anything is copied"
 
 
 def test_the_maintenance_database_itself_can_be_meant(
