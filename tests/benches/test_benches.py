@@ -18,6 +18,7 @@ SMALL = {
     "driver_cpu": DRIVER,
     "driver_pipeline": DRIVER,
     "driver_tpcb": DRIVER,
+    "first_sign": "--rounds 1",
     "innodb_scrub": "--rounds 1 --rows 300",
     "judging": "--rounds 1",
     "load_ratio": "--rounds 1 --scale 1",

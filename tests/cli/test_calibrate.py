@@ -23,7 +23,7 @@ from steelyard.study.read import read_study, write_study
         (["--budget", "5s"], ["--budget 5s is too short: at least 20 s"]),
         (["-f", "nothing.sql"], ["nothing.sql"]),
         (["checksums"], ["unexpected extra argument"]),
-        (["--resume", "nowhere"], ["it is not the record of a planned weighing"]),
+        (["--resume", "nowhere"], ["there is no such folder", "steelyard history"]),
         (
             ["--resume", "nowhere", "--weight", "3%"],
             ["cannot change the study of a resumed weighing"],

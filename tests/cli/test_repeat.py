@@ -5,16 +5,22 @@ from __future__ import annotations
 import shlex
 import subprocess
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from steelyard.cli.command_line import load_command
 from steelyard.cli.options.weigh_options import repeating_command
 from steelyard.cli.weighing import bisect, sweep
+from steelyard.cli.weighing.kept import going_on
+from steelyard.history.entry import KnownBuild
+from steelyard.history.trend import LevelStep, TrendPoint
 from steelyard.report.answer.what_next import with_budget
 
+WITHOUT = "user=app dbname=shop host=127.0.0.1 port=5432"
 DSN = "host=127.0.0.1 port=5432 user=app dbname=shop"
 WORDS = [
     "--set", 'workload.texts={ a = "SELECT 1; -- $HOME `id`" }', "--address", DSN,
@@ -35,6 +41,78 @@ def pasted(line: str) -> list[str]:
 def test_the_command_of_a_weighing_can_be_pasted() -> None:
     command = repeating_command(["weigh", "sessions", *WORDS], 7)
     assert pasted(shlex.join(command)) == ["steelyard", "weigh", "sessions", *WORDS]
+
+
+@pytest.mark.parametrize(
+    ("typed", "kept"),
+    [
+        (["--address", f"{DSN} password=s3cret"], ["--address", WITHOUT]),
+        (["--arm", f"address={DSN} password='s 3cret'"], ["--arm", f"address={WITHOUT}"]),
+        (["--address=postgres://app:s3cret@h/shop"], None),
+        (["--set", "arm.settings.primary_conninfo=password=s3cret"], None),
+    ],
+)
+def test_the_command_is_pasted_without_secrets(typed: list[str], kept: list[str] | None) -> None:
+    words = pasted(shlex.join(repeating_command(["weigh", "sessions", *typed], 7)))
+    assert "3cret" not in " ".join(words)
+    assert words[:3] == ["steelyard", "weigh", "sessions"]
+    assert words[-2:] == ["--seed", "7"]
+    assert kept is None or words[3:-2] == kept
+
+
+def parsed(words: list[str]) -> None:
+    """SystemExit or an error of the parser: the command line has no such command or option."""
+    names = [*words]
+    command = load_command(names.pop(0))
+    while (further := getattr(command, "commands", {}).get(names[0])) is not None:
+        command = further
+        del names[0]
+    command.make_context("x", names)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("weigh", "--resume", "records/a b"),
+        ("calibrate", "--resume", "it's here"),
+        ("history", "bisect", "--resume", "$HOME/x"),
+        ("tune", "--resume", "a;b"),
+        ("reproduce", "--resume", "records/reproduce/a b"),
+        ("fleet", "run", "my matrix.toml", "-o", "a b", "--ray", "h:1"),
+    ],
+)
+def test_what_goes_on_after_an_interruption_can_be_pasted(
+    words: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(KeyboardInterrupt), going_on(*words):
+        raise KeyboardInterrupt
+    line = capsys.readouterr().err.strip()
+    assert pasted(line.removeprefix("go on: ")) == ["steelyard", *words]
+    parsed([*words])
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ({"bindir": "/my builds/a"}, {"bindir": "/b'/bin"}),
+        ({"version": "17.0"}, {"version": "18.1"}),
+        ({}, {}),
+    ],
+)
+def test_what_a_step_in_a_trend_proposes_can_be_pasted(
+    old: dict[str, str], new: dict[str, str]
+) -> None:
+    sides = []
+    for build in (old, new):
+        entry = SimpleNamespace(builds={"arm": KnownBuild(**build)}, path="records/a b")  # type: ignore[arg-type]
+        point = SimpleNamespace(entry=entry, reading=SimpleNamespace(arm="arm"))
+        sides.append(cast(TrendPoint, SimpleNamespace(point=point)))
+    words = pasted(LevelStep(sides[0], sides[1], (6, 6), 3.0, 2.0, 4.0).settled_by)
+    assert words[0] == "steelyard"
+    assert [each for each in words if each.startswith(("/", "records"))] == (
+        [*old.values(), *new.values()] if "bindir" in old else ["records/a b"] * (2 - 2 * len(old))
+    )
+    parsed(words[1:])
 
 
 @given(

@@ -30,6 +30,20 @@ from steelyard.model.errors import UsageError
             ("weigh", "checksums", "--set", "budget.measuring=30"),
             'invalid value for "budget.measuring": 30 has no unit: 30s, 30m',
         ),
+        (
+            ("weigh", "checksums", "--set", "decision.margin=1"),
+            'invalid value for "decision.margin": 1 has no unit: 1%',
+        ),
+        (
+            ("weigh", "checksums", "--set", "memory=8"),
+            'invalid value for "memory": 8 has no unit: 8MB, 8GB',
+        ),
+        (
+            ("workloads", "capture", "--listen", "1", "--to", "host=x", "--for", "10", "-o", "x"),
+            "--for 10 has no unit: 10s, 10m?",
+        ),
+        (("drive", "-c", "8k"), 'invalid value for "-c" / "--client": a whole number alone'),
+        (("drive", "-T", "5s"), 'invalid value for "-T" / "--time": a number alone, without a'),
     ],
 )
 def test_a_value_whose_unit_was_forgotten_is_refused_with_the_likely_one(

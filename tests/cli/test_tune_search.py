@@ -112,7 +112,7 @@ def test_what_was_interrupted_reports_nothing_and_is_resumed(
     said = forked(*SEARCH, *SMALL)
     assert said.returncode == 130
     assert said.stdout == ""
-    assert "go on with this search: steelyard tune --resume found" in said.stderr
+    assert "go on: steelyard tune --resume found" in said.stderr
     assert not (tmp_path / "found" / "found.json").exists()
     weighed(scripted(Balance(work_mem_helps)))
     assert forked("tune", "--resume", "found").returncode == 0

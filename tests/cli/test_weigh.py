@@ -29,7 +29,7 @@ Refused = Callable[..., str]
             ['unknown workload: "pgbnch"', 'Did you mean "pgbench"'],
         ),
         (["aa", "--budget", "5s"], ["--budget 5s is too short: at least 20 s"]),
-        (["aa", "--budget", "soon"], ['invalid duration: "soon"; accepted: 50ms, 90s, 2m']),
+        (["aa", "--budget", "soon"], ['"soon"', "Accepted: 90s, 5m, 1h 30m."]),
         (["aa", "-f", "select-olny"], ['unknown script: "select-olny"', "select-only"]),
         (["aa", "-f", "none.sql"], ['unknown script: "none.sql"', "path of a file"]),
         (["aa", "-f", "select-only@many"], ['invalid script weight: "select-only@many"']),

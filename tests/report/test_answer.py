@@ -117,7 +117,20 @@ def test_what_is_next_is_typed_only_where_more_would_settle_it() -> None:
     unsure = line_of(verdict="inconclusive", forecast_seconds=360.0)
     command = "steelyard weigh checksums --budget 2m --seed 16"
     verdict = verdict_of(unsure, command=command, measured_seconds=120.0)
-    assert next_lines(verdict) == ["next    steelyard weigh checksums --budget 8m"]
+    assert next_lines(verdict)[0] == "next    steelyard weigh checksums --budget 8m --open-ended"
+    assert "another attempt" in next_lines(verdict)[1]
+    assert next_lines(verdict.model_copy(update={"interrupted": True})) == []
+    turns = verdict.model_copy(update={"layout": "turns", "seconds": 1800.0})
+    assert next_lines(turns)[0] == "next    steelyard weigh checksums --budget 36m --open-ended"
+    several = verdict.model_copy(update={"contrasts": (unsure, unsure)})
+    assert next_lines(several)[0] == "next    steelyard weigh checksums --budget 8m"
+    endless = line_of(verdict="inconclusive", forecast_seconds=1e6)
+    assert next_lines(verdict_of(endless, command=command, measured_seconds=9.0)) == []
+    open_ended = unsure.details.model_copy(update={"look": "open"})
+    extendable = unsure.model_copy(update={"details": open_ended})
+    goes_on = next_lines(verdict_of(extendable, command=command, record="records/a b"))
+    assert goes_on[0] == "next    steelyard weigh --resume 'records/a b'"
+    assert "error rate holds" in goes_on[1]
     hopeless = verdict_of(line_of(verdict="inconclusive", forecast_seconds=None), command=command)
     assert next_lines(hopeless) == []
     assert next_lines(verdict_of(line_of(verdict="faster"), command=command)) == []

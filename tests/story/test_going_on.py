@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from steelyard.model.errors import UsageError
-from story.asked import Watcher, lines
+from steelyard.running.measuring import settling
+from story.asked import Watcher, lines, study_of
 from story.scripted import ScriptedWorld
 
 Facts = dict[str, Any]
@@ -51,6 +52,31 @@ def test_a_weighing_that_goes_on_after_its_interval_was_shown_says_so(
     [contrast] = weigh_in(again, resume=tmp_path / "seen")["contrasts"]
     told = [t["seen"] for t in contrast["threats"] if t["name"] == "looked at before its end"]
     assert told == ["it was interrupted and judged once before it went on"] * looked
+
+
+def test_an_open_ended_weighing_is_extended_until_it_is_settled_and_no_look_counts_against_it(
+    tmp_path: Path, weigh_in: Weigh, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(settling, "OPEN_ENDED_FACTOR", 1)
+    study = study_of(decision={"open_ended": True, "margin": "0.001%"})
+    names = ("first", "again", "third")
+    lengths = []
+    for place in names:
+        world = ScriptedWorld(tmp_path / place, noise=0.1)
+        given = {"record": "open"} if place == "first" else {"resume": tmp_path / "open"}
+        verdict = weigh_in(world, study, **given)
+        [contrast] = verdict["contrasts"]
+        assert (contrast["verdict"], verdict["interrupted"]) == ("inconclusive", False)
+        assert contrast["details"]["look"] == ("last" if place == "first" else "open")
+        lengths.append(contrast["epochs"])
+        assert not {t["name"] for t in contrast["threats"]} & {"looked at before its end"}
+    planned = json.loads((tmp_path / "open" / "plan.json").read_text())["epochs"]
+    assert lengths == [planned, 2 * planned, 3 * planned]
+    plain = ScriptedWorld(tmp_path / "settled", noise=0.0)
+    plain.speed = lambda arm, life: 4400.0 if arm == "off" else 4000.0
+    weigh_in(plain, study, resume=tmp_path / "open")
+    with pytest.raises(UsageError, match="complete already"):
+        weigh_in(ScriptedWorld(tmp_path / "fifth"), study, resume=tmp_path / "open")
 
 
 def test_a_weighing_killed_in_an_epoch_goes_on_as_if_nothing_had_happened(

@@ -6,6 +6,7 @@ import os
 import shlex
 import shutil
 import sys
+import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -13,6 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from engines.postgres.intake.conftest import original_at
+from engines.postgres.intake.original import OWNER, PORT, Original
 from own_cache import open_directory
 from steelyard.engines.postgres.builds.build import Build, bundled_builds, parts_of_copy
 from tutorial.page import TUTORIALS, Step, run, steps
@@ -33,6 +36,13 @@ class Reader:
         """What each step of a tutorial says."""
         return [self.follow(step) for step in steps((TUTORIALS / name).read_text("utf-8"))]
 
+    def reach(self, server: Original) -> None:
+        """Have `PGHOST` and the like name a server."""
+        self.environment |= {
+            "PGHOST": str(server.sockets), "PGPORT": str(PORT), "PGUSER": OWNER,
+            "PGDATABASE": "postgres", **server.library_path,
+        }  # fmt: skip
+
     def copy_build(self, name: str) -> None:
         """A build of PostgreSQL in the directory `name`, as `make install` leaves one there."""
         build = newest()
@@ -48,6 +58,35 @@ class Reader:
 def newest() -> Build:
     """The bundled build of 18."""
     return next(one for one in bundled_builds() if one.bindir.parent.name == "pginstall18")
+
+
+LOGGED = ("logging_collector=on", "log_destination=csvlog", "log_directory=log")
+
+
+@pytest.fixture
+def shop() -> Iterator[Original]:
+    """A server without checksums, with a database of orders, running."""
+    home = Path(tempfile.mkdtemp(prefix="syt-", dir="/tmp"))
+    home.chmod(0o711)
+    try:
+        original = original_at(home)
+        original.make("--no-data-checksums")
+        # As with Debian's packages: no backup holds its configuration.
+        (original.directory / "postgresql.conf").unlink()
+        original.configuration = "shared_buffers = 48MB\nwork_mem = 5MB\n"
+        with original.running(*LOGGED):
+            original.ask("CREATE DATABASE shop")
+            for table in ("orders", "lines"):
+                original.ask(f"CREATE TABLE {table} (id int PRIMARY KEY, words text)", "shop")
+                original.ask(
+                    f"INSERT INTO {table} SELECT n, repeat('x', 100) || n"
+                    " FROM generate_series(1, 20000) AS n",
+                    "shop",
+                )
+            original.ask("VACUUM ANALYZE", "shop")
+            yield original
+    finally:
+        shutil.rmtree(home, ignore_errors=True)
 
 
 @pytest.fixture

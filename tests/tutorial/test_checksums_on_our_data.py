@@ -3,52 +3,22 @@
 from __future__ import annotations
 
 import json
-import shutil
 import subprocess
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
-from engines.postgres.intake.conftest import original_at
 from engines.postgres.intake.original import OWNER, PORT, Original
 from tutorial.conftest import Reader
 
 pytestmark = [pytest.mark.postgres, pytest.mark.long]
 
-LOGGED = ("logging_collector=on", "log_destination=csvlog", "log_directory=log")
 TRAFFIC = """\\set id random(1, 20000)
 SELECT words FROM orders WHERE id = :id;
 SELECT count(*) FROM orders o JOIN lines l USING (id) WHERE o.id BETWEEN :id AND :id + 50;
 """
-
-
-@pytest.fixture
-def shop() -> Iterator[Original]:
-    """A server without checksums, with a database of orders, running."""
-    home = Path(tempfile.mkdtemp(prefix="syt-", dir="/tmp"))
-    home.chmod(0o711)
-    try:
-        original = original_at(home)
-        original.make("--no-data-checksums")
-        # As with Debian's packages: no backup holds its configuration.
-        (original.directory / "postgresql.conf").unlink()
-        original.configuration = "shared_buffers = 48MB\nwork_mem = 5MB\n"
-        with original.running(*LOGGED):
-            original.ask("CREATE DATABASE shop")
-            for table in ("orders", "lines"):
-                original.ask(f"CREATE TABLE {table} (id int PRIMARY KEY, words text)", "shop")
-                original.ask(
-                    f"INSERT INTO {table} SELECT n, repeat('x', 100) || n"
-                    " FROM generate_series(1, 20000) AS n",
-                    "shop",
-                )
-            original.ask("VACUUM ANALYZE", "shop")
-            yield original
-    finally:
-        shutil.rmtree(home, ignore_errors=True)
 
 
 @contextmanager
@@ -72,10 +42,7 @@ def in_use(shop: Original, directory: Path) -> Iterator[None]:
 
 
 def test_a_dba_gets_an_answer_from_a_backup_and_a_log(reader: Reader, shop: Original) -> None:
-    reader.environment |= {
-        "PGHOST": str(shop.sockets), "PGPORT": str(PORT), "PGUSER": OWNER,
-        "PGDATABASE": "postgres", **shop.library_path,
-    }  # fmt: skip
+    reader.reach(shop)
     with in_use(shop, reader.directory):
         said = reader.follow_all("checksums-on-our-data.md")
     record = reader.directory / "records" / "checksums" / "latest"

@@ -93,10 +93,20 @@ def usage_error(message: str, command: str = "") -> UsageError:
     """The parser's message in the form of every other error: its first sentence, then the hint;
     `command`: by which it was refused, `"steelyard weigh"`."""
     primary, _, hint = message.rstrip(".").replace("'", '"').partition(". ")
+    for words, plain in _PARSERS_WORDS.items():
+        primary = primary.replace(words, plain)
     return UsageError(
         primary[:1].lower() + primary[1:],
         hint=hint or _near_command(primary) or _help_of(command),
     )
+
+
+_PARSERS_WORDS = {
+    "Input should be a valid number, unable to parse string as a number": "a number alone, "
+    "without a unit",
+    "Input should be a valid integer, unable to parse string as an integer": "a whole number "
+    "alone, without a unit",
+}
 
 
 def _help_of(command: str) -> str:

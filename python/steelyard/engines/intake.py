@@ -74,7 +74,7 @@ class ServerSettings:
 class TakenIn:
     """A copy that was made."""
 
-    database: str  # its name in the original
+    database: str  # its name in the original; empty: a dump that does not say
     database_bytes: int
     neutralised: tuple[Neutralised, ...]
     doubts: tuple[str, ...]  # what may be otherwise than in the original, in words

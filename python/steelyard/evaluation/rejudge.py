@@ -31,6 +31,7 @@ from steelyard.model.errors import RecordError
 from steelyard.model.identity import PRODUCTS
 from steelyard.model.readings import EpochTotals
 from steelyard.record.contrast import ContrastLine, median_throughput
+from steelyard.record.environment import SourceFacts
 from steelyard.record.epoch import EndLine, Epoch
 from steelyard.record.recorded import Recorded
 from steelyard.record.spent import Spent
@@ -147,7 +148,6 @@ def _place(recorded: Recorded) -> Place:
     environment, workload = recorded.environment, recorded.study.workload
     source, machine = environment.source, environment.machine
     products = [product(facts.build) for facts in environment.arms.values()]
-    name = "" if source is None else f'{source.kind} "{source.name}", database {source.database}'
     return Place(
         processors=len(machine.allowed_processors) or machine.processors or 0,
         processor=machine.processor,
@@ -156,9 +156,13 @@ def _place(recorded: Recorded) -> Place:
         workload=workload.name,
         scale=None if source is not None or recorded.study.reaches else workload.scale,
         clients=recorded.plan.clients,
-        data=name,
+        data="" if source is None else _data(source),
         data_bytes=None if source is None else source.database_bytes,
     )
+
+
+def _data(source: SourceFacts) -> str:
+    return ", ".join(filter(None, (f'{source.kind} "{source.name}"', source.of_database)))
 
 
 def product(build: Mapping[str, str | int | bool]) -> str:

@@ -13,6 +13,7 @@ narrowed to.
 from __future__ import annotations
 
 import math
+import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
@@ -128,13 +129,28 @@ class Row:
         return min(inside, key=lambda n: (abs(2 * n - self.low - self.high), n), default=None)
 
 
-def require_places(places: Sequence[str]) -> tuple[str, ...]:
-    """The places. UsageError: fewer than three, too many, or one twice."""
+_TWO = {
+    "version": "steelyard weigh versions",
+    "bindir": "steelyard weigh builds --control BINDIR --arm BINDIR",
+}
+
+
+def _by_key(key: str, places: Sequence[str]) -> str:
+    """What to type for two values of a key of both arms."""
+    sides = zip(("control", "arm"), places, strict=False)
+    changes = [word for arm, place in sides for word in ("--set", f"{arm}.{key}={place}")]
+    return shlex.join(["steelyard", "weigh", "STUDY", *changes])
+
+
+def require_places(places: Sequence[str], key: str) -> tuple[str, ...]:
+    """The places, values of a key of the arms. UsageError: fewer than three, too many, or one
+    twice."""
     if not 3 <= len(places) <= MOST:
-        use = (
-            "Two are weighed by themselves: steelyard weigh versions" if len(places) == 2 else None
+        two = f"Two are weighed by themselves: {_TWO.get(key, _by_key(key, places))}"
+        raise UsageError(
+            f"a search goes over 3 to {MOST} places, not {len(places)}",
+            hint=two if len(places) == 2 else None,
         )
-        raise UsageError(f"a search goes over 3 to {MOST} places, not {len(places)}", hint=use)
     twice = next((one for one in places if places.count(one) > 1), None)
     if twice is not None:
         raise UsageError(f'the place "{twice}" stands there twice')

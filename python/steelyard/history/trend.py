@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 import re
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -89,15 +90,15 @@ class LevelStep:
         ]
         old, new = builds
         if old.bindir and new.bindir and old.bindir != new.bindir:
-            return f"steelyard weigh builds --control {old.bindir} --arm {new.bindir}"
+            directories = ["--control", old.bindir, "--arm", new.bindir]
+            return shlex.join(["steelyard", "weigh", "builds", *directories])
         if old.version and new.version and old.version != new.version:
             return (
                 f"steelyard weigh versions --set control.version={old.version} "
                 f"--set arm.version={new.version}"
             )
-        return f"steelyard history compare {self.before.point.entry.path} " + (
-            self.after.point.entry.path
-        )
+        records = [one.point.entry.path for one in (self.before, self.after)]
+        return shlex.join(["steelyard", "history", "compare", *records])
 
 
 @dataclass(frozen=True)

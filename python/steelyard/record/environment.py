@@ -112,6 +112,7 @@ class SourceFacts(Frozen):
     major: str | None = None
     """Of the server that it belonged to."""
     database: str
+    """Its name in the original; empty: a dump does not say."""
     database_bytes: int
     neutralised: tuple[NeutralisedFact, ...] = ()
     doubts: tuple[str, ...] = ()
@@ -120,6 +121,13 @@ class SourceFacts(Frozen):
     settings_missing: str = ""
     """Why the arms have not the settings of its server, with what to do about it; empty: they
     have them, or the record is older."""
+
+    @property
+    def of_database(self) -> str:
+        """`"database shop"`; empty: a dump that does not say, or an older record, which has the
+        name of the dump there."""
+        named = self.database and (self.kind != "dump" or self.database != self.name)
+        return f"database {self.database}" if named else ""
 
     @property
     def changes(self) -> str:

@@ -50,7 +50,8 @@ def _source_rows(source: SourceFacts | None) -> Rows:
         return []
     major = "" if source.major is None else f" of PostgreSQL {source.major}"
     size = format_bytes(source.database_bytes)
-    rows = [("data", f'{source.kind} "{source.name}"{major}: {source.database}, {size}')]
+    what = ", ".join(filter(None, (source.of_database, size)))
+    rows = [("data", f'{source.kind} "{source.name}"{major}: {what}')]
     rows += [("data, left out", f"{one.what}: {one.why}") for one in source.neutralised]
     rows += [
         ("data, replaced", f"{one.name}: {one.theirs} → {one.used}: {one.why}")

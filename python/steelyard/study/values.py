@@ -28,7 +28,14 @@ def _duration(value: object) -> object:
 def _size(value: object) -> object:
     if isinstance(value, bool | float):
         raise ValueError("accepted: 64kB, 200MB, 1.5GB")
-    return parse_bytes(value) if isinstance(value, str) else value
+    size = parse_bytes(value) if isinstance(value, str) else value
+    if isinstance(size, int) and 0 < size < _FEWEST_BYTES:
+        raise ValueError(f"{size} has no unit: {size}MB, {size}GB")
+    return size
+
+
+_FEWEST_BYTES = 1024
+"""Nobody means so few."""
 
 
 def unless_none(value: object) -> object:
@@ -37,6 +44,9 @@ def unless_none(value: object) -> object:
 
 
 def _fraction(value: object) -> object:
+    """A record has 0.01 where people write 1%."""
+    if isinstance(value, int | float) and not isinstance(value, bool) and 1 <= value <= 100:
+        raise ValueError(f"{value:g} has no unit: {value:g}%")
     return parse_percent(value) if isinstance(value, str) else value
 
 

@@ -13,6 +13,7 @@ from steelyard.engines.engine import Engine, Settings, Slot
 from steelyard.engines.intake import Neutralised, Report, ServerSettings
 from steelyard.engines.memory.cap import MemoryNeed
 from steelyard.model.errors import StudyError
+from steelyard.model.threat import Threat
 from steelyard.model.units import parse_bytes
 from steelyard.running.laboratory import Laboratory
 from steelyard.running.preparing.server_settings import LaidSettings, lay_settings, shown_value
@@ -49,10 +50,14 @@ class Build:
 
 
 class Notes:
-    """A progress that keeps its notes."""
+    """A progress that keeps its notes and threats."""
 
     def __init__(self) -> None:
         self.notes: list[str] = []
+        self.threats: list[tuple[str, str]] = []
+
+    def threat(self, threat: Threat) -> None:
+        self.threats.append((threat.name, threat.seen))
 
     def note(self, text: str) -> None:
         self.notes.append(text)
@@ -169,11 +174,8 @@ def test_huge_pages_that_are_not_there_for_every_arm_are_left_out() -> None:
 def test_settings_that_are_missing_are_said_before_anything_is_copied() -> None:
     notes = Notes()
     laid = lay({}, missing="type --config X", notes=notes)
-    assert (notes.notes, laid.missing, laid.replaced) == (
-        ["type --config X"],
-        "type --config X",
-        (),
-    )
+    assert notes.threats == [("settings not the server's", "type --config X")]
+    assert (notes.notes, laid.missing, laid.replaced) == ([], "type --config X", ())
 
 
 @pytest.mark.parametrize(

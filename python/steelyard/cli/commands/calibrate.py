@@ -86,5 +86,5 @@ def calibrate(
     else:
         typer.echo(render_calibration(verdict, chosen, terminal_width()))
     if verdict.interrupted:
-        with going_on("calibrate", verdict.record):
+        with going_on("calibrate", "--resume", verdict.record):
             raise KeyboardInterrupt

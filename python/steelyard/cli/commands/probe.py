@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -101,5 +102,6 @@ def _kept(place: Path, cache: Path) -> Probe:
     if why_not:
         raise UsageError(f'no probe of "{place}" can be kept: {why_not}')
     raise UsageError(
-        f'no probe of the device beneath "{place}" is kept', hint=f"steelyard probe {place}"
+        f'no probe of the device beneath "{place}" is kept',
+        hint=shlex.join(["steelyard", "probe", str(place)]),
     )

@@ -54,6 +54,7 @@ def weigh(
     summary: parameter.Summary = None,
     junit: parameter.JUnit = None,
     first_verdict: parameter.FirstVerdict = False,
+    open_ended: parameter.OpenEnded = False,
 ) -> None:
     """Weigh the arms of a study against each other: a verdict, its interval, cause and doubts."""
     from steelyard.cli.options.address_options import require_agreed, with_addresses
@@ -82,6 +83,7 @@ def weigh(
         require_unlike(read_study(study, changes))
     changes = SourceOptions(source, database, config, agreed=yes).changes(changes)
     changes += ["decision.first_verdict=true"] if first_verdict else []
+    changes += ["decision.open_ended=true"] if open_ended else []
     changes += machine_changes(machines)
     drawn = secrets.randbelow(2**31) if seed is None else seed
     command = repeating_command(sys.argv[1:], drawn)
@@ -191,7 +193,7 @@ def _end(verdict: Verdict, conditions: Sequence[FailCondition]) -> None:
     from steelyard.cli.weighing.kept import going_on
 
     if verdict.interrupted:
-        with going_on("weigh", verdict.record):
+        with going_on("weigh", "--resume", verdict.record):
             raise KeyboardInterrupt
     if any(condition.holds(verdict.contrasts) for condition in conditions):
         raise typer.Exit(FAILED)

@@ -48,7 +48,7 @@ def capture(
 
     require_pglast()
     require_new(output)
-    write = _Writing(output, writes, most, redact, server, as_json)
+    write = _Writing(output, writes, most, redact, server, database, as_json)
     if listen is not None:
         if logs or prefix or encoding:
             raise UsageError("option --listen takes the place of a log")
@@ -89,6 +89,7 @@ class _Writing:
     most: int
     redact: bool
     server: str | None
+    database: str | None
     as_json: bool
 
     def __call__(self, mix: Mix, source: str, passed: Passed | None = None) -> None:
@@ -109,7 +110,7 @@ class _Writing:
         if self.as_json:
             typer.echo(captured_json(captured, passed))
         else:
-            typer.echo("\n".join(capture_lines(captured, passed)))
+            typer.echo("\n".join(capture_lines(captured, passed, self.database)))
 
 
 def _passed(how: PassingOptions, database: str | None, write: _Writing) -> None:

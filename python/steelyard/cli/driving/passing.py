@@ -15,10 +15,11 @@ from typing import IO
 
 from steelyard._core import Proxy, histogram_quantiles
 from steelyard.cli.command_line import say
+from steelyard.cli.options.sizes import duration_option
 from steelyard.driver.plan import DriveArm
 from steelyard.model.endpoint import Endpoint, on_this_machine
 from steelyard.model.errors import DriverError, UsageError
-from steelyard.model.units import NS_PER_S, format_duration, parse_duration
+from steelyard.model.units import NS_PER_S, format_duration
 from steelyard.workloads.capturing.ledger import Ledger, Outcome
 from steelyard.workloads.capturing.mix import Mix, mix_of
 from steelyard.workloads.capturing.passed.spool import passed_statements
@@ -72,12 +73,9 @@ def read_passing(
     """The options of the command. UsageError: one is wrong."""
     if (certificate is None) != (key is None):
         raise UsageError("options --certificate and --key belong together")
-    try:
-        length_ns = None if length is None else parse_duration(length)
-    except ValueError as error:
-        raise UsageError(str(error)) from error
+    length_ns = None if length is None else duration_option("--for", length)
     if length_ns == 0:
-        raise UsageError("invalid duration: 0; accepted: more than 0")
+        raise UsageError("--for 0 is too short: accepted is more than 0")
     return PassingOptions(
         listen=_listen(listen),
         target=target,

@@ -18,17 +18,24 @@ def require_unit(option: str, text: str, *units: str) -> None:
         raise UsageError(f"{option} {bare[1]} has no unit: {likely}?")
 
 
+def duration_option(option: str, text: str) -> int:
+    """Nanoseconds of `"2m"`. UsageError: it has no unit, or is no duration."""
+    require_unit(option, text, "s", "m")
+    try:
+        return parse_duration(text)
+    except ValueError:
+        raise UsageError(
+            f'invalid value for {option}: "{text}"', hint="Accepted: 90s, 5m, 1h 30m."
+        ) from None
+
+
 LEAST_BUDGET, MOST_BUDGET = "20s", "168h"
 
 
 def require_budget(text: str) -> None:
     """UsageError: the value of --budget has no unit, or is no time that a weighing takes."""
-    require_unit("--budget", text, "s", "m")
     least_ns, most_ns = map(parse_duration, (LEAST_BUDGET, MOST_BUDGET))
-    try:
-        budget_ns = parse_duration(text)
-    except ValueError as reason:
-        raise UsageError(f'invalid value for --budget: "{text}"', hint=str(reason)) from None
+    budget_ns = duration_option("--budget", text)
     if budget_ns < least_ns:
         raise UsageError(f"--budget {text} is too short: at least {format_duration(least_ns)}")
     if budget_ns > most_ns:

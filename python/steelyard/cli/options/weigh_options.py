@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -58,10 +59,16 @@ def resumed_study(resume: Path, *, changed: bool) -> Study:
             "cannot change the study of a resumed weighing",
             hint="Name only the record: steelyard weigh --resume DIR",
         )
+    if not resume.is_dir():
+        raise UsageError(
+            f'cannot resume "{resume}": there is no such folder',
+            hint="`steelyard history` lists the records below records/; --records names another.",
+        )
     if not (resume / PLAN).is_file():
         raise UsageError(
             f'cannot resume "{resume}": it is not the record of a planned weighing',
             detail="There is no plan.json in it.",
+            hint="One that was stopped before it was planned is begun anew, by its command.",
         )
     return read_recorded_study(resume / "study.toml")
 
@@ -137,7 +144,9 @@ def build_changes(
 def _refuse_two_majors(control: Identity, arm: Identity, places: dict[str, Path]) -> None:
     if control.version_number // 10000 == arm.version_number // 10000:
         return
-    keys = " ".join(f"--set {name}.bindir={place}" for name, place in places.items())
+    keys = " ".join(
+        f"--set {shlex.quote(f'{name}.bindir={place}')}" for name, place in places.items()
+    )
     raise UsageError(
         f"cannot weigh PostgreSQL {arm.version} against {control.version} as two builds: "
         "they are of two major versions",

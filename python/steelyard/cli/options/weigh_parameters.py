@@ -99,6 +99,12 @@ Summary = Annotated[
     Path | None, typer.Option(metavar="FILE.md", help="Also write the verdict as Markdown.")
 ]
 JUnit = Annotated[Path | None, typer.Option(metavar="FILE.xml", help="Also write it as JUnit XML.")]
+OpenEnded = Annotated[
+    bool,
+    typer.Option(
+        "--open-ended", help="Judge after every epoch and go on until settled; --resume extends it."
+    ),
+]
 FirstVerdict = Annotated[
     bool, typer.Option("--first-verdict", help="Stop at the first look that decides.")
 ]

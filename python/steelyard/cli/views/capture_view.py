@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import statistics
 from collections.abc import Iterator
 
@@ -13,8 +14,11 @@ from steelyard.workloads.capturing.mix import Kind
 from steelyard.workloads.capturing.writing import Captured
 
 
-def capture_lines(captured: Captured, passed: Passed | None = None) -> Iterator[str]:
-    """A row a kind, what was left out, what was passed through, and what can be done with it."""
+def capture_lines(
+    captured: Captured, passed: Passed | None = None, database: str | None = None
+) -> Iterator[str]:
+    """A row a kind, what was left out, what was passed through, and what to type next; `database`:
+    the one that was captured alone."""
     total = sum(kind.count for _, kind in captured.scripts)
     width = max(len(name) for name, _ in captured.scripts)
     yield f"{'kind':<{width}}  {'share':>7}  {'mean':>10}  {'values':>7}  {'pause':>9}"
@@ -28,7 +32,8 @@ def capture_lines(captured: Captured, passed: Passed | None = None) -> Iterator[
     yield ""
     yield f"covered: {_shares(captured.statements_share, captured.seconds_share)}"
     for why, count, seconds in captured.left_out:
-        yield f"left out: {_shares(count, seconds)}: {why}"
+        taken = "; --writes takes them" if why is Outcome.WRITES else ""
+        yield f"left out: {_shares(count, seconds)}: {why}{taken}"
     for refused in captured.refused:
         yield f"cannot be prepared: {refused.name}, {refused.count} times: {refused.error}"
     yield _sent(captured)
@@ -37,7 +42,9 @@ def capture_lines(captured: Captured, passed: Passed | None = None) -> Iterator[
     folder = captured.folder
     if captured.arrivals is not None:
         yield f"{captured.arrivals} arrivals: repeated by drive -w {folder} --pace 1"
-    yield f"{folder}: weigh it with --workload {folder} --from DATA"
+    words = ["steelyard", "weigh", "checksums", "--workload", str(folder), "--from", "DATA"]
+    yield f"next    {shlex.join([*words, *(('--database', database) if database else ())])}"
+    yield "        (DATA: a base backup, a stopped data directory, a dump, or a server's DSN)"
 
 
 def _sent(captured: Captured) -> str:

@@ -162,7 +162,7 @@ class LiveView:
         self._contrasts = contrasts
         if contrasts:
             self._readings.append((n, contrasts[0].details.d[-1]))
-        self._left = _joined(f"epoch {n} of {total}", time_left_text(seconds_left))
+        self._left = _joined(epoch_text(n, self._plan), time_left_text(seconds_left))
         self._draw()
 
     def why(self, told: Sequence[TimeParts]) -> None:

@@ -65,7 +65,8 @@ def epoch_line(
     texts = [_contrast_text(contrast) for contrast in contrasts]
     left = time_left_text(seconds_left)
     width = len(str(total))
-    return f"epoch {n:>{width}}/{total}  " + "; ".join(texts) + (f", {left}" if left else "")
+    count = f"{n:>{width}}/{total}" if n <= total else f"{n} (open-ended)"
+    return f"epoch {count}  " + "; ".join(texts) + (f", {left}" if left else "")
 
 
 def cell_line(

@@ -81,7 +81,7 @@ def begin_bisect(request: BisectRequest) -> None:
             _study_at(plan, place, place)
     usual = f"bisect-{Path(request.study).stem}"
     folder = begin_folder(request.record, usual, "a search", BISECT_FILE, plan.to_json())
-    with going_on("history bisect", folder):
+    with going_on("history", "bisect", "--resume", str(folder)):
         _search(plan, folder, request.account, as_json=request.as_json)
 
 
@@ -91,7 +91,7 @@ def resume_bisect(folder: Path, account: str | None, *, as_json: bool) -> None:
     if not file.is_file():
         raise RecordError(f'"{folder}" is no search: it has no {BISECT_FILE}')
     plan = BisectPlan.of_json(read_object(file), str(file))
-    with going_on("history bisect", folder):
+    with going_on("history", "bisect", "--resume", str(folder)):
         _search(plan, folder, account, as_json=as_json)
 
 
@@ -110,7 +110,7 @@ def _row(request: BisectRequest) -> tuple[str, tuple[str, ...]]:
                 "--build may say a password, key or token, which would stand in the record",
                 hint="Export it as a variable: the command is run in this environment.",
             )
-        return "bindir", require_places(read_commits(request.commits) or ())
+        return "bindir", require_places(read_commits(request.commits) or (), "bindir")
     if request.build:
         raise UsageError("--build belongs to --commits")
     key, equals, listed = str(request.along).partition("=")
@@ -119,7 +119,7 @@ def _row(request: BisectRequest) -> tuple[str, tuple[str, ...]]:
             f'invalid row: "{request.along}"',
             hint="Write it as KEY=V,V,...: --along version=16.14,17.0,18.4",
         )
-    return key.strip(), require_places(values_of(listed))
+    return key.strip(), require_places(values_of(listed), key.strip())
 
 
 def _search(plan: BisectPlan, folder: Path, account: str | None, *, as_json: bool) -> None:

@@ -41,12 +41,12 @@ def begin_folder(
 
 
 @contextmanager
-def going_on(command: str, folder: Path | str) -> Iterator[None]:
-    """Say after Ctrl-C what resumes it: `steelyard COMMAND --resume FOLDER`."""
+def going_on(*words: str) -> Iterator[None]:
+    """Say after Ctrl-C what goes on with it: `steelyard WORDS`, to be pasted."""
     try:
         yield
     except KeyboardInterrupt:
-        say(f"go on: steelyard {command} --resume {shlex.quote(str(folder))}")
+        say(f"go on: {shlex.join(['steelyard', *words])}")
         raise
 
 

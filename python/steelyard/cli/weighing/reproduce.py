@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +13,7 @@ import typer
 from steelyard.cli.command_line import say
 from steelyard.cli.views.reproductions.page import Found, page
 from steelyard.cli.weighing.first_probe import probe_first
-from steelyard.cli.weighing.kept import begin_folder
+from steelyard.cli.weighing.kept import begin_folder, going_on
 from steelyard.cli.weighing.missing_engines import bring_engines, missing_engines
 from steelyard.cli.weighing.subcommand import run
 from steelyard.model.errors import RecordError, SteelyardError, UsageError
@@ -96,9 +97,10 @@ def _go_on(folder: Path, *, as_json: bool) -> None:
     plan = read_object(folder / REPRODUCE_FILE)
     study = read_reproduction(plan["name"])
     steps = {step.name: step for step in study.steps}
-    for number, (name, words) in enumerate(plan["steps"].items(), 1):
-        say(f"step {number} of {len(plan['steps'])}: {steps[name].question}")
-        _weigh(steps[name], words, folder / name, plan["account"])
+    with going_on("reproduce", "--resume", str(folder)):
+        for number, (name, words) in enumerate(plan["steps"].items(), 1):
+            say(f"step {number} of {len(plan['steps'])}: {steps[name].question}")
+            _weigh(steps[name], words, folder / name, plan["account"])
     found: Found = found_in(folder, study)
     text = page(study, found, machine_of(folder))
     write_whole(folder / PAGE, text)
@@ -121,7 +123,7 @@ def _weigh(step: Step, words: Sequence[str], place: Path, account: str | None) -
     if status != 0:
         raise SteelyardError(
             f'step "{step.name}" ended with status {status}',
-            hint=f"Go on afterwards: steelyard reproduce --resume {place.parent}",
+            hint=f"Go on afterwards: steelyard reproduce --resume {shlex.quote(str(place.parent))}",
         )
 
 

@@ -14,7 +14,7 @@ from steelyard.cli.command_line import say
 from steelyard.cli.options.weigh_options import changes_of
 from steelyard.cli.views.machine.search_view import search_lines
 from steelyard.cli.views.text_layout import terminal_width
-from steelyard.cli.weighing.kept import weigh_into
+from steelyard.cli.weighing.kept import going_on, weigh_into
 from steelyard.engines.adapters import Wanted
 from steelyard.engines.cache import cache_root, open_cache
 from steelyard.model.errors import UsageError, WeighingError
@@ -92,11 +92,8 @@ def search_settings(request: SearchRequest) -> None:
                 raise
             return lost
 
-    try:
+    with going_on("tune", "--resume", str(folder)):
         found = search(field, plan.trials, plan.seed, folder, weigh_one, say)
-    except KeyboardInterrupt:
-        say(f"go on with this search: steelyard tune --resume {folder}")
-        raise
     write_whole(folder / "found.json", json.dumps(found.to_json()))
     if request.as_json:
         typer.echo(json.dumps(found.to_json()))

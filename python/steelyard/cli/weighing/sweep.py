@@ -86,7 +86,7 @@ def begin_sweep(request: SweepRequest) -> None:
     )
     usual = f"{first.name}-by-{sweep.name}"
     folder = begin_folder(request.record, usual, "a sweep", SWEEP_FILE, plan.to_json())
-    with going_on("weigh", folder):
+    with going_on("weigh", "--resume", str(folder)):
         _go_on(plan, folder, request.account, as_json=request.as_json)
 
 
@@ -111,7 +111,7 @@ def resume_sweep(folder: Path, account: str | None, *, as_json: bool) -> None:
     """Weigh the points that are missing, and print what came of all."""
     kept = read_object(folder / SWEEP_FILE)
     plan = SweepPlan.of_json(kept, str(folder / SWEEP_FILE))
-    with going_on("weigh", folder):
+    with going_on("weigh", "--resume", str(folder)):
         _go_on(plan, folder, account, as_json=as_json)
 
 

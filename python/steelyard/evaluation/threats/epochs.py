@@ -190,7 +190,7 @@ def _plan(epochs: Sequence[EpochReading], terms: Terms, ended: bool) -> Iterator
         )
     if terms.attempt > 1:
         yield raise_threat(ThreatKind.ATTEMPT, f"this is attempt {terms.attempt}")
-    if terms.looked:
+    if terms.looked and not terms.open_ended:  # its sets hold at every look
         times = "once" if terms.looked == 1 else f"{terms.looked} times"
         yield raise_threat(
             ThreatKind.LOOKED_AT, f"it was interrupted and judged {times} before it went on"

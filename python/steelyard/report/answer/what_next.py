@@ -33,22 +33,38 @@ def _gate_line(condition: FailCondition, contrasts: Sequence[ContrastLine]) -> s
 
 
 def next_lines(verdict: Verdict) -> list[str]:
-    """What to type where the first contrast is inconclusive and more measuring would settle it."""
+    """What to type where the first contrast is inconclusive and more measuring would settle it, and
+    what that is. Of a weighing that was interrupted `--resume` is said at the end of the command.
+    """
     first = verdict.contrasts[0]
-    if first.verdict != "inconclusive" or not first.forecast_seconds:
+    if first.verdict != "inconclusive" or not first.forecast_seconds or verdict.interrupted:
         return []
     if first.details.look == "open":
         record = shlex.quote(verdict.record)
-        return [f"next    steelyard weigh --resume {record}   (it is open-ended, and goes on)"]
-    if verdict.layout not in ("", "slices"):
+        return [f"next    steelyard weigh --resume {record}", f"        {_EXTENDS}"]
+    # In slices a budget is load; otherwise it is whole epochs, files and starts included.
+    slices = verdict.layout in ("", "slices")
+    spent = verdict.measured_seconds if slices else max(verdict.measured_seconds, verdict.seconds)
+    minutes = max(1, math.ceil((spent + first.forecast_seconds) / 60))
+    if minutes > _MOST_MINUTES:
         return []
-    seconds = verdict.measured_seconds + first.forecast_seconds
-    longer = with_budget(verdict.command, f"{max(1, math.ceil(seconds / 60))}m")
-    return [f"next    {longer}"] if longer else []
+    extended = len(verdict.contrasts) == 1 and verdict.factors is None  # else judged once, perhaps
+    options = ["--open-ended"] if extended else []
+    longer = with_budget(verdict.command, f"{minutes}m", options)
+    said = f"{_AGAIN}; {_EXTENDED}" if extended else _AGAIN
+    return [f"next    {longer}", f"        ({said})"] if longer else []
 
 
-def with_budget(command: str, budget: str) -> str:
-    """A command as it was typed, with another budget and without its seed; empty: it is none."""
+_EXTENDS = "(goes on with this weighing, which is open-ended: its error rate holds)"
+_AGAIN = "a new weighing: its verdict will say that it is another attempt"
+_EXTENDED = "--resume can extend this one"
+_MOST_MINUTES = 7 * 24 * 60
+"""The longest budget that is accepted."""
+
+
+def with_budget(command: str, budget: str, options: Sequence[str] = ()) -> str:
+    """A command as it was typed, with another budget, without its seed, and with further options;
+    empty: it is none."""
     try:
         words = shlex.split(command)
     except ValueError:
@@ -60,4 +76,7 @@ def with_budget(command: str, budget: str) -> str:
         if not skip and option not in ("--budget", "--seed"):
             kept.append(word)
         skip = not skip and word in ("--budget", "--seed")
-    return shlex.join([*kept, "--budget", budget]) if kept[:2] == ["steelyard", "weigh"] else ""
+    if kept[:2] != ["steelyard", "weigh"]:
+        return ""
+    further = [option for option in options if option not in kept]
+    return shlex.join([*kept, "--budget", budget, *further])

@@ -25,7 +25,8 @@ from steelyard.running.preparing.setup import Setup
 from steelyard.running.progress import Progress
 
 OPEN_ENDED_FACTOR = 10
-"""An open-ended weighing gives up at this many times its planned epochs."""
+"""An open-ended weighing stops after this many times its planned epochs, and so again each time
+that it is resumed: its sets hold however long it goes on."""
 
 
 @dataclass(frozen=True)
@@ -113,6 +114,7 @@ class _Weighing:
         self._setup = setup
         self._progress = progress
         self.recorded = recorded
+        self._began = len(recorded.epochs)
         self.judge(ended=False)
         # Those of the inspection were shown before the pilot.
         self._shown = {
@@ -135,14 +137,15 @@ class _Weighing:
     def over(self) -> bool:
         """The first contrast decides; the others never end a weighing and never hold it up."""
         plan, epochs = self.recorded.plan, len(self.recorded.epochs)
-        limit = plan.epochs * (OPEN_ENDED_FACTOR if plan.open_ended else 1)
+        limit = self._began + plan.epochs * OPEN_ENDED_FACTOR if plan.open_ended else plan.epochs
         return bool(epochs) and (self.contrasts[0].verdict.ends or epochs >= limit)
 
     def show(self, epoch_ns: float) -> None:
         """The last epoch and what all of them add up to; `epoch_ns`: what one takes."""
         self._show_threats()
         done, planned = len(self.recorded.epochs), self.recorded.plan.epochs
-        left = max(0.0, (planned - done) * epoch_ns / NS_PER_S)
+        beyond = done >= planned and self.recorded.plan.open_ended  # until it is settled
+        left = None if beyond else max(0.0, (planned - done) * epoch_ns / NS_PER_S)
         self._progress.epoch(done, planned, self._lines(), left)
         study, totals = self.recorded.study, [one.totals for one in self.recorded.epochs]
         arms = [arm.name for arm in study.arms]

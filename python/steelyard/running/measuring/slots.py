@@ -351,8 +351,10 @@ How = Literal["crashed", "could not start", "out of memory"]
 class ArmLostError(ServerError):
     """An arm could not start or survive; the epoch's outcome says `how: arm`."""
 
-    def __init__(self, arm: str, how: How, primary: str, detail: str | None = None) -> None:
-        super().__init__(primary, detail=detail)
+    def __init__(
+        self, arm: str, how: How, primary: str, detail: str | None = None, hint: str | None = None
+    ) -> None:
+        super().__init__(primary, detail=detail, hint=hint)
         self.arm = arm
         self.how = how
 
@@ -368,7 +370,8 @@ class ArmLostError(ServerError):
         (primary, detail), *others = told
         words = [detail, *(each for one in others for each in one)]
         every = "\n".join(one for one in words if one)
-        return cls(", ".join(failures), "could not start", primary, every or None)
+        hint = next((one.hint for one in failures.values() if one.hint), None)
+        return cls(", ".join(failures), "could not start", primary, every or None, hint)
 
     @classmethod
     def at_its_cap(cls, standing: Mapping[str, Instance]) -> Self | None:

@@ -142,7 +142,10 @@ def _report(builds: BuildComparison, progress: Progress) -> None:
 def _versions(study: Study, engines: Mapping[str, Engine]) -> str:
     """A dump is of no version: where one arm names one and another does not, they differ."""
     version = engines[study.control.name].identity.version
-    names = ", ".join(f"{arm} {engine.identity.version}" for arm, engine in engines.items())
+    names = ", ".join(
+        arm if arm == engine.identity.version else f"{arm} {engine.identity.version}"
+        for arm, engine in engines.items()
+    )
     several = len(study.arms) > 1
     keys = ["control", *(f"arm.{arm.name}" if several else "arm" for arm in study.arms)]
     typed = " ".join(f"--set {key}.version={version}" for key in keys)

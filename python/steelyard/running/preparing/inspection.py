@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from steelyard.engines.differences import apart, builds_differ, compare
@@ -60,7 +60,7 @@ def inspect_arms(question: Question, setup: Setup, progress: Progress) -> Inspec
     if question.resume is None:  # a plan that was made keeps what it set
         LAYOUTS[setup.layout.name].require_time_scale(setup, arms.settings)
     environment, changes = _kept_environment(setup, arms.environment)
-    for note in source_notes(environment.source):
+    for note in (*source_notes(environment.source), *bare_settings(setup.study, arms.settings)):
         progress.note(note)
     found = Inspection(
         compared=len(arms.settings[setup.study.control.name]),
@@ -73,13 +73,29 @@ def inspect_arms(question: Question, setup: Setup, progress: Progress) -> Inspec
         ledger=_consult(question, environment, progress),
     )
     control = setup.study.control.name
+    shown = "" if setup.laid is None else setup.laid.missing  # before the copy was made
     for threat in (*common_threats(found), *source_threats(environment.source)):
-        progress.threat(threat)
+        if threat.seen != shown:
+            progress.threat(threat)
     for arm in setup.study.arms:
         for threat in own_threats(found, control, arm.name):
             progress.threat(threat)
     setup.record.write(INSPECTION, found.to_json())
     return Inspected(setup, environment, found)
+
+
+def bare_settings(study: Study, reported: Mapping[str, Mapping[str, str]]) -> Iterator[str]:
+    """Settings of the study that have no unit, with the one that the server takes: 128 of
+    shared_buffers are 128 blocks. `reported`: arm → setting → value and unit, as the server says.
+    """
+    said: dict[str, None] = {}
+    for arm in study.every_arm:
+        for name, value in study.settings_of(arm).items():
+            number, _, unit = reported.get(arm.name, {}).get(name, "").partition(" ")
+            if unit and value == number and value.strip("0"):
+                times = "× " if unit[:1].isdigit() else ""
+                said[f"{name} = {value} has no unit: the server takes {value} {times}{unit}"] = None
+    yield from said
 
 
 def _look(setup: Setup, progress: Progress, *, executes: bool) -> _Arms:

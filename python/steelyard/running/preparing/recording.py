@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from steelyard.evaluation.rejudge import hopeless
 from steelyard.model.errors import UsageError
 from steelyard.record.epoch import Epoch, EventLine
 from steelyard.record.plan import Plan
@@ -21,6 +22,7 @@ from steelyard.record.recorded import (
     turns_of_torn_epochs,
 )
 from steelyard.record.turns.turn import LostTurnLine
+from steelyard.record.verdict import Verdict
 from steelyard.running.stopwatch import SpentTime, Stopwatch
 from steelyard.study.read import write_study
 from steelyard.study.study import Study
@@ -62,11 +64,12 @@ def open_record(question: Question, now_ns: Callable[[], int]) -> Kept:
     record = Record.open(question.resume)
     plan, telemetry = read_plan(record), read_telemetry(record)
     epochs = finished_epochs(record, telemetry)
-    measured = len(epochs) >= plan.epochs and not plan.open_ended
-    if measured and read_verdict(record) is not None:  # else it was killed before it had judged
+    verdict = read_verdict(record)  # None: it was killed before it had judged
+    if verdict is not None and _is_complete(plan, epochs, verdict):
+        again = "" if plan.open_ended else " Begun with --open-ended, a weighing can be extended."
         raise UsageError(
             f'weighing is complete already: "{question.resume}"',
-            hint="Its verdict is in verdict.json; `steelyard report` makes its page again.",
+            hint="Its verdict is in verdict.json; `steelyard report` makes its page again." + again,
         )
     attempts: dict[int, int] = {}
     for line in read_slices(record):
@@ -77,6 +80,15 @@ def open_record(question: Question, now_ns: Callable[[], int]) -> Kept:
     spent = SpentTime(record, stopwatch, telemetry.spent)
     lost = losses_of_torn_epochs(telemetry)
     return Kept(record, resumed, spent, plan, epochs, telemetry.events, attempts, torn, lost)
+
+
+def _is_complete(plan: Plan, epochs: Sequence[Epoch], verdict: Verdict) -> bool:
+    """Whether no epoch may follow: in an open-ended weighing, whether it ended since it was
+    settled."""
+    if not plan.open_ended:
+        return len(epochs) >= plan.epochs
+    settled = verdict.contrasts[0].verdict != "inconclusive"
+    return settled and not verdict.interrupted and not hopeless(epochs)
 
 
 @dataclass(frozen=True)

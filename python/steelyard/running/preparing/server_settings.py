@@ -14,6 +14,8 @@ from steelyard.engines.engine import Engine
 from steelyard.engines.intake import AcceptsSettings, Neutralised, ServerSettings
 from steelyard.engines.memory.cap import NeedsMemory
 from steelyard.model.errors import ServerError, StudyError
+from steelyard.model.threat import raise_threat
+from steelyard.model.threat_kind import ThreatKind
 from steelyard.model.units import format_bytes
 from steelyard.record.environment import NeutralisedFact, ReplacedFact, SourceFacts
 from steelyard.running.laboratory import Laboratory
@@ -100,7 +102,7 @@ def lay_settings(
         missing=offered.missing,
     )
     if laid.missing:  # before hours of copying
-        progress.note(laid.missing)
+        progress.threat(raise_threat(ThreatKind.OTHER_SETTINGS, laid.missing))
     return laid
 
 

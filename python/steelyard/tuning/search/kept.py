@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -31,7 +32,8 @@ def keep_plan(folder: Path, plan: SearchPlan, study: Study) -> None:
     if folder.exists() and any(folder.iterdir()):
         raise UsageError(
             f'could not begin a search in "{folder}": it is not empty',
-            hint=f"Go on with a search that was interrupted: steelyard tune --resume {folder}",
+            hint=f"Go on with a search that was interrupted: steelyard tune --resume "
+            f"{shlex.quote(str(folder))}",
         )
     folder.mkdir(parents=True, exist_ok=True)
     with OwnDirectory.open(folder) as own:

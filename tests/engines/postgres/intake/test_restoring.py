@@ -84,6 +84,7 @@ def test_a_dump_is_restored_whole_whatever_its_options_and_format(
             "CREATE PUBLICATION published",
             "CREATE SUBSCRIPTION fetched",
         }
+    assert restored.database == ("rich" if name == "create" or form != "plain" else "")
     if name == "create" or form != "plain":
         assert {what.replace('"', "") for what in gone} >= {
             "ALTER DATABASE rich SET work_mem",

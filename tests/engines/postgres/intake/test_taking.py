@@ -169,8 +169,10 @@ def test_of_several_databases_one_must_be_named(
     assert "shop (" in str(refused.value.detail)
     assert "empty (" in str(refused.value.detail)
     shutil.rmtree(slot.path / "data")
-    with pytest.raises(UsageError, match='no database "shopp"'):
+    with pytest.raises(UsageError, match='no database "shopp"') as misspelt:
         take(engine18, theirs.directory, slot, "shopp")
+    assert misspelt.value.detail == "There are empty, postgres, shop."
+    assert not (slot.path / "data").exists(), "it is said before anything is copied"
 
 
 def test_the_maintenance_database_itself_can_be_meant(
@@ -277,7 +279,7 @@ def test_a_dump_is_restored_without_its_roles(
     engine18: Postgres, theirs: Original, slot: Slot, tmp_path: Path, form: str, dumps: Path
 ) -> None:
     taken, copy = take(engine18, dumps / form, slot, None)
-    assert taken.database == form
+    assert taken.database == ("" if form in ("plain", "gzip") else "shop"), "as far as it says"
     assert any("locale C" in one for one in taken.doubts)
     copy.start(slot, {})
     try:

@@ -101,6 +101,7 @@ def run_matrix(
 ) -> None:
     """Weigh studies on hosts of a Ray cluster, one weighing a host; resume what was begun."""
     from steelyard.cli.views.fleet.matrix_view import matrix_json, matrix_lines
+    from steelyard.cli.weighing.kept import going_on
     from steelyard.fleet.collecting import Collected, collect
     from steelyard.fleet.matrix.matrix import read_matrix
     from steelyard.fleet.matrix.run import MatrixRun, homes
@@ -110,10 +111,12 @@ def run_matrix(
         typer.echo(line, err=True)
 
     matrix = read_matrix(file)
+    place = output or records / "matrix" / file.stem
     hosts = RayHosts(ray, say)
+    further = () if ray is None else ("--ray", ray)
     try:
-        place = output or records / "matrix" / file.stem
-        ran = MatrixRun(matrix, place, hosts, say).run()
+        with going_on("fleet", "run", str(file), "-o", str(place), *further):
+            ran = MatrixRun(matrix, place, hosts, say).run()
     finally:
         hosts.close()
     home = homes(ran, matrix)

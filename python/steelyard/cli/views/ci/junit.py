@@ -44,7 +44,7 @@ def junit(verdict: Verdict, conditions: Sequence[FailCondition]) -> str:
         said = line.sentence or f"{line.verdict}: {reading_text(line)}"
         doubts = [f"doubt: {threat.name}: {threat.seen}" for threat in line.threats]
         if failed is not None:
-            words = f"{line.verdict}: {reading_text(line)}, beyond {failed.margin:.3%}"
+            words = f"{line.verdict}: {reading_text(line)}, beyond {100 * failed.margin:g} %"
             ET.SubElement(case, "failure", message=_clean(words), type=line.verdict).text = _clean(
                 said
             )

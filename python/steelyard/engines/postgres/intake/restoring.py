@@ -9,6 +9,7 @@ account.
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -29,6 +30,7 @@ from steelyard.engines.postgres.intake.dumps.lexer import (
 )
 from steelyard.engines.postgres.intake.dumps.metered_file import MeteredFile
 from steelyard.engines.postgres.intake.dumps.rules import (
+    created_database,
     is_harmless,
     is_left_out,
     left_out,
@@ -55,6 +57,8 @@ class Restored:
 
     neutralised: tuple[Neutralised, ...]
     doubts: tuple[str, ...]
+    database: str
+    """Its name in the original; empty: the dump does not say."""
 
 
 def restore_dump(
@@ -100,6 +104,7 @@ class _Restore:
         self._notes: dict[str, Neutralised] = {}
         self._roles: list[str] = []
         self._empty = True  # nothing was made yet
+        self._database = ""
 
     def run(self) -> None:
         """Execute all of it."""
@@ -110,6 +115,7 @@ class _Restore:
                 if isinstance(part, PsqlCommand):
                     self._command(part)
                 elif is_left_out(part):
+                    self._database = self._database or created_database(part)
                     self._note(left_out(part))
                 else:
                     self._statement(part)
@@ -139,7 +145,8 @@ class _Restore:
                 )
             )
         doubts = ["the end of the dump is missing: it may have been cut off"]
-        return Restored(tuple(notes), tuple(doubts) if self._lexer.cut_off else ())
+        doubts = doubts if self._lexer.cut_off else []
+        return Restored(tuple(notes), tuple(doubts), self._database)
 
     def _command(self, command: PsqlCommand) -> None:
         if _PASSED_BY.fullmatch(command.text):
@@ -233,7 +240,7 @@ class _Restore:
             )
         if error.sqlstate in ("22021", "22P05"):
             written = f"client_encoding = '{self._session.client_encoding}'"
-            source = str(self._dump.path)
+            source = shlex.quote(str(self._dump.path))
             text = (
                 f"cat {source}"
                 if self._dump.format is DumpFormat.PLAIN

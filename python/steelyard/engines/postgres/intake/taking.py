@@ -8,11 +8,12 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from steelyard._core import read_relation_map
 from steelyard.engines.account import Account
 from steelyard.engines.engine import Slot
 from steelyard.engines.intake import Intake, Neutralised, Report, SettingsPlace, TakenIn
 from steelyard.engines.loading import DATABASE, serving
-from steelyard.engines.local.owned_files import names_below
+from steelyard.engines.local.owned_files import names_below, opened_below, path_of, read_below
 from steelyard.engines.postgres.builds.build import Build
 from steelyard.engines.postgres.intake.accepting import known_settings
 from steelyard.engines.postgres.intake.copying import copy_in
@@ -20,12 +21,13 @@ from steelyard.engines.postgres.intake.opening import Opening
 from steelyard.engines.postgres.intake.restoring import restore_dump
 from steelyard.engines.postgres.intake.sealing import seal
 from steelyard.engines.postgres.intake.server_settings import read_server_settings
+from steelyard.engines.postgres.life.catalogue_rows import PG_DATABASE, database_names
 from steelyard.engines.postgres.life.cluster import Cluster
 from steelyard.engines.postgres.life.control import CHECKSUMS, control_of
 from steelyard.engines.postgres.settings import BULK_SETTINGS, read_preset
 from steelyard.engines.postgres.sql.database import connected
 from steelyard.engines.postgres.upgrade.carrying import carry_over
-from steelyard.model.errors import EngineError
+from steelyard.model.errors import EngineError, UsageError
 from steelyard.model.identity import Identity
 from steelyard.model.units import format_bytes
 
@@ -51,6 +53,8 @@ def take_in_cluster(
             "or bindir of your own build likewise.",
         )
     _require_blocks(build, account, intake.place.path)
+    if intake.database is not None:
+        _require_database(intake.place.path, intake.database, int(major))
     directory = slot.path / "data"
     copy_in(intake.place, directory, account, report)
     cluster = Cluster(build, identity, account, directory)
@@ -106,7 +110,24 @@ def take_in_dump(
             size = int((row.fetchone() or (0,))[0])
     doubts = ["it was restored with locale C: the order of texts may be another than where it was"]
     doubts += restored.doubts
-    return TakenIn(intake.place.path.name, size, restored.neutralised, tuple(doubts))
+    return TakenIn(restored.database, size, restored.neutralised, tuple(doubts))
+
+
+def _require_database(directory: Path, database: str, major: int) -> None:
+    """UsageError, before hours of copying, where the file of pg_database does not hold the name."""
+    if not database.isascii():
+        return  # its bytes depend on the server's encoding
+    try:
+        page_bytes = int(control_of(directory)["block_size"])
+        with opened_below(directory, "global/pg_filenode.map") as descriptor:
+            files = dict(read_relation_map(path_of(descriptor), major))
+        content = read_below(directory, f"global/{files[PG_DATABASE]}")
+        names = database_names(content, directory, page_bytes)
+    except (OSError, ValueError, KeyError, EngineError):
+        return  # said by what opens the copy
+    if database.encode() + b"\0" not in content:
+        listed = ", ".join(sorted({*names} - {"template0", "template1"}))
+        raise UsageError(f'there is no database "{database}" in it', detail=f"There are {listed}.")
 
 
 def _require_blocks(build: Build, account: Account, directory: Path) -> None:

@@ -134,6 +134,14 @@ class CatalogueReader:
                         block += 1
 
 
+def database_names(content: bytes, directory: Path, page_bytes: int) -> list[str]:
+    """The names in the rows of pg_database that count, whose file has this content."""
+    commits, starts = Commits(directory, page_bytes), range(0, len(content), page_bytes)
+    pages = (content[start : start + page_bytes] for start in starts)
+    rows = (row for page in pages for row in _page_rows(page, _DATABASE.size, commits))
+    return [_name(_DATABASE.unpack_from(row)[1]) for row in rows]
+
+
 def _page_rows(page: bytes, least_bytes: int, commits: Commits) -> Iterator[bytes]:
     lower = min(int.from_bytes(page[12:14], "little"), len(page))
     for at in range(_HEADER_BYTES, lower - _POINTER_BYTES + 1, _POINTER_BYTES):

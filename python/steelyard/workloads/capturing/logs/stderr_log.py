@@ -49,6 +49,8 @@ def pattern_of(
 
     UsageError: no line has it, or none is known.
     """
+    if not head:
+        raise UsageError(f'could not read log "{path}": it is empty')
     if prefix is not None:
         pattern = prefix_pattern(prefix, sessions=sessions)
         if not any(pattern.match(line) for line in head):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import gzip
 import io
 import os
+import shlex
 import stat
 import zlib
 from collections.abc import Callable, Iterator
@@ -146,9 +147,10 @@ def _archive(path: Path, head: bytes) -> UsageError:
         what, target = "an archive of a base backup", "backup"
     else:
         what, target = "an archive", "data"
-    typed = f"mkdir {target} && tar -xf {path} -C {target}"
+    typed = f"mkdir {target} && tar -xf {shlex.quote(str(path))} -C {target}"
     if target == "backup":
-        typed += f" && tar -xf {path.parent / 'pg_wal.tar'} -C {target}/pg_wal"
+        log = shlex.quote(str(path.parent / "pg_wal.tar"))
+        typed += f" && tar -xf {log} -C {target}/pg_wal"
     return UsageError(
         f'cannot take in "{path}": it is {what}',
         hint=f"Unpack it into a directory and name that by --from: {typed}",

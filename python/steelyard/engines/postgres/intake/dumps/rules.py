@@ -43,6 +43,7 @@ _AND_SAID = {
     ("ALTER", "TABLESPACE"): _OF_THE_SERVER,
     ("DROP", "TABLESPACE"): _OF_THE_SERVER,
 }
+_CREATED = re.compile(rb'(?is)\s*CREATE\s+DATABASE\s+(?:"((?:[^"]|"")+)"|(\w+))')
 _IN_A_DATABASE = ("IN", "DATABASE")
 _NAMED = re.compile(
     rb'(?is)\s*(CREATE\s+(?:PUBLICATION|SUBSCRIPTION|TABLESPACE)\s+(?:"[^"]{1,63}"|\w{1,63})'
@@ -56,6 +57,18 @@ _UNDEFINED = frozenset(
 _UNLINK = ("SELECT", "PG_CATALOG", "LO_UNLINK")
 _ROLE = re.compile(r'role "(.*)" does not exist')
 _PARAMETER = re.compile(r"SET\s+(?:SESSION\s+|LOCAL\s+)?([\w.]+)", re.IGNORECASE)
+
+
+def created_database(statement: Statement) -> str:
+    """The name of the database that a statement makes; empty: it makes none."""
+    if not statement.begins("CREATE", "DATABASE"):
+        return ""
+    match = _CREATED.match(statement.text)
+    if match is None:
+        return ""
+    quoted, plain = match.groups()
+    name: bytes = plain if quoted is None else quoted.replace(b'""', b'"')
+    return name.decode(errors="replace")
 
 
 def is_left_out(statement: Statement) -> bool:

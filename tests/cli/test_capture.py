@@ -1,0 +1,55 @@
+"""A capture ends with what to type next, and a log that holds nothing is said to be empty."""
+
+from __future__ import annotations
+
+import shlex
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+LINE = (
+    '2026-11-27 10:00:0{n}.000 UTC,"app","my shop",7,"[local]",65f0.7,{n},"SELECT",'
+    "2026-11-27 09:00:00 UTC,3/{n},{xid},LOG,00000,"
+    '"duration: 1.5 ms  statement: {sql}",,,,,,,,,"psql","client backend",,0\n'
+)
+
+
+def capture(directory: Path, *words: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "-m", "steelyard", "workloads", "capture", *words],
+        cwd=directory,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return done.stdout
+
+
+def test_a_capture_says_what_to_type_next_with_its_database(tmp_path: Path) -> None:
+    statements = ("SELECT 1 FROM t", "SELECT 1 FROM t", "UPDATE t SET a = 1")
+    lines = [LINE.format(n=n, xid=n if n == 2 else 0, sql=sql) for n, sql in enumerate(statements)]
+    (tmp_path / "day.csv").write_text("".join(lines))
+    said = capture(tmp_path, "day.csv", "-o", "o u r s", "--database", "my shop").splitlines()
+    command = next(line for line in said if line.startswith("next    "))
+    assert shlex.split(command.removeprefix("next    ")) == [
+        "steelyard", "weigh", "checksums", "--workload", "o u r s", "--from", "DATA",
+        "--database", "my shop",
+    ]  # fmt: skip
+    [left_out] = [line for line in said if "transactions that write" in line]
+    assert left_out.endswith("; --writes takes them")
+    every = capture(tmp_path, "day.csv", "-o", "all", "--writes")
+    assert "takes them" not in every
+    assert "--database" not in every
+
+
+@pytest.mark.parametrize("name", ["empty.csv", "empty.log"])
+def test_an_empty_log_is_said_to_be_empty(
+    refused: Callable[..., str], tmp_path: Path, name: str
+) -> None:
+    (tmp_path / name).write_text("")
+    said = refused("workloads", "capture", str(tmp_path / name), "-o", str(tmp_path / "x"))
+    assert "it is empty" in said
+    assert "prefix" not in said
