@@ -141,6 +141,7 @@ def _context(source: Source) -> dict[str, Any]:
         "scripts": _scripts(verdict),
         "place": place_text(verdict.place) if verdict else "",
         "pages": verdict.pages if verdict else None,
+        "price": tables.page_price(verdict.pages) if verdict and verdict.pages else "",
         "query_plans": shown_plans(source.plans, plan.control, verdict),
         "differences": verdict.differences if verdict else None,
         "default_rows": build_differences.default_rows(defaults),
@@ -325,7 +326,15 @@ def _tables(verdict: Verdict | None, control: str) -> dict[str, Any]:
     if verdict is None:
         return dict.fromkeys(_BY_ARM, ())
     return {
-        "causes": _by_arm(verdict.causes, control, tables.cause_rows),
+        "causes": [
+            {
+                "arm": arm,
+                "control": control,
+                "rows": tables.cause_rows(rows),
+                "none": tables.none_line(rows),
+            }
+            for arm, rows in _rows_by_arm(verdict.causes).items()
+        ],
         "work": _by_arm(verdict.work, control, tables.work_rows),
         "by_query": _by_arm(verdict.queries, control, tables.query_rows),
         "by_statement": _by_arm(verdict.statements, control, tables.statement_rows),
