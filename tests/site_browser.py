@@ -109,6 +109,30 @@ class Browser:
         assert "exceptionDetails" not in told, told
         return told["result"].get("value")
 
+    def awaited(self, expression: str) -> Any:
+        """What a promise of JavaScript comes to."""
+        told = self._call(
+            "Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True
+        )
+        assert "exceptionDetails" not in told, told
+        return told["result"].get("value")
+
+    def scheme(self, name: str) -> None:
+        """`"light"` or `"dark"`, as the person's system has it."""
+        self._call(
+            "Emulation.setEmulatedMedia",
+            features=[{"name": "prefers-color-scheme", "value": name}],
+        )
+
+    def without_scripts(self) -> None:
+        """Pages that are opened from now on run none."""
+        self._call("Emulation.setScriptExecutionDisabled", value=True)
+
+    def printed(self) -> bytes:
+        """The page as PDF, as it is printed on A4."""
+        told = self._call("Page.printToPDF", preferCSSPageSize=True)
+        return base64.b64decode(told["data"])
+
     def press(self, key: str) -> None:
         """A key, as a person presses it."""
         text = {} if key in ("Tab", "Escape") else {"text": "\r" if key == "Enter" else key}

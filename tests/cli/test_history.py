@@ -57,6 +57,19 @@ def test_points_of_a_sweep_and_weighings_without_a_verdict_are_marked(
     assert "  no verdict yet" in lines
 
 
+def test_a_sweep_is_listed_once_with_its_curve(forked: Steelyard, tmp_path: Path) -> None:
+    sweep = tmp_path / "records" / "by-clients" / DAY.format(day=1)
+    for clients, effect in ((32, 0.01), (8, 0.0), (256, 0.07)):
+        keep_record(sweep / "points" / str(clients), clients=clients, effect=effect, seed=clients)
+    plan = {"key": "workload.clients", "values": ["8", "32", "256"], "order": [1, 0, 2]}
+    (sweep / "sweep.json").write_text(json.dumps({**plan, "seed": 1, "study": "checksums"}))
+    lines = forked("history", "list").stdout.splitlines()
+    assert lines[0].endswith(f"by-clients/{DAY.format(day=1)}: a sweep of 3 points")
+    assert lines[1] == "  off against on  ▁▂█"
+    assert [line.split()[0] for line in lines[2:]] == ["8", "32", "256"]
+    assert lines[4].startswith("    256  faster        +7.")
+
+
 def test_the_list_as_json_is_one_object(forked: Steelyard, records: Path) -> None:
     told = json.loads(forked("history", "list", "--json").stdout)
     assert len(told["records"]) == 14

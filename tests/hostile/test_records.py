@@ -310,11 +310,25 @@ def test_a_catalogue_is_drafted_through_no_link(
     tmp_path: Path, victim: Path, untouched: Untouched, leads: str
 ) -> None:
     catalogue = tmp_path / "lsn.catalogue"
-    draft = tmp_path / "lsn.catalogue.draft"
-    draft.symlink_to(victim if leads == "to a file" else victim.with_name("new"))
+    aim = victim if leads == "to a file" else victim.with_name("new")
+    links = [tmp_path / f"lsn.catalogue{end}.draft" for end in ("", ".0123456789abcdef")]
+    for link in links:
+        link.symlink_to(aim)
     with untouched(victim.parent):
         _require_writable(catalogue)
-    assert not os.path.lexists(draft)
+    assert sorted(tmp_path.glob("lsn.*")) == sorted(links), "they are nobody's drafts of ours"
+
+
+def test_drafts_that_killed_scrubs_left_are_removed_a_day_later(tmp_path: Path) -> None:
+    catalogue = tmp_path / "lsn.catalogue"
+    old, new = (tmp_path / f"lsn.catalogue.{digit * 16}.draft" for digit in "ab")
+    others = [tmp_path / "lsn.catalogue.draft", tmp_path / f"other.{'a' * 16}.draft"]
+    for file in (old, new, *others):
+        file.write_text("")
+    for file in (old, *others):
+        os.utime(file, (0, 0))
+    _require_writable(catalogue)
+    assert sorted(tmp_path.glob("*.draft")) == sorted([new, *others])
 
 
 def test_the_state_of_a_scrub_is_appended_to_no_file_of_another_name(

@@ -60,6 +60,8 @@ def test_a_page_says_the_verdict_first_and_then_everything_in_order(
     page = page_of(record(), counts)
     assert headings(page) == [
         "Verdict",
+        "What it does not say",
+        "What was weighed",
         "Doubts",
         "Cause",
         "Epoch by epoch",

@@ -37,7 +37,7 @@ def page(weighed: tuple[Path, Verdict], counts: Counts) -> str:
 
 
 def section(page: str) -> str:
-    [found] = re.findall(r'<section aria-labelledby="turns">.*?</section>', page, re.DOTALL)
+    [found] = re.findall(r'<h2 id="turns">.*?(?=<details class="part">|</main>)', page, re.DOTALL)
     return str(found)
 
 

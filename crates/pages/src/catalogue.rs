@@ -4,8 +4,10 @@
 //! sees it. What may go backwards for good reasons is not in it: free space and visibility maps
 //! (not every change of them has an LSN), temporary and unlogged relations (theirs are invented).
 
+use std::collections::hash_map::RandomState;
 use std::collections::HashMap;
-use std::fs::File;
+use std::fs::{File, OpenOptions};
+use std::hash::{BuildHasher, Hasher};
 use std::io::{self, BufWriter, Write};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -148,10 +150,12 @@ pub struct Writer {
 impl Writer {
     /// No page has an LSN behind `most_lsn`: one with such an LSN is damaged, and not kept.
     pub fn create(path: &Path, origin: &Origin, most_lsn: u64) -> io::Result<Self> {
-        let mut draft = path.as_os_str().to_owned();
-        draft.push(".draft");
-        let draft = PathBuf::from(draft);
-        let file = BufWriter::new(File::create(&draft)?);
+        let draft = draft_of(path);
+        let created = OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .open(&draft)?;
+        let file = BufWriter::new(created);
         let mut writer = Self {
             path: path.to_owned(),
             draft,
@@ -234,6 +238,14 @@ impl Writer {
         self.crc.add(bytes);
         self.file.write_all(bytes)
     }
+}
+
+/// A name that no other account can have foreseen and put a link at: `NAME.0123456789abcdef.draft`.
+fn draft_of(path: &Path) -> PathBuf {
+    let random = RandomState::new().build_hasher().finish(); // keys from the system's randomness
+    let mut draft = path.as_os_str().to_owned();
+    draft.push(format!(".{random:016x}.draft"));
+    PathBuf::from(draft)
 }
 
 /// LSN and checksum of every page; of an unsound one nothing is known.

@@ -20,6 +20,9 @@ from steelyard.record.verdict import Verdict
 
 ALPHA = 0.05
 FEWEST_EPOCHS = 8
+P95 = 0.95
+LEAST_BEND = 0.1
+"""How far above its chord a curve rises at its knee, as a share of its whole rise."""
 Weighed = Mapping[str, Verdict | str]
 """Value → its verdict, or why it could not be weighed."""
 
@@ -37,7 +40,7 @@ def swept(
             points.append(SweptPoint(value=value, failed=one))
             continue
         causes = {time.arm: time.cause.part for time in one.time if time.cause is not None}
-        told = tuple(_contrast(line, alpha, causes.get(line.arm)) for line in one.contrasts)
+        told = tuple(_contrast(line, alpha, causes.get(line.arm), one) for line in one.contrasts)
         points.append(SweptPoint(value=value, contrasts=told, record=record_of(value)))
     margins = [line.details.margin_percent for one in verdicts for line in one.contrasts]
     arms = list(dict.fromkeys(line.arm for one in verdicts for line in one.contrasts))
@@ -56,8 +59,9 @@ def swept(
     )
 
 
-def _contrast(line: ContrastLine, alpha: float, cause: str | None) -> SweptContrast:
+def _contrast(line: ContrastLine, alpha: float, cause: str | None, whole: Verdict) -> SweptContrast:
     """A contrast with the interval and the verdict that it has among all points."""
+    latency = next((q for q in whole.latency if q.arm == line.arm and q.quantile == P95), None)
     d = np.array([one for one in line.details.d if one is not None])
     invalid = line.verdict == "invalid" or len(d) < FEWEST_EPOCHS
     both = confidence_set(d, alpha).interval if not invalid else Interval(-np.inf, np.inf)
@@ -84,6 +88,9 @@ def _contrast(line: ContrastLine, alpha: float, cause: str | None) -> SweptContr
             "cause": cause,
             "threats": tuple(dict.fromkeys(threat.name for threat in line.threats)),
             "control_throughput": median_throughput(line.details, line.control),
+            "arm_throughput": median_throughput(line.details, line.arm),
+            "control_p95_us": latency and latency.control_us,
+            "arm_p95_us": latency and latency.arm_us,
             "forecast_seconds": line.forecast_seconds,
         }
     )
@@ -119,6 +126,26 @@ def sentence(key: str, points: Sequence[SweptPoint], arm: str, margin_percent: f
     if failed:
         parts.append(f"could not be weighed at {_listed(failed)}")
     return f"by {name}, {arm} against {control}: {'; '.join(parts)}"
+
+
+def knee(values: Sequence[str], rates: Sequence[float | None]) -> int | None:
+    """Number of the point from which on throughput grows little with the swept value: where the
+    curve, both axes from 0 to 1, lies highest above its chord (Satopää et al. 2011, "Finding a
+    Kneedle in a Haystack"). None: values are no rising numbers, there are fewer than four points,
+    or it nowhere bends so."""
+    try:
+        x = np.array([float(value) for value in values])
+    except ValueError:
+        return None
+    if len(x) < 4 or any(rate is None for rate in rates) or not (np.diff(x) > 0).all():
+        return None
+    y = np.array(rates, dtype=float)
+    last = int(np.argmax(y))
+    if last == 0 or y[last] <= y[0]:
+        return None
+    above = (y - y[0]) / (y[last] - y[0]) - (x - x[0]) / (x[-1] - x[0])
+    place = int(np.argmax(above[: last + 1]))
+    return place if above[place] >= LEAST_BEND else None
 
 
 def reading(one: SweptContrast) -> str:

@@ -33,6 +33,17 @@ class KnownBuild(Frozen):
     origin: str = ""
 
 
+class KnownScript(Frozen):
+    """A script of a mix: the change of its mean time."""
+
+    script: str
+    share_percent: float
+    """Of the control's time on all scripts."""
+    estimate_percent: Percent
+    low_percent: Percent
+    high_percent: Percent
+
+
 class KnownReading(Frozen):
     """One contrast of a record. Percents are (arm / control - 1) * 100 of the metric itself."""
 
@@ -59,6 +70,8 @@ class KnownReading(Frozen):
     """Names of its threats."""
     true_percent: float | None = None
     """Where the truth is known: of equal arms and known weights."""
+    scripts: tuple[KnownScript, ...] = ()
+    """Of a mix of several, the slowest first."""
 
     @property
     def idle_epochs(self) -> int:

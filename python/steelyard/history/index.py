@@ -25,7 +25,7 @@ from steelyard.record.sweep import SWEEP_FILE, SWEPT_FILE, SweepPlan, Swept
 
 INDEX = "history.jsonl"
 UNPLANNED = "a study without a plan: it was stopped before it was planned"
-FORMAT = 2
+FORMAT = 3
 MOST_INDEX_BYTES = 64 << 20
 MATRIX, HOME = "matrix.json", "home"
 """Where a matrix of weighings keeps how far it has come, and beside it what was brought home: its

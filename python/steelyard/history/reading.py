@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
 from typing import Literal
 
-from steelyard.history.entry import Entry, KnownBuild, KnownReading, State
+from steelyard.history.entry import Entry, KnownBuild, KnownReading, KnownScript, State
 from steelyard.history.question import keys_of, question_name
 from steelyard.model.errors import RecordError
 from steelyard.model.files.bounded_json import read_json
@@ -172,13 +172,19 @@ def _readings(study: Study, verdict: Verdict | None) -> tuple[KnownReading, ...]
     arms = {arm.name: arm for arm in study.arms}
     lines = verdict.contrasts if verdict is not None else ()
     return tuple(
-        _reading(one, question_name(study, arms[one.arm], one.metric))
+        _reading(one, question_name(study, arms[one.arm], one.metric), verdict)
         for one in lines
         if one.arm in arms
     )
 
 
-def _reading(one: ContrastLine, question: str) -> KnownReading:
+def _scripts(verdict: Verdict | None, arm: str) -> tuple[KnownScript, ...]:
+    rows = [row for row in verdict.scripts if row.arm == arm] if verdict else []
+    names = KnownScript.model_fields
+    return tuple(KnownScript(**{name: getattr(row, name) for name in names}) for row in rows)
+
+
+def _reading(one: ContrastLine, question: str, verdict: Verdict | None) -> KnownReading:
     return KnownReading(
         question=question,
         arm=one.arm,
@@ -199,4 +205,5 @@ def _reading(one: ContrastLine, question: str) -> KnownReading:
         sentence=one.sentence,
         doubts=tuple(dict.fromkeys(threat.name for threat in one.threats)),
         true_percent=one.true_percent,
+        scripts=_scripts(verdict, one.arm),
     )

@@ -101,8 +101,31 @@ def format_percent(percent: float, digits: int = 2) -> str:
     return f"{sign}{rounded} %"
 
 
+MOST_SPREAD = 10.0
+"""Between the ends of an interval of a ratio: a wider one is said in words."""
+NO_INFORMATION = "cannot be told"
+"""Stands for figures that are no information: whoever reads them takes them for some."""
+
+
+def spread_words(low: float | None, high: float | None) -> str:
+    """Instead of an interval in percent whose ends are further apart than a factor of ten:
+    `"cannot be told"`, `"beyond +900 %"` where it leaves zero out; empty where figures are shown.
+    An end that is None, unbounded by the method, is a word already."""
+    if low is None or high is None or not math.isfinite(low + high):
+        return ""
+    ratio_low, ratio_high = 1 + low / 100, 1 + high / 100
+    if ratio_low > 0 and ratio_high / ratio_low <= MOST_SPREAD:
+        return ""
+    if low <= 0 <= high:
+        return NO_INFORMATION
+    return f"beyond {format_percent(low if low > 0 else high, 0)}"
+
+
 def format_reading(middle: float | None, low: float | None, high: float | None) -> str:
-    """`"−4.10 % [−6.00, −2.20]"` of percents; an end that is None is unbounded."""
+    """`"−4.10 % [−6.00, −2.20]"` of percents; an end that is None is unbounded; words where the
+    interval is too wide for figures."""
+    if words := spread_words(low, high):
+        return words
     ends = ["unbounded" if end is None else format_percent(end) for end in (low, high)]
     said = "-" if middle is None else format_percent(middle)
     return f"{said} [{ends[0].removesuffix(' %')}, {ends[1].removesuffix(' %')}]"

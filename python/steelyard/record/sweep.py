@@ -11,7 +11,12 @@ SWEEP_FILE, SWEPT_FILE = "sweep.json", "swept.json"
 POINTS = "points"
 
 
-LATER_KEYS = frozenset({"control_throughput", "forecast_seconds"})
+LATER_KEYS = frozenset(
+    {
+        *("control_throughput", "arm_throughput", "control_p95_us", "arm_p95_us"),
+        "forecast_seconds",
+    }
+)
 """Of a point's contrasts; sweeps of before they were kept do not have them."""
 
 
@@ -48,6 +53,11 @@ class SweptContrast(Frozen):
     control_throughput: float | None = None
     """Transactions a second of the control, in the median of its epochs; None: not kept, as in
     older records."""
+    arm_throughput: float | None = None
+    """The same of the arm."""
+    control_p95_us: float | None = None
+    """Latency of the control that 95 % of its transactions stay below; None: not kept."""
+    arm_p95_us: float | None = None
     forecast_seconds: float | None = None
     """Further time after which the point, judged by itself, would be told; None: it is told, no
     time will do, or it was not kept."""

@@ -12,9 +12,8 @@ from steelyard.record.verdict import TrustLine, Verdict
 from steelyard.report.contrast_text import (
     digits_for,
     ends_of,
-    estimate_text,
-    interval_text,
     ordinal,
+    reading_text,
 )
 from steelyard.study.arm import Weight
 from steelyard.study.study import Study
@@ -40,15 +39,10 @@ def truth_cells(
 ) -> tuple[str, str, str, str]:
     """Weight, truth, reading, held; a truth without its own uncertainty unless `whole`."""
     truth = _truth(contrast)
-    read = _read(contrast)
+    read = reading_text(contrast)
     held = {True: "yes", False: "NO", None: "–"}[contrast.covered]
     short = f"{truth.partition(' ±')[0]} %" if "±" in truth else truth
     return names[contrast.arm], truth if whole else short, read, held
-
-
-def _read(contrast: ContrastLine) -> str:
-    interval = interval_text(ends_of(contrast)).removesuffix(" %")
-    return f"{estimate_text(contrast)} {interval}"
 
 
 def _truth(contrast: ContrastLine) -> str:
@@ -75,7 +69,9 @@ def coverage_text(contrasts: Sequence[ContrastLine], names: Mapping[str, str]) -
             else f"All {len(known)} intervals hold their truths"
         )
         return f"{held}: in this weighing the readings are right."
-    said = [f"{names[one.arm]} must read {_truth(one)} and read {_read(one)}" for one in missed]
+    said = [
+        f"{names[one.arm]} must read {_truth(one)} and read {reading_text(one)}" for one in missed
+    ]
     return (
         f"Missed: {'; '.join(said)}. One 95 % interval in twenty misses by chance. Calibrate again "
         "with another seed; if that misses again, it is not chance: do not trust this machine "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from steelyard.model.units import format_percent
+from steelyard.model.units import NO_INFORMATION, format_percent, spread_words
 from steelyard.record.contrast import (
     ContrastDetails,
     ContrastLine,
@@ -38,8 +38,11 @@ def ends_of(interval: PercentInterval) -> Ends:
 
 
 def interval_text(ends: Ends) -> str:
-    """`"[−3.51, −2.60] %"`; an open end is infinite, no interval is `"no interval"`."""
+    """`"[−3.51, −2.60] %"`; an open end is infinite, no interval is `"no interval"`, and one that
+    is too wide for figures is words."""
     low, high = ends
+    if words := spread_words(low, high):
+        return words
     if low is None and high is None:
         return "no interval"
     digits = digits_for(ends)
@@ -47,15 +50,19 @@ def interval_text(ends: Ends) -> str:
 
 
 def estimate_text(interval: PercentInterval) -> str:
-    """`"−3.06 %"`, or a dash where there is none."""
-    value = interval.estimate_percent
-    return "–" if value is None else format_percent(value, digits_for(ends_of(interval)))
+    """`"−3.06 %"`, or a dash where there is none, or its interval is too wide for figures."""
+    value, ends = interval.estimate_percent, ends_of(interval)
+    if value is None or spread_words(*ends):
+        return "–"
+    return format_percent(value, digits_for(ends))
 
 
 def reading_text(interval: PercentInterval) -> str:
     """Estimate and interval together: `"−3.06 % [−3.51, −2.60]"`."""
     if interval.estimate_percent is None:
         return "–"
+    if words := spread_words(*ends_of(interval)):
+        return words
     return f"{estimate_text(interval)} {interval_text(ends_of(interval)).removesuffix(' %')}"
 
 
@@ -72,23 +79,31 @@ def sentence_text(contrast: ReadContrast) -> str:
     """One contrast as a sentence, with its interval."""
     arm, control = contrast.arm, contrast.control
     quantity = QUANTITIES.get(contrast.metric, contrast.metric.replace("_", " "))
-    size = f"{reading_text(contrast)} of {quantity}"
+    size = f"read {reading_text(contrast)} of {quantity}"
+    if reading_text(contrast) == NO_INFORMATION:
+        size = f"by how much {quantity} changes {NO_INFORMATION}"
     match contrast.verdict:
         case "slower" | "faster" as word:
-            return f"{arm} is {word} than {control}: {size}."
+            return f"{arm} is {word} than {control}: {size.removeprefix('read ')}."
         case "equivalent":
             small = ", though a small difference is there" if contrast.nonzero else ""
-            return f"{arm} and {control} are equivalent{small}: {size}."
+            return f"{arm} and {control} are equivalent{small}: {size.removeprefix('read ')}."
         case "invalid":
-            return f"The weighing of {arm} against {control} is invalid; it read {size}."
+            return f"The weighing of {arm} against {control} is invalid; it {size}."
+        case _ if size.startswith("read "):
+            return f"Inconclusive: {arm} against {control} {size}."
         case _:
-            return f"Inconclusive: {arm} against {control} read {size}."
+            return f"Inconclusive: {arm} against {control}, {size}."
 
 
 def shown_sentence(contrast: JudgedContrast) -> str:
-    """The sentence of the record without the verdict's word, which stands beside it."""
+    """The sentence of the record without the verdict's word, which stands beside it; another one
+    where its figures are no information."""
     text = contrast.sentence or sentence_text(contrast)
-    return full_stop(text.removeprefix(f"{contrast.verdict}: "))
+    if contrast.verdict != "invalid" and spread_words(*ends_of(contrast)):
+        text = sentence_text(contrast)
+    text = text.removeprefix(f"{contrast.verdict}: ")
+    return full_stop(text.removeprefix(f"{contrast.verdict.capitalize()}: "))
 
 
 def truth_text(truth: Truth | None) -> str:

@@ -20,7 +20,7 @@ from steelyard.record.record import Record
 from steelyard.record.spent import Spent
 from steelyard.record.verdict import Compared, TimeParts, Verdict
 from steelyard.report import build_differences, environment_rows, tables
-from steelyard.report.answer.measured import place_text
+from steelyard.report.answer.first_page import first_page
 from steelyard.report.answer.scripts import plan_reasons, script_counts, script_rows
 from steelyard.report.calibration import ShownCalibration, calibration
 from steelyard.report.charts.drawing import HALF, WIDE, both_widths
@@ -71,13 +71,30 @@ def write_report(record: Path, *, count_latencies: CountLatencies = core_counts)
     return Record.open(record).write("report.html", render_page(source))
 
 
-def render_page(source: Source) -> str:
-    """The page as text, at most 2 MB however many slices there were."""
+@dataclass(frozen=True)
+class Brevity:
+    """How much of its lists a page of few pages holds, and of each text."""
+
+    contrasts: int
+    doubts: int
+    scripts: int
+    characters: int
+
+
+_WHOLE = Brevity(contrasts=100, doubts=100, scripts=1000, characters=4000)
+
+
+def render_page(source: Source, brevity: Brevity | None = None) -> str:
+    """The page as text, at most 2 MB however many slices there were; with a brevity its first
+    screen alone, to be printed."""
+    template = "template.html.j2" if brevity is None else "brief/brief.html.j2"
     return (
         templates(_HERE)
-        .get_template("template.html.j2")
+        .get_template(template)
         .render(
             style=Markup(style_sheet()),
+            most=brevity or _WHOLE,
+            first=first_page(source),
             **_context(source),
         )
     )
@@ -139,8 +156,8 @@ def _context(source: Source) -> dict[str, Any]:
         "devices": _devices(verdict),
         "time": [_time(one, verdict) for one in verdict.time] if verdict else [],
         "scripts": _scripts(verdict),
-        "place": place_text(verdict.place) if verdict else "",
         "pages": verdict.pages if verdict else None,
+        "price": tables.page_price(verdict.pages) if verdict and verdict.pages else "",
         "query_plans": shown_plans(source.plans, plan.control, verdict),
         "differences": verdict.differences if verdict else None,
         "default_rows": build_differences.default_rows(defaults),
@@ -325,7 +342,15 @@ def _tables(verdict: Verdict | None, control: str) -> dict[str, Any]:
     if verdict is None:
         return dict.fromkeys(_BY_ARM, ())
     return {
-        "causes": _by_arm(verdict.causes, control, tables.cause_rows),
+        "causes": [
+            {
+                "arm": arm,
+                "control": control,
+                "rows": tables.cause_rows(rows),
+                "none": tables.none_line(rows),
+            }
+            for arm, rows in _rows_by_arm(verdict.causes).items()
+        ],
         "work": _by_arm(verdict.work, control, tables.work_rows),
         "by_query": _by_arm(verdict.queries, control, tables.query_rows),
         "by_statement": _by_arm(verdict.statements, control, tables.statement_rows),

@@ -6,6 +6,8 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 
 from steelyard.model.units import (
+    MOST_SPREAD,
+    NO_INFORMATION,
     NS_PER_S,
     NS_PER_US,
     format_duration,
@@ -17,6 +19,7 @@ from steelyard.record.verdict import (
     Cause,
     Counted,
     Latency,
+    Pages,
     Query,
     Statement,
     StatementCost,
@@ -25,14 +28,17 @@ from steelyard.record.verdict import (
 from steelyard.report.charts.percentile_effects import quantile_name
 from steelyard.report.contrast_text import interval_text, reading_text, shown_epoch
 
+SMALLEST = 0.001
+"""Of any unit: what is smaller is no figure."""
+
 
 def amount(value: float | None, unit: str = "") -> str:
     """A quantity with four significant figures and its unit: `"24.31 µs"`; a dash for none."""
     if value is None or not math.isfinite(value):
         return "–"
     size = abs(value)
-    if 0 < size < 0.001:
-        return f"{'< 0.001' if value > 0 else '> −0.001'} {unit}".strip()
+    if 0 < size < SMALLEST:
+        return f"{'< 0.001' if value > 0 else 'about 0'} {unit}".strip()
     text = f"{value:,.0f}" if size >= 1000 else f"{value:.4g}"
     return f"{text.replace(',', ' ')} {unit}".strip().replace("-", "−")
 
@@ -53,8 +59,19 @@ def cause_name(metric: str) -> str:
     return CAUSES.get(short, short.replace("_", " "))
 
 
+def is_negligible(row: Counted) -> bool:
+    """Whether there is nothing of it to speak of in either arm."""
+    return max(abs(row.control_value), abs(row.arm_value)) < SMALLEST
+
+
+def none_line(causes: Iterable[Cause]) -> str:
+    """`"none in either arm: full-page images, blocks written"`; empty: there is some of each."""
+    names = [cause_name(cause.metric) for cause in causes if is_negligible(cause)]
+    return f"none in either arm: {', '.join(names)}" if names else ""
+
+
 def cause_rows(causes: Iterable[Cause]) -> list[dict[str, str]]:
-    """Each cause with both arms' values and its contrast."""
+    """Each cause that either arm has some of, with both arms' values and its contrast."""
     return [
         {
             "metric": cause_name(cause.metric),
@@ -64,6 +81,7 @@ def cause_rows(causes: Iterable[Cause]) -> list[dict[str, str]]:
             "note": cause.note,
         }
         for cause in causes
+        if not is_negligible(cause)
     ]
 
 
@@ -85,9 +103,35 @@ def counted_reading(cause: Counted) -> str:
     """The ratio; the difference where there is none: `"+8 131 bytes [8 120, 8 142]"`."""
     if cause.difference is None:
         return reading_text(cause)
-    ends = f"[{amount(cause.difference_low)}, {amount(cause.difference_high)}]"
-    sign = "+" if cause.difference > 0 else ""
-    return f"{sign}{amount(cause.difference, cause.unit)} {ends}"
+    every = (cause.difference, cause.difference_low, cause.difference_high)
+    middle, low, high = (0.0 if end is not None and abs(end) < SMALLEST else end for end in every)
+    assert middle is not None
+    if middle == low == high == 0:
+        return "no difference to speak of"
+    sign = "+" if middle > 0 else ""
+    return f"{sign}{amount(middle, cause.unit)} [{amount(low)}, {amount(high)}]"
+
+
+def page_price(pages: Pages) -> str:
+    """What a verified page costs: `"412 ns a page [330, 495]"`, or at most how much, or why it has
+    no price; empty where it is not known."""
+    low, high = pages.low, pages.high
+    if not (math.isfinite(low) and math.isfinite(high)):
+        return ""
+    if low > 0:
+        spread = f" [{amount(low)}, {amount(high)}]" if high <= MOST_SPREAD * low else ""
+        if spread:
+            return f"{amount(pages.nanoseconds_per_page, 'ns')} a page{spread}"
+        return f"more than {amount(low, 'ns')} a page"
+    if pages.verified_per_transaction < FEWEST_PAGES:
+        return "too few pages were verified to price one"
+    if high <= 0:
+        return f"what a page costs {NO_INFORMATION}: with verification less time was used"
+    return f"at most {amount(high, 'ns')} a page, not distinguishable from zero"
+
+
+FEWEST_PAGES = 1.0
+"""Verified in a transaction: with fewer, a price that may be zero has no highest value either."""
 
 
 def latency_rows(rows: Iterable[Latency]) -> list[dict[str, str]]:

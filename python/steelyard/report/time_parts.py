@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from steelyard.model.units import NS_PER_US, format_duration
+from steelyard.model.units import NO_INFORMATION, NS_PER_US, format_duration
 from steelyard.record.verdict import TimePart, TimeParts
 
 NO_PLANS: Mapping[str, Sequence[str]] = {}
@@ -31,12 +31,23 @@ _UNITS = ((1e6, "s"), (1e3, "ms"), (1.0, "µs"), (1e-3, "ns"))
 
 
 def difference_text(part: TimePart) -> str:
-    """`"+0.7 µs [+0.5, +0.9]"`: all three in the unit that fits the largest."""
+    """`"+0.7 µs [+0.5, +0.9]"`: all three in the unit that fits the largest; words for that of a
+    remainder below its own noise."""
+    if is_below_noise(part):
+        return NO_INFORMATION
     ends = (part.low_us, part.high_us)
     largest = max(abs(us) for us in (part.difference_us, *ends) if us is not None)
     scale, unit = next((one for one in _UNITS if largest >= one[0]), _UNITS[-1])
     low, high = ("unbounded" if end is None else _figures(end / scale) for end in ends)
     return f"{_figures(part.difference_us / scale)} {unit} [{low}, {high}]"
+
+
+BELOW_NOISE = "below noise"
+
+
+def is_below_noise(part: TimePart) -> bool:
+    """Whether an arm has less than no time of it: what is left of others, whose noise is larger."""
+    return min(part.control_us, part.arm_us) < 0
 
 
 def _figures(value: float) -> str:
@@ -49,7 +60,8 @@ def cause_sentence(told: TimeParts) -> str:
     whole = told.arm_us - told.control_us
     of_whole = f"of {signed_us(whole)} a transaction"
     cause = told.cause
-    if cause is None:
+    noise = [part.part for part in told.parts if is_below_noise(part)]
+    if cause is None or cause.part in noise:
         return f"no cause found: no part covers half {of_whole} for sure"
     queue = ", with the queue for it" if cause.part == "processor" else ""
     return f"{PART_NAMES[cause.part]}{queue}: {difference_text(cause)} {of_whole}"
@@ -74,17 +86,17 @@ def part_rows(told: TimeParts) -> list[dict[str, str]]:
 def _row(part: TimePart, cause: str | None, with_queue: str) -> dict[str, str]:
     return {
         "metric": PART_NAMES[part.part],
-        "control": _time(part.control_us),
-        "arm": _time(part.arm_us),
+        "control": time_text(part.control_us),
+        "arm": time_text(part.arm_us),
         "reading": difference_text(part),
         "with_queue": with_queue,
-        "note": "the cause" if part.part == cause else "",
+        "note": "the cause" if part.part == cause and not is_below_noise(part) else "",
     }
 
 
-def _time(value_us: float) -> str:
-    size = format_duration(abs(value_us) * NS_PER_US)
-    return f"−{size}" if value_us < 0 else size
+def time_text(value_us: float) -> str:
+    """`"12 µs"`; words where it is less than none."""
+    return BELOW_NOISE if value_us < 0 else format_duration(value_us * NS_PER_US)
 
 
 def bottleneck_line(told: TimeParts) -> str:

@@ -19,6 +19,111 @@
     return list;
   }
 
+  // Rows of a name and a value of each record; on a phone one below the other.
+  function table(caption, heads, rows) {
+    const made = element("table", undefined, "cards compared");
+    made.append(element("caption", caption), element("thead"), element("tbody"));
+    const head = element("tr");
+    for (const words of heads) head.append(element("th", words));
+    for (const cell of head.children) cell.scope = "col";
+    made.tHead.append(head);
+    for (const [name, ...values] of rows) {
+      const row = element("tr");
+      row.append(element("th", name));
+      row.firstChild.scope = "row";
+      values.forEach((one, place) => {
+        const cell = element("td", one || "–", "words");
+        cell.dataset.head = heads[place + 1];
+        row.append(cell);
+      });
+      made.tBodies[0].append(row);
+    }
+    return made;
+  }
+
+  function drawn(name, attributes, words) {
+    const made = document.createElementNS("http://www.w3.org/2000/svg", name);
+    for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+    if (words !== undefined) made.textContent = words;
+    return made;
+  }
+
+  // Both intervals on one scale around zero, the larger margin shaded, and their ratio if any.
+  function picture(rows, margin, better) {
+    const width = Math.max(280, Math.min(920, result.clientWidth || 920));
+    const known = rows.flatMap((row) => row.ends).filter((end) => end !== null);
+    const farthest = Math.max(...known.map((end) => 1.12 * Math.abs(end)));
+    const reach = Math.min(400, Math.max(1.6 * margin, farthest));
+    const x = (value) => {
+      const place = Math.min(Math.max(value, -reach), reach);
+      return width / 2 + (place / reach) * (width / 2 - 14);
+    };
+    const bottom = 26 + 52 * rows.length;
+    const label = rows.map((row) => `${row.name}: ${row.reading}`).join("; ");
+    const made = drawn("svg", { viewBox: `0 0 ${width} ${bottom + 26}`, role: "img" });
+    made.setAttribute("aria-label", `Both intervals: ${label}`);
+    const line = (x1, y1, x2, y2, name) =>
+      made.append(drawn("line", { x1, y1, x2, y2, class: name }));
+    const text = (at, y, words, anchor, name) =>
+      made.append(drawn("text", { x: at, y, "text-anchor": anchor, class: name }, words));
+    const band = { x: x(-margin), y: 20, width: x(margin) - x(-margin), height: bottom - 20 };
+    made.append(drawn("rect", { ...band, class: "margin" }));
+    text(4, 12, better ? "◂ slower" : "◂ faster", "start", "side");
+    text(width - 4, 12, better ? "faster ▸" : "slower ▸", "end", "side");
+    rows.forEach((row, place) => {
+      const y = 62 + 52 * place;
+      text(4, y - 22, `${row.name}: ${row.reading}`, "start", "strong halo");
+      const [low, middle, high] = row.ends;
+      if (middle === null) return;
+      if (low !== null || high !== null) {
+        const ends = [low === null ? -reach : low, high === null ? reach : high];
+        line(x(ends[0]), y, x(ends[1]), y, `interval thin ${row.tone}`);
+        for (const end of [low, high])
+          if (end !== null) line(x(end), y - 7, x(end), y + 7, `cap ${row.tone}`);
+      }
+      made.append(drawn("circle", { cx: x(middle), cy: y, r: 6, class: `estimate ${row.tone}` }));
+    });
+    line(14, bottom, width - 14, bottom, "beam");
+    line(x(0), 20, x(0), bottom + 6, "zero");
+    text(x(0), bottom + 20, `0 · margin ±${Number(margin.toPrecision(3))} %`, "middle", "");
+    text(14, bottom + 20, `−${Number(reach.toPrecision(2))} %`, "start", "quiet");
+    text(width - 14, bottom + 20, `+${Number(reach.toPrecision(2))} %`, "end", "quiet");
+    return made;
+  }
+
+  function drawing(one, other) {
+    const rows = [one, other].map((each, place) => ({
+      name: place ? "second" : "first",
+      reading: each.reading,
+      ends: each.ends,
+      tone: place ? "arm1" : "arm0",
+    }));
+    const made = element("figure");
+    made.append(element("figcaption", "Both intervals on one scale; shaded: the margin"));
+    made.append(picture(rows, Math.max(one.margin, other.margin), one.better));
+    return made;
+  }
+
+  // A row a script of either mix, the one that may have lost most first.
+  function scripts(one, other) {
+    const made = element("section");
+    const names = new Map();
+    for (const [place, each] of [one, other].entries())
+      for (const row of each.scripts) {
+        const known = names.get(row.script) || { worst: -Infinity, readings: ["", ""] };
+        known.worst = Math.max(known.worst, row.high === null ? Infinity : row.high);
+        known.readings[place] = row.reading;
+        names.set(row.script, known);
+      }
+    if (!names.size) return made;
+    const rows = [...names].sort((a, b) => b[1].worst - a[1].worst);
+    made.append(element("h2", "By script"));
+    const told = rows.map(([name, known]) => [name, ...known.readings]);
+    const caption = "Change of the mean time of each script, with intervals";
+    made.append(table(caption, ["script", "first", "second"], told));
+    return made;
+  }
+
   // Quantile of t; between whole degrees of freedom linear in their inverse.
   function quantile(freedom) {
     const table = facts.quantiles;
@@ -112,20 +217,8 @@
     const value = (record, name) => record.facts[name] || "";
     const differ = names.filter((name) => value(first, name) !== value(second, name));
     if (differ.length) {
-      const scroll = element("div", undefined, "scroll");
-      const table = element("table");
-      const head = element("tr");
-      for (const words of ["", "first", "second"]) head.append(element("th", words));
-      table.append(element("thead"), element("tbody"));
-      table.tHead.append(head);
-      for (const name of differ) {
-        const row = element("tr");
-        row.append(element("th", name));
-        for (const one of [first, second]) row.append(element("td", value(one, name) || "–"));
-        table.tBodies[0].append(row);
-      }
-      scroll.append(table);
-      made.append(scroll);
+      const rows = differ.map((name) => [name, value(first, name), value(second, name)]);
+      made.append(table("Facts that are not the same", ["fact", "first", "second"], rows));
     }
     const same = names.length - differ.length;
     const settings = "Settings as the servers reported them: steelyard history compare.";
@@ -154,7 +247,9 @@
     for (const [one, other] of pairs(first, second)) {
       const both = element("div", undefined, "pair");
       both.append(ruling(first, one), ruling(second, other));
-      result.append(both, ratio(first, second, one, other));
+      result.append(both);
+      if (one.better === other.better) result.append(drawing(one, other));
+      result.append(ratio(first, second, one, other), scripts(one, other));
     }
     if (!first.contrasts.length || !second.contrasts.length)
       result.append(element("p", "One of them has no verdict: only what was asked is compared."));

@@ -16,12 +16,21 @@ from steelyard.history.compare import facts_of
 from steelyard.history.entry import Entry
 from steelyard.history.question import Point
 from steelyard.history.ratio import ALWAYS, CONFIDENCE, DEFAULT, epoch_logs, shared_parts, unfit
-from steelyard.report.contrast_text import MARKS
+from steelyard.report.contrast_text import MARKS, reading_text
 from steelyard.site.address import sentence, short_reading, utc
 
 MOST_RECORDS = 500
 """The newest records, which the page holds: more would make it slow to open."""
 _MOST_FREEDOM = 400
+
+
+class ComparedScript(BaseModel):
+    """A script of the mix that a record was weighed under."""
+
+    script: str
+    reading: str
+    high: float | None
+    """By which the worst stand first."""
 
 
 class ComparedContrast(BaseModel):
@@ -41,6 +50,13 @@ class ComparedContrast(BaseModel):
     count: int
     unfit: tuple[str, ...]
     shared: Mapping[str, str]
+    ends: tuple[float | None, float | None, float | None]
+    """Low end, estimate, high end, in percent."""
+    margin: float
+    """In percent."""
+    better: bool
+    """Whether more is faster."""
+    scripts: tuple[ComparedScript, ...]
 
 
 class ComparedRecord(BaseModel):
@@ -113,4 +129,11 @@ def _contrast(point: Point) -> ComparedContrast:
         count=len(logs) if finite else 0,
         unfit=tuple(unfit(point)),
         shared=shared_parts(point.entry, reading),
+        ends=(reading.low_percent, reading.estimate_percent, reading.high_percent),
+        margin=reading.margin_percent,
+        better=reading.higher_is_better,
+        scripts=tuple(
+            ComparedScript(script=row.script, reading=reading_text(row), high=row.high_percent)
+            for row in reading.scripts
+        ),
     )

@@ -10,10 +10,11 @@ from steelyard.history.entry import KnownReading
 from steelyard.model.units import format_percent
 from steelyard.report.charts.drawing import Drawing
 from steelyard.report.charts.scale import Linear, reach_of
+from steelyard.report.charts.upright import draw_joined
 from steelyard.site.address import margin_text, short_reading
 
 BEAM_WIDTH, STRIP_WIDTH = 300.0, 300.0
-_BEAM_HEIGHT, _STRIP_HEIGHT = 58.0, 64.0
+_BEAM_HEIGHT, _STRIP_HEIGHT, _CURVE_HEIGHT = 58.0, 64.0, 190.0
 MOST_IN_STRIP = 20
 _MOST_PERCENT = 400.0
 
@@ -52,6 +53,15 @@ def _draw_across(drawing: Drawing, x: Linear, reading: KnownReading) -> None:
     drawing.add(
         "circle", cx=x.clamped(middle), cy=21, r=5, class_=f"estimate tone {reading.verdict}"
     )
+
+
+def draw_curve(label: str, name: str, readings: Sequence[tuple[str, KnownReading]]) -> Markup:
+    """The intervals of a sweep by the swept value, joined, with the margin of the first."""
+    said = "; ".join(f"{value}: {short_reading(reading)}" for value, reading in readings)
+    drawing = Drawing(BEAM_WIDTH, _CURVE_HEIGHT, label, said)
+    end = reach(reading for _, reading in readings)
+    draw_joined(drawing, end, readings[0][1].margin_percent, readings, name)
+    return drawing.svg()
 
 
 def draw_strip(readings: Sequence[KnownReading]) -> Markup:

@@ -10,10 +10,22 @@ from markupsafe import Markup
 from steelyard.history.entry import Entry, Unread
 from steelyard.history.index import History
 from steelyard.history.question import Question
+from steelyard.history.sweeps import SweepOfQuestions, sweeps_of
 from steelyard.report.contrast_text import MARKS
 from steelyard.site import address
-from steelyard.site.address import sentence, utc
-from steelyard.site.pictures import draw_beam, draw_strip
+from steelyard.site.address import sentence, short_reading, utc
+from steelyard.site.pictures import draw_beam, draw_curve, draw_strip
+
+
+@dataclass(frozen=True)
+class WallValue:
+    """A point of a sweep."""
+
+    value: str
+    page: str
+    """Of its question."""
+    mark: str
+    reading: str
 
 
 @dataclass(frozen=True)
@@ -30,12 +42,15 @@ class WallRow:
     verdict: str
     sentence: str
     beam: Markup
-    strip: Markup
+    strip: Markup | None
+    """The last weighings; None: of a sweep, whose curve is the beam."""
     weighings: int
     at: str
     machine: str
     doubts: tuple[str, ...]
     known_truth: bool
+    values: tuple[WallValue, ...] = ()
+    """Of a sweep: its points."""
 
 
 @dataclass(frozen=True)
@@ -66,9 +81,10 @@ def show_wall(
     history: History, questions: Sequence[Question], reports: Mapping[str, str]
 ) -> WallShown:
     """The wall of a history; `reports`: path of a record → the address of its report, or empty."""
-    newest = sorted(questions, key=lambda one: one.newest.entry.at, reverse=True)
-    ordered = sorted(newest, key=lambda one: one.known_truth)
-    rows = tuple(_row(one, reports) for one in ordered)
+    sweeps, others = sweeps_of(questions)
+    every = [*map(_sweep_row, sweeps), *(_row(question, reports) for question in others)]
+    newest = sorted(every, key=lambda row: row.at, reverse=True)
+    rows = tuple(sorted(newest, key=lambda row: row.known_truth))
     return WallShown(
         rows=rows,
         verdicts=tuple(word for word in MARKS if word in {row.verdict for row in rows}),
@@ -103,6 +119,45 @@ def _row(question: Question, reports: Mapping[str, str]) -> WallRow:
         machine=entry.machine_words,
         doubts=reading.doubts,
         known_truth=question.known_truth,
+    )
+
+
+def _sweep_row(sweep: SweepOfQuestions) -> WallRow:
+    """One row for all values, with the verdict of those that differ most."""
+    readings = [(value, question.newest.reading) for value, question in sweep.points]
+    newest = max((question.newest for _, question in sweep.points), key=lambda p: p.entry.at)
+    by_verdict: dict[str, list[str]] = {}
+    for value, reading in readings:
+        by_verdict.setdefault(reading.verdict, []).append(value)
+    verdict = next(word for word in MARKS if word in by_verdict)
+    words = "; ".join(
+        f"{word} at {', '.join(by_verdict[word])}" for word in MARKS if word in by_verdict
+    )
+    doubts = [doubt for _, reading in readings for doubt in reading.doubts]
+    return WallRow(
+        label=sweep.label,
+        asked=newest.entry.question,
+        page=address.question_page(sweep.points[-1][1]),
+        report="",
+        mark=MARKS[verdict],
+        verdict=verdict,
+        sentence=f"{words[0].upper()}{words[1:]}, each by itself.",
+        beam=draw_curve(sweep.label, sweep.key, readings),
+        strip=None,
+        weighings=sum(len(question.points) for _, question in sweep.points),
+        at=utc(newest.entry.at),
+        machine=newest.entry.machine_words,
+        doubts=tuple(dict.fromkeys(doubts)),
+        known_truth=all(question.known_truth for _, question in sweep.points),
+        values=tuple(
+            WallValue(
+                value=value,
+                page=address.question_page(question),
+                mark=MARKS.get(question.newest.reading.verdict, "?"),
+                reading=short_reading(question.newest.reading),
+            )
+            for value, question in sweep.points
+        ),
     )
 
 

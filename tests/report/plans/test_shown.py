@@ -49,7 +49,7 @@ def page_of(record: Path, counts: Counts) -> str:
 
 
 def section(page: str) -> str:
-    found = re.search(r'<section aria-labelledby="plans">.*?</section>', page, re.DOTALL)
+    found = re.search(r'<h2 id="plans">.*?(?=<details class="part">|</main>)', page, re.DOTALL)
     assert found is not None
     return found[0]
 

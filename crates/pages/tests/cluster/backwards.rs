@@ -149,3 +149,37 @@ fn a_damaged_catalogue_is_refused_and_an_abandoned_one_leaves_the_old() {
     fs::write(&path, &sound[..sound.len() - 10]).expect("written");
     assert!(Catalogue::read(&path).is_err());
 }
+
+/// Names of files in a folder.
+fn names(folder: &Path) -> Vec<String> {
+    let entries = fs::read_dir(folder).expect("listed");
+    let mut names: Vec<String> = entries
+        .map(|entry| {
+            entry
+                .expect("entry")
+                .file_name()
+                .into_string()
+                .expect("UTF-8")
+        })
+        .collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn a_draft_has_a_name_of_its_own_and_goes_through_no_link() {
+    let made = Made::new();
+    let folder = made.0.join("catalogues");
+    fs::create_dir(&folder).expect("made");
+    let path = folder.join("catalogue");
+    std::os::unix::fs::symlink("victim", folder.join("catalogue.draft")).expect("linked");
+    let first = Writer::create(&path, &ORIGIN, MOST_LSN).expect("created");
+    let second = Writer::create(&path, &ORIGIN, MOST_LSN).expect("created");
+    let drafts = names(&folder);
+    assert_eq!(drafts.len(), 3, "{drafts:?}");
+    first.finish().expect("finished");
+    second.abandon();
+    assert_eq!(names(&folder), ["catalogue", "catalogue.draft"]);
+    assert!(Catalogue::read(&path).is_ok());
+    assert!(!folder.join("victim").exists());
+}

@@ -1,4 +1,4 @@
-"""`steelyard report`: makes the HTML page of a record again, or judges the record again."""
+"""`steelyard report`: makes the page of a record, or two pages of PDF, or judges it again."""
 
 from __future__ import annotations
 
@@ -30,6 +30,14 @@ def report(
             help="Judge the record again, and say where that differs from the verdict it holds.",
         ),
     ] = False,
+    brief: Annotated[
+        bool,
+        typer.Option(
+            "--brief",
+            help="Write brief.pdf, at most two pages for the person who decides, by the Chromium, "
+            "Chrome or Edge that is on this machine.",
+        ),
+    ] = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="With --rejudge: print one JSON object.")
     ] = False,
@@ -39,12 +47,19 @@ def report(
 
     if as_json and not rejudge:
         raise UsageError("--json goes with --rejudge")
+    if brief and rejudge:
+        raise UsageError("--brief and --rejudge exclude each other", hint="Type one of them.")
     if rejudge:
         _rejudge(record, as_json)
         return
-    from steelyard.report.page import write_report
+    if brief:
+        from steelyard.report.brief.brief import write_brief
 
-    typer.echo(str(write_report(record)))
+        typer.echo(str(write_brief(record)))
+    else:
+        from steelyard.report.page import write_report
+
+        typer.echo(str(write_report(record)))
     _note_what_does_not_follow(record)
 
 

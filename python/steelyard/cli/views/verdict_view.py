@@ -23,6 +23,8 @@ from steelyard.report.plans.shown import time_text
 from steelyard.report.tables import (
     amount,
     cause_rows,
+    none_line,
+    page_price,
     statement_cost_rows,
 )
 from steelyard.report.time_parts import bottleneck_line, cause_lines, part_rows
@@ -186,11 +188,9 @@ def _causes(verdict: Verdict, width: int) -> list[str]:
     ]
     for arm in dict.fromkeys(cause.arm for cause in verdict.causes):
         about = [cause for cause in verdict.causes if cause.arm == arm]
-        some = [cause for cause in about if cause.control_value or cause.arm_value]
         title = "cause, per transaction"
-        lines += contrast_table(title, about[0].control, arm, cause_rows(some), width)
-        none = [row["metric"] for row in cause_rows(about) if row not in cause_rows(some)]
-        lines += wrapped(f"none in either arm: {', '.join(none)}", width, "") if none else []
+        lines += contrast_table(title, about[0].control, arm, cause_rows(about), width)
+        lines += wrapped(none_line(about), width, "")
     lines += _statements(verdict, width)
     lines += _queries(verdict, width) + _work(verdict, width) + _devices(verdict, width)
     return lines + _pages(verdict.pages, width)
@@ -280,13 +280,7 @@ def _pages(pages: Pages | None, width: int) -> list[str]:
     if pages is None or not math.isfinite(pages.verified_per_transaction):
         return []
     text = f"pages verified per transaction: {amount(pages.verified_per_transaction)}"
-    if math.isfinite(pages.low) and math.isfinite(pages.high):
-        text += (
-            f"; {amount(pages.nanoseconds_per_page, 'ns')} a page"
-            f" [{amount(pages.low)}, {amount(pages.high)}]"
-        )
-        text += ", not distinguishable from zero" if pages.low <= 0 <= pages.high else ""
-    return wrapped(text, width, "")
+    return wrapped("; ".join(filter(None, (text, page_price(pages)))), width, "")
 
 
 def verdict_threats(contrasts: Sequence[ContrastLine], width: int) -> list[str]:

@@ -8,6 +8,8 @@ catalogue's, or by another log record at the catalogue's checkpoint.
 from __future__ import annotations
 
 import os
+import re
+import secrets
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,6 +36,7 @@ class LsnCatalogue:
     max_lsn: int  # no page can have a higher one
 
 
+DRAFT_SECONDS = 24 * 3600
 RUNNING_GROWTH = 1 << 38
 """Bytes of log that a server may write during a scrub; higher LSNs are not catalogued."""
 
@@ -89,21 +92,30 @@ def open_catalogue(path: Path, state: ClusterState) -> LsnCatalogue:
 
 def _require_writable(path: Path) -> None:
     """UsageError: no catalogue can be written there. Checked before hours of reading."""
-    draft = path.with_name(f"{path.name}.draft")  # the name of Writer in crates/pages
+    trial = path.with_name(f"{path.name}.{secrets.token_hex(8)}.draft")
     try:
         if path.exists():
             require_regular(path, path.stat().st_mode)
-        if os.path.lexists(draft):
-            if not draft.is_symlink():
-                require_regular(draft, draft.lstat().st_mode)
-            draft.unlink()  # what a killed scrub left; a link leads where nothing is to be made
-        os.close(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644))
-        draft.unlink()
+        _remove_old_drafts(path)
+        os.close(os.open(trial, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644))
+        trial.unlink()
     except OSError as error:
         raise UsageError(
             f'could not write catalogue "{path}": {error.strerror or error}',
             hint="Name a file in a directory that this account may write to.",
         ) from error
+
+
+def _remove_old_drafts(path: Path) -> None:
+    """What killed scrubs left, by the names of Writer in crates/pages: files that nothing was
+    written to for a day."""
+    name = re.compile(re.escape(path.name) + r"\.[0-9a-f]{16}\.draft")
+    with os.scandir(path.parent) as entries:
+        for entry in entries:
+            if name.fullmatch(entry.name) and entry.is_file(follow_symlinks=False):
+                age = time.time() - entry.stat(follow_symlinks=False).st_mtime
+                if age > DRAFT_SECONDS:
+                    os.unlink(entry.path)
 
 
 def _digest(state: ClusterState, lsn: int, timeline: int) -> int:

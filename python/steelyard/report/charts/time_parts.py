@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 from markupsafe import Markup
 
-from steelyard.model.units import NS_PER_US, format_duration
 from steelyard.record.verdict import TimePart, TimeParts
 from steelyard.report.charts.drawing import Drawing
 from steelyard.report.charts.scale import Linear
@@ -19,7 +18,14 @@ from steelyard.report.charts.stacked_bar import (
     draw_key,
     key_rows,
 )
-from steelyard.report.time_parts import PART_NAMES, cause_sentence, difference_text, signed_us
+from steelyard.report.time_parts import (
+    PART_NAMES,
+    cause_sentence,
+    difference_text,
+    is_below_noise,
+    signed_us,
+    time_text,
+)
 
 _DIFFERENCE = 40
 _LINE = 15
@@ -38,8 +44,8 @@ def draw_time_parts(told: TimeParts, width: float) -> Markup:
     drawing = Drawing(width, height, title, cause_sentence(told))
     longest = max(_drawn(control), _drawn(arm)) or 1.0
     x = Linear(0.0, longest, SIDE, width - SIDE)
-    draw_bar(drawing, f"{told.control}  {_time(told.control_us)}", control, x)
-    draw_bar(drawing, f"{told.arm}  {_time(told.arm_us)}", arm, x, ROW)
+    draw_bar(drawing, f"{told.control}  {time_text(told.control_us)}", control, x)
+    draw_bar(drawing, f"{told.arm}  {time_text(told.arm_us)}", arm, x, ROW)
     draw_key(drawing, key, bars + 14)
     _draw_differences(drawing, told, top)
     return drawing.svg()
@@ -53,13 +59,9 @@ def _drawn(parts: Sequence[Part]) -> float:
 def _bar(parts: Sequence[TimePart], values_us: Sequence[float]) -> list[Part]:
     """The parts of an arm's bar, with its times."""
     return [
-        Part(PART_NAMES[part.part], f"part {part.part}", value_us, _time(value_us))
+        Part(PART_NAMES[part.part], f"part {part.part}", value_us, time_text(value_us))
         for part, value_us in zip(parts, values_us, strict=True)
     ]
-
-
-def _time(value_us: float) -> str:
-    return format_duration(value_us * NS_PER_US)
 
 
 def _difference_height(width: float) -> float:
@@ -72,6 +74,7 @@ def _draw_differences(drawing: Drawing, told: TimeParts, top: float) -> None:
     ends = [
         abs(end)
         for part in told.parts
+        if not is_below_noise(part)
         for end in (part.low_us, part.high_us, part.difference_us)
         if end is not None
     ]
@@ -91,6 +94,8 @@ def _draw_differences(drawing: Drawing, told: TimeParts, top: float) -> None:
             drawing.text(x.start, y + 14, difference_text(part), "halo strong")
         else:
             drawing.text(x.end, y + 14, difference_text(part), "halo strong", "end")
+        if is_below_noise(part):
+            continue
         left, right = sorted((x(0), x(part.difference_us)))
         drawing.rect(left, y + 20, right - left, 12, f"part {part.part}")
         low = x.start if part.low_us is None else x(part.low_us)

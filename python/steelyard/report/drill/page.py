@@ -57,7 +57,7 @@ th:first-child {{ text-align: left; white-space: nowrap }}
 <h1>What checksums catch</h1>
 <p>{sentence}</p>
 {tables}
-<pre>{rest}</pre>
+<pre tabindex="0" role="region" aria-label="The rest of the commands">{rest}</pre>
 </html>
 """
 

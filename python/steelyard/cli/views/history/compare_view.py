@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
 import textwrap
 from collections.abc import Iterator, Sequence
 
 from steelyard.history.compare import ComparedPair, Comparison, FactDifference
+from steelyard.history.entry import KnownScript
 from steelyard.history.ratio import Refusal
 from steelyard.model.errors import UsageError
+from steelyard.report.contrast_text import reading_text
 
 _LONGEST = 60
 
@@ -49,6 +52,34 @@ def _pair_lines(pair: ComparedPair, width: int) -> Iterator[str]:
             subsequent_indent=" " * 8,
         )
         yield from _wrapped("", pair.ratio.cautions, width)
+    yield from _script_lines(pair)
+
+
+def _script_lines(pair: ComparedPair) -> Iterator[str]:
+    """A row a script of either mix, with its change in both records; the worst of the second
+    first."""
+    first, second = (
+        {row.script: row for row in point.reading.scripts} for point in (pair.first, pair.second)
+    )
+    names = sorted({**second, **first}, key=lambda name: -_highest(second.get(name)))
+    if not names:
+        return
+    rows = [("by script", "first", "second")]
+    rows += [(name, _change(first.get(name)), _change(second.get(name))) for name in names]
+    wide = [max(len(row[column]) for row in rows) for column in (0, 1)]
+    for name, ours, theirs in rows:
+        yield f"{name:<{wide[0]}}  {ours:<{wide[1]}}  {theirs}"
+
+
+def _change(row: KnownScript | None) -> str:
+    return "–" if row is None else reading_text(row)
+
+
+def _highest(row: KnownScript | None) -> float:
+    """The highest change that is possible; unknown is the highest of all."""
+    if row is None:
+        return -math.inf
+    return math.inf if row.high_percent is None else row.high_percent
 
 
 def _without_verdict(sentence: str) -> str:

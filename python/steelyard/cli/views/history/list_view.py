@@ -6,15 +6,21 @@ from collections.abc import Iterator, Sequence
 
 from steelyard.history.entry import Entry, KnownReading, Unread
 from steelyard.history.export import iso
-from steelyard.model.units import format_percent
+from steelyard.history.sweeps import in_order, value_of
+from steelyard.model.units import format_percent, spread_words
 
 
 def history_lines(entries: Sequence[Entry], unread: Sequence[Unread]) -> Iterator[str]:
     """The printed lines of a history, the newest record first."""
+    sweeps: dict[str, list[Entry]] = {}
     for entry in reversed(entries):
-        when = iso(entry.at).replace("T", " ").removesuffix("Z")
-        unsure = " (by its file's time)" if entry.at_from == "file" else ""
-        yield f"{when}{unsure}  {entry.path}"
+        sweeps.setdefault(entry.sweep, []).append(entry)
+    for entry in reversed(entries):
+        if len(sweeps[entry.sweep]) > 1 and entry.sweep:
+            if entry is sweeps[entry.sweep][0]:
+                yield from _sweep(entry.sweep, sweeps[entry.sweep])
+            continue
+        yield f"{_when(entry)}  {entry.path}"
         if entry.sweep:
             yield f"  a point of the sweep {entry.sweep}"
         if entry.state != "judged":
@@ -31,8 +37,54 @@ def history_lines(entries: Sequence[Entry], unread: Sequence[Unread]) -> Iterato
         yield f"  {refused.path}: {refused.reason}"
 
 
+def _when(entry: Entry) -> str:
+    unsure = " (by its file's time)" if entry.at_from == "file" else ""
+    return f"{iso(entry.at).replace('T', ' ').removesuffix('Z')}{unsure}"
+
+
+def _sweep(sweep: str, entries: Sequence[Entry]) -> Iterator[str]:
+    """All points of a sweep: a curve an arm, then a line a point."""
+    yield f"{_when(entries[0])}  {sweep}: a sweep of {len(entries)} points"
+    by_value = {value_of(entry): entry for entry in entries}
+    ordered = {value: by_value[value] for value in in_order(list(by_value))}
+    for value, entry in ordered.items():
+        if entry.state != "judged":
+            yield f"  at {value}: {entry.state}"
+    pairs = dict.fromkeys(reading.pair for entry in entries for reading in entry.readings)
+    for pair in pairs:
+        points = [
+            (value, reading)
+            for value, entry in ordered.items()
+            for reading in entry.readings
+            if reading.pair == pair
+        ]
+        yield f"  {pair}  {_curve([reading.estimate_percent for _, reading in points])}"
+        wide = max(len(value) for value, _ in points)
+        for value, reading in points:
+            words = f"{reading_words(reading)}{_doubts(reading)}"
+            yield f"    {value:>{wide}}  {reading.verdict:<12}  {words}"
+
+
+def _curve(levels: Sequence[float | None]) -> str:
+    """`"▁▃▇"`: estimates from the least to the most of them; a blank where there is none."""
+    known = [level for level in levels if level is not None]
+    if not known:
+        return ""
+    low, span = min(known), max(known) - min(known)
+    steps = len(_BLOCKS) - 1
+    return "".join(
+        " " if level is None else _BLOCKS[round(steps * (level - low) / span) if span else 0]
+        for level in levels
+    )
+
+
+_BLOCKS = "▁▂▃▄▅▆▇█"
+
+
 def reading_words(one: KnownReading) -> str:
     """`"−4.1 % [−6.0, −2.2] of throughput"`."""
+    if words := spread_words(one.low_percent, one.high_percent):
+        return f"{words} of {one.metric.replace('_', ' ')}"
     middle = "–" if one.estimate_percent is None else format_percent(one.estimate_percent)
     low, high = (
         "unbounded" if end is None else format_percent(end).removesuffix(" %")

@@ -1,0 +1,72 @@
+"""Puts the points of a sweep together again, which the history knows as a question each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+
+from steelyard.history.entry import Entry
+from steelyard.history.question import Question, asked_keys
+
+
+@dataclass(frozen=True)
+class SweepOfQuestions:
+    """The newest answers of one arm at every value of a swept key."""
+
+    sweep: str
+    """Its folder, as the history names it."""
+    key: str
+    """`"clients"`: in what its points differ; empty: in nothing that makes a question."""
+    points: tuple[tuple[str, Question], ...]
+    """(value, its question), numbers in their order."""
+
+    @property
+    def label(self) -> str:
+        """`"addresses: new against old by clients"`."""
+        newest = self.points[0][1].newest
+        by = f" by {self.key}" if self.key else ""
+        return f"{newest.entry.study}: {newest.reading.pair}{by}"
+
+
+def value_of(entry: Entry) -> str:
+    """The value of the swept key at which a point was weighed, as its folder is named."""
+    return PurePosixPath(entry.path).name
+
+
+def in_order(values: Sequence[str]) -> list[str]:
+    """Numbers by their size, else as they are."""
+    try:
+        return sorted(values, key=float)
+    except ValueError:
+        return list(values)
+
+
+def sweeps_of(
+    questions: Sequence[Question],
+) -> tuple[tuple[SweepOfQuestions, ...], tuple[Question, ...]]:
+    """Sweeps of at least two points, and the questions that are in none. A question belongs to the
+    sweep that its newest answer is of."""
+    groups: dict[tuple[str, str, str], list[Question]] = {}
+    for question in questions:
+        newest = question.newest
+        key = (newest.entry.sweep, newest.reading.pair, newest.reading.metric)
+        groups.setdefault(key, []).append(question)
+    sweeps = [_sweep(sweep, own) for (sweep, _, _), own in groups.items() if sweep and len(own) > 1]
+    members = {question.name for sweep in sweeps for _, question in sweep.points}
+    return tuple(sweeps), tuple(each for each in questions if each.name not in members)
+
+
+def _sweep(sweep: str, questions: Sequence[Question]) -> SweepOfQuestions:
+    by_value = {value_of(question.newest.entry): question for question in questions}
+    asked = [
+        asked_keys(question.newest.entry.keys, question.newest.reading.arm)
+        for question in by_value.values()
+    ]
+    names = sorted({key for keys in asked for key in keys})
+    apart = [name for name in names if len({keys.get(name) for keys in asked}) > 1]
+    return SweepOfQuestions(
+        sweep=sweep,
+        key=" and ".join(name.rpartition(".")[2] for name in apart),
+        points=tuple((value, by_value[value]) for value in in_order(list(by_value))),
+    )

@@ -1,0 +1,139 @@
+"""Words what stands beside the verdict on the first page: its limits, and what was weighed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from steelyard.model.units import NS_PER_S, format_bytes, format_duration
+from steelyard.record.environment import MachineFacts
+from steelyard.report.incidents import interruption_text
+from steelyard.report.layouts.shown_layout import shown_layout
+from steelyard.report.source import Source
+from steelyard.report.tables import forecast_text
+
+Rows = tuple[tuple[str, str], ...]
+MOST_DIFFERENCES, MOST_SCRIPTS = 4, 5
+NO_DOUBT = "None of the known threats was seen, which is no proof that there is none."
+
+
+@dataclass(frozen=True)
+class FirstPage:
+    """What a person who decides reads beside sentence, interval and figures."""
+
+    doubts: Rows
+    """(threat, what was seen of it), those that invalidate first."""
+    limits: tuple[str, ...]
+    """Sentences: of what nothing is claimed."""
+    weighed: Rows
+    """(label, text): the difference, traffic, data, machine, server, how long."""
+
+
+def first_page(source: Source) -> FirstPage:
+    """Of a record, with or without a verdict."""
+    return FirstPage(_doubts(source), tuple(_limits(source)), tuple(_weighed(source)))
+
+
+def _doubts(source: Source) -> Rows:
+    every = [threat for line in source.contrasts for threat in line.threats]
+    every.sort(key=lambda threat: not threat.invalidates)
+    return tuple(dict.fromkeys((threat.name, threat.seen or "–") for threat in every))
+
+
+def _limits(source: Source) -> list[str]:
+    verdict, plan = source.verdict, source.plan
+    if verdict is None:
+        return ["There is no verdict: no result is claimed."]
+    sentences = [] if _doubts(source) else [NO_DOUBT]
+    sentences.append(
+        "It holds for this traffic on this machine, in the hours of the weighing; nothing is "
+        "claimed about others."
+    )
+    if not plan.writes:
+        sentences.append("Nothing was written in it: what writes cost is not in it.")
+    else:
+        sentences.append("Checkpoints that are further apart or nearer may cost otherwise.")
+    unsettled = [line for line in source.contrasts if line.verdict == "inconclusive"]
+    forecasts = {forecast_text([line.forecast_seconds]) for line in unsettled} - {""}
+    sentences += [f"{text[0].upper()}{text[1:]}." for text in sorted(forecasts)]
+    sentences.append(interruption_text(verdict, plan.epochs))
+    return [sentence for sentence in sentences if sentence]
+
+
+def _weighed(source: Source) -> Rows:
+    verdict, environment = source.verdict, source.environment
+    place = verdict.place if verdict else None
+    machine = environment.machine
+    memory = place.memory_bytes if place else machine.memory_bytes
+    processors = place.processors if place else machine.processors
+    rows = (
+        ("compared", _difference(source)),
+        ("traffic", _traffic(source)),
+        ("data", _data(source)),
+        ("machine", _machine(machine, processors, memory)),
+        ("server", " and ".join(place.products if place else _products(source))),
+        ("weighed", _duration(source)),
+    )
+    return tuple((label, text) for label, text in rows if text)
+
+
+def _difference(source: Source) -> str:
+    """`"data_checksums: on against off"`, the control's value first; of builds their versions."""
+    plan, verdict = source.plan, source.verdict
+    declared = verdict.differences.declared if verdict else ()
+    shown = [f"{name}: {ours} → {theirs}" for name, ours, theirs in declared[:MOST_DIFFERENCES]]
+    if len(declared) > MOST_DIFFERENCES:
+        shown.append(f"and {len(declared) - MOST_DIFFERENCES} more")
+    arms = " → ".join([plan.control, ", ".join(arm for arm in source.arms if arm != plan.control)])
+    return "; ".join(shown) or arms
+
+
+def _traffic(source: Source) -> str:
+    plan, verdict = source.plan, source.verdict
+    place = verdict.place if verdict else None
+    name = place.workload if place else str(source.environment.workload.get("name", ""))
+    clients = "1 client" if plan.clients == 1 else f"{plan.clients} clients"
+    scripts = list(dict.fromkeys(row.script for row in verdict.scripts)) if verdict else []
+    named = scripts[:MOST_SCRIPTS]
+    more = f" and {len(scripts) - len(named)} more" if len(scripts) > len(named) else ""
+    mix = f"{len(scripts)} scripts ({', '.join(named)}{more})" if len(scripts) > 1 else ""
+    kind = "reads and writes" if plan.writes else "reads only"
+    return ", ".join(filter(None, (name, mix, clients, kind)))
+
+
+def _data(source: Source) -> str:
+    facts, verdict = source.environment.source, source.verdict
+    place = verdict.place if verdict else None
+    if facts is not None:
+        size = format_bytes(facts.database_bytes)
+        return f'{facts.kind} "{facts.name}": database {facts.database}, {size}'
+    if place is None:
+        return ""
+    if place.data:
+        size = f" ({format_bytes(place.data_bytes)})" if place.data_bytes else ""
+        return f"{place.data}{size}"
+    return "" if place.scale is None else f"made by the workload, scale {place.scale}"
+
+
+def _machine(machine: MachineFacts, processors: int | None, memory_bytes: int) -> str:
+    count = "1 processor" if processors == 1 else f"{processors} processors" if processors else ""
+    memory = f"{format_bytes(memory_bytes)} of memory" if memory_bytes else ""
+    virtual = "virtual" if machine.virtual else ""
+    return ", ".join(filter(None, (machine.processor, count, memory, virtual)))
+
+
+def _products(source: Source) -> list[str]:
+    builds = [about.build for about in source.environment.arms.values()]
+    named = [f"{build.get('kind', '')} {build.get('version', '')}".strip() for build in builds]
+    return list(dict.fromkeys(filter(None, named)))
+
+
+def _duration(source: Source) -> str:
+    verdict = source.verdict
+    if verdict is None or not verdict.contrasts:
+        return ""
+    line = verdict.contrasts[0]
+    epochs = shown_layout(source.plan).counts(line)
+    counts = ", ".join(f"{count} {name}" for name, count in epochs.items())
+    took = format_duration(verdict.whole_seconds * NS_PER_S) if verdict.whole_seconds else ""
+    day = source.plan.at[:10]
+    return ", ".join(filter(None, (counts, f"{took} in all" if took else "", day)))

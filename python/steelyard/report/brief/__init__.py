@@ -1,0 +1,1 @@
+"""One record on at most two printed pages, as PDF."""
