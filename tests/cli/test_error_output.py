@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -165,6 +166,7 @@ def test_what_is_ended_from_outside_says_so(
     process = subprocess.Popen(
         words, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         env={**os.environ, "STEELYARD_CACHE": str(tmp_path / "cache")},
+        preexec_fn=partial(signal.signal, number, signal.SIG_DFL),  # it may be ignored here
     )  # fmt: skip
     assert process.stdout is not None
     assert process.stderr is not None

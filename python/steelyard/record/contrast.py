@@ -124,6 +124,10 @@ class EpochDetail(Frozen):
     typical_d: float | None
     outcome: str
 
+    def throughput_of(self, arm: str) -> float | None:
+        """Transactions a second; None: the arm is not in it, or the epoch was not completed."""
+        return self.throughput.get(arm) if self.outcome == "complete" else None
+
 
 class Settling(Frozen):
     """Estimate and interval as they stood after so many epochs."""
@@ -237,7 +241,7 @@ class ContrastLine(JudgedContrast):
 
 def median_throughput(details: ContrastDetails, arm: str) -> float | None:
     """Transactions a second of an arm or the control, the median of the epochs that have it."""
-    known = [rate for one in details.epochs if (rate := one.throughput.get(arm)) is not None]
+    known = [rate for epoch in details.epochs if (rate := epoch.throughput_of(arm)) is not None]
     return statistics.median(known) if known else None
 
 
