@@ -21,6 +21,14 @@ scrub found damage, or the doctor a warning; 2 wrong usage, a wrong study, or a 
 nothing; 3 it could not be completed; 130 interrupted, 143 told to end, 129 by a terminal that was
 closed. `--fail-if slower:2%` fails only where the whole interval lies beyond 2 %: *inconclusive*
 and *invalid* never do. What `weigh --json` holds is in [studies](studies.md).
+
+Under `--json` standard output holds one JSON object whatever happens. After an error, wrong usage
+included, or when the command was ended from outside, it is
+
+    {"error": {"primary": "unrecognized study: ...", "detail": "...", "hint": null, "status": 2}}
+
+`detail` and `hint` may be null; `status` is the exit status, which `--json` does not change.
+Standard error has the same words as without it. No other object has the key `error`.
 """
 
 

@@ -116,9 +116,10 @@ class Weighing:
             return -1
 
     def verdict(self) -> dict[str, Any]:
-        """What `--json` told; empty where it told nothing."""
-        told = self._told.read_text().strip()
-        return dict(json.loads(told)) if told else {}
+        """What `--json` printed; empty where that is nothing, or an error."""
+        text = self._told.read_text().strip()
+        answer = dict(json.loads(text)) if text else {}
+        return {} if "error" in answer else answer
 
 
 def words_of(moment: Moment, address: str, ray: str, record: Path) -> list[str]:

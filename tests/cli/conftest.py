@@ -6,6 +6,7 @@ imports each, for dozens of wrong questions, is more than all the rest of it.
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -97,15 +98,33 @@ def _become_the_program(
         os._exit(status)
 
 
+def error_words(said: Said) -> str:
+    """The words of the one error object on standard output, as a terminal shows them."""
+    [line] = said.stdout.splitlines()
+    answer = json.loads(line)
+    assert list(answer) == ["error"]
+    error = answer["error"]
+    assert list(error) == ["primary", "detail", "hint", "status"]
+    assert error["status"] == said.returncode
+    lines = [f"error: {error['primary']}"]
+    lines += [f"DETAIL:  {error['detail']}"] if error["detail"] else []
+    lines += [f"HINT:  {error['hint']}"] if error["hint"] else []
+    return "\n".join(lines)
+
+
 @pytest.fixture
 def refused(forked: Steelyard, tmp_path: Path) -> Callable[..., str]:
-    """What the program says to wrong usage; it says it once, in its manner, and leaves nothing."""
+    """What the program says to wrong usage; it says it once, in its manner, and leaves nothing.
+    Under `--json` the same is one object on standard output."""
 
     def call(*arguments: str, status: int = 2) -> str:
         before = sorted(tmp_path.rglob("*"))
         said = forked(*arguments)
         assert said.returncode == status, said.stderr
-        assert said.stdout == ""
+        if "--json" in arguments:
+            assert error_words(said) == said.stderr.rstrip("\n")
+        else:
+            assert said.stdout == ""
         assert said.stderr.startswith("error: ")
         assert said.stderr.count("error: ") == 1
         assert "Traceback" not in said.stderr

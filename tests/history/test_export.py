@@ -1,37 +1,47 @@
-"""What is exported is read back by csv, by sqlite3, and by the grammar of OpenMetrics."""
+"""What is exported is read back by csv, sqlite3, pyarrow and the parser of prometheus_client."""
 
 from __future__ import annotations
 
 import csv
+import json
 import math
-import re
 import sqlite3
+import tomllib
 from collections.abc import Callable
 from contextlib import closing
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from prometheus_client.openmetrics.parser import text_string_to_metric_families
+from prometheus_client.samples import Sample
+from pyarrow import parquet
 
-from history.made import change_contrast
+from history.made import change, change_contrast
+from records.conftest import unpack
 from report.conftest import THREATS
 from steelyard.history.export import export, format_of
 from steelyard.history.index import read_history
 from steelyard.model.errors import RecordError, UsageError
 
 Keep = Callable[..., Path]
-_SAMPLE = re.compile(
-    r'(?P<name>[a-zA-Z_:][\w:]*)\{(?P<labels>(?:\w+="(?:[^"\\\n]|\\.)*",?)*)\} '
-    r"(?P<value>NaN|[+-]Inf|-?\d+(?:\.\d+)?(?:e[+-]\d+)?)(?: (?P<at>\d+))?"
-)
-"""A sample of OpenMetrics 1.0, as its ABNF has it, without exemplars."""
+LATENCY = [
+    {
+        **{"arm": "off", "control": "on", "quantile": quantile, "confidence": 0.95},
+        **{"estimate_percent": -2.0, "low_percent": -3.0, "high_percent": -1.0},
+        **{"control_us": 100 * (1 + quantile), "arm_us": 98 * (1 + quantile)},
+    }
+    for quantile in (0.1, 0.5, 0.95, 0.99)
+]
 
 
 @pytest.fixture
 def three(keep: Keep, records: Path) -> Path:
     """Two of one question, and one with an open end."""
-    keep(1, threats=THREATS)
-    keep(2, effect=-0.03)
-    change_contrast(keep(3, study="aa"), low_percent=None)
+    folders = [keep(1, threats=THREATS), keep(2, effect=-0.03), keep(3, study="aa")]
+    change_contrast(folders[2], low_percent=None)
+    for folder in folders:
+        change(folder / "verdict.json", lambda said: {**said, "latency": LATENCY})
     return records
 
 
@@ -66,64 +76,143 @@ def test_the_database_holds_contrasts_epochs_and_doubts(three: Path, tmp_path: P
     assert low is None
 
 
-def samples(text: str) -> list[re.Match[str]]:
-    """The samples of an exposition; it must be one, each family in one piece."""
-    *lines, end = text.splitlines()
-    assert end == "# EOF"
-    assert text.endswith("\n")
-    found, families = [], []
-    for line in lines:
-        if line.startswith("# "):
-            _, kind, name, _ = line.split(" ", 3)
-            assert kind in ("TYPE", "HELP")
-            if kind == "TYPE":
-                families.append(name)
-            continue
-        sample = _SAMPLE.fullmatch(line)
-        assert sample is not None, line
-        assert sample["name"] == families[-1]
-        found.append(sample)
-    assert len(set(families)) == len(families)
-    return found
+def samples(text: str) -> list[Sample]:
+    """The samples of an exposition, as prometheus_client reads it; it refuses what is none."""
+    return [sample for family in text_string_to_metric_families(text) for sample in family.samples]
 
 
 def test_openmetrics_holds_ratios_with_timestamps_that_rise(three: Path, tmp_path: Path) -> None:
     file = tmp_path / "all.prom"
     export(read_history(three).entries, file, "openmetrics")
-    found = samples(file.read_text(encoding="utf-8"))
-    ratios = [one for one in found if one["name"] == "steelyard_ratio"]
-    assert [float(one["value"]) for one in ratios] == pytest.approx([1.024, 0.97, 1.024], abs=0.004)
-    series: dict[tuple[str, str], list[int]] = {}
-    for one in found:
-        series.setdefault((one["name"], one["labels"]), []).append(int(one["at"]))
+    every = samples(file.read_text(encoding="utf-8"))
+    ratios = [sample for sample in every if sample.name == "steelyard_ratio"]
+    assert [one.value for one in ratios] == pytest.approx([1.024, 0.97, 1.024], abs=0.004)
+    series: dict[tuple[str, str], list[float]] = {}
+    for sample in every:
+        key = sample.name, str(sorted(sample.labels.items()))
+        series.setdefault(key, []).append(float(str(sample.timestamp)))
     assert all(sorted(set(at)) == at for at in series.values())
-    assert ratios[0]["at"] == "1772366400"  # date -ud 2026-03-01T12:00:00 +%s
-    lows = [one["value"] for one in found if one["name"] == "steelyard_ratio_low"]
-    assert lows[2] == "0"
-    states = [one for one in found if one["name"] == "steelyard_verdict"]
-    assert sum(int(one["value"]) for one in states) == 3
-    assert len(states) == 15
+    assert float(str(ratios[0].timestamp)) == 1772366400  # date -ud 2026-03-01T12:00:00 +%s
+    lows = [sample.value for sample in every if sample.name == "steelyard_ratio_low"]
+    assert lows[2] == 0
+    # prometheus_client 0.26 takes states of a second timestamp for repeated ones and drops them.
+    lines = file.read_text(encoding="utf-8").splitlines()
+    states = [line.split()[-2] for line in lines if line.startswith("steelyard_verdict{")]
+    assert (states.count("1"), len(states)) == (3, 15)
+
+
+def test_openmetrics_holds_both_sides_in_base_units(three: Path, tmp_path: Path) -> None:
+    entries = read_history(three).entries
+    export(entries, tmp_path / "all.prom", "openmetrics")
+    every = samples((tmp_path / "all.prom").read_text(encoding="utf-8"))
+    rates = [x for x in every if x.name == "steelyard_throughput_per_second"]
+    latency = [x for x in every if x.name == "steelyard_latency_seconds"]
+    for side in ("control", "arm"):
+        values = [getattr(x.readings[0], f"{side}_values") for x in entries if x.readings]
+        own = [x.value for x in rates if x.labels["side"] == side]
+        assert own == pytest.approx([x.throughput for x in values])
+        p99 = [x for x in latency if (x.labels["side"], x.labels["quantile"]) == (side, "0.99")]
+        assert [x.value * 1e6 for x in p99] == pytest.approx([x.latency_us_p99 for x in values])
+    assert len(latency) == 3 * 2 * 3
+
+
+def test_values_that_a_record_does_not_have_are_left_out(keep: Keep, tmp_path: Path) -> None:
+    folder = keep(1)
+    change(folder / "verdict.json", lambda said: {**said, "latency": []})
+    entries = read_history(tmp_path / "records").entries
+    export(entries, tmp_path / "all.prom", "openmetrics")
+    every = {x.name for x in samples((tmp_path / "all.prom").read_text(encoding="utf-8"))}
+    assert "steelyard_throughput_per_second" in every
+    assert "steelyard_latency_seconds" not in every
+    export(entries, tmp_path / "all.csv", "csv")
+    with (tmp_path / "all.csv").open(newline="") as stream:
+        [row] = csv.DictReader(stream)
+    assert row["control_latency_us_p99"] == ""
+    assert float(row["control_throughput"]) > 0
 
 
 def test_the_newest_alone_have_no_timestamp(three: Path, tmp_path: Path) -> None:
     file = tmp_path / "new.prom"
     assert export(read_history(three).entries, file, "openmetrics", latest=True) == 2
-    found = samples(file.read_text(encoding="utf-8"))
-    assert {one["at"] for one in found} == {None}
-    assert len([one for one in found if one["name"] == "steelyard_ratio"]) == 2
+    every = samples(file.read_text(encoding="utf-8"))
+    assert {sample.timestamp for sample in every} == {None}
+    assert len([sample for sample in every if sample.name == "steelyard_ratio"]) == 2
+    states = [sample for sample in every if sample.name == "steelyard_verdict"]
+    assert (sum(sample.value for sample in states), len(states)) == (2, 10)
 
 
 def test_words_of_labels_are_escaped(keep: Keep, records: Path, tmp_path: Path) -> None:
     keep(1, machine={"hostname": 'a "quoted" \\ name', "processor": "x\ny"})
     export(read_history(records).entries, tmp_path / "all.om", "openmetrics")
     [first, *_] = samples((tmp_path / "all.om").read_text(encoding="utf-8"))
-    assert r"a \"quoted\" \\ name, x\ny" in first["labels"]
+    assert first.labels["machine"] == 'a "quoted" \\ name, x\ny'
+
+
+def test_parquet_has_the_table_of_csv_with_types(three: Path, tmp_path: Path) -> None:
+    entries = read_history(three).entries
+    for name in ("csv", "parquet"):
+        export(entries, tmp_path / f"all.{name}", name)
+    with (tmp_path / "all.csv").open(newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    table = parquet.read_table(tmp_path / "all.parquet")
+    assert table.column_names == list(rows[0])
+    assert str(table.schema.field("at").type) == "timestamp[ms, tz=UTC]"
+    assert str(table.schema.field("epochs").type) == "int64"
+    columns = table.to_pydict()
+    assert columns["at"][0] == datetime(2026, 3, 1, 12, tzinfo=UTC)
+    assert columns["low_percent"][2] is None
+    for name in ("arm", "verdict", "machine"):
+        assert columns[name] == [row[name] for row in rows]
+    for name in ("control_throughput", "arm_throughput", "arm_latency_us_p95"):
+        assert columns[name] == [float(row[name]) for row in rows]
+
+
+def test_parquet_without_its_library_is_refused_with_what_to_type(
+    three: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with pytest.raises(UsageError, match="pyarrow is not installed") as refused:
+        export(read_history(three).entries, tmp_path / "all.parquet", "parquet")
+    assert "pip install 'steelyard[parquet]'" in str(refused.value)
+    assert not (tmp_path / "all.parquet").exists()
+
+
+@pytest.mark.parametrize("name", ["checksums", "queries", "three-arms"])
+def test_values_are_those_of_the_records_own_slices(
+    name: str, records: Path, tmp_path: Path
+) -> None:
+    """Throughput from transactions and time under load of slices.jsonl, on kept records."""
+    folder = unpack(name, records)
+    [entry] = read_history(records).entries
+    study = tomllib.loads((folder / "study.toml").read_text(encoding="utf-8"))
+    clients = study["workload"].get("clients")
+    for reading in entry.readings:
+        for arm, values in (
+            (reading.control, reading.control_values),
+            (reading.arm, reading.arm_values),
+        ):
+            assert values.throughput is not None
+            assert values.throughput == pytest.approx(rate_of_slices(folder, arm, clients), rel=0.1)
+
+
+def rate_of_slices(folder: Path, arm: str, clients: int | None) -> float:
+    """Transactions a second of an arm over all its measured slices."""
+    lines = [json.loads(line) for line in (folder / "slices.jsonl").read_text().splitlines()]
+    own = [x for x in lines if x["arm"] == arm and x["kind"] == "measured"]
+    busy = sum(x["busy_ns"] / (clients or x["clients"]) for x in own)
+    return float(sum(x["transactions"] for x in own) / busy * 1e9)
 
 
 def test_no_records_make_files_without_rows(records: Path, tmp_path: Path) -> None:
-    for form, name in (("csv", "a.csv"), ("sqlite", "a.db"), ("openmetrics", "a.txt")):
+    for form, name in (
+        ("csv", "a.csv"),
+        ("sqlite", "a.db"),
+        ("parquet", "a.parquet"),
+        ("openmetrics", "a.txt"),
+    ):
         assert export(read_history(records).entries, tmp_path / name, form) == 0
     assert samples((tmp_path / "a.txt").read_text()) == []
+    assert parquet.read_table(tmp_path / "a.parquet").num_rows == 0
 
 
 def test_the_format_is_named_or_told_by_the_ending() -> None:

@@ -243,3 +243,26 @@ def test_records_of_the_first_format_are_read_beside_new_ones(keep: Keep, record
     assert by_path["calibrate"].known_truth
     assert by_path["aa"].at_from == "file"
     assert len(by_path["three-arms"].readings) == 2
+
+
+def test_an_index_of_an_earlier_version_is_read_anew_and_still_says_what_was_altered(
+    keep: Keep, records: Path
+) -> None:
+    altered = keep(2)
+    keep(1)
+    read_history(records)
+    lines = [json.loads(line) for line in (records / INDEX).read_text().splitlines()]
+    for line in lines:
+        line["format"] = 2
+        for reading in line["readings"]:
+            del reading["arm_values"], reading["control_values"]
+    (records / INDEX).write_text("".join(json.dumps(line) + "\n" for line in lines))
+    plan = (altered / "plan.json").read_text()
+    (altered / "plan.json").write_text(plan + " ")
+    for _ in range(2):
+        history = read_history(records)
+        [entry] = history.entries
+        assert entry.readings[0].arm_values.throughput is not None
+        assert "altered: plan.json" in history.unread[0].reason
+    (altered / "plan.json").write_text(plan)
+    assert all(x.readings[0].arm_values.throughput for x in read_history(records).entries)

@@ -11,7 +11,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
+from steelyard.history.export import export
+from steelyard.history.index import read_history
 from steelyard.model.errors import UsageError
 from steelyard.site import serving
 from steelyard.site.serving import LOOPBACK, SiteServer
@@ -56,6 +59,34 @@ def test_pages_reports_feeds_and_badges_are_served(server: SiteServer, tmp_path:
     for folder in ("q", "reports", "badge"):
         name = next((tmp_path / "site" / folder).iterdir()).name
         assert "<" in str(ask(server, f"/{folder}/{name}"))
+
+
+def test_metrics_are_the_export_of_the_newest(
+    server: SiteServer, rich: Path, tmp_path: Path
+) -> None:
+    text = str(ask(server, serving.METRICS))
+    export(read_history(rich).entries, tmp_path / "new.prom", "openmetrics", latest=True)
+    assert text == (tmp_path / "new.prom").read_text(encoding="utf-8")
+    families = {family.name for family in text_string_to_metric_families(text)}
+    assert {"steelyard_ratio", "steelyard_throughput_per_second"} <= families
+    port = server.server_address[1]
+    connection = http.client.HTTPConnection(LOOPBACK, port, timeout=30)
+    connection.request("HEAD", serving.METRICS, headers={"Host": f"{LOOPBACK}:{port}"})
+    answer = connection.getresponse()
+    assert answer.headers["Content-Type"].startswith("application/openmetrics-text; version=1.0.0")
+    assert int(answer.headers["Content-Length"]) == len(text.encode())
+    connection.close()
+    assert ask(server, serving.METRICS, host="example.org") == 421
+
+
+def test_metrics_of_records_that_are_gone_are_an_error_and_no_old_figures(
+    server: SiteServer, rich: Path
+) -> None:
+    assert "steelyard_ratio{" in str(ask(server, serving.METRICS))
+    rich.rename(rich.with_name("elsewhere"))
+    assert ask(server, serving.METRICS) == 503
+    rich.with_name("elsewhere").rename(rich)
+    assert "steelyard_ratio{" in str(ask(server, serving.METRICS))
 
 
 def test_every_answer_lets_no_script_run_but_the_sites_own(

@@ -1,5 +1,8 @@
 """Runs the `steelyard` program and turns errors into exit statuses.
 
+Under `--json` an error is one object on standard output as well, `{"error": {"primary", "detail",
+"hint", "status"}}`.
+
 0 the command did its work, 1 a `--fail-if` condition holds or a scrub found damage, 2 wrong usage,
 a wrong study or a load that did nothing, 3 it could not be completed, 130 interrupted, 143
 terminated, 129 its terminal was closed, 131 ended by Ctrl-\\.
@@ -15,10 +18,10 @@ from typing import NoReturn
 from steelyard import __version__
 from steelyard.cli.commands import COMMANDS, FIRST_WORDS
 from steelyard.cli.completing import prepare_completion
+from steelyard.cli.error_output import print_defect, print_end, print_error
 from steelyard.cli.terminal import sign_of_life, take_over
 from steelyard.engines.defer_signals import ENDING
 from steelyard.model.errors import SteelyardError, UsageError
-from steelyard.model.secrets.redaction import redacted
 
 INTERRUPTED = 130
 
@@ -49,25 +52,22 @@ def _run() -> int:
     try:
         status = app(standalone_mode=False)
     except SteelyardError as error:
-        return _print_error(error)
+        return print_error(error)
     except typer.TyperException as error:  # what the command line's parser refuses
         if len(sys.argv) == 1:
             print(error.format_message(), file=sys.stderr)  # no arguments: the help
             return UsageError.exit_status
         where = getattr(getattr(error, "ctx", None), "command_path", "")
-        return _print_error(usage_error(error.format_message(), where))
+        return print_error(usage_error(error.format_message(), where))
     except KeyboardInterrupt:  # once more, on the way out
         status = INTERRUPTED
+    except SystemExit as ended:  # by a command, or by `_terminate`
+        status = ended.code
     finally:
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # nothing is left that it could interrupt
-    if status == INTERRUPTED:
-        print("interrupted", file=sys.stderr)
-    return int(status or 0)
-
-
-def _print_error(error: SteelyardError) -> int:
-    print(error, file=sys.stderr)
-    return error.exit_status
+    status = int(status or 0)
+    print_end(status)
+    return status
 
 
 def _print_traceback(
@@ -76,9 +76,7 @@ def _print_traceback(
     """Of a defect: as the interpreter does, but a server's or a user's words are redacted."""
     import traceback
 
-    print(
-        redacted("".join(traceback.format_exception(kind, error, trace))), file=sys.stderr, end=""
-    )
+    print_defect("".join(traceback.format_exception(kind, error, trace)), error)
 
 
 def _terminate(number: int, frame: FrameType | None) -> NoReturn:

@@ -42,6 +42,7 @@ class Output(io.TextIOWrapper):
         )
         self._given = stream  # which would close the buffer when nothing refers to it any more
         self._escapes = escapes
+        self._printed = False
         self._own = self if not escapes else Output(stream, escapes=False)
 
     @property
@@ -49,9 +50,15 @@ class Output(io.TextIOWrapper):
         """The same place, for our own control characters."""
         return self._own
 
+    @property
+    def printed(self) -> bool:
+        """Whether anything was written here."""
+        return self._printed
+
     def write(self, text: str) -> int:
         """Write, as `flush`."""
         _written.set()
+        self._printed = True
         with suppress(_Gone):
             self._guarded(super().write, printable(text) if self._escapes else text)
         return len(text)
@@ -100,6 +107,11 @@ def sign_of_life(words: str, stream: TextIO, after_s: float = 0.4) -> None:
             stream.flush()
 
     threading.Thread(target=say, name="sign of life", daemon=True).start()
+
+
+def printed(stream: TextIO) -> bool:
+    """Whether anything was written to a stream since `take_over`."""
+    return isinstance(stream, Output) and stream.printed
 
 
 def own(stream: TextIO) -> TextIO:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import Literal
 
-from steelyard.record.contrast import Percent
+from steelyard.record.contrast import ArmValues, Percent
 from steelyard.record.frozen import Frozen
 from steelyard.record.ledger import LedgerMachine
 
@@ -72,6 +72,8 @@ class KnownReading(Frozen):
     """Where the truth is known: of equal arms and known weights."""
     scripts: tuple[KnownScript, ...] = ()
     """Of a mix of several, the slowest first."""
+    control_values: ArmValues = ArmValues()
+    arm_values: ArmValues = ArmValues()
 
     @property
     def idle_epochs(self) -> int:

@@ -1,4 +1,4 @@
-"""Writes the history for other programs: as CSV, as an SQLite database, as OpenMetrics text.
+"""Writes the history for other programs: as CSV, SQLite, Parquet, and as OpenMetrics text.
 
 Every form has the same rows, one a contrast of a record, in the same order: by time. The database
 also has the readings of epochs and the doubts, a row each.
@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import contextlib
 import csv
+import importlib.util
 import io
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import astuple, dataclass, fields
+from dataclasses import asdict, astuple, dataclass, fields
+from datetime import datetime
 from pathlib import Path
 
 from steelyard.history.entry import Entry
@@ -20,7 +22,12 @@ from steelyard.history.question import Point
 from steelyard.model.errors import RecordError, UsageError
 from steelyard.model.files.own_directory import replacing
 
-FORMATS = {"csv": (".csv",), "sqlite": (".sqlite", ".db"), "openmetrics": (".prom", ".om", ".txt")}
+FORMATS = {
+    "csv": (".csv",),
+    "sqlite": (".sqlite", ".db"),
+    "parquet": (".parquet",),
+    "openmetrics": (".prom", ".om", ".txt"),
+}
 """Name → endings of files that mean it."""
 
 
@@ -54,6 +61,15 @@ class ExportedRow:
     layout: str
     seed: int
     steelyard: str
+    control_throughput: float | None
+    """Transactions a second, the median of the epochs; None, here and below: not in the record."""
+    arm_throughput: float | None
+    control_latency_us_p50: float | None
+    arm_latency_us_p50: float | None
+    control_latency_us_p95: float | None
+    arm_latency_us_p95: float | None
+    control_latency_us_p99: float | None
+    arm_latency_us_p99: float | None
 
 
 def format_of(file: Path, named: str | None) -> str:
@@ -74,7 +90,8 @@ def format_of(file: Path, named: str | None) -> str:
 
 def export(entries: Sequence[Entry], file: Path, form: str, *, latest: bool = False) -> int:
     """Write all of it or nothing, and return how many rows there are. `latest`: of each question
-    and machine the newest alone. RecordError: it cannot be written."""
+    and machine the newest alone. RecordError: it cannot be written; UsageError: the library of the
+    format is not installed."""
     points = _points(entries, latest)
     written: dict[str, Callable[[Path], None]] = {
         "csv": lambda draft: _write_text(draft, _csv(points)),
@@ -82,13 +99,21 @@ def export(entries: Sequence[Entry], file: Path, form: str, *, latest: bool = Fa
             draft, openmetrics_text(points, timestamps=not latest)
         ),
         "sqlite": lambda draft: _write_database(draft, points),
+        "parquet": lambda draft: _write_parquet(draft, points),
     }
+    if form == "parquet":
+        _require_pyarrow()
     try:
         with replacing(file) as draft:
             written[form](draft)
     except (OSError, sqlite3.Error) as reason:
         raise RecordError(f'could not write "{file}": {reason}') from reason
     return len(points)
+
+
+def newest_metrics(entries: Sequence[Entry]) -> str:
+    """What a scrape gets: as the export with `latest`, OpenMetrics text without timestamps."""
+    return openmetrics_text(_points(entries, latest=True), timestamps=False)
 
 
 def iso(at: str) -> str:
@@ -107,33 +132,42 @@ def _points(entries: Sequence[Entry], latest: bool) -> list[Point]:
 
 def _rows(points: Sequence[Point]) -> Iterator[ExportedRow]:
     for point in points:
-        entry, one = point.entry, point.reading
+        entry, reading = point.entry, point.reading
+        control, arm = reading.control_values, reading.arm_values
         versions = {arm: build.version for arm, build in entry.builds.items()}
         yield ExportedRow(
             record=entry.path,
             at=iso(entry.at),
             state=entry.state,
             study=entry.study,
-            question=one.question,
-            arm=one.arm,
-            control=one.control,
-            metric=one.metric,
-            unit=one.unit,
-            estimate_percent=one.estimate_percent,
-            low_percent=one.low_percent,
-            high_percent=one.high_percent,
-            confidence=one.confidence,
-            margin_percent=one.margin_percent,
-            verdict=one.verdict,
-            epochs=one.epochs,
-            doubts="; ".join(one.doubts),
-            true_percent=one.true_percent,
+            question=reading.question,
+            arm=reading.arm,
+            control=reading.control,
+            metric=reading.metric,
+            unit=reading.unit,
+            estimate_percent=reading.estimate_percent,
+            low_percent=reading.low_percent,
+            high_percent=reading.high_percent,
+            confidence=reading.confidence,
+            margin_percent=reading.margin_percent,
+            verdict=reading.verdict,
+            epochs=reading.epochs,
+            doubts="; ".join(reading.doubts),
+            true_percent=reading.true_percent,
             machine=entry.machine_words,
-            arm_version=versions.get(one.arm, ""),
-            control_version=versions.get(one.control, ""),
+            arm_version=versions.get(reading.arm, ""),
+            control_version=versions.get(reading.control, ""),
             layout=entry.layout,
             seed=entry.seed,
             steelyard=entry.steelyard,
+            control_throughput=control.throughput,
+            arm_throughput=arm.throughput,
+            control_latency_us_p50=control.latency_us_p50,
+            arm_latency_us_p50=arm.latency_us_p50,
+            control_latency_us_p95=control.latency_us_p95,
+            arm_latency_us_p95=arm.latency_us_p95,
+            control_latency_us_p99=control.latency_us_p99,
+            arm_latency_us_p99=arm.latency_us_p99,
         )
 
 
@@ -174,3 +208,27 @@ def _write_database(file: Path, points: Sequence[Point]) -> None:
                 "INSERT INTO doubts VALUES (?, ?)",
                 [(number, name) for name in point.reading.doubts],
             )
+
+
+def _require_pyarrow() -> None:
+    if importlib.util.find_spec("pyarrow") is None:
+        raise UsageError(
+            "cannot write Parquet: pyarrow is not installed",
+            hint="pip install 'steelyard[parquet]' brings it; .csv and .sqlite need nothing.",
+        )
+
+
+def _write_parquet(file: Path, points: Sequence[Point]) -> None:
+    """One table, the columns of `ExportedRow`; the time is one in UTC."""
+    import pyarrow as arrow
+    from pyarrow import parquet
+
+    types = {"int": arrow.int64(), "float": arrow.float64(), "str": arrow.string()}
+    columns = {field.name: types[str(field.type).split(" |")[0]] for field in fields(ExportedRow)}
+    schema = arrow.schema([*columns.items()])
+    rows = [asdict(row) for row in _rows(points)]
+    table = arrow.Table.from_pylist(rows, schema=schema)
+    place = schema.get_field_index("at")
+    moments = [datetime.fromisoformat(row["at"]) for row in rows]
+    timed = arrow.array(moments, arrow.timestamp("s", tz="UTC"))
+    parquet.write_table(table.set_column(place, "at", timed), file)

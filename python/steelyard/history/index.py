@@ -26,10 +26,21 @@ from steelyard.record.sweep import SWEEP_FILE, SWEPT_FILE, SweepPlan, Swept
 INDEX = "history.jsonl"
 UNPLANNED = "a study without a plan: it was stopped before it was planned"
 FORMAT = 3
+OUTDATED = (2,)
+"""Formats whose entries lack a key of today's. They still say which files must not have changed;
+the record is read anew."""
 MOST_INDEX_BYTES = 64 << 20
 MATRIX, HOME = "matrix.json", "home"
 """Where a matrix of weighings keeps how far it has come, and beside it what was brought home: its
 records are listed where they were taken in."""
+
+
+@dataclass(frozen=True)
+class _Line:
+    """A line of the index."""
+
+    entry: Entry
+    format: int = FORMAT
 
 
 @dataclass(frozen=True)
@@ -69,7 +80,7 @@ def read_history(root: Path, *, rebuild: bool = False) -> History:
         )
     known = {} if rebuild else _known(root / INDEX)
     entries: list[Entry] = []
-    kept: list[Entry] = []
+    lines: list[_Line] = []
     unread: list[Unread] = []
     for directory, names in _folders(root):
         path = directory.relative_to(root).as_posix()
@@ -80,23 +91,23 @@ def read_history(root: Path, *, rebuild: bool = False) -> History:
             entry = _entry(directory, path, known.get(path))
         except SteelyardError as reason:
             unread.append(Unread(path=path, reason=_in_words(reason)))
-            kept += [known[path]] if path in known else []
+            lines += [known[path]] if path in known else []
             continue
         entries.append(entry)
-        kept.append(entry)
-    if kept != [*known.values()]:
-        _write(root / INDEX, kept)
+        lines.append(_Line(entry))
+    if lines != [*known.values()]:
+        _write(root / INDEX, lines)
     entries.sort(key=lambda one: (one.at, one.path))
     return History(root, tuple(entries), tuple(sorted(unread, key=lambda one: one.path)))
 
 
-def _entry(directory: Path, path: str, known: Entry | None) -> Entry:
+def _entry(directory: Path, path: str, line: _Line | None) -> Entry:
     """The entry that is known where nothing changed; RecordError names what must not have."""
     hashes = hashes_of(directory)
-    if known is None:
+    if line is None:
         return _read(directory, path, hashes)
-    size = measured_bytes(directory)
-    if hashes == known.hashes and size == known.measured_bytes:
+    known, size = line.entry, measured_bytes(directory)
+    if hashes == known.hashes and size == known.measured_bytes and line.format == FORMAT:
         return known
     once = [PLAN, STUDY_FILE, *([VERDICT] if size == known.measured_bytes else [])]
     for name in once:
@@ -147,24 +158,25 @@ def _json(file: Path) -> object:
         raise RecordError(f'could not read "{file}": {reason}') from reason
 
 
-def _known(index: Path) -> Mapping[str, Entry]:
-    """Path → entry of the index; a line that cannot be read is one that is not there."""
-    found = {}
+def _known(index: Path) -> Mapping[str, _Line]:
+    """Path → line of the index; one that cannot be read is one that is not there."""
+    lines = {}
     with contextlib.suppress(OSError, JsonError):
         for line in read_bounded(index, MOST_INDEX_BYTES).splitlines():
             with contextlib.suppress(JsonError, RecordError):
-                told = parse_json(line)
-                if isinstance(told, dict) and told.pop("format", None) == FORMAT:
-                    entry = Entry.of_json(told, f'"{index}"')
-                    found[entry.path] = entry
-    return found
+                value = parse_json(line)
+                form = value.pop("format", None) if isinstance(value, dict) else None
+                if form in (FORMAT, *OUTDATED):
+                    entry = Entry.of_json(value, f'"{index}"')
+                    lines[entry.path] = _Line(entry, form)
+    return lines
 
 
-def _write(index: Path, entries: list[Entry]) -> None:
+def _write(index: Path, lines: list[_Line]) -> None:
     """All of it or nothing; a folder that cannot be written has no index."""
-    lines = [json.dumps({"format": FORMAT, **one.to_json()}) + "\n" for one in entries]
+    text = [json.dumps({"format": line.format, **line.entry.to_json()}) + "\n" for line in lines]
     with contextlib.suppress(OSError, UntrustedPathError):
-        write_whole(index, "".join(lines))
+        write_whole(index, "".join(text))
 
 
 def _in_words(reason: SteelyardError) -> str:

@@ -2,6 +2,9 @@
 
 Ratios, not percents: `steelyard_ratio` is arm ÷ control of the metric, 1 where they are equal, and
 low and high are the ends of its interval (`-Inf` and `+Inf` where unbounded: a ratio has 0 there).
+Throughput and latency are those of each side by itself (`side="control"`, `side="arm"`), where the
+record has them.
+
 With timestamps all weighings are there, in order, to be filled in afterwards (`promtool tsdb
 create-blocks-from openmetrics`); a scrape, and node_exporter's text files, want the newest without.
 """
@@ -9,10 +12,13 @@ create-blocks-from openmetrics`); a scrape, and node_exporter's text files, want
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 
+from steelyard.history.entry import KnownReading
 from steelyard.history.question import Point
+from steelyard.model.units import NS_PER_S, NS_PER_US
+from steelyard.record.contrast import ArmValues
 
 VERDICTS = ("slower", "faster", "equivalent", "inconclusive", "invalid")
 
@@ -20,9 +26,9 @@ VERDICTS = ("slower", "faster", "equivalent", "inconclusive", "invalid")
 def openmetrics_text(points: Sequence[Point], *, timestamps: bool) -> str:
     """The whole exposition; a point of each metric a contrast, those of one series by time."""
     lines: list[str] = []
-    for name, words, value in _GAUGES:
+    for name, words, samples in _GAUGES:
         lines += [f"# TYPE {name} gauge", f"# HELP {name} {words}"]
-        lines += _samples(name, points, value, timestamps)
+        lines += _samples(name, points, samples, timestamps)
     lines += ["# TYPE steelyard_verdict stateset", "# HELP steelyard_verdict What was decided."]
     lines += _states(points, timestamps)
     return "".join(f"{line}\n" for line in [*lines, "# EOF"])
@@ -32,38 +38,88 @@ def _ratio(percent: float | None, unbounded: float) -> float:
     return unbounded if percent is None else 1 + percent / 100
 
 
-_GAUGES: tuple[tuple[str, str, Callable[[Point], float]], ...] = (
+_Values = Callable[[Point], Mapping[str, float]]
+"""Further labels of a sample → its value."""
+
+
+def _throughput(point: Point) -> Mapping[str, float]:
+    sides = _sides(point.reading).items()
+    return {f'side="{side}"': x for side, own in sides if (x := own.throughput) is not None}
+
+
+def _latency(point: Point) -> Mapping[str, float]:
+    return {
+        f'side="{side}",quantile="{quantile}"': us * NS_PER_US / NS_PER_S
+        for side, own in _sides(point.reading).items()
+        for quantile, us in (
+            ("0.5", own.latency_us_p50),
+            ("0.95", own.latency_us_p95),
+            ("0.99", own.latency_us_p99),
+        )
+        if us is not None
+    }
+
+
+def _sides(reading: KnownReading) -> Mapping[str, ArmValues]:
+    return {"control": reading.control_values, "arm": reading.arm_values}
+
+
+_GAUGES: tuple[tuple[str, str, _Values], ...] = (
     (
         "steelyard_ratio",
         "Arm over control of the metric.",
-        lambda one: _ratio(one.reading.estimate_percent, math.nan),
+        lambda point: {"": _ratio(point.reading.estimate_percent, math.nan)},
     ),
     (
         "steelyard_ratio_low",
         "Low end of the interval of the ratio.",
-        lambda one: _ratio(one.reading.low_percent, 0.0),
+        lambda point: {"": _ratio(point.reading.low_percent, 0.0)},
     ),
     (
         "steelyard_ratio_high",
         "High end of the interval of the ratio.",
-        lambda one: _ratio(one.reading.high_percent, math.inf),
+        lambda point: {"": _ratio(point.reading.high_percent, math.inf)},
     ),
     (
         "steelyard_margin_ratio",
         "Difference below which arms count as equivalent.",
-        lambda one: one.reading.margin_percent / 100,
+        lambda point: {"": point.reading.margin_percent / 100},
     ),
-    ("steelyard_epochs", "Epochs behind the ratio.", lambda one: float(one.reading.epochs)),
-    ("steelyard_doubts", "Doubts of the verdict.", lambda one: float(len(one.reading.doubts))),
+    (
+        "steelyard_epochs",
+        "Epochs behind the ratio.",
+        lambda point: {"": float(point.reading.epochs)},
+    ),
+    (
+        "steelyard_doubts",
+        "Doubts of the verdict.",
+        lambda point: {"": float(len(point.reading.doubts))},
+    ),
+    (
+        "steelyard_throughput_per_second",
+        "Transactions a second of one side, the median of its epochs.",
+        _throughput,
+    ),
+    (
+        "steelyard_latency_seconds",
+        "Quantiles of the latency of one side, over whole epochs.",
+        _latency,
+    ),
 )
 
 
 def _samples(
-    name: str, points: Sequence[Point], value: Callable[[Point], float], timestamps: bool
+    name: str, points: Sequence[Point], values: _Values, timestamps: bool
 ) -> Iterator[str]:
-    for labels, series in _by_series(points).items():
-        for point, at in _timed(series, timestamps):
-            yield f"{name}{{{labels}}} {_number(value(point))}{at}"
+    """Those of one series next to each other, by time."""
+    series: dict[str, list[str]] = {}
+    for labels, points_of_question in _by_series(points).items():
+        for point, at in _timed(points_of_question, timestamps):
+            for further, value in values(point).items():
+                every = ",".join(filter(None, (labels, further)))
+                series.setdefault(every, []).append(f"{name}{{{every}}} {_number(value)}{at}")
+    for samples in series.values():
+        yield from samples
 
 
 def _states(points: Sequence[Point], timestamps: bool) -> Iterator[str]:

@@ -13,7 +13,7 @@ from steelyard.history.entry import Entry, KnownBuild, KnownReading, KnownScript
 from steelyard.history.question import keys_of, question_name
 from steelyard.model.errors import RecordError
 from steelyard.model.files.bounded_json import read_json
-from steelyard.record.contrast import ContrastLine
+from steelyard.record.contrast import ContrastLine, control_and_arm_values
 from steelyard.record.environment import ArmFacts, Environment
 from steelyard.record.ledger import LedgerMachine
 from steelyard.record.plan import Plan
@@ -170,40 +170,44 @@ def _settings_digest(facts: ArmFacts) -> str:
 
 def _readings(study: Study, verdict: Verdict | None) -> tuple[KnownReading, ...]:
     arms = {arm.name: arm for arm in study.arms}
-    lines = verdict.contrasts if verdict is not None else ()
+    if verdict is None:
+        return ()
     return tuple(
-        _reading(one, question_name(study, arms[one.arm], one.metric), verdict)
-        for one in lines
-        if one.arm in arms
+        _reading(line, question_name(study, arms[line.arm], line.metric), verdict)
+        for line in verdict.contrasts
+        if line.arm in arms
     )
 
 
-def _scripts(verdict: Verdict | None, arm: str) -> tuple[KnownScript, ...]:
-    rows = [row for row in verdict.scripts if row.arm == arm] if verdict else []
+def _scripts(verdict: Verdict, arm: str) -> tuple[KnownScript, ...]:
+    rows = [row for row in verdict.scripts if row.arm == arm]
     names = KnownScript.model_fields
     return tuple(KnownScript(**{name: getattr(row, name) for name in names}) for row in rows)
 
 
-def _reading(one: ContrastLine, question: str, verdict: Verdict | None) -> KnownReading:
+def _reading(line: ContrastLine, question: str, verdict: Verdict) -> KnownReading:
+    control_values, arm_values = control_and_arm_values(line, verdict.latency)
     return KnownReading(
         question=question,
-        arm=one.arm,
-        control=one.control,
-        metric=one.metric,
-        unit=one.unit,
-        higher_is_better=one.higher_is_better,
-        estimate_percent=one.estimate_percent,
-        low_percent=one.low_percent,
-        high_percent=one.high_percent,
-        confidence=one.confidence,
-        margin_percent=one.details.margin_percent,
-        verdict=one.verdict,
-        nonzero=one.nonzero,
-        epochs=one.epochs,
-        d=one.details.d,
-        look=one.details.look,
-        sentence=one.sentence,
-        doubts=tuple(dict.fromkeys(threat.name for threat in one.threats)),
-        true_percent=one.true_percent,
-        scripts=_scripts(verdict, one.arm),
+        arm=line.arm,
+        control=line.control,
+        metric=line.metric,
+        unit=line.unit,
+        higher_is_better=line.higher_is_better,
+        estimate_percent=line.estimate_percent,
+        low_percent=line.low_percent,
+        high_percent=line.high_percent,
+        confidence=line.confidence,
+        margin_percent=line.details.margin_percent,
+        verdict=line.verdict,
+        nonzero=line.nonzero,
+        epochs=line.epochs,
+        d=line.details.d,
+        look=line.details.look,
+        sentence=line.sentence,
+        doubts=tuple(dict.fromkeys(threat.name for threat in line.threats)),
+        true_percent=line.true_percent,
+        scripts=_scripts(verdict, line.arm),
+        control_values=control_values,
+        arm_values=arm_values,
     )

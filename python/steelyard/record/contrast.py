@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Annotated, Protocol
 
 from pydantic import AfterValidator
@@ -74,6 +74,36 @@ class ReadContrast(PercentInterval, Protocol):
         """Whether 0 is outside the interval."""
 
 
+class LatencyPair(Protocol):
+    """A latency quantile of an arm and of the control."""
+
+    @property
+    def arm(self) -> str:
+        """The arm."""
+
+    @property
+    def quantile(self) -> float:
+        """From 0 to 1."""
+
+    @property
+    def control_us(self) -> float:
+        """Of the control."""
+
+    @property
+    def arm_us(self) -> float:
+        """Of the arm."""
+
+
+class ArmValues(Frozen):
+    """What was measured of one arm in absolute numbers; None: the record does not have it."""
+
+    throughput: float | None = None
+    """Transactions a second, the median of the epochs that have it."""
+    latency_us_p50: float | None = None
+    latency_us_p95: float | None = None
+    latency_us_p99: float | None = None
+
+
 class WithdrawnThreat(Frozen):
     """A threat that was shown while it was weighed, and is none at the end."""
 
@@ -93,6 +123,10 @@ class EpochDetail(Frozen):
     throughput: Mapping[str, float | None]
     typical_d: float | None
     outcome: str
+
+    def throughput_of(self, arm: str) -> float | None:
+        """Transactions a second; None: the arm is not in it, or the epoch was not completed."""
+        return self.throughput.get(arm) if self.outcome == "complete" else None
 
 
 class Settling(Frozen):
@@ -207,5 +241,36 @@ class ContrastLine(JudgedContrast):
 
 def median_throughput(details: ContrastDetails, arm: str) -> float | None:
     """Transactions a second of an arm or the control, the median of the epochs that have it."""
-    known = [rate for one in details.epochs if (rate := one.throughput.get(arm)) is not None]
+    known = [rate for epoch in details.epochs if (rate := epoch.throughput_of(arm)) is not None]
     return statistics.median(known) if known else None
+
+
+def control_and_arm_values(
+    contrast: ContrastLine, latency: Iterable[LatencyPair]
+) -> tuple[ArmValues, ArmValues]:
+    """Of the control and of the arm, by the quantiles of the whole mix."""
+    own = [row for row in latency if row.arm == contrast.arm]
+    return (
+        _arm_values(
+            _throughput(contrast, contrast.control, contrast.control_throughput),
+            {row.quantile: row.control_us for row in own},
+        ),
+        _arm_values(
+            _throughput(contrast, contrast.arm, contrast.arm_throughput),
+            {row.quantile: row.arm_us for row in own},
+        ),
+    )
+
+
+def _arm_values(throughput: float | None, latency_us: Mapping[float, float]) -> ArmValues:
+    return ArmValues(
+        throughput=throughput,
+        latency_us_p50=latency_us.get(0.5),
+        latency_us_p95=latency_us.get(0.95),
+        latency_us_p99=latency_us.get(0.99),
+    )
+
+
+def _throughput(contrast: ContrastLine, arm: str, said: float | None) -> float | None:
+    """As the verdict says it; of one that is older than the key from its epochs."""
+    return said if said is not None else median_throughput(contrast.details, arm)

@@ -2,11 +2,12 @@
 
 Loopback only, reading only: requests that name another host in their head are refused, so that no
 page of the network can read it through a browser (DNS rebinding), and folders are not listed. No
-script runs but the site's own, whatever a report holds.
+script runs but the site's own, whatever a report holds. `/metrics` is for Prometheus.
 """
 
 from __future__ import annotations
 
+import io
 import socket
 import sys
 import threading
@@ -21,12 +22,16 @@ from socketserver import TCPServer
 from typing import Any, BinaryIO
 from urllib.parse import unquote, urlsplit
 
+from steelyard.history.entry import Entry
+from steelyard.history.export import newest_metrics
 from steelyard.history.index import read_history
 from steelyard.history.reading import HASHED
 from steelyard.model.errors import SteelyardError, UsageError
 from steelyard.site.pages import SCRIPTS, build_site, policy
 
 LOOPBACK = "127.0.0.1"
+METRICS = "/metrics"
+OPENMETRICS = "application/openmetrics-text; version=1.0.0; charset=utf-8"
 _LOOK_SECONDS = 2.0
 """Records are looked at no more often than this, however many pages are asked for."""
 MOST_CLIENTS = 64
@@ -46,6 +51,7 @@ class SiteServer(ThreadingHTTPServer):
         self._records, self._folder, self._told = records, folder, told
         self._seen: frozenset[tuple[str, int, int]] = frozenset()
         self._looked = 0.0
+        self._entries: tuple[Entry, ...] = ()
         self._one_at_a_time = threading.Lock()
         self._clients: dict[socket.socket, None] = {}  # in the order of their coming
         self._clients_lock = threading.Lock()
@@ -101,9 +107,16 @@ class SiteServer(ThreadingHTTPServer):
                 return
             seen = _seen(self._records)
             if seen != self._seen or not self._looked:
-                build_site(read_history(self._records), self._folder)
-                self._seen = seen
+                history = read_history(self._records)
+                build_site(history, self._folder)
+                self._seen, self._entries = seen, history.entries
             self._looked = time.monotonic()
+
+    def metrics(self) -> bytes:
+        """The newest answer of each question and machine, as OpenMetrics. SteelyardError: the
+        records cannot be read."""
+        self.refresh()
+        return newest_metrics(self._entries).encode()
 
     def refresh_or_tell(self) -> None:
         """As `refresh`; an error is reported, and the pages stay as they were."""
@@ -131,6 +144,8 @@ class _Pages(SimpleHTTPRequestHandler):
         if not self._host_is_ours():
             self.send_error(HTTPStatus.MISDIRECTED_REQUEST)
             return None
+        if urlsplit(self.path).path == METRICS:
+            return self._metrics()
         name = Path(unquote(urlsplit(self.path).path)).name
         if name.startswith(".") or "\0" in unquote(self.path):
             self.send_error(HTTPStatus.NOT_FOUND)
@@ -139,6 +154,19 @@ class _Pages(SimpleHTTPRequestHandler):
             self.server.refresh_or_tell()
         found: BinaryIO | None = super().send_head()
         return found
+
+    def _metrics(self) -> BinaryIO | None:
+        """Old figures would pass for new ones, so records that cannot be read are an error."""
+        try:
+            text = self.server.metrics()
+        except SteelyardError as reason:
+            self.send_error(HTTPStatus.SERVICE_UNAVAILABLE, explain=reason.primary)
+            return None
+        self.send_response(HTTPStatus.OK)
+        self.send_header("Content-Type", OPENMETRICS)
+        self.send_header("Content-Length", str(len(text)))
+        self.end_headers()
+        return io.BytesIO(text)
 
     def list_directory(self, path: object) -> None:
         """Folders are not listed."""

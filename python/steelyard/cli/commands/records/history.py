@@ -140,10 +140,11 @@ def trend(
 @sub.command("export")
 def export_history(
     file: Annotated[
-        Path, typer.Argument(help="What is written; .csv, .sqlite or .prom say in which format.")
+        Path,
+        typer.Argument(help="Written; .csv, .sqlite, .parquet or .prom say the format."),
     ],
     form: Annotated[
-        str | None, typer.Option("--format", help="csv, sqlite or openmetrics.")
+        str | None, typer.Option("--format", help="csv, sqlite, parquet or openmetrics.")
     ] = None,
     latest: Annotated[
         bool,
@@ -152,7 +153,7 @@ def export_history(
     records: RecordsOption = RECORDS,
     as_json: _Json = False,
 ) -> None:
-    """Write a row a contrast: as CSV, as an SQLite database, or as OpenMetrics text."""
+    """Write a row a contrast: as CSV, SQLite, Parquet or OpenMetrics text."""
     from steelyard.history.export import export, format_of
     from steelyard.history.index import read_history
 

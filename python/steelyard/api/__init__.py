@@ -1,0 +1,1 @@
+"""What `import steelyard` offers to programs: a record as typed values."""
