@@ -33,9 +33,12 @@ def original() -> Iterator[Original]:
         shutil.rmtree(home, ignore_errors=True)
 
 
-def begin(cache: Path, original: Original, *words: str, directory: Path) -> subprocess.Popen[str]:
-    """The command, its words on standard error one by one."""
-    source = ("--from", str(original.directory), "--to", "18")
+def begin(
+    cache: Path, original: Original, *words: str, directory: Path, running: bool = False
+) -> subprocess.Popen[str]:
+    """The command, its words on standard error one by one; on the directory or on its server."""
+    place = original.target if running else str(original.directory)
+    source = ("--from", place, "--to", "18")
     return subprocess.Popen(
         [sys.executable, "-m", "steelyard", "upgrade", *source, *words],
         env={**os.environ, "STEELYARD_CACHE": str(cache)},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -18,6 +19,9 @@ from steelyard.engines.postgres.upgrade.outcome import (
     StatisticsOutcome,
     UpgradeOutcome,
     failure_words,
+    identifier,
+    literal,
+    psql_command,
     without_paths,
 )
 from steelyard.engines.postgres.upgrade.pg_upgrade import OLD_PROGRAMS, parts_of, require_programs
@@ -102,6 +106,15 @@ def test_a_refusal_is_quoted_from_the_step_that_failed_on() -> None:
     assert words[-1] == "new installation."
     assert replace(COPY, worked=False, output=FATAL).reason == "\n".join(words)
     assert COPY.reason == ""
+
+
+def test_names_of_others_stay_in_quotes_in_what_is_to_be_typed() -> None:
+    gid = "it's $(touch /tmp/x) \"`id`"
+    line = psql_command(f"ROLLBACK PREPARED {literal(gid)}", "my shop; ls")
+    words = shlex.split(line)
+    assert words[:4] == ["psql", "-d", "my shop; ls", "-c"]
+    assert words[4] == "ROLLBACK PREPARED 'it''s $(touch /tmp/x) \"`id`'"
+    assert identifier('a"b') == '"a""b"'
 
 
 def test_paths_of_the_rehearsal_are_not_shown() -> None:

@@ -122,9 +122,12 @@ def test_a_crashed_cluster_is_recovered_in_the_copy_and_said(
     with rich_cluster(home, "16") as original:
         with pytest.raises(AssertionError, match="PID file"):
             _crash(original)
+        original.configure()
         outcome = rehearsed(original, "18", cache_of_upgrades)
     assert outcome.answer == "after"
     assert outcome.blocking[0].what == "it was not shut down cleanly"
+    [library] = [each for each in outcome.settings if each.kind == "library"]
+    assert library.old == "no_such_library"
 
 
 def _crash(original: Original) -> None:

@@ -61,6 +61,8 @@ def test_libraries_that_the_new_build_lacks_are_named() -> None:
     new = {"shared_preload_libraries": "pg_stat_statements"}
     [change] = [each for each in changes(offered, new) if each.kind == "library"]
     assert change.old == "pg_cron"
+    lost = changes({"shared_preload_libraries": "theirs"}, {}, frozenset({*offered}))
+    assert [each.old for each in lost if each.kind == "library"] == ["theirs"]
 
 
 def test_defaults_change_under_those_who_do_not_set_them() -> None:

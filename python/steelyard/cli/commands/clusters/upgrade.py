@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from steelyard.cli.command_line import say
-from steelyard.cli.options.source_options import is_dsn
 from steelyard.cli.options.writable import require_writable
 from steelyard.model.errors import RecordError, UsageError
 
@@ -82,6 +81,7 @@ def upgrade(
 
     The original is read and never written. Exit status 1: not as it is.
     """
+    from steelyard.cli.options.source_options import is_dsn
     from steelyard.engines.postgres.upgrade.outcome import WAYS
     from steelyard.engines.postgres.upgrade.rehearsal import UpgradeRequest, rehearse
 

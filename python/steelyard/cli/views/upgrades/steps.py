@@ -14,7 +14,7 @@ OLD_DATA = "OLD_DATA"
 
 def upgrade_steps(outcome: UpgradeOutcome, attempt: Attempt, old_data: str) -> Iterator[Block]:
     """Paragraphs and commands, for one of the attempts that worked."""
-    old_bin, new_bin = outcome.old_bindir, outcome.new_bindir
+    old_bin, new_bin = shlex.quote(outcome.old_bindir), shlex.quote(outcome.new_bindir)
     old, new = shlex.quote(old_data), NEW_DATA
     number = 0
 
@@ -60,7 +60,8 @@ def upgrade_steps(outcome: UpgradeOutcome, attempt: Attempt, old_data: str) -> I
 
 def _pg_upgrade(outcome: UpgradeOutcome, attempt: Attempt, old: str) -> str:
     way = "" if attempt.way == "copy" else f" --{attempt.way}"
+    old_bin, new_bin = shlex.quote(outcome.old_bindir), shlex.quote(outcome.new_bindir)
     return (
-        f"{outcome.new_bindir}/pg_upgrade -b {outcome.old_bindir} -B {outcome.new_bindir} -d {old} "
+        f"{new_bin}/pg_upgrade -b {old_bin} -B {new_bin} -d {old} "
         f"-D {NEW_DATA} -U {shlex.quote(outcome.owner)} -j {outcome.jobs}{way}"
     )

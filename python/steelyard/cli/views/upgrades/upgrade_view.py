@@ -149,7 +149,7 @@ def _checksums(outcome: UpgradeOutcome) -> Iterator[Block]:
     rate = format_bytes(enabling.bytes / enabling.seconds)
     yield (
         f"- pg_checksums --enable on the old cluster first: {_seconds(enabling.seconds)} more "
-        f"downtime here, {rate}/s of {format_bytes(enabling.bytes)}. `steelyard checksums PGDATA` "
+        f"downtime here, {rate}/s of {format_bytes(enabling.bytes)}. steelyard checksums PGDATA "
         "says what it takes on the original's disk, and how a standby avoids it."
     )
 

@@ -5,7 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from steelyard.engines.postgres.upgrade.facts import ClusterFacts
-from steelyard.engines.postgres.upgrade.outcome import Attempt, Finding
+from steelyard.engines.postgres.upgrade.outcome import (
+    Attempt,
+    Finding,
+    identifier,
+    literal,
+    psql_command,
+)
 
 
 def copy_findings(facts: ClusterFacts) -> Iterator[Finding]:
@@ -17,8 +23,8 @@ def copy_findings(facts: ClusterFacts) -> Iterator[Finding]:
             "pg_upgrade refuses a cluster with any. In the copy it was rolled back; whether it is "
             "to be committed, its application knows.",
             (
-                f"psql -d {database} -c \"COMMIT PREPARED '{gid}'\"",
-                f"psql -d {database} -c \"ROLLBACK PREPARED '{gid}'\"",
+                psql_command(f"COMMIT PREPARED {literal(gid)}", database),
+                psql_command(f"ROLLBACK PREPARED {literal(gid)}", database),
             ),
         )
     for name in facts.closed:
@@ -26,7 +32,7 @@ def copy_findings(facts: ClusterFacts) -> Iterator[Finding]:
             "blocks",
             f'database "{name}" admits no connections',
             "pg_upgrade needs to open all but template0. In the copy it was opened.",
-            (f"psql -c 'ALTER DATABASE \"{name}\" ALLOW_CONNECTIONS true'",),
+            (psql_command(f"ALTER DATABASE {identifier(name)} ALLOW_CONNECTIONS true"),),
         )
 
 
@@ -40,7 +46,9 @@ def extension_findings(old: ClusterFacts, new: ClusterFacts) -> Iterator[Finding
                 f'extension "{name}" {version} is not in the new build',
                 f"It is created in database {where}. Install its package for the new version "
                 "and repeat the rehearsal, or drop it.",
-                tuple(f"psql -d {each} -c 'DROP EXTENSION \"{name}\"'" for each in databases),
+                tuple(
+                    psql_command(f"DROP EXTENSION {identifier(name)}", each) for each in databases
+                ),
             )
         elif new.available[name] != version:
             yield Finding(
@@ -48,7 +56,8 @@ def extension_findings(old: ClusterFacts, new: ClusterFacts) -> Iterator[Finding
                 f'extension "{name}" is {version}, the new build has {new.available[name]}',
                 f"pg_upgrade leaves it as it is. In database {where}, afterwards:",
                 tuple(
-                    f"psql -d {each} -c 'ALTER EXTENSION \"{name}\" UPDATE'" for each in databases
+                    psql_command(f"ALTER EXTENSION {identifier(name)} UPDATE", each)
+                    for each in databases
                 ),
             )
 

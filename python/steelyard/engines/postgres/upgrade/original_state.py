@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,7 +12,7 @@ from pathlib import Path
 from steelyard.engines.intake import DataPlace
 from steelyard.engines.local.owned_files import names_below, read_below
 from steelyard.engines.postgres.life.control import control_of, unreadable_control
-from steelyard.engines.postgres.upgrade.outcome import Finding
+from steelyard.engines.postgres.upgrade.outcome import Finding, literal, psql_command
 from steelyard.model.errors import EngineError
 
 _STANDBY = ("standby.signal", "recovery.signal")
@@ -78,6 +79,7 @@ def _links(path: Path) -> Iterator[tuple[str, str]]:
 def state_findings(place: DataPlace, state: OriginalState, old: int, new: int) -> list[Finding]:
     """What the files alone show. `old`, `new`: major versions."""
     findings = []
+    directory = shlex.quote(str(place.path))
     whole = place.kind == "data directory"
     if state.standby or "recovery" in state.state:
         findings.append(
@@ -95,8 +97,8 @@ def state_findings(place: DataPlace, state: OriginalState, old: int, new: int) -
                 "it was not shut down cleanly",
                 f'Its control file says "{state.state}". The copy was recovered.',
                 (
-                    f"pg_ctl -D {place.path} -w start",
-                    f"pg_ctl -D {place.path} -m fast -w stop",
+                    f"pg_ctl -D {directory} -w start",
+                    f"pg_ctl -D {directory} -m fast -w stop",
                 ),
             )
         )
@@ -118,7 +120,7 @@ def slot_findings(slots: tuple[tuple[str, bool], ...], old: int) -> list[Finding
                 f"replication slot {', '.join(physical)} (physical) is not carried over",
                 "Its standbys are made anew; make it again after the upgrade.",
                 tuple(
-                    f"psql -c \"SELECT pg_create_physical_replication_slot('{name}')\""
+                    psql_command(f"SELECT pg_create_physical_replication_slot({literal(name)})")
                     for name in physical
                 ),
             )
@@ -140,7 +142,10 @@ def slot_findings(slots: tuple[tuple[str, bool], ...], old: int) -> list[Finding
                 f"replication slot {', '.join(logical)} (logical) is not carried over from {old}",
                 "Its consumer needs a new slot and a new initial copy, or an upgrade by logical "
                 "replication.",
-                tuple(f"psql -c \"SELECT pg_drop_replication_slot('{name}')\"" for name in logical),
+                tuple(
+                    psql_command(f"SELECT pg_drop_replication_slot({literal(name)})")
+                    for name in logical
+                ),
             )
         )
     return findings
@@ -154,7 +159,7 @@ def _tablespace_finding(oid: str, where: str, new: int) -> Finding:
             f'tablespace {oid} holds "{remains[0]}" already',
             "It is of an earlier upgrade or another cluster of the new version; pg_upgrade refuses "
             "it. Make sure that no cluster uses it.",
-            (f"ls {where}/{remains[0]}",),
+            ("ls " + shlex.quote(f"{where}/{remains[0]}"),),
         )
     return Finding(
         "note",

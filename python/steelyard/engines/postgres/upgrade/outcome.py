@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
@@ -151,6 +152,22 @@ class UpgradeOutcome:
             if attempt in self.upgrades:
                 shown["downtime_seconds"] = round(self.downtime_seconds(attempt), 3)
         return facts
+
+
+def psql_command(statement: str, database: str | None = None) -> str:
+    """A line for a shell that executes a statement; whatever is in names stays in quotes."""
+    where = "" if database is None else f" -d {shlex.quote(database)}"
+    return f"psql{where} -c {shlex.quote(statement)}"
+
+
+def literal(text: str) -> str:
+    """A text as SQL has it."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def identifier(name: str) -> str:
+    """A name as SQL has it."""
+    return '"' + name.replace('"', '""') + '"'
 
 
 def failure_words(output: str) -> str:

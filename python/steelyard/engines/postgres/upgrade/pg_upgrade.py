@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -154,7 +155,7 @@ class Upgrader:
             parts={} if check_only else parts_of(timed),
             needs_bytes=0 if check_only else max(0, after - before),
             output=redacted(without_paths(timed.output, names)),
-            initdb=" ".join(self.initdb_options(checksums=checksums)),
+            initdb=shlex.join(self.initdb_options(checksums=checksums)),
             noted=redacted(without_paths(noted, names)),
         )
 

@@ -96,13 +96,15 @@ class _Rehearsal:
 
     def outcome(self, offered: ServerSettings) -> UpgradeOutcome:
         self.report("compare the settings of both versions")
-        known = self.new.known(offered)
-        changes = self._setting_changes(offered, known)
+        known, own = self.new.known(offered), self.old.known(offered)
+        changes = self._setting_changes(offered, own, known)
         home = CopyHome(self.slot.path / "old")
         cluster, owner = take_copy(self.old, self.place, home, self.report)
         self.report("read what is in the copy")
         facts = self._facts(cluster, owner)
-        settings = dict(known.settings)
+        settings = {
+            name: value for name, value in own.settings.items() if known.settings.get(name) == value
+        }
         configure_for_upgrade(cluster, settings)
         jobs = self.request.jobs or len(os.sched_getaffinity(0))
         upgrader = Upgrader(
@@ -164,12 +166,11 @@ class _Rehearsal:
         return [*findings, *copy_findings(facts)]
 
     def _setting_changes(
-        self, offered: ServerSettings, known: ServerSettings
+        self, offered: ServerSettings, own: ServerSettings, known: ServerSettings
     ) -> tuple[SettingChange, ...]:
-        own = self.old.known(offered)
         refused = frozenset(offered.settings) - frozenset(own.settings)
         old, new = self.old.build_defaults(self.slot), self.new.build_defaults(self.slot)
-        return setting_changes(own, refused, known, old, new)
+        return setting_changes(offered, refused, known, old, new)
 
 
 def _with_databases(facts: ClusterFacts, again: ClusterFacts) -> ClusterFacts:

@@ -42,13 +42,11 @@ def _configured(
     new: BuildDefaults,
 ) -> Iterator[SettingChange]:
     for name in offered.settings:
-        if name in old_refused:
-            continue
-        if name in PRELOADING:
+        if name in PRELOADING:  # the build of the old version may lack them here, too
             if offered.settings[name] != new_known.settings.get(name):
                 lost = _lost(offered.settings[name], new_known.settings.get(name, ""))
                 yield SettingChange(name, "library", lost, "", True)
-        elif name not in new_known.settings:
+        elif name not in new_known.settings and name not in old_refused:
             yield _gone(name, new)
 
 
