@@ -104,7 +104,8 @@ def test_what_a_step_in_a_trend_proposes_can_be_pasted(
 ) -> None:
     sides = []
     for build in (old, new):
-        entry = SimpleNamespace(builds={"arm": KnownBuild(**build)}, path="records/a b")  # type: ignore[arg-type]
+        known = KnownBuild.model_validate(build)
+        entry = SimpleNamespace(builds={"arm": known}, path="records/a b")
         point = SimpleNamespace(entry=entry, reading=SimpleNamespace(arm="arm"))
         sides.append(cast(TrendPoint, SimpleNamespace(point=point)))
     words = pasted(LevelStep(sides[0], sides[1], (6, 6), 3.0, 2.0, 4.0).settled_by)

@@ -10,6 +10,7 @@ from steelyard.record.verdict import FlippedPlan, Place
 from steelyard.report.answer.measured import place_text, times_text, us_pair
 from steelyard.report.answer.scripts import flip_words, plan_reasons
 from steelyard.report.answer.what_next import gate_lines, next_lines
+from steelyard.report.incidents import interruption_text
 
 
 @pytest.mark.parametrize(
@@ -131,6 +132,10 @@ def test_what_is_next_is_typed_only_where_more_would_settle_it() -> None:
     goes_on = next_lines(verdict_of(extendable, command=command, record="records/a b"))
     assert goes_on[0] == "next    steelyard weigh --resume 'records/a b'"
     assert "error rate holds" in goes_on[1]
+    stopped = verdict_of(extendable, command=command, interrupted=True)
+    assert interruption_text(stopped, 10).startswith("It is open-ended, and was stopped after ")
+    plain = verdict_of(unsure, command=command, interrupted=True)
+    assert interruption_text(plain).startswith("It was stopped before its planned end")
     hopeless = verdict_of(line_of(verdict="inconclusive", forecast_seconds=None), command=command)
     assert next_lines(hopeless) == []
     assert next_lines(verdict_of(line_of(verdict="faster"), command=command)) == []

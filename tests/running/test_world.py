@@ -10,6 +10,7 @@ import pytest
 from steelyard.engines.memory.cap import MemoryCap
 from steelyard.engines.noop import NoopEngine
 from steelyard.model.errors import EngineError, UsageError
+from steelyard.running import world
 from steelyard.running.world import World
 from steelyard.workloads.reading.folder import find_workload
 from story.asked import study_of
@@ -53,3 +54,10 @@ def test_a_cap_is_that_of_every_slot_from_then_on() -> None:
         assert caps[0] == caps[1]
         assert isinstance(caps[0], MemoryCap)
         assert (caps[0].size_bytes, caps[0].by) == (64 << 20, held_by)
+
+
+def test_a_copy_of_a_dump_that_was_made_earlier_does_not_give_its_file_for_a_database() -> None:
+    file = {"kind": "dump", "name": "shop.tar", "database": "shop.tar"}
+    assert world._taken_from(file) == {**file, "database": ""}
+    for source in (None, {**file, "database": "shop"}, {**file, "kind": "base backup"}):
+        assert world._taken_from(source) == source

@@ -97,7 +97,7 @@ class LevelStep:
                 f"steelyard weigh versions --set control.version={old.version} "
                 f"--set arm.version={new.version}"
             )
-        records = [one.point.entry.path for one in (self.before, self.after)]
+        records = [side.point.entry.path for side in (self.before, self.after)]
         return shlex.join(["steelyard", "history", "compare", *records])
 
 

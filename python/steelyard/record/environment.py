@@ -124,10 +124,8 @@ class SourceFacts(Frozen):
 
     @property
     def of_database(self) -> str:
-        """`"database shop"`; empty: a dump that does not say, or an older record, which has the
-        name of the dump there."""
-        named = self.database and (self.kind != "dump" or self.database != self.name)
-        return f"database {self.database}" if named else ""
+        """`"database shop"`; empty: a dump that does not say."""
+        return f"database {self.database}" if self.database else ""
 
     @property
     def changes(self) -> str:

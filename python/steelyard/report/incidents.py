@@ -55,5 +55,10 @@ def interruption_text(verdict: Verdict, planned_epochs: int | None = None) -> st
     if verdict.interrupted:
         done = verdict.contrasts[0].epochs
         part = f" on {done} of {planned_epochs} epochs" if planned_epochs else ""
-        sentences.append(f"It was stopped before its planned end and judged{part}.")
+        open_ended = verdict.contrasts[0].details.look == "open"
+        sentences.append(
+            f"It is open-ended, and was stopped after {done} epochs and judged."
+            if open_ended
+            else f"It was stopped before its planned end and judged{part}."
+        )
     return " ".join(sentences)

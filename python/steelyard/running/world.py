@@ -355,7 +355,7 @@ class LocalHost:
         texts, directory = {one.name: one.text for one in scripts}, self._run().directory
         seen = environment(arms, scripts=texts, directory=directory, template=template)
         described = None if template is None else description(template)
-        seen |= {"source": None if described is None else described.source}
+        seen |= {"source": None if described is None else _taken_from(described.source)}
         seen |= probe_facts(directory, cache_root(), datetime.now(UTC))
         return Environment.of_json(seen, "the environment")
 
@@ -382,3 +382,11 @@ class SystemClock:
     def suspended_ns(self) -> int:
         """CLOCK_BOOTTIME − CLOCK_MONOTONIC."""
         return suspended_ns()
+
+
+def _taken_from(source: Mapping[str, object] | None) -> Mapping[str, object] | None:
+    """What a template says of the data that it was made from. Before dumps were asked for the name
+    of their database, one had its file's name there."""
+    if source is None or source["kind"] != "dump" or source["database"] != source["name"]:
+        return source
+    return {**source, "database": ""}

@@ -38,3 +38,8 @@ def test_what_was_changed_is_one_line_and_each_doubt_another() -> None:
     first, second = source_notes(told)
     assert "13 settings left out, 4 replaced" in first
     assert second == "x"
+
+
+def test_the_database_is_named_where_the_data_say_it() -> None:
+    assert TAKEN.of_database == "database shop"
+    assert TAKEN.model_copy(update={"kind": "dump", "database": ""}).of_database == ""

@@ -66,6 +66,7 @@ def weigh(
     from steelyard.cli.options.source_options import SourceOptions
     from steelyard.cli.options.weigh_options import (
         changes_of,
+        ending_changes,
         one_query_changes,
         repeating_command,
         with_profiles_worked_out,
@@ -82,9 +83,7 @@ def weigh(
     if study is not None and sweep is None:  # before data are copied
         require_unlike(read_study(study, changes))
     changes = SourceOptions(source, database, config, agreed=yes).changes(changes)
-    changes += ["decision.first_verdict=true"] if first_verdict else []
-    changes += ["decision.open_ended=true"] if open_ended else []
-    changes += machine_changes(machines)
+    changes += [*ending_changes(first_verdict, open_ended), *machine_changes(machines)]
     drawn = secrets.randbelow(2**31) if seed is None else seed
     command = repeating_command(sys.argv[1:], drawn)
     if sweep is not None or _is_sweep(resume):

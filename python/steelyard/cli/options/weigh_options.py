@@ -52,6 +52,12 @@ def one_query_changes(
     return ["workload.clients_when_slow=1"]
 
 
+def ending_changes(first_verdict: bool, open_ended: bool) -> list[str]:
+    """The keys of the study that say when a weighing ends."""
+    chosen = {"first_verdict": first_verdict, "open_ended": open_ended}
+    return [f"decision.{key}=true" for key, wanted in chosen.items() if wanted]
+
+
 def resumed_study(resume: Path, *, changed: bool) -> Study:
     """The study of the record to resume; UsageError where it is none, or options changed it."""
     if changed:

@@ -51,10 +51,8 @@ def machine_threats(
             first.setdefault(kind, (epoch.totals.epoch + 1, seen))
             times[kind] = times.get(kind, 0) + 1
     for kind, (number, seen) in first.items():
-        where = "in every epoch" if times[kind] == len(epochs) else f"in {times[kind]} epochs"
-        yield raise_threat(
-            kind, f"{seen} (epoch {number}; seen {'once' if times[kind] == 1 else where})"
-        )
+        where = "every epoch" if times[kind] == len(epochs) else f"{times[kind]} epochs"
+        yield raise_threat(kind, f"{seen} (epoch {number}; seen in {where})")
 
 
 def _others(line: EpochLine) -> Iterator[Seen]:

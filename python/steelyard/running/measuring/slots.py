@@ -368,10 +368,9 @@ class ArmLostError(ServerError):
         """The servers of these arms refused to start; their own words stay in DETAIL."""
         told = [(f'arm "{arm}": {one.primary}', one.detail) for arm, one in failures.items()]
         (primary, detail), *others = told
-        words = [detail, *(each for one in others for each in one)]
-        every = "\n".join(one for one in words if one)
-        hint = next((one.hint for one in failures.values() if one.hint), None)
-        return cls(", ".join(failures), "could not start", primary, every or None, hint)
+        words = "\n".join(filter(None, (detail, *(each for pair in others for each in pair))))
+        hints = [failure.hint for failure in failures.values() if failure.hint]
+        return cls(", ".join(failures), "could not start", primary, words or None, *hints[:1])
 
     @classmethod
     def at_its_cap(cls, standing: Mapping[str, Instance]) -> Self | None:
