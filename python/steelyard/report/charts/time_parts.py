@@ -21,8 +21,8 @@ from steelyard.report.charts.stacked_bar import (
 from steelyard.report.time_parts import (
     PART_NAMES,
     cause_sentence,
-    difference_text,
     is_below_noise,
+    shown_difference,
     signed_us,
     time_text,
 )
@@ -89,9 +89,9 @@ def _draw_differences(drawing: Drawing, told: TimeParts, top: float) -> None:
         drawing.text(x.start, y + 14, f"{PART_NAMES[part.part]}{named}", "halo")
         if narrow:
             y += _LINE
-            drawing.text(x.start, y + 14, difference_text(part), "halo strong")
+            drawing.text(x.start, y + 14, shown_difference(part), "halo strong")
         else:
-            drawing.text(x.end, y + 14, difference_text(part), "halo strong", "end")
+            drawing.text(x.end, y + 14, shown_difference(part), "halo strong", "end")
         if is_below_noise(part):
             continue
         drawing.line(x(0), y + 17, x(0), y + 35, "zero")  # not through the words above
