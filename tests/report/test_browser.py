@@ -53,7 +53,7 @@ def layout(page: str, width: int, directory: Path) -> dict[str, Any]:
     """What the browser says of the page, laid out `width` pixels wide, every table open."""
     if BROWSER is None:
         pytest.skip("no chromium on the path: apt-get install chromium")
-    opened = page.replace("<details>", "<details open>")
+    opened = page.replace("<details", "<details open")
     probe = directory / "probe.html"
     probe.write_text(PROBE.format(width=width, page=html.escape(opened)), encoding="utf-8")
     flags = [*FLAGS, f"--user-data-dir={directory / 'profile'}", "--dump-dom", probe.as_uri()]

@@ -131,3 +131,16 @@ def test_a_time_below_zero_is_no_time_and_no_cause() -> None:
     assert (row["control"], row["arm"]) == ("below noise", "71 µs")
     assert (row["reading"], row["note"]) == ("cannot be told", "")
     assert cause_sentence(told).startswith("no cause found")
+
+
+def test_a_share_of_the_queue_below_zero_takes_no_cause_away() -> None:
+    queue = TimePart(
+        part="queue", control_us=40.0, arm_us=110.0, difference_us=70.0, low_us=50.0, high_us=90.0
+    )
+    divided = queue.model_copy(update={"control_us": -4.0, "arm_us": 61.0, "difference_us": 65.0})
+    told = TimeParts(
+        control="on", arm="off", epochs=10, control_us=40.0, arm_us=110.0,
+        parts=(queue,), with_queue=(divided,), cause=divided,
+    )  # fmt: skip
+    assert cause_sentence(told).startswith("waiting for a processor: +65 µs [+50, +90]")
+    assert part_rows(told)[0]["with_queue"] == "+65 µs [+50, +90]"

@@ -70,7 +70,7 @@ def sentence(scale: float, *lines: TurnSumsLine, nearer: Mapping[str, float] | N
 
 
 def test_the_page_of_turns_has_its_own_section_in_place_of_slices(page: str) -> None:
-    assert headings(page)[2:5] == ["Cause", "Epoch by epoch", "In turns"]
+    assert headings(page)[4:7] == ["Cause", "Epoch by epoch", "In turns"]
     assert "from the end of one of its checkpoints to the end of the 2nd one after it" in page
     shown = words(section(page)).replace("\N{NO-BREAK SPACE}", " ")
     assert "A checkpoint began every 20 s, as far apart as the arms" in shown

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from history.made import change
 from report.conftest import THREATS
 from site_browser import Browser
 from steelyard.history.index import History, read_history
@@ -196,6 +197,58 @@ def test_two_records_are_compared_as_the_command_does(
     )
     assert expected.sentence.partition(":")[0] in shown
     assert "build" in browser.value("document.getElementById('result').innerText")
+
+
+SCRIPTS = {
+    FIRST: [("orders", 20.0, -4.0, 2.0), ("<b>payments", 80.0, 1.0, 5.0)],
+    SECOND: [("orders", 20.0, 6.0, 9.0), ("refunds", 80.0, None, None)],
+}
+"""Record → (script, share, low, high)."""
+
+
+def with_scripts(records: Path) -> None:
+    for path, rows in SCRIPTS.items():
+        change(
+            records / path / "verdict.json",
+            lambda verdict, rows=rows: {
+                **verdict,
+                "scripts": [
+                    {"arm": "off", "control": "on", "confidence": 0.95, "script": name,
+                     "share_percent": share, "control_us": 100.0, "arm_us": 101.0,
+                     "estimate_percent": low and (low + high) / 2, "low_percent": low,
+                     "high_percent": high}
+                    for name, share, low, high in rows
+                ],
+            },
+        )  # fmt: skip
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_a_comparison_has_both_intervals_in_a_picture_and_a_row_a_script(
+    browser: Browser, rich: Path, tmp_path: Path, width: int
+) -> None:
+    with_scripts(rich)
+    site = build_site(read_history(rich), tmp_path / "site").folder
+    browser.open(f"{(site / 'compare.html').as_uri()}#a={FIRST}&b={SECOND}", width)
+    label = browser.value("document.querySelector('figure svg').getAttribute('aria-label')")
+    readings = re.findall(r"[+−]\d+\.\d+ % \[[^]]+\]", label)
+    assert len(readings) == 2
+    for number, reading in enumerate(readings):
+        assert reading in browser.value("document.querySelector('figure').textContent")
+        drawn = f"document.querySelectorAll('figure .interval.arm{number}').length"
+        assert browser.value(drawn) == 1
+    found = browser.value(FITS)
+    assert found["scroll"] <= width
+    assert found["left"] >= 0
+    assert found["right"] <= width
+    rows = browser.value(
+        "[...document.querySelector('table.compared').tBodies[0].rows]"
+        ".map(row => [...row.cells].map(cell => cell.textContent))"
+    )
+    assert [row[0] for row in rows] == ["refunds", "orders", "<b>payments"], "the worst first"
+    assert rows[1][2] == "+7.50 % [+6.00, +9.00]"
+    assert rows[2][2] == "–"
+    assert rows[0][2] == "–"
 
 
 def test_a_ratio_that_cannot_be_is_refused_with_the_reasons(browser: Browser, site: Path) -> None:

@@ -66,6 +66,9 @@ def test_what_lies_far_out_is_drawn_at_the_end_of_the_scale(reading: KnownReadin
     far = reading.model_copy(update={"low_percent": 900.0, "high_percent": 2000.0,
                                      "estimate_percent": 1500.0})  # fmt: skip
     assert reach([far]) == 400
+    odd = far.model_copy(update={"low_percent": -89.5, "estimate_percent": 1.0,
+                                 "high_percent": 88.0})  # fmt: skip
+    assert reach([odd]) == 120, "a round number, where 1.2 times the end is 107.4"
     assert drawn_line(str(draw_beam(far)), "interval")[1] == BEAM_WIDTH - 8
 
 

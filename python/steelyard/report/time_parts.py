@@ -31,15 +31,18 @@ _UNITS = ((1e6, "s"), (1e3, "ms"), (1.0, "µs"), (1e-3, "ns"))
 
 
 def difference_text(part: TimePart) -> str:
-    """`"+0.7 µs [+0.5, +0.9]"`: all three in the unit that fits the largest; words for that of a
-    remainder below its own noise."""
-    if is_below_noise(part):
-        return NO_INFORMATION
+    """`"+0.7 µs [+0.5, +0.9]"`: all three in the unit that fits the largest."""
     ends = (part.low_us, part.high_us)
     largest = max(abs(us) for us in (part.difference_us, *ends) if us is not None)
     scale, unit = next((one for one in _UNITS if largest >= one[0]), _UNITS[-1])
     low, high = ("unbounded" if end is None else _figures(end / scale) for end in ends)
     return f"{_figures(part.difference_us / scale)} {unit} [{low}, {high}]"
+
+
+def shown_difference(part: TimePart) -> str:
+    """The difference of a part as it was measured; words for that of a remainder below its own
+    noise. (Where the queue is divided among its makers, a share below zero is arithmetic.)"""
+    return NO_INFORMATION if is_below_noise(part) else difference_text(part)
 
 
 BELOW_NOISE = "below noise"
@@ -88,7 +91,7 @@ def _row(part: TimePart, cause: str | None, with_queue: str) -> dict[str, str]:
         "metric": PART_NAMES[part.part],
         "control": time_text(part.control_us),
         "arm": time_text(part.arm_us),
-        "reading": difference_text(part),
+        "reading": shown_difference(part),
         "with_queue": with_queue,
         "note": "the cause" if part.part == cause and not is_below_noise(part) else "",
     }

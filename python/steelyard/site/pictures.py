@@ -9,7 +9,7 @@ from markupsafe import Markup
 from steelyard.history.entry import KnownReading
 from steelyard.model.units import format_percent
 from steelyard.report.charts.drawing import Drawing
-from steelyard.report.charts.scale import Linear, reach_of
+from steelyard.report.charts.scale import Linear, reach_of, round_reach
 from steelyard.report.charts.upright import draw_joined
 from steelyard.site.address import margin_text, short_reading
 
@@ -115,4 +115,5 @@ def reach(readings: Iterable[KnownReading]) -> float:
         for one in every
         for value in (one.low_percent, one.estimate_percent, one.high_percent)
     ]
-    return min(reach_of(values, max(one.margin_percent for one in every)), _MOST_PERCENT)
+    needed = reach_of(values, max(one.margin_percent for one in every))
+    return min(round_reach(needed), _MOST_PERCENT)

@@ -7,14 +7,11 @@
 
 from __future__ import annotations
 
-import math
-
 from steelyard.model.units import format_percent
 from steelyard.record.contrast import JudgedContrast, PercentInterval
-from steelyard.report.charts.scale import Linear, decimals_of, reach_of
+from steelyard.report.charts.scale import Linear, decimals_of, reach_of, round_reach
 from steelyard.report.contrast_text import better_side
 
-_REACHES = (1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10)
 LEAST_WIDTH = 30
 """Narrower than this, a chart shows nothing."""
 
@@ -25,9 +22,7 @@ def percent_scale(interval: PercentInterval, margin_percent: float, width: int) 
     Round reaches keep the scale still while an interval settles.
     """
     ends = [interval.low_percent, interval.estimate_percent, interval.high_percent]
-    needed = reach_of(ends, margin_percent)
-    unit = 10.0 ** math.floor(math.log10(needed))
-    reach = next(step * unit for step in _REACHES if step * unit >= needed * 0.999)
+    reach = round_reach(reach_of(ends, margin_percent))
     # An even last column puts zero in the very middle.
     return Linear(-reach, reach, 0, (max(width, LEAST_WIDTH) - 1) // 2 * 2)
 

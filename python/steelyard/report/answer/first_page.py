@@ -52,7 +52,11 @@ def _limits(source: Source) -> list[str]:
         sentences.append("Nothing was written in it: what writes cost is not in it.")
     else:
         sentences.append("Checkpoints that are further apart or nearer may cost otherwise.")
-    unsettled = [line for line in source.contrasts if line.verdict == "inconclusive"]
+    unsettled = [
+        line
+        for line in source.contrasts
+        if line.verdict == "inconclusive" and "as large as it reads" not in line.sentence
+    ]
     forecasts = {forecast_text([line.forecast_seconds]) for line in unsettled} - {""}
     sentences += [f"{text[0].upper()}{text[1:]}." for text in sorted(forecasts)]
     sentences.append(interruption_text(verdict, plan.epochs))

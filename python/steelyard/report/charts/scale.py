@@ -68,6 +68,15 @@ def reach_of(values: list[float | None], margin_percent: float) -> float:
     return max([*known, margin_percent * 1.5]) * 1.2
 
 
+_REACHES = (1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10)
+
+
+def round_reach(needed: float) -> float:
+    """The next round number, so that the ends of a scale are some; above 0."""
+    unit = 10.0 ** math.floor(math.log10(needed))
+    return next(step * unit for step in _REACHES if step * unit >= needed * 0.999)
+
+
 def round_step(rough: float) -> float:
     """The least of 1, 2, 2.5, 5 × 10ⁿ that is not below `rough`; 1 for nothing at all."""
     if rough <= 0 or not math.isfinite(rough):

@@ -21,8 +21,8 @@ from steelyard.report.charts.stacked_bar import (
 from steelyard.report.time_parts import (
     PART_NAMES,
     cause_sentence,
-    difference_text,
     is_below_noise,
+    shown_difference,
     signed_us,
     time_text,
 )
@@ -83,19 +83,18 @@ def _draw_differences(drawing: Drawing, told: TimeParts, top: float) -> None:
     whole = signed_us(told.arm_us - told.control_us)
     drawing.text(x.start, top - 8, f"difference: {whole} a transaction", "strong")
     step, narrow = _difference_height(drawing.width), drawing.width < _PHONE
-    bottom = top + step * len(told.parts)
-    drawing.line(x(0), top, x(0), bottom, "zero")
     for number, part in enumerate(told.parts):
         y = top + number * step
         named = "  ◂ the cause" if told.cause and part.part == told.cause.part else ""
         drawing.text(x.start, y + 14, f"{PART_NAMES[part.part]}{named}", "halo")
         if narrow:
             y += _LINE
-            drawing.text(x.start, y + 14, difference_text(part), "halo strong")
+            drawing.text(x.start, y + 14, shown_difference(part), "halo strong")
         else:
-            drawing.text(x.end, y + 14, difference_text(part), "halo strong", "end")
+            drawing.text(x.end, y + 14, shown_difference(part), "halo strong", "end")
         if is_below_noise(part):
             continue
+        drawing.line(x(0), y + 17, x(0), y + 35, "zero")  # not through the words above
         left, right = sorted((x(0), x(part.difference_us)))
         drawing.rect(left, y + 20, right - left, 12, f"part {part.part}")
         low = x.start if part.low_us is None else x(part.low_us)
