@@ -10,14 +10,24 @@ from pathlib import Path
 
 import pytest
 
+from records.conftest import unpack
 from steelyard.cli.commands import COMMANDS, module_of
 
-HEAVY = ("numpy", "scipy", "ruptures", "psycopg", "pydantic", "rich", "jinja2", "markupsafe")
+HEAVY = (
+    *("numpy", "scipy", "scipy.stats", "scipy.optimize", "ruptures", "psycopg", "pydantic", "rich"),
+    *("jinja2", "markupsafe", "pandas", "pyarrow", "optuna", "pglast", "ray", "pymysql"),
+)
 """Each takes between a fiftieth of a second and a second of processor time."""
+STORY = ("steelyard.weigh", "steelyard.running.world", "steelyard.report.page")
+"""What weighs and draws: half a second of our own modules."""
 PARSER = {"pydantic"}
 """What typer imports to convert the values of options."""
 PAGES = {"jinja2", "markupsafe", "numpy"}
 """What pages are made with."""
+SPECIAL = {"scipy"}
+"""Of scipy, special functions alone: scipy.stats takes as long as all the rest."""
+JUDGED = {"numpy", "markupsafe", *SPECIAL}
+"""What judges numbers, and words that the report has too."""
 
 ASK = """
 import json, sys
@@ -77,7 +87,22 @@ def test_a_help_text_loads_no_heavy_module_and_no_other_command(arguments: list[
         (["engines", "list"], PARSER),
         (["drive", "-b", "list"], PARSER),
         (["weigh", "no such study"], PARSER),
-        (["judge", "no such file"], PARSER | {"numpy"}),
+        (["weigh"], PARSER),
+        (["weigh", "checksums", "--budget", "30"], PARSER),
+        (["weigh", "checksums", "--set", "no.such=1"], PARSER),
+        (["weigh", "checksums", "--fail-if", "worse:2%"], PARSER),
+        (["weigh", "checksums", "-f", "./no such script.sql"], PARSER),
+        (["weigh", "checksums", "--from", "./no such place"], PARSER),
+        (["weigh", "settings"], PARSER),
+        (["weigh", "builds", "--control", "./none", "--arm", "./no"], PARSER),
+        (["weigh", "--resume", "no such record"], PARSER),
+        (["calibrate", "--budget", "3"], PARSER),
+        (["doctor", "--seconds", "0.1", "--no-write"], PARSER),
+        (["reproduce"], PARSER),
+        (["tune", "--memory", "8"], PARSER),
+        (["fleet", "--records", "no such folder"], PARSER | {"numpy"}),
+        (["serve", "--records", "no such folder"], PARSER | PAGES),
+        (["judge", "no such file"], PARSER),
         (["report", "no such record"], PARSER | {"jinja2", "markupsafe"}),
         (["scrub", "no such cluster"], PARSER),
         (["checksums", "no such cluster"], PARSER),
@@ -87,7 +112,47 @@ def test_a_help_text_loads_no_heavy_module_and_no_other_command(arguments: list[
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
 def test_a_command_loads_only_what_it_uses(arguments: list[str], may_load: set[str]) -> None:
-    assert loaded(COMMAND, ["steelyard", *arguments], statuses=(2, 3)) <= may_load
+    story = () if may_load >= PAGES or arguments[0] == "report" else STORY
+    found = loaded(COMMAND, ["steelyard", *arguments], (*HEAVY, *story), statuses=(1, 2, 3))
+    assert found <= may_load
+
+
+@pytest.fixture(scope="module")
+def record(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A kept record in a folder of records."""
+    folder = tmp_path_factory.mktemp("records")
+    return unpack("checksums", folder)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "may_load"),
+    [
+        (["history", "list", "--records", "{records}"], PARSER),
+        (["history", "export", "{records}/x.csv", "--records", "{records}"], PARSER),
+        (["fleet", "--records", "{records}"], PARSER | {"numpy"}),
+        (["site", "-o", "{records}/pages", "--records", "{records}"], PARSER | PAGES | SPECIAL),
+        (["judge", "{records}/checksums"], PARSER | {"numpy", "markupsafe"}),
+        (["judge", "{records}/numbers.csv", "--unit", "ms"], PARSER | JUDGED),
+    ],
+    ids=lambda value: " ".join(value[:2]) if isinstance(value, list) else "",
+)
+def test_a_command_that_reads_results_loads_only_what_it_uses(
+    record: Path, arguments: list[str], may_load: set[str]
+) -> None:
+    rows = "".join(f"{10 + n % 7 / 10},{11 + n % 5 / 10}\n" for n in range(20))
+    (record.parent / "numbers.csv").write_text(f"a,b\n{rows}")
+    words = [word.format(records=record.parent) for word in arguments]
+    assert loaded(COMMAND, ["steelyard", *words]) <= may_load
+
+
+def test_importing_the_package_loads_nothing_and_reading_a_record_only_what_it_uses(
+    record: Path,
+) -> None:
+    names = (*HEAVY, "typer", *STORY)
+    assert loaded("import steelyard", ["a"], ("steelyard.api", "steelyard.record", *names)) == set()
+    assert loaded(f"import steelyard; steelyard.read({str(record)!r}).slices", ["a"], names) <= {
+        "pydantic"
+    }
 
 
 @pytest.mark.postgres

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from pydantic import BaseModel
 
+from steelyard.analysis.decision.student_t import t_quantile
 from steelyard.history.compare import facts_of
 from steelyard.history.entry import Entry
 from steelyard.history.question import Point
@@ -87,15 +88,15 @@ class ComparedFacts(BaseModel):
 
 def compared_facts(entries: Sequence[Entry], reports: Mapping[str, str]) -> object:
     """As JSON holds it; `reports`: path of a record → the address of its report, or empty."""
-    from scipy.stats import norm, t
+    from scipy.special import ndtri
 
     newest = list(reversed(entries))
     level = (1 + CONFIDENCE) / 2
-    table = [float(t.ppf(level, freedom)) for freedom in range(1, _MOST_FREEDOM + 1)]
+    table = [t_quantile(level, freedom) for freedom in range(1, _MOST_FREEDOM + 1)]
     return ComparedFacts(
         records=tuple(_record(one, reports) for one in newest[:MOST_RECORDS]),
         left_out=max(0, len(newest) - MOST_RECORDS),
-        quantiles=(*table, float(norm.ppf(level))),
+        quantiles=(*table, float(ndtri(level))),
     ).model_dump()
 
 

@@ -104,15 +104,15 @@ def judge(
     HammerDB, sysbench, YCSB, BenchBase, mysqlslap, fio, hyperfine, harnesses of microbenchmarks and
     load generators for HTTP. A record of Steelyard's own is shown as its plan judged it.
     """
+    if order is not None and order not in ORDERS:
+        raise UsageError(f'unrecognized order: "{order}"', hint=f"Accepted: {', '.join(ORDERS)}.")
+    delta = _margin(margin)
+    sources = _sources(files)
     from steelyard.foreign.comparison import Options, compare
     from steelyard.foreign.formats import saved_verdict_of
     from steelyard.foreign.judgement.judge_numbers import judge_numbers
     from steelyard.foreign.series import Order
 
-    if order is not None and order not in ORDERS:
-        raise UsageError(f'unrecognized order: "{order}"', hint=f"Accepted: {', '.join(ORDERS)}.")
-    delta = _margin(margin)
-    sources = _sources(files)
     if len(sources) == 1 and (recorded := saved_verdict_of(sources[0][1], form)) is not None:
         given = (control, metric, unit, higher_is_better, paired, order, clients, column, picture)
         _show_recorded(recorded, any(one is not None for one in given) or margin != "1%", as_json)

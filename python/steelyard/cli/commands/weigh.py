@@ -216,8 +216,7 @@ def _study(name: str | None, resume: Path | None, changes: list[str], account: s
     from steelyard.cli.options.arm_options import with_products
     from steelyard.cli.options.weigh_options import resumed_study
     from steelyard.study.read import read_study
-    from steelyard.workloads.loading.taken import found
-    from steelyard.workloads.reading.resolved import completed
+    from steelyard.workloads.reading.resolved import completed, resolve
 
     if resume is not None:
         return resumed_study(resume, changed=bool(name or changes))
@@ -225,5 +224,11 @@ def _study(name: str | None, resume: Path | None, changes: list[str], account: s
         raise UsageError(
             "no study was named", hint="Try `steelyard weigh checksums`, or `steelyard studies`."
         )
-    study = found(read_study(name, changes), version_named=_names_version(changes))
-    return with_products(completed(study), account)
+    study = read_study(name, changes)
+    if study.source is not None:
+        from steelyard.workloads.loading.taken import found
+
+        study = found(study, version_named=_names_version(changes))
+    study = completed(study)
+    resolve(study.workload, study.engine)  # scripts that are missing or wrong, before all imports
+    return with_products(study, account)

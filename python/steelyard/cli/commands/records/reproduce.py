@@ -38,6 +38,9 @@ def reproduce(
 ) -> None:
     """List published studies, or repeat one: its weighings, and a page that sets both side by
     side."""
+    if name is None and resume is None:
+        _list(as_json=as_json)
+        return
     from steelyard.cli.weighing.reproduce import (
         ReproduceRequest,
         begin_reproduction,
@@ -49,9 +52,7 @@ def reproduce(
         require_unchanged("a repetition", "reproduce", changed=changed)
         resume_reproduction(resume, as_json=as_json)
         return
-    if name is None:
-        _list(as_json=as_json)
-        return
+    assert name is not None  # it is listed where there is none
     begin_reproduction(
         ReproduceRequest(
             name=name,
