@@ -35,13 +35,13 @@ class Checkout:
         there = {name for name in names if (self.root / name).is_file()}
         for name in sorted(there):
             self._copy(name)
-        for folder, _, files in os.walk(self.home):
+        for folder, below, files in os.walk(self.home):
+            below[:] = [name for name in below if name != "target"]
             for path in (Path(folder) / name for name in files):
                 if str(path.relative_to(self.home)) not in there and path.suffix != ".pyc":
                     path.unlink()
-        for shared in (".venv", "target"):
-            with suppress(FileExistsError):
-                (self.home / shared).symlink_to(self.root / shared)
+        with suppress(FileExistsError):
+            (self.home / ".venv").symlink_to(self.root / ".venv")
 
     def _copy(self, name: str) -> None:
         content, target = (self.root / name).read_bytes(), self.home / name
@@ -72,14 +72,15 @@ class Checkout:
     def _build_extension(self) -> None:
         build = ["cargo", "build", "-q", "--profile", "tested", "-p", "steelyard-bindings"]
         subprocess.run(build, cwd=self.home, env=self._environment(), check=True)
-        built = self.root / "target" / "tested" / "lib_core.so"
+        built = self.home / "target" / "tested" / "lib_core.so"
         (self.home / EXTENSION).write_bytes(built.read_bytes())
 
     def _environment(self) -> dict[str, str]:
         return {
             **os.environ,
             "PYTHONPATH": str(self.home / "python"),
-            "CARGO_TARGET_DIR": str(self.root / "target"),
+            # Its own: cargo gives a crate of another checkout the same name, and takes its build.
+            "CARGO_TARGET_DIR": str(self.home / "target"),
         }
 
     def run(self, tests: Sequence[str], *, all_of_them: bool = False) -> str | None:

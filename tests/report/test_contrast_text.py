@@ -154,5 +154,7 @@ def test_a_sentence_does_not_repeat_the_word_beside_it() -> None:
 
 
 def test_people_count_epochs_from_one() -> None:
-    facts = {"slots": {}, "order": (), "d": 0.0, "throughput": {}, "typical_d": None}
-    assert shown_epoch(EpochDetail(epoch=0, outcome="complete", **facts)) == 1  # type: ignore[arg-type]
+    first = EpochDetail(
+        epoch=0, slots={}, order=(), d=0.0, throughput={}, typical_d=None, outcome="complete"
+    )
+    assert shown_epoch(first) == 1

@@ -194,6 +194,11 @@ def test_the_first_reset_of_statistics_is_one_too() -> None:
     assert reading(WAL, Sample({"wal_bytes": 4}, resets=("a",)), after).value == 6
 
 
+def test_a_source_that_came_late_is_missing_with_the_reason_of_before() -> None:
+    found = reading(WAL, Sample({}, missing="no right"), Sample({"wal_bytes": 7}))
+    assert (found.value, found.missing) == (None, "no right")
+
+
 def test_a_counter_that_is_not_told_is_missing_and_no_zero() -> None:
     found = reading(WAL, Sample({}), Sample({}))
     assert (found.value, found.missing) == (None, "the server does not tell it")

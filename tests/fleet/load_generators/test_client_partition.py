@@ -88,6 +88,7 @@ def test_a_slice_is_told_with_the_machines_own_begin_and_part() -> None:
     whole = SliceRequest(arm=1, count=100, rate=50.0, progress_ns=5, tag="x")
     own = request_of(whole, Share(0, 1, 4), begin_ns=77)
     assert own == SliceRequest(arm=1, count=25, rate=12.5, begin_ns=77, tag="x")
+    assert request_of(whole, Share(1, 3, 4), 77).rate == 37.5, "a rate follows the clients"
     by_time = SliceRequest(arm=0, length_ns=9, each=3)
     assert request_of(by_time, Share(0, 1, 4), 7) == SliceRequest(
         arm=0, length_ns=9, each=3, begin_ns=7

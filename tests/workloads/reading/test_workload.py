@@ -156,6 +156,14 @@ def test_numbers_may_follow_the_options_that_load(folder: Path) -> None:
     assert workload.largest_scale(7_010) == 10
 
 
+def test_the_largest_scale_leaves_room_for_what_does_not_grow(folder: Path) -> None:
+    text = DESCRIPTION.replace("per_scale = 100", "per_scale = 100\nbytes_fixed = 5_000")
+    (folder / "workload.toml").write_text(text)
+    workload = find_workload(str(folder))
+    assert workload.bytes_at(10) == 6_000
+    assert [workload.largest_scale(room) for room in (6_099, 6_000, 4_000)] == [10, 10, 0]
+
+
 @pytest.mark.parametrize(
     ("quantity", "words"),
     [
