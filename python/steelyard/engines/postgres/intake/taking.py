@@ -80,14 +80,14 @@ def _take_in_upgraded(new: _OwnPrograms, intake: Intake, slot: Slot, report: Rep
     from steelyard.engines.postgres.builds.find import find_postgres
 
     assert intake.place.major is not None  # a dump has none, and is restored
-    old = find_postgres(intake.place.major, account=new.account.name)
-    taken = take_in_cluster(old.build, old.identity, old.account, intake, slot, report)
+    engine = find_postgres(intake.place.major, account=new.account.name)
+    taken = take_in_cluster(engine.build, engine.identity, engine.account, intake, slot, report)
     place = intake.place
     offered = read_server_settings(SettingsPlace(place.path, place.kind))
     settings = known_settings(new.build, new.account, offered).settings
-    cluster = old.open(slot.path / "data")
-    carry_over(cluster, old, new, settings, slot, report)
-    words = f"the copy was upgraded from {old.identity.version} by pg_upgrade --link"
+    cluster = engine.open(slot.path / "data")
+    carry_over(cluster, engine, new, settings, slot, report)
+    words = f"the copy was upgraded from {engine.identity.version} by pg_upgrade --link"
     return replace(taken, doubts=(*taken.doubts, words))
 
 
