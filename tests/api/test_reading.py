@@ -182,3 +182,14 @@ def test_programs_that_use_it_are_typed_strictly(tmp_path: Path) -> None:
     right, wrong = checked("right.py"), checked("wrong.py")
     assert right.returncode == 0, right.stdout
     assert '"Weighing" has no attribute "contrast"' in wrong.stdout
+
+
+def test_a_contrast_without_an_estimate_has_no_number_in_its_place(tmp_path: Path) -> None:
+    folder = unpack("checksums", tmp_path)
+    verdict = json.loads((folder / "verdict.json").read_text(encoding="utf-8"))
+    nothing = dict.fromkeys(("estimate_percent", "low_percent", "high_percent"))
+    verdict["contrasts"][0].update(nothing)
+    (folder / "verdict.json").write_text(json.dumps(verdict), encoding="utf-8")
+    estimate = steelyard.read(folder).contrasts[0].estimate
+    assert math.isnan(estimate.value)
+    assert (estimate.low, estimate.high) == (-math.inf, math.inf)
