@@ -26,8 +26,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from steelyard.engines.engine import Slot
-from steelyard.engines.postgres.builds.find import find_postgres
 from steelyard.engines.postgres.libpq.connection_string import client_flags
+from steelyard.engines.postgres.selection import find_postgres
 from steelyard.model.endpoint import Endpoint
 
 MOST_CPU = 0.6

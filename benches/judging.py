@@ -160,7 +160,7 @@ def main() -> int:
             "import pathlib, sys; place = pathlib.Path(sys.argv[1]);"
             "from steelyard.evaluation.rejudge import rejudge;"
             "from steelyard.record.record import Record;"
-            "from steelyard.record.recorded import read_recorded;"
+            "from steelyard.record.reader import read_recorded;"
             "from steelyard.report.page import write_report;"
             "rejudge(read_recorded(Record.open(place))); write_report(place)"
         )

@@ -79,7 +79,7 @@ def in_new_cache(measure: Callable[[str, int], float], version: str, scale: int)
 def measure_ours(version: str, scale: int) -> float:
     """Seconds until a template and two clones of it stand."""
     from steelyard.engines.cache import open_cache
-    from steelyard.engines.postgres.builds.find import find_postgres
+    from steelyard.engines.postgres.selection import find_postgres
     from steelyard.workloads.loading.template import template
     from steelyard.workloads.reading.folder import find_workload
 
@@ -97,7 +97,7 @@ def measure_no_rows(version: str, scale: int) -> float:
     disk: nothing is loaded."""
     from steelyard.engines.cache import open_cache
     from steelyard.engines.copying import write_back
-    from steelyard.engines.postgres.builds.find import find_postgres
+    from steelyard.engines.postgres.selection import find_postgres
     from steelyard.workloads.loading.template import template
     from steelyard.workloads.reading.folder import find_workload
 
@@ -120,8 +120,8 @@ def measure_ready_rows(version: str, scale: int) -> float:
     from steelyard.engines.copying import write_back
     from steelyard.engines.engine import Slot
     from steelyard.engines.loading import serving
-    from steelyard.engines.postgres.builds.find import find_postgres
     from steelyard.engines.postgres.libpq.connection_string import conninfo_of
+    from steelyard.engines.postgres.selection import find_postgres
     from steelyard.engines.registry import open_run
     from steelyard.workloads.reading.folder import find_workload
 
@@ -150,7 +150,7 @@ def measure_pgbench(version: str, scale: int) -> float:
     """Seconds of two `pgbench -i`, one after the other, each into its own running cluster."""
     from steelyard.engines.cache import open_cache
     from steelyard.engines.engine import Slot
-    from steelyard.engines.postgres.builds.find import find_postgres
+    from steelyard.engines.postgres.selection import find_postgres
     from steelyard.engines.programs import run
     from steelyard.engines.registry import open_run
 

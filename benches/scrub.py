@@ -96,7 +96,7 @@ def _middle(ratios: list[float] | None) -> float:
 
 def cluster(scale: int) -> tuple[Path, str, Any]:
     """A loaded, stopped cluster, kept in the cache; pg_checksums; the servers' account."""
-    from steelyard.engines.postgres.builds.find import find_postgres
+    from steelyard.engines.postgres.selection import find_postgres
     from steelyard.workloads.loading.template import template
     from steelyard.workloads.reading.folder import find_workload
 
@@ -193,7 +193,7 @@ def _by_threads(work: Callable[[], None]) -> float:
 
 def scrubbed(directory: Path, threads: int) -> float:
     """Seconds of a scrub as a call."""
-    from steelyard.integrity.scrub.request import ScrubRequest
+    from steelyard.integrity.scrub.outcome import ScrubRequest
     from steelyard.integrity.scrub.scrub import scrub
 
     began = time.monotonic()

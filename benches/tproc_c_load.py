@@ -101,8 +101,8 @@ def measured(chosen: argparse.Namespace, program: Path | None) -> dict[str, list
     from steelyard.engines.cache import open_cache
     from steelyard.engines.engine import Slot
     from steelyard.engines.loading import database_of, serving
-    from steelyard.engines.postgres.builds.find import find_postgres
     from steelyard.engines.postgres.libpq.connection_string import conninfo_of
+    from steelyard.engines.postgres.selection import find_postgres
     from steelyard.engines.postgres.sql.session import connect
     from steelyard.engines.registry import open_run
     from steelyard.workloads.loading.load import load

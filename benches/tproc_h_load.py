@@ -93,7 +93,7 @@ def ready_ones(ready: dict[str, ReadyRows]) -> Callable[..., ReadyRows]:
 def load(version: str, scale: int, ready: dict[str, ReadyRows] | None) -> float:
     """Seconds of one load, keys and checks included, in a cache of its own."""
     import steelyard.workloads.loading.load as loading
-    from steelyard.engines.postgres.builds.find import find_postgres
+    from steelyard.engines.postgres.selection import find_postgres
     from steelyard.workloads.loading.template import description, template
     from steelyard.workloads.reading.folder import find_workload
 

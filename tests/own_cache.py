@@ -16,8 +16,9 @@ import pytest
 from steelyard.engines.account import choose_account
 from steelyard.engines.cache import cache_root, open_cache, spread
 from steelyard.engines.engine import Instance, Settings, Slot
-from steelyard.engines.postgres.builds.find import discovered, find_postgres
+from steelyard.engines.postgres.builds.find import discovered
 from steelyard.engines.postgres.postgres import Postgres
+from steelyard.engines.postgres.selection import find_postgres
 from steelyard.engines.registry import Run, open_run
 from steelyard.model.errors import EngineError
 

@@ -29,8 +29,8 @@ import psycopg
 from steelyard.engines.account import choose_account
 from steelyard.engines.cache import open_cache
 from steelyard.engines.engine import LocalInstance, Slot
-from steelyard.engines.postgres.builds.find import find_postgres
 from steelyard.engines.postgres.life.cluster import Cluster
+from steelyard.engines.postgres.selection import find_postgres
 from steelyard.engines.registry import open_run
 from steelyard.model.endpoint import Endpoint
 from steelyard.telemetry.environment import machine

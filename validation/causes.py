@@ -21,8 +21,8 @@ import numpy as np
 from steelyard.analysis.decision.t_interval import t_interval
 from steelyard.evaluation.causes import complete
 from steelyard.model.readings import CHECKPOINT_CPU, EpochTotals
+from steelyard.record.reader import finished_epochs
 from steelyard.record.record import Record
-from steelyard.record.recorded import finished_epochs
 from validation.pages.causes import page
 from validation.results import FOLDER, Results
 from validation.weighed import Weighings, environment_of, machine_of

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from steelyard.engines.account import choose_account
 from steelyard.engines.cache import open_cache
-from steelyard.engines.postgres.builds.find import find_postgres
+from steelyard.engines.postgres.selection import find_postgres
 from steelyard.engines.registry import open_run
 from validation.weighed import STEELYARD
 

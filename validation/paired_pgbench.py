@@ -24,8 +24,8 @@ from pathlib import Path
 from typing import Any
 
 from steelyard.engines.engine import Slot
-from steelyard.engines.postgres.builds.find import find_postgres
 from steelyard.engines.postgres.libpq.connection_string import client_flags
+from steelyard.engines.postgres.selection import find_postgres
 from steelyard.model.endpoint import Endpoint
 from validation.results import FOLDER, Results
 from validation.weighed import machine_of, weighed

@@ -21,8 +21,8 @@ from pathlib import Path
 from steelyard.engines.account import choose_account
 from steelyard.engines.cache import open_cache
 from steelyard.engines.engine import LocalInstance, Slot
-from steelyard.engines.postgres.builds.find import find_postgres
 from steelyard.engines.postgres.libpq.connection_string import client_flags
+from steelyard.engines.postgres.selection import find_postgres
 from steelyard.engines.registry import open_run
 from validation.paired_pgbench import throughput, weighing
 from validation.results import FOLDER, Results

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from steelyard.tuning.search.dropping import Ratios, dropped
+from steelyard.tuning.search.outcome import Ratios, dropped
 from steelyard.tuning.search.race import BATCH, STEP_EPOCHS, STEPS
 
 Drop = Callable[[Mapping[str, Ratios], int], set[str]]

@@ -19,8 +19,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from steelyard.record.reader import finished_epochs
 from steelyard.record.record import Record
-from steelyard.record.recorded import finished_epochs
 from validation.pages.scatter import page
 from validation.results import FOLDER, Results
 from validation.traces import Row, rows_of

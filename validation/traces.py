@@ -21,8 +21,8 @@ from pathlib import Path
 from typing import Any
 
 from steelyard.model.readings import ArmTotals, EpochTotals, SliceTotals
+from steelyard.record.reader import finished_epochs, read_slices
 from steelyard.record.record import Record
-from steelyard.record.recorded import finished_epochs, read_slices
 
 FOLDER = Path(__file__).with_name("traces")
 COLUMNS = ("epoch", "block", "position", "arm", "slot", "transactions", "busy_us", "start_ms")

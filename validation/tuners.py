@@ -22,11 +22,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from steelyard.engines.adapters import Wanted
+from steelyard.engines.builds.same_builder import BuildRequest
 from steelyard.model.allowed import Allowed
 from steelyard.model.errors import UsageError
-from steelyard.tuning.profile.asking import Accepting, ask_build
-from steelyard.tuning.profile.proposing import Wish, propose
+from steelyard.tuning.profile.allowed_settings import Accepting, read_allowed_settings
+from steelyard.tuning.profile.proposing import ProfileRequest, propose
 from steelyard.tuning.profile.value import written
 from validation.pages.tuners import Proposals, page_with_tables
 from validation.results import FOLDER, Results
@@ -104,7 +104,7 @@ console.log(JSON.stringify(answers))
 def ours(accepting: Accepting) -> Iterator[dict[str, str]]:
     """What Steelyard proposes for each server: for no device that was probed, and no disk."""
     for server in SERVERS:
-        wish = Wish(
+        wish = ProfileRequest(
             "ours",
             "oltp",
             clients=server.clients,
@@ -202,7 +202,8 @@ def main() -> int:
     account = "postgres" if os.geteuid() == 0 else None
     text = PAGE.read_text(encoding="utf-8")
     PAGE.write_text(
-        tables(text, ask_build("postgres", Wanted(VERSION, None), account)), encoding="utf-8"
+        tables(text, read_allowed_settings("postgres", BuildRequest(VERSION, None), account)),
+        encoding="utf-8",
     )
     return 0
 

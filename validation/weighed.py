@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from steelyard.record.recorded import ENVIRONMENT, VERDICT
+from steelyard.record.reader import ENVIRONMENT, VERDICT
 from steelyard.record.sweep import POINTS, SWEPT_FILE
 from validation.results import Results
 

@@ -12,7 +12,7 @@ from steelyard.running.preparing.planning import recall_choices, write_plan
 from steelyard.running.preparing.preparation import prepare
 from steelyard.running.preparing.recording import Question, open_record
 from steelyard.running.preparing.script_trial import try_scripts
-from steelyard.running.progress import Progress
+from steelyard.running.stopwatch import Progress
 
 
 def weigh(question: Question, laboratory: Laboratory, progress: Progress) -> Verdict:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from steelyard.engines.postgres.builds.find import find_postgres
+from steelyard.engines.postgres.selection import find_postgres
 
 pytestmark = [pytest.mark.postgres, pytest.mark.long]
 

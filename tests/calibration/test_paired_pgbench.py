@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from steelyard.engines.postgres.builds.find import find_postgres
+from steelyard.engines.postgres.selection import find_postgres
 from validation import paired_pgbench
 from validation.paired_pgbench import server, throughput, throughput_of
 from validation.results import Results

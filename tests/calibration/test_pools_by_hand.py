@@ -8,7 +8,7 @@ import pytest
 
 from steelyard.engines.account import choose_account
 from steelyard.engines.cache import open_cache
-from steelyard.engines.postgres.builds.find import find_postgres
+from steelyard.engines.postgres.selection import find_postgres
 from steelyard.engines.registry import open_run
 from validation import pools_by_hand
 from validation.pages import pooled

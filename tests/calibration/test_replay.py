@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from steelyard.analysis.decision.epoch_reading import read_epoch
+from steelyard.record.reader import finished_epochs
 from steelyard.record.record import Record
-from steelyard.record.recorded import finished_epochs
 from validation import traces
 from validation.cases import replay
 from validation.cases.case import generator

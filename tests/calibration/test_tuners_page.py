@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from steelyard.engines.adapters import Wanted
+from steelyard.engines.builds.same_builder import BuildRequest
 from steelyard.model.identity import Identity
-from steelyard.tuning.profile.asking import Accepting, ask_build
+from steelyard.tuning.profile.allowed_settings import Accepting, read_allowed_settings
 from tuning.profile.accepting import ALLOWED
 from validation import tuners
 from validation.pages.tuners import ALIKE, BY_SIZE, Proposals, page_with_tables
@@ -21,7 +21,7 @@ MARKS = f"{BY_SIZE}old\n<!-- end of figures -->\n{ALIKE}old\n<!-- end of figures
 @pytest.mark.postgres
 def test_our_columns_are_what_the_program_proposes_today() -> None:
     kept = PAGE.read_text(encoding="utf-8")
-    accepting = ask_build("postgres", Wanted(VERSION, None), None)
+    accepting = read_allowed_settings("postgres", BuildRequest(VERSION, None), None)
     assert kept == tables(kept, accepting), "use .venv/bin/python -m validation.tuners"
 
 
@@ -61,7 +61,7 @@ def test_a_tool_that_is_not_named_is_not_run_and_its_answers_are_kept(
     page = tmp_path / "tune.md"
     page.write_text(MARKS, encoding="utf-8")
     monkeypatch.setattr(tuners, "PAGE", page)
-    monkeypatch.setattr(tuners, "ask_build", lambda *_: Accepting(IDENTITY, ALLOWED))
+    monkeypatch.setattr(tuners, "read_allowed_settings", lambda *_: Accepting(IDENTITY, ALLOWED))
     monkeypatch.setattr("sys.argv", ["tuners"])
     before = RESULTS.path.read_bytes()
     assert tuners.main() == 0

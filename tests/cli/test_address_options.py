@@ -17,7 +17,7 @@ from steelyard.cli.options.address_options import (
 from steelyard.cli.options.source_options import SourceOptions
 from steelyard.model.errors import UsageError
 from steelyard.study.read import read_study
-from steelyard.workloads.reading.resolved import completed
+from steelyard.workloads.reading.resolved import resolve_workload
 
 
 @pytest.fixture(autouse=True)
@@ -73,7 +73,7 @@ def test_databases_are_made_on_another_machine_only_where_that_was_agreed_to(
     host: str, asks: bool
 ) -> None:
     changes = with_addresses([], f"sqlserver://sa@{host}", None, None)
-    study = completed(read_study("page-verify-sqlserver", changes))
+    study = resolve_workload(read_study("page-verify-sqlserver", changes))
     require_agreed(study, agreed=True)
     if asks:
         with pytest.raises(UsageError, match=r'3 databases would be made .* server at "db1"'):
@@ -141,11 +141,11 @@ def test_who_writes_at_an_address_must_agree(tmp_path: Path) -> None:
     def of(file: Path, *more: str) -> list[str]:
         return [*address, f'workload.scripts={{"{file}" = 1}}', *more]
 
-    study = completed(read_study("sessions", of(writes)))
+    study = resolve_workload(read_study("sessions", of(writes)))
     with pytest.raises(UsageError, match="writes into the database") as caught:
         require_agreed(study, agreed=False)
     assert "--yes" in str(caught.value.hint)
     require_agreed(study, agreed=True)
-    require_agreed(completed(read_study("sessions", of(reads))), agreed=False)
+    require_agreed(resolve_workload(read_study("sessions", of(reads))), agreed=False)
     loaded = read_study("sessions", ["workload=pgbench", *address_changes("host=db1", None, None)])
-    require_agreed(completed(loaded), agreed=False)  # Steelyard made it
+    require_agreed(resolve_workload(loaded), agreed=False)  # Steelyard made it

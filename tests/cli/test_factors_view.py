@@ -21,13 +21,13 @@ from steelyard.cli.views.factors.factors_view import render_factors
 from steelyard.cli.views.live_view import LiveView
 from steelyard.cli.views.progress_lines import cell_line, plan_lines
 from steelyard.evaluation.factors.words import sentences
-from steelyard.record.factors import FactorsPlan, FactorsTold
+from steelyard.record.factors import FactorEffects, FactorsPlan
 from steelyard.record.verdict import Verdict
 
 GOLDEN = Path(__file__).parent.parent / "golden"
 
 
-def factorial(read: dict[str, tuple[float, str]], **more: Any) -> tuple[Verdict, FactorsTold]:
+def factorial(read: dict[str, tuple[float, str]], **more: Any) -> tuple[Verdict, FactorEffects]:
     design = laid(more.pop("factors", 2), more.pop("fraction", "full"))
     simple = {"a with cold": -0.3, "a with hot": -4.1, "b with low": -8.0, "b with high": -12.0}
     told = made(design, read, simple, **more)
@@ -60,7 +60,7 @@ HALF = factorial(
     ],
 )
 def test_a_factorial_prints_as_the_golden_file_shows(
-    name: str, told: tuple[Verdict, FactorsTold], width: int
+    name: str, told: tuple[Verdict, FactorEffects], width: int
 ) -> None:
     shown = render_factors(*told, width) + "\n"
     golden = GOLDEN / f"{name}.txt"
@@ -72,7 +72,7 @@ def test_a_factorial_prints_as_the_golden_file_shows(
 @pytest.mark.parametrize("told", [MATTERS, HALF])
 @pytest.mark.parametrize("width", [10, 50, 72, 200])
 def test_no_line_is_wider_than_the_terminal_but_paths_and_commands(
-    told: tuple[Verdict, FactorsTold], width: int
+    told: tuple[Verdict, FactorEffects], width: int
 ) -> None:
     for line in render_factors(*told, width).splitlines():
         if not line.startswith(("record", "report", "repeat")):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from steelyard.cli.weighing import first_probe, reproduce
+from steelyard.cli.weighing import reproduce
 from steelyard.cli.weighing.reproduce import ReproduceRequest, begin_reproduction
 from steelyard.model.errors import SteelyardError
 
@@ -26,8 +26,8 @@ def test_the_device_is_probed_first_where_no_probe_is_kept(
         ran.append(words[0])
         return status if words[0] == "probe" else 1
 
-    monkeypatch.setattr(first_probe, "last_probe", lambda place, cache: object() if kept else None)
-    monkeypatch.setattr(first_probe, "run", run)
+    monkeypatch.setattr(reproduce, "last_probe", lambda place, cache: object() if kept else None)
+    monkeypatch.setattr(reproduce, "run", run)
     monkeypatch.setattr(reproduce, "run", run)
     monkeypatch.setattr(reproduce, "missing_engines", lambda steps, account: [])
 

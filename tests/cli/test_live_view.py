@@ -13,7 +13,7 @@ from steelyard.cli.views.live_view import LiveView, PlainView, open_view, stage_
 from steelyard.model.threat import Threat
 from steelyard.record.contrast import ContrastLine
 from steelyard.record.verdict import TimePart, TimeParts
-from steelyard.running.progress import Progress
+from steelyard.running.stopwatch import Progress
 from story.asked import Silent
 
 NS = 1_000_000_000

@@ -7,11 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from steelyard.cli.weighing import missing_engines as module
 from steelyard.cli.weighing import reproduce
-from steelyard.cli.weighing.missing_engines import bring_engines, missing_engines
-from steelyard.cli.weighing.reproduce import ReproduceRequest, begin_reproduction
-from steelyard.engines.adapters import Wanted
+from steelyard.cli.weighing import reproduce as module
+from steelyard.cli.weighing.reproduce import (
+    ReproduceRequest,
+    begin_reproduction,
+    bring_engines,
+    missing_engines,
+)
+from steelyard.engines.builds.same_builder import BuildRequest
 from steelyard.model.errors import EngineError
 from steelyard.reproductions.reproduction import names, read_reproduction
 
@@ -24,7 +28,7 @@ class Machine:
         self.ran: list[Sequence[str]] = []
 
     def find_arms(
-        self, wanted: Sequence[Wanted], account: str | None, *, contrib: bool
+        self, wanted: Sequence[BuildRequest], account: str | None, *, contrib: bool
     ) -> list[str]:
         [one] = wanted
         if one.version not in self.found:

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from steelyard.cli.command_line import app, load_command
 from steelyard.cli.options.drive_options import read_seed
 from steelyard.cli.options.drive_parameters import ELSEWHERE
-from steelyard.engines.postgres.builds.find import find_postgres
+from steelyard.engines.postgres.selection import find_postgres
 from steelyard.model.errors import UsageError
 
 

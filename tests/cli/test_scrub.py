@@ -17,7 +17,7 @@ Refused = Callable[..., str]
 @pytest.fixture(scope="module")
 def pgdata() -> Iterator[Path]:
     """A new cluster of the newest version, never started."""
-    from steelyard.engines.postgres.builds.find import find_postgres
+    from steelyard.engines.postgres.selection import find_postgres
 
     with open_directory() as home:
         yield find_postgres("18").create(home / "data", protection="checksums").directory

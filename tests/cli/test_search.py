@@ -12,9 +12,9 @@ from steelyard.model.errors import UsageError
 from steelyard.model.identity import Identity
 from steelyard.study.read import read_study
 from steelyard.study.study import Study
-from steelyard.tuning.profile.asking import Accepting
-from steelyard.tuning.profile.proposing import Wish
-from steelyard.workloads.reading.resolved import completed, data_bytes
+from steelyard.tuning.profile.allowed_settings import Accepting
+from steelyard.tuning.profile.proposing import ProfileRequest
+from steelyard.workloads.reading.resolved import data_bytes, resolve_workload
 from tuning.profile.accepting import ALLOWED
 
 ACCEPTING = Accepting(
@@ -38,7 +38,7 @@ READING = [
 class Proposed:
     """A profile that was asked for."""
 
-    wish: Wish
+    wish: ProfileRequest
 
     def for_arm(self) -> dict[str, str]:
         return {"max_wal_size": "8GB"}
@@ -53,7 +53,7 @@ def machine(monkeypatch: pytest.MonkeyPatch) -> None:
     )
 
 
-def wished(study: Study, **more: Any) -> tuple[Wish, str]:
+def wished(study: Study, **more: Any) -> tuple[ProfileRequest, str]:
     """What the first candidate's profile is for, and the layout."""
     first, layout = search._proposed(replace(REQUEST, **more), study, ACCEPTING)
     assert isinstance(first, Proposed)
@@ -85,10 +85,10 @@ def test_servers_that_stand_at_once_follow_the_layout_that_is_taken(
 
 def test_the_kind_of_work_is_that_of_the_studys_workload_unless_it_is_named() -> None:
     """Candidates for long queries share memory with their parallel workers, as profiles do."""
-    queries = completed(read_study("tuning-queries"))
+    queries = resolve_workload(read_study("tuning-queries"))
     assert wished(queries)[0].kind == "olap"
     assert wished(queries, work="mixed")[0].kind == "mixed"
-    assert wished(completed(read_study("tuning")))[0].kind == "oltp"
+    assert wished(resolve_workload(read_study("tuning")))[0].kind == "oltp"
 
 
 @pytest.mark.parametrize(
@@ -110,7 +110,7 @@ def test_memory_bounds_candidates_below_what_a_server_has(
 
 
 def test_the_size_of_the_data_is_the_workloads_unless_it_is_named() -> None:
-    study = completed(read_study("tuning"))
+    study = resolve_workload(read_study("tuning"))
     assert wished(study)[0].data_bytes == data_bytes(study)
     assert wished(study, data_bytes=GB)[0].data_bytes == GB
 

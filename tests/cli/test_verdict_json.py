@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from record.made import line_of, verdict_of
-from steelyard.cli.views.verdict_json import verdict_json
+from steelyard.cli.views.verdict_view import verdict_json
 from steelyard.record.spent import Spent, SpentLine
 from steelyard.record.verdict import TimePart, TimeParts
 

@@ -16,7 +16,7 @@ from record.made import line_of, verdict_of
 from steelyard.cli.views.verdict_view import render_verdict
 from steelyard.record.contrast import ContrastLine
 from steelyard.record.spent import Spent, SpentLine
-from steelyard.record.verdict import DevicesTold, FlippedPlan, Verdict
+from steelyard.record.verdict import DeviceSummary, FlippedPlan, Verdict
 
 GOLDEN = Path(__file__).parent.parent / "golden"
 
@@ -230,7 +230,7 @@ DEVICES = {
 
 
 def told_of(devices: dict[str, Any]) -> Verdict:
-    return TURNS.model_copy(update={"devices": DevicesTold.model_validate(devices)})
+    return TURNS.model_copy(update={"devices": DeviceSummary.model_validate(devices)})
 
 
 @pytest.mark.parametrize("verdict", [FASTER, TURNS, ACCOUNTED, told_of(DEVICES)])

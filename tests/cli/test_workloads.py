@@ -12,8 +12,8 @@ from own_cache import own_cache
 from steelyard.cli.command_line import app
 from steelyard.engines.cache import open_cache
 from steelyard.engines.engine import Slot
-from steelyard.engines.postgres.builds.find import find_postgres
 from steelyard.engines.postgres.libpq.connection_string import conninfo_of
+from steelyard.engines.postgres.selection import find_postgres
 from steelyard.engines.postgres.sql import database
 from steelyard.engines.postgres.sql.database import connected
 from steelyard.engines.registry import open_run

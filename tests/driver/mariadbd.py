@@ -10,7 +10,7 @@ import pytest
 
 from driver.mysqld import Mysqld
 from engines.mysql.real_packages import fetch
-from steelyard.engines.adapters import Wanted
+from steelyard.engines.builds.same_builder import BuildRequest
 from steelyard.engines.engine import Slot
 from steelyard.engines.mysql.adapter import find_arms
 from steelyard.engines.mysql.life.data_directory import CRC32
@@ -23,7 +23,7 @@ def running(home: Path, *options: str) -> Iterator[Mysqld]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("STEELYARD_CACHE", str(home / "cache"))
         fetch("mariadb-10.11")
-        [engine] = find_arms([Wanted("mariadb-10.11")], None, contrib=False)
+        [engine] = find_arms([BuildRequest("mariadb-10.11")], None, contrib=False)
     instance = engine.create(home / "data", protection=CRC32)
     given = [option.removeprefix("--").partition("=") for option in options]
     settings = {name: value or "1" for name, _, value in given}

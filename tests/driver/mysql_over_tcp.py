@@ -14,8 +14,8 @@ import pytest
 from driver.mysqld import READY_S, await_ready
 from driver.secured import Certified
 from engines.mysql.real_packages import fetch
-from steelyard.engines.adapters import Wanted
-from steelyard.engines.mysql.builds.find import find_alike
+from steelyard.engines.builds.same_builder import BuildRequest
+from steelyard.engines.mysql.builds.find import select_builds
 from steelyard.engines.mysql.life.data_directory import base_arguments, make_instance
 from steelyard.engines.mysql.sql.session import connected, rows_of
 from steelyard.engines.mysql.uri import read_uri
@@ -47,7 +47,7 @@ def listening(word: str, home: Path, shown: Certified) -> Iterator[OverTcp]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("STEELYARD_CACHE", str(home / "cache"))
         fetch(word)
-        [usable] = find_alike([Wanted(word)])
+        [usable] = select_builds([BuildRequest(word)])
     build, account, data = usable.build, usable.account, home / "data"
     make_instance(build, usable.identity, account, data)
     for file in shown.save(data, "server"):

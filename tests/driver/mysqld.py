@@ -14,8 +14,8 @@ import pytest
 
 from engines.mysql.real_packages import fetch
 from steelyard.engines.account import Account
-from steelyard.engines.adapters import Wanted
-from steelyard.engines.mysql.builds.find import Usable, find_alike
+from steelyard.engines.builds.same_builder import BuildRequest
+from steelyard.engines.mysql.builds.find import Usable, select_builds
 from steelyard.engines.programs import launch
 
 READY_S = 60
@@ -37,7 +37,7 @@ def fetched(cache: Path) -> Usable:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("STEELYARD_CACHE", str(cache))
         fetch("mysql-5.7")
-        [usable] = find_alike([Wanted("mysql-5.7")])
+        [usable] = select_builds([BuildRequest("mysql-5.7")])
         return usable
 
 

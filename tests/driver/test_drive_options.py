@@ -14,8 +14,8 @@ import pytest
 
 from driver.served import Server
 from driver.stuck import interrupt_stuck_load
-from steelyard.engines.postgres.builds.find import find_postgres
 from steelyard.engines.postgres.libpq.connection_string import client_flags
+from steelyard.engines.postgres.selection import find_postgres
 
 pytestmark = pytest.mark.postgres
 

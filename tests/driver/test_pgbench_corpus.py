@@ -12,8 +12,8 @@ import pytest
 from driver.served import Server
 from steelyard.driver.client import Driver
 from steelyard.driver.plan import DrivePlan, DriveScript, QueryMode, SliceRequest
-from steelyard.engines.postgres.builds.find import find_postgres
 from steelyard.engines.postgres.libpq.connection_string import client_flags
+from steelyard.engines.postgres.selection import find_postgres
 from steelyard.model.errors import DriverError
 
 pytestmark = pytest.mark.postgres

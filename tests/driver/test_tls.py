@@ -28,9 +28,9 @@ from steelyard import _core
 from steelyard.driver.client import Driver
 from steelyard.driver.plan import DriveArm, DrivePlan, DriveScript, SliceRequest
 from steelyard.engines.engine import Slot
-from steelyard.engines.postgres.builds.find import find_postgres
 from steelyard.engines.postgres.libpq.connection_string import conninfo_of, read_target
 from steelyard.engines.postgres.life.cluster import Cluster
+from steelyard.engines.postgres.selection import find_postgres
 from steelyard.model.errors import DriverError
 
 pytestmark = pytest.mark.postgres

@@ -8,9 +8,9 @@ import pytest
 
 from steelyard.engines import engine as protocols
 from steelyard.engines.engine import Slot
-from steelyard.engines.noop import NoopEngine
-from steelyard.engines.noop_journal import Call
 from steelyard.model.errors import EngineError, ServerError
+from story.noop.engine import NoopEngine
+from story.noop.journal import Call
 
 SLOT = Slot(0, Path("/run/slot0"), Path("/tmp/sockets"), 54320)
 CAPABILITIES = (

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from evaluation.made import make_plan
-from steelyard.evaluation.devices import ELSEWHERE, NOT_ALWAYS, devices_told
+from steelyard.evaluation.devices import ELSEWHERE, NOT_ALWAYS, device_summary
 from steelyard.model.readings import ArmTotals, EpochTotals, Reading
 from steelyard.record.environment import DiskFacts
-from steelyard.record.verdict import DeviceFigure, DevicesTold
+from steelyard.record.verdict import DeviceFigure, DeviceSummary
 
 Counts = Mapping[str, float]
 ONE: Counts = {"reads": 4000, "read_ms": 2000, "writes": 1000, "write_ms": 3000, "queued_ms": 6000}
@@ -42,8 +42,8 @@ def epoch(
     )
 
 
-def told(epochs: Sequence[EpochTotals], **facts: object) -> DevicesTold:
-    found = devices_told(epochs, make_plan(), DiskFacts.model_validate(facts), ["off"])
+def told(epochs: Sequence[EpochTotals], **facts: object) -> DeviceSummary:
+    found = device_summary(epochs, make_plan(), DiskFacts.model_validate(facts), ["off"])
     assert found is not None
     return found
 
@@ -119,10 +119,10 @@ def test_what_cannot_be_told_has_its_reason() -> None:
     nothing = [epoch(n, {}) for n in range(8)]
     reason = "a file system of type overlay has no block device to be seen"
     assert told(nothing, unmapped=reason).to_json() == {"missing": reason}
-    assert devices_told(nothing, make_plan(), DiskFacts(), ["off"]) is None, "an older record"
-    assert devices_told([], make_plan(), DiskFacts(), ["off"]) is None
+    assert device_summary(nothing, make_plan(), DiskFacts(), ["off"]) is None, "an older record"
+    assert device_summary([], make_plan(), DiskFacts(), ["off"]) is None
     reached = make_plan(residency="one server")
-    elsewhere = devices_told([epoch(0, {"vda": ONE})], reached, DiskFacts(), ["off"])
-    assert elsewhere == DevicesTold(missing=ELSEWHERE), "these devices are the client's"
+    elsewhere = device_summary([epoch(0, {"vda": ONE})], reached, DiskFacts(), ["off"])
+    assert elsewhere == DeviceSummary(missing=ELSEWHERE), "these devices are the client's"
     late = told([epoch(0, {}), *(epoch(n, {"vda": ONE}) for n in range(1, 8))])
     assert (late.figures, late.missing) == ((), NOT_ALWAYS)

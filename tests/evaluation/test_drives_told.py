@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from steelyard.evaluation.drives_told import drive_rows
+from steelyard.evaluation.drive_health_rows import drive_rows
 from steelyard.record.machine.drive_health import DriveHealth
 
 GB = 10**9

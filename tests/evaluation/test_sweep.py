@@ -11,8 +11,8 @@ from records.conftest import unpack
 from steelyard.analysis.decision.sign_flip import confidence_set
 from steelyard.evaluation.sweep import ALPHA, sentence, swept
 from steelyard.model.units import percent_of_log
+from steelyard.record.reader import read_verdict
 from steelyard.record.record import Record
-from steelyard.record.recorded import read_verdict
 from steelyard.record.sweep import SweepPlan, SweptContrast, SweptPoint
 from steelyard.record.verdict import Verdict
 from steelyard.report.sweep_page import render_sweep

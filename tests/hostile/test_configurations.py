@@ -19,10 +19,10 @@ from hostile.conftest import SECRET
 from own_cache import own_run
 from steelyard.engines.engine import Slot
 from steelyard.engines.intake import ServerSettings, SettingsPlace
-from steelyard.engines.postgres.builds.find import find_postgres
 from steelyard.engines.postgres.intake.server_settings import read_server_settings
 from steelyard.engines.postgres.libpq.connection_string import conninfo_of
 from steelyard.engines.postgres.postgres import Postgres
+from steelyard.engines.postgres.selection import find_postgres
 from steelyard.model.errors import EngineError
 
 Untouched = Callable[..., AbstractContextManager[None]]

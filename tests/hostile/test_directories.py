@@ -22,7 +22,7 @@ import pytest
 from hostile.conftest import SECRET
 from steelyard.engines.account import Account, choose_account
 from steelyard.engines.postgres.intake.copying import copy_in
-from steelyard.engines.postgres.intake.place import look
+from steelyard.engines.postgres.intake.place import inspect_source
 from steelyard.model.errors import EngineError, SteelyardError
 
 Guard = Callable[..., AbstractContextManager[None]]
@@ -210,7 +210,7 @@ def test_what_others_could_have_put_there_is_refused_by_name(
         untouched(data, victim.parent),
         pytest.raises(SteelyardError, match=f"(?s){hostile.words}") as refused,
     ):
-        look(data)
+        inspect_source(data)
     assert SECRET not in str(refused.value)
     assert SECRET not in f"{refused.value.detail} {refused.value.hint}"
 
@@ -221,7 +221,7 @@ def test_what_is_put_there_after_the_look_is_not_copied_either(
 ) -> None:
     if hostile.as_root and os.geteuid() != 0:
         pytest.skip("only root has more rights than others")
-    place = look(data)
+    place = inspect_source(data)
     hostile.plant(data, victim)
     with untouched(data, victim.parent), suppress(EngineError):
         copy_in(place, open_home / "slot0" / "data", account)
@@ -235,7 +235,7 @@ def test_a_directory_that_is_named_by_a_link_is_taken_in(
 ) -> None:
     (open_home / "current").symlink_to(data)
     with untouched(data):
-        copy_in(look(open_home / "current"), open_home / "slot0" / "data", account)
+        copy_in(inspect_source(open_home / "current"), open_home / "slot0" / "data", account)
     copy = open_home / "slot0" / "data"
     assert (copy / "base/5/1259").stat().st_size == 8192
     assert {path.lstat().st_uid for path in [copy, *copy.rglob("*")]} == {account.uid}
@@ -253,7 +253,7 @@ def test_links_to_a_log_and_tablespaces_of_the_same_owner_are_followed(
     (data / "pg_wal").rename(elsewhere / "log")
     (data / "pg_wal").symlink_to(elsewhere / "log")
     (data / "pg_tblspc/16400").symlink_to(elsewhere / "space")
-    copy_in(look(data), open_home / "slot0" / "data", account)
+    copy_in(inspect_source(data), open_home / "slot0" / "data", account)
     copy = open_home / "slot0" / "data"
     assert (copy / "pg_wal/000000010000000000000001").is_file()
     assert (copy / "pg_tblspc/16400/PG_18_202506291/5/16384").is_file()
@@ -268,11 +268,11 @@ def test_of_what_an_archive_links_to_in_roots_own_name_only_files_of_postgresql_
     for path in [data.parent, *data.parent.rglob("*")]:
         os.chown(path, 0, 0)
     instead("pg_wal", link_to_directory)(data, victim)
-    copy_in(look(data), open_home / "slot0" / "data", account)
+    copy_in(inspect_source(data), open_home / "slot0" / "data", account)
     assert not holds_secret(open_home / "slot0")
     instead("pg_tblspc/16400", link_to_directory)(data, victim)
     with pytest.raises(EngineError, match="holds no tablespace"):
-        look(data)
+        inspect_source(data)
 
 
 @needs_root
@@ -282,10 +282,10 @@ def test_a_directory_that_all_may_write_is_not_trusted_with_files_of_two_names(
     for path in [data.parent, *data.parent.rglob("*")]:
         os.chown(path, 0, 0)
     (data / "base/5").chmod(0o777)
-    assert look(data).major == "18"
+    assert inspect_source(data).major == "18"
     hard_link(data / "base/5/16384", victim)
     with pytest.raises(EngineError, match=r"16384.*second name"):
-        look(data)
+        inspect_source(data)
 
 
 def test_an_ordinary_backup_of_two_accounts_is_taken_in_where_root_alone_put_it(
@@ -293,4 +293,4 @@ def test_an_ordinary_backup_of_two_accounts_is_taken_in_where_root_alone_put_it(
 ) -> None:
     """A directory that root made, with the files of the server's account in it."""
     os.chown(data, os.geteuid(), os.getegid())
-    assert look(data).major == "18"
+    assert inspect_source(data).major == "18"

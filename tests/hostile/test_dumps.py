@@ -25,7 +25,7 @@ from hypothesis import strategies as st
 from engines.postgres.intake.restore_server import RestoreServer, restore_server
 from own_cache import open_directory
 from steelyard.engines.postgres.intake.dumps.format import recognise
-from steelyard.engines.postgres.intake.place import look
+from steelyard.engines.postgres.intake.place import inspect_source
 from steelyard.model.errors import SteelyardError, UsageError
 
 pytestmark = pytest.mark.postgres
@@ -194,7 +194,7 @@ def test_what_is_no_dump_of_a_database_is_refused_before_a_server_is_made(
     file = tmp_path / "dump"
     file.write_bytes(content)
     with untouched(file), pytest.raises(SteelyardError) as refused:
-        look(file)
+        inspect_source(file)
     assert words in str(refused.value)
 
 
@@ -205,13 +205,13 @@ def test_what_is_no_file_is_refused_at_once(tmp_path: Path, special: str) -> Non
         place = tmp_path / "fifo"
         os.mkfifo(place)
     with pytest.raises(UsageError, match="neither file nor directory"):
-        look(place)
+        inspect_source(place)
     directory = tmp_path / "dump"
     directory.mkdir()
     (directory / "toc.dat").write_bytes(b"PGDMP")
     os.mkfifo(directory / "3000.dat")
     with pytest.raises(UsageError, match=r'"3000.dat" in it is no regular file'):
-        look(directory)
+        inspect_source(directory)
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root reads what others cannot")
@@ -225,7 +225,7 @@ def test_a_link_of_another_account_is_not_followed_to_a_file_of_ours(
         assert recognise(link).path == link
         os.lchown(link, server.account.uid, server.account.gid)
         with pytest.raises(SteelyardError, match="link to the file of another account"):
-            look(link)
+            inspect_source(link)
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root has another account for servers")

@@ -21,7 +21,7 @@ import steelyard
 from hostile.test_directories import needs_root
 from own_cache import own_cache
 from steelyard.engines.account import choose_account
-from steelyard.engines.postgres.builds.find import find_postgres
+from steelyard.engines.postgres.selection import find_postgres
 
 pytestmark = [pytest.mark.postgres, needs_root, pytest.mark.long]
 
@@ -30,7 +30,7 @@ import os
 import sys
 from pathlib import Path
 from steelyard._core import read_control
-from steelyard.engines.access.ways import POOLED
+from steelyard.engines.capabilities.external import POOLED
 from steelyard.engines.account import choose_account
 from steelyard.engines.cache import open_cache, tree_bytes
 from steelyard.engines.intake import Intake

@@ -24,8 +24,8 @@ from steelyard.integrity.scrub.state_file import StateFile
 from steelyard.model.errors import RecordError, UntrustedPathError, UsageError
 from steelyard.model.files.own_directory import OwnDirectory, open_to_append, write_named
 from steelyard.record.ledger import LEDGER, Ledger
+from steelyard.record.reader import read_recorded, read_verdict
 from steelyard.record.record import Record
-from steelyard.record.recorded import read_recorded, read_verdict
 from steelyard.report.page import write_report
 from steelyard.study.read import read_study
 

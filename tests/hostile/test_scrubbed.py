@@ -14,7 +14,7 @@ import pytest
 
 from hostile.conftest import SECRET, Call, Ended
 from own_cache import own_run
-from steelyard.engines.postgres.builds.find import find_postgres
+from steelyard.engines.postgres.selection import find_postgres
 
 pytestmark = pytest.mark.postgres
 

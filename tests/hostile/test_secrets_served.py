@@ -23,14 +23,14 @@ from own_cache import open_directory, own_server
 from steelyard.engines.account import Account, choose_account
 from steelyard.engines.engine import Slot
 from steelyard.engines.intake import Neutralised, SettingsPlace
-from steelyard.engines.postgres.builds.find import find_postgres
 from steelyard.engines.postgres.intake import running
 from steelyard.engines.postgres.intake.server_settings import read_server_settings
 from steelyard.engines.postgres.libpq.connection_string import conninfo_of
+from steelyard.engines.postgres.selection import find_postgres
 from steelyard.model.endpoint import Endpoint
 from steelyard.study.read import read_study
 from steelyard.study.study import Source
-from steelyard.workloads.loading.taken import found, taken_template
+from steelyard.workloads.loading.imported_data import import_template, resolve_source
 
 SETTINGS = ("weigh", "settings", "--set", "arm.settings.random_page_cost=3")
 """Two arms that are not equal."""
@@ -178,10 +178,12 @@ def test_a_copy_of_a_directory_has_no_secret_of_its_configuration(
     """Relation files are copied as they are: what tables and pg_authid hold is in the copy too,
     which only the account of servers may read."""
     said = list[str]()
-    study = found(read_study("settings", [f"source.place={secretive}", "source.database=shop"]))
+    study = resolve_source(
+        read_study("settings", [f"source.place={secretive}", "source.database=shop"])
+    )
     assert isinstance(study.source, Source)
     engine = find_postgres("18")
-    data = taken_template(engine, "postgres", study.source, said.append, copies=0, number=0)
+    data = import_template(engine, "postgres", study.source, said.append, copies=0, number=0)
     assert data.is_dir()
     offered = read_server_settings(SettingsPlace(secretive, "data directory"))
     names = {left.what for left in offered.neutralised}

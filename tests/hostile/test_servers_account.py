@@ -24,11 +24,11 @@ from steelyard.engines.intake import Intake
 from steelyard.engines.local.cloning import clone, restore
 from steelyard.engines.local.owned_files import replace_text
 from steelyard.engines.page_cache import evict
-from steelyard.engines.postgres.builds.find import find_postgres
-from steelyard.engines.postgres.intake.place import look
-from steelyard.engines.postgres.intake.sealing import seal
+from steelyard.engines.postgres.intake.import_cluster import seal
+from steelyard.engines.postgres.intake.place import inspect_source
 from steelyard.engines.postgres.life.cluster import Cluster
 from steelyard.engines.postgres.postgres import Postgres
+from steelyard.engines.postgres.selection import find_postgres
 from steelyard.engines.registry import Run
 from steelyard.model.errors import EngineError, SteelyardError
 
@@ -254,7 +254,7 @@ def test_a_library_in_the_data_directory_runs_as_the_account_and_neither_writes_
     account.own(data / "pg_stat" / "evil.so")
     with untouched(victim.parent, data):
         try:
-            engine.take_in(Intake(look(data), None), slot, silent)
+            engine.take_in(Intake(inspect_source(data), None), slot, silent)
             cluster = engine.open(slot.path / "data")
             cluster.start(slot, {"shared_preload_libraries": "pg_stat/evil.so"})
         except SteelyardError:
@@ -278,7 +278,7 @@ def test_a_program_of_a_dump_runs_as_the_account_and_does_not_stay(
     dump = open_home / "dump.sql"
     daemon = f"cat > /dev/null; id -u > ran; cd /; (setsid sleep {SLEEP} > /dev/null 2>&1 &) &"
     dump.write_text(f"CREATE TABLE t (a int);\nCOPY (SELECT 1) TO PROGRAM '{daemon}';\n")
-    engine.take_in(Intake(look(dump), None), slot, silent)
+    engine.take_in(Intake(inspect_source(dump), None), slot, silent)
     assert ran_as(slot.path / "data") == {str(account.uid)}
     _end(left_behind(), account)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 from dataclasses import dataclass, field
 
-from steelyard.model.once import once_each
+from steelyard.model.memoize import memoize_by_identity
 
 
 @dataclass(frozen=True)
@@ -17,7 +17,7 @@ class Epoch:
 def test_a_value_is_asked_once_for_each_of_the_other_arguments() -> None:
     asked = []
 
-    @once_each
+    @memoize_by_identity
     def doubled(epoch: Epoch, arm: str) -> float:
         asked.append((epoch.number, arm))
         return 2 * epoch.readings[arm]
@@ -30,7 +30,7 @@ def test_a_value_is_asked_once_for_each_of_the_other_arguments() -> None:
 
 
 def test_a_value_that_is_gone_is_never_taken_for_the_next_at_its_place() -> None:
-    @once_each
+    @memoize_by_identity
     def number_of(epoch: Epoch) -> int:
         return epoch.number
 
@@ -42,7 +42,7 @@ def test_a_value_that_is_gone_is_never_taken_for_the_next_at_its_place() -> None
 def test_an_answer_that_is_none_is_remembered_too() -> None:
     asked = []
 
-    @once_each
+    @memoize_by_identity
     def nothing(epoch: Epoch) -> None:
         asked.append(epoch.number)
 

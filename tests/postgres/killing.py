@@ -22,8 +22,8 @@ from typing import Any
 from underway import PATIENCE_S, Traces, Underway
 
 from steelyard.evaluation.rejudge import rejudge
+from steelyard.record.reader import read_recorded
 from steelyard.record.record import Record
-from steelyard.record.recorded import read_recorded
 
 Start = Callable[..., Underway]
 EPOCHS, BLOCKS = 8, 3

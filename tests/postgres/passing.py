@@ -21,8 +21,8 @@ from driver.secured import authority
 from engines.real_npm import fetch
 from steelyard._core import script_statements
 from steelyard.engines.engine import Slot
-from steelyard.engines.postgres.builds.find import find_postgres
 from steelyard.engines.postgres.life.cluster import Cluster
+from steelyard.engines.postgres.selection import find_postgres
 
 START = "from steelyard.cli.app import main; main()"
 SETTINGS = {

@@ -12,7 +12,7 @@ import pytest
 from underway import SEVERAL_S, Underway, until
 
 from steelyard.engines.postgres.builds.build import parts_of_copy
-from steelyard.engines.postgres.builds.find import find_postgres
+from steelyard.engines.postgres.selection import find_postgres
 
 pytestmark = [pytest.mark.postgres, pytest.mark.long]
 

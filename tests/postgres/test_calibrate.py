@@ -17,7 +17,7 @@ from steelyard.running.laboratory import Laboratory
 from steelyard.running.measuring.load import Place, Visit
 from steelyard.running.preparing.preparation import prepare
 from steelyard.running.preparing.recording import Question, open_record
-from steelyard.running.world import World
+from steelyard.running.world import LocalLaboratory
 from steelyard.study.read import read_study
 from steelyard.study.study import Study
 from steelyard.weigh import weigh
@@ -106,7 +106,7 @@ def study_with_background(cost: str, *overrides: str) -> Study:
 @pytest.fixture
 def world(weighing_cache: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Laboratory]:
     monkeypatch.setenv("STEELYARD_CACHE", str(weighing_cache))
-    with World() as laboratory:
+    with LocalLaboratory() as laboratory:
         yield laboratory
 
 

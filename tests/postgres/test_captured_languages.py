@@ -12,7 +12,7 @@ import pytest
 from engines.postgres.intake.original import PORT
 from own_cache import open_directory
 from steelyard.engines.account import choose_account
-from steelyard.engines.postgres.builds.find import find_postgres
+from steelyard.engines.postgres.selection import find_postgres
 from steelyard.engines.programs import CLEAN_ENVIRONMENT, run
 from steelyard.model.errors import EngineError
 from steelyard.workloads.capturing.entries import read_entries

@@ -23,7 +23,7 @@ import pytest
 from driver.secured import authority
 from own_cache import open_directory
 from postgres.passing import START, Logged, Passing, captured_from_log, logged_server, passing
-from steelyard.engines.postgres.builds.find import find_postgres
+from steelyard.engines.postgres.selection import find_postgres
 
 pytestmark = [pytest.mark.postgres, pytest.mark.long]
 

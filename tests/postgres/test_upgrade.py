@@ -17,7 +17,7 @@ import pytest
 from engines.postgres.intake.original import Original
 from engines.postgres.upgrade.rich_cluster import fingerprint, rich_cluster
 from steelyard.engines.account import choose_account
-from steelyard.engines.local.ending import EVERY_PROGRAM, programs_inside
+from steelyard.engines.local.process_cleanup import EVERY_PROGRAM, programs_inside
 
 pytestmark = pytest.mark.postgres
 

@@ -23,7 +23,7 @@ from steelyard.running.preparing.inspection import Inspected, inspect_arms
 from steelyard.running.preparing.preparation import prepare
 from steelyard.running.preparing.recording import Question, open_record
 from steelyard.running.preparing.setup import Setup
-from steelyard.running.world import World
+from steelyard.running.world import LocalLaboratory
 from steelyard.study.read import read_study
 from story.asked import Silent
 
@@ -42,7 +42,7 @@ def ready(weighing_cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         study = read_study(name, ["workload.scale=1", *changes])
         record = tmp_path / f"record{len(list(tmp_path.iterdir()))}"
         kept = open_record(Question(study, 1, record), time.monotonic_ns)
-        with World() as world, prepare(kept, world, Silent()) as setup:
+        with LocalLaboratory() as world, prepare(kept, world, Silent()) as setup:
             yield setup
 
     return make
@@ -159,5 +159,8 @@ def test_a_version_too_old_to_be_accounted_is_refused_before_anything_is_loaded(
         (bindir / name).write_bytes(server("13.23"))
         (bindir / name).chmod(0o755)
     study = read_study("versions", [f'control.bindir="{bindir}"'])
-    with World() as world, pytest.raises(EngineError, match="14 is the oldest that can be"):
+    with (
+        LocalLaboratory() as world,
+        pytest.raises(EngineError, match="14 is the oldest that can be"),
+    ):
         world.engines.of_arms(study)

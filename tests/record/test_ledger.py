@@ -11,7 +11,7 @@ import pytest
 
 from steelyard.model.errors import RecordError
 from steelyard.record.environment import MachineFacts
-from steelyard.record.epoch import LedgerStanding
+from steelyard.record.epoch import LedgerBalance
 from steelyard.record.ledger import Ledger, LedgerLine, LedgerMachine
 
 HERE = LedgerMachine(hostname="a", architecture="x86_64", processor="p", processors=2)
@@ -35,7 +35,7 @@ def add(
     )  # fmt: skip
 
 
-CLOSED = LedgerStanding(
+CLOSED = LedgerBalance(
     e_value=123.0, weighings=1, largest_e_value=123.0, off_balance=True, ledgers=1,
     skipped_lines=0, path="ledger.jsonl",
 )  # fmt: skip

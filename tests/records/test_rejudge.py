@@ -18,8 +18,8 @@ import pytest
 from records.conftest import KEPT
 from steelyard.evaluation.rejudge import rejudge
 from steelyard.model.errors import RecordError
+from steelyard.record.reader import RecordContents, read_recorded, read_verdict
 from steelyard.record.record import FORMAT, Record
-from steelyard.record.recorded import Recorded, read_recorded, read_verdict
 from steelyard.record.verdict import differences
 
 Unpack = Callable[[str], Path]
@@ -28,7 +28,7 @@ CHANGED = {"checksums-rw": {"pages": None}, "read-after-insert": {"pages": None}
 is not told where the arm that verifies also logs images of pages."""
 
 
-def read(directory: Path) -> Recorded:
+def read(directory: Path) -> RecordContents:
     return read_recorded(Record.open(directory))
 
 

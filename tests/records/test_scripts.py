@@ -9,8 +9,8 @@ import pytest
 
 from steelyard._core import histogram_quantiles
 from steelyard.evaluation.rejudge import rejudge
+from steelyard.record.reader import read_recorded
 from steelyard.record.record import Record
-from steelyard.record.recorded import read_recorded
 
 
 @pytest.mark.parametrize("name", ["settings", "three-arms"])

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from record.made import line_of, verdict_of
-from steelyard.record.plan import DefaultsFound, Loads
+from steelyard.record.plan import BuildDefaultDifferences, Loads
 from steelyard.report.build_differences import default_lines, default_rows, loads_line, only_lines
 
 DEFAULTS: dict[str, Any] = {
@@ -27,7 +27,7 @@ LOADS: dict[str, Any] = {
 
 
 def test_each_default_is_told_with_both_values_and_what_was_used() -> None:
-    first, second = default_rows(DefaultsFound.model_validate(DEFAULTS))
+    first, second = default_rows(BuildDefaultDifferences.model_validate(DEFAULTS))
     assert first == {
         "setting": "effective_io_concurrency",
         "arm": "after",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from steelyard.record.epoch import ArmLine, EpochLine, ReadingLine
-from steelyard.record.verdict import DeviceFigure, DevicesTold
+from steelyard.record.verdict import DeviceFigure, DeviceSummary
 from steelyard.report.devices import (
     FOOTNOTE,
     by_second,
@@ -68,11 +68,11 @@ def figure(metric: str, on: float, off: float, unit: str = "", **changes: object
     return DeviceFigure.model_validate({**facts, **changes})
 
 
-def sides(reads: tuple[float, float], writes: tuple[float, float]) -> DevicesTold:
+def sides(reads: tuple[float, float], writes: tuple[float, float]) -> DeviceSummary:
     """Requests a second of both arms, each request of 1 ms."""
     times = [figure(f"{side}_latency_ms", 1.0, 1.0, "ms") for side in ("read", "write")]
     rates = [figure("read_iops", *reads, "1/s"), figure("write_iops", *writes, "1/s")]
-    return DevicesTold(figures=(*rates, *times, figure("queue_length", 1.0, 1.0, "requests")))
+    return DeviceSummary(figures=(*rates, *times, figure("queue_length", 1.0, 1.0, "requests")))
 
 
 def test_a_side_is_shown_where_either_arm_keeps_a_device_at_it() -> None:
@@ -89,7 +89,7 @@ def test_a_side_is_shown_where_either_arm_keeps_a_device_at_it() -> None:
 def test_reads_that_one_arm_alone_asks_for_are_shown_though_their_time_is_not_known() -> None:
     def shown(rate: float, queue: float) -> list[str]:
         figures = (figure("read_iops", rate, 0.0, "1/s"), figure("queue_length", queue, 0.0))
-        return [one.metric for one in used_figures(DevicesTold(figures=figures), "off")]
+        return [one.metric for one in used_figures(DeviceSummary(figures=figures), "off")]
 
     assert shown(1000.0, 0.5) == ["read_iops", "queue_length"]
     assert shown(1000.0, 0.003) == [], "a device so fast is not kept at it"
@@ -118,5 +118,5 @@ def test_figures_have_iostats_names_and_their_units() -> None:
 
 
 def test_devices_are_named() -> None:
-    assert told_names(DevicesTold(names=("vda",))) == "device vda"
-    assert told_names(DevicesTold(names=("sda", "sdb"))) == "devices sda and sdb"
+    assert told_names(DeviceSummary(names=("vda",))) == "device vda"
+    assert told_names(DeviceSummary(names=("sda", "sdb"))) == "devices sda and sdb"

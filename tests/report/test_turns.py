@@ -16,7 +16,7 @@ from record.made import verdict_of
 from report.test_page import Balanced, headings, page_of
 from report.weighed import weigh_in_turns
 from steelyard.record.plan import TurnChoices
-from steelyard.record.turns.turns_told import StallLine, TurnsTold, TurnSumsLine
+from steelyard.record.turns.turn_summary import StallLine, TurnSummary, TurnSumsLine
 from steelyard.record.verdict import Verdict
 from steelyard.report import turns
 from steelyard.report.contrast_text import reading_text
@@ -65,7 +65,7 @@ def sentence(scale: float, *lines: TurnSumsLine, nearer: Mapping[str, float] | N
         time_scale=scale, time_scale_why="", cycles=2, warmup_cap_ns=1, wait_ns=1, longest_ns=1,
         turn_ns=1, nearer=nearer or {},
     )  # fmt: skip
-    verdict = verdict_of(turns=TurnsTold(sums=lines))
+    verdict = verdict_of(turns=TurnSummary(sums=lines))
     return turns.distance_sentence(verdict, choices, "turn").replace("\N{NO-BREAK SPACE}", " ")
 
 
@@ -208,7 +208,7 @@ def test_stalls_are_counted_by_arm_and_listed_with_their_cause(page: str) -> Non
 
 
 def test_storms_are_stalls_of_five_seconds_and_the_longest_stalls_are_kept() -> None:
-    told = TurnsTold(
+    told = TurnSummary(
         stalls=(stall("off", 7.0, cause="kernel write-back"), stall("off", 2.0, 2)),
         sums=(sums("on", 30.0), sums("off", 30.0)),
     )

@@ -7,12 +7,12 @@ import math
 from pathlib import Path
 from typing import Any
 
-from steelyard.engines.engine import Pulse
-from steelyard.engines.noop import NoopInstance
+from steelyard.engines.capabilities.checkpoints import WalCounters
 from steelyard.record.verdict import Verdict
 from steelyard.running.preparing.recording import Question
 from steelyard.weigh import weigh
 from story.asked import Silent, study_of
+from story.noop.engine import NoopInstance
 from story.scripted import ScriptedWorld
 
 PAGES, FADES_S = 32_000, 4.0
@@ -43,13 +43,15 @@ class Worn(ScriptedWorld):
             return 4000 * STALLED
         return 4000 * (1 - (0.3 if arm == "off" else 0.1) * math.exp(-since_s / FADES_S))
 
-    def _written(self, instance: NoopInstance) -> Pulse:
+    def _written(self, instance: NoopInstance) -> WalCounters:
         began_ns = self.begun_ns.get(self.lives, self.clock.now)
         seconds, cycle_s = (self.clock.now - began_ns) / 1e9, self.cycle_ns / 1e9
         whole, part = divmod(seconds, cycle_s)
         of_cycle, of_part = (FADES_S * (1 - math.exp(-s / FADES_S)) for s in (cycle_s, part))
         images = PAGES * (whole * of_cycle + of_part)
-        return Pulse(wal_bytes=3000 * images + 2e6 * seconds, images=images, owed_bytes=1000.0)
+        return WalCounters(
+            wal_bytes=3000 * images + 2e6 * seconds, images=images, owed_bytes=1000.0
+        )
 
 
 def weigh_in_turns(directory: Path, **changes: Any) -> tuple[Path, Verdict]:

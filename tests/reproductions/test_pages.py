@@ -12,9 +12,9 @@ import pytest
 from history.made import keep_record
 from steelyard.cli.views.reproductions.agreement import agreement
 from steelyard.cli.views.reproductions.page import page
+from steelyard.record.reader import read_verdict
 from steelyard.record.record import Record
-from steelyard.record.recorded import read_verdict
-from steelyard.record.verdict import DevicesTold, Verdict
+from steelyard.record.verdict import DeviceSummary, Verdict
 from steelyard.reproductions.reproduction import names, read_reproduction
 from validation import reproductions, sweeps
 from validation.results import Results
@@ -204,7 +204,7 @@ def _with_devices(step: str, devices: dict[str, Any]) -> tuple[str, str]:
     told = reproductions.told_of(line)
     assert isinstance(told, Verdict)
     without = told.model_copy(update={"devices": None})
-    changed = told.model_copy(update={"devices": DevicesTold.model_validate(devices)})
+    changed = told.model_copy(update={"devices": DeviceSummary.model_validate(devices)})
     study = read_reproduction("tuning")
     return page(study, {step: without}, ""), page(study, {step: changed}, "")
 

@@ -16,8 +16,8 @@ from steelyard.cli.options.weigh_options import changes_of
 from steelyard.cli.views.reproductions.agreement import agreement
 from steelyard.cli.views.reproductions.page import page, row
 from steelyard.model.errors import StudyError
+from steelyard.record.reader import read_verdict
 from steelyard.record.record import Record
-from steelyard.record.recorded import read_verdict
 from steelyard.record.sweep import Swept
 from steelyard.record.verdict import Verdict
 from steelyard.reproductions.reproduction import Claim, Step, names, read_reproduction

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from steelyard.record.reader import read_telemetry
 from steelyard.record.record import Record
-from steelyard.record.recorded import read_telemetry
 from steelyard.record.spent import PHASES, Phase, Spent
 from steelyard.running.stopwatch import SpentTime, Stopwatch
 

@@ -7,23 +7,26 @@ from pathlib import Path
 
 import pytest
 
-from steelyard.engines.memory.cap import MemoryCap
-from steelyard.engines.noop import NoopEngine
+from steelyard.engines.capabilities.memory import MemoryCap
 from steelyard.model.errors import EngineError, UsageError
 from steelyard.running import world
-from steelyard.running.world import World
+from steelyard.running.world import LocalLaboratory
 from steelyard.workloads.reading.folder import find_workload
 from story.asked import study_of
+from story.noop.engine import NoopEngine
 
 
 def test_an_engine_without_an_adapter_is_refused_by_its_name() -> None:
-    with World() as laboratory, pytest.raises(UsageError, match='engine: "oracle"') as caught:
+    with (
+        LocalLaboratory() as laboratory,
+        pytest.raises(UsageError, match='engine: "oracle"') as caught,
+    ):
         laboratory.engines.of_arms(study_of(engine="oracle"))
     assert caught.value.hint == "Known: postgres, mysql, mariadb, sqlserver."
 
 
 def test_data_is_loaded_only_into_engines_that_can_be_loaded() -> None:
-    with World() as laboratory:
+    with LocalLaboratory() as laboratory:
         data = laboratory.data.open(study_of())
     with pytest.raises(UsageError, match='into engine "noop"'):
         data.template(NoopEngine(), print, number=0, copies=2)
@@ -34,7 +37,7 @@ def test_what_changes_in_a_workloads_folder_after_it_was_opened_is_not_read(
 ) -> None:
     folder = tmp_path / "mine"
     shutil.copytree(find_workload("pgbench").folder, folder)
-    with World() as laboratory:
+    with LocalLaboratory() as laboratory:
         data = laboratory.data.open(study_of(workload={"name": str(folder), "scale": 3}))
         scripts, variables = data.scripts, dict(data.variables)
         shutil.rmtree(folder)
@@ -44,7 +47,7 @@ def test_what_changes_in_a_workloads_folder_after_it_was_opened_is_not_read(
 
 
 def test_a_cap_is_that_of_every_slot_from_then_on() -> None:
-    with World() as laboratory:
+    with LocalLaboratory() as laboratory:
         assert laboratory.engines.slot(0).memory is None
         try:
             held_by = laboratory.engines.cap_memory(64 << 20)

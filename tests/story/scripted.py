@@ -10,13 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from steelyard.driver.plan import DrivePlan, Replay
-from steelyard.engines.capabilities.noop import OWN_TIME
-from steelyard.engines.engine import Cycle, Engine, Instance, Pulse, SessionWaits, Slot
+from steelyard.engines.capabilities.checkpoints import Cycle, WalCounters
+from steelyard.engines.capabilities.counters import SessionWaits
+from steelyard.engines.capabilities.memory import HeldBy, MemoryCap
+from steelyard.engines.engine import Engine, Instance, Slot
 from steelyard.engines.intake import ServerSettings
-from steelyard.engines.memory.cap import HeldBy, MemoryCap
-from steelyard.engines.noop import NoopEngine, NoopInstance
-from steelyard.engines.noop_journal import Answers
-from steelyard.engines.noop_sessions import NoopReached
 from steelyard.engines.page_cache import Evicted
 from steelyard.model.endpoint import Endpoint
 from steelyard.model.turn import Checkpoint
@@ -30,6 +28,10 @@ from steelyard.telemetry.slice_counters import MachineCounters
 from steelyard.telemetry.source import Source
 from steelyard.telemetry.sources import built_in_sources
 from steelyard.workloads.reading.scripts import Script
+from story.noop.engine import NoopEngine, NoopInstance
+from story.noop.journal import Answers
+from story.noop.own_time import OWN_TIME
+from story.noop.sessions import NoopExternal
 from story.scripted_driver import ScriptedDrivers
 
 Speed = Callable[[str, int], float]
@@ -101,8 +103,8 @@ class ScriptedWorld:
     plans_driven: list[DrivePlan] = field(default_factory=list)
     begun: list[tuple[int, int]] = field(default_factory=list)
     """Ports of servers on which the workload has begun, and how many drivers there had been."""
-    standing: dict[str, NoopInstance] = field(default_factory=dict)
-    far: dict[str, NoopReached] = field(default_factory=dict)
+    running_arms: dict[str, NoopInstance] = field(default_factory=dict)
+    far: dict[str, NoopExternal] = field(default_factory=dict)
     """Arm → its server that somebody else runs."""
     required: list[str] = field(default_factory=list)
     """Hosts that were asked whether they hold the data."""
@@ -151,9 +153,9 @@ class ScriptedWorld:
             for start in starts
         ]
 
-    def _pulse(self, instance: NoopInstance) -> Pulse:
+    def _pulse(self, instance: NoopInstance) -> WalCounters:
         written = self.clock.now / 1000 if self.writes else 0.0
-        return Pulse(wal_bytes=written, images=self.clock.now / 1e8, owed_bytes=1000.0)
+        return WalCounters(wal_bytes=written, images=self.clock.now / 1e8, owed_bytes=1000.0)
 
     def debt_of(self, instance: NoopInstance) -> int:
         """How long an arm's checkpoint takes."""
@@ -167,16 +169,16 @@ class ScriptedWorld:
 
     def slot_of(self, arm: str) -> int:
         """Number of the slot in which an arm stands."""
-        return self.standing[arm].address.port - self.slot(0).port
+        return self.running_arms[arm].address.port - self.slot(0).port
 
     def started_first(self) -> str:
         """The arm that was started before the others of this epoch."""
         starts = [call.arguments[0] for call in self.noop.calls if call.action == "start"]
-        slots = {self.slot_of(arm): arm for arm in self.standing}
+        slots = {self.slot_of(arm): arm for arm in self.running_arms}
         return slots[starts[-len(slots)]]
 
     def alive(self, arm: str) -> bool:
-        return self.far[arm].running if self.far else self.standing[arm].running
+        return self.far[arm].running if self.far else self.running_arms[arm].running
 
     def engines(self, study: Study) -> Mapping[str, Engine]:
         return {arm.name: self.noop for arm in study.every_arm}
@@ -319,7 +321,7 @@ class ScriptedWorkload:
         self.world.begun.append((instance.address.port, self.world.lives))
 
     def violations(self, instance: Instance) -> Sequence[str]:
-        names = [arm for arm, stands in self.world.standing.items() if stands is instance]
+        names = [arm for arm, stands in self.world.running_arms.items() if stands is instance]
         return self.world.broken.get(names[0], []) if names else []
 
     def work_counts(self, instance: Instance) -> Mapping[str, float]:

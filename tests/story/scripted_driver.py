@@ -56,8 +56,8 @@ class ScriptedDriver:
         for event in world.events.pop(world.slices, []):
             event()
         lost = not world.alive(arm)
-        awake = [name for name, one in world.standing.items() if not one.suspended]
-        assert arm in awake or not world.standing, "load on an arm that stands still"
+        awake = [name for name, one in world.running_arms.items() if not one.suspended]
+        assert arm in awake or not world.running_arms, "load on an arm that stands still"
         world.awake.append(tuple(awake))
         noise = 1 + world.noise * world.draw.gauss(0, 1)
         done = 0 if lost else round(self._speed(driven) * noise * length_ns / 1e9)
@@ -101,7 +101,7 @@ class ScriptedDrivers:
         world = self.world
         world.lives += 1
         serving = world.noop.journal.serving
-        world.standing = {
+        world.running_arms = {
             arm.name: serving[arm.endpoint.port] for arm in plan.arms if arm.name not in world.far
         }
         world.plans_driven.append(plan)

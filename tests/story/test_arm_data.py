@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from steelyard.engines.capabilities.memory import MemoryNeed
 from steelyard.engines.engine import Missing
-from steelyard.engines.memory.cap import MemoryNeed
 from steelyard.model.errors import EngineError, StudyError
 from story.asked import Watcher, study_of
 from story.scripted import ScriptedWorld

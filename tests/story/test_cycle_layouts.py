@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from steelyard.engines.capabilities.noop import OWN_TIME
-from steelyard.engines.engine import Cycle, Pulse
-from steelyard.engines.memory.cap import MemoryNeed
-from steelyard.engines.noop import NoopInstance
+from steelyard.engines.capabilities.checkpoints import Cycle, WalCounters
+from steelyard.engines.capabilities.memory import MemoryNeed
 from steelyard.model.errors import StudyError
 from steelyard.model.turn import Checkpoint
 from steelyard.record.record import Record
 from story.asked import Watcher, cycles_study
+from story.noop.engine import NoopInstance
+from story.noop.own_time import OWN_TIME
 from story.scripted import ScriptedWorld
 from story.scripted_device import DeviceWorld, Requests
 
@@ -89,9 +89,9 @@ def limited(world: ScriptedWorld, wal_bytes: float, rates: dict[str, float]) -> 
     answers = world.noop.journal.answers
     answers.cycle = lambda settings: Cycle(15 * S, wal_bytes, 1.0)
 
-    def pulse(instance: NoopInstance) -> Pulse:
+    def pulse(instance: NoopInstance) -> WalCounters:
         arm = "on" if instance.settings()["data_checksums"] == "on" else "off"
-        return Pulse(world.clock.now / S * rates[arm], 0.0, 1000.0)
+        return WalCounters(world.clock.now / S * rates[arm], 0.0, 1000.0)
 
     answers.pulse = pulse
 

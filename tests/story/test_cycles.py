@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from steelyard.engines.engine import Cycle
-from steelyard.engines.noop import NoopInstance
+from steelyard.engines.capabilities.checkpoints import Cycle
 from steelyard.model.errors import ServerError, StudyError
 from steelyard.model.turn import Checkpoint
+from steelyard.record.reader import read_recorded
 from steelyard.record.record import Record
-from steelyard.record.recorded import read_recorded
 from story.asked import Watcher, cut_at, cycles_study, lines
+from story.noop.engine import NoopInstance
 from story.scripted import ScriptedWorld
 
 Facts = dict[str, Any]
@@ -60,7 +60,7 @@ def test_only_the_arm_under_load_is_awake(
     ]  # fmt: skip
     assert in_epochs
     assert all(awake == (line["arm"],) for awake, line in in_epochs)
-    assert not any(one.suspended for one in writing.standing.values())
+    assert not any(one.suspended for one in writing.running_arms.values())
 
 
 def test_every_arm_takes_one_slice_in_each_block(
@@ -190,14 +190,14 @@ def test_a_lost_arm_is_an_outcome_and_leaves_nothing_suspended(
     again = ScriptedWorld(tmp_path / "again", noise=0.01, writes=True)
 
     def die() -> None:
-        again.standing["off"].crash()
+        again.running_arms["off"].crash()
 
     again.events[writing.slices // 2] = [die]
     weigh_in(again, cycles_study(), record="again")
     outcomes = [x["outcome"] for x in lines(tmp_path, "telemetry.jsonl", "again")
                 if x["type"] == "epoch"]  # fmt: skip
     assert outcomes.count("crashed: off") == 1
-    assert not any(one.suspended for one in again.standing.values())
+    assert not any(one.suspended for one in again.running_arms.values())
 
 
 def test_a_budget_that_is_too_short_says_what_it_takes(
@@ -275,7 +275,7 @@ def test_an_arm_that_cannot_be_held_still_is_named_and_nothing_is_left_suspended
         'failed: could not hold arm "(on|off)" still: could not freeze a server', lost["outcome"]
     )
     assert "Its threads ran." in " ".join(lost["error"])
-    assert not any(one.suspended for one in again.standing.values())
+    assert not any(one.suspended for one in again.running_arms.values())
 
 
 @pytest.mark.parametrize("number", [3, 8])

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from steelyard.evaluation.rejudge import rejudge
+from steelyard.record.reader import read_recorded
 from steelyard.record.record import Record
-from steelyard.record.recorded import read_recorded
 from steelyard.running.preparing import inspection
 from steelyard.study.study import Study
 from steelyard.telemetry.devices import Devices

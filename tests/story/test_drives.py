@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from steelyard.record.machine.drive_health import DriveHealth
+from steelyard.record.reader import read_recorded
 from steelyard.record.record import Record
-from steelyard.record.recorded import read_recorded
 from story.asked import lines
 from story.scripted import ScriptedWorld
 

@@ -14,8 +14,8 @@ import pytest
 from steelyard.cli.views.factors.factors_view import render_factors
 from steelyard.cli.views.live_view import PlainView
 from steelyard.evaluation.rejudge import rejudge
+from steelyard.record.reader import read_recorded, read_verdict
 from steelyard.record.record import Record
-from steelyard.record.recorded import read_recorded, read_verdict
 from steelyard.record.verdict import Verdict, differences
 from steelyard.study.factors import with_cells
 from steelyard.study.study import Study

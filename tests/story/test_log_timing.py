@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from steelyard.engines.engine import Settings
-from steelyard.engines.noop import NoopEngine
 from story.asked import study_of
+from story.noop.engine import NoopEngine
 from story.scripted import ScriptedWorld
 
 Weigh = Callable[..., dict[str, Any]]

@@ -9,17 +9,17 @@ from typing import Any
 
 import pytest
 
+from steelyard.engines.capabilities.memory import MemoryCap, MemoryNeed, MemoryUse
 from steelyard.engines.engine import Instance
-from steelyard.engines.memory.cap import MemoryCap, MemoryNeed, MemoryUse
-from steelyard.engines.noop import NoopInstance
 from steelyard.model.errors import EngineError, ServerError, StudyError, WeighingError
+from steelyard.record.reader import read_recorded
 from steelyard.record.record import Record
-from steelyard.record.recorded import read_recorded
 from steelyard.running.laboratory import Laboratory
 from steelyard.running.preparing.recording import Question
 from steelyard.study.study import Study
 from steelyard.weigh import weigh
 from story.asked import Facts, Silent, lines, study_of
+from story.noop.engine import NoopInstance
 from story.scripted import ScriptedData, ScriptedWorkload, ScriptedWorld
 
 Weigh = Callable[..., Facts]
@@ -148,14 +148,14 @@ class AtItsCap(ScriptedWorld):
         self.noop.journal.answers.memory = lambda one: MemoryUse(CAP, 0, 0, 3, int(self.hit(one)))
 
     def strike(self, arm: str) -> None:
-        self.struck = self.standing[arm], self.standing[arm].starts
+        self.struck = self.running_arms[arm], self.running_arms[arm].starts
 
     def hit(self, instance: NoopInstance) -> bool:
         """In this life of the server."""
         return self.struck == (instance, instance.starts)
 
     def alive(self, arm: str) -> bool:
-        return not self.hit(self.standing[arm])
+        return not self.hit(self.running_arms[arm])
 
 
 def test_an_arm_that_the_kernel_kills_at_its_cap_is_a_named_outcome(
@@ -217,7 +217,7 @@ def test_an_arm_that_is_killed_at_its_cap_in_its_turn_is_named(
     weigh_in: Weigh, tmp_path: Path
 ) -> None:
     world = AtItsCap(tmp_path / "world", writes=True)
-    world.events[400] = [lambda: world.strike(next(iter(world.standing)))]
+    world.events[400] = [lambda: world.strike(next(iter(world.running_arms)))]
     weigh_in(world, study_of(memory="400MB", layout="turns"))
     epochs = [one for one in lines(tmp_path, "telemetry.jsonl") if one["type"] == "epoch"]
     [lost] = [one for one in epochs if one["outcome"] != "complete"]

@@ -8,8 +8,8 @@ from typing import Any
 
 from steelyard.evaluation.rejudge import rejudge
 from steelyard.record.epoch import OtherLoadLine
+from steelyard.record.reader import read_recorded
 from steelyard.record.record import Record
-from steelyard.record.recorded import read_recorded
 from story.asked import lines
 from story.scripted import ScriptedWorld
 

@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 
 from steelyard.engines.engine import Slot
-from steelyard.engines.noop import NoopEngine, NoopInstance
 from steelyard.model.errors import ServerError
 from steelyard.record.plan import Upkeep
 from steelyard.running.measuring.slots import ArmLostError, Prepared, Slots
 from steelyard.running.stopwatch import Stopwatch
 from steelyard.study.study import Arm
 from story.asked import lines
+from story.noop.engine import NoopEngine, NoopInstance
 from story.scripted import ScriptedWorld
 
 Facts = dict[str, Any]
@@ -70,7 +70,7 @@ def test_every_arm_that_cannot_start_is_named_and_the_others_are_ended(
     assert lost.value.outcome == "could not start: third, on"
     assert lost.value.primary == 'arm "third": no room'
     assert lost.value.detail == 'FATAL:  1\narm "on": no key'
-    assert list(places.standing) == ["off"]
+    assert list(places.running_arms) == ["off"]
     places.end_arms("restore")
     assert not any(server.running for server in engine.journal.serving.values())
 
@@ -95,7 +95,7 @@ def test_every_stop_is_tried_before_the_first_error_is_raised(
         places.end_arms(upkeep)
     tried = said(engine, ending)
     assert len(tried) == 3
-    assert not places.standing
+    assert not places.running_arms
 
 
 @pytest.mark.parametrize("upkeep", ["exchange", "carry"])
@@ -138,4 +138,4 @@ def test_an_arm_that_died_is_no_error_when_it_is_discarded(
     died.crash()
     places.end_arms("restore")
     assert len(said(engine, "discard")) == 2
-    assert not places.standing
+    assert not places.running_arms

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from steelyard.engines.engine import Slot
-from steelyard.engines.noop import NoopEngine, NoopInstance
-from steelyard.engines.noop_journal import NOOP_IDENTITY, Journal
 from steelyard.running.measuring.slots import Prepared, Slots, Upkeep
 from steelyard.running.stopwatch import Stopwatch
 from steelyard.study.arm import Arm
+from story.noop.engine import NoopEngine, NoopInstance
+from story.noop.journal import NOOP_IDENTITY, Journal
 
 ARMS = {"on": True, "off": False, "also off": False}
 

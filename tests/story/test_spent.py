@@ -10,14 +10,14 @@ from typing import Any
 
 import pytest
 
-from steelyard.engines.noop import NoopInstance
-from steelyard.engines.noop_journal import Journal
 from steelyard.evaluation.rejudge import rejudge
+from steelyard.record.reader import read_recorded, read_slices, read_verdict
 from steelyard.record.record import Record
-from steelyard.record.recorded import read_recorded, read_slices, read_verdict
 from steelyard.record.slice import SliceLine
 from steelyard.running.measuring import settling
 from story.asked import lines, study_of
+from story.noop.engine import NoopInstance
+from story.noop.journal import Journal
 from story.scripted import ScriptedWorld
 from story.scripted_driver import ScriptedDriver, ScriptedDrivers
 
@@ -204,7 +204,7 @@ def test_an_arm_that_cannot_start_is_charged_like_one_that_could(
     slow: ScriptedWorld, weigh_in: Weigh
 ) -> None:
     began_ns = slow.clock.now
-    slow.events[400] = [lambda: slow.standing["off"].crash()]  # noqa: PLW0108  stands later
+    slow.events[400] = [lambda: slow.running_arms["off"].crash()]  # noqa: PLW0108  stands later
     told = phases_of(weigh_in(slow))
     assert sum(told.values()) == slow.clock.now - began_ns
 

@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 
 from steelyard.cli.views.verdict_view import render_verdict
-from steelyard.engines.noop import NoopInstance
-from steelyard.model.statements import StatementCount, StatementCounts, between
+from steelyard.model.readings import StatementCount, StatementCounts, between
 from steelyard.record.verdict import Verdict
 from steelyard.report.page import render_page
 from steelyard.report.source import core_counts, read_source
 from story.asked import study_of
+from story.noop.engine import NoopInstance
 from story.scripted import ScriptedWorld
 
 Weigh = Callable[..., dict[str, Any]]
@@ -36,7 +36,7 @@ class CountingWorld(ScriptedWorld):
     def _statements(self, server: NoopInstance) -> StatementCounts:
         self.looks += 1
         times = 10 * self.looks
-        [arm] = [name for name, one in self.standing.items() if one is server]
+        [arm] = [name for name, one in self.running_arms.items() if one is server]
         log = 200 if arm == "on" else 100
         update = StatementCount(UPDATE, times, log * times, times if arm == "on" else 0, 0)
         read = StatementCount(SELECT, 2 * times, 0, 0, 0)

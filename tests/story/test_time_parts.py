@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 
 from steelyard.cli.views.verdict_view import render_verdict
-from steelyard.engines.engine import WaitSeen
-from steelyard.engines.noop import NoopInstance
+from steelyard.engines.capabilities.counters import SampledWait
 from steelyard.record.verdict import Verdict
 from steelyard.report.page import render_page
 from steelyard.report.source import core_counts, read_source
 from story.asked import study_of
+from story.noop.engine import NoopInstance
 from story.scripted import ScriptedWorld
 
 Facts = dict[str, Any]
@@ -35,7 +35,7 @@ class BusyWorld(ScriptedWorld):
         self.noop.journal.answers.sessions = self._sessions
 
     def _use(self, answer: Facts) -> None:
-        server = self.standing[answer["arm"]]
+        server = self.running_arms[answer["arm"]]
         each_us = 400 if answer["arm"] == "on" else 200
         self.used[id(server), server.starts] += 1000 * each_us * answer["transactions"]
 
@@ -87,17 +87,17 @@ def test_an_arm_without_telemetry_is_not_looked_at(tmp_path: Path, weigh_in: Wei
             super().__post_init__()
             self.noop.journal.answers.looks = self._looks
 
-        def _looks(self, server: NoopInstance) -> list[WaitSeen]:
-            [arm] = [name for name, one in self.standing.items() if one is server]
+        def _looks(self, server: NoopInstance) -> list[SampledWait]:
+            [arm] = [name for name, one in self.running_arms.items() if one is server]
             looked[arm] += 1
-            return [WaitSeen("CPU:CPU", "processor", 1)]
+            return [SampledWait("CPU:CPU", "processor", 1)]
 
     opened: list[str] = []
     world = Seen(tmp_path / "world")
     probe = NoopInstance.wait_probe
 
     def opening(server: NoopInstance, database: str) -> Any:
-        opened.extend(name for name, one in world.standing.items() if one is server)
+        opened.extend(name for name, one in world.running_arms.items() if one is server)
         return probe(server, database)
 
     with pytest.MonkeyPatch.context() as patch:

@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 
 from steelyard.analysis.decision.epoch_reading import epoch_log_ratio
-from steelyard.engines.noop import NoopInstance
-from steelyard.engines.noop_journal import Journal
 from steelyard.model.errors import EngineError, ServerError
+from steelyard.record.reader import read_recorded
 from steelyard.record.record import Record
-from steelyard.record.recorded import read_recorded
 from steelyard.study.study import Study
 from story.asked import lines, study_of
+from story.noop.engine import NoopInstance
+from story.noop.journal import Journal
 from story.scripted import ScriptedWorkload, ScriptedWorld
 
 Facts = dict[str, Any]
@@ -91,7 +91,7 @@ def test_an_epoch_in_which_both_arms_are_lost_names_both_and_has_no_reading(
     halfway = next(n for n in own if every[n - 1]["kind"] == "measured") + 9
 
     def crash() -> None:
-        [server] = world.standing.values()
+        [server] = world.running_arms.values()
         server.crash()
 
     def refuse() -> None:
@@ -180,7 +180,7 @@ def test_an_arm_that_was_lost_before_a_weighing_was_killed_stays_lost(
     halfway = next(n for n in own if every[n - 1]["kind"] == "measured") + 3
 
     def crash() -> None:
-        [server] = world.standing.values()
+        [server] = world.running_arms.values()
         server.crash()
 
     def kill() -> None:

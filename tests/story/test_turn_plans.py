@@ -9,15 +9,15 @@ from typing import Any
 
 import pytest
 
-from steelyard.engines.engine import Cycle, Pulse, Scaled
-from steelyard.engines.noop import NoopInstance
+from steelyard.engines.capabilities.checkpoints import Cycle, Scaled, WalCounters
 from steelyard.model.errors import StudyError
 from steelyard.model.turn import Checkpoint
 from steelyard.record.plan import Plan
+from steelyard.record.reader import read_recorded
 from steelyard.record.record import Record
-from steelyard.record.recorded import read_recorded
 from steelyard.study.study import Study
 from story.asked import Watcher, lines, study_of
+from story.noop.engine import NoopInstance
 from story.scripted import ScriptedEngines, ScriptedWorkload, ScriptedWorld
 
 Facts = dict[str, Any]
@@ -58,15 +58,15 @@ def starts(world: ScriptedWorld) -> int:
     return sum(call.action == "start" for call in world.noop.calls)
 
 
-def bursting(world: ScriptedWorld) -> Callable[[NoopInstance], Pulse]:
+def bursting(world: ScriptedWorld) -> Callable[[NoopInstance], WalCounters]:
     """Log of 40 MB/s for 3 s after a start, then of 1 MB/s."""
     started: dict[int, int] = {}
 
-    def pulse(instance: NoopInstance) -> Pulse:
+    def pulse(instance: NoopInstance) -> WalCounters:
         began_ns = started.setdefault(starts(world), world.clock.now)
         since_s = (world.clock.now - began_ns) / S
         written = 40 * MB * min(since_s, 3) + 1 * MB * max(since_s - 3, 0)
-        return Pulse(wal_bytes=written, images=0.0, owed_bytes=written)
+        return WalCounters(wal_bytes=written, images=0.0, owed_bytes=written)
 
     return pulse
 

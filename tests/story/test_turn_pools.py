@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from steelyard.engines.noop import NoopInstance
 from steelyard.running.turns import seconds
 from story.asked import lines, study_of
+from story.noop.engine import NoopInstance
 from story.scripted import ScriptedWorld
 
 Facts = dict[str, Any]

@@ -11,15 +11,15 @@ from typing import Any
 
 import pytest
 
-from steelyard.engines.noop import NoopInstance
 from steelyard.model.errors import StudyError
 from steelyard.model.turn import Checkpoint
+from steelyard.record.reader import read_recorded
 from steelyard.record.record import Record
-from steelyard.record.recorded import read_recorded
 from steelyard.record.slice import SliceLine
 from steelyard.running.turns.seconds import SecondBySecond
 from steelyard.study.study import Study
 from story.asked import Watcher, lines, study_of
+from story.noop.engine import NoopInstance
 from story.scripted import ScriptedWorld
 
 Facts = dict[str, Any]
@@ -226,7 +226,7 @@ def test_an_arm_that_crashes_in_its_turn_did_no_work_and_the_other_has_its_own(
     weigh_in(quiet, writing_study(), record="count")
 
     def crash() -> None:
-        writing.standing["off" if "off" in writing.standing else "on"].crash()
+        writing.running_arms["off" if "off" in writing.running_arms else "on"].crash()
 
     writing.noise = 0.0
     writing.events[quiet.slices // 2] = [crash]

@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from steelyard.engines.engine import Engine
-from steelyard.engines.noop import NoopEngine
-from steelyard.engines.noop_journal import NOOP_IDENTITY
 from steelyard.model.identity import BuildDefaults, Default
 from steelyard.study.study import Study
 from story.asked import Facts, study_of
+from story.noop.engine import NoopEngine
+from story.noop.journal import NOOP_IDENTITY
 from story.scripted import ScriptedWorld
 
 Weigh = Callable[..., Facts]

@@ -142,7 +142,7 @@ def test_a_client_that_comes_back_is_placed_before_its_arm_is_held_still(
 def test_debt_is_time_without_work(tmp_path: Path, weigh_in: Weigh) -> None:
     class OneArmPays(ScriptedWorld):
         def debt_of(self, instance: Any) -> int:
-            return self.debt_ns if instance is self.standing["off"] else 0
+            return self.debt_ns if instance is self.running_arms["off"] else 0
 
     world = OneArmPays(tmp_path / "world", writes=True)
     contrast = weigh_in(world)["contrasts"][0]
@@ -152,7 +152,7 @@ def test_debt_is_time_without_work(tmp_path: Path, weigh_in: Weigh) -> None:
 def test_an_arm_that_dies_in_mid_slice_is_named_counted_and_started_again(
     world: ScriptedWorld, weigh_in: Weigh, tmp_path: Path
 ) -> None:
-    world.events[400] = [lambda: world.standing["off"].crash()]  # noqa: PLW0108  stands later
+    world.events[400] = [lambda: world.running_arms["off"].crash()]  # noqa: PLW0108  stands later
     watcher = Watcher()
     verdict = weigh_in(world, progress=watcher)
     outcomes = [x["outcome"] for x in lines(tmp_path, "telemetry.jsonl") if x["type"] == "epoch"]
@@ -184,7 +184,7 @@ def test_three_lost_epochs_in_a_row_end_the_weighing_with_everything_kept(
     world.noop.failures["start"] = []
     for number in range(pilot + 1, pilot + 4000):
         world.events[number] = [
-            lambda: world.standing["on"].crash() if world.standing["on"].running else None
+            lambda: world.running_arms["on"].crash() if world.running_arms["on"].running else None
         ]
     with pytest.raises(WeighingError, match="3 epochs in a row were lost: crashed: on"):
         weigh_in(world)

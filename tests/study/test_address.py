@@ -23,13 +23,13 @@ def study(**changes: Any) -> Study:
 
 
 def test_a_study_reaches_by_its_own_address_or_by_those_of_its_arms() -> None:
-    assert study().reaches
-    assert not study(address=None).reaches
+    assert study().is_external
+    assert not study(address=None).is_external
     both = {
         "control": {"name": "a", "address": "host=db1"},
         "arms": [{"name": "b", "address": "host=db2"}],
     }
-    assert study(address=None, **both).reaches
+    assert study(address=None, **both).is_external
 
 
 def test_without_an_address_for_all_every_arm_needs_one() -> None:
@@ -107,9 +107,9 @@ def on_sqlserver(**changes: Any) -> Study:
 
 
 def test_arms_of_a_sql_server_are_databases_and_pay_their_own_debt() -> None:
-    assert on_sqlserver(cost="whole").housed
-    assert not study().housed
-    assert not study(engine="sqlserver", address=None).housed
+    assert on_sqlserver(cost="whole").uses_own_databases
+    assert not study().uses_own_databases
+    assert not study(engine="sqlserver", address=None).uses_own_databases
 
 
 @pytest.mark.parametrize(

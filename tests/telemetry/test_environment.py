@@ -12,7 +12,7 @@ import pytest
 
 from own_cache import own_server
 from steelyard.engines.engine import Settings, Slot
-from steelyard.engines.postgres.builds.find import find_postgres
+from steelyard.engines.postgres.selection import find_postgres
 from steelyard.model.endpoint import Endpoint
 from steelyard.model.identity import Identity
 from steelyard.record.environment import DiskFacts

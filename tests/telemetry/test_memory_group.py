@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+from steelyard.engines.capabilities.memory import MemoryCap, MemoryUse
 from steelyard.engines.engine import Slot
-from steelyard.engines.memory.cap import MemoryCap, MemoryUse
-from steelyard.engines.noop import NoopEngine
 from steelyard.telemetry.source import reading
 from steelyard.telemetry.sources.memory_group import SOURCE
+from story.noop.engine import NoopEngine
 
 SLOT = Slot(0, Path("/run/slot0"), Path("/tmp/sockets"), 54320)
 CAP = MemoryCap(400 << 20, "v1")

@@ -27,7 +27,7 @@ COMPOSITION_POINTS = {
     PACKAGE + "cli/options/drive_options.py": "reads a libpq connection string",
     PACKAGE + "cli/options/address_options.py": "reads connection strings",
     PACKAGE + "cli/options/arm_options.py": "reads a postgresql.conf",
-    PACKAGE + "cli/options/running_server.py": "takes a base backup of a running server",
+    PACKAGE + "cli/options/source_options.py": "takes a base backup of a running server",
     PACKAGE + "cli/options/weigh_options.py": "compares two directories of programs",
     PACKAGE + "cli/views/engine_view.py": "lists builds",
     PACKAGE + "cli/views/upgrades/": "words an upgrade of PostgreSQL",

@@ -14,7 +14,7 @@ import pytest
 PACKAGE = "python/steelyard/"
 MAY = {
     PACKAGE + "cli/commands/probe.py": "tells how old a probe is",
-    PACKAGE + "cli/options/running_server.py": "names a base backup",
+    PACKAGE + "cli/options/source_options.py": "names a base backup",
     PACKAGE + "cli/views/drive_summary.py": "dates progress lines, as pgbench's option does",
     PACKAGE + "engines/builds/adding.py": "dates a build that was added",
     PACKAGE + "engines/local/cloning.py": "waits for a file system's next time stamp",
@@ -25,8 +25,8 @@ MAY = {
     PACKAGE + "record/record.py": "names a record",
     PACKAGE + "running/world.py": "tells how old a probe is",
     PACKAGE + "tuning/probe/probing.py": "dates a probe",
-    PACKAGE + "workloads/loading/altered.py": "dates a copy",
-    PACKAGE + "workloads/loading/taken.py": "dates a copy",
+    PACKAGE + "workloads/loading/arm_sql.py": "dates a copy",
+    PACKAGE + "workloads/loading/imported_data.py": "dates a copy",
     PACKAGE + "workloads/loading/template.py": "dates a load",
     "crates/driver/src/report/log.rs": "dates a log's lines, as pgbench does",
 }

@@ -22,7 +22,7 @@ ROOMS = (
 )
 """Rooms and files that read what a user or a stranger has written."""
 EXCEPTIONS = {
-    PACKAGE + "cli/options/running_server.py": "writes",
+    PACKAGE + "cli/options/source_options.py": "writes",
     PACKAGE + "engines/postgres/intake/base_backup.py": "reads /proc",
     PACKAGE + "engines/postgres/intake/configuration_file.py": "reads includes, within its limits",
     PACKAGE + "engines/postgres/intake/copying.py": "copies what was opened by descriptor",

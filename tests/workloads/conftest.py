@@ -15,9 +15,9 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from steelyard.engines.cache import open_cache
 from steelyard.engines.engine import Slot
-from steelyard.engines.postgres.builds.find import find_postgres
 from steelyard.engines.postgres.life.cluster import Cluster
 from steelyard.engines.postgres.postgres import Postgres
+from steelyard.engines.postgres.selection import find_postgres
 from steelyard.engines.programs import run
 from steelyard.engines.registry import open_run
 from steelyard.model.endpoint import Endpoint

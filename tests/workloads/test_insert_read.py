@@ -11,9 +11,9 @@ import pytest
 from driven import drive
 
 from steelyard.engines.loading import DATABASE
-from steelyard.engines.postgres.builds.find import find_postgres
 from steelyard.engines.postgres.life.cluster import Cluster
 from steelyard.engines.postgres.postgres import Postgres
+from steelyard.engines.postgres.selection import find_postgres
 from steelyard.engines.postgres.sql.database import PostgresDatabase, connected
 from steelyard.model.endpoint import Endpoint
 from steelyard.workloads.checks import explain_probes

@@ -35,7 +35,7 @@ from steelyard.study.read import read_study
 from steelyard.workloads.checks import check
 from steelyard.workloads.loading.template import template
 from steelyard.workloads.reading.folder import find_workload
-from steelyard.workloads.reading.resolved import completed
+from steelyard.workloads.reading.resolved import resolve_workload
 from steelyard.workloads.reading.workload import Workload
 
 Serve = Callable[[Cluster], AbstractContextManager[Endpoint]]
@@ -303,7 +303,7 @@ def test_every_stream_has_every_query_once() -> None:
 
 
 def test_clients_take_the_streams_one_after_the_other() -> None:
-    study = completed(
+    study = resolve_workload(
         read_study("queries", ["workload.clients=3", "workload.options={stream=39, refresh=true}"])
     )
     streams = find_workload("tproc-h").streams
@@ -312,5 +312,5 @@ def test_clients_take_the_streams_one_after_the_other() -> None:
 
 
 def test_scripts_that_a_study_names_are_drawn() -> None:
-    study = completed(read_study("queries", ["workload.scripts={q01 = 1}"]))
+    study = resolve_workload(read_study("queries", ["workload.scripts={q01 = 1}"]))
     assert study.workload.streams == ()

@@ -11,7 +11,7 @@ from driven import drive
 from steelyard.engines.cache import open_cache
 from steelyard.engines.engine import Slot
 from steelyard.engines.loading import DATABASE
-from steelyard.engines.postgres.builds.find import find_postgres
+from steelyard.engines.postgres.selection import find_postgres
 from steelyard.engines.postgres.sql.database import PostgresDatabase, connected
 from steelyard.engines.registry import open_run
 from steelyard.model.endpoint import Endpoint

@@ -21,7 +21,7 @@ from steelyard.analysis.pilot.turn_lengths import (
     ArmCycle,
     Spacing,
     TurnLengths,
-    Wish,
+    TurnPlanRequest,
     choose_lengths,
 )
 from steelyard.model.readings import ArmTotals, EpochTotals
@@ -234,7 +234,7 @@ def _cycle(length_s: float) -> ArmCycle:
 def _plan() -> TurnLengths:
     """The product's plan for cycles of 30 s and of 5 s."""
     arms = [_cycle(CYCLE_S), _cycle(OFTEN_S)]
-    found = choose_lengths(arms, Wish(1e9, 2, scale=1.0), idle_s=0.0, warm_s=WARM_UP_S)
+    found = choose_lengths(arms, TurnPlanRequest(1e9, 2, scale=1.0), idle_s=0.0, warm_s=WARM_UP_S)
     assert isinstance(found, TurnLengths)  # the budget is large
     return found
 

@@ -26,8 +26,8 @@ from steelyard.history.reading import hashes_of, read_entry
 from steelyard.model.estimate import Estimate
 from steelyard.record.contrast import ArmValues, ContrastLine, control_and_arm_values
 from steelyard.record.environment import ArmFacts
+from steelyard.record.reader import read_environment, read_study_file, read_verdict
 from steelyard.record.record import Record, damage_named
-from steelyard.record.recorded import read_environment, read_study_file, read_verdict
 from steelyard.record.verdict import Verdict
 
 

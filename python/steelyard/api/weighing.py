@@ -16,8 +16,8 @@ from steelyard.model.errors import UsageError
 from steelyard.model.estimate import Estimate
 from steelyard.model.threat import Threat
 from steelyard.model.units import NS_PER_S, NS_PER_US
+from steelyard.record.reader import read_slices, read_telemetry
 from steelyard.record.record import Record, damage_named
-from steelyard.record.recorded import read_slices, read_telemetry
 from steelyard.record.slice import SliceLine
 from steelyard.record.totals import measured_slices
 

@@ -6,12 +6,12 @@ The only place outside an adapter that names it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Protocol
 
 from steelyard.engines.account import Account
+from steelyard.engines.builds.same_builder import BuildRequest
 from steelyard.engines.engine import Instance, LoadableEngine, Settings
 from steelyard.engines.intake import DataPlace, ServerSettings, SettingsPlace
 from steelyard.engines.loading import WorkloadDatabase
@@ -24,19 +24,11 @@ GROUP = "steelyard.engines"
 """Of entry points: an installed package brings the adapter of an engine of its own by its name."""
 
 
-@dataclass(frozen=True)
-class Wanted:
-    """The build that one arm requests."""
-
-    version: str  # "18", "17.0", or the name of an engine: "npm-18.4"
-    bindir: str | Path | None = None  # the build there, whatever its version
-
-
 class Adapter(Protocol):
     """What a database adapter does before there is an engine, and after its owner has died."""
 
     def find_arms(
-        self, wanted: Sequence[Wanted], account: str | None, *, contrib: bool
+        self, wanted: Sequence[BuildRequest], account: str | None, *, contrib: bool
     ) -> Sequence[LoadableEngine]:
         """The engines of several arms, of one builder where possible; EngineError says what is
         found, and which versions cannot be weighed."""
@@ -54,7 +46,7 @@ class Adapter(Protocol):
     def count_alone(self, instance: Instance) -> Instance:
         """The same, where no other arm is reached at its server: what it counts is the arm's."""
 
-    def look(self, place: Path) -> DataPlace:
+    def inspect_source(self, place: Path) -> DataPlace:
         """The external data at a path; UsageError: nothing that can be taken in, EngineError: it is
         in use, or not whole."""
 

@@ -71,7 +71,7 @@ class ServerSettings:
 
 
 @dataclass(frozen=True)
-class TakenIn:
+class ImportedCluster:
     """A copy that was made."""
 
     database: str  # its name in the original; empty: a dump that does not say
@@ -87,7 +87,7 @@ Report = Callable[[str], None]
 class TakesIn(Protocol):
     """An engine that can take in data that it did not load."""
 
-    def take_in(self, intake: Intake, slot: Slot, report: Report) -> TakenIn:
+    def take_in(self, intake: Intake, slot: Slot, report: Report) -> ImportedCluster:
         """Make the copy in `slot.path / "data"`, stopped. UsageError: it does not say which
         database is meant; EngineError: the place is not whole, in use, or of another version."""
 

@@ -2,26 +2,26 @@
 
 What holds for every engine (which tables in which order, how many rows, how much disk space, which
 templates there are) is in `workloads`; how a server does it is behind these protocols.
+
+Copies a share of a table's rows into a server exactly once, whichever machine generates it.
+
+The share's line in a table of shares and its rows are one transaction: a share is there with its
+sums and digests, or nothing of it is. The line's key refuses a second copy.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, Protocol, Self, cast, runtime_checkable
 
-from steelyard.engines.access.reached import Reached
+from steelyard._core import RowStream
 from steelyard.engines.account import Account
-from steelyard.engines.engine import (
-    Crashable,
-    Engine,
-    Instance,
-    LocalInstance,
-    Settings,
-    Slot,
-)
+from steelyard.engines.capabilities.external import ExternalServer
+from steelyard.engines.capabilities.life import Crashable
+from steelyard.engines.engine import Engine, Instance, LocalInstance, Settings, Slot
 from steelyard.model.errors import ServerError, UsageError
 from steelyard.model.files.bounded_json import JsonError, parse_json
 
@@ -234,7 +234,7 @@ def serving(
 
 def work_database(instance: Instance) -> str:
     """The name of the database that an arm works in: ours, or at an address the one it names."""
-    return instance.address.database if isinstance(instance, Reached) else DATABASE
+    return instance.address.database if isinstance(instance, ExternalServer) else DATABASE
 
 
 def database_of(instance: Instance) -> WorkloadDatabase:
@@ -242,3 +242,94 @@ def database_of(instance: Instance) -> WorkloadDatabase:
     if not isinstance(instance, HoldsWorkload):
         raise UsageError(f'cannot load data into engine "{instance.identity.kind}"')
     return instance.workload_database()
+
+
+SHARES = "steelyard_shares"
+"""The table of shares; dropped when the load is complete."""
+_MAKE = (
+    f"CREATE TABLE {SHARES} (of_table VARCHAR(64) NOT NULL, first_chunk BIGINT NOT NULL, "
+    "row_count BIGINT, control_sum BIGINT, digests TEXT, PRIMARY KEY (of_table, first_chunk))"
+)
+_READ = (
+    f"SELECT of_table, first_chunk, row_count, control_sum, digests FROM {SHARES} "
+    "ORDER BY of_table, first_chunk"
+)
+_SOURCE = "could not keep account of the shares"
+
+
+@dataclass(frozen=True, slots=True)
+class RowShare:
+    """Chunks of a table's rows that follow each other: all that is needed to make them anywhere."""
+
+    table: str
+    columns: tuple[str, ...]
+    generator: str
+    scale: int
+    options: Mapping[str, str]
+    seed: int
+    encoding: RowEncoding
+    first: int
+    """The number of its first chunk."""
+    chunks: int
+
+    def rows(self) -> RowStream:
+        """Its rows, made as they are read; ValueError: no such generator or table."""
+        return RowStream(
+            self.generator,
+            self.table,
+            self.scale,
+            dict(self.options),
+            self.seed,
+            encoding=self.encoding,
+            part=(self.first, self.chunks),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class CopiedShare:
+    """A share that the server has, as its copier kept account of it."""
+
+    table: str
+    first: int
+    rows: int
+    control_sum: int
+    digests: tuple[str, ...]
+    """Of its chunks, in order."""
+
+
+def begin_shares(loader: Loader) -> None:
+    """Make the table of shares."""
+    loader.execute([_MAKE], _SOURCE)
+
+
+def end_shares(loader: Loader) -> None:
+    """Remove it."""
+    loader.execute([f"DROP TABLE {SHARES}"], _SOURCE)
+
+
+def copied_shares(checker: Checker) -> Sequence[CopiedShare]:
+    """Those that were committed, by table and place."""
+    found = checker.rows(_READ, _SOURCE)
+    return [
+        CopiedShare(str(table), int(first), int(rows), int(total), tuple(digests.split()))
+        for table, first, rows, total, digests in found
+    ]
+
+
+def copy_share(loader: Loader, share: RowShare) -> int:
+    """Make a share and copy it; its rows. ServerError: the server's words, or it has the share."""
+    source = f'could not fill table "{share.table}"'
+    own = f"of_table = '{share.table}' AND first_chunk = {share.first}"
+    begin = f"INSERT INTO {SHARES} (of_table, first_chunk) VALUES ('{share.table}', {share.first})"
+    with loader.transaction():
+        loader.execute([begin], source)
+        stream = share.rows()
+        arrived = loader.append(share.table, share.columns, stream)
+        if arrived != stream.sent:
+            raise ServerError(f"{source}: {arrived} rows arrived, not {stream.sent}")
+        told = (
+            f"UPDATE {SHARES} SET row_count = {stream.sent}, control_sum = {stream.control_sum}, "
+            f"digests = '{' '.join(stream.chunk_digests)}' WHERE {own}"
+        )
+        loader.execute([told], source)
+    return arrived

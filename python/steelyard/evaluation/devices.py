@@ -16,14 +16,13 @@ from collections.abc import Sequence
 from steelyard.analysis.decision.secondary import SecondaryContrast
 from steelyard.analysis.turns.evenness import request_evenness
 from steelyard.evaluation.causes import Read, compared, counted_rows
-from steelyard.evaluation.turns_told import turn_pairs
+from steelyard.evaluation.turn_summary import turn_pairs
 from steelyard.evaluation.workload_rows import NS_PER_MINUTE
-from steelyard.model.device_readings import SLICES_NS, device_names, device_reading
-from steelyard.model.readings import EpochTotals
+from steelyard.model.readings import SLICES_NS, EpochTotals, device_names, device_reading
 from steelyard.model.units import NS_PER_MS, NS_PER_S
 from steelyard.record.environment import DiskFacts
 from steelyard.record.plan import Plan
-from steelyard.record.verdict import DeviceFigure, DevicesTold
+from steelyard.record.verdict import DeviceFigure, DeviceSummary
 
 READ_RATE, WRITE_RATE = "read_iops", "write_iops"
 ELSEWHERE = "the servers are reached at addresses, and their devices are not seen from here"
@@ -31,26 +30,26 @@ NOT_ALWAYS = "their counts are not known of every epoch"
 _TRANSACTIONS = "transactions"
 
 
-def devices_told(
+def device_summary(
     epochs: Sequence[EpochTotals], plan: Plan, disk: DiskFacts, arms: Sequence[str]
-) -> DevicesTold | None:
+) -> DeviceSummary | None:
     """What a verdict says of the devices, or why it cannot; None where the record says neither.
 
     `epochs`: complete ones.
     """
     if plan.residency != "own servers":
-        return DevicesTold(missing=ELSEWHERE)
+        return DeviceSummary(missing=ELSEWHERE)
     control = plan.control
     every = device_names(name for one in epochs for name in one.readings.get(control, {}))
     # A volume above them is counted too, for what a probe got of it.
     names = [name for name in every if name in disk.devices] if disk.devices else every
     if not names:
-        return DevicesTold(missing=disk.unmapped) if disk.unmapped else None
+        return DeviceSummary(missing=disk.unmapped) if disk.unmapped else None
     figures = [
         *(row for arm in arms for row in _counted(epochs, control, arm, names)),
         *(row for arm in arms for row in _variations(epochs, control, arm)),
     ]
-    return DevicesTold.model_validate(
+    return DeviceSummary.model_validate(
         {
             "names": names,
             "figures": figures,

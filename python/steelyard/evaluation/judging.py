@@ -15,24 +15,23 @@ from steelyard.evaluation.judge_epochs import contrast_of, percent_ends
 from steelyard.evaluation.layouts import judging_of
 from steelyard.evaluation.rule import Verdict, VerdictKind, decide
 from steelyard.evaluation.threats.epochs import threats_of_epochs
-from steelyard.evaluation.threats.inspection import inspection_threats
+from steelyard.evaluation.threats.inspection import inspection_threats, source_threats
 from steelyard.evaluation.threats.machine import drive_threats
 from steelyard.evaluation.threats.memory import memory_threats
 from steelyard.evaluation.threats.run import run_threats
-from steelyard.evaluation.threats.source import source_threats
 from steelyard.evaluation.threats.work_done import arrival_threats, work_threats
 from steelyard.model.estimate import UNBOUNDED, Interval
-from steelyard.model.once import once_each
+from steelyard.model.memoize import memoize_by_identity
 from steelyard.model.threat import Threat
 from steelyard.model.units import NS_PER_S
 from steelyard.record.contrast import WithdrawnThreat
 from steelyard.record.epoch import EventLine
 from steelyard.record.plan import Plan
-from steelyard.record.recorded import JUDGED, RESUMED, Recorded
+from steelyard.record.reader import JUDGED, RESUMED, RecordContents
 from steelyard.study.study import Study
 
 
-def judge(recorded: Recorded, *, ended: bool) -> list[WeighedContrast]:
+def judge(recorded: RecordContents, *, ended: bool) -> list[WeighedContrast]:
     """One contrast an arm, in the order of the study; `ended`: no further epoch will come."""
     terms, control = terms_of(recorded.plan, recorded.events), recorded.study.control.name
     arms = [arm.name for arm in recorded.study.arms]
@@ -88,7 +87,7 @@ def times_looked(events: Sequence[EventLine]) -> int:
 
 
 def threats_beside(
-    recorded: Recorded, arm: str, inspected: Sequence[Threat] | None = None
+    recorded: RecordContents, arm: str, inspected: Sequence[Threat] | None = None
 ) -> tuple[Threat, ...]:
     """Every threat to the contrast of an arm that its log ratios alone do not show.
 
@@ -107,13 +106,13 @@ def threats_beside(
     )
 
 
-def inspected_threats(recorded: Recorded, arm: str) -> tuple[Threat, ...]:
+def inspected_threats(recorded: RecordContents, arm: str) -> tuple[Threat, ...]:
     """The threats that were seen before the first epoch."""
     inspected = inspection_threats(recorded.inspection, recorded.study.control.name, arm)
     return (*inspected, *source_threats(recorded.environment.source))
 
 
-def withdrawn(recorded: Recorded, contrast: WeighedContrast) -> tuple[WithdrawnThreat, ...]:
+def withdrawn(recorded: RecordContents, contrast: WeighedContrast) -> tuple[WithdrawnThreat, ...]:
     """The threats that were shown while a contrast was weighed and are none of its own at the
     end, as they were last shown, and why they went."""
     terms, control, arm = terms_of(recorded.plan, recorded.events), contrast.control, contrast.arm
@@ -139,7 +138,7 @@ def withdrawn(recorded: Recorded, contrast: WeighedContrast) -> tuple[WithdrawnT
     )
 
 
-def _readings(recorded: Recorded, arm: str, control: str, terms: Terms) -> list[EpochReading]:
+def _readings(recorded: RecordContents, arm: str, control: str, terms: Terms) -> list[EpochReading]:
     read = [_read_epoch(epoch.totals, arm, control, terms.metric) for epoch in recorded.epochs]
     if recorded.study.workload.pace is None:
         return read
@@ -147,7 +146,7 @@ def _readings(recorded: Recorded, arm: str, control: str, terms: Terms) -> list[
     return [replace(reading, busy_share={}) for reading in read]
 
 
-_read_epoch = once_each(read_epoch)
+_read_epoch = memoize_by_identity(read_epoch)
 
 
 Readings = Mapping[str, Sequence[EpochReading]]

@@ -9,17 +9,17 @@ from steelyard.evaluation.contrast import ReplicateWords
 from steelyard.evaluation.threats.checkpoint_distance import checkpoint_distance
 from steelyard.evaluation.threats.cycles import cycle_threats
 from steelyard.evaluation.threats.turns import turn_threats
-from steelyard.evaluation.turns_told import (
+from steelyard.evaluation.turn_summary import (
     CyclesTold,
     basis_words,
     cycle_seconds,
     distance_lines,
-    turns_told,
+    turn_summary,
 )
 from steelyard.model.readings import EpochTotals
 from steelyard.model.threat import Threat
 from steelyard.record.plan import CYCLES, SLICES, TURNS, Plan
-from steelyard.record.recorded import Recorded
+from steelyard.record.reader import RecordContents
 
 _WHERE = {
     "one server": "sessions of one running server",
@@ -35,7 +35,7 @@ class LayoutJudging(Protocol):
     """Whether throughput is to be level within an epoch: over checkpoint cycles it has a course of
     its own."""
 
-    def threats(self, recorded: Recorded, arm: str) -> Iterator[Threat]:
+    def threats(self, recorded: RecordContents, arm: str) -> Iterator[Threat]:
         """What this layout alone can show of the contrast of an arm, the first of all threats."""
 
     def basis(
@@ -52,7 +52,7 @@ class SlicesJudging:
 
     level = True
 
-    def threats(self, recorded: Recorded, arm: str) -> Iterator[Threat]:
+    def threats(self, recorded: RecordContents, arm: str) -> Iterator[Threat]:
         """How near the last checkpoint was, where the work writes and the arm is a treatment."""
         study, plan = recorded.study, recorded.plan
         [asked] = [each for each in study.arms if each.name == arm]
@@ -88,7 +88,7 @@ class TurnsJudging:
     unit = "turn"
     """What an arm is measured in, in an epoch."""
 
-    def threats(self, recorded: Recorded, arm: str) -> Iterator[Threat]:
+    def threats(self, recorded: RecordContents, arm: str) -> Iterator[Threat]:
         """What was not alike when each ran alone."""
         totals = [epoch.totals for epoch in recorded.epochs]
         yield from turn_threats(totals, recorded.plan, recorded.study.control.name, arm)
@@ -106,7 +106,7 @@ class TurnsJudging:
             time_scale=plan.turns.time_scale,
             distance_seconds=cycle_seconds(epochs, plan.control),
             by_distance=tuple(distance_lines(epochs, plan.control, arms)),
-            turns=turns_told(epochs, plan, arms),
+            turns=turn_summary(epochs, plan, arms),
         )
 
 
@@ -115,7 +115,7 @@ class CyclesJudging(TurnsJudging):
 
     unit = "window"
 
-    def threats(self, recorded: Recorded, arm: str) -> Iterator[Threat]:
+    def threats(self, recorded: RecordContents, arm: str) -> Iterator[Threat]:
         """What ran in another's time, and what the kernel does for both."""
         control, own = recorded.study.control.name, recorded.inspection.arms.get(arm)
         declared = own.may_differ if own else ()

@@ -9,13 +9,13 @@ import numpy as np
 from steelyard.analysis.calibration.balance import Trust, trust
 from steelyard.evaluation.causes import cause_rows, complete, page_cost
 from steelyard.evaluation.contrast import WeighedContrast, line_of
-from steelyard.evaluation.devices import devices_told
-from steelyard.evaluation.factors.effects import factors_told
+from steelyard.evaluation.devices import device_summary
+from steelyard.evaluation.factors.effects import factor_effects
 from steelyard.evaluation.judging import judge, withdrawn
 from steelyard.evaluation.layouts import judging_of
 from steelyard.evaluation.plans.flipped import Timed, flipped
 from steelyard.evaluation.scripts import script_times
-from steelyard.evaluation.transaction.time_parts import times_told
+from steelyard.evaluation.transaction.time_parts import time_breakdown
 from steelyard.evaluation.truths import Weighed, truth_beside
 from steelyard.evaluation.workload_rows import (
     latency_rows,
@@ -33,7 +33,7 @@ from steelyard.model.readings import EpochTotals
 from steelyard.record.contrast import ContrastLine, median_throughput
 from steelyard.record.environment import SourceFacts
 from steelyard.record.epoch import EndLine, Epoch
-from steelyard.record.recorded import Recorded
+from steelyard.record.reader import RecordContents
 from steelyard.record.spent import Spent
 from steelyard.record.verdict import Differences, Pages, Place, TrustLine, Verdict
 from steelyard.study.study import Study
@@ -41,7 +41,7 @@ from steelyard.study.study import Study
 MOST_LOST_IN_A_ROW = 3
 
 
-def rejudge(recorded: Recorded) -> Verdict:
+def rejudge(recorded: RecordContents) -> Verdict:
     """The verdict of a weighing that has ended; RecordError for one that has not."""
     if recorded.end is None:
         raise RecordError(
@@ -52,7 +52,7 @@ def rejudge(recorded: Recorded) -> Verdict:
     control, arms = study.control.name, [arm.name for arm in study.arms]
     contrasts = judge(recorded, ended=end.interrupted or hopeless(recorded.epochs))
     told = complete([epoch.totals for epoch in recorded.epochs])
-    times = times_told(told, control, arms, recorded.environment.probe)
+    times = time_breakdown(told, control, arms, recorded.environment.probe)
     costs = [row for arm in arms for row in statement_cost_rows(told, control, arm)]
     queries = [row for arm in arms for row in query_rows(told, control, arm)]
     statements = [row for arm in arms for row in statement_rows(told, control, arm)]
@@ -62,9 +62,9 @@ def rejudge(recorded: Recorded) -> Verdict:
     ]
     timed = Timed(told, statements, queries, scripts)
     plans = [one for arm in arms for one in flipped(recorded.inspection, control, arm, timed)]
-    devices = devices_told(told, plan, recorded.environment.disk, arms)
+    devices = device_summary(told, plan, recorded.environment.disk, arms)
     layout = {"layout": plan.layout} if plan.layout else {}
-    factors = factors_told(recorded, contrasts)
+    factors = factor_effects(recorded, contrasts)
     sentences = [one.sentence() for one in contrasts] if factors is None else factors.sentences
     spent = Spent.of(recorded.spent)
     cycles = judging_of(plan).told([epoch.totals for epoch in recorded.epochs], plan, arms)
@@ -129,7 +129,7 @@ def hopeless(epochs: Sequence[Epoch]) -> bool:
 
 
 def _line(
-    recorded: Recorded, contrast: WeighedContrast, told: Sequence[EpochTotals]
+    recorded: RecordContents, contrast: WeighedContrast, told: Sequence[EpochTotals]
 ) -> ContrastLine:
     """A contrast with its truth beside it where that is known, and the threats that were
     withdrawn."""
@@ -144,7 +144,7 @@ def _line(
     return line.model_copy(update={**truth, **rates, "withdrawn": withdrawn(recorded, contrast)})
 
 
-def _place(recorded: Recorded) -> Place:
+def _place(recorded: RecordContents) -> Place:
     environment, workload = recorded.environment, recorded.study.workload
     source, machine = environment.source, environment.machine
     products = [product(facts.build) for facts in environment.arms.values()]
@@ -154,7 +154,7 @@ def _place(recorded: Recorded) -> Place:
         memory_bytes=machine.memory_bytes,
         products=tuple(dict.fromkeys(one for one in products if one)),
         workload=workload.name,
-        scale=None if source is not None or recorded.study.reaches else workload.scale,
+        scale=None if source is not None or recorded.study.is_external else workload.scale,
         clients=recorded.plan.clients,
         data="" if source is None else _data(source),
         data_bytes=None if source is None else source.database_bytes,
@@ -208,7 +208,7 @@ def _pages(study: Study, told: Sequence[EpochTotals]) -> Pages | None:
     return None
 
 
-def _differences(recorded: Recorded, arms: Sequence[str]) -> Differences:
+def _differences(recorded: RecordContents, arms: Sequence[str]) -> Differences:
     found = recorded.inspection
     every = [found.arms[arm].differences for arm in arms if arm in found.arms]
     return Differences(

@@ -14,7 +14,7 @@ from typing import Literal
 from steelyard.analysis.decision.secondary import SecondaryContrast
 from steelyard.evaluation.causes import Read, compared, epoch_contrasts
 from steelyard.evaluation.plans.flips import flips
-from steelyard.model.once import once_each
+from steelyard.model.memoize import memoize_by_identity
 from steelyard.model.readings import ArmTotals, EpochTotals
 from steelyard.model.units import NS_PER_US
 from steelyard.record.environment import Inspection
@@ -138,7 +138,7 @@ def _sums(epochs: Sequence[EpochTotals], arms: Sequence[str], script: str) -> tu
     return sum(count for count, _ in every), sum(sum_ns for _, sum_ns in every)
 
 
-@once_each
+@memoize_by_identity
 def _counted(arm: ArmTotals, script: str) -> tuple[int, float]:
     """Executions of a script in an arm of an epoch, and the sum of their times in ns."""
     from steelyard._core import histogram_quantiles

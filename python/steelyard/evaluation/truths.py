@@ -19,7 +19,7 @@ from steelyard.evaluation.judge_epochs import percent_ends
 from steelyard.model.estimate import Interval
 from steelyard.model.readings import EpochTotals
 from steelyard.model.units import percent_of_log
-from steelyard.record.contrast import ContrastLine, StallsSeen, Truth
+from steelyard.record.contrast import ContrastLine, StallCounts, Truth
 from steelyard.record.plan import Plan, Stall
 from steelyard.study.arm import Arm
 from steelyard.study.study import Study
@@ -86,7 +86,9 @@ def _control_times(weighed: Weighed) -> tuple[Floats, Floats]:
     return np.array([one.latency_mean_ns for one in control]), debts
 
 
-def _stalls_seen(epochs: Sequence[EpochTotals], arm: str, control: str, stall: Stall) -> StallsSeen:
+def _stalls_seen(
+    epochs: Sequence[EpochTotals], arm: str, control: str, stall: Stall
+) -> StallCounts:
     """How often and how long the arm really stalled, beside what was asked for."""
     edges = stall_edges(stall.length_ns)
     counts = [histogram_counts(_latencies(epochs, name), edges) for name in (arm, control)]
@@ -95,7 +97,7 @@ def _stalls_seen(epochs: Sequence[EpochTotals], arm: str, control: str, stall: S
     number, length_ns = stall_length(
         edges, counts[0], counts[1], done[0] / max(done[1], 1), spent_ns / max(done[1], 1)
     )
-    return StallsSeen(
+    return StallCounts(
         probability=stall.probability,
         asked_length_ns=stall.length_ns,
         seen=round(number),

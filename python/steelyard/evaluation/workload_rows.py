@@ -16,7 +16,7 @@ import numpy as np
 from steelyard.analysis.decision.secondary import quantile_contrasts
 from steelyard.evaluation.causes import Read, compared, counted_rows, epoch_contrasts
 from steelyard.evaluation.judge_epochs import percent_ends
-from steelyard.model.once import once_each
+from steelyard.model.memoize import memoize_by_identity
 from steelyard.model.readings import ArmTotals, EpochTotals
 from steelyard.model.units import NS_PER_S
 from steelyard.record.slice import SliceLine
@@ -262,7 +262,7 @@ def latency_rows(
     ]
 
 
-@once_each
+@memoize_by_identity
 def _quantiles(
     arm: ArmTotals, script: str | None, quantiles: tuple[float, ...]
 ) -> tuple[int, list[int]]:

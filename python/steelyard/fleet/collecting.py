@@ -26,8 +26,8 @@ from steelyard.history.verify import swept_again, verified
 from steelyard.model.errors import RecordError, SteelyardError
 from steelyard.model.files.bounded_json import read_json
 from steelyard.model.files.own_directory import OwnDirectory, write_whole
+from steelyard.record.reader import VERDICT
 from steelyard.record.record import ODD, PLAN, stamp
-from steelyard.record.recorded import VERDICT
 from steelyard.record.sweep import SWEEP_FILE, SWEPT_FILE
 from steelyard.report.page import write_report
 from steelyard.report.sweep_page import write_sweep_page

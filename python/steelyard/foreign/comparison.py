@@ -15,8 +15,7 @@ from steelyard.foreign.cells import (
     pairs_of,
     varying_factors,
 )
-from steelyard.foreign.copies import refuse_repeats
-from steelyard.foreign.file_times import dated, order_of_runs, runs_of
+from steelyard.foreign.copies import dated, order_of_runs, refuse_repeats, runs_of
 from steelyard.foreign.metric import LATENCY, THROUGHPUT, Metric, per_second
 from steelyard.foreign.metric_choice import choose_metric
 from steelyard.foreign.series import (

@@ -1,17 +1,19 @@
-"""Refuses numbers that are there twice: copies of a file, and rows that repeat to the last digit.
+"""Groups the files of an arm into runs, and refuses numbers that are there twice.
 
 A copy adds no information, and the interval would shrink as if it did.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 
 import numpy as np
 
-from steelyard.foreign.series import Floats, Grain, Series
+from steelyard.foreign.series import Floats, Grain, Order, Series
 from steelyard.foreign.source import Source, quoted
+from steelyard.foreign.tables.row_times import order_of
 from steelyard.model.errors import NumbersError
 
 _LEAST_SCATTER = 1e-3
@@ -77,3 +79,93 @@ def _resolution(values: Floats) -> float:
         if (np.abs(scaled - np.round(scaled)) <= 1e-9 * np.maximum(np.abs(scaled), 1)).all():
             return math.pow(10, -decimals)
     return math.pow(10, -_MOST_DECIMALS)
+
+
+_SAME_RUN = 0.5
+"""Of the shorter file: threads of one run overlap almost wholly, runs by turns hardly."""
+
+
+def began(file: Series) -> float:
+    """When its first row was measured; 0 where that is not known."""
+    times = file.timestamps
+    return float(times[0]) if times is not None and len(times) else 0.0
+
+
+def dated(files: Sequence[Series]) -> bool:
+    """Whether every file has the times of its rows."""
+    return all(one.timestamps is not None and len(one.timestamps) for one in files)
+
+
+def runs_of(files: Sequence[Series]) -> tuple[Series, ...]:
+    """One series a run, of the files of one arm: in the order of their times where all have
+    them; slices measured at the same time are taken together (threads of pgbench)."""
+    if len(files) < 2 or not dated(files):
+        return tuple(files)
+    together: list[list[Series]] = []
+    for file in sorted(files, key=began):
+        if together and any(_same_run(file, one) for one in together[-1]):
+            together[-1].append(file)
+        else:
+            together.append([file])
+    return tuple(some[0] if len(some) == 1 else _merged(some) for some in together)
+
+
+def order_of_runs(runs: Sequence[Series]) -> Order:
+    """The order of the arms; unknown where a run has no times, or two overlap."""
+    if not dated(runs):
+        return Order.UNKNOWN
+    ends = sorted(_span(run) for run in runs)
+    if any(one[1] > other[0] for one, other in itertools.pairwise(ends)):
+        return Order.UNKNOWN
+    if len({run.arm for run in runs}) == len(runs):
+        return Order.SEQUENTIAL
+    return order_of([run.arm for run in sorted(runs, key=began)])
+
+
+def _span(file: Series) -> tuple[float, float]:
+    last = file.until
+    if last is None:
+        last = float(file.timestamps[-1]) if file.timestamps is not None else 0.0
+    return began(file), last
+
+
+def _same_run(one: Series, other: Series) -> bool:
+    if Grain.REPETITION in (one.grain, other.grain):
+        return False
+    (first, end), (second, last) = _span(one), _span(other)
+    shorter = min(end - first, last - second)
+    overlap = min(end, last) - max(first, second)
+    return overlap > _SAME_RUN * shorter or (shorter == 0 and overlap >= 0)
+
+
+def _merged(files: Sequence[Series]) -> Series:
+    """The rows of all files in the order of their times; of rates, their sum."""
+    arm, grain = files[0].arm, files[0].grain
+    until = max(_span(file)[1] for file in files)
+    if any(file.weights is None for file in files):
+        timestamps, rates = _summed(files)
+        return Series(arm, rates, grain, timestamps=timestamps, until=until)
+    timestamps = np.concatenate([file.timestamps for file in files if file.timestamps is not None])
+    weights = np.concatenate([file.weights for file in files if file.weights is not None])
+    values = np.concatenate([file.values for file in files])
+    order = np.argsort(timestamps, kind="stable")
+    return Series(arm, values[order], grain, weights[order], timestamps[order], until=until)
+
+
+def _summed(files: Sequence[Series]) -> tuple[Floats, Floats]:
+    """Starts of intervals that all files saw, and the sum of the files' rates in them, shapes (n,).
+
+    Files cut the time each for itself: what each had done by the borders is interpolated.
+    """
+    starts = [file.timestamps for file in files if file.timestamps is not None]
+    lengths = [float(np.median(np.diff(own))) if len(own) > 1 else 1.0 for own in starts]
+    begin = max(float(own[0]) for own in starts)
+    end = min(float(own[-1]) + length for own, length in zip(starts, lengths, strict=True))
+    count = max(int((end - begin) / lengths[0] + 1e-9), 1)
+    borders: Floats = begin + lengths[0] * np.arange(count + 1, dtype=np.float64)
+    total = np.zeros(count)
+    for own, length, file in zip(starts, lengths, files, strict=True):
+        at = np.column_stack((own, own + length)).ravel()
+        done = np.cumsum(np.column_stack((np.zeros(len(own)), file.values * length)).ravel())
+        total += np.diff(np.interp(borders, at, done)) / lengths[0]
+    return borders[:-1], total

@@ -23,7 +23,7 @@ from steelyard.foreign.tools import (
     steelyard_drive,
 )
 from steelyard.foreign.tools.databases import benchbase, mysqlslap, sysbench, ycsb
-from steelyard.foreign.tools.http import load_summaries, locust, request_logs
+from steelyard.foreign.tools.http import load_summaries, request_logs
 from steelyard.foreign.tools.microbenchmarks import (
     go_bench,
     google_benchmark,
@@ -61,7 +61,7 @@ TEXT_FORMATS: tuple[TextFormat, ...] = (
     process_samples.CRITERION,
     request_logs.FORMAT,
     load_summaries.WRK,
-    locust.FORMAT,
+    load_summaries.FORMAT,
 )
 Columns = Mapping[str, str]
 """Role → the name of the column that has it, as the user said."""

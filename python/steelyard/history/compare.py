@@ -11,8 +11,8 @@ from steelyard.history.entry import Entry
 from steelyard.history.question import Point
 from steelyard.history.ratio import RatioOfRatios, Refusal, ratio_of_ratios
 from steelyard.history.reading import hashes_of, own_place, read_entry
+from steelyard.record.reader import read_environment
 from steelyard.record.record import Record
-from steelyard.record.recorded import read_environment
 
 _SAID_APART = ("name", "title", "question")
 """Keys of a study that have a row of their own, or say nothing about what was done."""

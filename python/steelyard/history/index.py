@@ -19,8 +19,8 @@ from steelyard.history.reading import hashes_of, measured_bytes, read_entry
 from steelyard.model.errors import RecordError, SteelyardError, UntrustedPathError
 from steelyard.model.files.bounded_json import JsonError, parse_json, read_bounded, read_json
 from steelyard.model.files.own_directory import write_whole
+from steelyard.record.reader import VERDICT
 from steelyard.record.record import PLAN, STUDY_FILE
-from steelyard.record.recorded import VERDICT
 from steelyard.record.sweep import SWEEP_FILE, SWEPT_FILE, SweepPlan, Swept
 
 INDEX = "history.jsonl"

@@ -17,8 +17,7 @@ from steelyard.record.contrast import ContrastLine, control_and_arm_values
 from steelyard.record.environment import ArmFacts, Environment
 from steelyard.record.ledger import LedgerMachine
 from steelyard.record.plan import Plan
-from steelyard.record.record import PLAN, STUDY_FILE, Record
-from steelyard.record.recorded import (
+from steelyard.record.reader import (
     ENVIRONMENT,
     SLICES,
     VERDICT,
@@ -27,6 +26,7 @@ from steelyard.record.recorded import (
     read_study_file,
     read_verdict,
 )
+from steelyard.record.record import PLAN, STUDY_FILE, Record
 from steelyard.record.sweep import POINTS, SWEEP_FILE
 from steelyard.record.verdict import Verdict
 from steelyard.study.study import Study

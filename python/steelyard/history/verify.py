@@ -10,8 +10,8 @@ from steelyard.evaluation.sweep import swept
 from steelyard.history.entry import Entry, Unread
 from steelyard.history.index import History
 from steelyard.model.errors import RecordError, SteelyardError
+from steelyard.record.reader import read_recorded, read_verdict
 from steelyard.record.record import Record, damage_named, read_object
-from steelyard.record.recorded import read_recorded, read_verdict
 from steelyard.record.sweep import LATER_KEYS, SWEEP_FILE, SWEPT_FILE, SweepPlan, Swept, SweptPoint
 from steelyard.record.verdict import Verdict, VerdictDifference, differences
 

@@ -17,7 +17,7 @@ from steelyard.engines.cache import cache_root
 from steelyard.engines.postgres.life.control import CONTROL_FILE
 from steelyard.integrity.scrub.cluster_state import ClusterState, inspect_cluster
 from steelyard.integrity.scrub.file_ends import whole_segments
-from steelyard.integrity.scrub.request import ScrubRequest, scan_options
+from steelyard.integrity.scrub.outcome import ScrubRequest, scan_options
 from steelyard.model.errors import StudyError, UsageError
 from steelyard.model.files.bounded_json import read_json
 from steelyard.model.units import format_reading

@@ -1,15 +1,95 @@
-"""Holds readings: one number with its unit, and what an arm did in one epoch in totals."""
+"""Holds readings: one number with its unit, and what an arm did in one epoch in totals.
+
+Names what a profile of settings is made by, for which kind of work, and its groups.
+
+Names the readings of what devices did: `device_NAME_reads`, `device_NAME_write_ms`, ...
+
+Names the parts that a transaction's time is split into, and holds what sampled sessions did.
+
+Holds what a server counted of one statement.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Literal, Protocol
 
-from steelyard.model.statements import StatementCounts
 from steelyard.model.turn import Turn
-from steelyard.model.waits import SessionSamples
+
+
+@dataclass(frozen=True)
+class StatementCount:
+    """Of every execution of one statement since the server started to count, in sums."""
+
+    text: str  # as the server keeps it: constants may be $1, $2, ...
+    executions: int
+    wal_bytes: int
+    full_page_images: int
+    blocks_read: int  # asked of the kernel
+
+
+@dataclass(frozen=True)
+class StatementCounts:
+    """Of every statement that a server keeps; what it forgot meanwhile would be missing in sums."""
+
+    by_text: Mapping[str, StatementCount] = field(default_factory=dict)
+    forgotten: int = 0  # times it made room for others
+    missing: str = ""  # why there is nothing
+
+
+def between(before: StatementCounts, after: StatementCounts) -> StatementCounts:
+    """What was executed between two looks; nothing, with its reason, where it is not known."""
+    reason = after.missing or before.missing
+    if not reason and after.forgotten != before.forgotten:
+        reason = "the server made room for other statements meanwhile"
+    if reason:
+        return StatementCounts(missing=reason)
+    changes = [_change(before.by_text.get(one.text), one) for one in after.by_text.values()]
+    if any(one.executions < 0 for one in changes):
+        return StatementCounts(missing="the statistics of statements were reset meanwhile")
+    done = sorted((one for one in changes if one.executions), key=lambda one: -one.wal_bytes)
+    return StatementCounts({one.text: one for one in done})
+
+
+def _change(before: StatementCount | None, after: StatementCount) -> StatementCount:
+    if before is None:
+        return after
+    return StatementCount(
+        text=after.text,
+        executions=after.executions - before.executions,
+        wal_bytes=after.wal_bytes - before.wal_bytes,
+        full_page_images=after.full_page_images - before.full_page_images,
+        blocks_read=after.blocks_read - before.blocks_read,
+    )
+
+
+WaitPart = Literal["processor", "read", "wal", "locks"]
+"""What a session at work does: it runs or could run, reads blocks, writes or syncs the write-ahead
+log, or waits for a lock or anything else."""
+
+
+@dataclass(frozen=True)
+class SessionSamples:
+    """What the sessions of an arm did, seen at random moments of its measured slices."""
+
+    samples: int = 0
+    """Moments."""
+    sessions: int = 0
+    """Sessions that were open, summed over the moments; those not at work had their client's
+    turn."""
+    by_part: Mapping[WaitPart, int] = field(default_factory=dict)
+    """Sessions at work."""
+    behind_log: int = 0
+    """Of those in the log, sessions that waited for another's write or sync of it."""
+
+
+def waits_for_another(event: str) -> bool:
+    """Whether an event in the engine's words, `"LWLock:WALWrite"`, is a wait for what another
+    session holds, and not a call of its own, as `"IO:WalSync"`."""
+    return event.partition(":")[0] in ("LWLock", "Lock")
+
 
 SERVER_CPU = "server_cpu_us"
 """The reading of processor time of an arm's whole process tree over the measured slices, in µs."""
@@ -243,3 +323,30 @@ class Sample:
     resets: tuple[str | None, ...] = ()
     """When each group of cumulative numbers was last reset, None: never; differences across a reset
     are no figures."""
+
+
+ProfileName = Literal["ours", "theirs", "theirs-literal"]
+WorkKind = Literal["oltp", "olap", "mixed"]
+"""Short transactions of many clients; long queries of few; both."""
+Group = Literal["memory", "log", "planner", "storage", "workers"]
+"""Settings that act together: an ablation sets a whole group back."""
+
+
+SLICES_NS = "slices_ns"
+"""The reading of an arm that has the time of its slices, of which the counts are."""
+_PREFIX = "device_"
+
+
+def device_reading(device: str, counted: str) -> str:
+    """The name of the reading of one count of a device."""
+    return f"{_PREFIX}{device}_{counted}"
+
+
+def device_names(known: Iterable[str]) -> list[str]:
+    """The devices that readings are of, in their order, each once; `known`: names of readings."""
+    end = "_reads"
+    return [
+        name.removeprefix(_PREFIX).removesuffix(end)
+        for name in dict.fromkeys(known)
+        if name.startswith(_PREFIX) and name.endswith(end)
+    ]

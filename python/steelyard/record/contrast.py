@@ -165,7 +165,7 @@ class ContrastDetails(Frozen):
     secondary: bool = False
 
 
-class StallsSeen(Frozen):
+class StallCounts(Frozen):
     """How often and how long a weighted arm really stalled."""
 
     probability: float
@@ -182,7 +182,7 @@ class Truth(Frozen):
     true_high_percent: float | None = None
     covered: bool | None
     """Whether the interval of the contrast holds it."""
-    stalls: StallsSeen | None = None
+    stalls: StallCounts | None = None
 
 
 class JudgedContrast(Frozen):
@@ -222,7 +222,7 @@ class ContrastLine(JudgedContrast):
     true_low_percent: float | None = None
     true_high_percent: float | None = None
     covered: bool | None = None
-    stalls: StallsSeen | None = None
+    stalls: StallCounts | None = None
     withdrawn: tuple[WithdrawnThreat, ...] = ()
 
     @property

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator
 
-from steelyard.record.epoch import LedgerStanding
+from steelyard.record.epoch import LedgerBalance
 from steelyard.record.frozen import Frozen
 from steelyard.record.machine.drive_health import DriveHealth
 from steelyard.record.machine.probe import Probe
@@ -169,7 +169,7 @@ Difference = tuple[str, str, str]
 """(name, value of the control, value of the arm)."""
 
 
-class DifferencesFound(Frozen):
+class ArmDifferences(Frozen):
     """Settings that differ between an arm and the control."""
 
     declared: tuple[Difference, ...] = ()
@@ -182,7 +182,7 @@ class ArmInspection(Frozen):
 
     may_differ: tuple[str, ...] = ()
     """Names of settings that may differ; "data_checksums" and "version" among them."""
-    differences: DifferencesFound = DifferencesFound()
+    differences: ArmDifferences = ArmDifferences()
     builds: tuple[Difference, ...] = ()
     plans_meant: bool = False
     """Whether its treatment is meant to change plans, as settings of the planner do, or what was
@@ -207,7 +207,7 @@ class Inspection(Frozen):
     """Of the load driver."""
     machine_changes: tuple[str, ...] = ()
     """What of the machine is no longer as it was before an interruption."""
-    ledger: LedgerStanding | None = None
+    ledger: LedgerBalance | None = None
     """As it was consulted; None: there is none, or a new one begins with this weighing."""
     seen: tuple[tuple[str, str], ...] = ()
     """(threat, what was seen) about every arm: of records of format 1."""

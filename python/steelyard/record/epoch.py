@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from steelyard.model.readings import EpochTotals
-from steelyard.model.waits import WaitPart
+from steelyard.model.readings import EpochTotals, WaitPart
 from steelyard.record.frozen import Frozen
 from steelyard.record.machine.drive_health import DriveHealth
 from steelyard.record.window import WindowLine
@@ -51,7 +50,7 @@ class WaitsLine(Frozen):
 
 
 class StatementLine(Frozen):
-    """What the server counted of one statement in the measured slices (model/statements.py)."""
+    """What the server counted of one statement in the measured slices (model/readings.py)."""
 
     text: str
     executions: int
@@ -137,7 +136,7 @@ class EventLine(Frozen):
     event: str
 
 
-class LedgerStanding(Frozen):
+class LedgerBalance(Frozen):
     """How the A/A ledger of a machine stands."""
 
     e_value: float
@@ -166,7 +165,7 @@ class EndLine(Frozen):
     interrupted: bool = False
     lost: bool = False
     """Too many epochs in a row were lost."""
-    ledger: LedgerStanding | None = None
+    ledger: LedgerBalance | None = None
     """Of the A/A ledger, after this weighing."""
     drives: tuple[DriveHealth, ...] = ()
     """The drives beneath the slots, after the last epoch; before: in environment.json."""

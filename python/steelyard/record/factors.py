@@ -121,7 +121,7 @@ class SimpleEffectLine(Frozen):
     high_percent: Percent
 
 
-class FactorsTold(Frozen):
+class FactorEffects(Frozen):
     """What a factorial has shown."""
 
     sentences: tuple[str, ...]

@@ -23,7 +23,7 @@ from steelyard.model.errors import RecordError
 from steelyard.model.files.bounded_json import JsonError, parse_json, read_bounded
 from steelyard.model.files.own_directory import OwnDirectory
 from steelyard.record.environment import MachineFacts
-from steelyard.record.epoch import LedgerStanding
+from steelyard.record.epoch import LedgerBalance
 from steelyard.record.frozen import Frozen
 
 LEDGER = Path("records") / "ledger.jsonl"
@@ -83,7 +83,7 @@ class NewLedgerLine(Frozen):
     type: Literal["new"]
     at: str = ""
     machine: LedgerMachine
-    closed: LedgerStanding | None = None
+    closed: LedgerBalance | None = None
     """How the one before stood."""
 
 
@@ -145,7 +145,7 @@ class Ledger:
         """Append what a weighing read. OSError where it cannot be written."""
         self._append(line)
 
-    def begin_anew(self, machine: LedgerMachine, closed: LedgerStanding) -> None:
+    def begin_anew(self, machine: LedgerMachine, closed: LedgerBalance) -> None:
         """Begin a new ledger of this machine; `closed`: how the one before stood."""
         self._append(NewLedgerLine(type="new", machine=machine, closed=closed))
 

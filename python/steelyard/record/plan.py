@@ -239,7 +239,7 @@ Difference = tuple[str, str, str]
 """(name, value of the control, value of the arm)."""
 
 
-class DefaultsFound(Frozen):
+class BuildDefaultDifferences(Frozen):
     """Where the defaults of the builds differ, and what was set alike."""
 
     rule: str
@@ -287,7 +287,7 @@ class Plan(Choices):
     start_orders: tuple[tuple[int, ...], ...]
     residency: Residency = "own servers"
     loads: Loads = Loads()
-    defaults: DefaultsFound | None = None
+    defaults: BuildDefaultDifferences | None = None
     memory: MemoryPlan | None = None
     """None: no cap."""
     factors: FactorsPlan | None = None

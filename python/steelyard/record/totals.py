@@ -1,4 +1,9 @@
-"""Adds the slices of an epoch up to what each arm did in it."""
+"""Adds the slices of an epoch up to what each arm did in it.
+
+Adds up how the slices of one arm went on several load machines: skew, and each machine's part.
+
+No time of one machine is subtracted from another's but for the skew, which has its bound.
+"""
 
 from __future__ import annotations
 
@@ -6,14 +11,67 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from steelyard._core import histogram_merge
-from steelyard.model.readings import ArmTotals, EpochTotals, PartReadings, Reading, SliceTotals
-from steelyard.model.statements import StatementCount, StatementCounts
-from steelyard.model.waits import SessionSamples, WaitPart, waits_for_another
+from steelyard.model.readings import (
+    LATE_SHARE,
+    ArmTotals,
+    EpochTotals,
+    LoadMachineTotals,
+    PartReadings,
+    Reading,
+    SessionSamples,
+    SliceTotals,
+    StatementCount,
+    StatementCounts,
+    TogetherTotals,
+    WaitPart,
+    waits_for_another,
+)
 from steelyard.record.epoch import EpochLine, ReadingLine, StatementsLine, WaitsLine
-from steelyard.record.slice import SliceLine
-from steelyard.record.together.totals import together_totals
+from steelyard.record.slice import MachineInSlice, SliceLine, TogetherLine
 from steelyard.record.turns.turn import TurnLine, turn_of
 from steelyard.record.window import window_turn
+
+
+def together_totals(lines: Sequence[SliceLine]) -> TogetherTotals | None:
+    """Of the measured slices of an arm in an epoch; None where one machine drove them."""
+    driven = [(_length_ns(line), line.together) for line in lines if line.together is not None]
+    if not driven:
+        return None
+    apart_ns = [together.skew_ns + together.skew_bound_ns for _, together in driven]
+    limits_ns = [LATE_SHARE * length_ns for length_ns, _ in driven]
+    return TogetherTotals(
+        slices=len(driven),
+        apart=sum(ns > limit for ns, limit in zip(apart_ns, limits_ns, strict=True)),
+        skew_share=sum(one.skew_ns / length_ns for length_ns, one in driven) / len(driven),
+        longest_ns=max(apart_ns),
+        machines=_machines(driven),
+    )
+
+
+def _length_ns(line: SliceLine) -> int:
+    """That of its bell, or what it took where it had none."""
+    return line.length_ns or max(1, line.end_ns - line.start_ns)
+
+
+def _machines(driven: Sequence[tuple[int, TogetherLine]]) -> dict[str, LoadMachineTotals]:
+    found: dict[str, list[tuple[int, MachineInSlice]]] = {}
+    for length_ns, together in driven:
+        for machine in together.machines:
+            found.setdefault(machine.name, []).append((length_ns, machine))
+    return {name: _machine(parts) for name, parts in found.items()}
+
+
+def _machine(parts: Sequence[tuple[int, MachineInSlice]]) -> LoadMachineTotals:
+    did = [one for _, one in parts]
+    return LoadMachineTotals(
+        processors=did[0].processors,
+        slices=len(did),
+        transactions=sum(one.transactions for one in did),
+        busy_ns=sum(one.busy_ns for one in did),
+        elapsed_ns=sum(one.end_ns - one.start_ns for one in did),
+        driver_cpu_ns=sum(one.driver_cpu_ns for one in did),
+        late=sum(one.late_ns > LATE_SHARE * length_ns for length_ns, one in parts),
+    )
 
 
 def arm_totals(arm: str, slot: int, lines: Iterable[SliceLine]) -> ArmTotals:

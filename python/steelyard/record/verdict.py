@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 from steelyard.record.contrast import ContrastLine, Percent
-from steelyard.record.epoch import LedgerStanding
-from steelyard.record.factors import FactorsTold
+from steelyard.record.epoch import LedgerBalance
+from steelyard.record.factors import FactorEffects
 from steelyard.record.frozen import Frozen
-from steelyard.record.plan import DefaultsFound, Difference, Loads
+from steelyard.record.plan import BuildDefaultDifferences, Difference, Loads
 from steelyard.record.spent import Spent
-from steelyard.record.turns.turns_told import DistanceLine, TurnsTold
+from steelyard.record.turns.turn_summary import DistanceLine, TurnSummary
 
 
 class Compared(Frozen):
@@ -159,7 +159,7 @@ class DeviceFigure(Counted):
     `write_iops_cv`, by the second."""
 
 
-class DevicesTold(Frozen):
+class DeviceSummary(Frozen):
     """What the devices beneath the data did, or why that is not available."""
 
     names: tuple[str, ...] = ()
@@ -300,14 +300,14 @@ class Verdict(Frozen):
     """In turns: median time between two checkpoints of the control; None: it made none."""
     by_distance: tuple[DistanceLine, ...] = ()
     """In turns: the effect as computed for other distances."""
-    turns: TurnsTold | None = None
+    turns: TurnSummary | None = None
     """What else turns show."""
     pace: float | None = None
     """Of a captured workload's arrivals, which were repeated; None: they were not."""
     lateness: tuple[Lateness, ...] = ()
     """How each arm kept up with them."""
     sentence: str
-    factors: FactorsTold | None = None
+    factors: FactorEffects | None = None
     """Effects and interactions, where the arms are cells of a factorial."""
     contrasts: tuple[ContrastLine, ...]
     causes: tuple[Cause, ...]
@@ -323,14 +323,14 @@ class Verdict(Frozen):
     place: Place | None = None
     """Absent in older records."""
     work: tuple[Work, ...]
-    devices: DevicesTold | None = None
+    devices: DeviceSummary | None = None
     """What the devices did while each arm was driven; absent in older records."""
     probes: tuple[Probe, ...]
     pages: Pages | None
     time: tuple[TimeParts, ...] = ()
     """Where the time of a transaction goes, one an arm."""
     differences: Differences
-    defaults: DefaultsFound | None
+    defaults: BuildDefaultDifferences | None
     loads: Loads | None
     measured_seconds: float
     slices: int
@@ -340,7 +340,7 @@ class Verdict(Frozen):
     interrupted: bool
     command: str
     trust: tuple[TrustLine, ...]
-    ledger: LedgerStanding | None
+    ledger: LedgerBalance | None
 
 
 Value = object

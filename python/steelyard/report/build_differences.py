@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from steelyard.model.units import NS_PER_S, format_duration
-from steelyard.record.plan import DefaultsFound, Loads
+from steelyard.record.plan import BuildDefaultDifferences, Loads
 from steelyard.record.verdict import Verdict
 
 
-def default_rows(defaults: DefaultsFound | None) -> list[dict[str, str]]:
+def default_rows(defaults: BuildDefaultDifferences | None) -> list[dict[str, str]]:
     """Each setting whose default differs: both defaults, and what it was weighed with."""
     if defaults is None:
         return []
@@ -42,7 +42,7 @@ def default_lines(verdict: Verdict) -> list[str]:
     return lines + only_lines(verdict.defaults, control)
 
 
-def only_lines(defaults: DefaultsFound | None, control: str) -> list[str]:
+def only_lines(defaults: BuildDefaultDifferences | None, control: str) -> list[str]:
     """How many settings only one of two builds knows: those cannot be set alike."""
     if defaults is None:
         return []

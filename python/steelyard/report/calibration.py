@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from steelyard.model.units import NS_PER_S, format_duration, format_percent
 from steelyard.record.contrast import ContrastLine
-from steelyard.record.epoch import LedgerStanding
+from steelyard.record.epoch import LedgerBalance
 from steelyard.record.verdict import TrustLine, Verdict
 from steelyard.report.contrast_text import (
     digits_for,
@@ -131,7 +131,7 @@ def _time(seconds: float) -> str:
     return format_duration(round(seconds) * NS_PER_S)
 
 
-def ledger_text(ledger: LedgerStanding | None) -> str:
+def ledger_text(ledger: LedgerBalance | None) -> str:
     """The evidence of all weighings of equal arms on this machine."""
     if ledger is None:
         return ""

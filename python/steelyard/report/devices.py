@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 
-from steelyard.model.device_readings import SLICES_NS, device_names, device_reading
-from steelyard.model.readings import known_values
+from steelyard.model.readings import SLICES_NS, device_names, device_reading, known_values
 from steelyard.model.units import NS_PER_MS, NS_PER_S, format_bytes, format_duration
 from steelyard.record.epoch import EpochLine
-from steelyard.record.verdict import DeviceFigure, DevicesTold
+from steelyard.record.verdict import DeviceFigure, DeviceSummary
 from steelyard.report.tables import amount, counted_reading
 
 _COUNTED = (
@@ -40,17 +39,17 @@ _LABELS = {
 _VARIATION = "_cv"
 
 
-def told_names(told: DevicesTold) -> str:
+def told_names(told: DeviceSummary) -> str:
     """`"device vda"`, `"devices sda and sdb"`."""
     return f"device{'' if len(told.names) == 1 else 's'} {' and '.join(told.names)}"
 
 
-def not_available(told: DevicesTold) -> str:
+def not_available(told: DeviceSummary) -> str:
     """Why nothing is told of the devices; empty where it is."""
     return f"what the devices did is not available: {told.missing}" if told.missing else ""
 
 
-def used_figures(told: DevicesTold, arm: str) -> list[DeviceFigure]:
+def used_figures(told: DeviceSummary, arm: str) -> list[DeviceFigure]:
     """The figures of an arm against the control, of reads and writes that it or the control keeps a
     device at; none where neither does."""
     own = {one.metric: one for one in told.figures if one.arm == arm}

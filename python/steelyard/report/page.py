@@ -11,7 +11,7 @@ from typing import Any, Generic, TypeVar
 import jinja2
 from markupsafe import Markup
 
-from steelyard.evaluation.drives_told import weighing_rows
+from steelyard.evaluation.drive_health_rows import weighing_rows
 from steelyard.model.errors import StudyError
 from steelyard.model.files.printable import printable
 from steelyard.model.threat import Threat
@@ -24,13 +24,13 @@ from steelyard.report.answer.first_page import first_page
 from steelyard.report.answer.scripts import plan_reasons, script_counts, script_rows
 from steelyard.report.calibration import ShownCalibration, calibration
 from steelyard.report.charts.drawing import HALF, WIDE, both_widths
+from steelyard.report.charts.factors import shown_factors
 from steelyard.report.charts.latency import draw_distribution, draw_tail
 from steelyard.report.charts.percentile_effects import draw_percentile_effects
 from steelyard.report.charts.slices import MOST_DOTS, draw_slices, outside
 from steelyard.report.charts.time_parts import draw_time_parts
 from steelyard.report.contrast_text import method_text, shown_epoch
 from steelyard.report.devices import figure_rows, not_available, told_names, used_figures
-from steelyard.report.factors.shown import shown_factors
 from steelyard.report.incidents import (
     epochs_with_incidents,
     incident_rows,
@@ -54,8 +54,7 @@ from steelyard.report.time_parts import (
     part_rows,
 )
 from steelyard.report.turns import shown_turns
-from steelyard.report.wall_time.bar import draw_wall_time
-from steelyard.report.wall_time.words import phase_rows, took_text
+from steelyard.report.wall_time.words import draw_wall_time, phase_rows, took_text
 from steelyard.study.read import read_recorded_study
 
 _HERE = Path(__file__).parent

@@ -16,8 +16,7 @@ from steelyard.record.environment import Environment
 from steelyard.record.epoch import EpochLine
 from steelyard.record.machine.drive_health import DriveHealth
 from steelyard.record.plan import Plan
-from steelyard.record.record import Record
-from steelyard.record.recorded import (
+from steelyard.record.reader import (
     read_environment,
     read_plan,
     read_query_plans,
@@ -25,6 +24,7 @@ from steelyard.record.recorded import (
     read_telemetry,
     read_verdict,
 )
+from steelyard.record.record import Record
 from steelyard.record.slice import SliceLine
 from steelyard.record.totals import epochs_of, measured_slices
 from steelyard.record.turns.turn import TurnLine

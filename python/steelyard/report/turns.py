@@ -11,13 +11,13 @@ from markupsafe import Markup
 from steelyard.model.turn import Turn
 from steelyard.model.units import NS_PER_S, format_bytes, format_duration
 from steelyard.record.plan import Plan, TurnChoices
-from steelyard.record.turns.near_words import near_words
-from steelyard.record.turns.turns_told import (
+from steelyard.record.turns.turn_summary import (
     CurveLine,
     EvennessLine,
     StallLine,
-    TurnsTold,
+    TurnSummary,
     TurnSumsLine,
+    near_words,
 )
 from steelyard.record.verdict import Verdict
 from steelyard.report.charts.drawing import WIDE, both_widths
@@ -98,7 +98,7 @@ def shown_turns(source: Source, classes: Mapping[str, str]) -> ShownTurns | None
     layout, turns = shown_layout(plan), plan.turns
     if turns is None:
         return None
-    told = (verdict and verdict.turns) or TurnsTold()
+    told = (verdict and verdict.turns) or TurnSummary()
     seconds, left_out = _seconds(source, classes)
     rows = stall_rows(told.stalls)
     return ShownTurns(
@@ -123,7 +123,7 @@ def shown_turns(source: Source, classes: Mapping[str, str]) -> ShownTurns | None
 def distance_sentence(verdict: Verdict, turns: TurnChoices, unit: str) -> str:
     """How far apart checkpoints were, and by which factor they were brought nearer; `unit`: what an
     arm was measured in."""
-    told = verdict.turns or TurnsTold()
+    told = verdict.turns or TurnSummary()
     if turns.continuous:
         return _log_sentence(turns, [one.arm for one in told.sums])
     known = {one.arm: one.cycle_seconds for one in told.sums if one.cycle_seconds}
@@ -162,7 +162,7 @@ def _seconds_text(seconds: float) -> str:
 
 
 def _pair(
-    arm: str, plan: Plan, verdict: Verdict, told: TurnsTold, classes: Mapping[str, str]
+    arm: str, plan: Plan, verdict: Verdict, told: TurnSummary, classes: Mapping[str, str]
 ) -> ShownPair:
     pair, margin = (plan.control, arm), plan.margin_percent
     distances = [one for one in verdict.by_distance if one.arm == arm]
@@ -261,7 +261,7 @@ def evenness_value(metric: str, value: float) -> str:
     return f"{100 * value:.3g} %" if metric == "throughput_cv" else amount(value, "tps")
 
 
-def stall_sums(arms: Sequence[str], told: TurnsTold) -> list[Row]:
+def stall_sums(arms: Sequence[str], told: TurnSummary) -> list[Row]:
     """A row an arm: how often and how long it stalled, and what mostly went on then."""
     rows = []
     for arm in arms:

@@ -12,9 +12,9 @@ from typing import Protocol
 
 from steelyard.driver.answer import SliceAnswer
 from steelyard.driver.plan import DrivePlan, Replay, SliceRequest
+from steelyard.engines.capabilities.memory import HeldBy
 from steelyard.engines.engine import Engine, Instance, Slot
 from steelyard.engines.intake import ServerSettings
-from steelyard.engines.memory.cap import HeldBy
 from steelyard.engines.page_cache import Evicted
 from steelyard.record.environment import Environment
 from steelyard.record.epoch import OtherLoadLine

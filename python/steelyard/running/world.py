@@ -16,16 +16,17 @@ from types import TracebackType
 from steelyard import _core
 from steelyard.driver.client import Driver
 from steelyard.driver.plan import DrivePlan, Replay
-from steelyard.engines.access.ways import TCP, TLS
 from steelyard.engines.account import choose_account
-from steelyard.engines.adapters import Wanted, adapter
+from steelyard.engines.adapters import adapter
+from steelyard.engines.builds.same_builder import BuildRequest
 from steelyard.engines.cache import cache_root, free_bytes, open_cache
+from steelyard.engines.capabilities.external import TCP, TLS
+from steelyard.engines.capabilities.memory import HeldBy, MemoryCap
 from steelyard.engines.copying import write_back
 from steelyard.engines.defer_signals import defer_signals
 from steelyard.engines.engine import Engine, Instance, Slot
 from steelyard.engines.intake import ServerSettings
 from steelyard.engines.loading import DATABASE, TemplateEngine, database_of
-from steelyard.engines.memory.cap import HeldBy, MemoryCap
 from steelyard.engines.memory.rights import choose_cap
 from steelyard.engines.page_cache import Evicted, evict
 from steelyard.engines.registry import Run, open_run
@@ -34,8 +35,8 @@ from steelyard.model.units import NS_PER_S, format_bytes
 from steelyard.record.environment import Environment
 from steelyard.record.epoch import OtherLoadLine
 from steelyard.record.machine.drive_health import DriveHealth
+from steelyard.running.external.sessions import servers
 from steelyard.running.laboratory import Laboratory, LoadDrivers, ReportsStage
-from steelyard.running.reaching.sessions import servers
 from steelyard.running.replaying import replay_of
 from steelyard.study.study import Study
 from steelyard.telemetry.capacity import allowed_processors
@@ -51,12 +52,12 @@ from steelyard.telemetry.host import (
 )
 from steelyard.telemetry.slice_counters import MachineCounters
 from steelyard.telemetry.sources import built_in_sources
-from steelyard.tuning.probe.kept import probe_facts
+from steelyard.tuning.probe.cached_probe import probe_facts
 from steelyard.workloads.checks import check, count_work, explain_probes
-from steelyard.workloads.loading.altered import altered_template
-from steelyard.workloads.loading.held import held_by, require_held
+from steelyard.workloads.loading.arm_sql import template_after_sql
+from steelyard.workloads.loading.existing_data import loaded_workload, require_workload
+from steelyard.workloads.loading.imported_data import import_template, server_settings
 from steelyard.workloads.loading.load import before_clients, load
-from steelyard.workloads.loading.taken import server_settings, taken_template
 from steelyard.workloads.loading.template import description, template
 from steelyard.workloads.reading.resolved import resolve
 from steelyard.workloads.reading.scripts import Script
@@ -68,7 +69,7 @@ LOG_TAIL = 20_000
 """Characters of a server's log that are kept."""
 
 
-class World:
+class LocalLaboratory:
     """Opens the laboratory of this machine; what was made in it is removed at the end. `drivers`
     put the load on in place of those of this machine."""
 
@@ -120,7 +121,7 @@ class LocalEngines:
 
     def of_arms(self, study: Study) -> dict[str, Engine]:
         """Arm → the build it names, of one builder if that can be; EngineError: what there is."""
-        wanted = [Wanted(arm.version, arm.bindir) for arm in study.every_arm]
+        wanted = [BuildRequest(arm.version, arm.bindir) for arm in study.every_arm]
         contrib = study.contrib or study.statement_counters
         self._listens = any(arm.connect in (TCP, TLS) for arm in study.every_arm)
         found = adapter(study.engine).find_arms(wanted, self._account, contrib=contrib)
@@ -188,7 +189,7 @@ class LoadedWorkload:
         self._workload, self._scale = resolved.workload, resolved.scale
         self._arms, self._choice = len(study.every_arm), study.workload
         self._source, self._kind = study.source, study.engine
-        if self._source is None and not self._workload.loaded and not study.reaches:
+        if self._source is None and not self._workload.loaded and not study.is_external:
             raise UsageError(
                 f'workload "{self._workload.name}" has no data of its own',
                 hint="--from brings them: a data directory, a base backup, or a dump.",
@@ -218,8 +219,8 @@ class LoadedWorkload:
     def require_loaded(self, instance: Instance) -> None:
         """UsageError where it was loaded with something else, or not at all."""
         if self._workload.loaded:
-            held = held_by(database_of(instance))
-            require_held(self._workload, self._scale, held, instance.address.host)
+            held = loaded_workload(database_of(instance))
+            require_workload(self._workload, self._scale, held, instance.address.host)
 
     def fill(self, instance: Instance, report: ReportsStage) -> None:
         """Load it into a database that was made for it."""
@@ -236,7 +237,7 @@ class LoadedWorkload:
         if not isinstance(engine, TemplateEngine):
             raise UsageError(f'cannot load data into engine "{engine.identity.kind}"')
         if self._source is not None:
-            return taken_template(
+            return import_template(
                 engine, self._kind, self._source, report, copies=copies, number=number
             )
         workload, scale = self._read_for(engine.identity.kind), self._scale
@@ -267,7 +268,7 @@ class LoadedWorkload:
         """A template of this one with an arm's own SQL executed in it, made where missing."""
         if not isinstance(engine, TemplateEngine):
             raise UsageError(f'cannot load data into engine "{engine.identity.kind}"')
-        return altered_template(engine, template, statements, arm, report, copies=copies)
+        return template_after_sql(engine, template, statements, arm, report, copies=copies)
 
     def _require_room(self, copies: int) -> None:
         reserved = self._arms * WAL_RESERVE_BYTES

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from steelyard.model.profiles import Group, ProfileName, WorkKind
+from steelyard.model.readings import Group, ProfileName, WorkKind
 from steelyard.study.values import (
     Nanoseconds,
     Settings,

@@ -127,7 +127,7 @@ def _with_arms(study: Study, every: Sequence[Arm]) -> Study:
 def _name(study: Study, apart: Mapping[str, str], folders: Mapping[str, str]) -> str:
     """By what an arm differs in; where it has nothing of that, as it is without."""
     if not apart:
-        return "as-it-stands" if study.source is not None or study.reaches else "default"
+        return "as-it-stands" if study.source is not None or study.is_external else "default"
     parts = list(_parts(apart, folders))
     return clean_name("+".join(parts))
 

@@ -252,7 +252,7 @@ class Study(StudyModel):
 
     @model_validator(mode="after")
     def _addresses_are_reached(self) -> Study:
-        require_reachable(self, own_databases=self.housed)
+        require_reachable(self, own_databases=self.uses_own_databases)
         return self
 
     @model_validator(mode="after")
@@ -330,14 +330,14 @@ class Study(StudyModel):
         return self.answer.get(arm) or (self.answer.get(role) if role else None)
 
     @property
-    def reaches(self) -> bool:
+    def is_external(self) -> bool:
         """Whether the arms are sessions of servers that are not ours."""
         return any((self.address, *(arm.address for arm in self.every_arm)))
 
     @property
-    def housed(self) -> bool:
+    def uses_own_databases(self) -> bool:
         """Whether the arms are databases of ours on a server that is not."""
-        return self.reaches and self.engine in HOUSED
+        return self.is_external and self.engine in HOUSED
 
     @property
     def factorial(self) -> Factorial | None:

@@ -10,7 +10,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from steelyard.engines.memory.control_groups import ROOT, own_groups, pairs_of, text_of, words_of
+from steelyard.engines.memory.group import ROOT, own_groups, pairs_of, text_of, words_of
 from steelyard.model.units import NS_PER_US
 
 _UNLIMITED_BYTES = 1 << 60  # v1 prints the largest page-aligned number for "no limit"

@@ -10,8 +10,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 
-from steelyard.engines.memory.control_groups import ROOT
-from steelyard.model.device_readings import device_reading
+from steelyard.engines.memory.group import ROOT
+from steelyard.model.readings import device_reading
 from steelyard.telemetry.capacity import filesystem
 
 SECTOR_BYTES = 512

@@ -17,9 +17,10 @@ from pathlib import Path
 from typing import Any
 
 from steelyard import __version__
-from steelyard.engines.access.reached import Noticed, Reached
-from steelyard.engines.engine import Instance, Tunable
-from steelyard.engines.memory.control_groups import ROOT
+from steelyard.engines.capabilities.external import ExternalServer, Noticed
+from steelyard.engines.capabilities.settings import Tunable
+from steelyard.engines.engine import Instance
+from steelyard.engines.memory.group import ROOT
 from steelyard.model.secrets.redaction import hidden_settings
 from steelyard.model.units import NS_PER_US
 from steelyard.telemetry.capacity import (
@@ -131,7 +132,7 @@ def _settings(instance: Instance) -> dict[str, str]:
 
 def _arm(instance: Instance, settings: Mapping[str, str]) -> dict[str, Any]:
     told: dict[str, Any] = {"build": asdict(instance.identity), "settings": settings}
-    if isinstance(instance, Reached):
+    if isinstance(instance, ExternalServer):
         told["round_trip_us"] = round(instance.round_trip_ns() / NS_PER_US, 1)
     if isinstance(instance, Noticed):
         told["notices"] = list(instance.notices)

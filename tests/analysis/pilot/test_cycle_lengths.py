@@ -18,7 +18,7 @@ from steelyard.analysis.pilot.turn_lengths import (
     Shortage,
     Spacing,
     TurnLengths,
-    Wish,
+    TurnPlanRequest,
     choose_lengths,
 )
 
@@ -41,7 +41,7 @@ def continuous(log_mb: float, rate_mb: float = 1.0) -> ArmCycle:
 
 
 def lengths(*arms: ArmCycle, minutes: float = 30, **wishes: object) -> CycleLengths:
-    wish = Wish(budget_s=60 * minutes, cycles=2, **wishes)  # type: ignore[arg-type]
+    wish = TurnPlanRequest(budget_s=60 * minutes, cycles=2, **wishes)  # type: ignore[arg-type]
     chosen = choose_cycle_lengths(arms, wish, idle_s=6.0, warm_s=25.0, latency_s=0.002)
     assert isinstance(chosen, CycleLengths)
     return chosen
@@ -81,7 +81,7 @@ def test_a_slice_is_a_small_part_of_a_cycle_and_many_transactions_long() -> None
     short = lengths(arm(), arm(), scale=20.0, minutes=240)
     assert short.slice_s <= min(short.cycles_s) / SLICES_A_CYCLE
     slow = choose_cycle_lengths(
-        [arm(), arm()], Wish(budget_s=1e5, cycles=2), idle_s=6, warm_s=25, latency_s=0.04
+        [arm(), arm()], TurnPlanRequest(budget_s=1e5, cycles=2), idle_s=6, warm_s=25, latency_s=0.04
     )
     assert isinstance(slow, CycleLengths)
     assert slow.slice_s == pytest.approx(20 * 0.04)
@@ -96,7 +96,11 @@ def test_arms_that_write_nothing_are_measured_for_what_the_budget_holds() -> Non
 
 def test_a_budget_that_holds_no_eight_epochs_is_a_shortage_that_says_what_they_take() -> None:
     short = choose_cycle_lengths(
-        [arm(), arm()], Wish(budget_s=120, cycles=2), idle_s=6, warm_s=25, latency_s=0.002
+        [arm(), arm()],
+        TurnPlanRequest(budget_s=120, cycles=2),
+        idle_s=6,
+        warm_s=25,
+        latency_s=0.002,
     )
     assert isinstance(short, Shortage)
     assert lengths(arm(), arm(), minutes=short.needed_s / 60).epochs == 8
@@ -113,7 +117,9 @@ def test_where_no_checkpoint_is_to_be_seen_all_begin_at_one_age_and_last_as_long
     assert chosen.begins_s == pytest.approx([slowest_s] * 2), "the log has turned over once"
     assert chosen.least_s == chosen.longest_s == pytest.approx([2 * slowest_s] * 2)
     assert chosen.waits_s == (0.0, 0.0)
-    turns = choose_lengths(arms, Wish(budget_s=3600, cycles=2, scale=1.0), idle_s=6.0, warm_s=25.0)
+    turns = choose_lengths(
+        arms, TurnPlanRequest(budget_s=3600, cycles=2, scale=1.0), idle_s=6.0, warm_s=25.0
+    )
     assert isinstance(turns, TurnLengths)
     assert (turns.begins_s, turns.least_s, turns.longest_s, turns.waits_s) == (
         chosen.begins_s, chosen.least_s, chosen.longest_s, chosen.waits_s,
@@ -125,7 +131,7 @@ def test_a_slice_holds_whole_rounds_of_the_background_work() -> None:
     assert lengths(continuous(40.0), continuous(40.0)).slice_s == 0.95
     slow = choose_cycle_lengths(
         [continuous(40.0)] * 2,
-        Wish(budget_s=7200, cycles=2),
+        TurnPlanRequest(budget_s=7200, cycles=2),
         idle_s=6.0,
         warm_s=25.0,
         latency_s=0.1,

@@ -7,7 +7,7 @@ import dataclasses
 import pytest
 
 from analysis.turns.made import NS, make_turn
-from steelyard.analysis.turns.parts import four_parts
+from steelyard.analysis.turns.evenness import four_parts
 from steelyard.model.turn import Turn
 
 

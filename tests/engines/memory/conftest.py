@@ -11,7 +11,7 @@ import pytest
 
 from own_cache import open_directory
 from steelyard.engines.account import choose_account
-from steelyard.engines.memory.cap import MemoryCap
+from steelyard.engines.capabilities.memory import MemoryCap
 from steelyard.engines.memory.rights import choose_cap
 from steelyard.model.errors import EngineError
 

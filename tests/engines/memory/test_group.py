@@ -10,7 +10,7 @@ import pytest
 
 from engines.memory.conftest import MB
 from steelyard.engines.account import Account, choose_account
-from steelyard.engines.memory.cap import MemoryCap, MemoryUse
+from steelyard.engines.capabilities.memory import MemoryCap, MemoryUse
 from steelyard.engines.memory.group import (
     MARKER,
     MemoryGroup,

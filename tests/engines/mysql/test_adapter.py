@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from engines.mysql.fake_packages import MYSQL_SAYS, installed, npm_files, program
-from steelyard.engines.adapters import Wanted
+from steelyard.engines.builds.same_builder import BuildRequest
 from steelyard.engines.cache import Cache
 from steelyard.engines.mysql.adapter import find_arms
 from steelyard.model.errors import EngineError, UsageError
@@ -15,10 +15,10 @@ from steelyard.model.errors import EngineError, UsageError
 MARIADB_SAYS = "Ver {}-MariaDB for Linux on x86_64 (x)"
 
 
-def build(place: Path, says: str) -> Wanted:
+def build(place: Path, says: str) -> BuildRequest:
     tree = installed(place / "it", npm_files("0.0.0")) / "package/server"
     (tree / "mysqld").write_bytes(program(says))
-    return Wanted("", tree)
+    return BuildRequest("", tree)
 
 
 @pytest.mark.parametrize(

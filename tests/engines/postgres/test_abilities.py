@@ -10,8 +10,8 @@ from steelyard.engines.account import Account, choose_account
 from steelyard.engines.postgres import abilities
 from steelyard.engines.postgres.abilities import missing
 from steelyard.engines.postgres.builds.build import Build
-from steelyard.engines.postgres.builds.find import find_postgres
 from steelyard.engines.postgres.postgres import Postgres
+from steelyard.engines.postgres.selection import find_postgres
 from steelyard.model.identity import Identity
 
 IDENTITY = Identity(

@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from own_cache import open_directory
+from steelyard.engines.capabilities.settings import Tunable
 from steelyard.engines.differences import builds_differ, compare
-from steelyard.engines.engine import Instance, Slot, Tunable
-from steelyard.engines.postgres.builds.find import find_postgres
+from steelyard.engines.engine import Instance, Slot
+from steelyard.engines.postgres.selection import find_postgres
 from steelyard.engines.postgres.settings import SETTING_RULES
 
 

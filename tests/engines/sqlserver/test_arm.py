@@ -167,7 +167,7 @@ def test_it_is_reached_at_an_address_and_nowhere_else() -> None:
     with pytest.raises(UsageError, match="no address of a SQL Server"):
         kind.reach("host=h", None, {}, None)
     with pytest.raises(UsageError, match="cannot take in"):
-        kind.look(Path("dump"))
+        kind.inspect_source(Path("dump"))
 
 
 def test_answers_that_are_printed_as_numbers_are_numbers(instance: Instance) -> None:

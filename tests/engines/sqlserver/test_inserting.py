@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from steelyard.engines.sqlserver.inserting import MOST_ROWS, inserts
+from steelyard.engines.sqlserver.database import MOST_ROWS, inserts
 
 
 def test_fields_are_literals_whatever_is_in_them() -> None:

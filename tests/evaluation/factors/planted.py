@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from steelyard.record.factors import EffectLine, FactorsPlan, FactorsTold, SimpleEffectLine
+from steelyard.record.factors import EffectLine, FactorEffects, FactorsPlan, SimpleEffectLine
 from steelyard.study.factors import Factorial, factorial
 
 LEVELS = {"a": ("low", "high"), "b": ("cold", "hot"), "c": ("dry", "wet"), "d": ("day", "night")}
@@ -16,7 +16,7 @@ def laid(count: int, fraction: Any = "full") -> Factorial:
 
 def made(
     design: Factorial, read: dict[str, tuple[float, str]], simple: dict[str, float], **more: Any
-) -> FactorsTold:
+) -> FactorEffects:
     """Effects by name: estimate and verdict, ±0.5; simple ones by `"a with hot"`."""
     plan = FactorsPlan.of(design)
 
@@ -43,4 +43,4 @@ def made(
         "simple_effects": parts, "metric": "throughput", "higher_is_better": True,
         "margin_percent": 1.0, "confidence": 0.95, "epochs": 12, "left_out": (), **more,
     }  # fmt: skip
-    return FactorsTold.model_validate(facts)
+    return FactorEffects.model_validate(facts)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from evaluation.factors.planted import laid, made
 from steelyard.evaluation.factors.words import alias_sentences, parts_of, sentences
-from steelyard.record.factors import FactorsPlan, FactorsTold
+from steelyard.record.factors import FactorEffects, FactorsPlan
 from steelyard.study.factors import Factorial
 
 
-def said(design: Factorial, told: FactorsTold, invalid: tuple[str, ...] = ()) -> tuple[str, ...]:
+def said(design: Factorial, told: FactorEffects, invalid: tuple[str, ...] = ()) -> tuple[str, ...]:
     return sentences(told, FactorsPlan.of(design), invalid)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from steelyard.evaluation.plans.times import match_times
+from steelyard.evaluation.plans.matching import match_times
 from steelyard.record.verdict import Statement
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from steelyard.evaluation.threats.source import source_notes, source_threats
+from steelyard.evaluation.threats.inspection import source_notes, source_threats
 from steelyard.record.environment import NeutralisedFact, ReplacedFact, SourceFacts
 
 TAKEN = SourceFacts(kind="base backup", name="monday", database="shop", database_bytes=1)

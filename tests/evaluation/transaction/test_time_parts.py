@@ -17,8 +17,8 @@ from steelyard.model.readings import (
     ArmTotals,
     EpochTotals,
     Reading,
+    SessionSamples,
 )
-from steelyard.model.waits import SessionSamples
 
 CLIENTS, DONE = 4, 1000
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from steelyard.engines.access.row_share import RowShare
+from steelyard.engines.loading import RowShare
 from steelyard.fleet.load_generators.load_agent import LostError, machine_facts
 from steelyard.fleet.loading import copying
 from steelyard.fleet.loading.copying import SESSIONS, LoadMachines

@@ -11,7 +11,7 @@ from steelyard.fleet.matrix.matrix import ReadMatrix, read_matrix
 from steelyard.fleet.matrix.run import MatrixRun, homes
 from steelyard.fleet.matrix.state import MatrixState
 from steelyard.model.errors import DriverError, RecordError
-from steelyard.record.recorded import VERDICT
+from steelyard.record.reader import VERDICT
 
 TWO_BY_TWO = 'studies = ["aa", "checksums"]\nkinds = ["small", "large"]\n'
 

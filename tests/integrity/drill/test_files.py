@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from steelyard.engines.local.reply import Reply
+from steelyard.engines.local.own_server import Reply
 from steelyard.engines.postgres.sql.drill_tables import DRILL_QUERIES
 from steelyard.integrity.drill.files import score
 from steelyard.integrity.drill.matrix import (

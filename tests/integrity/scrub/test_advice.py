@@ -17,7 +17,7 @@ from steelyard.integrity.scrub.advice import (
     repair_advice,
 )
 from steelyard.integrity.scrub.finding import Finding
-from steelyard.integrity.scrub.request import ScrubRequest
+from steelyard.integrity.scrub.outcome import ScrubRequest
 from steelyard.integrity.scrub.scrub import scrub
 
 HEAP = Finding("base/5/16391", 3, "main", "checksum", database=5, filenode=16391, tablespace=1663)

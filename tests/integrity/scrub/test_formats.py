@@ -15,8 +15,7 @@ from steelyard.engines.postgres.life.cluster import Cluster
 from steelyard.engines.postgres.life.control import CONTROL_FILE
 from steelyard.integrity import checksum_cost
 from steelyard.integrity.checksum_cost import estimate_enabling
-from steelyard.integrity.scrub.outcome import Outcome
-from steelyard.integrity.scrub.request import ScrubRequest
+from steelyard.integrity.scrub.outcome import Outcome, ScrubRequest
 from steelyard.integrity.scrub.scrub import scrub
 from steelyard.model.errors import EngineError, UsageError
 

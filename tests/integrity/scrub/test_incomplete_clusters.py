@@ -14,8 +14,7 @@ import pytest
 from integrity.conftest import Made, back_up, backed_up, execute, page_of, plant, running
 from steelyard.cli.views.scrubbed import render
 from steelyard.engines.postgres.life.cluster import Cluster
-from steelyard.integrity.scrub.outcome import Outcome
-from steelyard.integrity.scrub.request import ScrubRequest
+from steelyard.integrity.scrub.outcome import Outcome, ScrubRequest
 from steelyard.integrity.scrub.scrub import scrub
 from steelyard.integrity.scrub.wal import format_lsn
 from steelyard.model.errors import UsageError

@@ -11,8 +11,7 @@ from integrity.conftest import Made, execute, page_of, plant, running
 from steelyard._core import read_control
 from steelyard.engines.postgres.life.cluster import Cluster
 from steelyard.integrity.scrub.advice import finding_facts
-from steelyard.integrity.scrub.outcome import Outcome
-from steelyard.integrity.scrub.request import ScrubRequest
+from steelyard.integrity.scrub.outcome import Outcome, ScrubRequest
 from steelyard.integrity.scrub.scrub import scrub
 from steelyard.model.errors import UsageError
 

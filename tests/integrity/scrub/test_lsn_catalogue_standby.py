@@ -14,8 +14,7 @@ import pytest
 from integrity.conftest import LAYOUT, Made, back_up, execute, page_of, plant, running
 from steelyard._core import page_checksum
 from steelyard.engines.postgres.life.cluster import Cluster
-from steelyard.integrity.scrub.outcome import Outcome
-from steelyard.integrity.scrub.request import ScrubRequest
+from steelyard.integrity.scrub.outcome import Outcome, ScrubRequest
 from steelyard.integrity.scrub.scrub import scrub
 
 FileOf = Callable[..., Path]

@@ -16,8 +16,7 @@ from steelyard.engines.postgres.life.cluster import Cluster
 from steelyard.engines.postgres.life.control import PidFile, read_pid_file
 from steelyard.integrity.scrub.cluster_state import RunState, inspect_cluster, is_recovering
 from steelyard.integrity.scrub.layout import Layout
-from steelyard.integrity.scrub.outcome import Outcome
-from steelyard.integrity.scrub.request import ScrubRequest
+from steelyard.integrity.scrub.outcome import Outcome, ScrubRequest
 from steelyard.integrity.scrub.scrub import scrub
 from steelyard.model.errors import UsageError
 

@@ -13,8 +13,7 @@ import pytest
 
 from integrity.conftest import Made, plant
 from steelyard.engines.postgres.life.cluster import Cluster
-from steelyard.integrity.scrub.outcome import Outcome
-from steelyard.integrity.scrub.request import ScrubRequest
+from steelyard.integrity.scrub.outcome import Outcome, ScrubRequest
 from steelyard.integrity.scrub.scrub import scrub
 from steelyard.model.errors import UsageError
 

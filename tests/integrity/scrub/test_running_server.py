@@ -18,8 +18,7 @@ from steelyard.engines.postgres.libpq.connection_string import client_flags, con
 from steelyard.engines.postgres.life.cluster import Cluster
 from steelyard.integrity.scrub.advice import finding_facts
 from steelyard.integrity.scrub.cluster_state import RunState
-from steelyard.integrity.scrub.outcome import Outcome
-from steelyard.integrity.scrub.request import ScrubRequest
+from steelyard.integrity.scrub.outcome import Outcome, ScrubRequest
 from steelyard.integrity.scrub.scrub import scrub
 
 pytestmark = pytest.mark.postgres

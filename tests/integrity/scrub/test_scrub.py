@@ -17,8 +17,7 @@ from steelyard.cli.views.scrubbed import render
 from steelyard.engines.postgres.life.cluster import Cluster
 from steelyard.integrity.scrub.cluster_state import RunState
 from steelyard.integrity.scrub.finding import Finding
-from steelyard.integrity.scrub.outcome import Outcome
-from steelyard.integrity.scrub.request import ScrubRequest
+from steelyard.integrity.scrub.outcome import Outcome, ScrubRequest
 from steelyard.integrity.scrub.scrub import scrub
 from steelyard.model.errors import UsageError
 

@@ -11,9 +11,9 @@ from engines.real_npm import fetch
 from integrity.conftest import execute, page_of, plant
 from own_cache import own_cache
 from steelyard.engines.cache import open_cache
-from steelyard.engines.postgres.builds.find import find_postgres
+from steelyard.engines.postgres.selection import find_postgres
 from steelyard.engines.registry import open_run
-from steelyard.integrity.scrub.request import ScrubRequest
+from steelyard.integrity.scrub.outcome import ScrubRequest
 from steelyard.integrity.scrub.scrub import scrub
 
 pytestmark = [pytest.mark.postgres, pytest.mark.long]

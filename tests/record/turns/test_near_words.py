@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from steelyard.record.plan import TurnChoices
-from steelyard.record.turns.near_words import near_words
+from steelyard.record.turns.turn_summary import near_words
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ import pytest
 
 from analysis.turns.made import NS, make_turn
 from steelyard.model.turn import Turn
-from steelyard.record.turns.turns_told import CurveLine, DistanceLine
+from steelyard.record.turns.turn_summary import CurveLine, DistanceLine
 from steelyard.report.charts.drawing import NARROW, WIDE
 from steelyard.report.charts.scale import Linear
 from steelyard.report.charts.settling import PERCENT_LEFT

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from evaluation.factors.planted import laid, made
-from steelyard.report.factors.shown import effect_rows, shown_factors, simple_rows
+from steelyard.report.charts.factors import effect_rows, shown_factors, simple_rows
 
 
 def test_a_weighing_of_arms_has_no_such_section() -> None:

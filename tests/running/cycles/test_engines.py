@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from steelyard.engines.noop import NoopEngine
-from steelyard.engines.noop_journal import NOOP_IDENTITY
 from steelyard.model.errors import EngineError
 from steelyard.running.cycles.suspension import suspendable
 from steelyard.running.layouts.choice import LAYOUTS
+from story.noop.engine import NoopEngine
+from story.noop.journal import NOOP_IDENTITY
 
 
 class Plain:
@@ -20,7 +20,7 @@ class Plain:
 class Spaced(Plain):
     """One whose checkpoints can be spaced, and nothing more."""
 
-    tell_checkpoints: dict[str, str] = {}  # noqa: RUF012  as the protocol has it
+    log_checkpoints: dict[str, str] = {}  # noqa: RUF012  as the protocol has it
 
     def cycle(self, settings: object) -> None:
         """As the protocol has it."""

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from steelyard.analysis.pilot.cycle_lengths import CycleLengths
-from steelyard.engines.engine import Cycle, Scaled
+from steelyard.engines.capabilities.checkpoints import Cycle, Scaled
 from steelyard.running.cycles.pilot import _really_nearer, _timers
 
 S = 10**9

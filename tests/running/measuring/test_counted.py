@@ -11,11 +11,11 @@ from steelyard.running.measuring.counted import counted_visits, require_whole_pa
 from steelyard.study.design import draw_design
 from steelyard.study.read import read_study
 from steelyard.study.study import Study
-from steelyard.workloads.reading.resolved import completed
+from steelyard.workloads.reading.resolved import resolve_workload
 
 
 def queries(*changes: str) -> Study:
-    return completed(read_study("queries", changes))
+    return resolve_workload(read_study("queries", changes))
 
 
 def done(study: Study) -> tuple[Counter[str | None], Counter[str | None]]:

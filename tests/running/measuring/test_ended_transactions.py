@@ -8,7 +8,7 @@ from typing import Any, cast
 import pytest
 
 from steelyard.engines.engine import Instance
-from steelyard.running.measuring.ended_transactions import EndedTransactions
+from steelyard.running.measuring.arm_readings import EndedTransactions
 
 
 @dataclass

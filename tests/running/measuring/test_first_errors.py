@@ -8,7 +8,7 @@ import pytest
 
 from steelyard.model.errors import WeighingError
 from steelyard.record.slice import SliceLine
-from steelyard.running.measuring.first_errors import require_answers, require_work
+from steelyard.running.measuring.driving import require_answers, require_work
 
 MISSING = "function pay(integer) does not exist"
 

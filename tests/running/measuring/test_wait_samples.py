@@ -5,13 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 
-from steelyard.engines.engine import Instance, WaitSeen
+from steelyard.engines.capabilities.counters import SampledWait
+from steelyard.engines.engine import Instance
 from steelyard.model.errors import EngineError
 from steelyard.record.slice import SliceLine
 from steelyard.running.measuring.load import Visit
 from steelyard.running.measuring.wait_samples import WaitSamples
 
-SEEN = [WaitSeen("IO:WalSync", "wal", 3), WaitSeen("CPU:CPU", "processor", 1)]
+SEEN = [SampledWait("IO:WalSync", "wal", 3), SampledWait("CPU:CPU", "processor", 1)]
 
 
 class Probe:
@@ -22,7 +23,7 @@ class Probe:
         self.closed = False
         self.fails = fails
 
-    def look(self) -> Sequence[WaitSeen]:
+    def sample(self) -> Sequence[SampledWait]:
         self.looks += 1
         if self.fails:
             raise EngineError("gone")
@@ -90,11 +91,11 @@ class Slow(Probe):
         super().__init__()
         self.under_way = False
 
-    def look(self) -> Sequence[WaitSeen]:
+    def sample(self) -> Sequence[SampledWait]:
         self.under_way = True
         time.sleep(0.3)
         self.under_way = False
-        return super().look()
+        return super().sample()
 
 
 def test_no_look_is_under_way_when_the_slices_are_over() -> None:

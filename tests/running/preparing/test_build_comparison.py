@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from steelyard.engines.engine import Engine
-from steelyard.engines.noop import NoopEngine
-from steelyard.engines.noop_journal import NOOP_IDENTITY
 from steelyard.model.identity import BuildDefaults, Default
 from steelyard.running.preparing.build_comparison import compare_builds
 from steelyard.study.study import Study
 from story.asked import Silent, study_of
+from story.noop.engine import NoopEngine
+from story.noop.journal import NOOP_IDENTITY
 from story.scripted import ScriptedWorld
 
 OLD = {"io": Default("1", "", "user"), "gone": Default("a", "", "user")}

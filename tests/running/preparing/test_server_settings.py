@@ -9,9 +9,9 @@ from typing import Any, cast
 
 import pytest
 
+from steelyard.engines.capabilities.memory import MemoryNeed
 from steelyard.engines.engine import Engine, Settings, Slot
 from steelyard.engines.intake import Neutralised, Report, ServerSettings
-from steelyard.engines.memory.cap import MemoryNeed
 from steelyard.model.errors import StudyError
 from steelyard.model.threat import Threat
 from steelyard.model.units import parse_bytes

@@ -8,14 +8,14 @@ from dataclasses import dataclass, field
 import pytest
 
 from steelyard.engines.engine import Instance
-from steelyard.engines.noop_journal import NOOP_IDENTITY
-from steelyard.engines.noop_sessions import NoopReached
 from steelyard.model.endpoint import Endpoint
 from steelyard.model.errors import EngineError, ServerError
+from steelyard.running.external.databases import Databases
 from steelyard.running.measuring.slots import ArmLostError
-from steelyard.running.reaching.databases import Databases
 from steelyard.running.stopwatch import Stopwatch
 from story.asked import Watcher
+from story.noop.journal import NOOP_IDENTITY
+from story.noop.sessions import NoopExternal
 
 NAMES = ("a", "b", "c")
 
@@ -48,7 +48,7 @@ class OneDatabase:
 
 
 @dataclass
-class HousedArm(NoopReached):
+class HousedArm(NoopExternal):
     """An arm of a server in memory in which databases are made."""
 
     arm: str = ""

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from steelyard.engines.noop_journal import NOOP_IDENTITY
-from steelyard.engines.noop_sessions import NoopReached
 from steelyard.model.endpoint import Endpoint
+from steelyard.running.external.sessions import Sessions, round_trips, servers
 from steelyard.running.measuring.slots import ArmLostError
-from steelyard.running.reaching.sessions import Sessions, round_trips, servers
+from story.noop.journal import NOOP_IDENTITY
+from story.noop.sessions import NoopExternal
 
 
-def reached(server: str, *, running: bool = True) -> NoopReached:
+def reached(server: str, *, running: bool = True) -> NoopExternal:
     where = Endpoint(server, 5432, "app", "shop")
-    return NoopReached(NOOP_IDENTITY, where, (server,), running=running)
+    return NoopExternal(NOOP_IDENTITY, where, (server,), running=running)
 
 
 def test_connections_are_opened_in_the_order_of_the_slots() -> None:
@@ -21,7 +21,7 @@ def test_connections_are_opened_in_the_order_of_the_slots() -> None:
     started = sessions.start_arms({"a": 2, "b": 0, "c": 1}, ("a", "b", "c"), "reconnect")
     assert list(started) == ["b", "c", "a"]
     sessions.stop_arms()
-    assert set(sessions.standing) == {"a", "b", "c"}
+    assert set(sessions.running_arms) == {"a", "b", "c"}
 
 
 def test_one_server_is_told_from_several() -> None:

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from steelyard.engines.noop import NoopInstance
 from steelyard.running.measuring import pilot
 from story.asked import Watcher, study_of
+from story.noop.engine import NoopInstance
 from story.scripted import ScriptedWorld
 
 Facts = dict[str, Any]
@@ -38,7 +38,7 @@ class FillingWorld(ScriptedWorld):
         self.noop.journal.answers.requested_bytes = lambda server: self.requested[_life(server)]
 
     def _read(self, answer: Facts) -> None:
-        server = self.standing[answer["arm"]]
+        server = self.running_arms[answer["arm"]]
         life, done = _life(server), answer["transactions"]
         each = self.reads(answer["arm"], self.served[life], server.warm)
         self.served[life] += done

@@ -119,7 +119,7 @@ def test_a_server_that_dies_of_a_try_is_an_error_of_that_kind(
     world: CapturedWorld, weigh_in: Weigh
 ) -> None:
     def crash() -> None:
-        world.standing["on"].crash()
+        world.running_arms["on"].crash()
 
     world.events[2] = [crash]
     with pytest.raises(WeighingError, match='died when script "02-insert" was tried'):

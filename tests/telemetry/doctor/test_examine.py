@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from steelyard.engines.postgres.builds.find import find_postgres
+from steelyard.engines.postgres.selection import find_postgres
 from steelyard.telemetry.doctor.examine import (
     CHECKS,
     clock_cost_ns,

@@ -10,41 +10,41 @@ import pytest
 from steelyard.cli.views.machine.probe_view import notes
 from steelyard.record.environment import Environment
 from steelyard.telemetry.devices import Devices
-from steelyard.tuning.probe import kept
+from steelyard.tuning.probe import cached_probe
 from steelyard.tuning.profile import proposing
 from tuning.probe.made import probe_of
 
 
 @pytest.fixture
 def on_nvme(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kept, "devices_beneath", lambda _: Devices(top="nvme0n1"))
+    monkeypatch.setattr(cached_probe, "devices_beneath", lambda _: Devices(top="nvme0n1"))
 
 
 @pytest.mark.usefixtures("on_nvme")
 def test_the_last_probe_enters_a_record_with_its_age(tmp_path: Path) -> None:
     now = datetime(2026, 11, 23, 7, 30, tzinfo=UTC)
-    assert kept.probe_facts(tmp_path, tmp_path, now) == {}
-    kept.keep(probe_of(), tmp_path)
-    place = Environment.of_json(kept.probe_facts(tmp_path, tmp_path, now), "it")
+    assert cached_probe.probe_facts(tmp_path, tmp_path, now) == {}
+    cached_probe.save_probe(probe_of(), tmp_path)
+    place = Environment.of_json(cached_probe.probe_facts(tmp_path, tmp_path, now), "it")
     assert place.probe == probe_of()
     assert place.probe_age_seconds == 2.5 * 3600
 
 
 @pytest.mark.usefixtures("on_nvme")
 def test_a_probe_is_not_older_than_now_where_the_clock_was_set_back(tmp_path: Path) -> None:
-    kept.keep(probe_of(), tmp_path)
+    cached_probe.save_probe(probe_of(), tmp_path)
     before = datetime(2026, 11, 22, tzinfo=UTC)
-    assert kept.probe_facts(tmp_path, tmp_path, before)["probe_age_seconds"] == 0
+    assert cached_probe.probe_facts(tmp_path, tmp_path, before)["probe_age_seconds"] == 0
 
 
 def test_of_a_file_system_without_a_device_it_is_said_that_and_why_nothing_is_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     why = "a file system of type overlay has no block device to be seen"
-    monkeypatch.setattr(kept, "devices_beneath", lambda _: Devices(unmapped=why))
-    assert kept.keep(probe_of(device=""), tmp_path) is None
-    assert kept.last_probe(tmp_path, tmp_path) is None
-    assert kept.why_not_kept(tmp_path) == why
+    monkeypatch.setattr(cached_probe, "devices_beneath", lambda _: Devices(unmapped=why))
+    assert cached_probe.save_probe(probe_of(device=""), tmp_path) is None
+    assert cached_probe.last_probe(tmp_path, tmp_path) is None
+    assert cached_probe.why_not_kept(tmp_path) == why
     storage = proposing._storage(tmp_path, tmp_path)
     assert storage is not None
     assert storage.why_not == f"no probe of it can be kept: {why}"
@@ -55,13 +55,13 @@ def test_of_a_file_system_without_a_device_it_is_said_that_and_why_nothing_is_ke
 
 @pytest.mark.usefixtures("on_nvme")
 def test_a_device_that_was_not_probed_yet_may_be(tmp_path: Path) -> None:
-    assert kept.why_not_kept(tmp_path) == ""
+    assert cached_probe.why_not_kept(tmp_path) == ""
     assert proposing._storage(tmp_path, tmp_path) is None
 
 
 @pytest.mark.usefixtures("on_nvme")
 def test_a_file_that_cannot_be_read_is_no_probe(tmp_path: Path) -> None:
-    file = kept.keep(probe_of(), tmp_path)
+    file = cached_probe.save_probe(probe_of(), tmp_path)
     assert file is not None
     file.write_text("{")
-    assert kept.last_probe(tmp_path, tmp_path) is None
+    assert cached_probe.last_probe(tmp_path, tmp_path) is None

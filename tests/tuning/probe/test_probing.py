@@ -16,12 +16,12 @@ from steelyard.record.machine.drive_health import DriveHealth
 from steelyard.record.machine.probe import LOG_PATH, RANDOM_READ, SEQUENTIAL_READ, Probe
 from steelyard.report.charts.probe import picture_of, write_picture
 from steelyard.telemetry.devices import Devices
-from steelyard.tuning.probe import kept, probing
-from steelyard.tuning.probe.kept import keep, last_probe
-from steelyard.tuning.probe.probing import Wish, probe
+from steelyard.tuning.probe import cached_probe, probing
+from steelyard.tuning.probe.cached_probe import last_probe, save_probe
+from steelyard.tuning.probe.probing import ProbeRequest, probe
 from tuning.probe.made import figure, found, probe_of, side
 
-QUICK = Wish(seconds=0.5, ramp_s=0, size_bytes=32 << 20)
+QUICK = ProbeRequest(seconds=0.5, ramp_s=0, size_bytes=32 << 20)
 SHOWN = (
     figure(SEQUENTIAL_READ, 16_000, 128 << 10),
     figure(RANDOM_READ, 10_000),
@@ -125,7 +125,7 @@ def test_it_ends_within_three_minutes_on_a_drive_of_any_speed(
     monkeypatch.setattr(probing, "find_fio", lambda: probing.Fio("fio", "fio-3"))
     monkeypatch.setattr(probing, "size_to_use", lambda directory, asked: 4 << 30)
     said: list[str] = []
-    probed = probe(tmp_path, Wish(), said.append)
+    probed = probe(tmp_path, ProbeRequest(), said.append)
     assert len(probed.figures) == 11
     assert drive.now <= 180 - 5, "reading the drives takes up to 5 s"
     assert least_bytes <= probed.size_bytes <= 4 << 30
@@ -141,7 +141,7 @@ def test_where_nothing_bypasses_the_page_cache_it_says_so_and_has_no_page_cost(
     monkeypatch.setattr(probing, "run_job", drive.run)
     monkeypatch.setattr(probing, "find_fio", lambda: probing.Fio("fio", "fio-3"))
     monkeypatch.setattr(probing, "takes_direct", lambda place: False)
-    probed = probe(tmp_path, Wish(size_bytes=32 << 20), lambda said: None)
+    probed = probe(tmp_path, ProbeRequest(size_bytes=32 << 20), lambda said: None)
     assert len(probed.figures) == 11
     assert not probed.direct
     assert probed.random_page_cost is None
@@ -163,7 +163,7 @@ def test_where_more_seconds_are_named_it_says_beforehand_how_long_it_takes(
     monkeypatch.setattr(probing, "size_to_use", lambda directory, asked: 4 << 30)
     monkeypatch.setattr(probing, "devices_beneath", lambda directory: unmapped)
     with pytest.raises(EngineError):
-        probe(tmp_path, Wish(seconds=60), said.append)
+        probe(tmp_path, ProbeRequest(seconds=60), said.append)
     assert said == [
         "takes up to 12 min 17 s",
         f"will not be kept for `tune` and later weighings: {unmapped.unmapped}",
@@ -204,15 +204,15 @@ def test_the_last_probe_of_a_device_is_found_again(
     class Beneath:
         top = "nvme0n1"
 
-    monkeypatch.setattr(kept, "devices_beneath", lambda directory: Beneath)
+    monkeypatch.setattr(cached_probe, "devices_beneath", lambda directory: Beneath)
     found = probe_of(*SHOWN)
     assert last_probe(tmp_path, tmp_path) is None
-    file = keep(found, tmp_path)
+    file = save_probe(found, tmp_path)
     assert file is not None
     assert last_probe(tmp_path, tmp_path) == found
     file.write_text("{")
     assert last_probe(tmp_path, tmp_path) is None, "what cannot be read is none"
-    assert keep(probe_of(device=""), tmp_path) is None
+    assert save_probe(probe_of(device=""), tmp_path) is None
 
 
 @pytest.mark.parametrize("width", [60, 80, 120])

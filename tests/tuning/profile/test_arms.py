@@ -14,7 +14,7 @@ from steelyard.running.layouts.choice import servers_at_once
 from steelyard.study.read import read_study, write_study
 from steelyard.study.study import Study
 from steelyard.tuning.profile import arms, proposing
-from steelyard.tuning.profile.asking import Accepting
+from steelyard.tuning.profile.allowed_settings import Accepting
 from steelyard.workloads.reading.resolved import data_bytes
 from tuning.probe.made import figure, probe_of
 from tuning.profile.accepting import ALLOWED
@@ -35,7 +35,7 @@ def uncapped(overrides: list[str]) -> Study:
 def resolved(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Resolved:
     """What is said, and a function that resolves a study on a machine of 2 processors."""
     said: list[str] = []
-    monkeypatch.setattr(arms, "ask_build", lambda *_: Accepting(IDENTITY, ALLOWED))
+    monkeypatch.setattr(arms, "read_allowed_settings", lambda *_: Accepting(IDENTITY, ALLOWED))
     monkeypatch.setattr(proposing, "processors_here", lambda: 2)
     monkeypatch.setattr(
         proposing, "memory_here", lambda cap, servers: (cap or (8 << 30) // servers, "here")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tomllib
 
-from steelyard.tuning.profile.forms import as_arm, as_configuration, as_sql
+from steelyard.tuning.profile.advice import as_arm, as_configuration, as_sql
 from steelyard.tuning.profile.profile import make_profile
 from tuning.profile.accepting import ALLOWED, basis
 

@@ -10,14 +10,25 @@ from hypothesis import strategies as st
 
 from steelyard.model.allowed import Allowed
 from steelyard.model.errors import UsageError
-from steelyard.model.profiles import ProfileName, WorkKind
+from steelyard.model.readings import ProfileName, WorkKind
 from steelyard.tuning.profile import profile
-from steelyard.tuning.profile.advice import GROUPS, Advice, LeftAlone, Profile
+from steelyard.tuning.profile.advice import (
+    GROUPS,
+    Advice,
+    LeftAlone,
+    Profile,
+    as_arm,
+    as_configuration,
+)
 from steelyard.tuning.profile.basis import Basis, Storage
-from steelyard.tuning.profile.forms import as_arm, as_configuration
 from steelyard.tuning.profile.profile import make_profile, most_clients
-from steelyard.tuning.profile.published import MEMORY_BYTES, PROCESSORS, as_printed, scaled
-from steelyard.tuning.profile.shares import work_processes
+from steelyard.tuning.profile.shares import (
+    MEMORY_BYTES,
+    PROCESSORS,
+    as_printed,
+    scaled,
+    work_processes,
+)
 from steelyard.tuning.profile.value import counted, size_bytes
 from tuning.profile.accepting import ALLOWED, GB, PROBED, basis
 

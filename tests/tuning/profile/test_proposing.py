@@ -9,14 +9,14 @@ import pytest
 from steelyard.model.errors import UsageError
 from steelyard.model.identity import Identity
 from steelyard.tuning.profile import proposing
-from steelyard.tuning.profile.asking import Accepting
-from steelyard.tuning.profile.proposing import Wish, propose
+from steelyard.tuning.profile.allowed_settings import Accepting
+from steelyard.tuning.profile.proposing import ProfileRequest, propose
 from tuning.profile.accepting import ALLOWED, GB
 
 ACCEPTING = Accepting(
     Identity("postgres", "18.4", 180004, "gcc", "", "", "bundle", "/bin", False), ALLOWED
 )
-ELSEWHERE = Wish("ours", "oltp", clients=16, cap_bytes=64 * GB, processors=8)
+ELSEWHERE = ProfileRequest("ours", "oltp", clients=16, cap_bytes=64 * GB, processors=8)
 
 
 @pytest.fixture(autouse=True)
@@ -38,7 +38,7 @@ def test_without_a_place_neither_disk_nor_probe_of_this_machine_count(tmp_path: 
 
 
 def test_a_disk_that_is_named_counts_in_place_of_this_machines(tmp_path: Path) -> None:
-    wish = Wish("ours", "oltp", clients=16, cap_bytes=64 * GB, disk_bytes=50 * GB)
+    wish = ProfileRequest("ours", "oltp", clients=16, cap_bytes=64 * GB, disk_bytes=50 * GB)
     for place in (None, tmp_path):
         [log] = [
             one
@@ -59,14 +59,14 @@ def test_a_disk_that_is_named_counts_in_place_of_this_machines(tmp_path: Path) -
 def test_clients_that_are_not_named_are_those_that_connect_by_default_and_fit(
     memory: int, clients: int, words: str, tmp_path: Path
 ) -> None:
-    made = propose(Wish("ours", "oltp", cap_bytes=memory), ACCEPTING, None, tmp_path)
+    made = propose(ProfileRequest("ours", "oltp", cap_bytes=memory), ACCEPTING, None, tmp_path)
     assert (made.basis.clients, made.basis.clients_from) == (clients, words)
     assert "max_connections" not in made.settings
 
 
 def test_memory_that_holds_no_client_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="97 clients: it could take") as refused:
-        propose(Wish("ours", "oltp", cap_bytes=200 << 20), ACCEPTING, None, tmp_path)
+        propose(ProfileRequest("ours", "oltp", cap_bytes=200 << 20), ACCEPTING, None, tmp_path)
     assert refused.value.hint == (
         "Give it more --memory: it does not hold what PostgreSQL's defaults may take."
     )

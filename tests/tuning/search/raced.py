@@ -20,7 +20,7 @@ from steelyard.study.study import Study
 from steelyard.tuning.profile.value import GB, counted
 from steelyard.tuning.search.race import Field, search
 from steelyard.tuning.search.space import ranges
-from steelyard.tuning.search.trial import Found
+from steelyard.tuning.search.trial import BestCandidate
 from tuning.profile.accepting import ALLOWED, basis
 
 Effect = Callable[[Mapping[str, str]], float]
@@ -119,6 +119,6 @@ def contrast(
     return line_of(arm=arm, details=details, **more)
 
 
-def run(balance: Balance, folder: Path, trials: int = 12, seed: int = 3) -> Found:
+def run(balance: Balance, folder: Path, trials: int = 12, seed: int = 3) -> BestCandidate:
     """A search of so many candidates on that balance."""
     return search(FIELD, trials, seed, folder, balance.weigh, lambda words: None)

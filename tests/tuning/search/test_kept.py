@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from steelyard.model.errors import RecordError, UsageError
-from steelyard.tuning.search.kept import SearchPlan, keep_plan, read_plan
+from steelyard.tuning.search.search_plan import SearchPlan, keep_plan, read_plan
 from tuning.search.raced import BASIS, STUDY
 
 PLAN = SearchPlan(seed=4, trials=8, durability=(), basis=BASIS, first={"work_mem": "64MB"})

@@ -8,8 +8,12 @@ from collections.abc import Mapping, Sequence
 import pytest
 
 from steelyard.engines.postgres.sql.statement_mix import ColumnStatistics, CountedStatement
-from steelyard.workloads.capturing.counted import ROWS, mix_of_counted
-from steelyard.workloads.capturing.meeting import Met, meeting
+from steelyard.workloads.capturing.parameter_columns import (
+    ROWS,
+    ParameterColumn,
+    mix_of_counted,
+    parameter_columns,
+)
 
 COLUMNS = (
     ColumnStatistics("t", "id", 0.0, (), (), tuple(str(n) for n in range(0, 101, 10))),
@@ -25,25 +29,39 @@ def known(tables: Sequence[str]) -> Sequence[ColumnStatistics]:
 @pytest.mark.parametrize(
     ("text", "columns"),
     [
-        ("SELECT 1 FROM t WHERE t.id = $1", {1: Met("t", "id")}),
-        ("SELECT 1 FROM t AS x WHERE x.id < $1", {1: Met("t", "id")}),
-        ("SELECT 1 FROM t WHERE $1 = id", {1: Met(None, "id")}),
-        ("SELECT 1 FROM t WHERE id IN ($1, $2)", {1: Met(None, "id"), 2: Met(None, "id")}),
-        ("SELECT 1 FROM t WHERE id BETWEEN $1 AND $2", {1: Met(None, "id"), 2: Met(None, "id")}),
+        ("SELECT 1 FROM t WHERE t.id = $1", {1: ParameterColumn("t", "id")}),
+        ("SELECT 1 FROM t AS x WHERE x.id < $1", {1: ParameterColumn("t", "id")}),
+        ("SELECT 1 FROM t WHERE $1 = id", {1: ParameterColumn(None, "id")}),
+        (
+            "SELECT 1 FROM t WHERE id IN ($1, $2)",
+            {1: ParameterColumn(None, "id"), 2: ParameterColumn(None, "id")},
+        ),
+        (
+            "SELECT 1 FROM t WHERE id BETWEEN $1 AND $2",
+            {1: ParameterColumn(None, "id"), 2: ParameterColumn(None, "id")},
+        ),
         ("SELECT 1 FROM t ORDER BY id LIMIT $1 OFFSET $2", {1: None, 2: None}),
-        ("INSERT INTO t (id, kind) VALUES ($1, $2)", {1: Met("t", "id"), 2: Met("t", "kind")}),
-        ("UPDATE t SET kind = $1 WHERE id = $2", {1: Met("t", "kind"), 2: Met(None, "id")}),
+        (
+            "INSERT INTO t (id, kind) VALUES ($1, $2)",
+            {1: ParameterColumn("t", "id"), 2: ParameterColumn("t", "kind")},
+        ),
+        (
+            "UPDATE t SET kind = $1 WHERE id = $2",
+            {1: ParameterColumn("t", "kind"), 2: ParameterColumn(None, "id")},
+        ),
         ("SELECT 1 FROM t WHERE id = ANY ($1)", {}),
         ("SELECT 1 FROM t WHERE d > now() - $1::interval", {}),
         ("SELECT f($1) FROM t", {}),
         (
             "SELECT 1 FROM t WHERE id IN (SELECT id FROM u WHERE u.k = $1)",
-            {1: Met("u", "k")},
+            {1: ParameterColumn("u", "k")},
         ),
     ],
 )
-def test_the_column_of_a_value_is_found(text: str, columns: Mapping[int, Met | None]) -> None:
-    found = meeting(text)
+def test_the_column_of_a_value_is_found(
+    text: str, columns: Mapping[int, ParameterColumn | None]
+) -> None:
+    found = parameter_columns(text)
     assert found is not None
     assert dict(found.columns) == dict(columns)
 

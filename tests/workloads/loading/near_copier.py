@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from steelyard.engines.access.row_share import RowShare
+from steelyard.engines.loading import RowShare
 from steelyard.fleet.load_generators.load_agent import machine_facts
 from steelyard.fleet.loading.copying import Sessions
 from steelyard.model.endpoint import Endpoint

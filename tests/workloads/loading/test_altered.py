@@ -16,8 +16,8 @@ from steelyard.engines.postgres.postgres import Postgres
 from steelyard.engines.postgres.sql.database import connected
 from steelyard.model.endpoint import Endpoint
 from steelyard.model.errors import EngineError, ServerError
-from steelyard.workloads.loading import altered
-from steelyard.workloads.loading.altered import altered_key, altered_template
+from steelyard.workloads.loading import arm_sql
+from steelyard.workloads.loading.arm_sql import key_after_sql, template_after_sql
 
 Serve = Callable[[Cluster], AbstractContextManager[Endpoint]]
 SQL = ("ALTER TABLE pgbench_branches SET (fillfactor = 42)", "VACUUM FULL pgbench_branches")
@@ -29,10 +29,10 @@ def silent(stage: str) -> None:
 
 def test_other_statements_or_another_load_are_another_template(tmp_path: Path) -> None:
     first, second = tmp_path / "one" / "data", tmp_path / "two" / "data"
-    assert altered_key(first, SQL) == altered_key(first, list(SQL))
-    keys = {altered_key(first, SQL), altered_key(first, SQL[:1]), altered_key(second, SQL)}
+    assert key_after_sql(first, SQL) == key_after_sql(first, list(SQL))
+    keys = {key_after_sql(first, SQL), key_after_sql(first, SQL[:1]), key_after_sql(second, SQL)}
     assert len(keys) == 3
-    assert altered_key(first, SQL).startswith("one-sql-")
+    assert key_after_sql(first, SQL).startswith("one-sql-")
 
 
 @pytest.mark.postgres
@@ -41,14 +41,14 @@ def test_the_loaded_data_stay_and_the_copy_is_made_once(
 ) -> None:
     before = (loaded / "global" / "pg_control").read_bytes()
     said: list[str] = []
-    made = altered_template(engine, loaded, SQL, "42", said.append, copies=2)
+    made = template_after_sql(engine, loaded, SQL, "42", said.append, copies=2)
     assert said[:2] == ['copy the data for arm "42"', 'execute the sql of arm "42"']
     assert (loaded / "global" / "pg_control").read_bytes() == before
     described = json.loads((made.parent / "template.json").read_text())
     assert described["sql"] == list(SQL)
     assert described["rows"] == 100_011
     said.clear()
-    assert altered_template(engine, loaded, SQL, "other", said.append, copies=2) == made
+    assert template_after_sql(engine, loaded, SQL, "other", said.append, copies=2) == made
     assert said == []
     query = b"SELECT reloptions FROM pg_class WHERE relname = 'pgbench_branches'"
     with (
@@ -66,15 +66,15 @@ def test_a_refused_statement_is_quoted_and_leaves_no_template(
 ) -> None:
     wrong = ("ALTER TABLE nowhere ADD a int",)
     with pytest.raises(ServerError, match='sql of arm "b"') as refused:
-        altered_template(engine, loaded, wrong, "b", silent, copies=2)
+        template_after_sql(engine, loaded, wrong, "b", silent, copies=2)
     assert "nowhere" in " ".join(refused.value.lines())
-    assert not (open_cache().templates / altered_key(loaded, wrong)).exists()
+    assert not (open_cache().templates / key_after_sql(loaded, wrong)).exists()
 
 
 @pytest.mark.postgres
 def test_too_little_room_is_said_before_anything_is_copied(
     engine: Postgres, loaded: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(altered, "free_bytes", lambda root: 1 << 20)
+    monkeypatch.setattr(arm_sql, "free_bytes", lambda root: 1 << 20)
     with pytest.raises(EngineError, match="could not copy the data for an arm"):
-        altered_template(engine, loaded, ("SELECT 1",), "b", silent, copies=2)
+        template_after_sql(engine, loaded, ("SELECT 1",), "b", silent, copies=2)

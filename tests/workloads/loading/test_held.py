@@ -9,7 +9,7 @@ import pytest
 
 from steelyard.engines.loading import LoadedData
 from steelyard.model.errors import UsageError
-from steelyard.workloads.loading.held import require_held
+from steelyard.workloads.loading.existing_data import require_workload
 from steelyard.workloads.reading.folder import find_workload
 
 SPEC = LoadedData("tproc-c", 1, 7, "abc", json.dumps({"profile": "spec", "partitions": 4}))
@@ -19,22 +19,22 @@ HAMMERDB = replace(SPEC, options=json.dumps({"profile": "hammerdb", "partitions"
 @pytest.mark.parametrize("kind", ["postgres", "mysql", "mariadb"])
 def test_scripts_that_rows_are_not_for_are_refused(kind: str) -> None:
     workload = find_workload("tproc-c-client", kind=kind)
-    require_held(workload, 1, SPEC, "there")  # how rows are partitioned changes none
+    require_workload(workload, 1, SPEC, "there")  # how rows are partitioned changes none
     with pytest.raises(UsageError, match="was loaded with profile = hammerdb") as refused:
-        require_held(workload, 1, HAMMERDB, "there")
+        require_workload(workload, 1, HAMMERDB, "there")
     assert "Load anew: steelyard workloads load tproc-c-client" in str(refused.value)
 
 
 def test_the_option_that_fits_the_rows_is_named() -> None:
     with pytest.raises(UsageError) as refused:
-        require_held(find_workload("tproc-c"), 1, HAMMERDB, "there")
+        require_workload(find_workload("tproc-c"), 1, HAMMERDB, "there")
     assert "Say --set profile=hammerdb" in str(refused.value)
-    require_held(find_workload("tproc-c", {"profile": "hammerdb"}), 1, HAMMERDB, "there")
+    require_workload(find_workload("tproc-c", {"profile": "hammerdb"}), 1, HAMMERDB, "there")
 
 
 def test_rows_that_do_not_say_their_options_are_taken_as_they_are() -> None:
     older = replace(HAMMERDB, options=None)
-    require_held(find_workload("tproc-c-client"), 1, older, "there")
+    require_workload(find_workload("tproc-c-client"), 1, older, "there")
 
 
 @pytest.mark.parametrize(
@@ -49,4 +49,4 @@ def test_a_server_that_holds_something_else_is_refused(
     held: LoadedData | None, scale: int, words: str
 ) -> None:
     with pytest.raises(UsageError, match=words):
-        require_held(find_workload("tproc-c"), scale, held, "there")
+        require_workload(find_workload("tproc-c"), scale, held, "there")

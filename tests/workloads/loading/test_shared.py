@@ -13,8 +13,7 @@ from typing import Any
 
 import pytest
 
-from steelyard.engines.access.row_share import RowShare
-from steelyard.engines.loading import DATABASE
+from steelyard.engines.loading import DATABASE, RowShare
 from steelyard.engines.postgres.life.cluster import Cluster
 from steelyard.engines.postgres.postgres import Postgres
 from steelyard.engines.postgres.sql.database import PostgresDatabase, connected

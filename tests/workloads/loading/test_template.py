@@ -17,7 +17,6 @@ import steelyard.workloads.loading.template as template_module
 from steelyard._core import read_control
 from steelyard.engines.account import choose_account
 from steelyard.engines.cache import open_cache
-from steelyard.engines.noop_journal import NOOP_IDENTITY
 from steelyard.engines.postgres.life.cluster import Cluster
 from steelyard.engines.postgres.postgres import Postgres, catalogue_edition
 from steelyard.engines.postgres.sql.database import PostgresDatabase, connected
@@ -30,6 +29,7 @@ from steelyard.workloads.loading.load import LoadReport
 from steelyard.workloads.loading.template import own_key, template, template_key, trusted
 from steelyard.workloads.reading.folder import find_workload
 from steelyard.workloads.reading.workload import Workload
+from story.noop.journal import NOOP_IDENTITY
 
 Serve = Callable[[Cluster], AbstractContextManager[Endpoint]]
 

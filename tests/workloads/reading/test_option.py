@@ -7,7 +7,7 @@ import pytest
 from steelyard.model.errors import StudyError, UsageError
 from steelyard.study.read import read_study, write_study
 from steelyard.workloads.reading.folder import find_workload
-from steelyard.workloads.reading.resolved import completed
+from steelyard.workloads.reading.resolved import resolve_workload
 from steelyard.workloads.reading.scripts import resolve_scripts
 
 
@@ -71,7 +71,7 @@ def test_a_profile_that_a_workload_has_no_scripts_for_is_refused() -> None:
 
 
 def test_a_study_names_a_workload_and_gets_its_scale_and_mix() -> None:
-    study = completed(read_study("settings", ["workload=tproc-c"]))
+    study = resolve_workload(read_study("settings", ["workload=tproc-c"]))
     assert study.workload.scale == 10
     assert study.workload.scripts["payment"] == 43
     assert study.workload.options["profile"] == "spec"
@@ -79,7 +79,7 @@ def test_a_study_names_a_workload_and_gets_its_scale_and_mix() -> None:
 
 def test_what_a_study_says_of_its_workload_holds_and_is_kept() -> None:
     changes = ["workload=tproc-c", "workload.scale=2", "workload.options.profile=hammerdb"]
-    study = completed(read_study("settings", changes))
+    study = resolve_workload(read_study("settings", changes))
     assert study.workload.scale == 2
     assert study.workload.scripts["hammerdb-delivery"] == 1
     assert 'profile = "hammerdb"' in write_study(study)
@@ -87,7 +87,9 @@ def test_what_a_study_says_of_its_workload_holds_and_is_kept() -> None:
 
 def test_a_wrong_option_of_a_study_is_a_usage_error() -> None:
     with pytest.raises((UsageError, StudyError), match='no option "profiel"'):
-        completed(read_study("settings", ["workload=tproc-c", "workload.options.profiel=spec"]))
+        resolve_workload(
+            read_study("settings", ["workload=tproc-c", "workload.options.profiel=spec"])
+        )
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from folders import write_folder
 
 from steelyard.study.read import read_study
 from steelyard.study.study import Source, Study
-from steelyard.workloads.reading.resolved import completed, data_bytes, resolve
+from steelyard.workloads.reading.resolved import data_bytes, resolve, resolve_workload
 from steelyard.workloads.reading.workload import LOADING_FILES, Workload
 
 MORE = """
@@ -55,7 +55,7 @@ def test_an_edit_of_the_folder_changes_nothing_of_what_was_resolved(tmp_path: Pa
 
 def test_what_was_resolved_is_what_the_record_says_of_it(tmp_path: Path) -> None:
     study = study_of(write_folder(tmp_path, toml=MORE, **{"checks/look": ""}))
-    asked, kept = resolve(study.workload), completed(study).workload
+    asked, kept = resolve(study.workload), resolve_workload(study).workload
     assert (asked.scale, {s.name: s.weight for s in asked.scripts}) == (kept.scale, kept.scripts)
     assert asked.variables == {"clients": 3, "scale": 1, "width": 1}
     assert resolve(kept) == asked

@@ -11,7 +11,7 @@ from steelyard.study.read import read_study
 from steelyard.workloads.loading.tables import rows_of
 from steelyard.workloads.reading.folder import find_workload, known_workloads
 from steelyard.workloads.reading.option import Option, OptionValue
-from steelyard.workloads.reading.resolved import completed, driven
+from steelyard.workloads.reading.resolved import driven, resolve_workload
 from steelyard.workloads.reading.workload import LOADING_FILES, EachProbe, Workload
 
 CHOICES = [
@@ -74,7 +74,7 @@ def test_an_option_that_changes_nothing_beside_the_others_is_refused(
 ) -> None:
     changes = [f"workload={workload}", f"workload.options={options}"]
     with pytest.raises(UsageError, match=r'option "(window|turns)" of .* changes nothing here'):
-        completed(read_study("settings", changes))
+        resolve_workload(read_study("settings", changes))
 
 
 @pytest.mark.parametrize(
@@ -100,5 +100,5 @@ def test_an_option_that_only_a_probe_names_changes_what_is_driven(probe: str | E
 
 def test_a_durable_read_of_a_page_is_durable() -> None:
     changes = ["workload.options.access=page", "workload.options.durable=true"]
-    study = completed(read_study("read-after-insert", changes))
+    study = resolve_workload(read_study("read-after-insert", changes))
     assert study.workload.scripts == {"page-durable": 1}

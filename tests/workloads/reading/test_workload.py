@@ -13,7 +13,7 @@ from steelyard.cli.command_line import app
 from steelyard.model.errors import StudyError, UsageError
 from steelyard.study.read import read_study
 from steelyard.workloads.reading.folder import find_workload, known_workloads
-from steelyard.workloads.reading.resolved import completed, resolve
+from steelyard.workloads.reading.resolved import resolve, resolve_workload
 from steelyard.workloads.reading.scripts import resolve_scripts
 from steelyard.workloads.reading.workload import Workload
 
@@ -64,7 +64,7 @@ def test_a_workload_is_added_by_its_folder_alone(
     assert known_workloads() == ["mine", "pgbench"]
     listed = CliRunner().invoke(app, ["workloads"])
     assert "mine     a workload of one table\n" in listed.output
-    study = completed(read_study("settings", ["workload=mine", "workload.options.width=3"]))
+    study = resolve_workload(read_study("settings", ["workload=mine", "workload.options.width=3"]))
     assert (study.workload.scripts, study.workload.scale) == ({"look": 1}, 1)
     [script] = resolve(study.workload).scripts
     assert (script.rows, script.writes) == (1, False)

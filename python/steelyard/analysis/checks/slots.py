@@ -29,7 +29,7 @@ from steelyard.analysis.decision.looks import FEWEST_FOR_VERDICT
 from steelyard.analysis.decision.sign_flip import Bools, Floats, confidence_set, p_value
 from steelyard.analysis.decision.t_interval import welch
 from steelyard.model.estimate import UNBOUNDED, Interval
-from steelyard.model.once import once_each
+from steelyard.model.memoize import memoize_by_identity
 from steelyard.model.readings import EpochTotals, SliceTotals
 
 ALPHA = 0.01
@@ -184,7 +184,7 @@ def carry_over(totals: EpochTotals, arm: str, control: str) -> float:
     return changes[arm] - changes[control]
 
 
-@once_each
+@memoize_by_identity
 def _changes_after_others(totals: EpochTotals) -> dict[str, float]:
     """Arm → mean log throughput after another arm, which may be a third one, less that after
     itself; NaN where it has not both."""

@@ -21,7 +21,7 @@ from steelyard.analysis.pilot.turn_lengths import (
     ArmCycle,
     EpochLengths,
     Shortage,
-    Wish,
+    TurnPlanRequest,
     awaited_s,
     fit_epochs,
     longest_s,
@@ -48,7 +48,12 @@ class CycleLengths(EpochLengths):
 
 
 def choose_cycle_lengths(
-    arms: Sequence[ArmCycle], wish: Wish, *, idle_s: float, warm_s: float, latency_s: float
+    arms: Sequence[ArmCycle],
+    wish: TurnPlanRequest,
+    *,
+    idle_s: float,
+    warm_s: float,
+    latency_s: float,
 ) -> CycleLengths | Shortage:
     """The lengths of cycles that `fit_epochs` chooses.
 
@@ -67,7 +72,7 @@ def least_cycles_budget_s(arms: int, epochs: int | None) -> float:
 
 def _lengths(
     arms: Sequence[ArmCycle],
-    wish: Wish,
+    wish: TurnPlanRequest,
     scale: float,
     idle_s: float,
     warm_s: float,

@@ -89,7 +89,7 @@ class ArmCycle:
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class TurnPlanRequest:
     """What the study asks of turns; None: it is chosen."""
 
     budget_s: float
@@ -141,7 +141,7 @@ class Shortage:
 
 
 def choose_lengths(
-    arms: Sequence[ArmCycle], wish: Wish, *, idle_s: float, warm_s: float
+    arms: Sequence[ArmCycle], wish: TurnPlanRequest, *, idle_s: float, warm_s: float
 ) -> TurnLengths | Shortage:
     """The lengths of turns that `fit_epochs` chooses. `idle_s`: of a turn without load; `warm_s`:
     its warm-up."""
@@ -149,7 +149,7 @@ def choose_lengths(
 
 
 def fit_epochs(
-    arms: Sequence[ArmCycle], wish: Wish, lengths_at: Callable[[float], LengthsT]
+    arms: Sequence[ArmCycle], wish: TurnPlanRequest, lengths_at: Callable[[float], LengthsT]
 ) -> LengthsT | Shortage:
     """The smallest time scale with which the budget holds 10 epochs (8 with the largest scale), or
     the study's own, of the lengths that epochs have at a scale.
@@ -177,7 +177,7 @@ def least_budget_s(arms: int, epochs: int | None) -> float:
     return (epochs or FEWEST_EPOCHS) * arms * (2 * LEAST_MEASURED_S)
 
 
-def longest_look_s(wish: Wish, arms: int) -> float:
+def longest_look_s(wish: TurnPlanRequest, arms: int) -> float:
     """How long a pilot looks at an arm at most, for a whole cycle: one that is longer does not fit
     into the turns of the budget, at any time scale. Stated turns need no cycle."""
     if wish.stated_s is not None:
@@ -193,7 +193,7 @@ def scales(largest: float) -> list[float]:
 
 
 def _lengths(
-    arms: Sequence[ArmCycle], wish: Wish, scale: float, idle_s: float, warm_s: float
+    arms: Sequence[ArmCycle], wish: TurnPlanRequest, scale: float, idle_s: float, warm_s: float
 ) -> TurnLengths:
     cycles = tuple(arm.seconds(scale) for arm in arms)
     made = [cycle for cycle in cycles if math.isfinite(cycle)]
@@ -221,7 +221,7 @@ def _lengths(
 
 
 def measured_s(
-    arms: Sequence[ArmCycle], cycles: Sequence[float], wish: Wish, room_s: float
+    arms: Sequence[ArmCycle], cycles: Sequence[float], wish: TurnPlanRequest, room_s: float
 ) -> list[float]:
     """How long each arm is measured, in whole cycles of it. Where no checkpoint is to be seen: all
     for the time of whole turns of the log, of the arm with the longest ones. `room_s`: what the
@@ -245,7 +245,7 @@ def awaited_s(arms: Sequence[ArmCycle], cycles: Sequence[float]) -> list[float]:
 
 
 def shortest_s(
-    measured: Sequence[float], awaited: Sequence[float], wish: Wish
+    measured: Sequence[float], awaited: Sequence[float], wish: TurnPlanRequest
 ) -> tuple[float, ...]:
     """The measured part of each arm at least: half a cycle less where checkpoints end it."""
     return tuple(
@@ -254,7 +254,9 @@ def shortest_s(
     )
 
 
-def longest_s(measured: Sequence[float], awaited: Sequence[float], wish: Wish) -> tuple[float, ...]:
+def longest_s(
+    measured: Sequence[float], awaited: Sequence[float], wish: TurnPlanRequest
+) -> tuple[float, ...]:
     """The measured part of each arm at most: with patience where checkpoints end it."""
     return tuple(
         PATIENCE * length if cycle and wish.stated_s is None else length

@@ -5,6 +5,12 @@ length of the series, so both arms of an epoch are cut to the same time and to t
 fixed windows from the begin of the measured part, into which the work of a second goes in
 proportion to time. None is shorter than the seconds themselves. An even server at a lower mean is
 another thing than a fast one with stalls; the mean alone does not distinguish them.
+
+Cuts a turn into four parts that can be compared with each other, whatever a checkpoint does.
+
+The first two are as many whole checkpoint cycles as the last two, so that what comes and goes
+within a cycle is in both halves alike; an odd cycle in the middle is left out. Where a turn has
+fewer than two cycles its time is cut into four.
 """
 
 from __future__ import annotations
@@ -12,6 +18,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -179,3 +186,26 @@ def sums_of(turns: Sequence[Turn]) -> TurnSums:
         waiting_at_start=mean([turn.at_start.waiting_bytes for turn in turns]),
         waiting_at_end=mean([turn.at_end.waiting_bytes for turn in turns]),
     )
+
+
+def four_parts(turn: Turn) -> list[list[Second]]:
+    """The measured seconds of each part, by their middles; none where nothing was measured."""
+    if not turn.seconds:
+        return [[], [], [], []]
+    start, end = turn.seconds[0].start_ns, turn.seconds[-1].end_ns
+    ends = [one.ended_ns for one in turn.checkpoints if one.ended_ns is not None]
+    inside = sorted(one for one in ends if start < one <= end)
+    borders = [start, *inside] if turn.at_checkpoint else inside
+    if len(borders) < 3:
+        borders = [start, (start + end) // 2, end]
+    half = (len(borders) - 1) // 2
+    halves = (borders[0], borders[half]), (borders[-1 - half], borders[-1])
+    return [part for low, high in halves for part in _in_two(turn.seconds, low, high)]
+
+
+def _in_two(seconds: Sequence[Second], low: int, high: int) -> list[list[Second]]:
+    borders = (low, (low + high) // 2, high)
+    return [
+        [one for one in seconds if a <= (one.start_ns + one.end_ns) // 2 < b]
+        for a, b in pairwise(borders)
+    ]

@@ -41,17 +41,17 @@ def calibrate(
     from steelyard.cli.options.weigh_options import (
         changes_of,
         repeating_command,
+        resolve_profiles,
         resumed_study,
-        with_profiles_worked_out,
     )
     from steelyard.study.calibration import lay_out, parse_weight
     from steelyard.study.read import read_study
-    from steelyard.workloads.reading.resolved import completed
+    from steelyard.workloads.reading.resolved import resolve_workload
 
     shares = [parse_weight(text) for text in weight or ()]
     changes = changes_of(overrides, budget, workload, file)
     if resume is None:
-        chosen = with_profiles_worked_out(completed(read_study(STUDY, changes)), account)
+        chosen = resolve_profiles(resolve_workload(read_study(STUDY, changes)), account)
     else:
         chosen = resumed_study(resume, changed=bool(changes or shares))
         if new_ledger:
@@ -60,17 +60,17 @@ def calibrate(
     from steelyard.cli.views.calibration_view import render_calibration
     from steelyard.cli.views.live_view import open_view
     from steelyard.cli.views.text_layout import terminal_width
-    from steelyard.cli.views.verdict_json import verdict_json
+    from steelyard.cli.views.verdict_view import verdict_json
     from steelyard.cli.weighing.kept import going_on
     from steelyard.record.ledger import LEDGER
     from steelyard.running.layouts.choice import LAYOUTS, choose_layout
     from steelyard.running.preparing.recording import Question
-    from steelyard.running.world import World
+    from steelyard.running.world import LocalLaboratory
     from steelyard.weigh import weigh
 
     drawn = secrets.randbelow(2**31) if seed is None else seed
     command = repeating_command(sys.argv[1:], drawn)
-    with World(account) as world, open_view(sys.stderr) as view:
+    with LocalLaboratory(account) as world, open_view(sys.stderr) as view:
         if resume is None:
             scripts = world.data.open(chosen).scripts
             layout = LAYOUTS[choose_layout(chosen, scripts).name]

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from steelyard.cli.options.writable import require_writable
+from steelyard.cli.options.records_option import require_writable
 from steelyard.model.errors import UsageError
 
 Version = Annotated[

@@ -52,7 +52,8 @@ def list_engines(
     from steelyard.engines.mysql.builds import find as mysql
     from steelyard.engines.postgres.builds.added import lost_engines
     from steelyard.engines.postgres.builds.build import Build
-    from steelyard.engines.postgres.builds.find import Found, discovered, find_postgres
+    from steelyard.engines.postgres.builds.find import DiscoveredBuild, discovered
+    from steelyard.engines.postgres.selection import find_postgres
 
     found, others = discovered(), mysql.discovered()
     for place in bindir or []:
@@ -60,7 +61,7 @@ def list_engines(
             others.append(mysql.found_in(place, account))
             continue
         named = find_postgres("", place, account).identity
-        found.append(Found("", Build(Path(named.bindir), "bindir"), named))
+        found.append(DiscoveredBuild("", Build(Path(named.bindir), "bindir"), named))
     cache = known_cache()
     lost = [*lost_engines(cache), *mysql_added.lost_engines(cache)]
     facts = view.cache_facts(cache)
@@ -125,14 +126,14 @@ def _add_postgres(what: str | Path, name: str | None, account: str | None, as_js
     from steelyard.engines.account import choose_account
     from steelyard.engines.cache import open_cache
     from steelyard.engines.postgres.builds.adding import add_directory, add_published
-    from steelyard.engines.postgres.builds.find import Found
+    from steelyard.engines.postgres.builds.find import DiscoveredBuild
 
     chosen, cache = choose_account(account), open_cache()
     if isinstance(what, str):
         added = add_published(what, chosen, cache, say)
     else:
         added = add_directory(what, name, chosen, cache)
-    found = Found(added.name, added.build, added.identity)
+    found = DiscoveredBuild(added.name, added.build, added.identity)
     if as_json:
         facts = {"package": added.package, "integrity": added.integrity}
         brought = [asdict(each) for each in added.brought]
@@ -148,7 +149,7 @@ def _add_mysql(what: str | Path, name: str | None, account: str | None, as_json:
     from steelyard.engines.account import choose_account
     from steelyard.engines.cache import open_cache
     from steelyard.engines.mysql.builds.adding import add_directory, add_product
-    from steelyard.engines.mysql.builds.find import Found
+    from steelyard.engines.mysql.builds.find import DiscoveredBuild
     from steelyard.engines.mysql.builds.provenance import PRODUCTS
 
     chosen, cache = choose_account(account), open_cache()
@@ -157,7 +158,9 @@ def _add_mysql(what: str | Path, name: str | None, account: str | None, as_json:
     else:
         added = add_directory(what, name, chosen, cache)
     if as_json:
-        facts = mysql_facts(Found(added.name, added.build, added.identity, added.provenance))
+        facts = mysql_facts(
+            DiscoveredBuild(added.name, added.build, added.identity, added.provenance)
+        )
         typer.echo(json.dumps({**facts, "brought": [asdict(each) for each in added.brought]}))
         return
     product = f"{PRODUCTS[added.identity.kind]} {added.identity.version}"

@@ -63,8 +63,8 @@ def probe(
     from steelyard.cli.views.machine.probe_view import probe_json, probe_lines
     from steelyard.cli.views.text_layout import terminal_width
     from steelyard.engines.cache import known_cache, open_cache
-    from steelyard.tuning.probe.kept import age_s, keep
-    from steelyard.tuning.probe.probing import Wish
+    from steelyard.tuning.probe.cached_probe import age_s, save_probe
+    from steelyard.tuning.probe.probing import ProbeRequest
     from steelyard.tuning.probe.probing import probe as run
 
     place = directory or open_cache().root
@@ -75,8 +75,10 @@ def probe(
         found = _kept(place, cache)
         age = age_s(found, datetime.now(UTC))
     else:
-        found = run(place, Wish(seconds, min(2.0, seconds / 4), size_option("--size", size)), say)
-        kept = keep(found, cache)
+        found = run(
+            place, ProbeRequest(seconds, min(2.0, seconds / 4), size_option("--size", size)), say
+        )
+        kept = save_probe(found, cache)
     if picture is not None:
         from steelyard.report.charts.probe import write_picture
 
@@ -93,7 +95,7 @@ def probe(
 def _kept(place: Path, cache: Path) -> Probe:
     """The last probe of the device; UsageError: there is none, or there never will be."""
     from steelyard.model.errors import UsageError
-    from steelyard.tuning.probe.kept import last_probe, why_not_kept
+    from steelyard.tuning.probe.cached_probe import last_probe, why_not_kept
 
     known = last_probe(place, cache)
     if known is not None:

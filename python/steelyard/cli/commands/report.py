@@ -66,8 +66,8 @@ def report(
 def _note_what_does_not_follow(directory: Path) -> None:
     """Say where verdict.json is not what was measured: the page shows it as it is."""
     from steelyard.model.errors import SteelyardError
+    from steelyard.record.reader import read_verdict
     from steelyard.record.record import Record
-    from steelyard.record.recorded import read_verdict
 
     if read_verdict(Record.open(directory)) is None:
         return
@@ -88,8 +88,8 @@ def _note_what_does_not_follow(directory: Path) -> None:
 def _judged_again(directory: Path) -> tuple[Verdict, Sequence[VerdictDifference]]:
     from steelyard.evaluation.rejudge import rejudge
     from steelyard.model.errors import RecordError
+    from steelyard.record.reader import read_recorded, read_verdict
     from steelyard.record.record import Record, damage_named
-    from steelyard.record.recorded import read_recorded, read_verdict
     from steelyard.record.verdict import differences
 
     record = Record.open(directory)

@@ -93,7 +93,7 @@ def scrub(
         _scrub_innodb(pgdata, threads, _rate(max_rate), as_json)
         return
     from steelyard.cli.views.scrubbed import ProgressLine, render
-    from steelyard.integrity.scrub.request import ScrubRequest
+    from steelyard.integrity.scrub.outcome import ScrubRequest
     from steelyard.integrity.scrub.scrub import scrub as do_scrub
 
     if kernel is not None and kernel not in kernels():

@@ -10,14 +10,14 @@ import typer
 
 from steelyard.cli.options import tune_parameters as own
 from steelyard.cli.options import weigh_parameters as parameter
-from steelyard.cli.options.resuming import require_unchanged
+from steelyard.cli.options.records_option import require_unchanged
 from steelyard.cli.options.sizes import size_option
 from steelyard.cli.options.tune_options import PRINTED, SIZED, SOUGHT, WEIGHED, TuneOptions
 from steelyard.model.errors import UsageError
 
 if TYPE_CHECKING:
     from steelyard.tuning.profile.advice import Profile
-    from steelyard.tuning.profile.proposing import Wish
+    from steelyard.tuning.profile.proposing import ProfileRequest
 
 STUDY, VERSION = "tuning", "18"
 TRIALS = 16
@@ -152,11 +152,11 @@ def _changes(given: TuneOptions) -> list[str]:
 def _print(given: TuneOptions) -> None:
     """Propose a profile, on standard output or into a file."""
     from steelyard.model.files.own_directory import write_named
-    from steelyard.tuning.profile.proposing import Wish
+    from steelyard.tuning.profile.proposing import ProfileRequest
 
     given.refuse(SOUGHT, "--search")
     given.refuse(WEIGHED, "--ablate or --search")
-    wish = Wish(
+    wish = ProfileRequest(
         name=given.profile or "ours",
         kind=given.work or "oltp",
         clients=given.clients,
@@ -178,15 +178,19 @@ def _print(given: TuneOptions) -> None:
 
 
 def _propose(
-    wish: Wish, directory: Path | None, version: str, bindir: Path | None, account: str | None
+    wish: ProfileRequest,
+    directory: Path | None,
+    version: str,
+    bindir: Path | None,
+    account: str | None,
 ) -> tuple[Profile, str]:
     """The profile, and the build that it is for."""
-    from steelyard.engines.adapters import Wanted
+    from steelyard.engines.builds.same_builder import BuildRequest
     from steelyard.engines.cache import cache_root, open_cache
-    from steelyard.tuning.profile.asking import ask_build
+    from steelyard.tuning.profile.allowed_settings import read_allowed_settings
     from steelyard.tuning.profile.proposing import propose
 
-    accepting = ask_build("postgres", Wanted(version, bindir), account)
+    accepting = read_allowed_settings("postgres", BuildRequest(version, bindir), account)
     another = wish.cap_bytes is not None or wish.processors is not None  # machine, perhaps
     place = directory or (None if another else open_cache().root)
     made = propose(wish, accepting, place, cache_root())
@@ -196,7 +200,7 @@ def _propose(
 def _form(made: Profile, form: own.Form, build: str) -> str:
     from steelyard.cli.views.machine.profile_view import profile_lines
     from steelyard.cli.views.text_layout import terminal_width
-    from steelyard.tuning.profile.forms import as_arm, as_configuration, as_sql
+    from steelyard.tuning.profile.advice import as_arm, as_configuration, as_sql
 
     if form == "text":
         return "\n".join(profile_lines(made, build, terminal_width())) + "\n"

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from steelyard.cli.options import weigh_parameters as parameter
-from steelyard.cli.options.resuming import require_unchanged
-from steelyard.cli.options.writable import require_writable
+from steelyard.cli.options.records_option import require_unchanged, require_writable
 from steelyard.model.errors import UsageError
 
 if TYPE_CHECKING:
@@ -69,7 +68,7 @@ def weigh(
         ending_changes,
         one_query_changes,
         repeating_command,
-        with_profiles_worked_out,
+        resolve_profiles,
     )
     from steelyard.cli.weighing.together import machine_changes
     from steelyard.study.read import read_study
@@ -92,7 +91,7 @@ def weigh(
         return
     asked = _study(study, resume, changes, account)
     known = with_known_settings(asked, control, arm, account)
-    chosen, conditions = with_profiles_worked_out(known, account), _conditions(fail_if)
+    chosen, conditions = resolve_profiles(known, account), _conditions(fail_if)
     require_agreed(chosen, agreed=yes)
     verdict = _weighed(chosen, drawn, record, resume, command, account, ray)
     _show(verdict, conditions, as_json=as_json)
@@ -157,13 +156,13 @@ def _weighed(
     from steelyard.cli.weighing.together import load_machines
     from steelyard.record.ledger import LEDGER
     from steelyard.running.preparing.recording import Question
-    from steelyard.running.world import World
+    from steelyard.running.world import LocalLaboratory
     from steelyard.weigh import weigh as weigh_question
 
     question = Question(study, seed, record, resume, command, LEDGER)
     with (
         load_machines(study, ray) as drivers,
-        World(account, drivers) as world,
+        LocalLaboratory(account, drivers) as world,
         open_view(sys.stderr) as view,
     ):
         return weigh_question(question, world, view)
@@ -172,8 +171,7 @@ def _weighed(
 def _show(verdict: Verdict, conditions: Sequence[FailCondition], *, as_json: bool) -> None:
     from steelyard.cli.views.factors.factors_view import render_factors
     from steelyard.cli.views.text_layout import terminal_width
-    from steelyard.cli.views.verdict_json import verdict_json
-    from steelyard.cli.views.verdict_view import render_verdict
+    from steelyard.cli.views.verdict_view import render_verdict, verdict_json
     from steelyard.report.answer.what_next import gate_lines
 
     if as_json:
@@ -216,7 +214,7 @@ def _study(name: str | None, resume: Path | None, changes: list[str], account: s
     from steelyard.cli.options.arm_options import with_products
     from steelyard.cli.options.weigh_options import resumed_study
     from steelyard.study.read import read_study
-    from steelyard.workloads.reading.resolved import completed, resolve
+    from steelyard.workloads.reading.resolved import resolve, resolve_workload
 
     if resume is not None:
         return resumed_study(resume, changed=bool(name or changes))
@@ -226,9 +224,9 @@ def _study(name: str | None, resume: Path | None, changes: list[str], account: s
         )
     study = read_study(name, changes)
     if study.source is not None:
-        from steelyard.workloads.loading.taken import found
+        from steelyard.workloads.loading.imported_data import resolve_source
 
-        study = found(study, version_named=_names_version(changes))
-    study = completed(study)
+        study = resolve_source(study, version_named=_names_version(changes))
+    study = resolve_workload(study)
     resolve(study.workload, study.engine)  # scripts that are missing or wrong, before all imports
     return with_products(study, account)

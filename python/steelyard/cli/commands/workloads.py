@@ -130,7 +130,7 @@ def load_workload(
 def _into_cache(
     workload: Workload, scale: int, version: str, bindir: Path | None, account: str | None
 ) -> dict[str, Any]:
-    from steelyard.engines.postgres.builds.find import find_postgres
+    from steelyard.engines.postgres.selection import find_postgres
     from steelyard.workloads.loading.template import description, template
 
     stages: list[str] = []
@@ -181,7 +181,8 @@ def _into_target(
 def _address(target: str, yes: bool) -> Endpoint:
     """Where the target is; UsageError: no connection string, or far away without `--yes`."""
     from steelyard.engines.mysql.uri import is_mysql, read_uri
-    from steelyard.engines.postgres.libpq.connection_string import GivenAddress, connection_words
+    from steelyard.engines.postgres.libpq.connection_string import GivenAddress
+    from steelyard.engines.postgres.libpq.connection_words import connection_words
 
     if is_mysql(target):
         address = read_uri(target)

@@ -168,7 +168,7 @@ def _logged(
 def _counted(target: str) -> Mix:
     from steelyard.engines.postgres.libpq.connection_string import read_target
     from steelyard.engines.postgres.sql.statement_mix import column_statistics, counted_statements
-    from steelyard.workloads.capturing.counted import mix_of_counted
+    from steelyard.workloads.capturing.parameter_columns import mix_of_counted
 
     place = read_target(target)
     return mix_of_counted(

@@ -26,7 +26,7 @@ from steelyard.running.measuring.load import driven, numbered
 from steelyard.running.replaying import replay_of
 from steelyard.study.study import LEAVE_OUT, Failing, WorkloadChoice
 from steelyard.workloads.checks import consistency, count_work
-from steelyard.workloads.loading.held import held_by, require_held
+from steelyard.workloads.loading.existing_data import loaded_workload, require_workload
 from steelyard.workloads.reading.chosen import scale_and_options
 from steelyard.workloads.reading.folder import find_workload
 from steelyard.workloads.reading.resolved import resolve
@@ -89,7 +89,7 @@ def open_workload(
         _refuse_check(options)
         held = None
     else:
-        held = held_by(database)
+        held = loaded_workload(database)
     choice = WorkloadChoice(
         name=options.workload,
         scale=scale or (held.scale if held else None),
@@ -103,7 +103,7 @@ def open_workload(
     if resolved.workload.tried_first and any(script.writes for script in resolved.scripts):
         _require_agreed(options, target)
     if not own:
-        require_held(resolved.workload, resolved.scale, held, target.host)
+        require_workload(resolved.workload, resolved.scale, held, target.host)
     return DrivenWorkload(
         workload=resolved.workload,
         database=database,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from steelyard.model.errors import UsageError
-from steelyard.model.profiles import ProfileName, WorkKind
+from steelyard.model.readings import ProfileName, WorkKind
 from steelyard.study.arm import Arm, ProfileChoice
 from steelyard.study.read import read_study
 

@@ -6,9 +6,9 @@ import json
 import os
 from collections.abc import Sequence
 
-from steelyard.engines.postgres.libpq.connection_string import (
+from steelyard.engines.postgres.libpq.connection_string import read_target
+from steelyard.engines.postgres.libpq.connection_words import (
     connection_words,
-    read_target,
     without_password,
     without_secrets,
 )
@@ -99,9 +99,9 @@ def without_passwords(arguments: Sequence[str]) -> list[str]:
 def require_agreed(study: Study, *, agreed: bool) -> None:
     """UsageError without --yes where scripts write into a database that Steelyard did not make, or
     databases are made on a server that is not on this machine."""
-    if not study.reaches or agreed:
+    if not study.is_external or agreed:
         return
-    if study.housed:
+    if study.uses_own_databases:
         _require_near(study)
         return
     from steelyard.workloads.reading.resolved import resolve

@@ -74,11 +74,12 @@ def with_known_settings(
     files = {"control": _conf_file(control), "arms": _conf_file(arm)}
     if not any(files.values()):
         return study
-    from steelyard.engines.adapters import Wanted, adapter
+    from steelyard.engines.adapters import adapter
+    from steelyard.engines.builds.same_builder import BuildRequest
     from steelyard.engines.intake import AcceptsSettings, ServerSettings
 
     every = study.every_arm
-    wanted = [Wanted(one.version, one.bindir) for one in every]
+    wanted = [BuildRequest(one.version, one.bindir) for one in every]
     contrib = study.contrib or study.statement_counters
     engines = adapter(study.engine).find_arms(wanted, account, contrib=contrib)
     settings = {one.name: one.settings for one in every}
@@ -98,11 +99,12 @@ def with_products(study: Study, account: str | None) -> Study:
     by_version = [
         arm for arm in study.every_arm if arm.role and "version" in what_differs(study)[arm.name]
     ]
-    if not by_version or any(arm.bindir for arm in study.every_arm) or study.reaches:
+    if not by_version or any(arm.bindir for arm in study.every_arm) or study.is_external:
         return study
-    from steelyard.engines.adapters import Wanted, adapter
+    from steelyard.engines.adapters import adapter
+    from steelyard.engines.builds.same_builder import BuildRequest
 
-    wanted = [Wanted(arm.version) for arm in study.every_arm]
+    wanted = [BuildRequest(arm.version) for arm in study.every_arm]
     contrib = study.contrib or study.statement_counters
     engines = adapter(study.engine).find_arms(wanted, account, contrib=contrib)
     found = {
@@ -146,7 +148,7 @@ def _differing(study: Study) -> str:
 
 def _bare(arm: Arm) -> Arm:
     """An arm without its name, its directory and its address in one form."""
-    from steelyard.engines.postgres.libpq.connection_string import connection_words
+    from steelyard.engines.postgres.libpq.connection_words import connection_words
     from steelyard.engines.sqlserver.uri import is_sqlserver
 
     place = None if arm.bindir is None else str(Path(arm.bindir).resolve())

@@ -1,14 +1,41 @@
-"""The option that names the folder below which records stand."""
+"""The option that names the folder below which records stand.
+
+Checks that a file could be written, before the work whose outcome it is to hold.
+
+What holds for every command that goes on with what was interrupted.
+"""
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Annotated
 
 import typer
+
+from steelyard.model.errors import UsageError
 
 RecordsOption = Annotated[
     Path, typer.Option("--records", metavar="DIR", help="The folder below which records stand.")
 ]
 RECORDS = Path("records")
 """Where `weigh` keeps them."""
+
+
+def require_writable(file: Path | None) -> None:
+    """UsageError: it could not be; None asks for nothing."""
+    if file is None:
+        return
+    if file.is_dir() or not os.access(file if file.exists() else file.parent, os.W_OK):
+        raise UsageError(
+            f'could not write "{file}"', hint="Name a file in a directory that can be written to."
+        )
+
+
+def require_unchanged(what: str, command: str, *, changed: bool) -> None:
+    """UsageError: more was named than the folder of what is resumed (`"a sweep"`)."""
+    if changed:
+        raise UsageError(
+            f"cannot change {what} that is resumed",
+            hint=f"Name only its folder: steelyard {command} --resume DIR",
+        )

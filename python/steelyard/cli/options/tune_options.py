@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Literal
 
 from steelyard.model.errors import UsageError
-from steelyard.model.profiles import ProfileName, WorkKind
+from steelyard.model.readings import ProfileName, WorkKind
 
 PRINTED = ("directory", "disk", "servers", "form", "output")
 """Fields of a proposal alone."""

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from steelyard.model.profiles import ProfileName, WorkKind
+from steelyard.model.readings import ProfileName, WorkKind
 
 Place = Annotated[
     Path | None,

@@ -79,7 +79,7 @@ def resumed_study(resume: Path, *, changed: bool) -> Study:
     return read_recorded_study(resume / "study.toml")
 
 
-def with_profiles_worked_out(study: Study, account: str | None) -> Study:
+def resolve_profiles(study: Study, account: str | None) -> Study:
     """The study with settings in place of the profiles that its arms name."""
     if all(arm.profile is None for arm in study.every_arm):
         return study
@@ -137,7 +137,7 @@ def build_changes(
             hint=f"Write: {_USE}",
         )
     from steelyard.engines.postgres.builds.build import programs_in
-    from steelyard.engines.postgres.builds.find import find_postgres
+    from steelyard.engines.postgres.selection import find_postgres
 
     places = {"control": programs_in(control), "arm": programs_in(arm)}
     identities = {

@@ -14,7 +14,7 @@ from steelyard.engines.local.runs import leftovers, live_runs
 from steelyard.engines.mysql.builds import find as mysql
 from steelyard.engines.postgres.builds.added import added_engines
 from steelyard.engines.postgres.builds.contrib import contrib_source, has_contrib
-from steelyard.engines.postgres.builds.find import Found
+from steelyard.engines.postgres.builds.find import DiscoveredBuild
 from steelyard.model.identity import Identity
 from steelyard.model.units import format_bytes
 
@@ -25,12 +25,12 @@ _MYSQL_HEADER = (
 )
 
 
-def engine_facts(found: Found, cache: Cache) -> dict[str, Any]:
+def engine_facts(found: DiscoveredBuild, cache: Cache) -> dict[str, Any]:
     """One engine for --json."""
     return {"name": found.name, **_facts(found.identity), "contrib": _contrib(found, cache)}
 
 
-def mysql_facts(found: mysql.Found) -> dict[str, Any]:
+def mysql_facts(found: mysql.DiscoveredBuild) -> dict[str, Any]:
     """One build of MySQL or MariaDB for --json; what is PostgreSQL's alone is empty."""
     known = {"package": found.identity.package, **asdict(found.provenance)}
     return {"name": found.name, **_facts(found.identity), "contrib": "", **known}
@@ -41,12 +41,12 @@ def _facts(identity: Identity) -> dict[str, Any]:
     return {name: getattr(identity, name) for name in (*names, "assertions", "bindir")}
 
 
-def engine_lines(found: Sequence[Found], cache: Cache) -> list[str]:
+def engine_lines(found: Sequence[DiscoveredBuild], cache: Cache) -> list[str]:
     """One line an engine below a header, in columns."""
     return _columns([_HEADER, *(_row(each, cache) for each in found)])
 
 
-def mysql_lines(found: Sequence[mysql.Found]) -> list[str]:
+def mysql_lines(found: Sequence[mysql.DiscoveredBuild]) -> list[str]:
     """One line a build of MySQL or MariaDB below a header, in columns; none without any."""
     return _columns([_MYSQL_HEADER, *map(_mysql_row, found)]) if found else []
 
@@ -59,13 +59,13 @@ def _columns(rows: Sequence[tuple[str, ...]]) -> list[str]:
     ]
 
 
-def _row(found: Found, cache: Cache) -> tuple[str, ...]:
+def _row(found: DiscoveredBuild, cache: Cache) -> tuple[str, ...]:
     identity = found.identity
     version = (found.name, identity.version, identity.origin, _flags(identity))
     return (*version, _contrib(found, cache), identity.builder, identity.bindir)
 
 
-def _mysql_row(found: mysql.Found) -> tuple[str, ...]:
+def _mysql_row(found: mysql.DiscoveredBuild) -> tuple[str, ...]:
     identity, known = found.identity, found.provenance
     debug = " debug" if identity.assertions else ""
     origins = (known.publisher, known.released, known.licence, known.end_of_life, identity.builder)
@@ -83,7 +83,7 @@ def _flags(identity: Identity) -> str:
     return f"{flags} assertions" if identity.assertions else flags
 
 
-def _contrib(found: Found, cache: Cache) -> str:
+def _contrib(found: DiscoveredBuild, cache: Cache) -> str:
     """ "own", the name of the added engine it would come from, "addable" from npm, or "none"."""
     if has_contrib(found.build):
         return "own"

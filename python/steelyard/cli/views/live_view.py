@@ -39,7 +39,7 @@ from steelyard.report.time_parts import cause_sentence
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
-    from steelyard.running.progress import Progress
+    from steelyard.running.stopwatch import Progress
 
 _BEYOND_DOTS = 16
 """Rows of a terminal that are not epochs' dots: titles, charts, threats, the prompt."""

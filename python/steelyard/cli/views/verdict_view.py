@@ -1,7 +1,11 @@
-"""Formats a verdict for a terminal: sentences, interval charts, causes, threats, the record."""
+"""Formats a verdict for a terminal: sentences, interval charts, causes, threats, the record.
+
+Shapes a verdict for `--json`: as the record holds it, each contrast with its parts and cause.
+"""
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from textwrap import shorten
@@ -325,3 +329,34 @@ def _hanging(label: str, text: str, width: int) -> list[str]:
     """Text beside its label, its further lines below its first."""
     lines = wrapped(text, width, " " * len(label))
     return [label + lines[0].lstrip(), *lines[1:]]
+
+
+_NAMES = {"queue": "processor wait", "locks": "lock"}
+"""Of parts whose names in the record are short."""
+
+
+def verdict_json(verdict: Verdict) -> str:
+    """One object: what verdict.json holds; where the time of a transaction goes is in its contrast
+    too, in µs, as `parts` and `cause` (a part's name, or null)."""
+    times = {one.arm: one for one in verdict.time}
+    told = verdict.to_json()
+    contrasts = [{**line.to_json(), **_told(times.get(line.arm))} for line in verdict.contrasts]
+    return json.dumps({**told, "contrasts": contrasts, "scope": "machine"})
+
+
+def _told(time: TimeParts | None) -> Mapping[str, object]:
+    if time is None:
+        return {"parts": [], "cause": None}
+    parts = [
+        {
+            "name": _NAMES.get(one.part, one.part),
+            "control_us": one.control_us,
+            "arm_us": one.arm_us,
+            "difference_us": one.difference_us,
+            "low_us": one.low_us,
+            "high_us": one.high_us,
+        }
+        for one in time.parts
+    ]
+    cause = time.cause.part if time.cause is not None else None
+    return {"parts": parts, "cause": None if cause is None else _NAMES.get(cause, cause)}

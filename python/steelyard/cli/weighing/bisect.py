@@ -1,4 +1,7 @@
-"""Runs `steelyard history bisect`: weighs the ends of a row, and then middles beside them."""
+"""Runs `steelyard history bisect`: weighs the ends of a row, and then middles beside them.
+
+Formats a search for a terminal: its answer, every weighing of it, and where the records are.
+"""
 
 from __future__ import annotations
 
@@ -7,24 +10,26 @@ import os
 import secrets
 import shlex
 import subprocess
-from collections.abc import Sequence
+import textwrap
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import typer
 
 from steelyard.cli.command_line import say
-from steelyard.cli.views.history.bisect_view import bisect_lines
 from steelyard.cli.views.text_layout import terminal_width
 from steelyard.cli.weighing.kept import begin_folder, going_on, weigh_into, write_plan
 from steelyard.history.bisect import (
     BISECT_FILE,
     BISECTED_FILE,
     STEPS,
+    Bisected,
     BisectPlan,
     bisect,
     epochs_wanted,
     require_places,
+    words,
 )
 from steelyard.history.trend import read_commits
 from steelyard.model.errors import RecordError, SteelyardError, UsageError
@@ -35,7 +40,21 @@ from steelyard.record.verdict import Verdict
 from steelyard.study.read import read_study
 from steelyard.study.study import Study
 from steelyard.study.sweep import values_of
-from steelyard.workloads.reading.resolved import completed
+from steelyard.workloads.reading.resolved import resolve_workload
+
+
+def bisect_lines(found: Bisected, folder: str, width: int) -> Iterator[str]:
+    """The printed lines of a search."""
+    yield ""
+    yield from textwrap.wrap(found.sentence, width)
+    yield ""
+    for step in found.steps:
+        yield from textwrap.wrap(words(step, found.places), width, subsequent_indent="  ")
+    yield ""
+    yield f"record  {folder}"
+    if found.command:
+        yield f"repeat  {found.command}"
+
 
 BUILDS = "builds"
 
@@ -173,7 +192,7 @@ class _Weighings:
     def _study(self, places: Sequence[str], attempt: int) -> Study:
         values = [self._value(place) for place in places]
         first, *others = values
-        study = completed(_study_at(self.plan, first, others[-1]))
+        study = resolve_workload(_study_at(self.plan, first, others[-1]))
         arms = []
         names = ("last",) if len(others) == 1 else ("middle", "last")
         for name, value in zip(names, others, strict=True):

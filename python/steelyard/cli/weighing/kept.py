@@ -17,12 +17,12 @@ from steelyard.cli.views.live_view import open_view
 from steelyard.model.errors import RecordError
 from steelyard.model.files.own_directory import OwnDirectory, write_whole
 from steelyard.model.secrets.redaction import redacted_json
+from steelyard.record.reader import read_verdict
 from steelyard.record.record import PLAN, Record, stamp
-from steelyard.record.recorded import read_verdict
 from steelyard.record.verdict import Verdict
 from steelyard.report.page import write_report
 from steelyard.running.preparing.recording import Question
-from steelyard.running.world import World
+from steelyard.running.world import LocalLaboratory
 from steelyard.study.study import Study
 from steelyard.weigh import weigh
 
@@ -73,5 +73,5 @@ def weigh_into(study: Study, seed: int, place: Path, account: str | None) -> Ver
         resume=place if planned else None,
         command=("steelyard", "weigh", str(place / "study.toml"), "--seed", str(seed)),
     )
-    with World(account) as world, open_view(sys.stderr) as view:
+    with LocalLaboratory(account) as world, open_view(sys.stderr) as view:
         return weigh(question, world, view)

@@ -1,25 +1,36 @@
-"""Runs `steelyard reproduce`: the weighings of a published study one by one, and its page."""
+"""Runs `steelyard reproduce`: the weighings of a published study one by one, and its page.
+
+Probes the device before weighings whose profiles are worked out from what it does.
+
+Fetches the engines that weighings name and this machine does not have, before any of them.
+
+Runs a command of Steelyard in a process of its own, and ends it in order with this one.
+"""
 
 from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Sequence
+import signal
+import subprocess
+import sys
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 import typer
 
 from steelyard.cli.command_line import say
 from steelyard.cli.views.reproductions.page import Found, page
-from steelyard.cli.weighing.first_probe import probe_first
 from steelyard.cli.weighing.kept import begin_folder, going_on
-from steelyard.cli.weighing.missing_engines import bring_engines, missing_engines
-from steelyard.cli.weighing.subcommand import run
-from steelyard.model.errors import RecordError, SteelyardError, UsageError
+from steelyard.engines.adapters import adapter
+from steelyard.engines.builds.same_builder import BuildRequest
+from steelyard.engines.cache import cache_root, open_cache
+from steelyard.model.errors import EngineError, RecordError, SteelyardError, UsageError
 from steelyard.model.files.own_directory import write_whole
+from steelyard.record.reader import read_verdict
 from steelyard.record.record import PLAN, Record, read_object
-from steelyard.record.recorded import read_verdict
 from steelyard.record.sweep import POINTS, SWEEP_FILE, SWEPT_FILE, Swept
 from steelyard.record.verdict import Verdict
 from steelyard.reproductions.reproduction import (
@@ -28,6 +39,98 @@ from steelyard.reproductions.reproduction import (
     machine_words,
     read_reproduction,
 )
+from steelyard.study.read import read_study
+from steelyard.study.study import Study
+from steelyard.tuning.probe.cached_probe import last_probe
+
+INTERRUPTED = 130
+"""The exit status of a command that was."""
+
+
+def run(words: Sequence[str]) -> int:
+    """The exit status of `steelyard WORDS`, whose standard output is dropped.
+
+    KeyboardInterrupt: it was interrupted.
+    """
+    command = [sys.executable, "-m", "steelyard", *words]
+    # In a group of its own: Ctrl-C reaches it once, from here.
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, process_group=0) as started:
+        try:
+            status = started.wait()
+        except BaseException:
+            started.send_signal(signal.SIGINT)
+            started.wait()
+            raise
+    if status == INTERRUPTED:
+        raise KeyboardInterrupt
+    return status
+
+
+FETCHED = "npm-"
+"""Names of builds of PostgreSQL that `steelyard engines add` fetched begin so."""
+
+
+def missing_engines(weighings: Iterable[Sequence[str]], account: str | None) -> list[str]:
+    """What `steelyard engines add` is to be given, each once; `weighings`: what stands after
+    `steelyard weigh`."""
+    wanted = {
+        (study.engine, arm.version): None
+        for words in weighings
+        for study in _studies(words)
+        if not study.is_external
+        for arm in study.every_arm
+        if arm.bindir is None
+    }
+    lost = [version for engine, version in wanted if not _is_found(engine, version, account)]
+    return list(dict.fromkeys(version.removeprefix(FETCHED) for version in lost))
+
+
+def bring_engines(missing: Sequence[str], account: str | None) -> None:
+    """Add each as `steelyard engines add` does; EngineError: which of them are to be added first,
+    as one could not be."""
+    if missing:
+        say(f"missing here, so fetched first by `steelyard engines add`: {', '.join(missing)}")
+    more = [] if account is None else ["--as", account]
+    for place, version in enumerate(missing):
+        if run(["engines", "add", version, *more]) != 0:
+            left = "; ".join(f"steelyard engines add {one}" for one in missing[place:])
+            raise EngineError(
+                f'could not fetch engine "{version}": nothing was weighed',
+                detail="The reason stands above; without a network no version can be fetched.",
+                hint=f"Add what is missing, then repeat the command: {left}",
+            )
+
+
+def _studies(words: Sequence[str]) -> Iterator[Study]:
+    """The study of a weighing; of a sweep, one a value."""
+    study, *options = words
+    given = list(pairwise(options))
+    changes = [value for option, value in given if option == "--set"]
+    swept = [value.partition("=") for option, value in given if option == "--sweep"]
+    if not swept:
+        yield read_study(study, changes)
+    for key, _, values in swept:
+        for value in values.split(","):
+            yield read_study(study, [*changes, f"{key}={value}"])
+
+
+def _is_found(engine: str, version: str, account: str | None) -> bool:
+    try:
+        adapter(engine).find_arms([BuildRequest(version)], account, contrib=False)
+    except EngineError:
+        return False
+    return True
+
+
+def probe_first() -> None:
+    """Probe the device beneath the cache where no probe of it is kept; where that cannot be, say
+    so: a profile is then worked out without."""
+    if last_probe(open_cache().root, cache_root()) is not None:
+        return
+    say("the device was not probed yet, so that is done first: steelyard probe")
+    if run(["probe"]) != 0:
+        say("not probed: profiles are worked out without what the device does")
+
 
 REPRODUCE_FILE, PAGE = "reproduce.json", "page.md"
 

@@ -1,4 +1,7 @@
-"""Runs `steelyard tune --search`: weighs candidates in rounds, and confirms the winner."""
+"""Runs `steelyard tune --search`: weighs candidates in rounds, and confirms the winner.
+
+Formats the result of a search for settings: its attempts, the winner, the fresh weighing.
+"""
 
 from __future__ import annotations
 
@@ -12,31 +15,70 @@ import typer
 
 from steelyard.cli.command_line import say
 from steelyard.cli.options.weigh_options import changes_of
-from steelyard.cli.views.machine.search_view import search_lines
-from steelyard.cli.views.text_layout import terminal_width
+from steelyard.cli.views.text_layout import terminal_width, wrapped
+from steelyard.cli.views.verdict_view import render_verdict
 from steelyard.cli.weighing.kept import going_on, weigh_into
-from steelyard.engines.adapters import Wanted
+from steelyard.engines.builds.same_builder import BuildRequest
 from steelyard.engines.cache import cache_root, open_cache
 from steelyard.model.errors import UsageError, WeighingError
 from steelyard.model.files.own_directory import write_whole
-from steelyard.model.profiles import ProfileName, WorkKind
-from steelyard.model.units import format_bytes
+from steelyard.model.readings import ProfileName, WorkKind
+from steelyard.model.units import format_bytes, format_percent, percent_of_log
+from steelyard.record.reader import VERDICT, read_verdict
 from steelyard.record.record import Record, stamp
-from steelyard.record.recorded import VERDICT, read_verdict
 from steelyard.record.verdict import Verdict
+from steelyard.report.contrast_text import ends_of, reading_text
 from steelyard.running.layouts.choice import LAYOUTS, layout_beforehand
 from steelyard.study.read import read_study
 from steelyard.study.study import LayoutName, Study
 from steelyard.tuning.profile.advice import Profile
+from steelyard.tuning.profile.allowed_settings import Accepting, read_allowed_settings
 from steelyard.tuning.profile.arms import work_of
-from steelyard.tuning.profile.asking import Accepting, ask_build
 from steelyard.tuning.profile.basis import memory_here
-from steelyard.tuning.profile.proposing import Wish, propose
-from steelyard.tuning.search.kept import SearchPlan, keep_plan, read_plan
+from steelyard.tuning.profile.proposing import ProfileRequest, propose
 from steelyard.tuning.search.race import BATCH, Field, search
 from steelyard.tuning.search.sampling import require_optuna
+from steelyard.tuning.search.search_plan import SearchPlan, keep_plan, read_plan
 from steelyard.tuning.search.space import Room, ranges
-from steelyard.workloads.reading.resolved import completed, data_bytes
+from steelyard.tuning.search.trial import BestCandidate, Trial
+from steelyard.workloads.reading.resolved import data_bytes, resolve_workload
+
+
+def search_lines(found: BestCandidate, width: int) -> list[str]:
+    """Attempts are counted; only the confirmation has an interval."""
+    lines = [f"{len(found.trials)} candidates in {found.weighings} weighings", ""]
+    lines += [_row(one) for one in found.trials]
+    lines.append("")
+    if found.winner is None or found.confirmed is None:
+        failed = all(one.failed for one in found.trials)
+        why = "every candidate failed" if failed else "no candidate was better than the control"
+        lines += wrapped(f"{why} in the search: nothing to confirm", width, "")
+        return [*lines, "", f"record  {found.record}"]
+    lines += [*render_verdict(found.confirmed, width).splitlines(), ""]
+    lines += wrapped(_shrinkage(found.winner, found), width, "")
+    lines += [f"{name} = {value}" for name, value in found.winner.settings.items()]
+    return [*lines, "", f"search  {found.record}"]
+
+
+def _row(one: Trial) -> str:
+    ratio = one.log_ratio
+    shown = "-" if ratio is None else format_percent(percent_of_log(ratio), 1)
+    return f"{one.name:<10}{shown:>10}  {len(one.log_ratios)} epochs  {one.outcome}"
+
+
+def _shrinkage(winner: Trial, found: BestCandidate) -> str:
+    assert found.confirmed is not None
+    [line] = [one for one in found.confirmed.contrasts if one.arm == winner.name]
+    confirmed = "nothing" if line.estimate_percent is None else reading_text(line)
+    sought = format_percent(percent_of_log(winner.log_ratio or 0.0), 1)
+    low, high = ends_of(line)
+    gained = (low or 0) > 0 if line.higher_is_better else (high or 0) < 0
+    unproved = "" if gained else "It does not show a gain. "
+    return (
+        f"{winner.name} read {sought} in the search, the best of {len(found.trials)}: luck "
+        f"flatters such a figure. The fresh weighing read {confirmed}; that one counts. "
+        f"{unproved}Its settings:"
+    )
 
 
 @dataclass(frozen=True)
@@ -103,7 +145,7 @@ def search_settings(request: SearchRequest) -> None:
 
 def _searched(request: SearchRequest) -> Study:
     changes = changes_of(request.overrides, request.budget, None, None)
-    study = completed(read_study(request.study, changes))
+    study = resolve_workload(read_study(request.study, changes))
     if study.control.profile is not None:
         raise UsageError(
             f'cannot search against a profile: control "{study.control.name}" of study '
@@ -115,7 +157,9 @@ def _searched(request: SearchRequest) -> Study:
 
 
 def _asked(study: Study, account: str | None) -> Accepting:
-    return ask_build(study.engine, Wanted(study.control.version, study.control.bindir), account)
+    return read_allowed_settings(
+        study.engine, BuildRequest(study.control.version, study.control.bindir), account
+    )
 
 
 def _begun(
@@ -146,7 +190,7 @@ def _proposed(
 ) -> tuple[Profile, LayoutName]:
     """The first candidate, and the layout of all weighings: with `auto` that of its settings, since
     candidates were made for so many servers at once, whatever they differ in."""
-    wish = Wish(
+    wish = ProfileRequest(
         name=request.profile,
         kind=request.work or work_of(study),
         clients=study.workload.clients,

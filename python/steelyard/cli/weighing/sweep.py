@@ -1,4 +1,7 @@
-"""Runs `steelyard weigh --sweep`: one study at several values of a key, in random order."""
+"""Runs `steelyard weigh --sweep`: one study at several values of a key, in random order.
+
+Formats a sweep for a terminal: its sentences, a beam a point, and where the records are.
+"""
 
 from __future__ import annotations
 
@@ -6,29 +9,70 @@ import json
 import random
 import secrets
 import shlex
-from collections.abc import Sequence
+import textwrap
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import typer
 
 from steelyard.cli.command_line import say
-from steelyard.cli.options.weigh_options import with_profiles_worked_out
-from steelyard.cli.views.sweep_view import sweep_lines
+from steelyard.cli.options.weigh_options import resolve_profiles
 from steelyard.cli.views.text_layout import terminal_width
 from steelyard.cli.weighing.kept import begin_folder, going_on, weigh_into, write_plan
-from steelyard.evaluation.sweep import swept
+from steelyard.evaluation.sweep import reading, swept
 from steelyard.model.errors import SteelyardError, UsageError
 from steelyard.model.secrets.redaction import is_secret_setting
 from steelyard.record.record import read_object
-from steelyard.record.sweep import POINTS, SWEEP_FILE, SWEPT_FILE, SweepPlan, Swept
+from steelyard.record.sweep import POINTS, SWEEP_FILE, SWEPT_FILE, SweepPlan, Swept, SweptContrast
 from steelyard.record.verdict import Verdict
 from steelyard.report.sweep_page import write_sweep_page
 from steelyard.study.read import read_study
 from steelyard.study.study import Study
 from steelyard.study.sweep import Sweep, read_sweep
-from steelyard.workloads.loading.taken import found
-from steelyard.workloads.reading.resolved import completed
+from steelyard.workloads.loading.imported_data import resolve_source
+from steelyard.workloads.reading.resolved import resolve_workload
+
+
+def sweep_lines(swept: Swept, record: str, width: int) -> Iterator[str]:
+    """The printed lines of a sweep."""
+    yield ""
+    for sentence in swept.sentences:
+        yield from textwrap.wrap(f"{sentence} (joint 95 % intervals)", width)
+    for arm in _arms(swept):
+        yield ""
+        yield from _table(swept, arm)
+    for point in swept.points:
+        if point.failed:
+            yield f"{swept.key} = {point.value} could not be weighed: {point.failed}"
+    yield ""
+    yield f"record  {record}"
+    yield f"report  {record}/report.html"
+    if swept.command:
+        yield f"repeat  {swept.command}"
+
+
+def _arms(swept: Swept) -> list[str]:
+    return list(dict.fromkeys(one.arm for point in swept.points for one in point.contrasts))
+
+
+def _table(swept: Swept, arm: str) -> Iterator[str]:
+    name = swept.key.rpartition(".")[2]
+    rows = [
+        (point.value, one) for point in swept.points for one in point.contrasts if one.arm == arm
+    ]
+    wide = max(len(name), *(len(value) for value, _ in rows))
+    told = [reading(one) for _, one in rows]
+    reach = max(map(len, told))
+    yield f"{name:>{wide}}  {f'{arm} against {rows[0][1].control}':<{reach}}  verdict"
+    for (value, one), words in zip(rows, told, strict=True):
+        yield f"{value:>{wide}}  {words:<{reach}}  {_verdict(one)}"
+
+
+def _verdict(one: SweptContrast) -> str:
+    doubts: Sequence[str] = one.threats
+    cause = f", by {one.cause}" if one.cause else ""
+    return one.verdict + cause + (f" ({', '.join(doubts)})" if doubts else "")
 
 
 @dataclass(frozen=True)
@@ -123,8 +167,8 @@ def _go_on(plan: SweepPlan, folder: Path, account: str | None, *, as_json: bool)
         value = plan.values[number]
         say(f"point {done} of {len(plan.order)}: {plan.key} = {value}")
         try:
-            study = completed(read_study(plan.study, sweep.overrides(plan.changes, value)))
-            study = with_profiles_worked_out(study, account)
+            study = resolve_workload(read_study(plan.study, sweep.overrides(plan.changes, value)))
+            study = resolve_profiles(study, account)
             question = study.question
             verdict = weigh_into(study, plan.seed + number, folder / POINTS / _name(value), account)
         except SteelyardError as failure:
@@ -156,7 +200,7 @@ def _study(
     name: str, sweep: Sweep, changes: Sequence[str], value: str, request: SweepRequest
 ) -> Study:
     study = read_study(name, sweep.overrides(changes, value))
-    return found(study, version_named=request.version_named)
+    return resolve_source(study, version_named=request.version_named)
 
 
 def _name(value: str) -> str:

@@ -54,7 +54,7 @@ def new_directory(path: Path) -> Path:
     return path
 
 
-def keep(made: Path, home: Path, described: Mapping[str, Any]) -> None:
+def move_into_cache(made: Path, home: Path, described: Mapping[str, Any]) -> None:
     """Describe what was made, and give it its name; an older one of that name goes."""
     facts = {**described, "added": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())}
     try:

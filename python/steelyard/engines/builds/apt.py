@@ -14,8 +14,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from steelyard.engines.builds.adding import new_directory
-from steelyard.engines.builds.asking import Answer, ask
-from steelyard.engines.builds.sums import DEBIAN, Brought, compared
+from steelyard.engines.builds.pinned_packages import DEBIAN, PinnedPackage, compared
+from steelyard.engines.builds.run_tool import Answer, run_tool
 from steelyard.model.errors import EngineError
 
 INSTEAD = (
@@ -40,7 +40,7 @@ def offered(
     own (`other_suites`).
     """
     command = [_program("apt-cache", names[0]), *options, "madison", *names]
-    done = ask(command, place, names[0], _ENGLISH)
+    done = run_tool(command, place, names[0], _ENGLISH)
     rows = [line.split("|") for line in done.said.decode(errors="replace").splitlines()]
     return [(row[0].strip(), row[1].strip()) for row in rows if len(row) == 3]
 
@@ -49,7 +49,7 @@ def records(names: Sequence[str], place: Path, options: Sequence[str] = ()) -> l
     """What apt's lists say of every version of packages, by field: "Package", "Version",
     "Depends"."""
     command = [_program("apt-cache", names[0]), *options, "show", *names]
-    done = ask(command, place, names[0], _ENGLISH)
+    done = run_tool(command, place, names[0], _ENGLISH)
     text = done.said.decode(errors="replace")
     return [dict(_FIELD.findall(record)) for record in text.split("\n\n") if record.strip()]
 
@@ -88,7 +88,7 @@ def other_suites(suites: Sequence[str], place: Path) -> list[str]:
     }
     options = [part for key, value in facts.items() for part in ("-o", f"{key}={value}")]
     what = f"lists of {' and '.join(suites)}"
-    done = ask([_program("apt-get", what), *options, "update", "-q"], place, what, _ENGLISH)
+    done = run_tool([_program("apt-get", what), *options, "update", "-q"], place, what, _ENGLISH)
     if done.status != 0:
         raise _failure(what, done)
     return options
@@ -98,7 +98,7 @@ def _source(place: Path) -> str:
     """Where the machine's own apt gets packages of Debian."""
     command = [_program("apt-get", "packages of Debian"), "indextargets"]
     command += ["--format", "$(REPO_URI)", "Created-By: Packages", "Origin: Debian"]
-    done = ask(command, place, "the sources of apt", _ENGLISH)
+    done = run_tool(command, place, "the sources of apt", _ENGLISH)
     # The source of security updates has neither of the suites that are wanted.
     lines = [line for line in done.said.decode().split() if "-security" not in line]
     if not lines:
@@ -115,10 +115,10 @@ def satisfies(version: str, relation: str, wanted: str, place: Path) -> bool:
     if not relation:
         return True
     command = [_program("dpkg", "packages of Debian"), "--compare-versions"]
-    return ask([*command, version, relation, wanted], place, "dpkg", _ENGLISH).status == 0
+    return run_tool([*command, version, relation, wanted], place, "dpkg", _ENGLISH).status == 0
 
 
-def download(name: str, version: str, place: Path) -> tuple[Path, Brought]:
+def download(name: str, version: str, place: Path) -> tuple[Path, PinnedPackage]:
     """The package's file in `place`, which must be empty, and its sum, compared with ours where we
     have one. EngineError: apt-get, the network, or another sum."""
     ((file, brought),) = download_all([(name, version)], place)
@@ -127,13 +127,13 @@ def download(name: str, version: str, place: Path) -> tuple[Path, Brought]:
 
 def download_all(
     packages: Sequence[tuple[str, str]], place: Path, options: Sequence[str] = ()
-) -> list[tuple[Path, Brought]]:
+) -> list[tuple[Path, PinnedPackage]]:
     """The files of packages, as (name, version), by name, in one call of apt-get. EngineError."""
     (name, version), *others = packages
     what = f'package "{name}" {version}' + (f" and {len(others)} more" if others else "")
     command = [_program("apt-get", name), *options, "download", "-q", "-y"]
     command += ["-o", "APT::Get::AllowUnauthenticated=false"]
-    done = ask([*command, *(f"{n}={v}" for n, v in packages)], place, what, _ENGLISH)
+    done = run_tool([*command, *(f"{n}={v}" for n, v in packages)], place, what, _ENGLISH)
     files = sorted(place.glob("*.deb"))
     if done.status != 0 or len(files) != len(packages):
         raise _failure(what, done)
@@ -144,7 +144,7 @@ def download_all(
 def unpack(file: Path, tree: Path) -> None:
     """Put the files of a package below `tree`."""
     command = [_program("dpkg-deb", file.name), "-x", str(file), str(tree)]
-    done = ask(command, file.parent, file.name, _ENGLISH)
+    done = run_tool(command, file.parent, file.name, _ENGLISH)
     if done.status != 0:
         raise EngineError(f'cannot unpack "{file.name}"', detail=done.errors.strip()[-400:])
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from steelyard.engines.builds.asking import ask
+from steelyard.engines.builds.run_tool import run_tool
 from steelyard.model.errors import EngineError
 
 _NETWORK = {"ENOTFOUND", "EAI_AGAIN", "ECONNREFUSED", "ECONNRESET", "ETIMEDOUT", "ENETUNREACH"}
@@ -89,7 +89,7 @@ class Npm:
         command = [self._program(), *arguments, "--json", "--ignore-scripts"]
         command += [f"--cache={place}/npm", "--fetch-retries=1", "--fetch-retry-mintimeout=1000"]
         command += ["--no-update-notifier"]
-        done = ask(command, place, what, {"NO_COLOR": "1"})
+        done = run_tool(command, place, what, {"NO_COLOR": "1"})
         answer = _read(done.said)
         if done.status != 0 or answer is None:
             raise _failure(what, answer, done.errors)

@@ -1,4 +1,7 @@
-"""A data directory of this machine and its server: starts, stops, clones, restores and moves it."""
+"""A data directory of this machine and its server: starts, stops, clones, restores and moves it.
+
+Holds what a query of a damaged table came to.
+"""
 
 from __future__ import annotations
 
@@ -6,14 +9,15 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Generic, Self, TypeVar
 
 from steelyard.engines.account import Account
+from steelyard.engines.capabilities.memory import MemoryCap, MemoryUse
 from steelyard.engines.engine import Settings, Slot
 from steelyard.engines.local import cloning
 from steelyard.engines.local.server_process import ServerProcess
-from steelyard.engines.memory.cap import MemoryCap, MemoryUse
 from steelyard.engines.memory.group import MemoryGroup, naming_oom_kills
 from steelyard.model.errors import EngineError, ServerError
 from steelyard.model.identity import Identity
@@ -242,3 +246,13 @@ def prepare_slot(slot: Slot, account: Account) -> None:
     if account.switched:
         slot.path.chmod(slot.path.stat().st_mode & 0o777 | 0o011)  # to its data directory
     account.make_directory(slot.socket_directory)
+
+
+@dataclass(frozen=True)
+class Reply:
+    """The result of one query: rows as text, an error, or a timeout."""
+
+    answer: str = ""
+    error: str = ""
+    hung: bool = False
+    died: bool = False  # the connection, and maybe the server with it

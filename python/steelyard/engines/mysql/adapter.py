@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import NoReturn
 
 from steelyard.engines.account import Account
-from steelyard.engines.adapters import Wanted
+from steelyard.engines.builds.same_builder import BuildRequest
 from steelyard.engines.engine import Instance, Settings
 from steelyard.engines.intake import SettingsPlace
-from steelyard.engines.local.ending import adopting_orphans, kill_inside, wait_for_orphans
-from steelyard.engines.mysql.builds.find import find_alike
+from steelyard.engines.local.process_cleanup import adopting_orphans, kill_inside, wait_for_orphans
+from steelyard.engines.mysql.builds.find import select_builds
 from steelyard.engines.mysql.life.data_directory import product
 from steelyard.engines.mysql.life.server import PROGRAMS
 from steelyard.engines.mysql.mysql import Mysql
@@ -22,11 +22,11 @@ OLDEST = {"mysql": 50700, "mariadb": 100300}
 report the thread of a connection."""
 
 
-def find_arms(wanted: Sequence[Wanted], account: str | None, *, contrib: bool) -> list[Mysql]:
+def find_arms(wanted: Sequence[BuildRequest], account: str | None, *, contrib: bool) -> list[Mysql]:
     """The build of each arm, of one builder where possible; EngineError: what there is."""
     if contrib:
         raise UsageError("contrib is PostgreSQL's: MySQL and MariaDB have none")
-    found = find_alike(wanted, account)
+    found = select_builds(wanted, account)
     for identity in (one.identity for one in found):
         oldest = OLDEST[identity.kind]
         if identity.version_number < oldest:
@@ -53,7 +53,7 @@ def count_alone(instance: Instance) -> Instance:
     return instance
 
 
-def look(place: Path) -> NoReturn:
+def inspect_source(place: Path) -> NoReturn:
     """Data of others are not taken in."""
     raise UsageError(
         f'cannot take in "{place}": of MySQL and MariaDB only workloads that Steelyard loads can '
@@ -63,7 +63,7 @@ def look(place: Path) -> NoReturn:
 
 def read_server_settings(place: SettingsPlace) -> NoReturn:
     """Nor are their settings."""
-    look(place.data)
+    inspect_source(place.data)
 
 
 def remove_servers(directory: Path, account: Account) -> list[int]:

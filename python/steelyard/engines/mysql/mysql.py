@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from steelyard.engines.account import Account
-from steelyard.engines.engine import UNPROTECTED, Cycle, Instance, Scaled, Settings, Slot
-from steelyard.engines.memory.cap import MemoryNeed
+from steelyard.engines.capabilities.checkpoints import Cycle, Scaled
+from steelyard.engines.capabilities.memory import MemoryNeed
+from steelyard.engines.engine import UNPROTECTED, Instance, Settings, Slot
 from steelyard.engines.mysql.builds.build import Build
 from steelyard.engines.mysql.life.data_directory import (
     CRC32,
@@ -66,7 +67,7 @@ class Mysql:
         return memory_need(self._build, self._account, settings)
 
     @property
-    def tell_checkpoints(self) -> Settings:
+    def log_checkpoints(self) -> Settings:
         """None: there are none to be seen."""
         return {}
 

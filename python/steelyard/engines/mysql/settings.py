@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from steelyard.engines.account import Account
+from steelyard.engines.capabilities.memory import MemoryNeed
 from steelyard.engines.differences import SettingRules
 from steelyard.engines.engine import Settings
-from steelyard.engines.memory.cap import MemoryNeed
 from steelyard.engines.mysql.builds.build import Build
 from steelyard.engines.mysql.life.data_directory import base_arguments
 from steelyard.engines.mysql.life.server import quoted, reason

@@ -1,29 +1,82 @@
-"""Adapts PostgreSQL to engines/adapters.py: finds the builds of arms, and cleans up."""
+"""Adapts PostgreSQL to engines/adapters.py: finds the builds of arms, and cleans up.
+
+Makes the connection string of an arm's sessions: where they go, and with which settings.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from dataclasses import fields
 
-from steelyard.engines.adapters import Wanted
+from steelyard.engines.builds.same_builder import BuildRequest
 from steelyard.engines.engine import Instance, Settings
-from steelyard.engines.postgres.builds.find import find_alike
-from steelyard.engines.postgres.intake.place import look
+from steelyard.engines.postgres.external.server import CountingServer, ExternalPostgres
+from steelyard.engines.postgres.intake.place import inspect_source
 from steelyard.engines.postgres.intake.server_settings import read_server_settings
+from steelyard.engines.postgres.libpq.connection_string import GivenAddress, read_target
+from steelyard.engines.postgres.libpq.connection_words import connection_words
 from steelyard.engines.postgres.postgres import Postgres
 from steelyard.engines.postgres.processes.cleanup import remove_servers
-from steelyard.engines.postgres.reaching.address import session_address
-from steelyard.engines.postgres.reaching.reached import CountingServer, ReachedServer
-from steelyard.model.errors import EngineError
+from steelyard.engines.postgres.selection import select_engines
+from steelyard.model.endpoint import Endpoint
+from steelyard.model.errors import EngineError, UsageError
 
-__all__ = ["count_alone", "find_arms", "look", "reach", "read_server_settings", "remove_servers"]
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*")
+
+
+def session_address(
+    common: str | None, own: str | None, settings: Settings, database: str | None
+) -> GivenAddress:
+    """Where the sessions of an arm go: the study's words, then the arm's own, then `database`
+    where it is not None; `settings` hold from the first statement on.
+
+    UsageError: not a connection string, or a name that no setting has.
+    """
+    from psycopg.conninfo import make_conninfo
+
+    words = {**connection_words(common or ""), **connection_words(own or "")}
+    if database is not None:
+        words["dbname"] = database
+    told = [words["options"]] if words.get("options") else []
+    told += [_option(name, value) for name, value in settings.items()]
+    if told:
+        words["options"] = " ".join(told)
+    whole = make_conninfo("", **words)
+    target = read_target(whole)
+    given = {one.name: getattr(target, one.name) for one in fields(Endpoint)}
+    # A server lets what comes by the environment (PGGEQO) count before `options`.
+    own_names = {name.lower() for name in settings} - {"client_encoding"}
+    given["settings"] = tuple(one for one in target.settings if one[0] not in own_names)
+    return GivenAddress(**given, words=whole)
+
+
+def _option(name: str, value: str) -> str:
+    """As libpq's `options` have it: a space or a backslash is led by a backslash."""
+    if _NAME.fullmatch(name) is None:
+        raise UsageError(f'no setting has the name "{name}"')
+    escaped = re.sub(r"([\s\\])", r"\\\1", value)
+    return f"-c {name}={escaped}"
+
+
+__all__ = [
+    "count_alone",
+    "find_arms",
+    "inspect_source",
+    "reach",
+    "read_server_settings",
+    "remove_servers",
+]
 
 OLDEST = 140000
 """The first version with pg_stat_wal."""
 
 
-def find_arms(wanted: Sequence[Wanted], account: str | None, *, contrib: bool) -> list[Postgres]:
+def find_arms(
+    wanted: Sequence[BuildRequest], account: str | None, *, contrib: bool
+) -> list[Postgres]:
     """The build of each arm, of one builder where possible; EngineError: what there is."""
-    found = find_alike(wanted, account, contrib=contrib)
+    found = select_engines(wanted, account, contrib=contrib)
     for identity in (engine.identity for engine in found):
         if identity.version_number < OLDEST:
             raise EngineError(
@@ -35,11 +88,11 @@ def find_arms(wanted: Sequence[Wanted], account: str | None, *, contrib: bool) -
 
 def reach(
     common: str | None, own: str | None, settings: Settings, database: str | None
-) -> ReachedServer:
+) -> ExternalPostgres:
     """A server that is running, as sessions with settings see it."""
-    return ReachedServer(session_address(common, own, settings, database))
+    return ExternalPostgres(session_address(common, own, settings, database))
 
 
 def count_alone(instance: Instance) -> Instance:
     """The same, where no other arm is reached at its server."""
-    return CountingServer(instance.address) if isinstance(instance, ReachedServer) else instance
+    return CountingServer(instance.address) if isinstance(instance, ExternalPostgres) else instance

@@ -7,17 +7,18 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from steelyard.engines.account import Account
-from steelyard.engines.engine import Cycle, Instance, Missing, Scaled, Settings, Slot
-from steelyard.engines.intake import Intake, Report, ServerSettings, TakenIn
-from steelyard.engines.local.ending import ending_strays
+from steelyard.engines.capabilities.checkpoints import Cycle, Scaled
+from steelyard.engines.capabilities.memory import MemoryNeed
+from steelyard.engines.engine import Instance, Missing, Settings, Slot
+from steelyard.engines.intake import ImportedCluster, Intake, Report, ServerSettings
 from steelyard.engines.local.owned_files import text_below
-from steelyard.engines.memory.cap import MemoryNeed
+from steelyard.engines.local.process_cleanup import ending_strays
 from steelyard.engines.postgres.abilities import missing
 from steelyard.engines.postgres.access.loopback import listening
 from steelyard.engines.postgres.builds.build import Build
 from steelyard.engines.postgres.examination import examine, examine_allowed
 from steelyard.engines.postgres.intake.accepting import accepted_settings, known_settings
-from steelyard.engines.postgres.intake.taking import take_in_cluster, take_in_dump
+from steelyard.engines.postgres.intake.import_cluster import take_in_cluster, take_in_dump
 from steelyard.engines.postgres.life.cluster import Cluster
 from steelyard.engines.postgres.life.control import PROTECTIONS, stopped_identifier, verifies
 from steelyard.engines.postgres.life.data_directory import make_cluster
@@ -105,7 +106,7 @@ class Postgres:
         """The identifier of a cluster that was stopped cleanly with checksums on; else None."""
         return stopped_identifier(directory)
 
-    def take_in(self, intake: Intake, slot: Slot, report: Report) -> TakenIn:
+    def take_in(self, intake: Intake, slot: Slot, report: Report) -> ImportedCluster:
         """A copy of an external data directory, backup or dump, stopped, in the slot's "data"; of
         the programs that it brought or started none runs afterwards."""
         build, account = self._build, self._account
@@ -132,7 +133,7 @@ class Postgres:
         return examine_allowed(self.create, slot)
 
     @property
-    def tell_checkpoints(self) -> Settings:
+    def log_checkpoints(self) -> Settings:
         """With which the log reports checkpoints; on by default only from 15 on."""
         return {"log_checkpoints": TOLD_BY["log_checkpoints"][0]}
 

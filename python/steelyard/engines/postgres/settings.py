@@ -7,9 +7,9 @@ import re
 from typing import Literal, cast
 
 from steelyard.engines.account import Account
+from steelyard.engines.capabilities.memory import MemoryNeed
 from steelyard.engines.differences import SettingRules
 from steelyard.engines.engine import Settings
-from steelyard.engines.memory.cap import MemoryNeed
 from steelyard.engines.postgres.builds.build import Build, answer_of
 from steelyard.engines.postgres.life.server import quoted, reason
 from steelyard.engines.programs import run

@@ -8,7 +8,7 @@ from typing import NoReturn
 
 from steelyard.engines.access.server_uri import hidden
 from steelyard.engines.account import Account
-from steelyard.engines.adapters import Wanted
+from steelyard.engines.builds.same_builder import BuildRequest
 from steelyard.engines.engine import Instance, Settings
 from steelyard.engines.intake import SettingsPlace
 from steelyard.engines.sqlserver.arm import SqlServerArm
@@ -18,7 +18,7 @@ from steelyard.model.errors import UsageError
 _HINT = 'Say where one runs: --address "sqlserver://user@host".'
 
 
-def find_arms(wanted: Sequence[Wanted], account: str | None, *, contrib: bool) -> NoReturn:
+def find_arms(wanted: Sequence[BuildRequest], account: str | None, *, contrib: bool) -> NoReturn:
     """UsageError: none is started here."""
     raise UsageError("SQL Server is weighed at an address only: none is started here", hint=_HINT)
 
@@ -39,7 +39,7 @@ def count_alone(instance: Instance) -> Instance:
     return instance
 
 
-def look(place: Path) -> NoReturn:
+def inspect_source(place: Path) -> NoReturn:
     """Data of others are not taken in."""
     raise UsageError(
         f'cannot take in "{place}": on SQL Server only workloads that Steelyard loads are weighed'
@@ -48,7 +48,7 @@ def look(place: Path) -> NoReturn:
 
 def read_server_settings(place: SettingsPlace) -> NoReturn:
     """Nor are their settings."""
-    look(place.data)
+    inspect_source(place.data)
 
 
 def remove_servers(directory: Path, account: Account) -> list[int]:

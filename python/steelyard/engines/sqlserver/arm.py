@@ -10,12 +10,12 @@ import time
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 
-from steelyard.engines.access.housed import OwnDatabase
-from steelyard.engines.access.reached import answers
+from steelyard.engines.capabilities.checkpoints import CheckpointSession
+from steelyard.engines.capabilities.external import OwnDatabase, answers
 from steelyard.engines.differences import SettingRules
-from steelyard.engines.engine import CheckpointSession
-from steelyard.engines.sqlserver import counters, options
+from steelyard.engines.sqlserver import counters, owned
 from steelyard.engines.sqlserver.database import SqlServerDatabase
+from steelyard.engines.sqlserver.flush import Checkpoints, rebuild
 from steelyard.engines.sqlserver.licence import BENCHMARKS, EXPERIMENTAL
 from steelyard.engines.sqlserver.owned import OwnedDatabase
 from steelyard.engines.sqlserver.session import (
@@ -26,7 +26,6 @@ from steelyard.engines.sqlserver.session import (
     literal,
     open_session,
 )
-from steelyard.engines.sqlserver.writing_out import Checkpoints, rebuild
 from steelyard.model.endpoint import Endpoint
 from steelyard.model.errors import EngineError, ServerError
 from steelyard.model.identity import Identity
@@ -61,7 +60,7 @@ class SqlServerArm:
     def __init__(self, server: Endpoint, settings: Mapping[str, str]) -> None:
         """`settings`: options of its database. UsageError: there are no such."""
         self._server = server
-        self._options = options.chosen(settings)
+        self._options = owned.chosen(settings)
         self._given: OwnedDatabase | None = None
         self._pulse: Session | None = None
 
@@ -142,13 +141,13 @@ class SqlServerArm:
         ours; ServerError: the server refused."""
         database = self._database
         with database.opened() as session:
-            session.execute(options.setting(database.name, self._options))
+            session.execute(owned.setting(database.name, self._options))
             rebuild(session)
 
     def settings(self) -> dict[str, str]:
         """The options of its database."""
         with connected(self._server, within_s=ANSWER_S) as session:
-            found = session.execute(options.READ.format(literal(self._database.name)))
+            found = session.execute(owned.READ.format(literal(self._database.name)))
         [result] = found
         [row] = result.rows
         return {

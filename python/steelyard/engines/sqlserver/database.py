@@ -1,4 +1,8 @@
-"""A database of ours as what a workload is loaded into, checked in and counted in."""
+"""A database of ours as what a workload is loaded into, checked in and counted in.
+
+Writes rows as INSERTs of T-SQL. They come as lines, as `crates/datagen/src/text.rs` makes them,
+no row in two chunks.
+"""
 
 from __future__ import annotations
 
@@ -10,11 +14,47 @@ from dataclasses import asdict, fields
 from typing import Any
 
 from steelyard.engines.loading import LoadedData, Prober, RowEncoding, ServerDisk
-from steelyard.engines.sqlserver.inserting import inserts
 from steelyard.engines.sqlserver.owned import OwnedDatabase
 from steelyard.engines.sqlserver.session import RefusedError, Session, bracketed, connected, literal
 from steelyard.model.errors import ServerError, UsageError
 from steelyard.model.files.bounded_json import JsonError, parse_json
+
+MOST_ROWS = 1000
+"""Of one VALUES: the server takes no more (error 10738)."""
+_CHARACTERS = 1 << 19
+"""Of one INSERT, about."""
+_ESCAPE = re.compile(r"\\(.)", re.DOTALL)
+_ESCAPED = {"t": "\t", "n": "\n", "r": "\r", "0": "\0"}
+"""Any other character after a backslash is itself."""
+
+
+def inserts(head: str, chunks: Iterable[bytes]) -> Iterator[str]:
+    """Statements with as many rows as fit; each begins with `head`."""
+    for chunk in chunks:
+        rows: list[str] = []
+        size = len(head)
+        for line in chunk.decode().split("\n")[:-1]:
+            row = _row(line)
+            if rows and (len(rows) == MOST_ROWS or size + len(row) > _CHARACTERS):
+                yield f"{head} {','.join(rows)}"
+                rows, size = [], len(head)
+            rows.append(row)
+            size += len(row) + 1
+        if rows:
+            yield f"{head} {','.join(rows)}"
+
+
+def _row(line: str) -> str:
+    return "(" + ",".join(map(_field, line.split("\t"))) + ")"
+
+
+def _field(field: str) -> str:
+    if field == "\\N":
+        return "NULL"
+    if "\\" in field:
+        field = _ESCAPE.sub(lambda found: _ESCAPED.get(found[1], found[1]), field)
+    return literal(field)
+
 
 LOADED = "steelyard_loaded"
 """The extended property that says what it was loaded with."""

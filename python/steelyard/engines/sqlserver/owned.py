@@ -3,6 +3,8 @@
 Its name and its marker are drawn at random, and when it was created is kept. All three and the
 server's number of it are read again before anything is done to it: what is not exactly the database
 that was made here is left as it is, and reported.
+
+Lists the options of a database that an arm may set, and writes the statements that set them.
 """
 
 from __future__ import annotations
@@ -10,7 +12,7 @@ from __future__ import annotations
 import secrets
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
@@ -22,7 +24,7 @@ from steelyard.engines.sqlserver.session import (
     literal,
 )
 from steelyard.model.endpoint import Endpoint
-from steelyard.model.errors import EngineError, ServerError
+from steelyard.model.errors import EngineError, ServerError, UsageError
 
 PREFIX = "steelyard_"
 MARKER = "steelyard_marker"
@@ -235,4 +237,59 @@ def _making(name: str, token: str) -> str:
         f" @name = {literal(MARKER)}, @value = {literal(token)};\n"
         f"SELECT CONVERT(nvarchar(11), database_id), {_CREATED} FROM sys.databases"
         f" WHERE name = {literal(name)};"
+    )
+
+
+@dataclass(frozen=True)
+class _Option:
+    """Values, the first one the default, and how it is set."""
+
+    values: Sequence[str]
+    clause: str
+
+
+_OPTIONS: Mapping[str, _Option] = {
+    "page_verify": _Option(("CHECKSUM", "TORN_PAGE_DETECTION", "NONE"), "PAGE_VERIFY {}"),
+    "delayed_durability": _Option(("DISABLED", "ALLOWED", "FORCED"), "DELAYED_DURABILITY = {}"),
+    "recovery": _Option(("FULL", "BULK_LOGGED", "SIMPLE"), "RECOVERY {}"),
+}
+"""Source: "ALTER DATABASE SET options (Transact-SQL)". None of them needs a restart, or a right
+over anything but the database."""
+
+READ = """
+SELECT page_verify_option_desc AS page_verify,
+       delayed_durability_desc AS delayed_durability, recovery_model_desc AS recovery,
+       compatibility_level, collation_name, is_read_committed_snapshot_on,
+       snapshot_isolation_state_desc AS snapshot_isolation, target_recovery_time_in_seconds,
+       is_auto_create_stats_on, is_auto_update_stats_on, is_parameterization_forced, is_encrypted
+  FROM sys.databases WHERE name = {};
+"""
+"""The options of a database by the names that arms give them, and others beside them."""
+
+
+def chosen(settings: Mapping[str, str]) -> dict[str, str]:
+    """Every option with its value, in capital letters: an arm's own, else the default. UsageError:
+    no option of a database, or no value of it."""
+    for name in settings:
+        if name not in _OPTIONS:
+            raise UsageError(
+                f'cannot set "{name}" on SQL Server: it is no option of a database that is known',
+                detail="The server and its other databases are never set.",
+                hint=f"Known: {', '.join(_OPTIONS)}.",
+            )
+    found = {
+        name: settings.get(name, option.values[0]).upper() for name, option in _OPTIONS.items()
+    }
+    for name, value in found.items():
+        if value not in _OPTIONS[name].values:
+            accepted = ", ".join(_OPTIONS[name].values)
+            raise UsageError(f'invalid value for "{name}": "{value}"; accepted: {accepted}')
+    return found
+
+
+def setting(database: str, options: Mapping[str, str]) -> str:
+    """The text that sets all options of a database."""
+    return "\n".join(
+        f"ALTER DATABASE {bracketed(database)} SET {_OPTIONS[name].clause.format(value)};"
+        for name, value in options.items()
     )

@@ -29,12 +29,12 @@ from steelyard.model.units import percent_of_log
 from steelyard.record.contrast import Percent
 from steelyard.record.factors import (
     EffectLine,
+    FactorEffects,
     FactorsPlan,
-    FactorsTold,
     PlannedEffect,
     SimpleEffectLine,
 )
-from steelyard.record.recorded import Recorded
+from steelyard.record.reader import RecordContents
 
 EffectVerdict = Literal[
     "slower", "faster", "equivalent", "matters", "nonzero", "negligible", "inconclusive", "invalid"
@@ -42,7 +42,9 @@ EffectVerdict = Literal[
 Weights = Mapping[str, float]
 
 
-def factors_told(recorded: Recorded, contrasts: Sequence[WeighedContrast]) -> FactorsTold | None:
+def factor_effects(
+    recorded: RecordContents, contrasts: Sequence[WeighedContrast]
+) -> FactorEffects | None:
     """Effects and sentences of a weighing that has ended; None where its arms are no cells."""
     plan = recorded.plan.factors
     if plan is None:
@@ -52,7 +54,7 @@ def factors_told(recorded: Recorded, contrasts: Sequence[WeighedContrast]) -> Fa
     whole = [bool(np.isfinite(row).all()) for row in logs]
     used = logs[np.array(whole, dtype=bool)]
     threats = [threat for one in contrasts for threat in one.threats]
-    told = FactorsTold(
+    told = FactorEffects(
         sentences=(),
         fraction=plan.fraction,
         cells=plan.cells,
@@ -73,7 +75,7 @@ def factors_told(recorded: Recorded, contrasts: Sequence[WeighedContrast]) -> Fa
     return told.model_copy(update={"sentences": sentences(told, plan, invalid)})
 
 
-def cell_logs(recorded: Recorded, plan: FactorsPlan, metric: str) -> Floats:
+def cell_logs(recorded: RecordContents, plan: FactorsPlan, metric: str) -> Floats:
     """ln(cell ÷ control) of the metric, shape (epochs, cells), in the order of the plan's cells.
     Not finite where a cell, or the control, has no reading."""
     control, *others = [cell.arm for cell in plan.cells]

@@ -8,8 +8,8 @@ from steelyard.model.units import format_reading
 from steelyard.record.contrast import PercentInterval
 from steelyard.record.factors import (
     EffectLine,
+    FactorEffects,
     FactorsPlan,
-    FactorsTold,
     SimpleEffectLine,
     effect_name,
 )
@@ -17,7 +17,7 @@ from steelyard.record.factors import (
 _METRICS = {"latency_mean": "mean latency", "geometric_mean": "geometric mean time"}
 
 
-def sentences(told: FactorsTold, plan: FactorsPlan, invalid: Sequence[str]) -> tuple[str, ...]:
+def sentences(told: FactorEffects, plan: FactorsPlan, invalid: Sequence[str]) -> tuple[str, ...]:
     """Sentences without full stops; `invalid`: threats that forbid to say anything of effects.
 
     `wal_compression (pglz against plain) depends on full_page_writes: −14.20 % [−15.00, −13.40]
@@ -32,7 +32,7 @@ def sentences(told: FactorsTold, plan: FactorsPlan, invalid: Sequence[str]) -> t
     return (*said, *_left_out(told), *alias_sentences(plan))
 
 
-def _said(told: FactorsTold, plan: FactorsPlan) -> Iterator[str]:
+def _said(told: FactorEffects, plan: FactorsPlan) -> Iterator[str]:
     interactions = [one for one in told.effects if not one.is_main]
     matter = sorted(
         (one for one in interactions if one.verdict == "matters"),
@@ -54,7 +54,7 @@ def _said(told: FactorsTold, plan: FactorsPlan) -> Iterator[str]:
             yield f"{words}: {', '.join(f'{one.name} {_reading(one)}' for one in kind)}"
 
 
-def _depends(one: EffectLine, told: FactorsTold, plan: FactorsPlan) -> str:
+def _depends(one: EffectLine, told: FactorEffects, plan: FactorsPlan) -> str:
     """Of two factors what one does at either level of the other; of three the difference alone."""
     if len(one.factors) > 2:
         *pair, by = one.factors
@@ -71,7 +71,7 @@ def _depends(one: EffectLine, told: FactorsTold, plan: FactorsPlan) -> str:
     return said + "".join(also)
 
 
-def parts_of(one: EffectLine, told: FactorsTold) -> tuple[SimpleEffectLine, ...]:
+def parts_of(one: EffectLine, told: FactorEffects) -> tuple[SimpleEffectLine, ...]:
     """Of two factors that interact the effect of one at both levels of the other: of that which
     comes nearest to doing nothing at one of them. None of more factors."""
     own = [[s for s in told.simple_effects if _is(s, name, one)] for name in one.factors]
@@ -89,7 +89,7 @@ def _size(one: SimpleEffectLine) -> float:
 
 
 def _main(
-    one: EffectLine, told: FactorsTold, plan: FactorsPlan, matter: Sequence[EffectLine]
+    one: EffectLine, told: FactorEffects, plan: FactorsPlan, matter: Sequence[EffectLine]
 ) -> str:
     [factor] = one.factors
     others = [name for each in matter for name in each.factors if factor in each.factors]
@@ -108,7 +108,7 @@ def _named(factor: str, plan: FactorsPlan) -> str:
     return f"{factor} ({second} against {first})"
 
 
-def _left_out(told: FactorsTold) -> Iterator[str]:
+def _left_out(told: FactorEffects) -> Iterator[str]:
     if told.left_out:
         count = len(told.left_out)
         epochs = "1 epoch is" if count == 1 else f"{count} epochs are"

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from steelyard.evaluation.causes import compared, epoch_contrasts
 from steelyard.evaluation.plans.flips import flips
-from steelyard.evaluation.plans.times import Plans, script_alone_times, statement_times
+from steelyard.evaluation.plans.matching import Plans, script_alone_times, statement_times
 from steelyard.model.readings import EpochTotals
 from steelyard.model.units import NS_PER_US
 from steelyard.record.environment import Inspection

@@ -1,4 +1,7 @@
-"""Raises the threats that the arms show before they are weighed: builds, plans, machine, ledger."""
+"""Raises the threats that the arms show before they are weighed: builds, plans, machine, ledger.
+
+Raises the threats of external data: what is otherwise than on the server that it belonged to.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +12,8 @@ from steelyard.analysis.calibration.balance import OFF_BALANCE
 from steelyard.evaluation.plans.flips import flips
 from steelyard.model.threat import Threat, raise_threat
 from steelyard.model.threat_kind import ThreatKind
-from steelyard.record.environment import Difference, Inspection
-from steelyard.record.epoch import LedgerStanding
+from steelyard.record.environment import Difference, Inspection, SourceFacts
+from steelyard.record.epoch import LedgerBalance
 
 MOST_STATEMENTS = 3
 MOST_WORDS = 160
@@ -73,7 +76,7 @@ def differences_in_words(differences: Sequence[Difference]) -> str:
     return "; ".join(f"{name}: {ours} and {theirs}" for name, ours, theirs in differences)
 
 
-def _ledger(standing: LedgerStanding) -> Threat:
+def _ledger(standing: LedgerBalance) -> Threat:
     times = "1 weighing" if standing.weighings == 1 else f"{standing.weighings} weighings"
     return raise_threat(
         ThreatKind.LEDGER,
@@ -86,3 +89,22 @@ def _ledger(standing: LedgerStanding) -> Threat:
 def _carried_over(seen: Sequence[tuple[str, str]]) -> Iterator[Threat]:
     for kind, words in seen:
         yield raise_threat(ThreatKind(kind), words)
+
+
+def source_threats(source: SourceFacts | None) -> Iterator[Threat]:
+    """Where the arms have not the settings of the data's server."""
+    if source is not None and source.settings_missing:
+        yield raise_threat(ThreatKind.OTHER_SETTINGS, source.settings_missing)
+    for one in () if source is None else source.replaced:
+        if one.name == "shared_buffers" and "default" not in (one.theirs, one.used):
+            seen = f"shared_buffers is {one.theirs} there, and {one.used} here: {one.why}"
+            yield raise_threat(ThreatKind.OTHER_SETTINGS, seen)
+
+
+def source_notes(source: SourceFacts | None) -> Iterator[str]:
+    """What is otherwise in the copy, a line each; the lists themselves are in the report."""
+    if source is None:
+        return
+    if source.changes:
+        yield f"{source.changes}: in the report, and environment.json (source)"
+    yield from source.doubts

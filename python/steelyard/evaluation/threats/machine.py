@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from steelyard.evaluation.drives import DriveChange, drive_changes
-from steelyard.model.once import once_each
+from steelyard.model.memoize import memoize_by_identity
 from steelyard.model.threat import Threat, raise_threat
 from steelyard.model.threat_kind import ThreatKind
 from steelyard.model.units import format_bytes, format_duration
@@ -113,7 +113,7 @@ def seen_in(
     return seen_on(values, processors) if values else []
 
 
-_seen_once = once_each(seen_in)
+_seen_once = memoize_by_identity(seen_in)
 
 
 def seen_on(values: Mapping[str, float], processors: Sequence[int]) -> list[Seen]:

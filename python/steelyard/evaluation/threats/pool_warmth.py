@@ -17,8 +17,8 @@ import numpy as np
 from steelyard.analysis.decision.sign_flip import Floats
 from steelyard.analysis.decision.t_interval import t_interval
 from steelyard.analysis.pilot.pool_level import FEW_BLOCKS
-from steelyard.analysis.turns.parts import four_parts
-from steelyard.model.once import once_each
+from steelyard.analysis.turns.evenness import four_parts
+from steelyard.model.memoize import memoize_by_identity
 from steelyard.model.readings import EpochTotals
 from steelyard.model.threat import Threat, raise_threat
 from steelyard.model.threat_kind import ThreatKind
@@ -183,7 +183,7 @@ def part_reads(epochs: Sequence[EpochTotals], arm: str) -> PartReads | None:
     return PartReads(tuple(known), reads, times, in_turns)
 
 
-@once_each
+@memoize_by_identity
 def _parts(epoch: EpochTotals, arm: str) -> tuple[list[float], list[float]] | None:
     """Blocks read and time under load a transaction, by part of the measured slices or turn."""
     if arm in epoch.turns:

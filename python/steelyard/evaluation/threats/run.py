@@ -15,7 +15,7 @@ from steelyard.evaluation.threats.machine import MEMORY_PRESSURE, machine_threat
 from steelyard.evaluation.threats.pool_warmth import pool_not_warm
 from steelyard.evaluation.threats.together import together_threats
 from steelyard.model.estimate import Interval
-from steelyard.model.once import once_each
+from steelyard.model.memoize import memoize_by_identity
 from steelyard.model.readings import SERVER_CPU, ArmTotals, EpochTotals
 from steelyard.model.threat import Threat, raise_threat
 from steelyard.model.threat_kind import ThreatKind
@@ -190,7 +190,7 @@ def _steadiness(epochs: Sequence[Epoch], plan: Plan, both: tuple[str, str]) -> I
             yield raise_threat(ThreatKind.NO_STEADY_STATE, seen)
 
 
-@once_each
+@memoize_by_identity
 def _drift(arm: ArmTotals) -> Drift | None:
     """Of an arm's throughput over the slices of an epoch; None: there are too few of them."""
     series = [one.transactions / one.busy_ns for one in arm.slices if one.busy_ns]

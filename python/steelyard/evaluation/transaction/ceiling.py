@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from steelyard.model.device_readings import SLICES_NS, device_reading
+from steelyard.model.readings import SLICES_NS, device_reading
 from steelyard.model.units import NS_PER_S
 from steelyard.record.machine.probe import PEAK_READ, PEAK_WRITE, Probe
 

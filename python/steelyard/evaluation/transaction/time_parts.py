@@ -31,7 +31,7 @@ Pair = tuple[TransactionTime, TransactionTime]
 """Of the control and of the arm, in one epoch."""
 
 
-def times_told(
+def time_breakdown(
     epochs: Sequence[EpochTotals], control: str, arms: Sequence[str], probe: Probe | None = None
 ) -> list[TimeParts]:
     """Where the time of a transaction goes in every arm that shows it, and what holds it up."""

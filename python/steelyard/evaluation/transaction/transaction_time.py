@@ -23,9 +23,9 @@ from steelyard.model.readings import (
     SESSION_LOG,
     SESSION_QUEUE,
     EpochTotals,
+    WaitPart,
 )
 from steelyard.model.units import NS_PER_US
-from steelyard.model.waits import WaitPart
 
 PROCESSOR, QUEUE, CLIENT, DEBT, REST = "processor", "queue", "client", "debt", "rest"
 UNSPLIT = "waits"

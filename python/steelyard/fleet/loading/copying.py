@@ -14,9 +14,8 @@ from threading import Condition, Lock
 from typing import Protocol
 
 from steelyard.engines.access.load_machine import crossing, end_sessions, own_password
-from steelyard.engines.access.row_share import RowShare, copy_share
 from steelyard.engines.adapters import workload_database
-from steelyard.engines.loading import Loader
+from steelyard.engines.loading import Loader, RowShare, copy_share
 from steelyard.fleet.load_generators.load_agent import LostError, MachineFacts
 from steelyard.model.endpoint import Endpoint
 from steelyard.model.errors import DriverError, ServerError, SteelyardError

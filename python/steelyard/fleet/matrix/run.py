@@ -26,7 +26,7 @@ from steelyard.fleet.matrix.state import (
     open_state,
 )
 from steelyard.model.errors import DriverError, RecordError
-from steelyard.record.recorded import VERDICT
+from steelyard.record.reader import VERDICT
 
 LOOK_S = 1.0
 JUDGED = 0

@@ -9,7 +9,7 @@ from contextlib import suppress
 from typing import Any
 
 from steelyard.driver.plan import DrivePlan, SliceRequest
-from steelyard.engines.access.row_share import RowShare
+from steelyard.engines.loading import RowShare
 from steelyard.fleet.checking.network import Nic
 from steelyard.fleet.load_generators.load_agent import Driven, LoadAgent, MachineFacts, Opened
 from steelyard.fleet.loading.copying import SESSIONS, Sessions

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from steelyard.foreign.number import floats_of
 from steelyard.foreign.source import Place, Source, quoted
 
 _SPACE = re.compile(r"\s*")
@@ -149,3 +150,39 @@ def _member(text: str, at: int, wanted: str) -> int:
             found = at
         at = _skip(text, _DECODER.raw_decode(text, at)[1])
     return found
+
+
+def number_at(
+    document: Document, value: Any, path: Path, number: int = 0, base: Path = ()
+) -> float | None:
+    """The number at a path in a value, which stands at `base` in the `number`-th of a document;
+    None where there is none, or null. NumbersError where something else stands there."""
+    node = value
+    for step in path:
+        node = node.get(step) if isinstance(node, dict) and isinstance(step, str) else None
+    return None if node is None else _float(document, node, (*base, *path), number)
+
+
+def numbers_at(document: Document, node: Any, path: Path, number: int = 0) -> list[float]:
+    """The numbers of a list, which stands at a path in the `number`-th value of a document."""
+    if not isinstance(node, list):
+        place = document.place(number, path)
+        raise document.source.error("a list of numbers is expected here", place)
+    return [_float(document, entry, (*path, index), number) for index, entry in enumerate(node)]
+
+
+def words_at(value: Any, path: Sequence[str]) -> str:
+    """What stands at a path, as text; empty where there is nothing."""
+    node = value
+    for step in path:
+        node = node.get(step) if isinstance(node, dict) else None
+    return "" if node is None or isinstance(node, dict | list) else str(node)
+
+
+def _float(document: Document, node: Any, path: Path, number: int) -> float:
+    if not isinstance(node, Number):
+        raise document.source.error("a number is expected here", document.place(number, path))
+    values, _ = floats_of(
+        [node], document.source, lambda _: document.place(number, path), positive=False
+    )
+    return float(values[0])

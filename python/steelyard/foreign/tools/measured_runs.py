@@ -1,18 +1,19 @@
-"""Collects the runs of one arm that a tool's output holds, and makes a sheet of them.
+"""Collects the runs of one arm that a tool's output holds, and reads rows of a tool's CSV.
 
 A run has a label (which benchmark it is of), conditions (what was asked for) and figures.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import csv
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from steelyard.foreign.metric import Metric
 from steelyard.foreign.series import Factor, FactorKind, Grain, Outcome, Series, Sheet
-from steelyard.foreign.source import Place, Source
+from steelyard.foreign.source import Place, Source, quoted
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,3 +89,41 @@ def _factors(runs: Sequence[Run], label: str) -> tuple[Factor, ...]:
             if all(value is not None for value in values):
                 factors.append(Factor(name, kind, tuple(map(str, values))))
     return tuple(factors)
+
+
+Row = Mapping[str, str]
+
+
+def csv_rows(
+    source: Source,
+    form: str,
+    columns: Sequence[str],
+    *,
+    separator: str = ",",
+    names: Sequence[str] = (),
+    first: int = 0,
+) -> Iterator[tuple[int, Row]]:
+    """(line, cells by heading) of every row; `names`: headings, where the text has none; `first`:
+    the line of the heading, counted from 0. NumbersError for a heading without `columns`, and for a
+    row that is no CSV."""
+    lines = source.text.rstrip("\n").split("\n")[first:]
+    reader = csv.DictReader(lines, fieldnames=names or None, delimiter=separator)
+    begin = first + (1 if names else 2)
+    try:
+        missing = [name for name in columns if name not in (reader.fieldnames or ())]
+        if missing:
+            reason = f"no column {quoted(missing[0])}: this is not {form}"
+            raise source.error(reason, Place(first + 1, 1))
+        for number, row in enumerate(reader, start=begin):
+            yield number, {key: value or "" for key, value in row.items() if key is not None}
+    except csv.Error as error:
+        raise source.error(f"this is not CSV: {error}", Place(first + reader.line_num, 1)) from None
+
+
+def float_in(source: Source, row: Row, column: str, line: int) -> float:
+    """The number in a column of a row; NumbersError with its line where there is none."""
+    try:
+        return float(row[column])
+    except ValueError:
+        shown = quoted(row[column])
+        raise source.error(f"{shown} is no number of {quoted(column)}", Place(line, 1)) from None

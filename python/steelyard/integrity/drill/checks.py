@@ -12,7 +12,7 @@ from steelyard.engines.postgres.libpq.connection_string import client_flags
 from steelyard.engines.postgres.life.cluster import Cluster
 from steelyard.engines.programs import run
 from steelyard.integrity.drill.test_cluster import MOST_BYTES, TestCluster
-from steelyard.integrity.scrub.request import ScrubRequest
+from steelyard.integrity.scrub.outcome import ScrubRequest
 from steelyard.integrity.scrub.scrub import scrub
 from steelyard.model.errors import EngineError
 

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from steelyard.engines.cache import open_cache
-from steelyard.engines.postgres.builds.find import find_postgres
 from steelyard.engines.postgres.postgres import Postgres
+from steelyard.engines.postgres.selection import find_postgres
 from steelyard.engines.postgres.sql.drill_tables import PLACES
 from steelyard.engines.registry import open_run
 from steelyard.integrity.checksum_cost import Cost, last_cost

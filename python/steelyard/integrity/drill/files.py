@@ -29,7 +29,7 @@ from steelyard.integrity.drill.test_cluster import (
     query_copies,
     require_drill_cluster,
 )
-from steelyard.integrity.scrub.request import ScrubRequest
+from steelyard.integrity.scrub.outcome import ScrubRequest
 from steelyard.integrity.scrub.scrub import scrub
 
 Progress = Callable[[str], None]

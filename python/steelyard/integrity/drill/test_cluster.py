@@ -13,8 +13,8 @@ from pathlib import Path
 
 from steelyard._core import read_control
 from steelyard.engines.engine import Settings, Slot
+from steelyard.engines.local.own_server import Reply
 from steelyard.engines.local.owned_files import overwrite, read_below, replace_text
-from steelyard.engines.local.reply import Reply
 from steelyard.engines.postgres.life.cluster import Cluster
 from steelyard.engines.postgres.life.control import CONTROL_FILE
 from steelyard.engines.postgres.postgres import Postgres

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from steelyard._core import lock_holder, scan_innodb, walk_innodb
 from steelyard.integrity.innodb.outcome import InnodbOutcome, PageFinding, Tablespace, carried
 from steelyard.integrity.scrub.layout import read_error
-from steelyard.integrity.scrub.request import GAPS_S, MAX_THREADS, RUNNING_RATE
+from steelyard.integrity.scrub.outcome import GAPS_S, MAX_THREADS, RUNNING_RATE
 from steelyard.model.errors import UsageError
 
 if TYPE_CHECKING:

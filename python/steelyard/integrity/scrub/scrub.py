@@ -31,8 +31,13 @@ from steelyard.integrity.scrub.layout import read_error
 from steelyard.integrity.scrub.lsn_catalogue import LsnCatalogue, open_catalogue
 from steelyard.integrity.scrub.missing.cluster_files import ClusterFiles
 from steelyard.integrity.scrub.missing.missing import Missing, find_missing
-from steelyard.integrity.scrub.outcome import Outcome, scan_notes, state_notes
-from steelyard.integrity.scrub.request import ScrubRequest, scan_options
+from steelyard.integrity.scrub.outcome import (
+    Outcome,
+    ScrubRequest,
+    scan_notes,
+    scan_options,
+    state_notes,
+)
 from steelyard.integrity.scrub.state_file import StateFile
 from steelyard.model.errors import EngineError, UsageError
 

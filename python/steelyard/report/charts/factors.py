@@ -1,18 +1,24 @@
-"""Draws a factorial: every effect with its joint interval, and an interaction that matters."""
+"""Draws a factorial: every effect with its joint interval, and an interaction that matters.
+
+Draws and words a factorial for the page: its sentences, its effects, and how they interact.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
 
 from markupsafe import Markup
 
+from steelyard.evaluation.factors.words import parts_of
 from steelyard.record.contrast import PercentInterval
-from steelyard.record.factors import EffectLine, FactorsTold, SimpleEffectLine
-from steelyard.report.charts.drawing import Drawing
+from steelyard.record.factors import EffectLine, FactorEffects, SimpleEffectLine, effect_name
+from steelyard.report.charts.drawing import HALF, WIDE, Drawing, both_widths
 from steelyard.report.charts.percentile_effects import draw_effect_axis
 from steelyard.report.charts.scale import Linear, reach_of
 from steelyard.report.charts.upright import draw_joined
-from steelyard.report.contrast_text import reading_text
+from steelyard.report.contrast_text import full_stop, reading_text
 
 _ROW, _TOP, _FOOT = 46, 20, 30
 _PHONE = 500
@@ -21,7 +27,7 @@ _HEIGHT = 280
 _MOST_PERCENT = 400.0
 
 
-def draw_effects(told: FactorsTold, width: float) -> Markup:
+def draw_effects(told: FactorEffects, width: float) -> Markup:
     """A row an effect on one scale, with the margin; main effects above, interactions below."""
     row = _ROW + (_LINE if width < _PHONE else 0)
     reach = min(reach_of(_ends(told.effects), told.margin_percent), _MOST_PERCENT)
@@ -76,3 +82,79 @@ def _draw_effect(drawing: Drawing, one: EffectLine, x: Linear, top: float) -> No
         if end is not None:
             drawing.line(place, y - 6, place, y + 6, f"cap {arm_class}")
     drawing.add("circle", cx=x.clamped(middle), cy=y, r=5, class_=f"estimate {arm_class}")
+
+
+Row = dict[str, str]
+
+
+@dataclass(frozen=True)
+class ShownInteraction:
+    """An interaction that matters, drawn."""
+
+    factor: str
+    by: str
+    picture: Markup
+
+
+@dataclass(frozen=True)
+class ShownFactors:
+    """What the page shows of a factorial."""
+
+    sentences: list[str]
+    matters: bool
+    """Whether an interaction does."""
+    effects: Markup
+    interactions: list[ShownInteraction]
+    effect_rows: list[Row]
+    simple_rows: list[Row]
+    cell_rows: list[Row]
+    cell_heads: list[tuple[str, str]]
+    told: FactorEffects
+
+
+def shown_factors(told: FactorEffects | None) -> ShownFactors | None:
+    """None where the arms are no cells of a factorial."""
+    if told is None:
+        return None
+    pairs = [parts_of(one, told) for one in told.effects if one.verdict == "matters"]
+    interactions = [
+        ShownInteraction(
+            parts[0].factor,
+            parts[0].by,
+            both_widths(partial(draw_interaction, parts, told.margin_percent), HALF),
+        )
+        for parts in pairs
+        if parts
+    ]
+    effects = ("effect", "reading", "verdict")
+    simple = ("factor", "level", "reading")
+    return ShownFactors(
+        sentences=[full_stop(one) for one in told.sentences],
+        matters=bool(pairs),
+        effects=both_widths(partial(draw_effects, told), WIDE),
+        interactions=interactions,
+        effect_rows=[dict(zip(effects, row, strict=True)) for row in effect_rows(told)],
+        simple_rows=[dict(zip(simple, row, strict=True)) for row in simple_rows(told)],
+        cell_rows=[{"arm": cell.arm, **cell.levels} for cell in told.cells],
+        cell_heads=[(factor, factor) for factor in told.cells[0].levels],
+        told=told,
+    )
+
+
+def effect_rows(told: FactorEffects) -> list[tuple[str, str, str]]:
+    """Effect, joint interval and verdict, with what a fraction cannot tell from it."""
+    return [
+        (
+            one.name + "".join(f" (or {effect_name(alias)})" for alias in one.aliases),
+            reading_text(one),
+            one.verdict,
+        )
+        for one in told.effects
+    ]
+
+
+def simple_rows(told: FactorEffects) -> list[tuple[str, str, str]]:
+    """Factor, level of another, joint interval."""
+    return [
+        (one.factor, f"{one.by}: {one.level}", reading_text(one)) for one in told.simple_effects
+    ]

@@ -11,7 +11,7 @@ from markupsafe import Markup
 from steelyard.model.turn import Turn
 from steelyard.model.units import NS_PER_S, format_duration
 from steelyard.record.contrast import PercentInterval
-from steelyard.record.turns.turns_told import CurveLine, DistanceLine
+from steelyard.record.turns.turn_summary import CurveLine, DistanceLine
 from steelyard.report.charts.drawing import CHARACTER, Drawing, number
 from steelyard.report.charts.percentile_effects import draw_effect_axis
 from steelyard.report.charts.scale import Linear, decimals_of

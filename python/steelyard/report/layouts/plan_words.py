@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from steelyard.model.units import NS_PER_S, format_duration
 from steelyard.record.plan import CountedChoice, Plan, TurnChoices
-from steelyard.record.turns.near_words import near_words, scaled_words
+from steelyard.record.turns.turn_summary import near_words, scaled_words
 
 Row = tuple[str, str]
 """Label and text."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from steelyard.evaluation.plans.flips import flips
-from steelyard.evaluation.plans.times import statement_times
+from steelyard.evaluation.plans.matching import statement_times
 from steelyard.model.units import NS_PER_US, format_duration
 from steelyard.record.verdict import StatementTime, Verdict
 from steelyard.report.contrast_text import reading_text

@@ -17,7 +17,7 @@ from steelyard.model.errors import DriverError, EngineError, ServerError
 from steelyard.model.units import NS_PER_S
 from steelyard.record.epoch import Epoch, EpochLine
 from steelyard.record.plan import Choices, TurnChoices
-from steelyard.record.recorded import TELEMETRY
+from steelyard.record.reader import TELEMETRY
 from steelyard.record.slice import SliceLine
 from steelyard.record.spent import Phase
 from steelyard.record.totals import epoch_totals
@@ -25,7 +25,12 @@ from steelyard.record.window import WindowLine
 from steelyard.running.cycles.series import ArmSeries
 from steelyard.running.cycles.suspension import Suspension
 from steelyard.running.cycles.window import ArmWindow
-from steelyard.running.measuring.arm_readings import ArmReadings, ArmsRead, Beside, reading_lines
+from steelyard.running.measuring.arm_readings import (
+    ArmReadings,
+    EpochReadings,
+    SliceReadings,
+    reading_lines,
+)
 from steelyard.running.measuring.driving import drive
 from steelyard.running.measuring.epoch import COMPLETE, Ending, blame, keep_logs
 from steelyard.running.measuring.load import Load, Place, Visit
@@ -33,7 +38,7 @@ from steelyard.running.measuring.observation import checkpointer_of
 from steelyard.running.measuring.slots import ArmLostError
 from steelyard.running.measuring.wait_samples import WaitSamples
 from steelyard.running.preparing.setup import Setup
-from steelyard.running.progress import Progress
+from steelyard.running.stopwatch import Progress
 from steelyard.running.turns.turn import watch_checkpoints
 from steelyard.telemetry.host import host_readings
 
@@ -84,8 +89,8 @@ class CyclesRunner:
 
     def _measure_or_lose(
         self, place: Place, lines: list[SliceLine]
-    ) -> tuple[Ending, ArmsRead, Mapping[str, WindowLine]]:
-        ending, seen, windows = Ending(), ArmsRead(), dict[str, WindowLine]()
+    ) -> tuple[Ending, EpochReadings, Mapping[str, WindowLine]]:
+        ending, seen, windows = Ending(), EpochReadings(), dict[str, WindowLine]()
         try:
             arms = self._setup.started_arms(
                 place.epoch, self._choices.upkeep, settings=self._limits.settings
@@ -109,7 +114,7 @@ class CyclesRunner:
         instances: Mapping[str, Instance],
         lines: list[SliceLine],
         windows: dict[str, WindowLine],
-    ) -> ArmsRead:
+    ) -> EpochReadings:
         setup, choices = self._setup, self._choices
         readings = ArmReadings(setup, instances)
         seed = self._design.script_seed(place.epoch)
@@ -130,7 +135,7 @@ class CyclesRunner:
             windows |= {arm: own[arm].line(suspension.used_ns[arm]) for arm in instances}
             machine = {arm: load.machine_readings(arm) for arm in instances}
             readings.border()
-        return readings.close(lines, (), Beside(waits.lines(), machine))
+        return readings.close(lines, (), SliceReadings(waits.lines(), machine))
 
     def _blocks(
         self,

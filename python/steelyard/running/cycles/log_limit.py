@@ -14,13 +14,13 @@ from dataclasses import dataclass
 
 from steelyard.analysis.pilot.cycle_lengths import CycleLengths
 from steelyard.analysis.pilot.turn_lengths import ArmCycle
-from steelyard.engines.capabilities.own_time import LogLimited
+from steelyard.engines.capabilities.checkpoints import LogLimited
 from steelyard.evaluation.threats.cycles import FAR_MORE_OFTEN
 from steelyard.model.errors import StudyError
 from steelyard.model.units import NS_PER_S, format_bytes, format_duration
 from steelyard.running.preparing.setup import Setup
-from steelyard.running.progress import Progress
-from steelyard.running.turns.look import Looked
+from steelyard.running.stopwatch import Progress
+from steelyard.running.turns.solo_run import SoloRun
 
 SHORTEST_CYCLE_S = 2.0
 """Checkpoints that size makes nearer than this are a burst each, and nothing else."""
@@ -35,7 +35,7 @@ class LogLimit:
     """What the log of every arm makes of its checkpoints, at the time scale that was chosen."""
 
     setup: Setup
-    looked: Mapping[str, Looked]
+    looked: Mapping[str, SoloRun]
     cycles: Mapping[str, ArmCycle]
     lengths: CycleLengths
 

@@ -20,8 +20,8 @@ from steelyard.analysis.pilot.turn_lengths import (
     Spacing,
     longest_look_s,
 )
-from steelyard.engines.capabilities.own_time import OwnTimeSettings
-from steelyard.engines.engine import CycleSettings, Engine, Scaled, Settings
+from steelyard.engines.capabilities.checkpoints import CycleSettings, OwnTimeSettings, Scaled
+from steelyard.engines.engine import Engine, Settings
 from steelyard.model.errors import EngineError, StudyError
 from steelyard.model.units import NS_PER_MS, NS_PER_S, format_duration
 from steelyard.record.plan import (
@@ -32,14 +32,13 @@ from steelyard.record.plan import (
     TurnChoices,
     Upkeep,
 )
-from steelyard.record.turns.near_words import scaled_words
+from steelyard.record.turns.turn_summary import scaled_words
 from steelyard.running.cycles.log_limit import LogLimit
 from steelyard.running.cycles.sharing import room_of, shared_write_back
 from steelyard.running.measuring.background_work import find_stalls
 from steelyard.running.preparing.memory_room import require_room
 from steelyard.running.preparing.setup import Setup
-from steelyard.running.progress import Progress
-from steelyard.running.turns.look import Looked, cycle_engine
+from steelyard.running.stopwatch import Progress
 from steelyard.running.turns.pilot import (
     ROUNDED_SHARE,
     PilotLook,
@@ -54,6 +53,7 @@ from steelyard.running.turns.pilot import (
     stated_ns,
     wish_of,
 )
+from steelyard.running.turns.solo_run import SoloRun, cycle_engine
 from steelyard.study.study import Study
 
 WARM_UP_S = 25.0
@@ -195,7 +195,7 @@ def _engine(setup: Setup, arm: str) -> OwnTimeSettings:
 
 def _lengths(
     setup: Setup,
-    looked: Mapping[str, Looked],
+    looked: Mapping[str, SoloRun],
     cycles: Mapping[str, ArmCycle],
     *,
     lay_ns: int,
@@ -215,7 +215,7 @@ def _lengths(
     return lengths
 
 
-def _arm_cycle(setup: Setup, arm: str, looked: Looked) -> ArmCycle:
+def _arm_cycle(setup: Setup, arm: str, looked: SoloRun) -> ArmCycle:
     engine, arms = _engine(setup, arm), len(setup.design.arms)
     return ArmCycle(
         spacing=_spacing(engine, looked, arms),
@@ -227,7 +227,7 @@ def _arm_cycle(setup: Setup, arm: str, looked: Looked) -> ArmCycle:
     )
 
 
-def _spacing(engine: OwnTimeSettings, looked: Looked, arms: int) -> Callable[[float], Spacing]:
+def _spacing(engine: OwnTimeSettings, looked: SoloRun, arms: int) -> Callable[[float], Spacing]:
     def at(scale: float) -> Spacing:
         cycle = engine.in_own_time(looked.settings, scale, arms).cycle
         return Spacing(cycle.timeout_ns / NS_PER_S, cycle.wal_bytes)
@@ -235,7 +235,7 @@ def _spacing(engine: OwnTimeSettings, looked: Looked, arms: int) -> Callable[[fl
     return at
 
 
-def _choices(setup: Setup, looked: Mapping[str, Looked], lengths: CycleLengths) -> TurnChoices:
+def _choices(setup: Setup, looked: Mapping[str, SoloRun], lengths: CycleLengths) -> TurnChoices:
     study, scale, arms = setup.study, lengths.scale, len(setup.design.arms)
     limits = limits_by_arm(looked, lengths)
     own = {
@@ -254,7 +254,7 @@ def _choices(setup: Setup, looked: Mapping[str, Looked], lengths: CycleLengths) 
         limits=limits,
         turn_ns=round(lengths.epoch_s / arms * NS_PER_S),
         settings={
-            arm: {**_engine(setup, arm).tell_checkpoints, **scaled.settings}
+            arm: {**_engine(setup, arm).log_checkpoints, **scaled.settings}
             for arm, scaled in own.items()
         },
         cycle_seconds={
@@ -267,14 +267,14 @@ def _choices(setup: Setup, looked: Mapping[str, Looked], lengths: CycleLengths) 
     )
 
 
-def _slice_why(looked: Mapping[str, Looked]) -> str:
+def _slice_why(looked: Mapping[str, SoloRun]) -> str:
     if any(each.cycle.round_ns for each in looked.values()):
         return "a round of the servers' background work, long beside a transaction"
     return "short beside the arms' checkpoint cycles, long beside a transaction"
 
 
 def _really_nearer(
-    looked: Mapping[str, Looked], own: Mapping[str, Scaled], lengths: CycleLengths
+    looked: Mapping[str, SoloRun], own: Mapping[str, Scaled], lengths: CycleLengths
 ) -> dict[str, float]:
     """Arm → its own factor, where the longest timeout that a server takes, whole seconds or whole
     segments of log make it another than the time scale; empty where that of every arm is nearly."""

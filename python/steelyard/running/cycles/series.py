@@ -9,7 +9,8 @@ from __future__ import annotations
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 
-from steelyard.engines.engine import CheckpointWatch, Instance
+from steelyard.engines.capabilities.checkpoints import CheckpointWatch
+from steelyard.engines.engine import Instance
 from steelyard.model.turn import Checkpoint
 from steelyard.record.slice import SliceLine
 from steelyard.record.turns.seconds import DebtLine

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 
-from steelyard.engines.capabilities.own_time import Suspendable
+from steelyard.engines.capabilities.checkpoints import Suspendable
 from steelyard.engines.engine import Instance
 from steelyard.model.errors import EngineError, ServerError
 

@@ -11,9 +11,9 @@ from steelyard.running.layouts.layout import Layout
 from steelyard.running.layouts.slices import Slices
 from steelyard.running.layouts.turns import Turns
 from steelyard.running.preparing.memory_room import MemoryRoom, Room, memory_room
-from steelyard.running.preparing.recording import Kept
+from steelyard.running.preparing.recording import OpenRecord
 from steelyard.running.preparing.setup import Setup
-from steelyard.running.progress import Progress
+from steelyard.running.stopwatch import Progress
 from steelyard.study.address import IN_CYCLES, IN_TURNS
 from steelyard.study.study import LayoutName, Study
 from steelyard.tuning.profile.basis import memory_here
@@ -32,7 +32,7 @@ def choose_layout(
 ) -> ChosenLayout:
     """The layout, and why: what acts through checkpoints is measured over their cycles, of all arms
     at once where memory has `room` for them. StudyError where the study cannot be weighed so."""
-    if study.reaches:
+    if study.is_external:
         why = "an address is neither started nor stopped"
         return ChosenLayout(name=SLICES, why=why)
     if study.layout != "auto":
@@ -45,7 +45,7 @@ def choose_layout(
     return chosen
 
 
-def resumed_layout(kept: Kept, scripts: tuple[Script, ...], room: Room) -> ChosenLayout:
+def resumed_layout(kept: OpenRecord, scripts: tuple[Script, ...], room: Room) -> ChosenLayout:
     """The layout of a weighing: one that goes on keeps that of its plan."""
     if kept.plan is not None:
         return kept.plan.chosen_layout

@@ -20,9 +20,9 @@ from steelyard.running.cycles.pilot import (
 from steelyard.running.layouts.layout import Cost
 from steelyard.running.layouts.turns import WHOLE_CYCLES
 from steelyard.running.preparing.memory_room import Room, require_room
-from steelyard.running.preparing.recording import Kept
+from steelyard.running.preparing.recording import OpenRecord
 from steelyard.running.preparing.setup import Setup
-from steelyard.running.progress import Progress
+from steelyard.running.stopwatch import Progress
 from steelyard.running.turns.pilot import require_scale
 from steelyard.study.study import Study
 from steelyard.workloads.reading.scripts import Script
@@ -82,7 +82,7 @@ class Cycles:
         return pilot_cycles(setup, progress)
 
     def runner(
-        self, setup: Setup, choices: Choices, kept: Kept, progress: Progress
+        self, setup: Setup, choices: Choices, kept: OpenRecord, progress: Progress
     ) -> CyclesRunner:
         """An epoch is whole or it is none: a torn one begins anew."""
         return CyclesRunner(setup, choices, progress)

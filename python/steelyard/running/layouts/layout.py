@@ -9,9 +9,9 @@ from steelyard.engines.engine import Engine, Settings
 from steelyard.record.epoch import Epoch
 from steelyard.record.plan import Choices
 from steelyard.running.preparing.memory_room import Room
-from steelyard.running.preparing.recording import Kept
+from steelyard.running.preparing.recording import OpenRecord
 from steelyard.running.preparing.setup import Setup
-from steelyard.running.progress import Progress
+from steelyard.running.stopwatch import Progress
 from steelyard.study.study import Study
 from steelyard.workloads.reading.scripts import Script
 
@@ -64,6 +64,6 @@ class Layout(Protocol):
         estimate."""
 
     def runner(
-        self, setup: Setup, choices: Choices, kept: Kept, progress: Progress
+        self, setup: Setup, choices: Choices, kept: OpenRecord, progress: Progress
     ) -> EpochsRunner:
         """What runs the epochs; `kept`: what the record of a resumed weighing holds already."""

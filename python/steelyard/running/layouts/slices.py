@@ -12,9 +12,9 @@ from steelyard.running.measuring.counted import pilot_counted
 from steelyard.running.measuring.epoch import EpochRunner
 from steelyard.running.measuring.pilot import Pilot
 from steelyard.running.preparing.memory_room import Room
-from steelyard.running.preparing.recording import Kept
+from steelyard.running.preparing.recording import OpenRecord
 from steelyard.running.preparing.setup import Setup
-from steelyard.running.progress import Progress
+from steelyard.running.stopwatch import Progress
 from steelyard.study.study import Study
 from steelyard.workloads.reading.scripts import Script
 
@@ -42,11 +42,11 @@ class Slices:
     def cost(self, study: Study, scripts: tuple[Script, ...]) -> Cost:
         """Work that writes leaves a debt behind. StudyError where that would be paid in the slices
         of another arm."""
-        if study.reaches and not study.housed:
+        if study.is_external and not study.uses_own_databases:
             why = "what a server that is not ours leaves to the background is no arm's"
             return "foreground", why
         writes = any(script.writes for script in scripts)
-        if study.housed and writes and study.cost == "foreground":
+        if study.uses_own_databases and writes and study.cost == "foreground":
             raise StudyError(
                 'cost = "foreground" cannot be weighed where arms are databases of one server',
                 detail="It would write the pages that an arm left dirty in the slices of the "
@@ -79,6 +79,8 @@ class Slices:
             return pilot_counted(setup, counted, progress)
         return Pilot(setup, progress).run()
 
-    def runner(self, setup: Setup, choices: Choices, kept: Kept, progress: Progress) -> EpochRunner:
+    def runner(
+        self, setup: Setup, choices: Choices, kept: OpenRecord, progress: Progress
+    ) -> EpochRunner:
         """One restart an epoch."""
         return EpochRunner(setup, choices)

@@ -10,12 +10,12 @@ from steelyard.model.units import NS_PER_S
 from steelyard.record.plan import Choices
 from steelyard.running.layouts.layout import Cost
 from steelyard.running.preparing.memory_room import Room
-from steelyard.running.preparing.recording import Kept
+from steelyard.running.preparing.recording import OpenRecord
 from steelyard.running.preparing.setup import Setup
-from steelyard.running.progress import Progress
+from steelyard.running.stopwatch import Progress
 from steelyard.running.turns.epochs import TurnsRunner
-from steelyard.running.turns.look import cycle_engine, require_cycles
 from steelyard.running.turns.pilot import cost_words, pilot_turns, require_scale, too_short
+from steelyard.running.turns.solo_run import cycle_engine, require_cycles
 from steelyard.study.study import Study
 from steelyard.workloads.reading.scripts import Script
 
@@ -68,6 +68,8 @@ class Turns:
         """Every arm alone for some time."""
         return pilot_turns(setup, progress)
 
-    def runner(self, setup: Setup, choices: Choices, kept: Kept, progress: Progress) -> TurnsRunner:
+    def runner(
+        self, setup: Setup, choices: Choices, kept: OpenRecord, progress: Progress
+    ) -> TurnsRunner:
         """A turn of every arm an epoch, those that are finished already left out."""
         return TurnsRunner(setup, choices, kept.turns, kept.lost_turns, progress)

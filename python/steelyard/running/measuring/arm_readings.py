@@ -1,34 +1,116 @@
-"""Reads standing arms beside their load: telemetry, the work that was counted, probes, checks."""
+"""Reads standing arms beside their load: telemetry, the work that was counted, probes, checks.
+
+Reads how many transactions the servers ended while a load by several machines was connected.
+
+Drivers count the answers that they got; on one machine their sums are the load's by construction,
+on several they are compared with the servers' own counts.
+
+Reads what servers count of each statement over the measured slices.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 
+from steelyard.engines.capabilities.counters import CountedStatements, CountedTransactions
 from steelyard.engines.engine import Instance
+from steelyard.engines.loading import DATABASE
 from steelyard.evaluation.workload_rows import work_per_minute
-from steelyard.model.readings import Reading
-from steelyard.record.epoch import ArmLine, PartLine, ReadingLine, WaitsLine
+from steelyard.model.errors import EngineError
+from steelyard.model.readings import ENDED_TRANSACTIONS, Reading, StatementCounts, between
+from steelyard.record.epoch import (
+    ArmLine,
+    PartLine,
+    ReadingLine,
+    StatementLine,
+    StatementsLine,
+    WaitsLine,
+)
 from steelyard.record.slice import SliceLine
-from steelyard.running.measuring.ended_transactions import EndedTransactions
-from steelyard.running.measuring.statement_readings import StatementReadings
 from steelyard.running.preparing.setup import Setup
 from steelyard.telemetry.source import EpochTelemetry
 
 
+class StatementReadings:
+    """Of the arms whose statements are to be counted: made before the load connects.
+
+    EngineError: the build of an arm cannot count them.
+    """
+
+    def __init__(self, standing: Mapping[str, Instance]) -> None:
+        self._standing = {
+            arm: one for arm, one in standing.items() if isinstance(one, CountedStatements)
+        }
+        self._before: dict[str, StatementCounts] = {}
+        for instance in self._standing.values():
+            instance.prepare_statement_counts()
+
+    def border(self) -> None:
+        """At a border of the measured slices; only the first is read."""
+        if not self._before:
+            self._before = self._counts()
+
+    def lines(self) -> dict[str, StatementsLine]:
+        """Arm → what was counted since the first border; read once the load has gone."""
+        after = self._counts()
+        return {arm: _line(between(self._before[arm], after[arm])) for arm in self._before}
+
+    def _counts(self) -> dict[str, StatementCounts]:
+        return {arm: _read(one) for arm, one in self._standing.items()}
+
+
+def _read(instance: CountedStatements) -> StatementCounts:
+    """What a server tells; nothing, with its reason, where it does not."""
+    try:
+        return instance.statement_counts(DATABASE)
+    except EngineError as reason:
+        return StatementCounts(missing=reason.primary)
+
+
+def _line(found: StatementCounts) -> StatementsLine:
+    counts = tuple(StatementLine(**asdict(one)) for one in found.by_text.values())
+    return StatementsLine(missing=found.missing, counts=counts)
+
+
+_UNTOLD = "a server does not tell, or sessions stayed"
+
+
+class EndedTransactions:
+    """What the databases of all arms have counted since this was made."""
+
+    def __init__(self, standing: Mapping[str, Instance]) -> None:
+        counted = [one for one in standing.values() if isinstance(one, CountedTransactions)]
+        self._databases = {tuple(one.counted_in()): one for one in counted}
+        self._whole = len(counted) == len(standing)
+        self._before = self._counts()
+
+    def reading(self) -> Reading:
+        """Transactions of all of them together, ours and others'."""
+        before, after = self._before, self._counts()
+        if before is None or after is None or after < before:  # or its statistics were reset
+            return Reading(ENDED_TRANSACTIONS, "transactions", None, _UNTOLD)
+        return Reading(ENDED_TRANSACTIONS, "transactions", after - before)
+
+    def _counts(self) -> int | None:
+        found = [one.ended_transactions() for one in self._databases.values()]
+        known = [one for one in found if one is not None]
+        return sum(known) if self._whole and len(known) == len(found) else None
+
+
 @dataclass(frozen=True)
-class Beside:
+class SliceReadings:
     """What was seen during the measured slices of each arm."""
 
     waits: Mapping[str, WaitsLine] = field(default_factory=dict)
     machine: Mapping[str, Sequence[Reading]] = field(default_factory=dict)
 
 
-NOTHING_BESIDE = Beside()
+NO_READINGS = SliceReadings()
 
 
 @dataclass(frozen=True)
-class ArmsRead:
+class EpochReadings:
     """What was read of arms that were measured to their end."""
 
     arms: Mapping[str, ArmLine] = field(default_factory=dict)
@@ -63,16 +145,16 @@ class ArmReadings:
         self,
         lines: Iterable[SliceLine],
         borders: Sequence[int] = (),
-        beside: Beside = NOTHING_BESIDE,
-    ) -> ArmsRead:
+        beside: SliceReadings = NO_READINGS,
+    ) -> EpochReadings:
         """Read what is read once the load has gone. `lines`: of all arms; `borders`: the first
         block of each part, where parts are to be kept; `beside`: what was seen in the slices."""
         with self._setup.phase("read"):
             return self._close(lines, borders, beside)
 
     def _close(
-        self, lines: Iterable[SliceLine], borders: Sequence[int], beside: Beside
-    ) -> ArmsRead:
+        self, lines: Iterable[SliceLine], borders: Sequence[int], beside: SliceReadings
+    ) -> EpochReadings:
         ended = () if self._ended is None else reading_lines([self._ended.reading()])
         self._telemetry.close()
         counted, done = self._statements.lines(), self._counts()
@@ -93,7 +175,7 @@ class ArmReadings:
         violations = {
             arm: tuple(self._data.violations(instance)) for arm, instance in self._standing.items()
         }
-        return ArmsRead(arms, violations, ended)
+        return EpochReadings(arms, violations, ended)
 
     def _counts(self) -> dict[str, Mapping[str, float]]:
         return {arm: self._data.work_counts(one) for arm, one in self._standing.items()}

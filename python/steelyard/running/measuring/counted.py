@@ -12,14 +12,14 @@ from steelyard.analysis.decision.looks import DEFAULT_S0
 from steelyard.analysis.pilot.batch_means import choose_placement
 from steelyard.model.errors import StudyError
 from steelyard.record.plan import Choices, PilotFigures
-from steelyard.record.recorded import SLICES
+from steelyard.record.reader import SLICES
 from steelyard.record.slice import SliceLine
 from steelyard.running.measuring.background_work import find_stalls
-from steelyard.running.measuring.first_errors import require_answers, require_work
+from steelyard.running.measuring.driving import require_answers, require_work
 from steelyard.running.measuring.load import Place, Visit, lay_out
 from steelyard.running.measuring.observation import WaitSampling
 from steelyard.running.preparing.setup import Setup
-from steelyard.running.progress import Progress
+from steelyard.running.stopwatch import Progress
 from steelyard.study.design import Design
 from steelyard.study.study import Counted, Study
 
@@ -124,8 +124,12 @@ def pilot_counted(setup: Setup, counted: Counted, progress: Progress) -> Choices
         placement_why=placement_why,
         warmup_ns=counted_blocks(study, counted)[0] * len(design.arms) * visit_ns,
         epochs=design.epochs,
-        upkeep="exchange" if study.housed else "reconnect" if study.reaches else "restore",
-        upkeep_why="" if study.reaches else "what an epoch used up is put back",
+        upkeep="exchange"
+        if study.uses_own_databases
+        else "reconnect"
+        if study.is_external
+        else "restore",
+        upkeep_why="" if study.is_external else "what an epoch used up is put back",
         s0=DEFAULT_S0,
         stalls=find_stalls(study, control_ns),
         pilot=PilotFigures(

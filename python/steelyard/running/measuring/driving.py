@@ -1,18 +1,79 @@
 """Drives visits and keeps their lines: one that the machine slept through is dropped, and an arm
-that lost its connections ends the driving."""
+that lost its connections ends the driving.
+
+Ends a weighing whose workload cannot work: the pilot shows it before an epoch is spent.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
+from steelyard.driver.trial import CANNOT_WORK
 from steelyard.evaluation.threats.machine import SUSPENDED_NS
+from steelyard.model.endpoint import error_words
 from steelyard.model.errors import WeighingError
-from steelyard.record.recorded import SLICES
+from steelyard.record.reader import SLICES
 from steelyard.record.slice import SliceLine
-from steelyard.running.measuring.first_errors import errors_told
 from steelyard.running.measuring.load import Load, Place, Visit
 from steelyard.running.measuring.slots import ArmLostError
 from steelyard.running.preparing.setup import Setup
+
+
+def require_work(lines: Sequence[SliceLine]) -> None:
+    """WeighingError unless transactions succeeded and none failed for what is missing."""
+    for (state, arm), count in _errors_of(lines).items():
+        if state.startswith(CANNOT_WORK):
+            raise WeighingError(
+                f'the workload cannot work on arm "{arm}": {_message(lines, state)}',
+                detail=f"{error_words(state)}, {count} times in the pilot.",
+                hint="What its scripts ask for must be made by its schema, on every arm's version.",
+            )
+    if not any(line.transactions for line in lines):
+        raise WeighingError(
+            "no transaction succeeded in the pilot",
+            detail=errors_told(lines),
+            hint="Where the errors tell of damaged data: `steelyard engines clear --templates` has "
+            "the next weighing load them anew.",
+        )
+
+
+def require_answers(lines: Sequence[SliceLine]) -> None:
+    """WeighingError where some transactions of every arm returned another number of rows than they
+    must: then it is not an arm's doing, and every epoch would be as the pilot was."""
+    wrong: dict[str, int] = {}
+    for line in lines:
+        wrong[line.arm] = wrong.get(line.arm, 0) + line.wrong_rows
+    if wrong and all(wrong.values()):
+        raise WeighingError(
+            f"{sum(wrong.values())} transactions of the pilot returned another number of rows than "
+            "they must, on every arm",
+            detail="Work that can be done only once may be used up within an epoch.",
+            hint="Take fewer blocks, executions or clients, or more data.",
+        )
+
+
+def errors_told(lines: Sequence[SliceLine]) -> str:
+    """The errors of slices in words, for a DETAIL."""
+    told = [
+        f'{error_words(state)}: {count} times on arm "{arm}" ({_message(lines, state)})'
+        for (state, arm), count in _errors_of(lines).items()
+    ]
+    return "; ".join(told) or "No error was reported; no transaction ended either."
+
+
+def _errors_of(lines: Sequence[SliceLine]) -> dict[tuple[str, str], int]:
+    seen: dict[tuple[str, str], int] = {}
+    for line in lines:
+        for state, count in line.errors.items():
+            key = state, line.arm
+            seen[key] = seen.get(key, 0) + count
+    return dict(sorted(seen.items()))
+
+
+def _message(lines: Sequence[SliceLine], state: str) -> str:
+    told = (line.error_messages.get(state) for line in lines)
+    return next((words for words in told if words), "no message")
+
 
 DROPPED = "machine suspended"
 """What a dropped slice's line in the record says."""
@@ -38,7 +99,7 @@ def drive_pilot(setup: Setup, load: Load, visits: Sequence[Visit], place: Place)
         setup.record.append(SLICES, line.to_json())
         lines.append(line)
         if line.lost:
-            killed = ArmLostError.at_its_cap(setup.slots.standing)
+            killed = ArmLostError.at_its_cap(setup.slots.running_arms)
             if killed is not None:
                 raise WeighingError(f"in the pilot {killed.primary}", detail=killed.detail)
             raise WeighingError(

@@ -16,10 +16,15 @@ from steelyard.model.errors import DriverError, EngineError, ServerError, Steely
 from steelyard.model.secrets.redaction import redacted
 from steelyard.record.epoch import Epoch, EpochLine, EvictedLine, OtherLoadLine
 from steelyard.record.plan import Choices
-from steelyard.record.recorded import TELEMETRY
+from steelyard.record.reader import TELEMETRY
 from steelyard.record.slice import SliceLine
 from steelyard.record.totals import epoch_totals
-from steelyard.running.measuring.arm_readings import ArmReadings, ArmsRead, Beside, reading_lines
+from steelyard.running.measuring.arm_readings import (
+    ArmReadings,
+    EpochReadings,
+    SliceReadings,
+    reading_lines,
+)
 from steelyard.running.measuring.counted import counted_visits
 from steelyard.running.measuring.driving import drive
 from steelyard.running.measuring.load import Place, Visit, lay_out
@@ -83,8 +88,10 @@ class EpochRunner:
         self._setup.record.append(TELEMETRY, line.to_json())
         return Epoch(line, epoch_totals(line, lines))
 
-    def _measure_or_lose(self, place: Place, lines: list[SliceLine]) -> tuple[Ending, ArmsRead]:
-        ending, seen = Ending(), ArmsRead()
+    def _measure_or_lose(
+        self, place: Place, lines: list[SliceLine]
+    ) -> tuple[Ending, EpochReadings]:
+        ending, seen = Ending(), EpochReadings()
         try:
             choices = self._choices
             arms = self._setup.started_arms(place.epoch, choices.upkeep, choices.warm)
@@ -103,7 +110,7 @@ class EpochRunner:
 
     def _measure(
         self, place: Place, standing: Mapping[str, Instance], lines: list[SliceLine]
-    ) -> ArmsRead:
+    ) -> EpochReadings:
         readings = ArmReadings(self._setup, standing)
         seed = self._design.script_seed(place.epoch)
         placement, stalls = self._choices.placement, self._choices.stalls
@@ -126,7 +133,7 @@ class EpochRunner:
                 readings.border()
             machine = {arm: load.machine_readings(arm) for arm in standing}
         parts = borders if len(borders) == PARTS else ()
-        return readings.close(lines, parts, Beside(waits.lines(), machine))
+        return readings.close(lines, parts, SliceReadings(waits.lines(), machine))
 
     def _part_borders(self, measured: Sequence[Visit]) -> list[int]:
         """The first blocks of four equal parts of the measured visits; reads are taken there."""

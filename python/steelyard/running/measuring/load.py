@@ -22,8 +22,10 @@ from steelyard.driver.plan import (
     SliceRequest,
     Variable,
 )
-from steelyard.engines.access.ways import SOCKET, WaysIn
-from steelyard.engines.engine import CheckpointSession, Freezable, Instance, Placeable
+from steelyard.engines.capabilities.checkpoints import CheckpointSession
+from steelyard.engines.capabilities.external import SOCKET, WaysIn
+from steelyard.engines.capabilities.life import Freezable, Placeable
+from steelyard.engines.engine import Instance
 from steelyard.engines.loading import HoldsWorkload, work_database
 from steelyard.model.endpoint import Endpoint
 from steelyard.model.errors import EngineError, StudyError

@@ -20,7 +20,7 @@ from steelyard.analysis.pilot.steady_state import settled_after
 from steelyard.engines.engine import Instance
 from steelyard.evaluation.threats.pool_warmth import BLOCK_BYTES
 from steelyard.record.slice import SliceLine
-from steelyard.running.measuring.first_errors import require_work
+from steelyard.running.measuring.driving import require_work
 from steelyard.running.measuring.observation import WaitSampling, use_of
 
 BlockEnded = Callable[[Sequence[SliceLine]], None]

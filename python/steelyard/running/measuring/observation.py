@@ -7,19 +7,21 @@ from contextlib import ExitStack
 from types import TracebackType
 from typing import Self
 
-from steelyard.engines.engine import (
+from steelyard.engines.capabilities.checkpoints import (
     Checkpointer,
     CheckpointSession,
-    Instance,
-    Observable,
-    Plans,
     PoolFill,
-    SessionWaits,
-    Tunable,
-    Waits,
-    WaitWatch,
     Warmable,
 )
+from steelyard.engines.capabilities.counters import (
+    Observable,
+    Plans,
+    SessionWaits,
+    Waits,
+    WaitWatch,
+)
+from steelyard.engines.capabilities.settings import Tunable
+from steelyard.engines.engine import Instance
 from steelyard.engines.loading import work_database
 from steelyard.model.errors import EngineError
 from steelyard.model.process import TreeUse

@@ -21,7 +21,8 @@ from steelyard.analysis.pilot.batch_means import (
     choose_placement,
     choose_slice,
 )
-from steelyard.engines.engine import Instance, PoolFill, Warmable
+from steelyard.engines.capabilities.checkpoints import PoolFill, Warmable
+from steelyard.engines.engine import Instance
 from steelyard.model.units import NS_PER_S, format_duration
 from steelyard.record.plan import (
     Choices,
@@ -38,7 +39,7 @@ from steelyard.running.measuring.load import Load, Place, Visit
 from steelyard.running.measuring.load_watch import BlockEnded, LoadWatch, Settled, typical_ns
 from steelyard.running.measuring.slow_work import SlowExecutionsError, SlowWatch, pilot_slow
 from steelyard.running.preparing.setup import Setup
-from steelyard.running.progress import Progress
+from steelyard.running.stopwatch import Progress
 from steelyard.study.design import LEAST_EPOCHS, longer_epochs, slice_candidates
 from steelyard.study.study import Placement
 
@@ -311,9 +312,9 @@ class Pilot:
         with self._setup.started_arms(0, "restore"):
             pass
         took_ns = self._setup.laboratory.clock.now_ns() - started
-        if self._study.housed:
+        if self._study.uses_own_databases:
             return "exchange", "databases are drawn, set and rebuilt afresh, and not put back"
-        if self._study.reaches:
+        if self._study.is_external:
             return "reconnect", "the servers are not ours: only connections are opened afresh"
         took = format_duration(took_ns)
         if took_ns <= max(self._design.epoch_ns / 3, ALWAYS_WORTH_NS):

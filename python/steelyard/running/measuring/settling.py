@@ -8,21 +8,21 @@ from steelyard.evaluation.causes import complete
 from steelyard.evaluation.contrast import WeighedContrast, line_of
 from steelyard.evaluation.judging import inspected_threats, judge
 from steelyard.evaluation.rejudge import MOST_LOST_IN_A_ROW, hopeless, rejudge
-from steelyard.evaluation.transaction.time_parts import times_told
+from steelyard.evaluation.transaction.time_parts import time_breakdown
 from steelyard.model.errors import WeighingError
 from steelyard.model.units import NS_PER_S
 from steelyard.record.contrast import ContrastLine
 from steelyard.record.epoch import EndLine, Epoch, EventLine
 from steelyard.record.plan import Choices, Plan
-from steelyard.record.recorded import JUDGED, RESUMED, TELEMETRY, VERDICT, Recorded
+from steelyard.record.reader import JUDGED, RESUMED, TELEMETRY, VERDICT, RecordContents
 from steelyard.record.spent import Spent
 from steelyard.record.verdict import Verdict
 from steelyard.running.layouts.choice import LAYOUTS
 from steelyard.running.preparing.aa_ledger import update
 from steelyard.running.preparing.inspection import Inspected
-from steelyard.running.preparing.recording import Kept
+from steelyard.running.preparing.recording import OpenRecord
 from steelyard.running.preparing.setup import Setup
-from steelyard.running.progress import Progress
+from steelyard.running.stopwatch import Progress
 
 OPEN_ENDED_FACTOR = 10
 """An open-ended weighing stops after this many times its planned epochs, and so again each time
@@ -33,7 +33,7 @@ that it is resumed: its sets hold however long it goes on."""
 class Outcome:
     """What a weighing has come to: everything recorded, what it says so far, how it ended."""
 
-    recorded: Recorded
+    recorded: RecordContents
     end: EndLine
     contrasts: tuple[WeighedContrast, ...]
     failure: WeighingError | None = field(default=None)
@@ -44,7 +44,7 @@ def settle(
     choices: Choices,
     plan: Plan,
     inspected: Inspected,
-    kept: Kept,
+    kept: OpenRecord,
     progress: Progress,
 ) -> Outcome:
     """Run what is missing of the plan. Ctrl-C judges what there is: epochs are timed, not chosen
@@ -95,8 +95,8 @@ def settle(
     return Outcome(weighing.recorded, end, tuple(weighing.contrasts), failure)
 
 
-def _begun(setup: Setup, plan: Plan, inspected: Inspected, kept: Kept) -> Recorded:
-    return Recorded(
+def _begun(setup: Setup, plan: Plan, inspected: Inspected, kept: OpenRecord) -> RecordContents:
+    return RecordContents(
         directory=str(setup.record.directory),
         study=setup.study,
         plan=plan,
@@ -110,7 +110,7 @@ def _begun(setup: Setup, plan: Plan, inspected: Inspected, kept: Kept) -> Record
 class _Weighing:
     """The record as it grows, what it says so far, and what was shown of it."""
 
-    def __init__(self, setup: Setup, recorded: Recorded, progress: Progress) -> None:
+    def __init__(self, setup: Setup, recorded: RecordContents, progress: Progress) -> None:
         self._setup = setup
         self._progress = progress
         self.recorded = recorded
@@ -149,7 +149,7 @@ class _Weighing:
         self._progress.epoch(done, planned, self._lines(), left)
         study, totals = self.recorded.study, [one.totals for one in self.recorded.epochs]
         arms = [arm.name for arm in study.arms]
-        self._progress.why(times_told(complete(totals), study.control.name, arms))
+        self._progress.why(time_breakdown(complete(totals), study.control.name, arms))
 
     def recall(self) -> None:
         """Report the epochs that the record of a resumed weighing already holds."""
@@ -173,7 +173,7 @@ class _Weighing:
                     self._progress.threat(threat)
 
 
-def _hopeless(recorded: Recorded) -> WeighingError | None:
+def _hopeless(recorded: RecordContents) -> WeighingError | None:
     if not hopeless(recorded.epochs):
         return None
     last = recorded.epochs[-1]
@@ -184,7 +184,7 @@ def _hopeless(recorded: Recorded) -> WeighingError | None:
     )
 
 
-def publish(kept: Kept, outcome: Outcome, progress: Progress) -> Verdict:
+def publish(kept: OpenRecord, outcome: Outcome, progress: Progress) -> Verdict:
     """Write what a weighing came to; nothing is measured any more. The verdict is printed too, and
     quotes statements and servers: it is redacted here."""
     recorded = outcome.recorded

@@ -18,20 +18,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, Protocol, Self, cast
 
+from steelyard.engines.capabilities.life import Clonable, Crashable, Protection
+from steelyard.engines.capabilities.memory import Capped
+from steelyard.engines.capabilities.settings import ComparableBuild
 from steelyard.engines.differences import SettingRules
-from steelyard.engines.engine import (
-    UNPROTECTED,
-    Clonable,
-    ComparableBuild,
-    Crashable,
-    Engine,
-    Instance,
-    LocalInstance,
-    Protection,
-    Slot,
-)
+from steelyard.engines.engine import UNPROTECTED, Engine, Instance, LocalInstance, Slot
 from steelyard.engines.intake import Configurable
-from steelyard.engines.memory.cap import Capped
 from steelyard.engines.page_cache import Evicted
 from steelyard.model.endpoint import error_words
 from steelyard.model.errors import EngineError, ServerError
@@ -184,7 +176,7 @@ class Slots:
         return tuple(copy.directory for copy in self._laid.values())
 
     @property
-    def standing(self) -> Mapping[str, LocalInstance]:
+    def running_arms(self) -> Mapping[str, LocalInstance]:
         """Arm → its server, of those that were started and not stopped since."""
         return dict(self._started)
 

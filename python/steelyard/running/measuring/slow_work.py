@@ -21,13 +21,12 @@ from steelyard.model.units import NS_PER_S, format_duration
 from steelyard.record.plan import Choices, CountedChoice, PilotFigures
 from steelyard.record.slice import SliceLine
 from steelyard.running.measuring.background_work import find_stalls
-from steelyard.running.measuring.driving import drive_pilot
-from steelyard.running.measuring.first_errors import require_answers, require_work
+from steelyard.running.measuring.driving import drive_pilot, require_answers, require_work
 from steelyard.running.measuring.load import Place, Visit
 from steelyard.running.measuring.load_watch import typical_ns
 from steelyard.running.measuring.observation import WaitSampling
 from steelyard.running.preparing.setup import Setup
-from steelyard.running.progress import Progress
+from steelyard.running.stopwatch import Progress
 from steelyard.study.design import FEWEST_EPOCHS
 from steelyard.study.study import Study
 

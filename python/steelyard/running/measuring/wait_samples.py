@@ -15,7 +15,8 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
 
-from steelyard.engines.engine import Instance, WaitProbe, Waits, WaitSeen
+from steelyard.engines.capabilities.counters import SampledWait, WaitProbe, Waits
+from steelyard.engines.engine import Instance
 from steelyard.engines.loading import work_database
 from steelyard.model.errors import EngineError
 from steelyard.record.epoch import WaitLine, WaitsLine
@@ -30,7 +31,7 @@ class _Look:
     arm: str
     began_ns: int
     ended_ns: int
-    seen: Sequence[WaitSeen]
+    seen: Sequence[SampledWait]
 
 
 class WaitSamples:
@@ -132,7 +133,7 @@ class WaitSamples:
             return
         began_ns = self._now_ns()
         try:
-            seen = probe.look()
+            seen = probe.sample()
         except EngineError:
             return  # the server died: the load reports it
         self._looks.append(_Look(arm, began_ns, self._now_ns(), seen))

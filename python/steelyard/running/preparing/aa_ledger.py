@@ -18,7 +18,7 @@ from steelyard.analysis.calibration.balance import OFF_BALANCE, EqualArms, evide
 from steelyard.evaluation.contrast import WeighedContrast
 from steelyard.model.errors import UntrustedPathError
 from steelyard.record.environment import MachineFacts
-from steelyard.record.epoch import LedgerStanding
+from steelyard.record.epoch import LedgerBalance
 from steelyard.record.ledger import (
     Ledger,
     LedgerLine,
@@ -28,14 +28,14 @@ from steelyard.record.ledger import (
 )
 from steelyard.record.plan import Plan
 from steelyard.running.preparing.recording import Question
-from steelyard.running.progress import Progress
+from steelyard.running.stopwatch import Progress
 
 
-def standing_of(page: Page, path: Path) -> LedgerStanding:
+def ledger_balance(page: Page, path: Path) -> LedgerBalance:
     """What the weighings of a page add up to."""
     values = [evidence(_weighings(page.readings[:n])) for n in range(1, len(page.readings) + 1)]
     largest = max(values, default=1.0)
-    return LedgerStanding(
+    return LedgerBalance(
         e_value=_six_digits(values[-1] if values else 1.0),
         weighings=len({one.weighing for one in page.readings}),
         largest_e_value=_six_digits(largest),
@@ -46,13 +46,13 @@ def standing_of(page: Page, path: Path) -> LedgerStanding:
     )
 
 
-def consult(path: Path, machine: MachineFacts, progress: Progress) -> LedgerStanding:
+def consult(path: Path, machine: MachineFacts, progress: Progress) -> LedgerBalance:
     """The state of this machine's ledger before a weighing."""
     page = Ledger(path).page(LedgerMachine.of(machine))
     if page.skipped:
         lines = "1 line" if page.skipped == 1 else f"{page.skipped} lines"
         progress.note(f"{lines} of the ledger could not be read and is left out: {path}")
-    return standing_of(page, path)
+    return ledger_balance(page, path)
 
 
 def update(
@@ -61,7 +61,7 @@ def update(
     machine: MachineFacts,
     contrasts: Sequence[WeighedContrast],
     progress: Progress,
-) -> LedgerStanding | None:
+) -> LedgerBalance | None:
     """Add what equal arms read, each epoch once; the state of the ledger then, None without one.
 
     A ledger that cannot be written is a note: the weighing itself is done and kept.
@@ -79,11 +79,11 @@ def update(
     except (OSError, UntrustedPathError) as reason:
         words = reason.primary if isinstance(reason, UntrustedPathError) else reason
         progress.note(f"could not write the ledger: {words}")
-    return standing_of(ledger.page(LedgerMachine.of(machine)), question.ledger)
+    return ledger_balance(ledger.page(LedgerMachine.of(machine)), question.ledger)
 
 
 def _begin_anew(ledger: Ledger, machine: MachineFacts) -> None:
-    closed = standing_of(ledger.page(LedgerMachine.of(machine)), ledger.path)
+    closed = ledger_balance(ledger.page(LedgerMachine.of(machine)), ledger.path)
     if closed.weighings:
         ledger.begin_anew(LedgerMachine.of(machine), closed)
 
@@ -96,7 +96,7 @@ def _add(ledger: Ledger, machine: MachineFacts, plan: Plan, equal: WeighedContra
         return
     s0 = equal.terms.s0
     added = LedgerReadings(weighing, first, tuple(np.nan if x is None else x for x in new), s0)
-    after = standing_of(replace(page, readings=(*page.readings, added)), ledger.path)
+    after = ledger_balance(replace(page, readings=(*page.readings, added)), ledger.path)
     ledger.add(
         LedgerLine(
             type="weighing",

@@ -11,12 +11,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from steelyard.engines.capabilities.settings import ComparableBuild, SettingsCheck
 from steelyard.engines.differences import Alignment, compare_defaults
-from steelyard.engines.engine import ComparableBuild, Engine, SettingsCheck
+from steelyard.engines.engine import Engine
 from steelyard.model.errors import EngineError, UsageError
 from steelyard.model.identity import BuildDefaults
 from steelyard.running.laboratory import Laboratory
-from steelyard.running.progress import Progress
+from steelyard.running.stopwatch import Progress
 from steelyard.study.arm import Arm
 from steelyard.study.design import FEWEST_LOADS
 from steelyard.study.study import Study

@@ -6,22 +6,26 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from steelyard.engines.differences import apart, builds_differ, compare
-from steelyard.evaluation.threats.inspection import common_threats, own_threats
-from steelyard.evaluation.threats.source import source_notes, source_threats
+from steelyard.evaluation.threats.inspection import (
+    common_threats,
+    own_threats,
+    source_notes,
+    source_threats,
+)
 from steelyard.model.errors import UsageError
 from steelyard.model.identity import Identity
 from steelyard.model.secrets.redaction import hidden_settings
-from steelyard.record.environment import ArmInspection, DifferencesFound, Environment, Inspection
-from steelyard.record.epoch import LedgerStanding
+from steelyard.record.environment import ArmDifferences, ArmInspection, Environment, Inspection
+from steelyard.record.epoch import LedgerBalance
+from steelyard.record.reader import ENVIRONMENT, INSPECTION, read_environment
 from steelyard.record.record import Record
-from steelyard.record.recorded import ENVIRONMENT, INSPECTION, read_environment
 from steelyard.running.layouts.choice import LAYOUTS
 from steelyard.running.measuring.observation import plans_of, settings_of
 from steelyard.running.preparing.aa_ledger import consult
 from steelyard.running.preparing.recording import Question
 from steelyard.running.preparing.script_trial import execute_scripts
 from steelyard.running.preparing.setup import Setup
-from steelyard.running.progress import Progress
+from steelyard.running.stopwatch import Progress
 from steelyard.study.arm import Arm
 from steelyard.study.study import Study
 from steelyard.telemetry.devices import devices_beneath
@@ -145,7 +149,7 @@ def _inspect(setup: Setup, arms: _Arms, name: str) -> ArmInspection:
     builds = builds_differ(arms.identities[control.name], arms.identities[name])
     return ArmInspection(
         may_differ=tuple(sorted(may_differ)),
-        differences=DifferencesFound(
+        differences=ArmDifferences(
             declared=(*found.declared, *study.differences_beside_settings(arm)),
             derived=tuple(found.derived),
             undeclared=tuple(found.undeclared),
@@ -195,7 +199,7 @@ def _kept_environment(setup: Setup, seen: Environment) -> tuple[Environment, tup
 
 def _consult(
     question: Question, environment: Environment, progress: Progress
-) -> LedgerStanding | None:
+) -> LedgerBalance | None:
     """None where a new ledger begins with this weighing: earlier entries no longer count."""
     if question.ledger is None:
         return None

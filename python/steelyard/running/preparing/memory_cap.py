@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from steelyard.engines.capabilities.memory import MemoryNeed, NeedsMemory
 from steelyard.engines.engine import Engine
-from steelyard.engines.memory.cap import MemoryNeed, NeedsMemory
 from steelyard.model.errors import StudyError
 from steelyard.model.units import format_bytes
 from steelyard.record.plan import MemoryPlan

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from steelyard.engines.capabilities.memory import NeedsMemory
 from steelyard.engines.engine import Engine, Settings
-from steelyard.engines.memory.cap import NeedsMemory
 from steelyard.model.errors import ServerError, StudyError
 from steelyard.model.units import format_bytes
 from steelyard.running.preparing.memory_cap import CLIENT_BYTES

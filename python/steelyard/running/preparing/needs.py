@@ -5,8 +5,8 @@ from __future__ import annotations
 import shutil
 from collections.abc import Mapping
 
+from steelyard.engines.capabilities.memory import NeedsMemory
 from steelyard.engines.engine import Abilities, Engine
-from steelyard.engines.memory.cap import NeedsMemory
 from steelyard.model.errors import EngineError, StudyError, UsageError
 from steelyard.running.laboratory import Laboratory
 from steelyard.study.study import Study

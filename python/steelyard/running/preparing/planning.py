@@ -10,27 +10,27 @@ from typing import Any
 from steelyard.analysis.decision.looks import ALPHAS
 from steelyard.model.errors import RecordError
 from steelyard.record.factors import FactorsPlan
-from steelyard.record.plan import Choices, DefaultsFound, Loads, LoadsOfArm, Plan
+from steelyard.record.plan import BuildDefaultDifferences, Choices, Loads, LoadsOfArm, Plan
+from steelyard.record.reader import read_verdict
 from steelyard.record.record import FORMAT, PLAN, Record, stamp
-from steelyard.record.recorded import read_verdict
 from steelyard.running.measuring.counted import counted_blocks
 from steelyard.running.measuring.load import thread_count
 from steelyard.running.measuring.slots import Slots
 from steelyard.running.preparing.build_comparison import BuildComparison
-from steelyard.running.preparing.recording import Kept
+from steelyard.running.preparing.recording import OpenRecord
 from steelyard.running.preparing.setup import Setup
-from steelyard.running.progress import Progress
+from steelyard.running.stopwatch import Progress
 from steelyard.study.design import block_count
 from steelyard.study.study import Study
 from steelyard.workloads.loading.template import description
 
 
-def recall_choices(kept: Kept) -> Choices | None:
+def recall_choices(kept: OpenRecord) -> Choices | None:
     """The choices of a weighing that is resumed; None for a new one."""
     return kept.plan
 
 
-def write_plan(setup: Setup, choices: Choices, kept: Kept, progress: Progress) -> Plan:
+def write_plan(setup: Setup, choices: Choices, kept: OpenRecord, progress: Progress) -> Plan:
     """plan.json: seed, order, rule, margins and choices; a resumed weighing keeps its own."""
     plan = kept.plan
     if plan is None:
@@ -41,7 +41,7 @@ def write_plan(setup: Setup, choices: Choices, kept: Kept, progress: Progress) -
     return plan
 
 
-def _plan(setup: Setup, choices: Choices, kept: Kept) -> Plan:
+def _plan(setup: Setup, choices: Choices, kept: OpenRecord) -> Plan:
     study, design, workload = setup.study, setup.design, setup.study.workload
     processors = list(setup.laboratory.host.processors())
     counted, cells = study.budget.counted, study.factorial
@@ -101,9 +101,9 @@ def _ways(study: Study) -> dict[str, Any]:
     return {"connect": ways} if set(ways.values()) != {"socket"} else {}
 
 
-def _defaults(builds: BuildComparison) -> DefaultsFound:
+def _defaults(builds: BuildComparison) -> BuildDefaultDifferences:
     alignment = builds.alignment
-    return DefaultsFound(
+    return BuildDefaultDifferences(
         rule=builds.defaults,
         alike=dict(alignment.settings),
         changed={arm: tuple(found) for arm, found in alignment.changed.items()},

@@ -6,13 +6,16 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from steelyard.engines.access.ways import TCP, TLS, Listening
-from steelyard.engines.counting.protocols import LogTiming, StatementCounting
-from steelyard.engines.engine import Engine, Settings, SettingsCheck
+from steelyard.engines.capabilities.counters import LogTiming, StatementCounting
+from steelyard.engines.capabilities.external import TCP, TLS, Listening
+from steelyard.engines.capabilities.settings import SettingsCheck
+from steelyard.engines.engine import Engine, Settings
 from steelyard.model.errors import ServerError, StudyError
 from steelyard.model.secrets.redaction import redacted
 from steelyard.model.units import format_duration
 from steelyard.record.plan import MemoryPlan
+from steelyard.running.external.databases import Databases
+from steelyard.running.external.sessions import Sessions, notices, round_trips
 from steelyard.running.laboratory import Laboratory, WorkloadData
 from steelyard.running.layouts.choice import LAYOUTS, resumed_layout
 from steelyard.running.layouts.layout import Layout
@@ -23,16 +26,14 @@ from steelyard.running.preparing.build_comparison import BuildComparison, compar
 from steelyard.running.preparing.memory_cap import cap_memory
 from steelyard.running.preparing.memory_room import MemoryRoom, memory_room, pool_bytes
 from steelyard.running.preparing.needs import require_machines, require_needs
-from steelyard.running.preparing.recording import Kept
+from steelyard.running.preparing.recording import OpenRecord
 from steelyard.running.preparing.server_settings import (
     OWN_CONNECTIONS,
     LaidSettings,
     lay_settings,
 )
 from steelyard.running.preparing.setup import Setup
-from steelyard.running.progress import Progress
-from steelyard.running.reaching.databases import Databases
-from steelyard.running.reaching.sessions import Sessions, notices, round_trips
+from steelyard.running.stopwatch import Progress
 from steelyard.study.arm import Arm
 from steelyard.study.design import draw_design
 from steelyard.study.study import Study
@@ -40,7 +41,7 @@ from steelyard.workloads.reading.resolved import data_bytes
 
 
 @contextmanager
-def prepare(kept: Kept, laboratory: Laboratory, progress: Progress) -> Iterator[Setup]:
+def prepare(kept: OpenRecord, laboratory: Laboratory, progress: Progress) -> Iterator[Setup]:
     """A weighing made ready; every server is stopped at the end.
 
     A weighing that ends before anything was measured leaves no record, but the servers' logs where
@@ -53,14 +54,14 @@ def prepare(kept: Kept, laboratory: Laboratory, progress: Progress) -> Iterator[
         require_no_long_pause(study, data.scripts)
         if study.workload.pace is not None:
             data.replay(study.workload.pace)  # what it lacks is said before anything is loaded
-        engines = {} if study.reaches else _engines(kept, laboratory)
+        engines = {} if study.is_external else _engines(kept, laboratory)
         chosen = resumed_layout(
             kept, data.scripts, lambda: _memory_room(study, data, engines, laboratory)
         )
         layout = LAYOUTS[chosen.name]
         slots, builds, memory, laid = (
             (*_reach(kept, data, laboratory, progress), None, None)
-            if study.reaches
+            if study.is_external
             else _own_servers(kept, data, engines, laboratory, layout, progress)
         )
         cost, cost_why = layout.cost(study, data.scripts)
@@ -93,7 +94,7 @@ def prepare(kept: Kept, laboratory: Laboratory, progress: Progress) -> Iterator[
 
 
 def _own_servers(
-    kept: Kept,
+    kept: OpenRecord,
     data: WorkloadData,
     engines: Mapping[str, Engine],
     laboratory: Laboratory,
@@ -129,7 +130,7 @@ def _own_servers(
 
 
 def _reach(
-    kept: Kept, data: WorkloadData, laboratory: Laboratory, progress: Progress
+    kept: OpenRecord, data: WorkloadData, laboratory: Laboratory, progress: Progress
 ) -> tuple[Sessions, BuildComparison]:
     """The arms at their addresses; nothing is started, and nothing made yet. UsageError: a server
     does not hold what the scripts work on."""
@@ -138,7 +139,7 @@ def _reach(
     progress.stage("reach the servers")
     with kept.spent.stopwatch("find engines"):
         arms = laboratory.engines.reach(study, data.database)
-        for instance in () if study.housed else arms.values():
+        for instance in () if study.uses_own_databases else arms.values():
             data.require_loaded(instance)
         for notice in notices(arms):
             progress.note(notice)
@@ -146,7 +147,7 @@ def _reach(
             progress.note(f"a round trip of {arm} takes {format_duration(taken_ns)}")
     _note_other_loads(laboratory, progress)
     same = BuildComparison(dict.fromkeys(arms, study.control.name), 1, study.defaults)
-    if study.housed:
+    if study.uses_own_databases:
         return Databases(arms, data.fill, kept.spent.stopwatch, progress), same
     return Sessions(arms), same
 
@@ -160,7 +161,7 @@ def _note_other_loads(laboratory: Laboratory, progress: Progress) -> None:
         )
 
 
-def _engines(kept: Kept, laboratory: Laboratory) -> Mapping[str, Engine]:
+def _engines(kept: OpenRecord, laboratory: Laboratory) -> Mapping[str, Engine]:
     """Arm → its engine; errors are raised before data is loaded."""
     study = kept.question.study
     with kept.spent.stopwatch("find engines"):

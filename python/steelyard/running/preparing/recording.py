@@ -10,9 +10,8 @@ from steelyard.evaluation.rejudge import hopeless
 from steelyard.model.errors import UsageError
 from steelyard.record.epoch import Epoch, EventLine
 from steelyard.record.plan import Plan
-from steelyard.record.record import Record
-from steelyard.record.recorded import (
-    TurnDone,
+from steelyard.record.reader import (
+    MeasuredTurn,
     finished_epochs,
     losses_of_torn_epochs,
     read_plan,
@@ -21,6 +20,7 @@ from steelyard.record.recorded import (
     read_verdict,
     turns_of_torn_epochs,
 )
+from steelyard.record.record import Record
 from steelyard.record.turns.turn import LostTurnLine
 from steelyard.record.verdict import Verdict
 from steelyard.running.stopwatch import SpentTime, Stopwatch
@@ -29,7 +29,7 @@ from steelyard.study.study import Study
 
 
 @dataclass(frozen=True)
-class Kept:
+class OpenRecord:
     """What a record holds of the weighing so far, and the question as it is to be answered."""
 
     record: Record
@@ -41,7 +41,7 @@ class Kept:
     events: tuple[EventLine, ...] = ()
     attempts: dict[int, int] = field(default_factory=dict)
     """Epoch → how often it was begun; a torn one is begun again and its slices left unseen."""
-    turns: dict[tuple[int, str], TurnDone] = field(default_factory=dict)
+    turns: dict[tuple[int, str], MeasuredTurn] = field(default_factory=dict)
     """(epoch, arm) → a finished turn of a torn epoch: it is not measured again. None where files
     are not put back before each epoch."""
     lost_turns: dict[tuple[int, str], LostTurnLine] = field(default_factory=dict)
@@ -53,14 +53,14 @@ class Kept:
         return self.plan is not None
 
 
-def open_record(question: Question, now_ns: Callable[[], int]) -> Kept:
+def open_record(question: Question, now_ns: Callable[[], int]) -> OpenRecord:
     """The record with study.toml in it; for `--resume` the seed comes from its plan. By `now_ns`,
     a monotonic clock, the time of the weighing is accounted for from here on."""
     stopwatch = Stopwatch(now_ns)
     if question.resume is None:
         record = Record.create(question.record, question.study.name)
         record.write("study.toml", write_study(question.study))
-        return Kept(record, question, SpentTime(record, stopwatch))
+        return OpenRecord(record, question, SpentTime(record, stopwatch))
     record = Record.open(question.resume)
     plan, telemetry = read_plan(record), read_telemetry(record)
     epochs = finished_epochs(record, telemetry)
@@ -79,7 +79,7 @@ def open_record(question: Question, now_ns: Callable[[], int]) -> Kept:
     torn = turns_of_torn_epochs(record, telemetry) if plan.upkeep == "restore" else {}
     spent = SpentTime(record, stopwatch, telemetry.spent)
     lost = losses_of_torn_epochs(telemetry)
-    return Kept(record, resumed, spent, plan, epochs, telemetry.events, attempts, torn, lost)
+    return OpenRecord(record, resumed, spent, plan, epochs, telemetry.events, attempts, torn, lost)
 
 
 def _is_complete(plan: Plan, epochs: Sequence[Epoch], verdict: Verdict) -> bool:

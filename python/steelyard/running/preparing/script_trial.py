@@ -26,9 +26,9 @@ from steelyard.model.units import NS_PER_S
 from steelyard.record.plan import LeftOutScript
 from steelyard.record.slice import SliceLine
 from steelyard.running.measuring.load import Load, Place, Visit
-from steelyard.running.preparing.recording import Kept
+from steelyard.running.preparing.recording import OpenRecord
 from steelyard.running.preparing.setup import Setup
-from steelyard.running.progress import Progress
+from steelyard.running.stopwatch import Progress
 from steelyard.study.study import LEAVE_OUT, REFUSE
 from steelyard.workloads.reading.scripts import Script
 
@@ -39,7 +39,7 @@ _EPOCH = -4
 _FREE = "free"
 
 
-def try_scripts(setup: Setup, kept: Kept, progress: Progress) -> Setup:
+def try_scripts(setup: Setup, kept: OpenRecord, progress: Progress) -> Setup:
     """The weighing without the scripts that fail on a copy, each named with its share; as it is
     where nothing of the workload is to be tried. A resumed one leaves out what its plan does.
 
@@ -48,7 +48,7 @@ def try_scripts(setup: Setup, kept: Kept, progress: Progress) -> Setup:
     """
     if kept.plan is not None:
         return _without(setup, kept.plan.left_out)
-    if not setup.data.tried_first or not setup.writes or setup.study.reaches:
+    if not setup.data.tried_first or not setup.writes or setup.study.is_external:
         return setup
     progress.stage("try the work on a copy")
     control = setup.study.control.name
@@ -77,7 +77,7 @@ def execute_scripts(setup: Setup, arms: Mapping[str, Instance], progress: Progre
 
 
 def _is_executed(setup: Setup, script: Script) -> bool:
-    return not (setup.study.reaches and script.writes)
+    return not (setup.study.is_external and script.writes)
 
 
 def _executed(setup: Setup, arms: Mapping[str, Instance], names: Sequence[str]) -> dict[str, Tries]:

@@ -10,16 +10,16 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from steelyard.engines.capabilities.memory import NeedsMemory
 from steelyard.engines.engine import Engine
 from steelyard.engines.intake import AcceptsSettings, Neutralised, ServerSettings
-from steelyard.engines.memory.cap import NeedsMemory
 from steelyard.model.errors import ServerError, StudyError
 from steelyard.model.threat import raise_threat
 from steelyard.model.threat_kind import ThreatKind
 from steelyard.model.units import format_bytes
 from steelyard.record.environment import NeutralisedFact, ReplacedFact, SourceFacts
 from steelyard.running.laboratory import Laboratory
-from steelyard.running.progress import Progress
+from steelyard.running.stopwatch import Progress
 from steelyard.study.study import Study
 
 OWN_CONNECTIONS = 10

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, replace
 
-from steelyard.engines.engine import Instance, PoolFill
+from steelyard.engines.capabilities.checkpoints import PoolFill
+from steelyard.engines.engine import Instance
 from steelyard.model.errors import EngineError, StudyError
 from steelyard.record.plan import (
     Choices,
@@ -17,9 +18,10 @@ from steelyard.record.plan import (
     Upkeep,
     Warm,
 )
+from steelyard.record.reader import as_weighed
 from steelyard.record.record import Record
-from steelyard.record.recorded import as_weighed
 from steelyard.record.spent import Phase
+from steelyard.running.external.sessions import Sessions
 from steelyard.running.laboratory import Laboratory, WorkloadData
 from steelyard.running.measuring.background_work import Stalls
 from steelyard.running.measuring.load import Load
@@ -27,7 +29,6 @@ from steelyard.running.measuring.observation import fill_pool
 from steelyard.running.measuring.slots import Slots
 from steelyard.running.preparing.build_comparison import BuildComparison
 from steelyard.running.preparing.server_settings import LaidSettings
-from steelyard.running.reaching.sessions import Sessions
 from steelyard.running.stopwatch import SpentTime
 from steelyard.study.design import Design, draw_design
 from steelyard.study.study import Placement, Study
@@ -79,7 +80,7 @@ class Setup:
     @property
     def placement(self) -> tuple[Placement, str]:
         """ "symmetric", "partition", "free", or "auto" for the pilot to choose; and why."""
-        if self.study.reaches:
+        if self.study.is_external:
             return "free", "the servers' processes are not ours to place"
         return self.study.placement, "the study says so"
 

@@ -17,7 +17,7 @@ from steelyard.model.readings import Reading
 from steelyard.model.units import NS_PER_S
 from steelyard.record.epoch import Epoch, EpochLine, ReadingLine
 from steelyard.record.plan import Choices
-from steelyard.record.recorded import TELEMETRY, TurnDone
+from steelyard.record.reader import TELEMETRY, MeasuredTurn
 from steelyard.record.slice import SliceLine
 from steelyard.record.totals import epoch_totals
 from steelyard.record.turns.turn import LostTurnLine, TurnLine
@@ -26,11 +26,11 @@ from steelyard.running.measuring.epoch import Ending, keep_logs, with_other_load
 from steelyard.running.measuring.load import Place
 from steelyard.running.measuring.slots import ArmLostError
 from steelyard.running.preparing.setup import Setup
-from steelyard.running.progress import Progress
+from steelyard.running.stopwatch import Progress
 from steelyard.running.turns.turn import ReportsPhase, TurnPlace, TurnRunner
 from steelyard.telemetry.host import joined
 
-Done = Mapping[tuple[int, str], TurnDone]
+Done = Mapping[tuple[int, str], MeasuredTurn]
 """(epoch, arm) → a turn that an interrupted weighing had finished."""
 LostTurns = Mapping[tuple[int, str], LostTurnLine]
 """(epoch, arm) → a turn that it had lost."""
@@ -42,7 +42,7 @@ class _Where:
 
     place: Place
     seed: int
-    done: dict[str, TurnDone]
+    done: dict[str, MeasuredTurn]
     lost: dict[str, LostTurnLine]
 
     @property
@@ -158,7 +158,7 @@ class TurnsRunner:
             self._took_ns.setdefault(arm, []).append(took_ns)
             setup.record.append(TELEMETRY, line.to_json())
             setup.spent.keep(epoch)
-            where.done[arm] = TurnDone(line, tuple(own))
+            where.done[arm] = MeasuredTurn(line, tuple(own))
         finally:
             lines.extend(own)
 

@@ -20,19 +20,19 @@ from steelyard.analysis.pilot.turn_lengths import (
     Shortage,
     Spacing,
     TurnLengths,
-    Wish,
+    TurnPlanRequest,
     choose_lengths,
     longest_look_s,
 )
-from steelyard.engines.engine import CycleSettings
+from steelyard.engines.capabilities.checkpoints import CycleSettings
 from steelyard.model.errors import StudyError
 from steelyard.model.units import NS_PER_S, format_duration
 from steelyard.record.plan import Choices, PilotFigures, TurnChoices, TurnLimits, Upkeep
-from steelyard.record.turns.near_words import scaled_words
+from steelyard.record.turns.turn_summary import scaled_words
 from steelyard.running.measuring.background_work import find_stalls
 from steelyard.running.preparing.setup import Setup
-from steelyard.running.progress import Progress
-from steelyard.running.turns.look import SECOND_NS, Looked, cycle_engine, look
+from steelyard.running.stopwatch import Progress
+from steelyard.running.turns.solo_run import SECOND_NS, SoloRun, cycle_engine, drive_alone
 from steelyard.study.study import Study
 
 LATENCIES_A_SLICE = 20
@@ -53,7 +53,7 @@ RESTORE_SHARE = 0.2
 class PilotLook:
     """What a pilot saw of every arm alone, and what putting all files back takes."""
 
-    arms: Mapping[str, Looked]
+    arms: Mapping[str, SoloRun]
     lay_ns: int
 
 
@@ -66,7 +66,7 @@ def look_at_arms(setup: Setup, budget_ns: int, progress: Progress) -> PilotLook:
     first = "symmetric" if asked == "auto" else asked
     most_s = longest_look_s(wish_of(study, budget_ns), len(design.arms))
     with setup.laid_arms(0, "restore"):
-        looked = {arm: look(setup, arm, first, most_s) for arm in design.arms}
+        looked = {arm: drive_alone(setup, arm, first, most_s) for arm in design.arms}
     return PilotLook(looked, laying_ns(setup, progress))
 
 
@@ -123,7 +123,7 @@ def choose_turns(setup: Setup, seen: PilotLook, progress: Progress) -> Choices:
     )
 
 
-def choose_pilot_placement(study: Study, looked: Mapping[str, Looked]) -> tuple[str, str, float]:
+def choose_pilot_placement(study: Study, looked: Mapping[str, SoloRun]) -> tuple[str, str, float]:
     """The placement, why, and the share of sessions that waited for the log to reach the disk."""
     share = sum(one.wal_flush_share for one in looked.values()) / len(looked)
     if study.placement == "auto":
@@ -148,7 +148,7 @@ def require_scale(study: Study, largest: Mapping[str, float]) -> None:
         )
 
 
-def _lengths(setup: Setup, looked: Mapping[str, Looked], *, lay_ns: int) -> TurnLengths:
+def _lengths(setup: Setup, looked: Mapping[str, SoloRun], *, lay_ns: int) -> TurnLengths:
     """What the budget holds; `lay_ns`: putting the files of all arms back, in each epoch."""
     study = setup.study
     arms = list(_cycles(setup, looked).values())
@@ -161,7 +161,7 @@ def _lengths(setup: Setup, looked: Mapping[str, Looked], *, lay_ns: int) -> Turn
     return found
 
 
-def _cycles(setup: Setup, looked: Mapping[str, Looked]) -> dict[str, ArmCycle]:
+def _cycles(setup: Setup, looked: Mapping[str, SoloRun]) -> dict[str, ArmCycle]:
     """Arm → what spaces its checkpoints."""
     return {
         arm: ArmCycle(
@@ -175,7 +175,7 @@ def _cycles(setup: Setup, looked: Mapping[str, Looked]) -> dict[str, ArmCycle]:
     }
 
 
-def _spacing(engine: CycleSettings, looked: Looked) -> Callable[[float], Spacing]:
+def _spacing(engine: CycleSettings, looked: SoloRun) -> Callable[[float], Spacing]:
     def at(scale: float) -> Spacing:
         cycle = looked.cycle if scale == 1 else engine.scaled(looked.settings, scale).cycle
         return Spacing(cycle.timeout_ns / NS_PER_S, cycle.wal_bytes)
@@ -183,10 +183,10 @@ def _spacing(engine: CycleSettings, looked: Looked) -> Callable[[float], Spacing
     return at
 
 
-def wish_of(study: Study, budget_ns: int) -> Wish:
+def wish_of(study: Study, budget_ns: int) -> TurnPlanRequest:
     """What a study asks of whole checkpoint cycles within a budget."""
     turns = study.turns
-    return Wish(
+    return TurnPlanRequest(
         budget_s=budget_ns / NS_PER_S,
         cycles=turns.cycles,
         stated_s=None if turns.measured is None else turns.measured / NS_PER_S,
@@ -239,13 +239,13 @@ def limits_by_arm(
     }
 
 
-def is_continuous(looked: Mapping[str, Looked]) -> bool:
+def is_continuous(looked: Mapping[str, SoloRun]) -> bool:
     """Whether no begin of a checkpoint is to be seen: windows are cut by time alone."""
     return any(one.cycle.continuous for one in looked.values())
 
 
 def stated_ns(
-    study: Study, looked: Mapping[str, Looked], lengths: TurnLengths | CycleLengths
+    study: Study, looked: Mapping[str, SoloRun], lengths: TurnLengths | CycleLengths
 ) -> int | None:
     """The measured part of every arm where checkpoints do not end it: as the study has it, or
     whole turns of the log; None: they do."""
@@ -263,14 +263,14 @@ def scale_reason(study: Study, scale: float) -> str:
     return "the smallest with which the budget holds enough epochs"
 
 
-def _turn_choices(setup: Setup, looked: Mapping[str, Looked], lengths: TurnLengths) -> TurnChoices:
+def _turn_choices(setup: Setup, looked: Mapping[str, SoloRun], lengths: TurnLengths) -> TurnChoices:
     study, scale = setup.study, lengths.scale
     limits = limits_by_arm(looked, lengths)
     settings = {}
     for arm, one in looked.items():
         engine = cycle_engine(setup, arm)
         spaced = engine.scaled(one.settings, scale).settings if scale > 1 else {}
-        settings[arm] = {**engine.tell_checkpoints, **spaced}
+        settings[arm] = {**engine.log_checkpoints, **spaced}
     return TurnChoices(
         time_scale=scale,
         time_scale_why=scale_reason(study, scale),
@@ -310,7 +310,7 @@ def _require_many(study: Study, turns: TurnChoices, slowest_ns: float) -> None:
     )
 
 
-def _really_nearer(setup: Setup, looked: Mapping[str, Looked], scale: float) -> dict[str, float]:
+def _really_nearer(setup: Setup, looked: Mapping[str, SoloRun], scale: float) -> dict[str, float]:
     """Arm → its own factor; empty where that of every arm is the time scale, or nearly."""
     cycles = _cycles(setup, looked).items()
     own = {arm: one.nearer(scale) for arm, one in cycles if math.isfinite(one.seconds(scale))}
@@ -340,7 +340,7 @@ def _upkeep(setup: Setup, lay_ns: int, turn_s: float) -> tuple[Upkeep, str]:
     return "carry", f"putting the files back takes {took}, more than a fifth of a turn"
 
 
-def per_transaction_ns(one: Looked) -> float:
+def per_transaction_ns(one: SoloRun) -> float:
     """Mean time of a client a transaction, in ns; 0 where none was done."""
     done = sum(line.transactions for line in one.lines)
     return sum(line.busy_ns for line in one.lines) / done if done else 0.0

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 
 from steelyard.analysis.pilot.pool_level import FEW_BLOCKS, level_after
 from steelyard.analysis.pilot.steady_state import mser5
-from steelyard.engines.engine import CheckpointWatch, Instance, Pulse
+from steelyard.engines.capabilities.checkpoints import CheckpointWatch, WalCounters
+from steelyard.engines.engine import Instance
 from steelyard.evaluation.threats.pool_warmth import BLOCK_BYTES
 from steelyard.model.process import TreeUse
 from steelyard.record.slice import SliceLine
@@ -29,7 +30,7 @@ FEWEST_SECONDS = 20
 class Border:
     """What was read at the border of two slices."""
 
-    pulse: Pulse | None
+    pulse: WalCounters | None
     requested_bytes: int
     waiting_bytes: int
     dirtied_bytes: int
@@ -177,7 +178,7 @@ class SecondBySecond:
         return read_border(self._instance, self._watch, self._setup.laboratory.host)
 
 
-def _change(before: Pulse | None, after: Pulse | None, name: str) -> float | None:
+def _change(before: WalCounters | None, after: WalCounters | None, name: str) -> float | None:
     """None where the server did not report it, or its statistics were reset meanwhile."""
     if before is None or after is None:
         return None

@@ -14,12 +14,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 
-from steelyard.engines.engine import (
-    CheckpointsSeen,
-    CheckpointWatch,
-    Instance,
-    LocalInstance,
-)
+from steelyard.engines.capabilities.checkpoints import CheckpointsWatched, CheckpointWatch
+from steelyard.engines.engine import Instance, LocalInstance
 from steelyard.engines.loading import DATABASE
 from steelyard.model.errors import EngineError
 from steelyard.model.turn import Checkpoint, TurnEnd
@@ -30,7 +26,12 @@ from steelyard.record.spent import Phase
 from steelyard.record.turns.seconds import CheckpointLine, DebtLine
 from steelyard.record.turns.turn import TurnLine
 from steelyard.running.laboratory import Laboratory
-from steelyard.running.measuring.arm_readings import ArmReadings, ArmsRead, Beside, reading_lines
+from steelyard.running.measuring.arm_readings import (
+    ArmReadings,
+    EpochReadings,
+    SliceReadings,
+    reading_lines,
+)
 from steelyard.running.measuring.load import Place
 from steelyard.running.measuring.slots import ArmLostError
 from steelyard.running.measuring.wait_samples import WaitSamples
@@ -81,7 +82,7 @@ class _Seen:
     at_start: DebtLine
     at_end: DebtLine
     measured: Series
-    read: ArmsRead
+    read: EpochReadings
 
 
 class TurnRunner:
@@ -174,7 +175,7 @@ class TurnRunner:
             readings.border()
         with phases("read"):
             read = readings.close(
-                [*warm.lines, *measured.lines], (), Beside(waits.lines(), machine)
+                [*warm.lines, *measured.lines], (), SliceReadings(waits.lines(), machine)
             )
         return _Seen(end, level, at_checkpoint, checkpoints, at_start, at_end, measured, read)
 
@@ -292,7 +293,7 @@ def completed(
 
 def watch_checkpoints(instance: Instance, now_ns: Callable[[], int]) -> CheckpointWatch:
     """A watch of a server's checkpoints; EngineError: they cannot be seen."""
-    if not isinstance(instance, CheckpointsSeen):
+    if not isinstance(instance, CheckpointsWatched):
         raise EngineError(
             f"engine does not show its checkpoints: {instance.identity.kind}",
             hint="Weigh with --set layout=slices.",

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from steelyard.engines.capabilities.memory import Capped
 from steelyard.engines.engine import Instance
-from steelyard.engines.memory.cap import Capped
 from steelyard.model.readings import Kind, Sample
 from steelyard.telemetry.source import Moment
 

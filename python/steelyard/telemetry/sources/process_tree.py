@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from steelyard.engines.engine import Instance, Observable
+from steelyard.engines.capabilities.counters import Observable
+from steelyard.engines.engine import Instance
 from steelyard.model.readings import (
     CHECKPOINT_CPU,
     HELPER_CPU,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from steelyard.engines.engine import Countable, Instance
+from steelyard.engines.capabilities.counters import Countable
+from steelyard.engines.engine import Instance
 from steelyard.engines.loading import work_database
 from steelyard.model.readings import Kind, Sample
 from steelyard.telemetry.source import Moment

@@ -48,7 +48,7 @@ Say = Callable[[str], None]
 
 
 @dataclass(frozen=True)
-class Wish:
+class ProbeRequest:
     """How long each job is measured, after what time, and on how much data. More seconds than by
     default make a probe longer than three minutes, which it says before it begins."""
 
@@ -56,7 +56,7 @@ class Wish:
     ramp_s: float = 2.0
     size_bytes: int | None = None
 
-    def within(self, seconds: float) -> Wish:
+    def within(self, seconds: float) -> ProbeRequest:
         """A job shortened to so many seconds, its ramp included, where it would take more."""
         whole = self.seconds + self.ramp_s
         share = min(1.0, max(seconds, LEAST_JOB_S) / whole)
@@ -112,7 +112,7 @@ class _Bench:
         return run_job(self.fio, self.place, text, seconds + ramp_s)
 
 
-def probe(directory: Path, wish: Wish, say: Say) -> Probe:
+def probe(directory: Path, wish: ProbeRequest, say: Say) -> Probe:
     """What the storage beneath a directory does; `say` is called with each job before it runs.
 
     UsageError: there is no fio, or the directory cannot be probed; EngineError: fio failed.

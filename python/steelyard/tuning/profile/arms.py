@@ -6,14 +6,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from steelyard.engines.adapters import Wanted
+from steelyard.engines.builds.same_builder import BuildRequest
 from steelyard.model.errors import UsageError
-from steelyard.model.profiles import WorkKind
+from steelyard.model.readings import WorkKind
 from steelyard.study.arm import Arm, ProfileChoice
 from steelyard.study.study import Study
 from steelyard.tuning.profile.advice import Profile
-from steelyard.tuning.profile.asking import Accepting, ask_build
-from steelyard.tuning.profile.proposing import Wish, propose
+from steelyard.tuning.profile.allowed_settings import Accepting, read_allowed_settings
+from steelyard.tuning.profile.proposing import ProfileRequest, propose
 
 Say = Callable[[str], None]
 ServersAtOnce = Callable[[Study], int]
@@ -41,7 +41,7 @@ def with_profiles(
     """
     if all(arm.profile is None for arm in study.every_arm):
         return study
-    asked: dict[Wanted, Accepting] = {}
+    asked: dict[BuildRequest, Accepting] = {}
     size = data_bytes(study)
 
     def resolved(servers: int) -> tuple[Study, list[str]]:
@@ -67,7 +67,7 @@ class _Profiles:
     account: str | None
     servers: int
     data_bytes: int | None
-    asked: dict[Wanted, Accepting]
+    asked: dict[BuildRequest, Accepting]
     """What each build accepts, kept from one number of servers to the next."""
     say: Say
 
@@ -92,9 +92,9 @@ class _Profiles:
     def _of(self, arm: Arm) -> Arm:
         if arm.profile is None:
             return arm
-        wanted = Wanted(arm.version, arm.bindir)
+        wanted = BuildRequest(arm.version, arm.bindir)
         if wanted not in self.asked:
-            self.asked[wanted] = ask_build(self.study.engine, wanted, self.account)
+            self.asked[wanted] = read_allowed_settings(self.study.engine, wanted, self.account)
         wish = _wish(self.study, arm.profile, self.servers, self.data_bytes)
         profile = propose(wish, self.asked[wanted], self.place, self.cache)
         chosen = profile.for_arm(*arm.profile.without)
@@ -107,8 +107,10 @@ def work_of(study: Study) -> WorkKind:
     return "olap" if study.workload.streams else "oltp"
 
 
-def _wish(study: Study, choice: ProfileChoice, servers: int, data_bytes: int | None) -> Wish:
-    return Wish(
+def _wish(
+    study: Study, choice: ProfileChoice, servers: int, data_bytes: int | None
+) -> ProfileRequest:
+    return ProfileRequest(
         name=choice.name,
         kind=choice.work or work_of(study),
         clients=study.workload.clients,

@@ -6,8 +6,8 @@ import math
 from dataclasses import dataclass
 from pathlib import Path
 
-from steelyard.engines.memory.control_groups import ROOT
-from steelyard.model.profiles import WorkKind
+from steelyard.engines.memory.group import ROOT
+from steelyard.model.readings import WorkKind
 from steelyard.model.units import NS_PER_S
 from steelyard.record.machine.probe import NOT_DIRECT, PEAK_READ, RANDOM_READ, Probe
 from steelyard.telemetry.capacity import allowed_processors, memory_left, space

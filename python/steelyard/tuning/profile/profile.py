@@ -8,9 +8,9 @@ from dataclasses import replace
 
 from steelyard.model.allowed import Allowed
 from steelyard.model.errors import UsageError
-from steelyard.model.profiles import ProfileName
+from steelyard.model.readings import ProfileName
 from steelyard.model.units import format_bytes
-from steelyard.tuning.profile import published
+from steelyard.tuning.profile import shares
 from steelyard.tuning.profile.advice import Advice, LeftAlone, MemoryNeed, Profile
 from steelyard.tuning.profile.basis import Basis
 from steelyard.tuning.profile.rules import advised, left_alone
@@ -117,9 +117,9 @@ def _wanted(
     name: ProfileName, basis: Basis, allowed: Mapping[str, Allowed]
 ) -> tuple[Iterable[Advice], tuple[LeftAlone, ...]]:
     if name == "theirs":
-        return published.scaled(basis), ()
+        return shares.scaled(basis), ()
     if name == "theirs-literal":
-        return published.as_printed(), ()
+        return shares.as_printed(), ()
     return advised(basis, allowed), tuple(left_alone(basis))
 
 

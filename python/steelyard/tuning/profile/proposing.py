@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from steelyard.model.profiles import ProfileName, WorkKind
-from steelyard.tuning.probe.kept import last_probe, why_not_kept
+from steelyard.model.readings import ProfileName, WorkKind
+from steelyard.tuning.probe.cached_probe import last_probe, why_not_kept
 from steelyard.tuning.profile.advice import Profile
-from steelyard.tuning.profile.asking import Accepting
+from steelyard.tuning.profile.allowed_settings import Accepting
 from steelyard.tuning.profile.basis import (
     Basis,
     Storage,
@@ -21,7 +21,7 @@ from steelyard.tuning.profile.rules import connections
 
 
 @dataclass(frozen=True)
-class Wish:
+class ProfileRequest:
     """What a profile is to be for; what is None is taken from the machine."""
 
     name: ProfileName
@@ -34,7 +34,7 @@ class Wish:
     disk_bytes: int | None = None  # free where the log would stand
 
 
-def propose(wish: Wish, accepting: Accepting, place: Path | None, cache: Path) -> Profile:
+def propose(wish: ProfileRequest, accepting: Accepting, place: Path | None, cache: Path) -> Profile:
     """The profile of a server whose data stand at `place`; UsageError: its memory does not do.
 
     Without a place nothing of this machine's disks counts: the server may stand on another one.

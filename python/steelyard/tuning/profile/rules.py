@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from steelyard.model.allowed import Allowed
-from steelyard.model.profiles import WorkKind
+from steelyard.model.readings import WorkKind
 from steelyard.model.units import format_bytes
 from steelyard.tuning.profile.advice import Advice, LeftAlone
 from steelyard.tuning.profile.basis import Basis

@@ -19,11 +19,10 @@ from steelyard.record.verdict import Verdict
 from steelyard.study.arm import Arm
 from steelyard.study.study import Study
 from steelyard.tuning.profile.basis import Basis
-from steelyard.tuning.search.dropping import dropped
-from steelyard.tuning.search.outcome import outcome_of
-from steelyard.tuning.search.sampling import Told, derived_seed, next_point
+from steelyard.tuning.search.outcome import dropped, outcome_of
+from steelyard.tuning.search.sampling import ReportedTrial, derived_seed, next_point
 from steelyard.tuning.search.space import Point, Range, Room, settings_of
-from steelyard.tuning.search.trial import Found, Trial
+from steelyard.tuning.search.trial import BestCandidate, Trial
 
 Weigh = Callable[[Study, int, Path], Verdict]
 """Weighs a study with a seed into a record, or resumes or reads the one that is there."""
@@ -56,7 +55,9 @@ class Field:
         return Room(self.basis, self.allowed, self.study.settings_of(self.study.control))
 
 
-def search(field: Field, trials: int, seed: int, folder: Path, weigh: Weigh, say: Say) -> Found:
+def search(
+    field: Field, trials: int, seed: int, folder: Path, weigh: Weigh, say: Say
+) -> BestCandidate:
     """The best of `trials` candidates, confirmed. All records stand below `folder`; what is there
     already is not weighed again.
 
@@ -75,9 +76,9 @@ def search(field: Field, trials: int, seed: int, folder: Path, weigh: Weigh, say
         best = _best(duel) or _best([one for one in told.values() if one.outcome == RACED])
     every = tuple(told.values())
     if best is None or (best.log_ratio or 0.0) <= 0.0:
-        return Found(seed, str(folder), every, None, None, race.weighings)
+        return BestCandidate(seed, str(folder), every, None, None, race.weighings)
     confirmed = race.confirm(best)
-    return Found(seed, str(folder), every, best, confirmed, race.weighings)
+    return BestCandidate(seed, str(folder), every, best, confirmed, race.weighings)
 
 
 class _Race:
@@ -91,7 +92,7 @@ class _Race:
     def candidates(self, told: Sequence[Trial], numbers: Collection[int]) -> list[Trial]:
         """The candidates of a round; the first of all has the settings of the profile."""
         field, made = self._field, list[Trial]()
-        known = [Told(one.point, one.log_ratio) for one in told if one.point]
+        known = [ReportedTrial(one.point, one.log_ratio) for one in told if one.point]
         for number in numbers:
             if number == 0:
                 made.append(Trial(1, {}, field.room.fit(field.first)))

@@ -25,7 +25,7 @@ _WORSE = 1.0
 
 
 @dataclass(frozen=True)
-class Told:
+class ReportedTrial:
     """A point that was weighed; None: it failed."""
 
     point: Point
@@ -48,7 +48,11 @@ def derived_seed(seed: int, *what: object) -> int:
 
 
 def next_point(
-    space: Collection[Range], seed: int, number: int, told: Sequence[Told], pending: Sequence[Point]
+    space: Collection[Range],
+    seed: int,
+    number: int,
+    told: Sequence[ReportedTrial],
+    pending: Sequence[Point],
 ) -> Point:
     """Point `number` (from 0).
 
@@ -69,7 +73,7 @@ def next_point(
     known = [one.log_ratio for one in told if one.log_ratio is not None]
     mean = sum(known) / len(known) if known else 0.0
     worst = min(known, default=0.0) - _WORSE
-    for one in (*told, *(Told(point, mean) for point in pending)):
+    for one in (*told, *(ReportedTrial(point, mean) for point in pending)):
         within = {n: v for n, v in one.point.items() if n in distributions}
         study.add_trial(
             optuna.trial.create_trial(

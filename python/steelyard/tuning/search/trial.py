@@ -71,7 +71,7 @@ class Trial:
 
 
 @dataclass(frozen=True)
-class Found:
+class BestCandidate:
     """What came of a search."""
 
     seed: int

@@ -12,14 +12,16 @@ from functools import partial
 from typing import Protocol
 
 from steelyard._core import digest_of_chunks
-from steelyard.engines.access.row_share import (
+from steelyard.engines.loading import (
     CopiedShare,
+    Loader,
+    RowEncoding,
     RowShare,
+    WorkloadDatabase,
     begin_shares,
     copied_shares,
     end_shares,
 )
-from steelyard.engines.loading import Loader, RowEncoding, WorkloadDatabase
 from steelyard.model.errors import ServerError, UsageError
 from steelyard.workloads.loading.disk_space import LoadProgress, Report
 from steelyard.workloads.loading.tables import FilledTable, Halt, rows_of, run_parallel

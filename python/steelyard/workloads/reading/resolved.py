@@ -66,7 +66,7 @@ def _failing(name: str, workload: Workload, choice: WorkloadChoice) -> Failing |
     return LEAVE_OUT if workload.tried_first else REFUSE
 
 
-def completed(study: Study) -> Study:
+def resolve_workload(study: Study) -> Study:
     """A study that says everything about its workload, as its record keeps it.
 
     UsageError: an option was chosen that changes nothing of what is driven.
@@ -81,7 +81,7 @@ def data_bytes(study: Study) -> int | None:
     external, or the workload says nothing of it."""
     workload = find_workload(study.workload.name, study.workload.options, study.engine)
     unsaid = not (workload.bytes_per_scale or workload.bytes_fixed)
-    if unsaid or not workload.loaded or study.source is not None or study.reaches:
+    if unsaid or not workload.loaded or study.source is not None or study.is_external:
         return None
     return workload.bytes_at(study.workload.scale or workload.default_scale)
 

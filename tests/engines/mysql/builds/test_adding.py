@@ -15,7 +15,7 @@ from steelyard.engines.account import Account
 from steelyard.engines.builds import adding as shared
 from steelyard.engines.builds.added import remove_engine
 from steelyard.engines.cache import Cache
-from steelyard.engines.mysql.builds import fetching, libraries
+from steelyard.engines.mysql.builds import fetching
 from steelyard.engines.mysql.builds.added import Added, added_engines, lost_engines
 from steelyard.engines.mysql.builds.adding import add_directory, add_product, is_product
 from steelyard.engines.mysql.builds.build import Build
@@ -172,7 +172,7 @@ def lacking(*names: str) -> object:
 def test_a_library_that_the_machine_lacks_is_brought_beside_the_server(
     debian: FakeApt, cache: Cache, account: Account, monkeypatch: pytest.MonkeyPatch, new: bool
 ) -> None:
-    monkeypatch.setattr(libraries, "missing", lacking("libaio.so.1"))
+    monkeypatch.setattr(fetching, "missing", lacking("libaio.so.1"))
     file = "usr/lib/x86_64-linux-gnu/libaio.so.1" + ("t64" if new else "")
     debian.hand_out("libaio1t64" if new else "libaio1", {file: b"library"})
     if new:
@@ -191,10 +191,10 @@ def test_a_library_that_the_machine_lacks_is_brought_beside_the_server(
 def test_a_library_that_no_package_brings_is_named(
     debian: FakeApt, cache: Cache, account: Account, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(libraries, "missing", lacking("libother.so.3"))
+    monkeypatch.setattr(fetching, "missing", lacking("libother.so.3"))
     with pytest.raises(EngineError, match=r'library "libother\.so\.3" is not on this machine'):
         add_product("mariadb", account, cache, silent)
-    monkeypatch.setattr(libraries, "missing", lacking("liburing.so.2"))
+    monkeypatch.setattr(fetching, "missing", lacking("liburing.so.2"))
     with pytest.raises(EngineError, match='apt knows no package "liburing2"'):
         add_product("mariadb", account, cache, silent)
     assert nothing_left(cache)

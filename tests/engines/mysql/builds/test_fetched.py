@@ -15,12 +15,12 @@ import pytest
 from engines.mysql.real_packages import NOWHERE, fetch
 from own_cache import own_cache
 from steelyard.engines.account import choose_account
-from steelyard.engines.adapters import Wanted
 from steelyard.engines.builds.added import remove_engine
+from steelyard.engines.builds.same_builder import BuildRequest
 from steelyard.engines.cache import open_cache
 from steelyard.engines.mysql.builds.added import added_engines
-from steelyard.engines.mysql.builds.find import find_alike
-from steelyard.engines.mysql.builds.libraries import bring, directories, missing
+from steelyard.engines.mysql.builds.fetching import bring, directories, missing
+from steelyard.engines.mysql.builds.find import select_builds
 from steelyard.engines.programs import run
 
 pytestmark = pytest.mark.long
@@ -43,7 +43,7 @@ def test_a_fetched_server_runs_as_the_account_of_servers(
     assert added.identity.version.startswith(version)
     assert added.brought[0].pinned or not pinned
     assert len(added.brought[0].sha512) == 128
-    [usable] = find_alike([Wanted(product)])
+    [usable] = select_builds([BuildRequest(product)])
     assert (usable.build, usable.identity) == (added.build, added.identity)
     data = root / f"data-{product}"
     usable.account.make_directory(data)

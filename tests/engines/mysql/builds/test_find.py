@@ -9,19 +9,19 @@ import pytest
 
 from engines.mysql.fake_packages import MYSQL_SAYS, debian_files, installed, npm_files, program
 from steelyard.engines.account import Account, choose_account
-from steelyard.engines.adapters import Wanted
+from steelyard.engines.builds.same_builder import BuildRequest
 from steelyard.engines.cache import Cache
 from steelyard.engines.mysql.builds import find
 from steelyard.engines.mysql.builds.adding import add_directory
 from steelyard.engines.mysql.builds.build import Build
-from steelyard.engines.mysql.builds.find import Found, discovered, find_alike, found_in
-from steelyard.engines.mysql.builds.identify import identify
+from steelyard.engines.mysql.builds.find import DiscoveredBuild, discovered, found_in, select_builds
+from steelyard.engines.mysql.builds.provenance import identify
 from steelyard.model.errors import EngineError
 from steelyard.model.identity import Identity
 
 
 @pytest.fixture
-def added(place: Path, cache: Cache, account: Account) -> Sequence[Found]:
+def added(place: Path, cache: Cache, account: Account) -> Sequence[DiscoveredBuild]:
     """MySQL 5.7.29 and 8.4.1 by one compiler, another 5.7.29, and MariaDB, each in a directory."""
     compiler = b"exit\n\0GCC: (GNU) 13.1\0"
     for name, version, more in (
@@ -34,7 +34,7 @@ def added(place: Path, cache: Cache, account: Account) -> Sequence[Found]:
     return discovered()
 
 
-def test_builds_are_listed_by_product_newest_first(added: Sequence[Found]) -> None:
+def test_builds_are_listed_by_product_newest_first(added: Sequence[DiscoveredBuild]) -> None:
     assert [each.name for each in added] == ["new", "plain", "zgcc", "maria"]
     assert {each.provenance.licence for each in added} == {"GPLv2"}
 
@@ -53,9 +53,9 @@ def test_builds_are_listed_by_product_newest_first(added: Sequence[Found]) -> No
     ],
 )
 def test_a_build_answers_to_its_series_with_or_without_its_product(
-    added: Sequence[Found], account: Account, word: str, kind: str, version: str
+    added: Sequence[DiscoveredBuild], account: Account, word: str, kind: str, version: str
 ) -> None:
-    [usable] = find_alike([Wanted(word)])
+    [usable] = select_builds([BuildRequest(word)])
     assert (usable.identity.kind, usable.identity.version) == (kind, version)
     assert usable.build.product == kind
     assert usable.account == account
@@ -63,13 +63,13 @@ def test_a_build_answers_to_its_series_with_or_without_its_product(
 
 @pytest.mark.parametrize("word", ["5", "mariadb-5.7", "5.7.2", "mysql-10.11", "10.1", "mysql", ""])
 def test_other_words_are_answered_with_what_is_found_and_how_to_add(
-    added: Sequence[Found], word: str
+    added: Sequence[DiscoveredBuild], word: str
 ) -> None:
     if word == "5":
-        assert find_alike([Wanted(word)])[0].identity.version == "5.7.29"
+        assert select_builds([BuildRequest(word)])[0].identity.version == "5.7.29"
         return
     with pytest.raises(EngineError) as caught:
-        find_alike([Wanted(word)])
+        select_builds([BuildRequest(word)])
     assert caught.value.primary == f'no MySQL and no MariaDB "{word}" is found on this machine'
     assert "MySQL 8.4.1 (bindir, " in (caught.value.detail or "")
     assert "MariaDB 10.11.19 (bindir, " in (caught.value.detail or "")
@@ -78,31 +78,31 @@ def test_other_words_are_answered_with_what_is_found_and_how_to_add(
 
 def test_without_any_build_the_error_says_so(cache: Cache) -> None:
     with pytest.raises(EngineError) as caught:
-        find_alike([Wanted("mysql-5.7")])
+        select_builds([BuildRequest("mysql-5.7")])
     assert caught.value.detail == "No MySQL and no MariaDB is found at all."
 
 
 def test_arms_come_from_one_builder_where_that_is_possible_in_their_order(
-    added: Sequence[Found],
+    added: Sequence[DiscoveredBuild],
 ) -> None:
-    alone = find_alike([Wanted("5.7")])
+    alone = select_builds([BuildRequest("5.7")])
     assert alone[0].identity.builder == ""
-    older, newer = find_alike([Wanted("5.7"), Wanted("8.4")])
+    older, newer = select_builds([BuildRequest("5.7"), BuildRequest("8.4")])
     assert (older.identity.version, newer.identity.version) == ("5.7.29", "8.4.1")
     assert older.identity.builder == newer.identity.builder == "GCC: (GNU) 13.1"
-    products = find_alike([Wanted("mariadb-10.11"), Wanted("mysql-5.7")])
+    products = select_builds([BuildRequest("mariadb-10.11"), BuildRequest("mysql-5.7")])
     assert [each.identity.kind for each in products] == ["mariadb", "mysql"]
 
 
 def test_an_explicit_directory_decides_whatever_the_version(cache: Cache, place: Path) -> None:
     tree = installed(place / "it", npm_files("5.7.29")) / "package/server"
     (tree / "mysqld").write_bytes(program("Ver 10.3.2-MariaDB for Linux on x86_64 (x)"))
-    [usable] = find_alike([Wanted("8.0", tree)])
+    [usable] = select_builds([BuildRequest("8.0", tree)])
     assert (usable.build.server, usable.build.origin) == (tree / "mysqld", "bindir")
     assert usable.build.product == usable.identity.kind == "mariadb", "what it says decides"
     assert found_in(tree).identity == usable.identity
     with pytest.raises(EngineError, match="no MySQL and no MariaDB in directory"):
-        find_alike([Wanted("8.0", place)])
+        select_builds([BuildRequest("8.0", place)])
 
 
 def test_an_installed_server_is_found_once_and_one_that_does_not_run_is_not(
@@ -117,7 +117,7 @@ def test_an_installed_server_is_found_once_and_one_that_does_not_run_is_not(
     assert found.name == "system-mariadb-10.11.19"
     assert (found.build.origin, found.build.product) == ("system", "mariadb")
     assert found.provenance.publisher == ""
-    assert find_alike([Wanted(found.name)])[0].build.server == root / "usr/sbin/mariadbd"
+    assert select_builds([BuildRequest(found.name)])[0].build.server == root / "usr/sbin/mariadbd"
 
 
 def test_root_executes_an_installed_server_as_the_account_of_servers(

@@ -10,12 +10,12 @@ import pytest
 
 from engines.mysql.fake_packages import installed, npm_files
 from steelyard.engines.account import Account
-from steelyard.engines.adapters import Wanted
+from steelyard.engines.builds.same_builder import BuildRequest
 from steelyard.engines.cache import Cache, entries
-from steelyard.engines.mysql.builds import readable
+from steelyard.engines.mysql.builds import accessible_copy
+from steelyard.engines.mysql.builds.accessible_copy import accessible_build
 from steelyard.engines.mysql.builds.build import build_in
-from steelyard.engines.mysql.builds.find import find_alike
-from steelyard.engines.mysql.builds.readable import readable_build
+from steelyard.engines.mysql.builds.find import select_builds
 from steelyard.model.errors import EngineError
 
 pytestmark = pytest.mark.skipif(
@@ -40,14 +40,14 @@ def test_a_build_that_the_account_can_read_is_used_where_it_is(
     place: Path, cache: Cache, account: Account
 ) -> None:
     build = build_in(installed(place / "open", npm_files("5.7.29")) / "package/server")
-    assert readable_build(build, account, cache) == build
+    assert accessible_build(build, account, cache) == build
     assert entries(cache.binaries) == []
 
 
 def test_a_hidden_build_is_copied_once_and_runs(
     hidden: Path, cache: Cache, account: Account
 ) -> None:
-    [first] = find_alike([Wanted("", hidden)])
+    [first] = select_builds([BuildRequest("", hidden)])
     build = first.build
     assert build.server.is_relative_to(cache.binaries)
     assert first.identity.bindir == str(build.server.parent)
@@ -55,7 +55,7 @@ def test_a_hidden_build_is_copied_once_and_runs(
     assert (build.share / "english/errmsg.sys").read_bytes() == b"messages"
     assert build.environment["LD_LIBRARY_PATH"].endswith(f"{build.base}/lib/private")
     assert not (build.base / "mysql-test").exists(), "what a server needs, and no more"
-    assert find_alike([Wanted("", hidden)]) == [first]
+    assert select_builds([BuildRequest("", hidden)]) == [first]
     assert len(entries(cache.binaries)) == 1
 
 
@@ -64,13 +64,13 @@ def test_libraries_that_stand_elsewhere_are_copied_too(
 ) -> None:
     elsewhere = installed(place / "private" / "libraries", {"libaio.so.1": b"library"})
     build = replace(build_in(hidden), libraries=(elsewhere,))
-    copied = readable_build(build, account, cache)
+    copied = accessible_build(build, account, cache)
     assert account.call((copied.libraries[0] / "libaio.so.1").read_text) == "library"
 
 
 def test_a_server_among_others_of_the_system_is_not_copied(
     hidden: Path, cache: Cache, account: Account, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(readable, "SPREAD", (hidden,))
+    monkeypatch.setattr(accessible_copy, "SPREAD", (hidden,))
     with pytest.raises(EngineError, match="cannot copy the programs"):
-        readable_build(build_in(hidden), account, cache)
+        accessible_build(build_in(hidden), account, cache)

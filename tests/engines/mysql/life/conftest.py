@@ -10,7 +10,7 @@ import pytest
 
 from engines.mysql.real_packages import fetch
 from own_cache import own_cache
-from steelyard.engines.adapters import Wanted
+from steelyard.engines.builds.same_builder import BuildRequest
 from steelyard.engines.engine import Slot
 from steelyard.engines.mysql.adapter import find_arms, remove_servers
 from steelyard.engines.mysql.life.data_directory import CRC32
@@ -45,7 +45,7 @@ class Made:
 def made(request: pytest.FixtureRequest) -> Iterator[Made]:
     with own_cache() as place:
         fetch(request.param)
-        [engine] = find_arms([Wanted(request.param)], None, contrib=False)
+        [engine] = find_arms([BuildRequest(request.param)], None, contrib=False)
         template = engine.create(place / "template", protection=CRC32)
         yield Made(engine, template, place)
         assert remove_servers(place, engine.account) == []  # nothing was left running

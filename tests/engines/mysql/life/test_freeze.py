@@ -11,9 +11,8 @@ import pytest
 
 from engines.mysql.thread_states import states_of
 from steelyard.engines.local.samples import Sample, sample
-from steelyard.engines.mysql.life import freeze as module
-from steelyard.engines.mysql.life.freeze import freeze, thaw
-from steelyard.engines.mysql.life.thread_account import threads_of
+from steelyard.engines.mysql.life import thread_account as module
+from steelyard.engines.mysql.life.thread_account import freeze, thaw, threads_of
 from steelyard.model.errors import ServerError
 
 THREADS = """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from steelyard.engines.mysql.sql.product import product_of
+from steelyard.engines.mysql.sql.variables import product_of
 from steelyard.model.errors import EngineError
 
 

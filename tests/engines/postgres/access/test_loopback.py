@@ -12,8 +12,8 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from steelyard.engines.access.ways import TCP
 from steelyard.engines.account import Account
+from steelyard.engines.capabilities.external import TCP
 from steelyard.engines.engine import Slot
 from steelyard.engines.postgres.access.loopback import listening, loopback_arguments
 from steelyard.engines.postgres.life.cluster import Cluster

@@ -9,7 +9,7 @@ import psutil
 import psycopg
 import pytest
 
-from steelyard.engines.access.ways import POOLED
+from steelyard.engines.capabilities.external import POOLED
 from steelyard.engines.engine import Slot
 from steelyard.engines.postgres.access import pooler
 from steelyard.engines.postgres.libpq.connection_string import conninfo_of

@@ -14,13 +14,14 @@ import pytest
 
 from engines.published import PACKAGE, FakeNpm, files_of, server
 from steelyard.engines.account import Account
-from steelyard.engines.adapters import Wanted
 from steelyard.engines.builds import adding
 from steelyard.engines.builds.added import remove_engine, sweep
+from steelyard.engines.builds.same_builder import BuildRequest
 from steelyard.engines.cache import Cache
 from steelyard.engines.postgres.builds.added import added_engines, lost_engines
 from steelyard.engines.postgres.builds.adding import add_directory, add_published
-from steelyard.engines.postgres.builds.find import discovered, find_alike, find_postgres
+from steelyard.engines.postgres.builds.find import discovered
+from steelyard.engines.postgres.selection import find_postgres, select_engines
 from steelyard.engines.registry import open_run
 from steelyard.model.errors import EngineError, UsageError
 
@@ -243,9 +244,9 @@ def test_two_arms_come_from_the_builder_that_has_both_versions(
     npm.hand_out("16.14", files_of("16.14"))
     add_published("16.14", account, cache, silent)
     alone = find_postgres("16.14").identity
-    older, newer = find_alike([Wanted("16.14"), Wanted("17.0")])
+    older, newer = select_engines([BuildRequest("16.14"), BuildRequest("17.0")])
     assert alone.origin == "bundle"
     assert (older.identity.origin, newer.identity.origin) == ("npm", "npm")
     assert {each.name for each in discovered()} >= {"bundle-16.14", "npm-16.14", "npm-17.0"}
-    both = find_alike([Wanted("16"), Wanted("18")])
+    both = select_engines([BuildRequest("16"), BuildRequest("18")])
     assert {each.identity.origin for each in both} == {"bundle"}

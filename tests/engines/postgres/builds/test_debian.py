@@ -18,7 +18,7 @@ from steelyard.engines.postgres.builds.added import added_engines, lost_engines
 from steelyard.engines.postgres.builds.adding import add_published
 from steelyard.engines.postgres.builds.build import Build
 from steelyard.engines.postgres.builds.contrib import has_contrib
-from steelyard.engines.postgres.builds.find import find_postgres
+from steelyard.engines.postgres.selection import find_postgres
 from steelyard.model.errors import EngineError, UsageError
 
 TREE = "usr/lib/postgresql/19"

@@ -9,7 +9,8 @@ import pytest
 from steelyard.engines.adapters import adapter
 from steelyard.engines.cache import Cache
 from steelyard.engines.postgres.builds.build import Build, bundled_builds, version_number
-from steelyard.engines.postgres.builds.find import discovered, find_postgres
+from steelyard.engines.postgres.builds.find import discovered
+from steelyard.engines.postgres.selection import find_postgres
 from steelyard.model.errors import EngineError, UsageError
 from steelyard.model.identity import Identity
 

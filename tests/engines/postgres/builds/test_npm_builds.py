@@ -16,11 +16,11 @@ from engines.real_npm import fetch
 from own_cache import own_cache
 from steelyard.engines.cache import entries, open_cache
 from steelyard.engines.loading import DATABASE
-from steelyard.engines.postgres.builds.find import find_postgres
 from steelyard.engines.postgres.libpq.connection_string import conninfo_of
 from steelyard.engines.postgres.postgres import Postgres
+from steelyard.engines.postgres.selection import find_postgres
 from steelyard.engines.registry import open_run
-from steelyard.model.statements import between
+from steelyard.model.readings import between
 
 pytestmark = pytest.mark.postgres
 
@@ -115,7 +115,7 @@ def test_log_and_blocks_of_statements_are_what_psql_shows_and_ours_are_not_count
                 for value in range(7):
                     load.execute("UPDATE  t\n SET x = x + %s", (value,))
                 with closing(cluster.wait_probe(DATABASE)) as probe:
-                    probe.look()
+                    probe.sample()
             found = between(before, cluster.statement_counts(DATABASE))
             psql = subprocess.run(
                 [

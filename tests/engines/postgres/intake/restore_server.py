@@ -15,9 +15,9 @@ from steelyard.engines.account import Account, choose_account
 from steelyard.engines.engine import Instance
 from steelyard.engines.loading import DATABASE
 from steelyard.engines.postgres.builds.build import Build
-from steelyard.engines.postgres.builds.find import find_postgres
 from steelyard.engines.postgres.intake.restoring import Restored, restore_dump
 from steelyard.engines.postgres.libpq.connection_string import client_flags, conninfo_of
+from steelyard.engines.postgres.selection import find_postgres
 
 
 @dataclass

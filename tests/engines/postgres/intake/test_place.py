@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from steelyard.engines.postgres.intake.contents import contents
-from steelyard.engines.postgres.intake.place import digest_of, look
+from steelyard.engines.postgres.intake.place import digest_of, inspect_source
 from steelyard.model.errors import EngineError, SteelyardError, UsageError
 
 
@@ -31,7 +31,7 @@ def made(tmp_path: Path) -> Path:
 
 
 def test_a_data_directory_is_told_with_its_version_and_size(made: Path) -> None:
-    found = look(made)
+    found = inspect_source(made)
     assert (found.kind, found.major, found.path) == ("data directory", "18", made)
     assert found.bytes >= 3 * 8192
 
@@ -50,7 +50,7 @@ def test_links_are_followed_and_a_loose_one_is_named(made: Path, tmp_path: Path)
     assert "pg_tblspc/16385/PG_18_1/5/16384" in {entry.name for entry in contents(made)}
     (made / "pg_tblspc" / "16386").symlink_to(tmp_path / "nothing")
     with pytest.raises(EngineError, match="leads nowhere"):
-        look(made)
+        inspect_source(made)
 
 
 @pytest.mark.parametrize(
@@ -60,7 +60,7 @@ def test_links_are_followed_and_a_loose_one_is_named(made: Path, tmp_path: Path)
 def test_links_in_a_circle_end(made: Path, target: str, words: str) -> None:
     (made / "pg_tblspc" / "16385").symlink_to(made / target)
     with pytest.raises(EngineError, match=words):
-        look(made)
+        inspect_source(made)
 
 
 def test_mount_points_of_the_log_and_of_tablespaces_hold_more_than_their_files(
@@ -94,12 +94,12 @@ def test_a_tablespace_of_the_map_that_was_not_unpacked_is_named(
     (made / "pg_tblspc/16384/PG_18_202506291").mkdir(parents=True)
     (made / "tablespace_map").write_text(text)
     with pytest.raises(EngineError) as refused:
-        look(made)
+        inspect_source(made)
     assert f"names tablespace {', '.join(missing)}, of" in str(refused.value.detail)
     assert all(f"{oid}.tar into pg_tblspc/{oid}" in str(refused.value.hint) for oid in missing)
     for oid in missing:
         (made / f"pg_tblspc/{oid}/PG_18_202506291").mkdir(parents=True)
-    assert look(made).major == "18"
+    assert inspect_source(made).major == "18"
 
 
 def test_the_digest_follows_every_file(made: Path) -> None:
@@ -115,7 +115,7 @@ def test_the_digest_follows_every_file(made: Path) -> None:
 def test_a_directory_that_lacks_something_is_not_whole(made: Path, missing: str) -> None:
     (made / missing).rename(made / "gone")
     with pytest.raises(EngineError, match="not whole"):
-        look(made)
+        inspect_source(made)
 
 
 def test_a_backup_is_held_to_its_manifest(made: Path) -> None:
@@ -123,24 +123,24 @@ def test_a_backup_is_held_to_its_manifest(made: Path) -> None:
     listed = {"Files": [{"Path": "base/5/1259", "Size": 8192}, {"Path": "base/5/1", "Size": 3}]}
     (made / "backup_manifest").write_text(json.dumps(listed))
     with pytest.raises(EngineError) as refused:
-        look(made)
+        inspect_source(made)
     assert '"base/5/1" is missing' in str(refused.value.detail)
     (made / "base/5/1").write_bytes(b"xx")
     with pytest.raises(EngineError) as refused:
-        look(made)
+        inspect_source(made)
     assert "2 bytes, not 3" in str(refused.value.detail)
     (made / "base/5/1").write_bytes(b"xxx")
-    assert look(made).kind == "base backup"
+    assert inspect_source(made).kind == "base backup"
     (made / "backup_manifest").write_text("{")
     with pytest.raises(EngineError) as refused:
-        look(made)
+        inspect_source(made)
     assert "cannot be read" in str(refused.value.detail)
 
 
 def test_an_incremental_backup_is_named(made: Path) -> None:
     (made / "base/5/INCREMENTAL.16384").write_bytes(b"x")
     with pytest.raises(EngineError, match="incremental"):
-        look(made)
+        inspect_source(made)
 
 
 def _tar(path: Path, name: str) -> None:
@@ -169,7 +169,7 @@ def test_what_is_no_data_is_refused_in_words(
 ) -> None:
     make(tmp_path / name)
     with pytest.raises(UsageError, match=words):
-        look(tmp_path / name)
+        inspect_source(tmp_path / name)
 
 
 @pytest.mark.parametrize(
@@ -185,11 +185,14 @@ def test_a_dump_is_told_by_its_beginning(
     tmp_path: Path, name: str, make: Callable[[Path], object]
 ) -> None:
     make(tmp_path / name)
-    assert (look(tmp_path / name).kind, look(tmp_path / name).major) == ("dump", None)
+    assert (inspect_source(tmp_path / name).kind, inspect_source(tmp_path / name).major) == (
+        "dump",
+        None,
+    )
 
 
 def test_a_backup_in_archives_says_what_to_do(tmp_path: Path) -> None:
     (tmp_path / "base.tar.gz").write_bytes(b"x")
     with pytest.raises(SteelyardError) as refused:
-        look(tmp_path)
+        inspect_source(tmp_path)
     assert "unpack" in str(refused.value.detail)

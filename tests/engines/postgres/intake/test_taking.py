@@ -19,9 +19,9 @@ from engines.postgres.upgrade.rich_cluster import fingerprint, rich_cluster
 from own_cache import open_directory
 from steelyard._core import read_control
 from steelyard.engines.engine import Slot
-from steelyard.engines.intake import Intake, SettingsPlace, TakenIn
-from steelyard.engines.postgres.intake import taking
-from steelyard.engines.postgres.intake.place import digest_of, look
+from steelyard.engines.intake import ImportedCluster, Intake, SettingsPlace
+from steelyard.engines.postgres.intake import import_cluster
+from steelyard.engines.postgres.intake.place import digest_of, inspect_source
 from steelyard.engines.postgres.intake.running import ask_running, back_up
 from steelyard.engines.postgres.intake.server_settings import read_server_settings
 from steelyard.engines.postgres.libpq.connection_string import conninfo_of
@@ -56,9 +56,9 @@ def slot(slot_of: Slots) -> Iterator[Slot]:
 
 def take(
     engine: Postgres, place: Path, slot: Slot, database: str | None = "shop"
-) -> tuple[TakenIn, Cluster]:
+) -> tuple[ImportedCluster, Cluster]:
     """What is said of a copy, and the copy, stopped."""
-    taken = engine.take_in(Intake(look(place), database), slot, silent)
+    taken = engine.take_in(Intake(inspect_source(place), database), slot, silent)
     return taken, engine.open(slot.path / "data")
 
 
@@ -193,7 +193,7 @@ def test_a_directory_in_use_or_of_another_version_is_refused(
 ) -> None:
     running = theirs.running("wal_level=logical")
     with running, pytest.raises(EngineError, match="in use"):
-        look(theirs.directory)
+        inspect_source(theirs.directory)
     engine16: Postgres = made_of("16").engine  # type: ignore[attr-defined]
     with pytest.raises(EngineError, match="made by version 18") as refused:
         take(engine16, theirs.directory, slot)
@@ -212,7 +212,7 @@ def test_a_running_server_is_copied_by_a_base_backup_and_crashed_files_are_recov
         assert server.bytes is not None
         assert server.bytes > 10_000_000
         back_up(server, home)
-    assert look(home / "data").kind == "base backup"
+    assert inspect_source(home / "data").kind == "base backup"
     taken, copy = take(engine18, home / "data", slot)
     assert taken.database == "shop"
     copy.start(slot, {})
@@ -262,7 +262,7 @@ def test_blocks_of_another_size_are_refused_by_name_before_anything_is_copied(
     """As no build of other blocks is at hand, the control file is read as one of them."""
     for name, words in (("block_size", "its block_size is"), ("segment_blocks", "segment_size is")):
         other = {**read_control(theirs.directory / "global/pg_control"), name: 32768}
-        monkeypatch.setattr(taking, "control_of", lambda _, other=other: other)
+        monkeypatch.setattr(import_cluster, "control_of", lambda _, other=other: other)
         with pytest.raises(EngineError, match=words) as refused:
             take(engine18, theirs.directory, slot)
         assert "--set control.bindir=DIR" in str(refused.value.hint)

@@ -11,10 +11,10 @@ import pytest
 from steelyard.engines.postgres.libpq.connection_string import (
     GivenAddress,
     client_flags,
-    connection_words,
     conninfo_of,
     read_target,
 )
+from steelyard.engines.postgres.libpq.connection_words import connection_words
 from steelyard.model.endpoint import Endpoint
 from steelyard.model.errors import UsageError
 from steelyard.model.secrets.secret import Secret

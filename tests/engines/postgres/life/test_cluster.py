@@ -15,7 +15,7 @@ import pytest
 
 from steelyard.engines import engine as protocols
 from steelyard.engines.engine import Slot
-from steelyard.engines.local.ending import programs_inside
+from steelyard.engines.local.process_cleanup import programs_inside
 from steelyard.engines.local.samples import sample, tree
 from steelyard.engines.postgres.libpq.connection_string import conninfo_of
 from steelyard.engines.postgres.life.cluster import Cluster

@@ -20,20 +20,20 @@ from steelyard import _core
 from steelyard.engines.account import Account, choose_account
 from steelyard.engines.cache import Cache, open_cache
 from steelyard.engines.engine import Slot
-from steelyard.engines.noop import NOOP_IDENTITY  # loaded now: the child may not read the files
 from steelyard.engines.postgres import postgres
-from steelyard.engines.postgres.builds import find, readable
+from steelyard.engines.postgres.builds import accessible_copy, find
 from steelyard.engines.postgres.builds.build import Build
-from steelyard.engines.postgres.builds.find import find_postgres
 from steelyard.engines.postgres.life import cluster
 from steelyard.engines.postgres.processes import process_tree as accounting
+from steelyard.engines.postgres.selection import find_postgres
 from steelyard.engines.registry import open_run
+from story.noop.engine import NOOP_IDENTITY  # loaded now: the child may not read the files
 
 pytestmark = [
     pytest.mark.postgres,
     pytest.mark.skipif(os.geteuid() != 0, reason="only root can give rights up"),
 ]
-LOADED = (_core, NOOP_IDENTITY, accounting, cluster, find, postgres, readable, psycopg)
+LOADED = (_core, NOOP_IDENTITY, accounting, cluster, find, postgres, accessible_copy, psycopg)
 
 
 def as_account(account: Account, home: Path, action: Callable[[], None]) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from steelyard.driver.client import Driver
 from steelyard.driver.plan import DriveArm, DrivePlan, DriveScript, SliceRequest
-from steelyard.engines.access.ways import TCP
+from steelyard.engines.capabilities.external import TCP
 from steelyard.engines.engine import Slot
 from steelyard.engines.postgres.access.loopback import listening
 from steelyard.engines.postgres.libpq.connection_string import conninfo_of

@@ -6,8 +6,8 @@ import pytest
 from psycopg.conninfo import conninfo_to_dict
 
 from steelyard.driver.plan import DriveArm
-from steelyard.engines.postgres.reaching.address import session_address
-from steelyard.engines.postgres.reaching.reached import refusal_hint
+from steelyard.engines.postgres.adapter import session_address
+from steelyard.engines.postgres.external.server import refusal_hint
 from steelyard.model.errors import UsageError
 
 

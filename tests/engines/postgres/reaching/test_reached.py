@@ -8,12 +8,14 @@ import psycopg
 import pytest
 
 from own_cache import own_server
-from steelyard.engines.access.reached import Reached
-from steelyard.engines.counting.protocols import CountedTransactions
-from steelyard.engines.engine import Countable, Freezable, Restartable, Tunable
+from steelyard.engines.capabilities.counters import Countable, CountedTransactions
+from steelyard.engines.capabilities.external import ExternalServer
+from steelyard.engines.capabilities.life import Freezable
+from steelyard.engines.capabilities.settings import Tunable
+from steelyard.engines.engine import Restartable
 from steelyard.engines.postgres.adapter import count_alone, reach
+from steelyard.engines.postgres.external import server
 from steelyard.engines.postgres.libpq.connection_string import conninfo_of
-from steelyard.engines.postgres.reaching import reached
 from steelyard.model.errors import ServerError
 
 pytestmark = pytest.mark.postgres
@@ -39,7 +41,7 @@ def test_settings_hold_in_its_sessions(address: str) -> None:
 
 def test_it_is_reached_and_tuned_but_neither_started_nor_frozen(address: str) -> None:
     one = reach(address, None, {}, None)
-    assert isinstance(one, Reached)
+    assert isinstance(one, ExternalServer)
     assert isinstance(one, Tunable)
     assert not isinstance(one, Restartable)
     assert not isinstance(one, Freezable)
@@ -69,7 +71,7 @@ def test_transactions_are_counted_once_the_sessions_of_the_load_have_gone(addres
 def test_nothing_is_told_of_transactions_while_the_load_is_there_or_without_counting(
     address: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(reached, "_LEFT_SECONDS", 0.1)
+    monkeypatch.setattr(server, "_LEFT_SECONDS", 0.1)
     with psycopg.connect(address, application_name="steelyard"):
         assert reach(address, None, {}, None).ended_transactions() is None
     assert reach(address, None, {"track_counts": "off"}, None).ended_transactions() is None

@@ -14,9 +14,10 @@ from hypothesis import strategies as st
 from own_cache import own_run
 from steelyard.engines.engine import Slot
 from steelyard.engines.postgres.builds.contrib import has_contrib
-from steelyard.engines.postgres.builds.find import discovered, find_postgres
+from steelyard.engines.postgres.builds.find import discovered
 from steelyard.engines.postgres.libpq.connection_string import conninfo_of
 from steelyard.engines.postgres.life.cluster import Cluster
+from steelyard.engines.postgres.selection import find_postgres
 from steelyard.engines.postgres.sql.buffer_pool import Relation, chosen
 
 BLOCK = 8192

@@ -13,7 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steelyard.engines.engine import CheckpointsSeen, CycleSettings, Slot
+from steelyard.engines.capabilities.checkpoints import CheckpointsWatched, CycleSettings
+from steelyard.engines.engine import Slot
 from steelyard.engines.postgres.libpq.connection_string import conninfo_of
 from steelyard.engines.postgres.life.cluster import Cluster
 from steelyard.engines.postgres.postgres import Postgres
@@ -167,9 +168,9 @@ def test_an_engine_reads_the_settings_its_own_server_reports(
 def test_a_checkpoint_is_seen_to_begin_and_end_and_leaves_nothing_owed(
     cluster: Cluster, slot_of: Slots, engine: Postgres, verbosity: str
 ) -> None:
-    assert isinstance(cluster, CheckpointsSeen)
+    assert isinstance(cluster, CheckpointsWatched)
     worded = {"log_error_verbosity": verbosity, "log_min_messages": "log"}
-    cluster.start(slot_of(0), {**engine.tell_checkpoints, **worded})
+    cluster.start(slot_of(0), {**engine.log_checkpoints, **worded})
     watch = cluster.watch_checkpoints("postgres", time.monotonic_ns)
     with psycopg.connect(conninfo_of(cluster.address), autocommit=True) as session:
         session.execute("CREATE TABLE t AS SELECT generate_series(1, 100000) AS n")
@@ -197,7 +198,7 @@ def test_a_checkpoint_is_seen_to_begin_and_end_and_leaves_nothing_owed(
 def test_images_are_counted_anew_after_a_checkpoint(
     cluster: Cluster, slot_of: Slots, engine: Postgres
 ) -> None:
-    cluster.start(slot_of(0), engine.tell_checkpoints)
+    cluster.start(slot_of(0), engine.log_checkpoints)
     watch = cluster.watch_checkpoints("postgres", time.monotonic_ns)
 
     def images(session: Any) -> float:
@@ -225,7 +226,7 @@ def test_images_are_counted_anew_after_a_checkpoint(
 def test_a_server_that_died_has_no_pulse(
     cluster: Cluster, slot_of: Slots, engine: Postgres
 ) -> None:
-    cluster.start(slot_of(0), engine.tell_checkpoints)
+    cluster.start(slot_of(0), engine.log_checkpoints)
     watch = cluster.watch_checkpoints("postgres", time.monotonic_ns)
     cluster.crash()
     assert watch.pulse() is None

@@ -8,7 +8,7 @@ import pytest
 
 from engines.mysql.real_packages import fetch
 from own_cache import own_cache
-from steelyard.engines.adapters import Wanted
+from steelyard.engines.builds.same_builder import BuildRequest
 from steelyard.engines.cache import open_cache
 from steelyard.engines.mysql.adapter import find_arms
 from steelyard.engines.registry import open_run
@@ -54,7 +54,7 @@ def server(request: pytest.FixtureRequest) -> Iterator[TestServer]:
     version, algorithm = request.param
     with own_cache():
         fetch(version)
-        [engine] = find_arms([Wanted(version)], None, contrib=False)
+        [engine] = find_arms([BuildRequest(version)], None, contrib=False)
         assert algorithm in algorithms_of(engine.identity)
         with open_run(open_cache(), engine.account) as run:
             yield make_test_server(engine, run.slot(0), algorithm, COPIES)

@@ -15,8 +15,7 @@ from integrity.conftest import Made, back_up, execute, page_of, plant, running
 from steelyard.cli.views.scrubbed import render
 from steelyard.engines.postgres.libpq.connection_string import client_flags
 from steelyard.engines.postgres.life.cluster import Cluster
-from steelyard.integrity.scrub.outcome import Outcome
-from steelyard.integrity.scrub.request import ScrubRequest
+from steelyard.integrity.scrub.outcome import Outcome, ScrubRequest
 from steelyard.integrity.scrub.scrub import scrub
 
 pytestmark = pytest.mark.postgres

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from steelyard.cli.command_line import say
-from steelyard.cli.options.writable import require_writable
+from steelyard.cli.options.records_option import require_writable
 from steelyard.model.errors import RecordError, UsageError
 
 if TYPE_CHECKING:
@@ -120,8 +120,8 @@ def _backup(target: str, request: UpgradeRequest, *, agreed: bool) -> Iterator[U
     """The request on a base backup of a running server, which is removed at the end."""
     from dataclasses import replace
 
-    from steelyard.cli.options.running_server import back_up_whole
-    from steelyard.engines.postgres.libpq.connection_string import without_password
+    from steelyard.cli.options.source_options import back_up_whole
+    from steelyard.engines.postgres.libpq.connection_words import without_password
 
     backup = back_up_whole(target, agreed=agreed)
     try:

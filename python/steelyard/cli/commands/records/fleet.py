@@ -51,7 +51,7 @@ def collect_records(
     as_json: parameter.AsJson = False,
 ) -> None:
     """Copy records here, hold every file to its SHA-256 and judge each again."""
-    from steelyard.cli.views.fleet.collected_view import collected_lines
+    from steelyard.cli.views.fleet.check_view import collected_lines
     from steelyard.fleet.collecting import collect
 
     found = collect(sources, records, dict.fromkeys(sources, kind))
@@ -100,7 +100,7 @@ def run_matrix(
     as_json: parameter.AsJson = False,
 ) -> None:
     """Weigh studies on hosts of a Ray cluster, one weighing a host; resume what was begun."""
-    from steelyard.cli.views.fleet.matrix_view import matrix_json, matrix_lines
+    from steelyard.cli.views.fleet.check_view import matrix_json, matrix_lines
     from steelyard.cli.weighing.kept import going_on
     from steelyard.fleet.collecting import Collected, collect
     from steelyard.fleet.matrix.matrix import read_matrix

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from steelyard.cli.options import weigh_parameters as parameter
-from steelyard.cli.options.resuming import require_unchanged
+from steelyard.cli.options.records_option import require_unchanged
 
 SEED = 17
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from steelyard.evaluation.rule import FailCondition
 from steelyard.model.files.printable import printable
 from steelyard.record.contrast import ContrastLine
-from steelyard.record.factors import FactorsTold
+from steelyard.record.factors import FactorEffects
 from steelyard.record.verdict import Verdict
 from steelyard.report.answer.measured import figures, place_text
 from steelyard.report.answer.scripts import plan_reasons, script_counts, script_rows
@@ -51,7 +51,7 @@ def _head(verdict: Verdict) -> str:
     return f"### {escaped(verdict.study)}: {escaped(_interactions(factors))}"
 
 
-def _interactions(factors: FactorsTold) -> str:
+def _interactions(factors: FactorEffects) -> str:
     """Which interactions matter. That none does is said only where each is within the margin."""
     interactions = [one for one in factors.effects if not one.is_main]
     matters = [one.name for one in interactions if one.verdict == "matters"]
@@ -64,7 +64,7 @@ def _interactions(factors: FactorsTold) -> str:
     return f"no interaction beyond ±{factors.margin_percent:g} %"
 
 
-def _effects(factors: FactorsTold | None) -> list[str]:
+def _effects(factors: FactorEffects | None) -> list[str]:
     """A row an effect of a factorial; nothing where there is none."""
     if factors is None:
         return []

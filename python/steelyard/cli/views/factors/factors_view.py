@@ -19,18 +19,18 @@ from steelyard.cli.views.interval_chart import (
 from steelyard.cli.views.text_layout import wrapped
 from steelyard.cli.views.verdict_view import record_lines, verdict_threats
 from steelyard.record.contrast import ContrastLine
-from steelyard.record.factors import FactorsTold
+from steelyard.record.factors import FactorEffects
 from steelyard.record.verdict import Verdict
 from steelyard.report.build_differences import default_lines, loads_line
+from steelyard.report.charts.factors import effect_rows, simple_rows
 from steelyard.report.contrast_text import full_stop, reading_text
-from steelyard.report.factors.shown import effect_rows, simple_rows
 from steelyard.report.incidents import interruption_text
 
 _LEAST_WIDTH = 50
 _MOST_CHART = 70
 
 
-def render_factors(verdict: Verdict, told: FactorsTold, width: int) -> str:
+def render_factors(verdict: Verdict, told: FactorEffects, width: int) -> str:
     """The whole summary as plain lines no wider than `width` (at least 50), colourless."""
     width = max(width, _LEAST_WIDTH)
     builds = [*default_lines(verdict), loads_line(verdict.loads)]
@@ -72,7 +72,7 @@ class _Reach:
     high_percent: float | None
 
 
-def _picture(told: FactorsTold, width: int) -> list[str]:
+def _picture(told: FactorEffects, width: int) -> list[str]:
     """A row an effect on one scale; nothing where there is no room for it."""
     label = max(len(one.name) for one in told.effects) + 2
     if width - label < LEAST_WIDTH:

@@ -1,13 +1,21 @@
-"""Shows what `steelyard fleet check` found, as a table of machines and as JSON."""
+"""Shows what `steelyard fleet check` found, as a table of machines and as JSON.
+
+Shows what became of records that were to be taken in, a line each.
+
+Shows how far a matrix of weighings has come, as a table and as JSON.
+"""
 
 from __future__ import annotations
 
 import json
 import math
 from collections.abc import Iterator
+from dataclasses import asdict
 from typing import Any
 
 from steelyard.fleet.checking.check import ClusterCheck, LinkCheck, LoadCheck
+from steelyard.fleet.collecting import Collected
+from steelyard.fleet.matrix.state import MatrixState
 from steelyard.model.readings import LATE_SHARE
 from steelyard.model.units import NS_PER_US, format_duration
 
@@ -108,3 +116,43 @@ def _link_json(one: LinkCheck) -> dict[str, Any]:
             for name, (counted, bytes_per_s) in one.sent.items()
         },
     }
+
+
+def collected_lines(found: Collected) -> Iterator[str]:
+    """Those that are here now, then those that are not."""
+    for one, to in found.taken:
+        yield f"taken    {one} -> {to}"
+    for one, to in found.known:
+        yield f"known    {one} -> {to}"
+    yield from left_lines(found)
+
+
+def left_lines(found: Collected) -> Iterator[str]:
+    """Those that are not here, with why."""
+    for one, why in found.refused:
+        yield f"refused  {one}: {why}"
+    for one, why in found.skipped:
+        yield f"skipped  {one}: {why}"
+
+
+def matrix_lines(state: MatrixState, taken: Collected) -> Iterator[str]:
+    """A line a cell, then what became of the records."""
+    width = max(len(name) for name in state.cells)
+    for name, cell in state.cells.items():
+        yield f"{cell.how:<8} {name:<{width}}  {cell.host}".rstrip()
+        for line in cell.why.splitlines() if cell.how != "done" else ():
+            yield f"         {line}"
+    here = len(taken.taken) + len(taken.known)
+    if here:
+        yield f"{here} records are here: steelyard fleet"
+    yield from left_lines(taken)
+    left = sum(cell.how == "waiting" for cell in state.cells.values())
+    if left:
+        yield f"{left} wait for a host of their kind: the same command goes on with them"
+
+
+def matrix_json(state: MatrixState, taken: Collected) -> str:
+    """The object of `fleet run --json`."""
+    cells = [{"name": name, **asdict(cell)} for name, cell in state.cells.items()]
+    found = {"folder": str(state.folder), "cells": cells, "records": taken.to_json()}
+    return json.dumps(found)

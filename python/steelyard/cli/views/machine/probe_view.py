@@ -6,7 +6,7 @@ import json
 import math
 
 from steelyard.cli.views.text_layout import wrapped
-from steelyard.evaluation.drives_told import drive_rows
+from steelyard.evaluation.drive_health_rows import drive_rows
 from steelyard.model.units import NS_PER_S, format_bytes, format_duration
 from steelyard.record.machine.probe import LOG_PATH, NOT_DIRECT, Probe, ProbeFigure
 

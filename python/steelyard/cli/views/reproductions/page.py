@@ -6,12 +6,16 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 
 from steelyard.cli.views.ci.markdown import escaped, markdown
-from steelyard.cli.views.reproductions.agreement import agreement, contrasts_of, quantity_of
-from steelyard.cli.views.reproductions.sweep_table import sweep_table
+from steelyard.cli.views.reproductions.agreement import (
+    agreement,
+    contrasts_of,
+    quantity_of,
+    sweep_table,
+)
 from steelyard.model.units import NS_PER_S, format_duration
 from steelyard.record.sweep import Swept
-from steelyard.record.turns.turns_told import EvennessLine
-from steelyard.record.verdict import DevicesTold, Verdict
+from steelyard.record.turns.turn_summary import EvennessLine
+from steelyard.record.verdict import DeviceSummary, Verdict
 from steelyard.report.contrast_text import reading_text
 from steelyard.report.devices import by_second, figure_rows, not_available, told_names, used_figures
 from steelyard.report.layouts.shown_layout import layout_named
@@ -189,7 +193,7 @@ def _by_the_second(control: str, lines: Sequence[EvennessLine]) -> str:
     return _table(told, ["throughput by the second", "control", "arm", "change"], rows)
 
 
-def _devices(found: Verdict, told: DevicesTold) -> Iterator[str]:
+def _devices(found: Verdict, told: DeviceSummary) -> Iterator[str]:
     """What the devices did while each arm was driven: a row a figure, and below it their CVs by
     pair; a reason where that is not available, nothing where the work hardly uses them."""
     if told.missing:
@@ -222,7 +226,7 @@ def _devices(found: Verdict, told: DevicesTold) -> Iterator[str]:
         yield _table(words, ["requests by the second", "control", "arm", "change"], pairs)
 
 
-def _devices_words(found: Verdict, told: DevicesTold) -> str:
+def _devices_words(found: Verdict, told: DeviceSummary) -> str:
     words = f"What {told_names(told)} did while each arm was driven; in brackets iostat's names."
     if layout_named(found.layout).moves:
         words += (

@@ -13,12 +13,11 @@ from typing import Any
 
 from steelyard.engines.account import choose_account
 from steelyard.engines.builds.added import DESCRIPTION, homes
-from steelyard.engines.builds.sums import Brought
+from steelyard.engines.builds.pinned_packages import PinnedPackage
 from steelyard.engines.cache import Cache, open_cache
+from steelyard.engines.mysql.builds.accessible_copy import accessible_build
 from steelyard.engines.mysql.builds.build import MARIADB, MYSQL, Build
-from steelyard.engines.mysql.builds.identify import identify
-from steelyard.engines.mysql.builds.provenance import Provenance, provenance
-from steelyard.engines.mysql.builds.readable import readable_build
+from steelyard.engines.mysql.builds.provenance import Provenance, identify, provenance
 from steelyard.model.errors import EngineError
 from steelyard.model.files.bounded_json import read_json
 from steelyard.model.identity import Identity
@@ -35,7 +34,7 @@ class Added:
     build: Build
     identity: Identity  # as read when it was added, or anew where it has changed since
     provenance: Provenance
-    brought: tuple[Brought, ...]  # what was fetched for it; empty for a directory
+    brought: tuple[PinnedPackage, ...]  # what was fetched for it; empty for a directory
     added: str  # UTC
 
 
@@ -54,7 +53,7 @@ def description(
     build: Build,
     identity: Identity,
     made: Path,
-    brought: Sequence[Brought] = (),
+    brought: Sequence[PinnedPackage] = (),
     publisher: str = "",
     released: str = "",
 ) -> dict[str, Any]:
@@ -95,7 +94,7 @@ def read_engine(home: Path) -> Added | None:
         identity = recorded if _mark(build.server) == said["mark"] else _seen_anew(build)
         identity = replace(identity, bindir=str(build.server.parent))
         build = replace(build, product=identity.kind)
-        brought = tuple(Brought(**each) for each in said["brought"])
+        brought = tuple(PinnedPackage(**each) for each in said["brought"])
         known = provenance(identity, str(said["publisher"]), str(said["released"]))
         added = str(said["added"])
     except (OSError, ValueError, KeyError, TypeError, EngineError):
@@ -106,7 +105,7 @@ def read_engine(home: Path) -> Added | None:
 def _seen_anew(build: Build) -> Identity:
     """Identify a directory that was built again, by the account of servers."""
     account = choose_account()
-    return identify(readable_build(build, account, open_cache()), account)
+    return identify(accessible_build(build, account, open_cache()), account)
 
 
 def _mark(server: Path) -> list[int]:

@@ -11,7 +11,7 @@ from steelyard.engines.builds.added import editing, homes
 from steelyard.engines.builds.adding import (
     GIVEN,
     Says,
-    keep,
+    move_into_cache,
     named_after,
     new_directory,
     require_name,
@@ -19,14 +19,14 @@ from steelyard.engines.builds.adding import (
     taken,
     workshop,
 )
-from steelyard.engines.builds.sums import Brought
+from steelyard.engines.builds.pinned_packages import PinnedPackage
 from steelyard.engines.cache import Cache
-from steelyard.engines.mysql.builds import libraries
+from steelyard.engines.mysql.builds import fetching
+from steelyard.engines.mysql.builds.accessible_copy import accessible_build
 from steelyard.engines.mysql.builds.added import KINDS, Added, description, read_engine
 from steelyard.engines.mysql.builds.build import MARIADB, MYSQL, Build, build_in
 from steelyard.engines.mysql.builds.fetching import Source, mariadb_source, mysql_source
-from steelyard.engines.mysql.builds.identify import identify
-from steelyard.engines.mysql.builds.readable import readable_build
+from steelyard.engines.mysql.builds.provenance import identify
 from steelyard.model.errors import EngineError
 
 NEEDED_BYTES = 250_000_000
@@ -71,7 +71,7 @@ def add_product(asked: str, account: Account, cache: Cache, say: Says) -> Added:
             )
         every = [unpacked.brought, *brought]
         origin = (unpacked.publisher, unpacked.released)
-        keep(made, home, description(build, identity, made, every, *origin))
+        move_into_cache(made, home, description(build, identity, made, every, *origin))
         return _read(home)
 
 
@@ -90,9 +90,9 @@ def add_directory(directory: Path, name: str | None, account: Account, cache: Ca
             raise taken(chosen, known.build.server.parent)
         if home.exists() and home not in homes(cache, KINDS):
             raise taken(chosen, home)
-        identity = identify(readable_build(build, account, cache), account)
+        identity = identify(accessible_build(build, account, cache), account)
         made = new_directory(half / "made")
-        keep(made, home, description(build, identity, made))
+        move_into_cache(made, home, description(build, identity, made))
         return _read(home)
 
 
@@ -105,15 +105,15 @@ def _source(product: str, version: str, half: Path, say: Says) -> Source:
 
 def _with_libraries(
     build: Build, account: Account, made: Path, say: Says
-) -> tuple[Build, list[Brought]]:
+) -> tuple[Build, list[PinnedPackage]]:
     """The build with the libraries that this machine lacks, and what was brought for it."""
-    tree, brought = made / "libraries", list[Brought]()
+    tree, brought = made / "libraries", list[PinnedPackage]()
     for _ in range(ROUNDS):
-        lacking = libraries.missing(build, account)
+        lacking = fetching.missing(build, account)
         if not lacking:
             break
-        brought += libraries.bring(lacking, made.parent, tree, say)
-        build = replace(build, libraries=libraries.directories(tree))
+        brought += fetching.bring(lacking, made.parent, tree, say)
+        build = replace(build, libraries=fetching.directories(tree))
     return build, brought
 
 

@@ -8,14 +8,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from steelyard.engines.account import Account, choose_account
-from steelyard.engines.adapters import Wanted
-from steelyard.engines.builds.alike import alike
+from steelyard.engines.builds.same_builder import BuildRequest, same_builder
 from steelyard.engines.cache import known_cache, open_cache
+from steelyard.engines.mysql.builds.accessible_copy import accessible_build
 from steelyard.engines.mysql.builds.added import added_engines
 from steelyard.engines.mysql.builds.build import MARIADB, MYSQL, Build, build_in, build_of
-from steelyard.engines.mysql.builds.identify import identify
-from steelyard.engines.mysql.builds.provenance import PRODUCTS, Provenance, provenance
-from steelyard.engines.mysql.builds.readable import readable_build
+from steelyard.engines.mysql.builds.provenance import PRODUCTS, Provenance, identify, provenance
 from steelyard.model.errors import EngineError
 from steelyard.model.identity import Identity
 
@@ -24,7 +22,7 @@ SYSTEM_PLACES = ("usr/sbin", "usr/libexec", "usr/bin", "usr/local/mysql/bin", "u
 
 
 @dataclass(frozen=True)
-class Found:
+class DiscoveredBuild:
     """A build that runs here, and the name by which a study can request it."""
 
     name: str  # "mysql-5.7.29", "system-mariadb-10.11.19", or what a directory was named
@@ -49,7 +47,7 @@ class Usable:
     account: Account
 
 
-def discovered() -> list[Found]:
+def discovered() -> list[DiscoveredBuild]:
     """Every build that runs: MySQL's, then MariaDB's, each newest first; of one version what the
     system has installed is first."""
     found = []
@@ -62,10 +60,10 @@ def discovered() -> list[Found]:
             continue
         name = f"{build.origin}-{identity.kind}-{identity.version}"
         told = replace(build, product=identity.kind)
-        found.append(Found(name, told, identity, provenance(identity)))
+        found.append(DiscoveredBuild(name, told, identity, provenance(identity)))
     # The identity of an added build was recorded when it was added: root does not execute it here.
     found += [
-        Found(each.name, each.build, each.identity, each.provenance)
+        DiscoveredBuild(each.name, each.build, each.identity, each.provenance)
         for each in added_engines(known_cache())
     ]
     order = (MYSQL, MARIADB)
@@ -82,7 +80,7 @@ def _installed() -> list[Build]:
     return list(builds.values())
 
 
-def find_alike(wanted: Sequence[Wanted], account: str | None = None) -> list[Usable]:
+def select_builds(wanted: Sequence[BuildRequest], account: str | None = None) -> list[Usable]:
     """The builds of several arms, in their order, all from the builder of the first where that is
     possible; the account can read and run them.
 
@@ -93,16 +91,18 @@ def find_alike(wanted: Sequence[Wanted], account: str | None = None) -> list[Usa
     chosen = choose_account(account)
     found = discovered() if any(each.bindir is None for each in wanted) else []
     candidates = [_candidates(each, found) for each in wanted]
-    return [_usable(build, chosen) for build in alike(candidates)]
+    return [_usable(build, chosen) for build in same_builder(candidates)]
 
 
-def found_in(directory: Path, account: str | None = None) -> Found:
+def found_in(directory: Path, account: str | None = None) -> DiscoveredBuild:
     """The build of an installation in a directory, without a name."""
-    (usable,) = find_alike([Wanted("", directory)], account)
-    return Found("", usable.build, usable.identity, provenance(usable.identity))
+    (usable,) = select_builds([BuildRequest("", directory)], account)
+    return DiscoveredBuild("", usable.build, usable.identity, provenance(usable.identity))
 
 
-def _candidates(wanted: Wanted, found: Sequence[Found]) -> list[tuple[Build, Identity | None]]:
+def _candidates(
+    wanted: BuildRequest, found: Sequence[DiscoveredBuild]
+) -> list[tuple[Build, Identity | None]]:
     """Matching builds, the preferred one first; the identity of one in a directory is not read
     yet."""
     if wanted.bindir is not None:
@@ -114,12 +114,12 @@ def _candidates(wanted: Wanted, found: Sequence[Found]) -> list[tuple[Build, Ide
 
 
 def _usable(build: Build, account: Account) -> Usable:
-    usable = readable_build(build, account, open_cache())
+    usable = accessible_build(build, account, open_cache())
     identity = identify(usable, account)
     return Usable(replace(usable, product=identity.kind), identity, account)
 
 
-def _nothing_found(version: str, found: Sequence[Found]) -> EngineError:
+def _nothing_found(version: str, found: Sequence[DiscoveredBuild]) -> EngineError:
     listed = ", ".join(
         f"{PRODUCTS[f.identity.kind]} {f.identity.version} ({f.identity.origin}, "
         f"{f.identity.bindir})"

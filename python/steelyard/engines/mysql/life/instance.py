@@ -8,7 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from steelyard.engines.account import Account
-from steelyard.engines.engine import UNPROTECTED, PoolFill, Settings, Slot
+from steelyard.engines.capabilities.checkpoints import PoolFill
+from steelyard.engines.engine import UNPROTECTED, Settings, Slot
 from steelyard.engines.local.cloning import Manifest
 from steelyard.engines.local.own_server import OwnServer, prepare_slot, require_short
 from steelyard.engines.memory.group import MemoryGroup
@@ -22,9 +23,14 @@ from steelyard.engines.mysql.life.data_directory import (
     product,
     serving_pid,
 )
-from steelyard.engines.mysql.life.freeze import freeze, thaw
 from steelyard.engines.mysql.life.server import Server
-from steelyard.engines.mysql.life.thread_account import ThreadAccount, processor_ns, threads_of
+from steelyard.engines.mysql.life.thread_account import (
+    ThreadAccount,
+    freeze,
+    processor_ns,
+    thaw,
+    threads_of,
+)
 from steelyard.engines.mysql.settings import (
     OUR_SETTINGS,
     as_options,
@@ -33,11 +39,15 @@ from steelyard.engines.mysql.settings import (
 )
 from steelyard.engines.mysql.sql.counters import KINDS, read_counters
 from steelyard.engines.mysql.sql.database import MysqlDatabase
+from steelyard.engines.mysql.sql.flush import WritingOut
 from steelyard.engines.mysql.sql.log_watch import LogWatch
 from steelyard.engines.mysql.sql.plans import read_plans
-from steelyard.engines.mysql.sql.pool import fill_pool
-from steelyard.engines.mysql.sql.variables import read_served, read_settings, read_threads
-from steelyard.engines.mysql.sql.writing_out import WritingOut
+from steelyard.engines.mysql.sql.variables import (
+    fill_pool,
+    read_served,
+    read_settings,
+    read_threads,
+)
 from steelyard.engines.programs import pin
 from steelyard.model.endpoint import MYSQL, Endpoint
 from steelyard.model.errors import EngineError

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from steelyard.engines.account import Account
-from steelyard.engines.local.ending import kill, kill_inside
+from steelyard.engines.local.process_cleanup import kill, kill_inside
 from steelyard.engines.local.server_process import ServerProcess, begin
 from steelyard.engines.memory.group import MemoryGroup
 from steelyard.engines.mysql.builds.build import Build
-from steelyard.engines.mysql.life.freeze import thaw
+from steelyard.engines.mysql.life.thread_account import thaw
 
 PROGRAMS = ("mysqld", "mariadbd")
 _FIRST_PACKET_S = 5.0

@@ -4,17 +4,22 @@ A server of MySQL is one process, and each connection is served by a thread of i
 kept for the next one when the client has gone. Times of a thread are those of
 /proc/PID/task/TID/schedstat; that of the whole process, ended threads with it, is its own clock
 (clock_getcpuclockid(3)), which counts in ns.
+
+Stops a server with all its threads, so that an idle arm's debt is not paid meanwhile.
 """
 
 from __future__ import annotations
 
 import os
+import signal
 import time
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 from steelyard.engines.account import Account
+from steelyard.engines.local.process_cleanup import kill
 from steelyard.engines.local.samples import sample, transferred
+from steelyard.model.errors import ServerError
 from steelyard.model.process import Duty, Process, TreeUse
 
 SERVER = "server"
@@ -87,3 +92,38 @@ def processor_ns(pid: int) -> int:
         return time.clock_gettime_ns((~pid << 3) | 2)
     except OSError:
         return 0
+
+
+_TIMEOUT_S = 10.0
+"""What waits for the disk stops when it has its answer."""
+_POLL_S = 0.001
+
+
+def freeze(pid: int) -> None:
+    """SIGSTOP a process and wait until each of its threads stands still; ServerError: one does
+    not, and the process goes on."""
+    deadline = time.monotonic() + _TIMEOUT_S
+    try:
+        kill(pid, signal.SIGSTOP)
+        while not _stands_still(pid):
+            if time.monotonic() > deadline:
+                raise ServerError(
+                    "could not freeze a server",
+                    detail=f"After {_TIMEOUT_S:.0f} s not all threads of {pid} stood still.",
+                )
+            time.sleep(_POLL_S)
+    except BaseException:  # an interrupt as well
+        thaw(pid)
+        raise
+
+
+def thaw(pid: int) -> None:
+    """SIGCONT what `freeze` stopped; a process that has gone is no error."""
+    kill(pid, signal.SIGCONT)
+
+
+def _stands_still(pid: int) -> bool:
+    """Every thread is stopped, or has gone: SIGSTOP reaches each when it is next scheduled, and
+    the leading thread's state, which is /proc's for the process, tells nothing of the others."""
+    states = map(sample, threads_of(pid))
+    return all(seen is None or seen.still for seen in states)

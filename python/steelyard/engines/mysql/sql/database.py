@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 from steelyard.engines.loading import DATABASE, Prober, RowEncoding, ServerDisk
 from steelyard.engines.mysql.builds.build import MARIADB
 from steelyard.engines.mysql.sql.loader import MARKER, MysqlChecker, MysqlLoader, database_bytes
-from steelyard.engines.mysql.sql.product import Product, product_of
 from steelyard.engines.mysql.sql.session import (
     ANSWER_S,
     SQL_MODE,
@@ -20,6 +19,7 @@ from steelyard.engines.mysql.sql.session import (
     rows_of,
     variables_of,
 )
+from steelyard.engines.mysql.sql.variables import Product, product_of
 from steelyard.model.endpoint import Endpoint, on_this_machine
 from steelyard.model.errors import EngineError, UsageError
 

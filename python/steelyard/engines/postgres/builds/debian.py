@@ -14,8 +14,8 @@ from pathlib import Path
 
 from steelyard.engines.builds import apt
 from steelyard.engines.builds.adding import Says, new_directory
-from steelyard.engines.builds.asking import ask
-from steelyard.engines.builds.sums import Brought
+from steelyard.engines.builds.pinned_packages import PinnedPackage
+from steelyard.engines.builds.run_tool import run_tool
 from steelyard.model.errors import EngineError, UsageError
 
 SUITES = ("sid", "experimental")
@@ -93,7 +93,7 @@ def choose(asked: str, place: Path, say: Says) -> Chosen:
     )
 
 
-def unpack(chosen: Chosen, half: Path, made: Path, say: Says) -> tuple[Path, list[Brought]]:
+def unpack(chosen: Chosen, half: Path, made: Path, say: Says) -> tuple[Path, list[PinnedPackage]]:
     """Fetch the packages into `half` and unpack them below `made`: the directory of programs, and
     what was brought. EngineError: apt-get, the network, the disk."""
     server = _Package(f"postgresql-{chosen.major}", chosen.debian_version)
@@ -140,7 +140,7 @@ def bind(bindir: Path, home: Path, patcher: Path) -> None:
 def _edit(command: Sequence[str], file: Path) -> None:
     # A new file takes the place of the old one, which may be a library of the program that edits.
     edited = file.with_name(f"{file.name}.edited")
-    done = ask([*command, "--output", str(edited), str(file)], file.parent, file.name)
+    done = run_tool([*command, "--output", str(edited), str(file)], file.parent, file.name)
     if done.status != 0:
         raise EngineError(f'cannot adapt "{file.name}"', detail=done.errors.strip()[-400:] or None)
     edited.chmod(file.stat().st_mode & 0o777)

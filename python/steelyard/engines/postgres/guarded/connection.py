@@ -21,7 +21,7 @@ from steelyard.engines.postgres.guarded.watched_process import (
     ProcessLostError,
     WatchedProcess,
 )
-from steelyard.engines.postgres.libpq.connection_string import connection_words
+from steelyard.engines.postgres.libpq.connection_words import connection_words
 
 CONNECT_S = 10
 """Of each host, unless `connect_timeout` says otherwise."""

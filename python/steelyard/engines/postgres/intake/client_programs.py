@@ -8,9 +8,9 @@ from pathlib import Path
 
 from steelyard.engines.account import Account
 from steelyard.engines.cache import open_cache
+from steelyard.engines.postgres.builds.accessible_copy import accessible_build
 from steelyard.engines.postgres.builds.build import Build, version_number
 from steelyard.engines.postgres.builds.find import discovered_builds
-from steelyard.engines.postgres.builds.readable import readable_build
 from steelyard.engines.programs import run
 from steelyard.model.errors import EngineError
 
@@ -26,7 +26,7 @@ def newest_client(name: str, build: Build | None, account: Account) -> tuple[str
     builds = [] if build is None else [build]
     for each in discovered_builds():
         bundled = each.origin == "bundle" and (each.bindir / name).is_file()
-        builds.append(readable_build(each, account, open_cache()) if bundled else each)
+        builds.append(accessible_build(each, account, open_cache()) if bundled else each)
     on_path = shutil.which(name)
     if on_path is not None:
         builds.append(Build(Path(on_path).parent, "system"))

@@ -23,7 +23,7 @@ MANIFEST = "backup_manifest"
 _MOST_OF_VERSION = 64
 
 
-def look(path: Path) -> DataPlace:
+def inspect_source(path: Path) -> DataPlace:
     """What stands at a path. UsageError: nothing that can be taken in; EngineError: it is in use,
     cannot be read, or is not whole."""
     path = path.expanduser().absolute()

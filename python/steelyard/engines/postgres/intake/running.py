@@ -17,7 +17,7 @@ from steelyard.engines.postgres.intake.base_backup import run_backup
 from steelyard.engines.postgres.intake.client_programs import newest_client
 from steelyard.engines.postgres.intake.configuration import neutralise
 from steelyard.engines.postgres.intake.copying import CopyProgress
-from steelyard.engines.postgres.libpq.connection_string import connection_words, without_password
+from steelyard.engines.postgres.libpq.connection_words import connection_words, without_password
 from steelyard.model.errors import EngineError, ServerError, UsageError
 from steelyard.model.secrets.secret import Secret
 from steelyard.model.units import format_bytes

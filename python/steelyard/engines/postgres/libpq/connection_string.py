@@ -13,13 +13,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from steelyard.engines.access.server_uri import ENCODED, hidden
-from steelyard.engines.postgres.libpq.connection_options import refuse_options, session_settings
-from steelyard.engines.postgres.libpq.encryption import read_tls
+from steelyard.engines.postgres.libpq.connection_options import (
+    read_tls,
+    refuse_options,
+    session_settings,
+)
+from steelyard.engines.postgres.libpq.connection_words import connection_words, require_clear
 from steelyard.model.endpoint import Endpoint
 from steelyard.model.errors import DriverError, UsageError
 from steelyard.model.files.small_file import read_small_bytes
-from steelyard.model.secrets.redaction import is_secret_setting, redacted
 from steelyard.model.secrets.secret import Secret
 from steelyard.model.units import NS_PER_S
 
@@ -55,66 +57,6 @@ def conninfo_of(endpoint: Endpoint) -> str:
 def client_flags(endpoint: Endpoint) -> list[str]:
     """Command-line options of PostgreSQL's client programs for the server, not the database."""
     return ["-h", endpoint.host, "-p", str(endpoint.port), "-U", endpoint.user]
-
-
-def connection_words(target: str) -> dict[str, str]:
-    """The keywords of a connection string or URI with their values. UsageError: it is neither, or a
-    URI in which a password may end elsewhere; the password is not in the message."""
-    import psycopg
-    from psycopg.conninfo import conninfo_to_dict
-
-    _require_clear(target)
-    try:
-        return {word: str(value) for word, value in conninfo_to_dict(target).items()}
-    except psycopg.Error as error:
-        shown = without_secrets(target)
-        why = str(error).strip() if shown == target else _NOT_QUOTED
-        raise UsageError(f'invalid connection string: "{shown}"', detail=why) from None
-
-
-def without_password(target: str) -> str:
-    """The same connection string without its password. UsageError: it is none, or it has another
-    secret, for which there is no variable to leave it to."""
-    from psycopg.conninfo import make_conninfo
-
-    words = connection_words(target)
-    words.pop("password", None)
-    others = [word for word, said in words.items() if is_secret_setting(word, said)]
-    if others:
-        raise UsageError(
-            f'cannot take "{others[0]}" from a connection string: it would be kept, and shown to '
-            "other users of this machine",
-            hint="Put it into a service file, and name that: service=NAME (PGSERVICEFILE, "
-            "~/.pg_service.conf).",
-        )
-    return make_conninfo("", **words)
-
-
-def without_secrets(target: str) -> str:
-    """As messages show a string that libpq does not understand: where a password with spaces ends
-    cannot be seen, so all that follows is left out."""
-    return redacted(_SECRET.sub(r"\1…", hidden(target)))
-
-
-_SECRET = re.compile(r"(password\s*=|secret\s*=|_key\s*=).*", re.DOTALL | re.IGNORECASE)
-_NOT_QUOTED = "What libpq says of it is not shown: it may quote the password."
-_OTHERS = re.compile(r"(?!postgres(?:ql)?://)\s*[A-Za-z][\w+.-]*://")
-_UNCLEAR = re.compile(
-    r"postgres(?:ql)?://(?:[^/]*:[^/]*/[^?]*@|[^/?]*@[^/?]*@"
-    r"|(?:\[[^\]]*\]|[^/?@:\[])*:(?!\d*(?:[/?,]|$))[^@]*$)"
-)
-"""libpq would take a part of the password, or all of it, for a host, a port or a database."""
-
-
-def _require_clear(target: str) -> None:
-    """UsageError: the URI of another kind of server, or not clear."""
-    for wrong, hint in (
-        (_OTHERS, "A URI of PostgreSQL begins with postgresql://."),
-        (_UNCLEAR, ENCODED),
-    ):
-        if wrong.match(target):
-            shown = without_secrets(target)
-            raise UsageError(f'invalid connection string: "{shown}"', hint=hint)
 
 
 _PLAIN = re.compile(r"(?:\s*(?:host|port|user|dbname|password)=[^\s'\\,]+)*\s*")
@@ -162,7 +104,7 @@ def read_target(
     hosts are tried as libpq tries them, and the one that takes the connection is driven;
     DriverError: none does.
     """
-    _require_clear(conninfo)
+    require_clear(conninfo)
     words = {"host": host, "port": port, "user": user}
     if conninfo.strip() and "=" not in conninfo and not _URI.match(conninfo):
         words["dbname"], conninfo = conninfo, ""

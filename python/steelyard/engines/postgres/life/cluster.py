@@ -6,9 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from steelyard.engines.access.ways import POOLED, TCP, TLS
 from steelyard.engines.account import Account
-from steelyard.engines.engine import PoolFill, Settings, Slot
+from steelyard.engines.capabilities.checkpoints import PoolFill
+from steelyard.engines.capabilities.external import POOLED, TCP, TLS
+from steelyard.engines.engine import Settings, Slot
 from steelyard.engines.local.cloning import Manifest
 from steelyard.engines.local.own_server import OwnServer, prepare_slot, require_short
 from steelyard.engines.memory.group import MemoryGroup
@@ -47,9 +48,8 @@ from steelyard.model.endpoint import Endpoint
 from steelyard.model.errors import EngineError
 from steelyard.model.identity import Identity
 from steelyard.model.process import TreeUse
-from steelyard.model.readings import Kind, Sample
+from steelyard.model.readings import Kind, Sample, StatementCounts
 from steelyard.model.secrets.secret import Secret
-from steelyard.model.statements import StatementCounts
 
 
 class Cluster(OwnServer[Build, Server]):

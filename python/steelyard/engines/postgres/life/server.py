@@ -12,7 +12,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from steelyard.engines.account import Account
-from steelyard.engines.local.ending import adopting_orphans, kill, kill_inside, wait_for_orphans
+from steelyard.engines.local.process_cleanup import (
+    adopting_orphans,
+    kill,
+    kill_inside,
+    wait_for_orphans,
+)
 from steelyard.engines.local.samples import Sample, tree
 from steelyard.engines.local.server_process import ServerProcess, begin
 from steelyard.engines.memory.group import MemoryGroup

@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from steelyard.engines.account import Account
-from steelyard.engines.local.ending import (
+from steelyard.engines.local.process_cleanup import (
     EVERY_PROGRAM,
     adopting_orphans,
     kill_inside,

@@ -6,7 +6,7 @@ import signal
 import time
 from dataclasses import dataclass
 
-from steelyard.engines.local.ending import kill
+from steelyard.engines.local.process_cleanup import kill
 from steelyard.engines.local.samples import sample, times_ns, tree
 from steelyard.engines.postgres.processes.process_tree import CLIENT, UNKNOWN, kind_of
 from steelyard.model.errors import ServerError

@@ -14,7 +14,7 @@ import threading
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from steelyard.engines.engine import Cycle, Pulse, Scaled
+from steelyard.engines.capabilities.checkpoints import Cycle, Scaled, WalCounters
 from steelyard.engines.postgres.sql.queries import query
 from steelyard.engines.postgres.sql.session import connect
 from steelyard.model.errors import EngineError
@@ -150,7 +150,7 @@ class LogWatch:
         """Those seen so far."""
         return tuple(self._seen)
 
-    def pulse(self) -> Pulse | None:
+    def pulse(self) -> WalCounters | None:
         """What the server counts now; None when it died."""
         import psycopg
 
@@ -159,7 +159,7 @@ class LogWatch:
         except psycopg.OperationalError:
             return None
         assert row is not None  # one row of each view
-        return Pulse(wal_bytes=float(row[0]), images=float(row[1]), owed_bytes=float(row[2]))
+        return WalCounters(wal_bytes=float(row[0]), images=float(row[1]), owed_bytes=float(row[2]))
 
     def close(self) -> None:
         """End the thread and the connection; safe to call twice."""

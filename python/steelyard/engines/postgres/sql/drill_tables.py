@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from steelyard.engines.local.reply import Reply
+from steelyard.engines.local.own_server import Reply
 from steelyard.engines.postgres.libpq.connection_string import conninfo_of
 from steelyard.model.endpoint import Endpoint
 from steelyard.model.errors import ServerError

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from steelyard.engines.engine import Cycle, Scaled
+from steelyard.engines.capabilities.checkpoints import Cycle, Scaled
 from steelyard.engines.postgres.sql.checkpoints import LEAST_TIMEOUT_S, cycle_of, scaled
 from steelyard.model.units import NS_PER_MS, NS_PER_S, format_duration
 

@@ -15,7 +15,7 @@ from steelyard.engines.engine import Settings
 from steelyard.engines.postgres.sql.queries import query
 from steelyard.engines.postgres.sql.session import connect
 from steelyard.model.errors import EngineError
-from steelyard.model.statements import StatementCount, StatementCounts
+from steelyard.model.readings import StatementCount, StatementCounts
 
 MODULE = "pg_stat_statements"
 _PRELOADED = "shared_preload_libraries"

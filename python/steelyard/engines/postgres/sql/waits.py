@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
 
-from steelyard.engines.engine import SessionWaits, WaitSeen
+from steelyard.engines.capabilities.counters import SampledWait, SessionWaits
 from steelyard.engines.postgres.sql.queries import query
 from steelyard.engines.postgres.sql.session import connect
 from steelyard.model.errors import EngineError
-from steelyard.model.waits import WaitPart
+from steelyard.model.readings import WaitPart
 
 WAL_FLUSH_EVENTS = frozenset({"walsync", "walwrite", "walinitsync", "walinitwrite"})
 """Lower case: 17 renamed WALSync to WalSync; the lock of the flushing leader is WALWrite too."""
@@ -74,7 +74,7 @@ class WaitProbe:
         does not show them."""
         return self._connection.execute(self._statement, prepare=True).fetchall()
 
-    def look(self) -> list[WaitSeen]:
+    def sample(self) -> list[SampledWait]:
         """Sessions at work by what they wait for; EngineError: the server has gone."""
         import psycopg
 
@@ -84,7 +84,7 @@ class WaitProbe:
             raise EngineError(
                 "could not see what sessions wait for", detail=str(reason)
             ) from reason
-        return [WaitSeen(f"{kind}:{event}", part_of(kind, event), n) for kind, event, n in rows]
+        return [SampledWait(f"{kind}:{event}", part_of(kind, event), n) for kind, event, n in rows]
 
     def close(self) -> None:
         """Disconnect; safe to call twice."""

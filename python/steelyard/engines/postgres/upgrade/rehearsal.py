@@ -7,17 +7,17 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from steelyard.engines.adapters import Wanted
+from steelyard.engines.builds.same_builder import BuildRequest
 from steelyard.engines.cache import free_bytes, open_cache
 from steelyard.engines.engine import Slot
 from steelyard.engines.intake import DataPlace, ServerSettings, SettingsPlace
-from steelyard.engines.local.ending import ending_strays
-from steelyard.engines.postgres.builds.find import find_alike
-from steelyard.engines.postgres.intake.place import look
+from steelyard.engines.local.process_cleanup import ending_strays
+from steelyard.engines.postgres.intake.place import inspect_source
 from steelyard.engines.postgres.intake.server_settings import read_server_settings
 from steelyard.engines.postgres.life.cluster import Cluster
 from steelyard.engines.postgres.life.recovery import recovery_settings
 from steelyard.engines.postgres.postgres import Postgres
+from steelyard.engines.postgres.selection import select_engines
 from steelyard.engines.postgres.settings import read_preset
 from steelyard.engines.postgres.upgrade.attempts import Attempts
 from steelyard.engines.postgres.upgrade.copies import CopyHome, configure_for_upgrade, take_copy
@@ -68,7 +68,7 @@ def rehearse(request: UpgradeRequest, report: Report) -> UpgradeOutcome:
     """Upgrade a copy of the place; nothing of the copy is left, and of the original nothing is
     written. UsageError: there is nothing to upgrade; EngineError: it cannot be rehearsed, and why.
     """
-    place = look(request.place)
+    place = inspect_source(request.place)
     old, new = _engines(request, place)
     require_programs(old, OLD_PROGRAMS, "--old-bindir")
     require_programs(new, NEW_PROGRAMS, "--new-bindir")
@@ -192,8 +192,11 @@ def _engines(request: UpgradeRequest, place: DataPlace) -> tuple[Postgres, Postg
             hint="A dump is restored into the new version by pg_restore or psql, without "
             "pg_upgrade. Name a data directory, a base backup, or a running server.",
         )
-    wanted = [Wanted(place.major, request.old_bindir), Wanted(request.version, request.new_bindir)]
-    old, new = find_alike(wanted, request.account)
+    wanted = [
+        BuildRequest(place.major, request.old_bindir),
+        BuildRequest(request.version, request.new_bindir),
+    ]
+    old, new = select_engines(wanted, request.account)
     if _major(old) != int(place.major):
         raise UsageError(
             f'cannot start "{place.path}" with PostgreSQL {old.identity.version}: it was made by '

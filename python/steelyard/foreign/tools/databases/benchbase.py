@@ -7,13 +7,11 @@ from typing import Any
 import numpy as np
 
 from steelyard.foreign.format import JsonFormat, TextFormat
-from steelyard.foreign.json.document import Document
-from steelyard.foreign.json.numbers_at import number_at, words_at
+from steelyard.foreign.json.document import Document, number_at, words_at
 from steelyard.foreign.metric import LATENCY, THROUGHPUT, Metric
 from steelyard.foreign.series import Floats, Grain, Series, Sheet
 from steelyard.foreign.source import Place, Source
-from steelyard.foreign.tools.csv_rows import csv_rows, float_in
-from steelyard.foreign.tools.measured_runs import Run, sheet_of_runs
+from steelyard.foreign.tools.measured_runs import Run, csv_rows, float_in, sheet_of_runs
 from steelyard.foreign.tools.request_times import sheet_of_requests
 
 _RATE = Metric(THROUGHPUT, "requests/s", True)

@@ -15,7 +15,7 @@ import numpy as np
 from steelyard.foreign.format import TextFormat
 from steelyard.foreign.series import Sheet
 from steelyard.foreign.source import Place, Source
-from steelyard.foreign.tools.csv_rows import Row, csv_rows, float_in
+from steelyard.foreign.tools.measured_runs import Row, csv_rows, float_in
 from steelyard.foreign.tools.request_times import sheet_of_requests
 
 

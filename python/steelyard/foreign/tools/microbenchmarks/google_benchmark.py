@@ -9,13 +9,11 @@ import re
 from typing import Any
 
 from steelyard.foreign.format import JsonFormat, TextFormat
-from steelyard.foreign.json.document import Document
-from steelyard.foreign.json.numbers_at import number_at, words_at
+from steelyard.foreign.json.document import Document, number_at, words_at
 from steelyard.foreign.metric import TIME, Metric
 from steelyard.foreign.series import Sheet
 from steelyard.foreign.source import Place, Source, quoted
-from steelyard.foreign.tools.csv_rows import csv_rows, float_in
-from steelyard.foreign.tools.measured_runs import Run, sheet_of_runs
+from steelyard.foreign.tools.measured_runs import Run, csv_rows, float_in, sheet_of_runs
 from steelyard.foreign.vocabulary.units import unit_of
 
 _AGGREGATE = re.compile(r"_(mean|median|stddev|cv|min|max)$")

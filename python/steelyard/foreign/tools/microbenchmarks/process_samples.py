@@ -10,13 +10,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from steelyard.foreign.format import JsonFormat, TextFormat
-from steelyard.foreign.json.document import Document
-from steelyard.foreign.json.numbers_at import number_at, numbers_at, words_at
+from steelyard.foreign.json.document import Document, number_at, numbers_at, words_at
 from steelyard.foreign.metric import TIME, Metric
 from steelyard.foreign.series import Sheet
 from steelyard.foreign.source import Place, Source
-from steelyard.foreign.tools.csv_rows import csv_rows, float_in
-from steelyard.foreign.tools.measured_runs import Run, sheet_of_runs
+from steelyard.foreign.tools.measured_runs import Run, csv_rows, float_in, sheet_of_runs
 from steelyard.foreign.vocabulary.units import unit_of
 
 _SECONDS = Metric(TIME, "s", False)

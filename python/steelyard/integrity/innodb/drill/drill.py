@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from steelyard.engines.adapters import Wanted
+from steelyard.engines.builds.same_builder import BuildRequest
 from steelyard.engines.cache import open_cache
 from steelyard.engines.local.owned_files import read_below
 from steelyard.engines.mysql.adapter import find_arms
@@ -100,7 +100,7 @@ def drill_innodb(request: InnodbDrillRequest, progress: Progress) -> InnodbDrill
     began = time.monotonic()
     require_known("fault", request.faults, tuple(FAULTS))
     require_known("place", request.places, PLACES)
-    [engine] = find_arms([Wanted(request.version)], request.account, contrib=False)
+    [engine] = find_arms([BuildRequest(request.version)], request.account, contrib=False)
     name, algorithms = product(engine.identity), algorithms_of(engine.identity)
     matrix, ended_by = Matrix(), None
     with open_run(open_cache(), engine.account) as run:

@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from steelyard.engines.engine import Slot
+from steelyard.engines.local.own_server import Reply
 from steelyard.engines.local.owned_files import overwrite, read_below, replace_text
-from steelyard.engines.local.reply import Reply
 from steelyard.engines.mysql.life.data_directory import CRC32
 from steelyard.engines.mysql.life.instance import MysqlInstance
 from steelyard.engines.mysql.mysql import Mysql

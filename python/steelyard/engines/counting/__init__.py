@@ -1,1 +1,0 @@
-"""What servers count and time on request."""

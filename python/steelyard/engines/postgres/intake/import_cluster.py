@@ -1,0 +1,206 @@
+"""Takes in external data: a copy that is recovered, opened up, and carries checksums.
+
+Gives the pages of a stopped copy their checksums, where the original had none.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from steelyard._core import read_control, read_relation_map, write_checksums
+from steelyard.engines.account import Account
+from steelyard.engines.engine import Slot
+from steelyard.engines.intake import ImportedCluster, Intake, Neutralised, Report, SettingsPlace
+from steelyard.engines.loading import DATABASE, serving
+from steelyard.engines.local.owned_files import names_below, opened_below, path_of, read_below
+from steelyard.engines.postgres.builds.build import Build
+from steelyard.engines.postgres.intake.accepting import known_settings
+from steelyard.engines.postgres.intake.copying import copy_in
+from steelyard.engines.postgres.intake.recover import Opening
+from steelyard.engines.postgres.intake.restoring import restore_dump
+from steelyard.engines.postgres.intake.server_settings import read_server_settings
+from steelyard.engines.postgres.life.catalogue_rows import PG_DATABASE, database_names
+from steelyard.engines.postgres.life.cluster import Cluster
+from steelyard.engines.postgres.life.control import (
+    CHECKSUMS,
+    CONTROL_FILE,
+    control_of,
+    unreadable_control,
+)
+from steelyard.engines.postgres.settings import BULK_SETTINGS, read_preset
+from steelyard.engines.postgres.sql.database import connected
+from steelyard.engines.postgres.upgrade.carrying import carry_over
+from steelyard.model.errors import EngineError, UsageError
+from steelyard.model.identity import Identity
+from steelyard.model.units import format_bytes
+
+
+def seal(cluster: Cluster) -> bool:
+    """Write the checksums of all pages where there are none, and switch verification on; whether
+    there were none. EngineError: a file cannot be sealed."""
+    number = cluster.identity.version_number
+    major = str(number // 10000) if number >= 100000 else f"{number // 10000}.{number // 100 % 100}"
+
+    def write() -> bool:
+        control = read_control(cluster.directory / CONTROL_FILE)
+        if control["checksum_version"]:
+            return False
+        write_checksums(
+            cluster.directory,
+            f"PG_{major}_{control['catalog_version']}",
+            int(control["block_size"]),
+            int(control["segment_blocks"]),
+            len(os.sched_getaffinity(0)),
+        )
+        return True
+
+    try:
+        written = bool(cluster.account.call(write))
+    except OSError as error:
+        raise EngineError(
+            f'could not write the checksums of "{error.filename}": {error.strerror}'
+        ) from error
+    except ValueError as error:
+        raise unreadable_control(cluster.directory, error) from error
+    if written:
+        cluster.protect(CHECKSUMS)
+    return written
+
+
+Create = Callable[..., Cluster]
+"""Makes a cluster: (directory, protection=...)."""
+_STANDBY = ("standby.signal", "recovery.signal")
+
+
+def take_in_cluster(
+    build: Build, identity: Identity, account: Account, intake: Intake, slot: Slot, report: Report
+) -> ImportedCluster:
+    """Copy a stopped data directory or base backup into the slot, and make it like a loaded one; of
+    an earlier major version, upgrade the copy."""
+    major = str(identity.version_number // 10000)
+    if intake.place.major is not None and int(intake.place.major) < int(major):
+        return _take_in_upgraded(_OwnPrograms(build, identity, account), intake, slot, report)
+    if intake.place.major != major:
+        raise EngineError(
+            f'could not take in "{intake.place.path}" with PostgreSQL {identity.version}: '
+            f"it was made by version {intake.place.major}",
+            hint=f"Name that version in every arm: --set control.version={intake.place.major} "
+            f"--set arm.version={intake.place.major} (arm.NAME.version where there are several), "
+            "or bindir of your own build likewise.",
+        )
+    _require_blocks(build, account, intake.place.path)
+    if intake.database is not None:
+        _require_database(intake.place.path, intake.database, int(major))
+    directory = slot.path / "data"
+    copy_in(intake.place, directory, account, report)
+    cluster = Cluster(build, identity, account, directory)
+    report("recover and open the copy")
+    opened = Opening(build, account, cluster).open_up(slot, intake.database)
+    report("write checksums")
+    sealed = seal(cluster)
+    written = ["its pages carried no checksums: the copy's were written"] if sealed else []
+    doubts = [*opened.doubts, *written]
+    gone = [*opened.neutralised, *_gone(intake.place.path)]
+    return ImportedCluster(opened.database, opened.bytes, tuple(gone), tuple(doubts))
+
+
+@dataclass(frozen=True)
+class _OwnPrograms:
+    build: Build
+    identity: Identity
+    account: Account
+
+
+def _take_in_upgraded(
+    new: _OwnPrograms, intake: Intake, slot: Slot, report: Report
+) -> ImportedCluster:
+    """Taken in by its own version, and upgraded by pg_upgrade: the arms share their pages."""
+    from steelyard.engines.postgres.selection import find_postgres
+
+    assert intake.place.major is not None  # a dump has none, and is restored
+    engine = find_postgres(intake.place.major, account=new.account.name)
+    taken = take_in_cluster(engine.build, engine.identity, engine.account, intake, slot, report)
+    place = intake.place
+    offered = read_server_settings(SettingsPlace(place.path, place.kind))
+    settings = known_settings(new.build, new.account, offered).settings
+    cluster = engine.open(slot.path / "data")
+    carry_over(cluster, engine, new, settings, slot, report)
+    words = f"the copy was upgraded from {engine.identity.version} by pg_upgrade --link"
+    return replace(taken, doubts=(*taken.doubts, words))
+
+
+def take_in_dump(
+    build: Build, account: Account, create: Create, intake: Intake, slot: Slot, report: Report
+) -> ImportedCluster:
+    """Restore a dump into a new cluster in the slot, with statistics, and stop it."""
+    report("make an empty cluster")
+    cluster = create(slot.path / "data", protection=CHECKSUMS)
+    with serving(cluster, slot, BULK_SETTINGS, report):
+        with connected(cluster.address) as session:
+            session.execute(f"CREATE DATABASE {DATABASE} TEMPLATE template0".encode())
+        report("restore the dump")
+        restored = restore_dump(build, account, cluster, intake.place.path, slot.path)
+        report("vacuum")
+        database = replace(cluster.address, database=DATABASE)
+        with connected(database) as session:
+            session.execute(b"VACUUM (ANALYZE)")
+            row = session.execute(b"SELECT pg_catalog.pg_database_size(current_database())")
+            size = int((row.fetchone() or (0,))[0])
+    doubts = ["it was restored with locale C: the order of texts may be another than where it was"]
+    doubts += restored.doubts
+    return ImportedCluster(restored.database, size, restored.neutralised, tuple(doubts))
+
+
+def _require_database(directory: Path, database: str, major: int) -> None:
+    """UsageError, before hours of copying, where the file of pg_database does not hold the name."""
+    if not database.isascii():
+        return  # its bytes depend on the server's encoding
+    try:
+        page_bytes = int(control_of(directory)["block_size"])
+        with opened_below(directory, "global/pg_filenode.map") as descriptor:
+            files = dict(read_relation_map(path_of(descriptor), major))
+        content = read_below(directory, f"global/{files[PG_DATABASE]}")
+        names = database_names(content, directory, page_bytes)
+    except (OSError, ValueError, KeyError, EngineError):
+        return  # said by what opens the copy
+    if database.encode() + b"\0" not in content:
+        listed = ", ".join(sorted({*names} - {"template0", "template1"}))
+        raise UsageError(f'there is no database "{database}" in it', detail=f"There are {listed}.")
+
+
+def _require_blocks(build: Build, account: Account, directory: Path) -> None:
+    """EngineError where the build was made for pages or files of another size."""
+    try:
+        control = control_of(directory)
+    except (OSError, ValueError):
+        return  # said by what reads it next
+    block = int(control["block_size"])
+    theirs = {"block_size": block, "segment_size": int(control["segment_blocks"]) * block}
+    for name, value in theirs.items():
+        unit = block if name == "segment_size" else 1  # reported in blocks, which are alike then
+        own = int(read_preset(build, account, name)) * unit
+        if own != value:
+            raise EngineError(
+                f'cannot take in "{directory}": its {name} is {format_bytes(value)}, and this '
+                f"PostgreSQL was built for {format_bytes(own)}",
+                hint="Name a build that was configured like its server's: "
+                "--set control.bindir=DIR --set arm.bindir=DIR",
+            )
+
+
+def _gone(path: Path) -> list[Neutralised]:
+    gone = [
+        Neutralised(name, "the copy is a server of its own")
+        for name in _STANDBY
+        if os.path.lexists(path / name)
+    ]
+    with suppress(OSError):  # there are none, or a link leads elsewhere
+        gone += [
+            Neutralised(f"replication slot {name}", "nothing would read it, and its log stays")
+            for name in names_below(path, "pg_replslot")
+        ]
+    return gone

@@ -1,0 +1,75 @@
+"""Takes a connection string apart into libpq's words, and shows it without what is secret."""
+
+from __future__ import annotations
+
+import re
+
+from steelyard.engines.access.server_uri import ENCODED, hidden
+from steelyard.model.errors import UsageError
+from steelyard.model.secrets.redaction import is_secret_setting, redacted
+
+
+def connection_words(target: str) -> dict[str, str]:
+    """The keywords of a connection string or URI with their values. UsageError: it is neither, or a
+    URI in which a password may end elsewhere; the password is not in the message."""
+    import psycopg
+    from psycopg.conninfo import conninfo_to_dict
+
+    require_clear(target)
+    try:
+        return {word: str(value) for word, value in conninfo_to_dict(target).items()}
+    except psycopg.Error as error:
+        shown = without_secrets(target)
+        why = str(error).strip() if shown == target else _NOT_QUOTED
+        raise UsageError(f'invalid connection string: "{shown}"', detail=why) from None
+
+
+def without_password(target: str) -> str:
+    """The same connection string without its password. UsageError: it is none, or it has another
+    secret, for which there is no variable to leave it to."""
+    from psycopg.conninfo import make_conninfo
+
+    words = connection_words(target)
+    words.pop("password", None)
+    others = [word for word, said in words.items() if is_secret_setting(word, said)]
+    if others:
+        raise UsageError(
+            f'cannot take "{others[0]}" from a connection string: it would be kept, and shown to '
+            "other users of this machine",
+            hint="Put it into a service file, and name that: service=NAME (PGSERVICEFILE, "
+            "~/.pg_service.conf).",
+        )
+    return make_conninfo("", **words)
+
+
+def without_secrets(target: str) -> str:
+    """As messages show a string that libpq does not understand: where a password with spaces ends
+    cannot be seen, so all that follows is left out."""
+    return redacted(_SECRET.sub(r"\1…", hidden(target)))
+
+
+_SECRET = re.compile(r"(password\s*=|secret\s*=|_key\s*=).*", re.DOTALL | re.IGNORECASE)
+
+
+_NOT_QUOTED = "What libpq says of it is not shown: it may quote the password."
+
+
+OTHER_URI = re.compile(r"(?!postgres(?:ql)?://)\s*[A-Za-z][\w+.-]*://")
+
+
+UNCLEAR_URI = re.compile(
+    r"postgres(?:ql)?://(?:[^/]*:[^/]*/[^?]*@|[^/?]*@[^/?]*@"
+    r"|(?:\[[^\]]*\]|[^/?@:\[])*:(?!\d*(?:[/?,]|$))[^@]*$)"
+)
+"""libpq would take a part of the password, or all of it, for a host, a port or a database."""
+
+
+def require_clear(target: str) -> None:
+    """UsageError: the URI of another kind of server, or not clear."""
+    for wrong, hint in (
+        (OTHER_URI, "A URI of PostgreSQL begins with postgresql://."),
+        (UNCLEAR_URI, ENCODED),
+    ):
+        if wrong.match(target):
+            shown = without_secrets(target)
+            raise UsageError(f'invalid connection string: "{shown}"', hint=hint)

@@ -1,0 +1,196 @@
+"""Reads from turns what a verdict says of them: distances, the curve, evenness, stalls, sums."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from steelyard.analysis.turns.by_distance import Pair, curve, effects_at
+from steelyard.analysis.turns.evenness import evenness, sums_of
+from steelyard.analysis.turns.machine_level import levelled
+from steelyard.analysis.turns.series import cycles_ns
+from steelyard.analysis.turns.stalls import stalls
+from steelyard.evaluation.judge_epochs import percent_ends
+from steelyard.model.readings import EpochTotals
+from steelyard.model.turn import Turn
+from steelyard.model.units import NS_PER_S, format_duration
+from steelyard.record.frozen import Frozen
+from steelyard.record.plan import Plan
+from steelyard.record.turns.turn_summary import (
+    CurveLine,
+    DistanceLine,
+    EvennessLine,
+    StallLine,
+    TurnSummary,
+    TurnSumsLine,
+    near_words,
+    scaled_words,
+)
+
+ALIKE = 0.1
+"""Relative difference of two arms' distances up to which one is named for both."""
+
+
+class CyclesTold(Frozen):
+    """What a verdict has beside its contrasts where whole checkpoint cycles were measured."""
+
+    time_scale: float | None = None
+    distance_seconds: float | None = None
+    """Between two checkpoints of the control."""
+    by_distance: tuple[DistanceLine, ...] = ()
+    turns: TurnSummary | None = None
+
+
+def distance_lines(
+    epochs: Sequence[EpochTotals], control: str, arms: Sequence[str]
+) -> list[DistanceLine]:
+    """The effect of every arm at each distance that its turns reach."""
+    return [
+        DistanceLine(
+            arm=arm,
+            seconds=one.distance_ns / NS_PER_S,
+            **percent_ends(one.estimate),
+            confidence=one.estimate.confidence,
+            epochs=one.estimate.count,
+        )
+        for arm in arms
+        for one in effects_at(_levelled_pairs(epochs, control, arm))
+    ]
+
+
+def turn_summary(epochs: Sequence[EpochTotals], plan: Plan, arms: Sequence[str]) -> TurnSummary:
+    """What turns show beside the contrasts."""
+    control = plan.control
+    return TurnSummary(
+        curve=tuple(
+            CurveLine(
+                arm=arm,
+                from_seconds=one.from_ns / NS_PER_S,
+                to_seconds=one.to_ns / NS_PER_S,
+                **percent_ends(one.estimate),
+                confidence=one.estimate.confidence,
+                epochs=one.estimate.count,
+                control_images=_known(one.control.images),
+                arm_images=_known(one.arm.images),
+                control_wal_bytes=_known(one.control.wal_bytes),
+                arm_wal_bytes=_known(one.arm.wal_bytes),
+            )
+            for arm in arms
+            for one in curve(_levelled_pairs(epochs, control, arm))
+        ),
+        evenness=tuple(
+            EvennessLine(
+                arm=arm,
+                metric=one.name,
+                control_value=one.control_value,
+                arm_value=one.arm_value,
+                **percent_ends(one.estimate),
+                confidence=one.estimate.confidence,
+            )
+            for arm in arms
+            for one in evenness(turn_pairs(epochs, control, arm))
+        ),
+        stalls=tuple(_stalls(epochs)),
+        sums=tuple(_sums(arm, _of(epochs, arm), plan) for arm in (control, *arms)),
+    )
+
+
+def cycle_seconds(epochs: Sequence[EpochTotals], arm: str) -> float | None:
+    """Median time between the begins of two checkpoints of an arm in its measured parts."""
+    return _cycle_seconds(_of(epochs, arm))
+
+
+def _cycle_seconds(turns: Sequence[Turn]) -> float | None:
+    lengths = [one for turn in turns for one in cycles_ns(turn)]
+    return round(float(np.median(lengths)) / NS_PER_S, 3) if lengths else None
+
+
+def basis_words(epochs: Sequence[EpochTotals], plan: Plan, arm: str, count: int, unit: str) -> str:
+    """What the interval rests on: epochs, distance, and the time scale; `unit`: what an arm is
+    measured in, in an epoch."""
+    assert plan.turns is not None  # callers check the layout first
+    arms = (plan.control, arm)
+    words = f"{count} epochs in {plan.chosen_layout.name}"
+    if plan.turns.continuous and plan.turns.stated_ns is not None:
+        near = scaled_words(plan.turns, arms)
+        words += f", {format_duration(plan.turns.stated_ns)} of each arm measured"
+    else:
+        near = near_words(plan.turns, arms)
+        words += _distance_words(epochs, *arms) or f", no checkpoint cycle within a {unit}"
+    return f"{words}, {near} as the settings have it" if near else words
+
+
+def _distance_words(epochs: Sequence[EpochTotals], control: str, arm: str) -> str:
+    """One distance where both arms have about the same, else that of each; empty where no arm has
+    one."""
+    ours, theirs = cycle_seconds(epochs, control), cycle_seconds(epochs, arm)
+    if ours is None and theirs is None:
+        return ""
+    if ours is not None and theirs is not None and math.isclose(ours, theirs, rel_tol=ALIKE):
+        return f", a checkpoint every {_span(ours)}"
+    told = [
+        f"{'no cycle' if seconds is None else f'every {_span(seconds)}'} in {name}"
+        for name, seconds in ((control, ours), (arm, theirs))
+    ]
+    return f", checkpoints: {' and '.join(told)}"
+
+
+def _span(seconds: float) -> str:
+    return format_duration(round(seconds * NS_PER_S))
+
+
+def turn_pairs(epochs: Sequence[EpochTotals], control: str, arm: str) -> list[Pair]:
+    return [
+        (one.turns[control], one.turns[arm])
+        for one in epochs
+        if control in one.turns and arm in one.turns
+    ]
+
+
+def _levelled_pairs(epochs: Sequence[EpochTotals], control: str, arm: str) -> list[Pair]:
+    """Those of a curve, whose bins are of other blocks in either arm."""
+    return [levelled(pair) for pair in turn_pairs(epochs, control, arm)]
+
+
+def _of(epochs: Sequence[EpochTotals], arm: str) -> list[Turn]:
+    return [one.turns[arm] for one in epochs if arm in one.turns]
+
+
+def _stalls(epochs: Sequence[EpochTotals]) -> Iterator[StallLine]:
+    for epoch in epochs:
+        for arm, turn in epoch.turns.items():
+            for one in stalls(turn):
+                yield StallLine(
+                    arm=arm,
+                    epoch=epoch.epoch + 1,
+                    from_seconds=round(one.from_ns / NS_PER_S, 1),
+                    seconds=round(one.length_ns / NS_PER_S, 1),
+                    depth=round(one.depth, 3),
+                    cause=one.cause.value,
+                    storm=one.storm,
+                )
+
+
+def _sums(arm: str, turns: Sequence[Turn], plan: Plan) -> TurnSumsLine:
+    found = sums_of(turns)
+    # Where files are put back before each epoch, only the log of the arms before it is told apart.
+    ends = (turns[0], turns[-1]) if turns and plan.upkeep != "restore" else ()
+    grown = [_known(one.files_bytes) for one in ends] or [None, None]
+    return TurnSumsLine(
+        arm=arm,
+        turns=found.turns,
+        seconds=_known(found.seconds),
+        cycle_seconds=_cycle_seconds(turns),
+        wal_bytes=_known(found.wal_bytes),
+        checkpoints=_known(found.checkpoints),
+        waiting_at_start_bytes=_known(found.waiting_at_start),
+        waiting_at_end_bytes=_known(found.waiting_at_end),
+        first_files_bytes=grown[0],
+        last_files_bytes=grown[1],
+    )
+
+
+def _known(value: float) -> float | None:
+    return value if math.isfinite(value) else None

@@ -1,0 +1,247 @@
+"""Reads a whole record into one frozen value; records of format 1 through upgrade.py."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from steelyard.record.environment import Environment, Inspection
+from steelyard.record.epoch import EndLine, Epoch, EpochLine, EventLine
+from steelyard.record.plan import CountedChoice, Plan
+from steelyard.record.record import PLAN, STUDY_FILE, Record, damage_named
+from steelyard.record.slice import SliceLine
+from steelyard.record.spent import SpentLine
+from steelyard.record.totals import epochs_of
+from steelyard.record.turns.turn import LostTurnLine, TurnLine
+from steelyard.record.upgrade import (
+    RawLine,
+    end_of,
+    inspection_of,
+    upgrade_plan,
+    upgrade_slice,
+    upgrade_telemetry,
+    upgrade_verdict,
+)
+from steelyard.record.verdict import Verdict
+from steelyard.study.read import read_recorded_study
+from steelyard.study.study import Counted, Study
+
+ENVIRONMENT = "environment.json"
+INSPECTION = "inspection.json"
+SLICES = "slices.jsonl"
+TELEMETRY = "telemetry.jsonl"
+VERDICT = "verdict.json"
+JUDGED = "interrupted: judged by what there was"
+"""The event of a Ctrl-C."""
+RESUMED = "resumed"
+
+
+@dataclass(frozen=True)
+class RecordContents:
+    """Everything a verdict stands on, as a record holds it."""
+
+    directory: str
+    study: Study
+    plan: Plan
+    environment: Environment
+    inspection: Inspection
+    epochs: tuple[Epoch, ...] = ()
+    events: tuple[EventLine, ...] = ()
+    end: EndLine | None = None
+    """None: it has not ended yet."""
+    spent: tuple[SpentLine, ...] = ()
+    """Where the wall time went, of all sittings; empty in records from before it was kept."""
+
+
+@dataclass(frozen=True)
+class MeasuredTurn:
+    """A finished turn: its line and its slices, those of the warm-up among them."""
+
+    line: TurnLine
+    slices: tuple[SliceLine, ...]
+
+
+@dataclass(frozen=True)
+class Telemetry:
+    """What telemetry.jsonl holds, each part in order."""
+
+    epochs: tuple[EpochLine, ...]
+    """The line of every epoch that was finished; a torn one is not among them."""
+    events: tuple[EventLine, ...]
+    """What happened to the weighing."""
+    end: EndLine | None
+    turns: tuple[TurnLine, ...] = ()
+    """The line of every turn that was finished, also of an epoch that was not."""
+    lost_turns: tuple[LostTurnLine, ...] = ()
+    """Of every turn that was lost, likewise."""
+    spent: tuple[SpentLine, ...] = ()
+
+
+def read_recorded(record: Record) -> RecordContents:
+    """The whole record, every file read once; RecordError where a part is missing or damaged."""
+    with damage_named():
+        return _whole(record)
+
+
+def _whole(record: Record) -> RecordContents:
+    raw, environment = _raw_plan(record), _raw_environment(record) or {}
+    plan, verdict = Plan.of_json(raw, _place(record, PLAN)), _raw_verdict(record)
+    telemetry = _telemetry(record, verdict)
+    return RecordContents(
+        directory=str(record.directory),
+        study=as_weighed(read_study_file(record), plan.counted),
+        plan=plan,
+        environment=Environment.of_json(environment, _place(record, ENVIRONMENT)),
+        inspection=_inspection(record, verdict, raw, environment),
+        epochs=finished_epochs(record, telemetry),
+        events=telemetry.events,
+        end=telemetry.end,
+        spent=telemetry.spent,
+    )
+
+
+def as_weighed(study: Study, counted: CountedChoice | None) -> Study:
+    """The study with slices by executions where the pilot chose them."""
+    if counted is None:
+        return study
+    cut = Counted(each=counted.each, blocks=counted.blocks, warmup=counted.warmup)
+    return study.model_copy(
+        update={
+            "budget": study.budget.model_copy(update={"counted": cut}),
+            "workload": study.workload.model_copy(update={"clients": counted.clients}),
+        }
+    )
+
+
+def read_study_file(record: Record) -> Study:
+    """The study as it was resolved; StudyError where it cannot be read."""
+    return read_recorded_study(record.directory / STUDY_FILE)
+
+
+def read_plan(record: Record) -> Plan:
+    """plan.json."""
+    return Plan.of_json(_raw_plan(record), _place(record, PLAN))
+
+
+def read_environment(record: Record) -> Environment | None:
+    """environment.json; None where the weighing did not come so far."""
+    raw = _raw_environment(record)
+    return None if raw is None else Environment.of_json(raw, _place(record, ENVIRONMENT))
+
+
+def read_query_plans(record: Record) -> Mapping[str, Mapping[str, str]]:
+    """Arm → statement → its query plan, of inspection.json; empty where there is none."""
+    if not (record.directory / INSPECTION).exists():
+        return {}
+    return Inspection.of_json(record.read(INSPECTION), _place(record, INSPECTION)).plans
+
+
+def read_verdict(record: Record) -> Verdict | None:
+    """verdict.json; None where there is none yet."""
+    raw = _raw_verdict(record)
+    return None if raw is None else Verdict.of_json(raw, _place(record, VERDICT))
+
+
+def read_slices(record: Record) -> Iterator[SliceLine]:
+    """Every slice in the order in which they ended, those of the pilot among them."""
+    place = _place(record, SLICES)
+    for line in record.lines(SLICES):
+        yield SliceLine.of_json(upgrade_slice(line), place)
+
+
+def read_telemetry(record: Record) -> Telemetry:
+    """telemetry.jsonl."""
+    return _telemetry(record, None)
+
+
+def finished_epochs(record: Record, telemetry: Telemetry | None = None) -> tuple[Epoch, ...]:
+    """Every epoch that was finished, in order, with the totals over its slices; `telemetry`: of
+    this record, where it was read before."""
+    read = telemetry or read_telemetry(record)
+    with _uncollected():
+        totals = epochs_of(read_slices(record), read.epochs, read.turns)
+    return tuple(Epoch(line, one) for line, one in zip(read.epochs, totals, strict=True))
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Without searches for cycles, which lines have none of: each search walks over all that were
+    read so far, a third of the time for ten thousand."""
+    collected = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collected:
+            gc.enable()
+
+
+def turns_of_torn_epochs(
+    record: Record, telemetry: Telemetry
+) -> dict[tuple[int, str], MeasuredTurn]:
+    """(epoch, arm) → each finished turn of an epoch that was not."""
+    finished = {line.epoch for line in telemetry.epochs}
+    torn = {(one.epoch, one.arm): one for one in telemetry.turns if one.epoch not in finished}
+    own: dict[tuple[int, str], list[SliceLine]] = {key: [] for key in torn}
+    for line in read_slices(record) if torn else ():
+        key = line.epoch, line.arm
+        if key in torn and line.attempt == torn[key].attempt:
+            own[key].append(line)
+    return {key: MeasuredTurn(line, tuple(own[key])) for key, line in torn.items()}
+
+
+def losses_of_torn_epochs(telemetry: Telemetry) -> dict[tuple[int, str], LostTurnLine]:
+    """(epoch, arm) → each lost turn of an epoch that was not finished."""
+    finished = {line.epoch for line in telemetry.epochs}
+    lost = telemetry.lost_turns
+    return {(one.epoch, one.arm): one for one in lost if one.epoch not in finished}
+
+
+def _telemetry(record: Record, verdict: RawLine | None) -> Telemetry:
+    """The verdict of a record of format 1 tells its end, which its telemetry has not."""
+    place = _place(record, TELEMETRY)
+    lines = [upgrade_telemetry(line) for line in record.lines(TELEMETRY)]
+    kinds = ("epoch", "event", "end", "turn", "lost turn", "spent")
+    parts: dict[str, list[RawLine]] = {kind: [] for kind in kinds}
+    for line in lines:
+        parts.setdefault(line.get("type", ""), []).append(line)
+    epochs = {one.epoch: one for one in (EpochLine.of_json(x, place) for x in parts["epoch"])}
+    if not parts["end"] and verdict is not None:
+        parts["end"] = [end_of(verdict, lines)]
+    return Telemetry(
+        epochs=tuple(epochs[epoch] for epoch in sorted(epochs)),
+        events=tuple(EventLine.of_json(line, place) for line in parts["event"]),
+        end=EndLine.of_json(parts["end"][-1], place) if parts["end"] else None,
+        turns=tuple(TurnLine.of_json(line, place) for line in parts["turn"]),
+        lost_turns=tuple(LostTurnLine.of_json(line, place) for line in parts["lost turn"]),
+        spent=tuple(SpentLine.of_json(line, place) for line in parts["spent"]),
+    )
+
+
+def _raw_plan(record: Record) -> RawLine:
+    return upgrade_plan(record.read(PLAN))
+
+
+def _raw_environment(record: Record) -> RawLine | None:
+    there = (record.directory / ENVIRONMENT).exists()
+    return record.read(ENVIRONMENT) if there else None
+
+
+def _raw_verdict(record: Record) -> RawLine | None:
+    there = (record.directory / VERDICT).exists()
+    with damage_named():
+        return upgrade_verdict(record.read(VERDICT)) if there else None
+
+
+def _inspection(
+    record: Record, verdict: RawLine | None, plan: RawLine, environment: RawLine
+) -> Inspection:
+    if (record.directory / INSPECTION).exists():
+        return Inspection.of_json(record.read(INSPECTION), _place(record, INSPECTION))
+    return Inspection.of_json(inspection_of(verdict, plan, environment), _place(record, VERDICT))
+
+
+def _place(record: Record, name: str) -> str:
+    return f'"{record.directory / name}"'

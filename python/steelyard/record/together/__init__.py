@@ -1,1 +1,0 @@
-"""Slices that several load machines drove at once."""
