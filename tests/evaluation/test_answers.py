@@ -16,6 +16,7 @@ from steelyard.analysis.decision.looks import Terms
 from steelyard.evaluation.contrast import Contrast, WeighedContrast
 from steelyard.evaluation.judging import answer_words
 from steelyard.evaluation.rule import Verdict, VerdictKind
+from steelyard.evaluation.sentence import sentence_of
 from steelyard.model.estimate import LOG_RATIO, Estimate
 from steelyard.study.read import builtin_studies, read_study
 from steelyard.study.study import Study
@@ -89,7 +90,7 @@ def require_sign_and_size(study: str, arm: str, size: float, up: bool) -> None:
     better = up is (metric == "throughput")
     kind = VerdictKind.FASTER if better else VerdictKind.SLOWER
     contrast = contrast_of(study, arm, kind, size if up else -size)
-    text, words = contrast.sentence(), contrast.answer
+    text, words = sentence_of(contrast), contrast.answer
     assert words is not None
     assert text.startswith(words.subject)
     assert METRICS[metric] in text
@@ -114,7 +115,7 @@ def require_sign_and_size(study: str, arm: str, size: float, up: bool) -> None:
 @given(log=st.floats(-0.3, 0.3))
 def test_an_undecided_answer_claims_neither_cost_nor_gain(study: str, arm: str, log: float) -> None:
     contrast = contrast_of(study, arm, VerdictKind.INCONCLUSIVE, log)
-    text, words = contrast.sentence(), contrast.answer
+    text, words = sentence_of(contrast), contrast.answer
     assert words is not None
     assert text.startswith("inconclusive: ")
     assert words.reads or f"what {words.subject} cost" in text
@@ -130,7 +131,7 @@ def test_an_answer_of_no_difference_says_within_which_margin(
     study: str, arm: str, log: float
 ) -> None:
     contrast = contrast_of(study, arm, VerdictKind.EQUIVALENT, log)
-    text = contrast.sentence()
+    text = sentence_of(contrast)
     margin = f"±{100 * contrast.terms.margin:g} %"
     assert margin in text
     assert METRICS[contrast.terms.metric] in text
@@ -140,9 +141,9 @@ def test_an_answer_of_no_difference_says_within_which_margin(
 def test_checksums_cost_what_is_lost_by_having_them() -> None:
     """100 % more without them is a cost of half, not of all."""
     contrast = contrast_of("checksums", "off", VerdictKind.FASTER, math.log(1.028))
-    assert contrast.sentence().startswith("data checksums cost 2.7 % [")
+    assert sentence_of(contrast).startswith("data checksums cost 2.7 % [")
     double = contrast_of("checksums", "off", VerdictKind.FASTER, math.log(2))
-    assert double.sentence().startswith("data checksums cost 50.0 % [")
+    assert sentence_of(double).startswith("data checksums cost 50.0 % [")
 
 
 def test_a_setting_that_doubles_throughput_says_so() -> None:
@@ -150,7 +151,7 @@ def test_a_setting_that_doubles_throughput_says_so() -> None:
     words = answer_words(study, "random_page_cost=1.1")
     doubled = contrast_of("shared-buffers", "1GB", VerdictKind.FASTER, math.log(2.02))
     named = replace(doubled, answer=words, arm="random_page_cost=1.1", control="default")
-    text = named.sentence()
+    text = sentence_of(named)
     assert text.startswith("random_page_cost=1.1 gains 102.0 % [")
     assert "of throughput against default: 2.02 times (95 % interval" in text
 

@@ -15,10 +15,12 @@ import pytest
 from steelyard.analysis.decision.epoch_reading import EpochReading
 from steelyard.analysis.decision.looks import Terms
 from steelyard.analysis.decision.sign_flip import confidence_set
-from steelyard.evaluation.contrast import WeighedContrast, line_of
+from steelyard.evaluation.contrast import WeighedContrast
+from steelyard.evaluation.contrast_line import line_of
 from steelyard.evaluation.judge_epochs import contrast_of, percent_ends, slot_assignment
 from steelyard.evaluation.judging import contrasts_of
 from steelyard.evaluation.rule import VerdictKind
+from steelyard.evaluation.sentence import sentence_of
 from steelyard.model.estimate import LOG_RATIO, Estimate
 from steelyard.model.threat import raise_threat
 from steelyard.model.threat_kind import ThreatKind
@@ -169,7 +171,7 @@ def test_an_arm_that_never_worked_is_slower_without_bound() -> None:
     found = judged(epochs)
     json.dumps(line_of(found).to_json(), allow_nan=False)
     assert found.verdict.kind is VerdictKind.SLOWER
-    assert "unbounded" in found.sentence()
+    assert "unbounded" in sentence_of(found)
 
 
 def test_an_epoch_without_a_reading_is_left_out_and_the_plan_goes_on() -> None:

@@ -9,6 +9,7 @@ from steelyard.analysis.decision.forecast import Forecast, Need
 from steelyard.analysis.decision.looks import Terms
 from steelyard.evaluation.contrast import Contrast, WeighedContrast
 from steelyard.evaluation.rule import Verdict, VerdictKind
+from steelyard.evaluation.sentence import sentence_of
 from steelyard.model.estimate import LOG_RATIO, Estimate
 from steelyard.model.threat import raise_threat
 from steelyard.model.threat_kind import ThreatKind
@@ -111,7 +112,7 @@ NEAR_MARGIN = Forecast(12, margin=None, sign=Need(14, 20, 34))
     ],
 )
 def test_a_verdict_reads_so(judged: WeighedContrast, words: str) -> None:
-    assert judged.sentence() == words
+    assert sentence_of(judged) == words
 
 
 def test_an_invalid_weighing_names_its_reason_and_gives_no_figure() -> None:
@@ -122,12 +123,12 @@ def test_an_invalid_weighing_names_its_reason_and_gives_no_figure() -> None:
     judged = dataclasses.replace(
         contrast(Verdict(VerdictKind.INVALID), (3.1, 2.6, 3.5)), threats=(doubt, reason)
     )
-    assert judged.sentence() == (
+    assert sentence_of(judged) == (
         "invalid: nothing can be said of off against on: debug build of the driver"
     )
 
 
 def test_no_time_settles_what_lies_on_the_margin_and_at_zero_too() -> None:
     judged = contrast(OPEN, (0.4, -0.8, 1.6), forecast=Forecast(12, None, None))
-    assert judged.sentence().endswith("no time will settle ±1 % on this machine")
+    assert sentence_of(judged).endswith("no time will settle ±1 % on this machine")
     assert judged.forecast_seconds is None

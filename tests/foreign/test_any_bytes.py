@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from foreign.reading import GOLDEN
 from steelyard.cli.views.judgement_view import render_judgement
+from steelyard.evaluation.sentence import sentence_of
 from steelyard.foreign.comparison import Options, compare
 from steelyard.foreign.formats import format_names, read_sheet
 from steelyard.foreign.judgement.judge_numbers import judge_numbers
@@ -134,7 +135,7 @@ def test_two_rows_of_many_arms_leave_their_intervals_unbounded_and_are_printed(a
     comparison = compare([(None, read_sheet(source_of(text.encode(), "f")))], Options(unit="s"))
     judgement = judge_numbers(comparison)
     json.dumps(judgement.to_json(), allow_nan=False)
-    said = [contrast.sentence() for contrast in judgement.contrasts]
+    said = [sentence_of(contrast) for contrast in judgement.contrasts]
     shown = render_judgement(judgement, 80)
     assert re.search("[0-9]{16}", shown) is None
     if arms == 100:

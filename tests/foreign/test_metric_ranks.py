@@ -15,6 +15,7 @@ from foreign.judged_files import (
     refused_text,
     verdict,
 )
+from steelyard.evaluation.sentence import sentence_of
 
 JTL = ("a=jtl_a_min.csv", "b=jtl_b_min.csv")
 
@@ -60,7 +61,7 @@ def test_queries_an_hour_are_a_rate_of_which_more_is_better() -> None:
 
 def test_the_sentence_names_the_column_and_the_reading_the_others() -> None:
     judgement = judged("minavg.csv", **RANDOM)
-    assert " of avg_latency (" in judgement.contrasts[0].sentence()
+    assert " of avg_latency (" in sentence_of(judgement.contrasts[0])
     assert judgement.reading is not None
     assert judgement.reading.others == ("min_latency", "max_latency")
     assert judgement.to_json()["reading"]["column"] == "avg_latency"

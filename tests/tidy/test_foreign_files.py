@@ -46,8 +46,7 @@ def unbounded_reads(path: str, text: str) -> Iterator[str]:
         called = node.func
         name = called.attr if isinstance(called, ast.Attribute) else getattr(called, "id", "")
         owner = getattr(called.value, "id", "") if isinstance(called, ast.Attribute) else ""
-        opens_cluster = (owner, name) == ("engine", "open")
-        if (name in _READS and not opens_cluster) or (owner, name) in _PARSES:
+        if name in _READS or (owner, name) in _PARSES:
             yield (
                 f"{path}:{node.lineno}: {name}() is not used here; use read_small and parse_toml "
                 "of model/files/small_file.py"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
@@ -11,9 +10,7 @@ from steelyard.analysis.decision.looks import Terms
 from steelyard.evaluation.rule import Verdict, VerdictKind
 from steelyard.model.estimate import Estimate
 from steelyard.model.threat import Threat
-from steelyard.record.contrast import ContrastDetails, ContrastLine, Ends, JudgedContrast
-
-UNITS = {"throughput": "transactions/s", "latency_mean": "µs", "geometric_mean": "µs"}
+from steelyard.record.contrast import ContrastDetails, Ends
 
 
 class Details(Protocol):
@@ -102,40 +99,6 @@ class Contrast(Generic[Details_co]):
             return None
         return self.needed.likely * self.terms.epoch_seconds
 
-    def sentence(self) -> str:
-        """The verdict in words."""
-        from steelyard.evaluation.sentence import sentence_of
-
-        return sentence_of(self)
-
-    def judged(self) -> JudgedContrast:
-        """The contrast by the command line's contract."""
-        percent = self.estimate.in_percent()
-        seconds = self.forecast_seconds
-        return JudgedContrast(
-            arm=self.arm,
-            control=self.control,
-            metric=self.terms.metric,
-            unit=UNITS.get(self.terms.metric, self.terms.metric),
-            higher_is_better=self.terms.higher_is_better,
-            estimate_percent=percent.value,
-            low_percent=None if math.isinf(self.estimate.low) else percent.low,
-            high_percent=None if math.isinf(self.estimate.high) else percent.high,
-            confidence=self.estimate.confidence,
-            verdict=self.verdict.kind.value,
-            nonzero=self.verdict.nonzero,
-            epochs=self.epochs,
-            blocks=self.blocks,
-            forecast_seconds=None if seconds is None else round(seconds, 1),
-            threats=self.threats,
-            sentence=self.sentence(),
-        )
-
 
 WeighedContrast = Contrast[ContrastDetails]
 """A contrast of a weighing."""
-
-
-def line_of(contrast: WeighedContrast) -> ContrastLine:
-    """A contrast of a weighing as verdict.json keeps it."""
-    return ContrastLine(**dict(contrast.judged()), details=contrast.details)

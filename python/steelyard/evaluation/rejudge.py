@@ -8,13 +8,15 @@ import numpy as np
 
 from steelyard.analysis.calibration.balance import Trust, trust
 from steelyard.evaluation.causes import cause_rows, complete, page_cost
-from steelyard.evaluation.contrast import WeighedContrast, line_of
+from steelyard.evaluation.contrast import WeighedContrast
+from steelyard.evaluation.contrast_line import line_of
 from steelyard.evaluation.devices import device_summary
 from steelyard.evaluation.factors.effects import factor_effects
 from steelyard.evaluation.judging import judge, withdrawn
 from steelyard.evaluation.layouts import judging_of
 from steelyard.evaluation.plans.flipped import Timed, flipped
 from steelyard.evaluation.scripts import script_times
+from steelyard.evaluation.sentence import sentence_of
 from steelyard.evaluation.transaction.time_parts import time_breakdown
 from steelyard.evaluation.truths import Weighed, truth_beside
 from steelyard.evaluation.workload_rows import (
@@ -65,7 +67,7 @@ def rejudge(recorded: RecordContents) -> Verdict:
     devices = device_summary(told, plan, recorded.environment.disk, arms)
     layout = {"layout": plan.layout} if plan.layout else {}
     factors = factor_effects(recorded, contrasts)
-    sentences = [one.sentence() for one in contrasts] if factors is None else factors.sentences
+    sentences = [sentence_of(one) for one in contrasts] if factors is None else factors.sentences
     spent = Spent.of(recorded.spent)
     cycles = judging_of(plan).told([epoch.totals for epoch in recorded.epochs], plan, arms)
     return Verdict.model_validate(

@@ -13,6 +13,8 @@ from foreign.judged_rows import finding, names, noise, numbers, only
 from foreign.reading import GOLDEN
 from steelyard.analysis.decision.sign_flip import confidence_set
 from steelyard.analysis.decision.t_interval import welch
+from steelyard.evaluation.contrast_line import judged_line
+from steelyard.evaluation.sentence import sentence_of
 from steelyard.foreign.comparison import OperatingPoint, Options, compare
 from steelyard.foreign.formats import read_sheet
 from steelyard.foreign.judgement.judge_numbers import NO_SPREAD, judge_numbers
@@ -42,7 +44,7 @@ def test_paired_rows_are_judged_by_the_sign_flip_set_of_weighings() -> None:
     assert contrast.estimate.value == pytest.approx(np.log(b / a).mean())
     assert contrast.verdict.kind.value == "slower"
     assert contrast.verdict.at_least_margin
-    assert contrast.sentence().startswith("b is slower than a by 4.")
+    assert sentence_of(contrast).startswith("b is slower than a by 4.")
 
 
 def test_rows_apart_are_judged_by_the_wider_of_permutations_and_welch() -> None:
@@ -72,7 +74,7 @@ def test_which_way_is_better_follows_from_the_metric(
     metric = Metric("score", "points", higher_is_better)
     contrast = only(judge_numbers(numbers(noise(6, 12), factor * noise(7, 12), metric=metric)))
     assert contrast.verdict.kind.value == word
-    assert contrast.judged().higher_is_better is higher_is_better
+    assert judged_line(contrast).higher_is_better is higher_is_better
 
 
 def test_equal_arms_within_the_margin_are_equivalent_and_a_wider_margin_makes_them_so() -> None:
@@ -90,7 +92,7 @@ def test_several_arms_share_one_error_rate() -> None:
     expected = confidence_set(np.log(b / a), 0.025).interval
     assert first.estimate.low == pytest.approx(expected.low)
     assert first.estimate.interval.width > alone.estimate.interval.width
-    assert "jointly for 2 arms" in first.sentence()
+    assert "jointly for 2 arms" in sentence_of(first)
     assert second.arm == "c"
 
 
@@ -181,10 +183,10 @@ def test_one_value_per_arm_cannot_be_judged_and_what_to_measure_is_named() -> No
     contrast = only(judgement)
     assert judgement.cannot == NO_SPREAD
     assert contrast.verdict.kind.value == "inconclusive"
-    assert NO_SPREAD in contrast.sentence()
+    assert NO_SPREAD in sentence_of(contrast)
     assert (
-        contrast.judged().to_json()["low_percent"],
-        contrast.judged().to_json()["high_percent"],
+        judged_line(contrast).to_json()["low_percent"],
+        judged_line(contrast).to_json()["high_percent"],
     ) == (None, None)
     advice = finding(judgement, "to measure")
     assert [row["for_gap"] for row in advice.figures["repetitions"]] == [8, 10, 48]
@@ -205,7 +207,7 @@ def test_fewer_than_eight_rows_get_an_interval_and_no_verdict() -> None:
     assert contrast.verdict.kind.value == "inconclusive"
     assert ThreatKind.TOO_FEW_ROWS.value in names(contrast)
     assert contrast.estimate.low > 0
-    assert "t interval" in contrast.sentence()
+    assert "t interval" in sentence_of(contrast)
     assert (
         only(judge_numbers(numbers(noise(30, 8), 2 * noise(31, 8)))).verdict.kind.value == "slower"
     )
@@ -218,7 +220,7 @@ def test_parts_of_one_run_carry_no_verdict_however_many() -> None:
     assert contrast.verdict.kind.value == "inconclusive"
     assert ThreatKind.ONE_RUN.value in names(contrast)
     assert percent_of_log(contrast.estimate.low) > 49
-    assert "one run of each arm carries no verdict" in contrast.sentence()
+    assert "one run of each arm carries no verdict" in sentence_of(contrast)
 
 
 def test_parts_of_a_run_are_read_by_their_totals_idle_ones_included() -> None:

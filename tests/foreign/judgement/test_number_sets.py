@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from foreign.judged_rows import finding, names, noise, numbers, only
+from steelyard.evaluation.sentence import sentence_of
 from steelyard.foreign.judgement.judge_numbers import judge_numbers
 from steelyard.foreign.series import Order, Rows
 from steelyard.model.threat_kind import ThreatKind
@@ -19,7 +20,7 @@ def test_rows_that_lost_their_order_carry_no_verdict_unless_chance_drew_it() -> 
     assert ThreatKind.ROWS_DEPEND.value not in names(lost)
     assert lost.verdict.kind.value == "inconclusive"
     assert lost.estimate.low > np.log(1.4)
-    assert "without the order in time what the rows share cannot be looked for" in lost.sentence()
+    assert "without the order in time what the rows share cannot be looked for" in sentence_of(lost)
     drawn = only(judge_numbers(numbers(a, b)))
     assert drawn.verdict.kind.value == "slower"
     assert ThreatKind.ORDER_LOST.value in names(drawn)
@@ -42,7 +43,7 @@ def test_few_rows_whose_order_nobody_drew_carry_a_verdict_only_where_they_look_i
     withheld = only(judge_numbers(numbers(a, a * np.exp(d / 10), order=Order.UNKNOWN)))
     assert withheld.verdict.kind.value == "inconclusive"
     assert ThreatKind.ROWS_DEPEND.value in names(withheld)
-    assert "a verdict needs 5, or an order that chance drew" in withheld.sentence()
+    assert "a verdict needs 5, or an order that chance drew" in sentence_of(withheld)
     assert np.isfinite(withheld.estimate.low)
     drawn = only(judge_numbers(numbers(a, a * np.exp(d / 10))))
     assert drawn.verdict.kind.value == "slower"
@@ -56,10 +57,10 @@ def test_rows_say_as_how_many_they_count() -> None:
     found = judge_numbers(numbers(noise(51, 30), noise(52, 30), order=Order.UNKNOWN))
     worth = round(finding(found, "replicates").figures["effective"][0])
     assert 5 <= worth < 30
-    assert f"30 rows counted as {worth}" in only(found).sentence()
+    assert f"30 rows counted as {worth}" in sentence_of(only(found))
     assert f"so they count as {worth} independent ones" in finding(found, "replicates").said
     random = judge_numbers(numbers(noise(51, 30), noise(52, 30)))
-    assert "counted" not in only(random).sentence()
+    assert "counted" not in sentence_of(only(random))
     assert "count as" not in finding(random, "replicates").said
 
 
@@ -77,7 +78,7 @@ def test_rows_that_depend_on_each_other_widen_the_interval_or_leave_none() -> No
     none = only(judge_numbers(numbers(noise(36, 20), line * noise(37, 20), order=Order.UNKNOWN)))
     assert none.verdict.kind.value == "inconclusive"
     assert np.isinf(none.estimate.low)
-    assert "depend on each other too much" in none.sentence()
+    assert "depend on each other too much" in sentence_of(none)
 
 
 def test_rows_apart_in_random_order_are_as_likely_in_any_split() -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from steelyard.evaluation.contrast import Contrast
+from steelyard.evaluation.contrast_line import judged_line
 from steelyard.foreign.comparison import Comparison
 from steelyard.foreign.judgement.level_steps import Step, steps_of
 from steelyard.foreign.judgement.overview import Overview
@@ -127,7 +128,7 @@ class Judgement:
 
     def judged(self, contrast: NumberContrast) -> JudgedContrast:
         """A contrast by the command line's contract, in the unit of the numbers."""
-        return contrast.judged().model_copy(update={"unit": self.comparison.metric.unit})
+        return judged_line(contrast).model_copy(update={"unit": self.comparison.metric.unit})
 
     @property
     def arms(self) -> tuple[ArmFigures, ...]:

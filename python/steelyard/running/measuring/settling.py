@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from steelyard.evaluation.causes import complete
-from steelyard.evaluation.contrast import WeighedContrast, line_of
+from steelyard.evaluation.contrast import WeighedContrast
+from steelyard.evaluation.contrast_line import line_of
 from steelyard.evaluation.judging import inspected_threats, judge
 from steelyard.evaluation.rejudge import MOST_LOST_IN_A_ROW, hopeless, rejudge
 from steelyard.evaluation.transaction.time_parts import time_breakdown

@@ -8,16 +8,18 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from steelyard._core import read_control, read_relation_map, write_checksums
 from steelyard.engines.account import Account
+from steelyard.engines.builds.same_builder import BuildRequest
 from steelyard.engines.engine import Slot
 from steelyard.engines.intake import ImportedCluster, Intake, Neutralised, Report, SettingsPlace
 from steelyard.engines.loading import DATABASE, serving
 from steelyard.engines.local.owned_files import names_below, opened_below, path_of, read_below
 from steelyard.engines.postgres.builds.build import Build
+from steelyard.engines.postgres.builds.select import SelectedBuild, select_builds
 from steelyard.engines.postgres.intake.accepting import known_settings
 from steelyard.engines.postgres.intake.copying import copy_in
 from steelyard.engines.postgres.intake.recover import Opening
@@ -83,7 +85,7 @@ def take_in_cluster(
     an earlier major version, upgrade the copy."""
     major = str(identity.version_number // 10000)
     if intake.place.major is not None and int(intake.place.major) < int(major):
-        return _take_in_upgraded(_OwnPrograms(build, identity, account), intake, slot, report)
+        return _take_in_upgraded(SelectedBuild(build, identity, account), intake, slot, report)
     if intake.place.major != major:
         raise EngineError(
             f'could not take in "{intake.place.path}" with PostgreSQL {identity.version}: '
@@ -108,28 +110,19 @@ def take_in_cluster(
     return ImportedCluster(opened.database, opened.bytes, tuple(gone), tuple(doubts))
 
 
-@dataclass(frozen=True)
-class _OwnPrograms:
-    build: Build
-    identity: Identity
-    account: Account
-
-
 def _take_in_upgraded(
-    new: _OwnPrograms, intake: Intake, slot: Slot, report: Report
+    new: SelectedBuild, intake: Intake, slot: Slot, report: Report
 ) -> ImportedCluster:
     """Taken in by its own version, and upgraded by pg_upgrade: the arms share their pages."""
-    from steelyard.engines.postgres.selection import find_postgres
-
     assert intake.place.major is not None  # a dump has none, and is restored
-    engine = find_postgres(intake.place.major, account=new.account.name)
-    taken = take_in_cluster(engine.build, engine.identity, engine.account, intake, slot, report)
+    [old] = select_builds([BuildRequest(intake.place.major)], new.account.name)
+    taken = take_in_cluster(old.build, old.identity, old.account, intake, slot, report)
     place = intake.place
     offered = read_server_settings(SettingsPlace(place.path, place.kind))
     settings = known_settings(new.build, new.account, offered).settings
-    cluster = engine.open(slot.path / "data")
-    carry_over(cluster, engine, new, settings, slot, report)
-    words = f"the copy was upgraded from {engine.identity.version} by pg_upgrade --link"
+    cluster = Cluster(old.build, old.identity, old.account, slot.path / "data")
+    carry_over(cluster, old, new, settings, slot, report)
+    words = f"the copy was upgraded from {old.identity.version} by pg_upgrade --link"
     return replace(taken, doubts=(*taken.doubts, words))
 
 
