@@ -22,6 +22,7 @@ Call = Callable[..., Any]
 NOWHERE = ("--records", "nowhere")
 FAILING: dict[str, tuple[str, ...]] = {
     "weigh": ("nosuch",),
+    "upgrade": ("--from", "nowhere", "--to", "18"),
     "calibrate": ("--weight", "3"),
     "judge": ("nowhere.csv",),
     "drive": ("host=nowhere.invalid", "-f", "nowhere.sql"),

@@ -6,23 +6,32 @@ from pathlib import Path
 
 import pytest
 
-from steelyard.engines import engine as protocols
-from steelyard.engines.engine import Slot
+from steelyard.engines.capabilities.checkpoints import Checkpointer, CheckpointsWatched, Warmable
+from steelyard.engines.capabilities.counters import Countable, Observable, Plans, Waits
+from steelyard.engines.capabilities.life import (
+    Clonable,
+    Crashable,
+    Freezable,
+    Placeable,
+    Protection,
+)
+from steelyard.engines.capabilities.settings import Tunable
+from steelyard.engines.engine import Restartable, Slot
 from steelyard.model.errors import EngineError, ServerError
 from story.noop.engine import NoopEngine
 from story.noop.journal import Call
 
 SLOT = Slot(0, Path("/run/slot0"), Path("/tmp/sockets"), 54320)
 CAPABILITIES = (
-    *("Restartable", "Clonable", "Protection", "Tunable", "Placeable", "Freezable", "Crashable"),
-    *("Observable", "Countable", "Waits", "Plans", "Checkpointer", "CheckpointsSeen", "Warmable"),
+    *(Restartable, Clonable, Protection, Tunable, Placeable, Freezable, Crashable),
+    *(Observable, Countable, Waits, Plans, Checkpointer, CheckpointsWatched, Warmable),
 )
 
 
-@pytest.mark.parametrize("name", CAPABILITIES)
-def test_it_has_every_capability(name: str) -> None:
+@pytest.mark.parametrize("capability", CAPABILITIES)
+def test_it_has_every_capability(capability: type) -> None:
     instance = NoopEngine().create(Path("a"), protection="checksums")
-    assert isinstance(instance, getattr(protocols, name))
+    assert isinstance(instance, capability)
 
 
 def test_calls_are_written_down_in_order_over_all_instances() -> None:

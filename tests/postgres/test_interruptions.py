@@ -69,7 +69,8 @@ def test_ctrl_c_before_anything_is_decided_leaves_nothing_either(start: Start) -
     assert weighing.end() == 130
     assert weighing.lines[-1] == "interrupted"
     assert "Traceback" not in weighing.said
-    assert weighing.answer == ""
+    error = {"primary": "interrupted", "detail": None, "hint": None, "status": 130}
+    assert json.loads(weighing.answer) == {"error": error}
     assert traces.left == []
 
 
@@ -184,7 +185,7 @@ def test_a_full_disk_ends_it_with_one_clear_error_and_what_was_written_is_kept(
     assert "slices.jsonl" in errors[0]
     assert "--resume" in weighing.said
     assert "Traceback" not in weighing.said
-    assert weighing.answer == ""
+    assert "could not append to" in json.loads(weighing.answer)["error"]["primary"]
     assert traces.left == []
     assert len(weighing.slices(1)) >= 4
 

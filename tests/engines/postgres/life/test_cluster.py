@@ -13,7 +13,9 @@ from typing import Any
 import psycopg
 import pytest
 
-from steelyard.engines import engine as protocols
+from steelyard.engines.capabilities.counters import Observable
+from steelyard.engines.capabilities.life import Clonable, Crashable, Freezable, Placeable
+from steelyard.engines.capabilities.settings import Tunable
 from steelyard.engines.engine import Slot
 from steelyard.engines.local.process_cleanup import programs_inside
 from steelyard.engines.local.samples import sample, tree
@@ -37,10 +39,10 @@ def ask(cluster: Cluster, query: str) -> object:
 
 
 @pytest.mark.parametrize(
-    "name", ["Clonable", "Tunable", "Placeable", "Freezable", "Crashable", "Observable"]
+    "capability", [Clonable, Tunable, Placeable, Freezable, Crashable, Observable]
 )
-def test_a_cluster_has_every_capability(name: str, template: Cluster) -> None:
-    assert isinstance(template, getattr(protocols, name))
+def test_a_cluster_has_every_capability(capability: type, template: Cluster) -> None:
+    assert isinstance(template, capability)
 
 
 def test_a_cluster_starts_answers_and_stops_without_a_trace(

@@ -27,13 +27,12 @@ from steelyard.engines.postgres.life import cluster
 from steelyard.engines.postgres.processes import process_tree as accounting
 from steelyard.engines.postgres.selection import find_postgres
 from steelyard.engines.registry import open_run
-from story.noop.engine import NOOP_IDENTITY  # loaded now: the child may not read the files
 
 pytestmark = [
     pytest.mark.postgres,
     pytest.mark.skipif(os.geteuid() != 0, reason="only root can give rights up"),
 ]
-LOADED = (_core, NOOP_IDENTITY, accounting, cluster, find, postgres, accessible_copy, psycopg)
+LOADED = (_core, accounting, cluster, find, postgres, accessible_copy, psycopg)
 
 
 def as_account(account: Account, home: Path, action: Callable[[], None]) -> None:
