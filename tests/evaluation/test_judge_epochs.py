@@ -16,11 +16,10 @@ from steelyard.analysis.decision.epoch_reading import EpochReading
 from steelyard.analysis.decision.looks import Terms
 from steelyard.analysis.decision.sign_flip import confidence_set
 from steelyard.evaluation.contrast import WeighedContrast
-from steelyard.evaluation.contrast_line import line_of
 from steelyard.evaluation.judge_epochs import contrast_of, percent_ends, slot_assignment
 from steelyard.evaluation.judging import contrasts_of
 from steelyard.evaluation.rule import VerdictKind
-from steelyard.evaluation.sentence import sentence_of
+from steelyard.evaluation.sentence import line_of, sentence_of
 from steelyard.model.estimate import LOG_RATIO, Estimate
 from steelyard.model.threat import raise_threat
 from steelyard.model.threat_kind import ThreatKind

@@ -9,14 +9,13 @@ import numpy as np
 from steelyard.analysis.calibration.balance import Trust, trust
 from steelyard.evaluation.causes import cause_rows, complete, page_cost
 from steelyard.evaluation.contrast import WeighedContrast
-from steelyard.evaluation.contrast_line import line_of
 from steelyard.evaluation.devices import device_summary
 from steelyard.evaluation.factors.effects import factor_effects
 from steelyard.evaluation.judging import judge, withdrawn
 from steelyard.evaluation.layouts import judging_of
 from steelyard.evaluation.plans.flipped import Timed, flipped
 from steelyard.evaluation.scripts import script_times
-from steelyard.evaluation.sentence import sentence_of
+from steelyard.evaluation.sentence import line_of, sentence_of
 from steelyard.evaluation.transaction.time_parts import time_breakdown
 from steelyard.evaluation.truths import Weighed, truth_beside
 from steelyard.evaluation.workload_rows import (

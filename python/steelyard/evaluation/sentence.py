@@ -1,4 +1,5 @@
-"""Writes a verdict as one sentence, with its interval, its confidence and its epochs."""
+"""Writes a verdict as one sentence, with its interval, its confidence and its epochs, and puts it
+with its numbers into the line that verdict.json keeps."""
 
 from __future__ import annotations
 
@@ -7,11 +8,19 @@ from dataclasses import replace
 
 from steelyard.analysis.decision.forecast import MOST_EPOCHS
 from steelyard.analysis.decision.looks import Stage
-from steelyard.evaluation.contrast import AnswerWords, Contrast, Details, ReplicateWords
+from steelyard.evaluation.contrast import (
+    AnswerWords,
+    Contrast,
+    Details,
+    ReplicateWords,
+    WeighedContrast,
+)
 from steelyard.evaluation.rule import VerdictKind
 from steelyard.model.estimate import Estimate
 from steelyard.model.units import NS_PER_S, format_duration, format_percent, percent_of_log
+from steelyard.record.contrast import ContrastLine, JudgedContrast
 
+UNITS = {"throughput": "transactions/s", "latency_mean": "µs", "geometric_mean": "µs"}
 _LONGEST_HEADING = 60
 _EPOCHS = ReplicateWords().noun
 _METRICS = {
@@ -238,3 +247,32 @@ def _places_of(estimate: Estimate) -> int:
 
 def _signed(percent: float, places: int) -> str:
     return format_percent(percent, places).removesuffix(" %")
+
+
+def judged_line(contrast: Contrast[Details]) -> JudgedContrast:
+    """The contrast by the command line's contract."""
+    percent = contrast.estimate.in_percent()
+    seconds = contrast.forecast_seconds
+    return JudgedContrast(
+        arm=contrast.arm,
+        control=contrast.control,
+        metric=contrast.terms.metric,
+        unit=UNITS.get(contrast.terms.metric, contrast.terms.metric),
+        higher_is_better=contrast.terms.higher_is_better,
+        estimate_percent=percent.value,
+        low_percent=None if math.isinf(contrast.estimate.low) else percent.low,
+        high_percent=None if math.isinf(contrast.estimate.high) else percent.high,
+        confidence=contrast.estimate.confidence,
+        verdict=contrast.verdict.kind.value,
+        nonzero=contrast.verdict.nonzero,
+        epochs=contrast.epochs,
+        blocks=contrast.blocks,
+        forecast_seconds=None if seconds is None else round(seconds, 1),
+        threats=contrast.threats,
+        sentence=sentence_of(contrast),
+    )
+
+
+def line_of(contrast: WeighedContrast) -> ContrastLine:
+    """A contrast of a weighing as verdict.json keeps it."""
+    return ContrastLine(**dict(judged_line(contrast)), details=contrast.details)

@@ -13,8 +13,7 @@ from foreign.judged_rows import finding, names, noise, numbers, only
 from foreign.reading import GOLDEN
 from steelyard.analysis.decision.sign_flip import confidence_set
 from steelyard.analysis.decision.t_interval import welch
-from steelyard.evaluation.contrast_line import judged_line
-from steelyard.evaluation.sentence import sentence_of
+from steelyard.evaluation.sentence import judged_line, sentence_of
 from steelyard.foreign.comparison import OperatingPoint, Options, compare
 from steelyard.foreign.formats import read_sheet
 from steelyard.foreign.judgement.judge_numbers import NO_SPREAD, judge_numbers

@@ -24,8 +24,8 @@ def find_postgres(
     build there is taken whatever its version. EngineError says what is found and what to do, or
     that contrib is neither its own nor in an added npm build of the same version.
     """
-    (found,) = select_engines([BuildRequest(version, bindir)], account, contrib=contrib)
-    return found
+    (engine,) = select_engines([BuildRequest(version, bindir)], account, contrib=contrib)
+    return engine
 
 
 def select_engines(
@@ -33,6 +33,6 @@ def select_engines(
 ) -> list[Postgres]:
     """The engines of several arms, as `select_builds` finds them."""
     return [
-        Postgres(one.build, one.identity, one.account)
-        for one in select_builds(wanted, account, contrib=contrib)
+        Postgres(usable.build, usable.identity, usable.account)
+        for usable in select_builds(wanted, account, contrib=contrib)
     ]

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from steelyard.evaluation.contrast import Contrast
-from steelyard.evaluation.contrast_line import judged_line
+from steelyard.evaluation.sentence import judged_line
 from steelyard.foreign.comparison import Comparison
 from steelyard.foreign.judgement.level_steps import Step, steps_of
 from steelyard.foreign.judgement.overview import Overview

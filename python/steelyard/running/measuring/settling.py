@@ -6,9 +6,9 @@ from dataclasses import dataclass, field, replace
 
 from steelyard.evaluation.causes import complete
 from steelyard.evaluation.contrast import WeighedContrast
-from steelyard.evaluation.contrast_line import line_of
 from steelyard.evaluation.judging import inspected_threats, judge
 from steelyard.evaluation.rejudge import MOST_LOST_IN_A_ROW, hopeless, rejudge
+from steelyard.evaluation.sentence import line_of
 from steelyard.evaluation.transaction.time_parts import time_breakdown
 from steelyard.model.errors import WeighingError
 from steelyard.model.units import NS_PER_S

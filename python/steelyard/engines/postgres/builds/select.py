@@ -37,13 +37,13 @@ def select_builds(
     neither a build's own nor in an added npm build of the same version.
     """
     chosen = choose_account(account)
-    found = discovered() if any(each.bindir is None for each in wanted) else []
-    candidates = [_candidates(each, found) for each in wanted]
+    known = discovered() if any(each.bindir is None for each in wanted) else []
+    candidates = [_candidates(each, known) for each in wanted]
     return [_usable(build, chosen, contrib=contrib) for build in same_builder(candidates)]
 
 
 def _candidates(
-    wanted: BuildRequest, found: Sequence[DiscoveredBuild]
+    wanted: BuildRequest, known: Sequence[DiscoveredBuild]
 ) -> list[tuple[Build, Identity | None]]:
     """Matching builds, the preferred one first; the identity of one in a directory is not read
     yet."""
@@ -51,9 +51,9 @@ def _candidates(
         build = Build(Path(wanted.bindir).expanduser().absolute(), "bindir")
         build.require_programs()
         return [(build, None)]
-    matching = [each for each in found if each.answers(wanted.version)]
+    matching = [each for each in known if each.answers(wanted.version)]
     if not matching:
-        raise _nothing_found(wanted.version, found)
+        raise _nothing_found(wanted.version, known)
     return [(each.build, each.identity) for each in matching]
 
 
@@ -66,9 +66,9 @@ def _usable(build: Build, account: Account, *, contrib: bool) -> SelectedBuild:
     return SelectedBuild(usable, identity, account)
 
 
-def _nothing_found(version: str, found: Sequence[DiscoveredBuild]) -> EngineError:
+def _nothing_found(version: str, known: Sequence[DiscoveredBuild]) -> EngineError:
     listed = ", ".join(
-        f"{f.identity.version} ({f.identity.origin}, {f.identity.bindir})" for f in found
+        f"{f.identity.version} ({f.identity.origin}, {f.identity.bindir})" for f in known
     )
     advice = (
         f"`steelyard engines add {version}` fetches it where npm or Debian has it; or ask for a "
