@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from own_cache import own_cache
+from steelyard.cli.options import source_options
 from steelyard.cli.options.address_options import (
     address_changes,
     require_agreed,
@@ -14,7 +16,9 @@ from steelyard.cli.options.address_options import (
     with_own_workload,
     without_passwords,
 )
-from steelyard.cli.options.source_options import SourceOptions
+from steelyard.cli.options.source_options import SourceOptions, back_up_whole
+from steelyard.engines.account import Account, choose_account
+from steelyard.engines.postgres.intake.running import RunningServer
 from steelyard.model.errors import UsageError
 from steelyard.study.read import read_study
 from steelyard.workloads.reading.resolved import resolve_workload
@@ -125,6 +129,24 @@ def test_a_uri_that_cannot_be_copied_from_is_not_shown_with_its_password(target:
     with pytest.raises(UsageError, match="invalid connection string") as refused:
         SourceOptions(target, None, None, agreed=True).changes([])
     assert "cret" not in str(refused.value)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root has other accounts")
+@pytest.mark.parametrize("account", [None, "nobody"])
+def test_a_copy_of_a_server_is_the_servers_accounts(
+    account: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    owners: list[Account] = []
+    server = RunningServer("host=db1", None, "18.4", 1, (), (("d", 1),), "postgres", {})
+    monkeypatch.setattr(source_options, "ask_running", lambda target: server)
+    monkeypatch.setattr(
+        source_options, "back_up", lambda server, directory, owner, report: owners.append(owner)
+    )
+    with own_cache():
+        changes = SourceOptions("host=db1", None, None, True, account).changes([])
+        assert any(change.startswith("source.place=") for change in changes)
+        back_up_whole("host=db1", account, agreed=True)
+    assert owners == [choose_account(account)] * 2
 
 
 def test_scripts_of_the_user_are_driven_unless_a_workload_is_named() -> None:

@@ -81,7 +81,7 @@ def weigh(
     changes += one_query_changes(study, changes, file)
     if study is not None and sweep is None:  # before data are copied
         require_unlike(read_study(study, changes))
-    changes = SourceOptions(source, database, config, agreed=yes).changes(changes)
+    changes = SourceOptions(source, database, config, yes, account).changes(changes)
     changes += [*ending_changes(first_verdict, open_ended), *machine_changes(machines)]
     drawn = secrets.randbelow(2**31) if seed is None else seed
     command = repeating_command(sys.argv[1:], drawn)

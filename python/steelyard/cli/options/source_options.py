@@ -18,6 +18,7 @@ import typer
 
 from steelyard.cli.command_line import say
 from steelyard.cli.options.address_options import with_own_workload
+from steelyard.engines.account import choose_account
 from steelyard.engines.cache import open_cache
 from steelyard.engines.postgres.intake.running import (
     RunningServer,
@@ -39,6 +40,8 @@ class SourceOptions:
     config: str | None
     agreed: bool
     """Whether a running server may be copied without asking."""
+    account: str | None = None
+    """Of the servers, which a copy then belongs to."""
 
     def changes(self, changes: Sequence[str]) -> list[str]:
         """The overrides of a command with those of its data; without a workload of its own, what
@@ -59,7 +62,7 @@ class SourceOptions:
         unless a file is named."""
 
         assert self.place is not None  # the caller asks where there is one
-        backup = backed_up(self.place, self.database, agreed=self.agreed)
+        backup = backed_up(self.place, self.database, self.account, agreed=self.agreed)
         keys = {"place": str(backup.data), "database": backup.database, "config": self._config()}
         if self.config is None:
             keys |= {"config": str(backup.settings), "partial": backup.partial or None}
@@ -92,22 +95,25 @@ class BackedUp:
     slots: tuple[tuple[str, bool], ...]  # the server's replication slots: name, whether logical
 
 
-def backed_up(target: str, database: str | None, *, agreed: bool) -> BackedUp:
-    """A base backup of the server.
+def backed_up(target: str, database: str | None, account: str | None, *, agreed: bool) -> BackedUp:
+    """A base backup of the server, which belongs to the account.
 
     UsageError: it was not agreed to, or there is no such database; ServerError: the server does not
     allow it.
     """
     server = ask_running(target)
-    return _backed_up(server, server.require_database(database), agreed=agreed)
+    return _backed_up(server, server.require_database(database), account, agreed=agreed)
 
 
-def back_up_whole(target: str, *, agreed: bool) -> BackedUp:
+def back_up_whole(target: str, account: str | None, *, agreed: bool) -> BackedUp:
     """The same of all databases, none of which is chosen."""
-    return _backed_up(ask_running(target), None, agreed=agreed)
+    return _backed_up(ask_running(target), None, account, agreed=agreed)
 
 
-def _backed_up(server: RunningServer, database: str | None, *, agreed: bool) -> BackedUp:
+def _backed_up(
+    server: RunningServer, database: str | None, account: str | None, *, agreed: bool
+) -> BackedUp:
+    owner = choose_account(account)
     size = "of unknown size" if server.bytes is None else format_bytes(server.bytes)
     words = (
         f"a base backup of PostgreSQL {server.version} ({size}): "
@@ -122,7 +128,7 @@ def _backed_up(server: RunningServer, database: str | None, *, agreed: bool) -> 
     stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
     directory = open_cache().templates / f"backup-{stamp}-{target_name(server.target)}"
     try:
-        back_up(server, directory, report=say)
+        back_up(server, directory, owner, report=say)
     except BaseException:
         shutil.rmtree(directory, ignore_errors=True)
         raise

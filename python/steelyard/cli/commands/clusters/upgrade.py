@@ -123,7 +123,7 @@ def _backup(target: str, request: UpgradeRequest, *, agreed: bool) -> Iterator[U
     from steelyard.cli.options.source_options import back_up_whole
     from steelyard.engines.postgres.libpq.connection_words import without_password
 
-    backup = back_up_whole(target, agreed=agreed)
+    backup = back_up_whole(target, request.account, agreed=agreed)
     try:
         yield replace(
             request,
