@@ -64,11 +64,12 @@ def format_duration(nanoseconds: float) -> str:
     if seconds >= 60:
         minutes, left = divmod(round(seconds), 60)
         return f"{minutes} min {left} s" if left else f"{minutes} min"
-    if seconds >= 1:
+    # What three digits round to 1000 is one of the next unit.
+    if seconds >= 0.9995:
         return f"{seconds:.3g} s"
-    if nanoseconds >= NS_PER_MS:
+    if nanoseconds >= 0.9995 * NS_PER_MS:
         return f"{nanoseconds / NS_PER_MS:.3g} ms"
-    if nanoseconds >= NS_PER_US:
+    if nanoseconds >= 0.9995 * NS_PER_US:
         return f"{nanoseconds / NS_PER_US:.3g} µs"
     return f"{nanoseconds:.3g} ns"
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import secrets
 import shutil
 import sys
 import time
@@ -126,7 +127,8 @@ def _backed_up(
             raise UsageError("no base backup was taken")
     say(f"take {words}")
     stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
-    directory = open_cache().templates / f"backup-{stamp}-{target_name(server.target)}"
+    name = f"backup-{stamp}-{secrets.token_hex(3)}-{target_name(server.target)}"
+    directory = open_cache().templates / name
     try:
         back_up(server, directory, owner, report=say)
     except BaseException:
