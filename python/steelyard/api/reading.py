@@ -22,11 +22,10 @@ from steelyard.api.weighing import (
     Weighing,
 )
 from steelyard.history.entry import Entry
-from steelyard.history.reading import hashes_of, read_entry
+from steelyard.history.reading import entry_of, read_parts
 from steelyard.model.estimate import Estimate
 from steelyard.record.contrast import ArmValues, ContrastLine, control_and_arm_values
 from steelyard.record.environment import ArmFacts
-from steelyard.record.reader import read_environment, read_study_file, read_verdict
 from steelyard.record.record import Record, damage_named
 from steelyard.record.verdict import Verdict
 
@@ -43,10 +42,9 @@ def read(directory: str | PathLike[str]) -> Weighing:
 
 def _weighing(record: Record) -> Weighing:
     place = record.directory
-    entry = read_entry(place, str(place), hashes_of(place))
-    verdict, study = read_verdict(record), read_study_file(record)
-    environment = read_environment(record)
-    facts = environment.arms if environment is not None else {}
+    parts = read_parts(record)
+    entry, verdict, study = entry_of(parts, str(place), {}), parts.verdict, parts.study
+    facts = parts.environment.arms
     values = _values(verdict)
     names = [arm.name for arm in (study.control, *study.arms)]
     return Weighing(

@@ -78,6 +78,32 @@ def launch(
             raise EngineError(f'could not start "{command[0]}" in a memory group') from failure
 
 
+def piped(
+    account: Account,
+    command: Sequence[str],
+    *,
+    directory: Path,
+    environment: Mapping[str, str] | None = None,
+    group: MemoryGroup | None = None,
+    words: int = subprocess.DEVNULL,
+) -> subprocess.Popen[bytes]:
+    """A launched program whose output comes by a pipe. EngineError: it cannot be executed."""
+    try:
+        return launch(
+            account,
+            command,
+            directory=directory,
+            output=subprocess.PIPE,
+            environment=environment,
+            group=group,
+            words=words,
+        )
+    except OSError as error:
+        raise EngineError(
+            f'could not execute "{command[0]}" as account "{account.name}": {error.strerror}',
+        ) from error
+
+
 def run(
     account: Account,
     command: Sequence[str],
@@ -90,20 +116,10 @@ def run(
 ) -> tuple[int, str]:
     """Exit status and everything a program wrote; EngineError when it cannot be executed. `said`:
     what it reads from its standard input."""
-    try:
-        process = launch(
-            account,
-            command,
-            directory=directory,
-            output=subprocess.PIPE,
-            environment=environment,
-            group=group,
-            words=subprocess.DEVNULL if said is None else subprocess.PIPE,
-        )
-    except OSError as error:
-        raise EngineError(
-            f'could not execute "{command[0]}" as account "{account.name}": {error.strerror}',
-        ) from error
+    words = subprocess.DEVNULL if said is None else subprocess.PIPE
+    process = piped(
+        account, command, directory=directory, environment=environment, group=group, words=words
+    )
     try:
         written, _ = process.communicate(None if said is None else said.encode(), timeout=timeout_s)
     except subprocess.TimeoutExpired:

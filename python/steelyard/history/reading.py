@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
 from typing import Literal
@@ -64,14 +65,36 @@ def measured_bytes(directory: Path) -> int:
     return file.stat().st_size if file.is_file() else 0
 
 
-def read_entry(directory: Path, path: str, hashes: dict[str, str]) -> Entry:
-    """The entry of the record in `directory`; of format 1 too. RecordError: a part is damaged, or
-    parts do not belong together; StudyError: its study cannot be read."""
-    record = Record.open(directory)
+@dataclass(frozen=True, slots=True)
+class EntryParts:
+    """What an entry is made of, read once."""
+
+    record: Record
+    plan: Plan
+    study: Study
+    verdict: Verdict | None
+    environment: Environment
+
+
+def read_parts(record: Record) -> EntryParts:
+    """The parts of a record; of format 1 too. RecordError: one is damaged, or they do not belong
+    together; StudyError: its study cannot be read."""
     plan, study = read_plan(record), read_study_file(record)
     verdict, environment = read_verdict(record), read_environment(record) or Environment()
     if verdict is not None:
-        _require_together(directory, plan, study, verdict)
+        _require_together(record.directory, plan, study, verdict)
+    return EntryParts(record, plan, study, verdict, environment)
+
+
+def read_entry(directory: Path, path: str, hashes: dict[str, str]) -> Entry:
+    """The entry of the record in `directory`. RecordError and StudyError as `read_parts`."""
+    return entry_of(read_parts(Record.open(directory)), path, hashes)
+
+
+def entry_of(parts: EntryParts, path: str, hashes: dict[str, str]) -> Entry:
+    """The entry of a record that was read; `hashes`: file → SHA-256, where they are wanted."""
+    record, plan, study = parts.record, parts.plan, parts.study
+    verdict, environment, directory = parts.verdict, parts.environment, record.directory
     at, at_from = _when(directory, path, plan)
     state: State = "no verdict"
     if verdict is not None:

@@ -15,7 +15,7 @@ from steelyard.engines.local.owned_files import text_below
 from steelyard.engines.local.process_cleanup import ending_strays
 from steelyard.engines.postgres.abilities import missing
 from steelyard.engines.postgres.access.loopback import listening
-from steelyard.engines.postgres.builds.build import Build
+from steelyard.engines.postgres.builds.build import Build, major_of
 from steelyard.engines.postgres.examination import examine, examine_allowed
 from steelyard.engines.postgres.intake.accepting import accepted_settings, known_settings
 from steelyard.engines.postgres.intake.import_cluster import take_in_cluster, take_in_dump
@@ -182,7 +182,7 @@ class Postgres:
                 f'could not open cluster "{directory}": {error.strerror}',
                 detail='A PostgreSQL data directory has a file "PG_VERSION".',
             ) from error
-        if major != _major(self._identity):
+        if major != major_of(self._identity):
             raise EngineError(
                 f'cannot open cluster "{directory}" with PostgreSQL {self._identity.version}: '
                 f"it was made by version {major}"
@@ -194,11 +194,6 @@ class Postgres:
                 detail=f"Its server is process {pid}.",
             )
         return Cluster(self._build, self._identity, self._account, directory)
-
-
-def _major(identity: Identity) -> str:
-    number = identity.version_number
-    return str(number // 10000) if number >= 100000 else f"{number // 10000}.{number // 100 % 100}"
 
 
 def catalogue_edition(identity: Identity) -> list[int]:

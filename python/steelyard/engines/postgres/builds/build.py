@@ -227,3 +227,9 @@ def answer_of(
             break
         files.append(missing[1])
     return status, words
+
+
+def major_of(identity: Identity) -> str:
+    """The major version as PG_VERSION has it: "18", "9.6"."""
+    number = identity.version_number
+    return str(number // 10000) if number >= 100000 else f"{number // 10000}.{number // 100 % 100}"

@@ -18,7 +18,7 @@ from steelyard.engines.engine import Slot
 from steelyard.engines.intake import ImportedCluster, Intake, Neutralised, Report, SettingsPlace
 from steelyard.engines.loading import DATABASE, serving
 from steelyard.engines.local.owned_files import names_below, opened_below, path_of, read_below
-from steelyard.engines.postgres.builds.build import Build
+from steelyard.engines.postgres.builds.build import Build, major_of
 from steelyard.engines.postgres.builds.select import SelectedBuild, select_builds
 from steelyard.engines.postgres.intake.accepting import known_settings
 from steelyard.engines.postgres.intake.copying import copy_in
@@ -44,8 +44,7 @@ from steelyard.model.units import format_bytes
 def seal(cluster: Cluster) -> bool:
     """Write the checksums of all pages where there are none, and switch verification on; whether
     there were none. EngineError: a file cannot be sealed."""
-    number = cluster.identity.version_number
-    major = str(number // 10000) if number >= 100000 else f"{number // 10000}.{number // 100 % 100}"
+    major = major_of(cluster.identity)
 
     def write() -> bool:
         control = read_control(cluster.directory / CONTROL_FILE)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from steelyard.engines.builds.same_builder import BuildRequest
@@ -153,8 +153,7 @@ class _Rehearsal:
             facts = read_facts(cluster, owner)
             resolve_blocks(cluster, owner, facts)
             if facts.closed:
-                again = read_facts(cluster, owner)
-                facts = _with_databases(facts, again)
+                facts = replace(facts, databases=read_facts(cluster, owner).databases)
         finally:
             cluster.stop()
         return facts
@@ -171,17 +170,6 @@ class _Rehearsal:
         refused = frozenset(offered.settings) - frozenset(own.settings)
         old, new = self.old.build_defaults(self.slot), self.new.build_defaults(self.slot)
         return setting_changes(offered, refused, known, old, new)
-
-
-def _with_databases(facts: ClusterFacts, again: ClusterFacts) -> ClusterFacts:
-    return ClusterFacts(
-        again.databases,
-        facts.closed,
-        facts.prepared,
-        facts.locales,
-        facts.template,
-        facts.available,
-    )
 
 
 def _engines(request: UpgradeRequest, place: DataPlace) -> tuple[Postgres, Postgres]:

@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from steelyard.engines.account import Account
-from steelyard.engines.programs import launch
-from steelyard.model.errors import EngineError
+from steelyard.engines.programs import piped
 
 _MOST_BYTES = 4 << 20
 """Of output that is kept; a program that writes more is in trouble, and its end matters less."""
@@ -42,16 +41,7 @@ def run_timed(
 ) -> TimedRun:
     """Run it in `directory` until it ends; `begun` gets each line as it begins. Whatever ends us
     meanwhile ends it with its children. EngineError: it cannot be executed."""
-    try:
-        process = launch(
-            account,
-            command,
-            directory=directory,
-            output=subprocess.PIPE,
-            environment=environment,
-        )
-    except OSError as error:
-        raise EngineError(f'could not execute "{command[0]}": {error.strerror}') from error
+    process = piped(account, command, directory=directory, environment=environment)
     started = time.monotonic()
     try:
         lines = _read(process, started, begun)
