@@ -28,6 +28,8 @@ from pathlib import Path
 from driver_cpu import SETTINGS, server
 
 from steelyard.engines.account import choose_account
+from steelyard.engines.postgres.access.loopback import set_password
+from steelyard.engines.postgres.libpq.connection_string import conninfo_of
 from steelyard.model.endpoint import Endpoint
 
 MOST_ADDED = 1.5
@@ -35,7 +37,7 @@ CLIENTS = (1, 16)
 _START_S, _LOOK_S = 20.0, 0.05
 CONFIG = """\
 [databases]
-* = host=127.0.0.1 port={address.port} user={address.user}
+* = host=127.0.0.1 port={address.port} user={address.user} password={password}
 [pgbouncer]
 listen_addr = 127.0.0.1
 listen_port = {port}
@@ -66,13 +68,13 @@ def wait_for(port: int) -> None:
 
 
 @contextmanager
-def pooled(address: Endpoint, home: Path) -> Iterator[int]:
+def pooled(address: Endpoint, home: Path, password: str) -> Iterator[int]:
     """A PgBouncer in front of the server; its port."""
     program = shutil.which("pgbouncer", path=f"{os.environ['PATH']}:/usr/sbin:/sbin")
     if program is None:
         raise SystemExit("PgBouncer is not installed (Debian: apt-get install pgbouncer)")
     port, config = free_port(), home / "pgbouncer.ini"
-    config.write_text(CONFIG.format(address=address, port=port))
+    config.write_text(CONFIG.format(address=address, port=port, password=password))
     config.chmod(0o644)
     account = choose_account()
     command = [program, "-q", str(config)]
@@ -157,7 +159,9 @@ def main() -> int:
     ):
         home = Path(place)
         home.chmod(0o755)
-        with pooled(address, home) as pooler, passed(address, home) as proxy:
+        password = set_password(conninfo_of(address), address.user).reveal()
+        os.environ["PGPASSWORD"] = password
+        with pooled(address, home, password) as pooler, passed(address, home) as proxy:
             ports = {"server": address.port, "PgBouncer": pooler, "proxy": proxy}
             alone, _ = (
                 compare(bindir, ports, address.user, clients, options.rounds, words)
