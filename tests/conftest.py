@@ -30,6 +30,9 @@ LONGEST = (
 )
 """Files and folders whose tests wait for real servers, the slowest first."""
 
+OLDER = "16"
+"""The older bundled version of PostgreSQL."""
+
 
 @pytest.fixture(scope="session", autouse=True)
 def directories_apart(tmp_path_factory: pytest.TempPathFactory) -> None:
@@ -49,9 +52,22 @@ def _handlers() -> dict[int, object]:
     return {number: signal.getsignal(number) for number in (signal.SIGINT, *ENDING)}
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Sort by file, as LONGEST has them; the order within a file stays."""
+    """Sort by file, as LONGEST has them; the order within a file stays.
+
+    What is tried on both bundled versions takes the older one in the long suite, unless it is of
+    what differs between them.
+    """
     items.sort(key=_place)
+    for item in items:
+        if OLDER in _values(item) and item.get_closest_marker("by_version") is None:
+            item.add_marker(pytest.mark.long)
+
+
+def _values(item: pytest.Item) -> list[object]:
+    """What the test and its fixtures are tried with."""
+    return list(item.callspec.params.values()) if hasattr(item, "callspec") else []
 
 
 def _place(item: pytest.Item) -> int:

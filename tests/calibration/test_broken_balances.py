@@ -17,6 +17,7 @@ from calibration import breaks
 from calibration.breaks import Break
 from story.asked import study_of
 from story.scripted import ScriptedWorld
+from thinned import thinned
 
 Facts = dict[str, Any]
 Weigh = Callable[..., Facts]
@@ -67,7 +68,7 @@ INVALID = {
 }
 
 
-@pytest.mark.parametrize(("broken", "name", "seen"), CAUGHT, ids=[name for _, name, _ in CAUGHT])
+@thinned(("broken", "name", "seen"), CAUGHT, 4, ids=[name for _, name, _ in CAUGHT])
 def test_a_balance_broken_on_purpose_is_caught(
     weighed: Callable[..., Facts], broken: Break, name: str, seen: str
 ) -> None:

@@ -13,6 +13,7 @@ from steelyard.analysis.decision.epoch_reading import epoch_log_ratio
 from steelyard.model.turn import Turn
 from steelyard.record.epoch import EpochLine
 from steelyard.record.window import WindowLine
+from thinned import thinned
 from validation.cases.covariates import CovariateCase
 from validation.cases.covariates import cases as covariate_cases
 from validation.cases.cycled import EPOCHS, CycleCase, CycleTally, cases
@@ -48,7 +49,7 @@ def windows_of(some: list[Weighing], arm: str) -> list[Turn]:
     return [epoch.totals.turns[arm] for weighing in some for epoch in weighing.epochs]
 
 
-@pytest.mark.parametrize("world", SOUND, ids=[one.name for one in SOUND])
+@thinned("world", SOUND, 2, ids=[one.name for one in SOUND])
 def test_every_sound_world_has_the_truth_it_names(world: CycleWorld) -> None:
     some = drawn(world.name)
     for means in (log_ratios(some).mean(axis=1), np.array([one.turns.mean() for one in some])):
@@ -124,7 +125,7 @@ def test_lines_are_such_as_records_hold() -> None:
         assert EpochLine.model_validate(epoch.line.model_dump()).slots == epoch.line.slots
 
 
-@pytest.mark.parametrize("world", BROKEN, ids=[one.name for one in BROKEN])
+@thinned("world", BROKEN, 2, ids=[one.name for one in BROKEN])
 def test_a_balance_of_cycles_that_is_broken_is_caught(world: CycleWorld) -> None:
     """Ageing by four sd of an epoch is seen in most of so short weighings; all else always."""
     found = CycleCase(world.name, 10, 0, 12).work()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from thinned import thinned
 from validation.cases import controls
 from validation.cases.case import generator
 from validation.cases.controls import CONTROLS, Control
@@ -14,7 +15,7 @@ NEEDS_TRACES = ("traced_blocks_symmetric", "traced_blocks_free")
 SIMULATED = [one for one in CONTROLS if one.name not in NEEDS_TRACES]
 
 
-@pytest.mark.parametrize("control", SIMULATED, ids=[one.name for one in SIMULATED])
+@thinned("control", SIMULATED, 2, ids=[one.name for one in SIMULATED])
 def test_every_control_errs_far_more_often_than_five_percent(
     control: Control, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -20,6 +20,7 @@ def test_the_throughput_is_the_one_that_pgbench_prints() -> None:
         throughput_of("pgbench: error: connection failed")
 
 
+@pytest.mark.long
 @pytest.mark.postgres
 def test_two_servers_differ_in_checksums_and_answer_pgbench(tmp_path_factory: object) -> None:
     import tempfile

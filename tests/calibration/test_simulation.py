@@ -15,6 +15,7 @@ from steelyard.analysis.decision import e_process, looks, sets, sign_flip
 from steelyard.analysis.decision.looks import Stage, Terms
 from steelyard.analysis.decision.sets import judging_sets
 from steelyard.study.design import first_look
+from thinned import thinned
 from validation.cases.simulation import (
     FEW,
     QUESTIONS,
@@ -54,7 +55,7 @@ def bounded(name: str, epochs: int, count: int) -> Iterator[Proportion]:
     yield from (missed(there[cell("interrupted", question)]) for question in FEW)
 
 
-@pytest.mark.parametrize("name", SYMMETRIC)
+@thinned("name", SYMMETRIC, 5)
 def test_no_error_exceeds_five_percent_in_a_symmetric_world(name: str) -> None:
     for epochs in (8, 10):
         assert not [s for s in bounded(name, epochs, 250) if s.exceeds(0.05, SURE)]
@@ -65,7 +66,7 @@ def test_an_arm_with_slow_restarts_of_its_own_does_exceed_it_so_the_worlds_can_t
     assert [s for s in shares if s.exceeds(0.05, SURE)]
 
 
-@pytest.mark.parametrize("name", ["white", "drift", "storm"])
+@thinned("name", ["white", "drift", "storm"], 1)
 def test_open_ended_weighings_keep_five_percent_however_often_they_are_looked_at(
     name: str,
 ) -> None:

@@ -13,6 +13,7 @@ from steelyard.analysis.decision.epoch_reading import epoch_log_ratio
 from steelyard.analysis.turns.debt import turn_bytes
 from steelyard.analysis.turns.series import cycles_ns
 from steelyard.model.turn import Turn
+from thinned import thinned
 from validation.cases.turned import EPOCHS, TurnCase, TurnTally, cases
 from validation.pages import turned
 from validation.results import Results
@@ -45,7 +46,7 @@ def turns_of(some: list[Weighing], arm: str) -> list[Turn]:
     return [epoch.turns[arm] for weighing in some for epoch in weighing.epochs]
 
 
-@pytest.mark.parametrize("world", TURN_WORLDS, ids=[one.name for one in TURN_WORLDS])
+@thinned("world", TURN_WORLDS, 3, ids=[one.name for one in TURN_WORLDS])
 def test_every_world_has_the_truth_it_names_beside_what_is_tied(world: TurnWorld) -> None:
     some = drawn(world.name, weighings=30)
     means = log_ratios(some).mean(axis=1)

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from cli.conftest import Steelyard
+from thinned import thinned
 
 ASK = """
 set -e
@@ -23,7 +24,7 @@ printf '%s\\n' "${{COMPREPLY[@]}}"
 
 
 @pytest.mark.skipif(shutil.which("bash") is None, reason="no bash")
-@pytest.mark.parametrize(
+@thinned(
     ("words", "offered"),
     [
         ("we", {"weigh"}),
@@ -31,6 +32,7 @@ printf '%s\\n' "${{COMPREPLY[@]}}"
         ("weigh --swe", {"--sweep"}),
         ("weigh checksums-", {"checksums-rw"}),
     ],
+    1,
 )
 def test_bash_completes(
     steelyard: Steelyard, tmp_path: Path, words: str, offered: set[str]

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-import pytest
+from thinned import thinned
 
 Refused = Callable[..., str]
 
 
-@pytest.mark.parametrize(
+@thinned(
     ("arguments", "expected"),
     [
         (["-f", "none.sql"], 'could not read script "none.sql": No such file or directory'),
@@ -39,6 +39,7 @@ Refused = Callable[..., str]
         (["sqlserver://u@h/d?encrypt=no", "-S", "-s", "1"], "would encrypt the login alone"),
         (["mysql://u@h/d", "-S"], "say how large pgbench's tables are: -s SCALE"),
     ],
+    7,
 )
 def test_wrong_usage_is_refused_with_what_is_accepted(
     refused: Refused, arguments: list[str], expected: str

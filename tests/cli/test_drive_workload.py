@@ -18,6 +18,7 @@ from steelyard.workloads.checks import consistency
 from steelyard.workloads.loading.load import load
 from steelyard.workloads.reading.folder import find_workload
 from steelyard.workloads.reading.resolved import resolve
+from thinned import thinned
 
 pytestmark = pytest.mark.postgres
 
@@ -37,6 +38,7 @@ def _ours(address: Endpoint) -> str:
     return conninfo_of(address).replace("dbname=postgres", "dbname=steelyard")
 
 
+@pytest.mark.long
 def test_orders_are_entered_counted_and_consistent_afterwards(
     steelyard: Steelyard, target: str, server: Endpoint
 ) -> None:
@@ -119,13 +121,14 @@ def test_a_server_without_a_workload_says_how_to_load_one(steelyard: Steelyard) 
     assert "steelyard workloads load tproc-c" in said.stderr
 
 
-@pytest.mark.parametrize(
+@thinned(
     ("words", "message"),
     [
         (("-w", "pgbench", "-b", "select-only"), "cannot drive a workload (-w) and scripts"),
         (("--check",), "belong to a workload (-w)"),
         (("-w", "nothing-of-that-name"), "nothing-of-that-name"),
     ],
+    1,
 )
 def test_what_does_not_go_together_is_refused(
     steelyard: Steelyard, target: str, words: tuple[str, ...], message: str

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from driver.served import Server
+from thinned import thinned
 
 START = "from steelyard.cli.app import main; main()"
 
@@ -49,7 +50,7 @@ def test_a_script_file_with_variables_is_driven(server: Server, tmp_path: Path) 
 
 
 @pytest.mark.postgres
-@pytest.mark.parametrize(
+@thinned(
     ("load", "placement"),
     [
         (["-b", "select-only", "--placement", "symmetric"], "symmetric"),
@@ -57,6 +58,7 @@ def test_a_script_file_with_variables_is_driven(server: Server, tmp_path: Path) 
         (["-b", "select-only", "-c", "64", "-j", "64"], "symmetric"),
         (["-b", "tpcb-like", "-c", "64", "-j", "64"], "free"),
     ],
+    1,
 )
 def test_reading_is_placed_symmetrically_unless_told_otherwise(
     server: Server, load: list[str], placement: str

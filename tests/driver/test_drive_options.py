@@ -16,6 +16,7 @@ from driver.served import Server
 from driver.stuck import interrupt_stuck_load
 from steelyard.engines.postgres.libpq.connection_string import client_flags
 from steelyard.engines.postgres.selection import find_postgres
+from thinned import thinned
 
 pytestmark = pytest.mark.postgres
 
@@ -69,7 +70,7 @@ def test_statement_timeouts_are_counted_by_their_sqlstate(server: Server, tmp_pa
     assert summary["errors"] == {"57014": 3}
 
 
-@pytest.mark.parametrize(
+@thinned(
     ("sql", "words"),
     [
         ("SELECT * FROM nowhere;", "no transaction succeeded"),
@@ -77,6 +78,7 @@ def test_statement_timeouts_are_counted_by_their_sqlstate(server: Server, tmp_pa
         ("SELECT pg_terminate_backend(pg_backend_pid());", "every connection was lost"),
         ("COPY pgbench_branches TO STDOUT;", "every connection was lost"),
     ],
+    1,
 )
 @pytest.mark.parametrize("load", [["-t", "3"], ["-T", "0.3"]])
 def test_a_load_that_did_nothing_is_exit_status_2_as_pgbenchs(
@@ -164,7 +166,7 @@ def test_progress_and_debug_go_to_standard_error(server: Server, tmp_path: Path)
     assert summary["rate"] == 20
 
 
-@pytest.mark.parametrize(("aggregated", "version"), [(False, 18), (True, 18), (True, 19)], ids=str)
+@thinned(("aggregated", "version"), [(False, 18), (True, 18), (True, 19)], 1, ids=str)
 def test_a_log_is_written_in_pgbenchs_format(
     server: Server, tmp_path: Path, aggregated: bool, version: int
 ) -> None:

@@ -15,6 +15,7 @@ from driver.mysql_double import PASSWORD, Double
 from driver.mysql_over_tcp import OverTcp, listening
 from driver.secured import Certified, authority
 from own_cache import open_directory
+from thinned import thinned
 
 START = "from steelyard.cli.app import main; main()"
 PRODUCTS = ("mysql-5.7", "mariadb-10.11")
@@ -56,7 +57,7 @@ def encrypts(signer: Certified, tmp_path: Path) -> ssl.SSLContext:
     return context
 
 
-@pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])
+@thinned("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3], 1)
 def test_the_greeting_is_in_plain_text_and_all_else_encrypted(
     encrypts: ssl.SSLContext, files: Path, version: ssl.TLSVersion
 ) -> None:

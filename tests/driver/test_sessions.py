@@ -14,6 +14,7 @@ import pytest
 from driver.served import Server
 from steelyard.engines.postgres.libpq.connection_string import read_target
 from steelyard.model.errors import DriverError
+from thinned import thinned
 
 pytestmark = pytest.mark.postgres
 
@@ -53,7 +54,7 @@ def _settings_of_psql(conninfo: str, environment: dict[str, str]) -> dict[str, s
     return dict(json.loads(done.stdout))
 
 
-@pytest.mark.parametrize(
+@thinned(
     ("words", "environment"),
     [
         ("client_encoding=LATIN1", {}),
@@ -63,6 +64,7 @@ def _settings_of_psql(conninfo: str, environment: dict[str, str]) -> dict[str, s
         ("", {"PGCLIENTENCODING": "LATIN1", "PGOPTIONS": "-c work_mem=5MB"}),
         ("options='-c geqo=on -c work_mem=3MB'", {"PGGEQO": "off"}),
     ],
+    2,
 )
 def test_a_session_has_the_settings_of_libpqs(
     server: Server, tmp_path: Path, words: str, environment: dict[str, str]
@@ -91,9 +93,7 @@ def test_a_session_has_the_settings_of_libpqs(
     assert dict(rows) == expected
 
 
-@pytest.mark.parametrize(
-    "script", ["SELECT 'ä';\n", "SELECT chr(228) AS a \\gset\n", "SELECT :a;\n"]
-)
+@thinned("script", ["SELECT 'ä';\n", "SELECT chr(228) AS a \\gset\n", "SELECT :a;\n"], 1)
 def test_texts_that_another_encoding_would_garble_are_refused(
     server: Server, tmp_path: Path, script: str
 ) -> None:
@@ -126,7 +126,7 @@ def test_a_server_of_the_wrong_state_is_not_driven(
         read_target(server.conninfo)
 
 
-@pytest.mark.parametrize("wanted", ["any", "primary", "read-write", "prefer-standby"])
+@thinned("wanted", ["any", "primary", "read-write", "prefer-standby"], 1)
 def test_a_server_of_the_right_state_is_driven(server: Server, wanted: str) -> None:
     conninfo = f"{server.conninfo} target_session_attrs={wanted}"
     target = read_target(conninfo)

@@ -20,6 +20,7 @@ from steelyard.evaluation.sentence import sentence_of
 from steelyard.model.estimate import LOG_RATIO, Estimate
 from steelyard.study.read import builtin_studies, read_study
 from steelyard.study.study import Study
+from thinned import thinned
 
 METRICS = {
     "throughput": "throughput",
@@ -111,7 +112,7 @@ def require_sign_and_size(study: str, arm: str, size: float, up: bool) -> None:
     assert ("times" in text) is (100 * math.expm1(log) >= 50)
 
 
-@pytest.mark.parametrize(("study", "arm"), EVERY)
+@thinned(("study", "arm"), EVERY, 15)
 @given(log=st.floats(-0.3, 0.3))
 def test_an_undecided_answer_claims_neither_cost_nor_gain(study: str, arm: str, log: float) -> None:
     contrast = contrast_of(study, arm, VerdictKind.INCONCLUSIVE, log)

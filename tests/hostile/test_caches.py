@@ -18,6 +18,7 @@ from steelyard.engines.local.runs import leftovers
 from steelyard.engines.registry import clean_leftovers
 from steelyard.model.errors import UntrustedPathError
 from steelyard.workloads.loading.template import FORMAT, TemplateDescription, describe, trusted
+from thinned import thinned
 
 Untouched = Callable[..., AbstractContextManager[None]]
 NOBODY = 65534
@@ -88,7 +89,7 @@ def test_root_has_no_cache_where_another_account_could_put_its_own_in_its_place(
 
 
 @as_root
-@pytest.mark.parametrize(
+@thinned(
     "words",
     [
         ("engines",),
@@ -97,6 +98,7 @@ def test_root_has_no_cache_where_another_account_could_put_its_own_in_its_place(
         ("weigh", "aa", "--budget", "20s"),
         ("workloads", "load", "pgbench"),
     ],
+    2,
 )
 def test_no_command_touches_a_cache_that_another_account_planted(
     cache: Path, victim: Path, steelyard: Call, untouched: Untouched, words: tuple[str, ...]

@@ -27,6 +27,7 @@ from own_cache import open_directory
 from steelyard.engines.postgres.intake.dumps.format import recognise
 from steelyard.engines.postgres.intake.place import inspect_source
 from steelyard.model.errors import SteelyardError, UsageError
+from thinned import thinned
 
 pytestmark = pytest.mark.postgres
 
@@ -86,7 +87,7 @@ PLANTED = {
 
 
 @pytest.mark.parametrize("packed", [False, True], ids=["plain", "gzip"])
-@pytest.mark.parametrize("trick", PLANTED)
+@thinned("trick", PLANTED, 16)
 def test_a_program_that_is_planted_in_a_dump_never_runs(
     server: RestoreServer,
     marker: Path,
@@ -275,7 +276,7 @@ BOMBS = {
 }
 
 
-@pytest.mark.parametrize("kind", BOMBS)
+@thinned("kind", BOMBS, 1)
 def test_a_line_of_gigabytes_is_refused_in_little_memory(
     server: RestoreServer, tmp_path: Path, kind: str
 ) -> None:

@@ -28,6 +28,7 @@ from steelyard.record.reader import read_recorded, read_verdict
 from steelyard.record.record import Record
 from steelyard.report.page import write_report
 from steelyard.study.read import read_study
+from thinned import thinned
 
 KEPT = Path(__file__).parent.parent / "records" / "settings.tar.xz"
 Untouched = Callable[..., AbstractContextManager[None]]
@@ -48,9 +49,7 @@ def record(tmp_path: Path) -> Path:
     return place
 
 
-@pytest.mark.parametrize(
-    "name", ["report.html", ".report.html.draft", "verdict.json", ".verdict.json.draft"]
-)
+@thinned("name", ["report.html", ".report.html.draft", "verdict.json", ".verdict.json.draft"], 1)
 def test_a_page_goes_through_no_link_that_was_planted_in_its_record(
     record: Path, victim: Path, steelyard: Call, untouched: Untouched, name: str
 ) -> None:
@@ -105,7 +104,7 @@ def test_an_index_that_is_a_link_is_replaced_and_not_followed(
     assert not index.is_symlink()
 
 
-@pytest.mark.parametrize("room", ["q", "badge", "reports"])
+@thinned("room", ["q", "badge", "reports"], 1)
 def test_a_site_is_not_made_through_a_link_in_its_folder(
     record: Path, victim: Path, steelyard: Call, untouched: Untouched, tmp_path: Path, room: str
 ) -> None:
@@ -129,7 +128,7 @@ def test_a_report_that_is_a_link_is_not_published(
     assert not [*(tmp_path / "site" / "reports").iterdir()]
 
 
-@pytest.mark.parametrize("how", ["link", "open", "other"])
+@thinned("how", ["link", "open", "other"], 1)
 def test_a_record_that_is_not_of_this_account_alone_is_read_and_not_written(
     record: Path, steelyard: Call, untouched: Untouched, how: str
 ) -> None:
@@ -341,7 +340,7 @@ def test_the_state_of_a_scrub_is_appended_to_no_file_of_another_name(
     assert victim.read_bytes() == content
 
 
-@pytest.mark.parametrize("words", [("fleet",), ("history",), ("history", "--json")])
+@thinned("words", [("fleet",), ("history",), ("history", "--json")], 1)
 def test_a_host_whose_name_commands_the_terminal_is_listed_by_its_letters(
     record: Path, steelyard: Call, words: tuple[str, ...]
 ) -> None:

@@ -15,6 +15,7 @@ import pytest
 from hostile.conftest import SECRET, Call, Ended
 from own_cache import own_run
 from steelyard.engines.postgres.selection import find_postgres
+from thinned import thinned
 
 pytestmark = pytest.mark.postgres
 
@@ -77,7 +78,7 @@ def test_a_link_to_a_file_outside_is_named_and_nothing_of_its_content_is_shown(
     assert SECRET not in ended.output
 
 
-@pytest.mark.parametrize("name", ["base/1/99999", "base/1", "base/77", "pg_tblspc/1"])
+@thinned("name", ["base/1/99999", "base/1", "base/77", "pg_tblspc/1"], 1)
 def test_links_in_circles_end(scrub: Callable[..., Ended], directory: Path, name: str) -> None:
     """SAFETY.md: it opens files for reading and nothing else."""
     place = directory / name
@@ -89,7 +90,7 @@ def test_links_in_circles_end(scrub: Callable[..., Ended], directory: Path, name
     assert name in ended.output
 
 
-@pytest.mark.parametrize(
+@thinned(
     ("name", "status"),
     [
         ("base/1/99999", 0),
@@ -103,6 +104,7 @@ def test_links_in_circles_end(scrub: Callable[..., Ended], directory: Path, name
         ("backup_label", 0),
         ("ibdata1", 0),
     ],
+    3,
 )
 def test_a_pipe_in_place_of_a_file_blocks_nothing(
     scrub: Callable[..., Ended], directory: Path, name: str, status: int
@@ -117,7 +119,7 @@ def test_a_pipe_in_place_of_a_file_blocks_nothing(
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can make devices")
-@pytest.mark.parametrize("name", ["base/1/99999", "PG_VERSION", "global/pg_filenode.map"])
+@thinned("name", ["base/1/99999", "PG_VERSION", "global/pg_filenode.map"], 1)
 def test_a_device_is_not_read(scrub: Callable[..., Ended], directory: Path, name: str) -> None:
     """docs/reference/scrub.md: what is no regular file is not opened as one."""
     place = directory / name
@@ -131,7 +133,7 @@ def test_a_device_is_not_read(scrub: Callable[..., Ended], directory: Path, name
     assert "not a regular file" in ended.output
 
 
-@pytest.mark.parametrize("name", ["base/1/1259", "PG_VERSION", "backup_manifest", "postmaster.pid"])
+@thinned("name", ["base/1/1259", "PG_VERSION", "backup_manifest", "postmaster.pid"], 1)
 def test_a_file_of_a_terabyte_of_nothing_ends(
     scrub: Callable[..., Ended], directory: Path, name: str
 ) -> None:
@@ -148,8 +150,8 @@ def test_a_file_of_a_terabyte_of_nothing_ends(
         assert f"it has {TERABYTE} bytes, and a segment 1073741824" in ended.output
 
 
-@pytest.mark.parametrize(
-    "name", ["\x1b[31mred", "line\nbreak", "\x9b2J", "right\u202eleft", "bell\x07", "\udcff"]
+@thinned(
+    "name", ["\x1b[31mred", "line\nbreak", "\x9b2J", "right\u202eleft", "bell\x07", "\udcff"], 2
 )
 def test_names_do_nothing_to_a_terminal(
     scrub: Callable[..., Ended], directory: Path, name: str
@@ -164,7 +166,7 @@ def test_names_do_nothing_to_a_terminal(
     assert json.loads(scrub("--json").output)["skipped"]
 
 
-@pytest.mark.parametrize(
+@thinned(
     "manifest",
     [
         "[" * 100_000,
@@ -172,6 +174,7 @@ def test_names_do_nothing_to_a_terminal(
         '{"Files": [{"Path": "../../../../etc/passwd", "Size": 1e999}]}',
         "null",
     ],
+    1,
     ids=["deep", "no list", "infinite", "null"],
 )
 def test_a_manifest_that_is_none_is_left_out(

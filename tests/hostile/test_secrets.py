@@ -15,6 +15,7 @@ import pytest
 from hostile.conftest import Call, Run
 from hostile.searching import files_with, require_unseen
 from steelyard.model.errors import SteelyardError
+from thinned import thinned
 
 SETTINGS = ("weigh", "settings", "--set", "arm.settings.random_page_cost=3")
 """Two arms that are not equal."""
@@ -78,7 +79,7 @@ COMMANDS: list[Sequence[str]] = [
 ]
 
 
-@pytest.mark.parametrize("address", ADDRESSES)
+@thinned("address", ADDRESSES, 63)
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
 def test_a_secret_of_an_address_is_not_shown(
     command: Sequence[str], address: str, token: str, run: Run, cache: Path, tmp_path: Path

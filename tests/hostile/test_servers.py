@@ -26,6 +26,7 @@ from steelyard.engines.postgres.intake.base_backup import run_backup
 from steelyard.engines.postgres.intake.running import RunningServer, back_up
 from steelyard.model.errors import ServerError
 from steelyard.model.secrets.secret import Secret
+from thinned import thinned
 
 SETTINGS = ("weigh", "settings", "--set", "arm.settings.random_page_cost=3")
 """Two arms that are not equal."""
@@ -58,7 +59,7 @@ def _conninfo(port: int, timeout_s: int = 10) -> str:
     return f"host=127.0.0.1 port={port} user=u dbname=d password=p connect_timeout={timeout_s}"
 
 
-@pytest.mark.parametrize("mode", EVERY.values(), ids=EVERY)
+@thinned("mode", EVERY.values(), 5, ids=EVERY)
 def test_whatever_a_server_does_a_control_connection_ends_with_an_error(mode: Mode) -> None:
     with serving(mode) as port, pytest.raises((psycopg.Error, LimitError)) as raised:
         _ask_thrice(port)  # those that are well at first, the third time are not

@@ -31,6 +31,7 @@ from steelyard.engines.postgres.postgres import Postgres
 from steelyard.engines.postgres.selection import find_postgres
 from steelyard.engines.registry import Run
 from steelyard.model.errors import EngineError, SteelyardError
+from thinned import thinned
 
 pytestmark = pytest.mark.postgres
 
@@ -93,7 +94,7 @@ def planted(account: Account, place: Path, target: Path) -> None:
     account.call(plant)
 
 
-@pytest.mark.parametrize("name", ["postgresql.conf", "base/1/2600", "base/1", "base", "global"])
+@thinned("name", ["postgresql.conf", "base/1/2600", "base/1", "base", "global"], 2)
 def test_a_link_that_a_server_left_is_removed_when_its_files_are_put_back(
     theirs: Path, run: Run, account: Account, victim: Path, name: str, untouched: Guard
 ) -> None:
@@ -109,7 +110,7 @@ def test_a_link_that_a_server_left_is_removed_when_its_files_are_put_back(
     shutil.rmtree(copy.parent)
 
 
-@pytest.mark.parametrize("name", ["base/1/2600", "base"])
+@thinned("name", ["base/1/2600", "base"], 1)
 def test_a_link_in_a_template_is_not_followed_by_the_next_epoch(
     theirs: Path, data: Path, run: Run, account: Account, victim: Path, name: str, untouched: Guard
 ) -> None:
@@ -123,7 +124,7 @@ def test_a_link_in_a_template_is_not_followed_by_the_next_epoch(
 
 
 @needs_root
-@pytest.mark.parametrize(
+@thinned(
     "action",
     [
         lambda cluster: cluster.protect("checksums"),
@@ -132,6 +133,7 @@ def test_a_link_in_a_template_is_not_followed_by_the_next_epoch(
         lambda cluster: evict([cluster.directory], cluster.account),
         lambda cluster: replace_text(cluster.account, cluster.directory / "global/x", "x"),
     ],
+    2,
     ids=["protect", "seal", "clone", "evict", "write"],
 )
 def test_with_a_link_to_a_directory_of_roots_nothing_there_is_read_or_changed(

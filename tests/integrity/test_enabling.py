@@ -16,7 +16,7 @@ from steelyard.engines.postgres.life.cluster import Cluster
 from steelyard.integrity import checksum_cost as module
 from steelyard.integrity.checksum_cost import estimate_enabling
 
-pytestmark = pytest.mark.postgres
+pytestmark = [pytest.mark.postgres, pytest.mark.by_version]
 
 
 @pytest.fixture(autouse=True)

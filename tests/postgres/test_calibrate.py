@@ -44,6 +44,7 @@ def calibrated(start_shared: Callable[..., Underway]) -> Underway:
     return calibration
 
 
+@pytest.mark.long
 def test_a_calibration_says_truths_beside_readings(calibrated: Underway) -> None:
     found = {one["arm"]: one for one in calibrated.verdict["contrasts"]}
     assert list(found) == ["equal", "doubled-40", "stalled-40"]
@@ -110,6 +111,7 @@ def world(weighing_cache: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Lab
         yield laboratory
 
 
+@pytest.mark.long
 def test_background_work_is_charged_like_a_debt_with_cost_whole(
     world: Laboratory, tmp_path: Path
 ) -> None:

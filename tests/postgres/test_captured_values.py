@@ -21,6 +21,7 @@ from postgres.test_captured import steelyard
 from steelyard.workloads.capturing.entries import read_entries
 from steelyard.workloads.capturing.ledger import Outcome
 from steelyard.workloads.capturing.statements import LoggedStatement, statements
+from thinned import thinned
 
 pytestmark = pytest.mark.postgres
 
@@ -86,7 +87,7 @@ def logs_of(server: Original, place: Path, name: str) -> dict[str, Path]:
     return paths
 
 
-@pytest.mark.parametrize("prepare", [False, True])
+@thinned("prepare", [False, True], 1)
 def test_parameters_reach_the_server_as_they_had(
     server: Original, tmp_path: Path, prepare: bool
 ) -> None:

@@ -168,6 +168,7 @@ def test_two_side_by_side_never_meet_and_one_that_is_terminated_leaves_nothing(
     assert others.left == []
 
 
+@pytest.mark.long
 def test_a_full_disk_ends_it_with_one_clear_error_and_what_was_written_is_kept(
     start: Start,
 ) -> None:
@@ -214,6 +215,7 @@ def test_three_lost_epochs_in_a_row_end_it_with_everything_kept(start: Start) ->
     assert len(list(weighing.record.glob("server-epoch*-slot0.log"))) == 3
 
 
+@pytest.mark.long
 def test_ctrl_c_again_and_again_ends_it_and_leaves_nothing(start: Start) -> None:
     """The second one interrupts the judging of what there is; the cleaning up hears none."""
     weighing = start("record", "aa", *ROOMY)

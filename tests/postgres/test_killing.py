@@ -14,6 +14,7 @@ pytestmark = pytest.mark.postgres
 Start = Callable[..., Underway]
 
 
+@pytest.mark.long
 def test_a_few_kills_lose_no_slice_and_leave_nothing(start: Start) -> None:
     killings = Killings(start, random.Random(20))
     killings.strike(2)

@@ -156,6 +156,7 @@ def test_a_server_that_would_not_start_leaves_its_log_in_the_record(
     assert any("could not access file" in log for log in logs)
 
 
+@pytest.mark.long
 def test_a_script_whose_routine_is_missing_is_refused_before_any_load(
     start: Callable[..., Underway], tmp_path: Path
 ) -> None:

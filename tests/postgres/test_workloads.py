@@ -146,6 +146,7 @@ def test_a_few_first_touches_are_weighed_within_seconds(start: Start) -> None:
     assert contrast["verdict"] != "invalid", contrast["threats"]
 
 
+@pytest.mark.long
 def test_queries_are_weighed_once_each_within_seconds(start: Start) -> None:
     smaller = ("--set", "workload.scale=1", "--set", "budget.epochs=2")
     counted = ("--set", "budget.counted={each = 1, blocks = 22, warmup = 0}")

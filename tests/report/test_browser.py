@@ -15,6 +15,7 @@ import pytest
 
 from report.weighed import weigh_in_turns
 from steelyard.report.page import write_report
+from thinned import thinned
 
 pytestmark = pytest.mark.browser
 
@@ -66,7 +67,7 @@ def layout(page: str, width: int, directory: Path) -> dict[str, Any]:
     return facts
 
 
-@pytest.mark.parametrize("width", [390, 719, 720, 1280])
+@thinned("width", [390, 719, 720, 1280], 1)
 def test_nothing_is_cut_off_and_the_page_never_scrolls_sideways(
     record: Callable[..., Path],
     counts: Callable[[list[str], list[int]], list[int]],
@@ -79,7 +80,7 @@ def test_nothing_is_cut_off_and_the_page_never_scrolls_sideways(
     assert_fits(facts, width)
 
 
-@pytest.mark.parametrize("width", [390, 1280])
+@thinned("width", [390, 1280], 1)
 def test_a_page_of_turns_fits_its_width_too(
     counts: Callable[[list[str], list[int]], list[int]], tmp_path: Path, width: int
 ) -> None:

@@ -356,6 +356,7 @@ def test_hostile_names_are_shown_and_never_run(record: MakeRecord, counts: Count
     assert "&lt;script&gt;alert(1)" in page
 
 
+@pytest.mark.long
 def test_a_hundred_thousand_slices_fit_in_two_megabytes(record: MakeRecord) -> None:
     directory = record(epochs=40, slices_per_epoch=1250)
 

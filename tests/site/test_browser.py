@@ -19,6 +19,7 @@ from steelyard.history.question import Point
 from steelyard.history.ratio import RatioOfRatios, ratio_of_ratios
 from steelyard.history.reading import COLLECTED
 from steelyard.site.pages import build_site
+from thinned import thinned
 
 pytestmark = pytest.mark.browser
 Keep = Callable[..., Path]
@@ -50,7 +51,7 @@ def question(site: Path) -> Path:
     return page
 
 
-@pytest.mark.parametrize("width", [390, 719, 720, 1280])
+@thinned("width", [390, 719, 720, 1280], 1)
 def test_nothing_is_cut_off_and_no_page_scrolls_sideways(
     browser: Browser, site: Path, width: int
 ) -> None:
@@ -82,7 +83,7 @@ def fleet(keep: Keep, records: Path, tmp_path: Path) -> Path:
     return build_site(read_history(records), tmp_path / "fleet").folder / "fleet.html"
 
 
-@pytest.mark.parametrize("width", [390, 719, 720, 939, 940, 1280])
+@thinned("width", [390, 719, 720, 939, 940, 1280], 2)
 def test_the_page_of_hosts_fits_every_width(browser: Browser, fleet: Path, width: int) -> None:
     browser.open(fleet.as_uri(), width)
     found = browser.value(FITS)

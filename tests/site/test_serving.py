@@ -18,6 +18,7 @@ from steelyard.history.index import read_history
 from steelyard.model.errors import UsageError
 from steelyard.site import serving
 from steelyard.site.serving import LOOPBACK, SiteServer
+from thinned import thinned
 
 Keep = Callable[..., Path]
 
@@ -168,8 +169,8 @@ def test_a_port_that_is_taken_is_refused_with_advice(
     assert "--port 0" in str(refused.value.hint)
 
 
-@pytest.mark.parametrize(
-    "path", ["/%00", "/q/%00.html", "/index%00.html", "/%2e%00", "/" + "a" * 5_000, "/q/../%00"]
+@thinned(
+    "path", ["/%00", "/q/%00.html", "/index%00.html", "/%2e%00", "/" + "a" * 5_000, "/q/../%00"], 2
 )
 def test_a_name_that_no_file_has_is_not_found_and_no_error(
     server: SiteServer, told: list[str], path: str

@@ -14,6 +14,7 @@ import pytest
 from steelyard.record import ledger, record
 from story.asked import cut_at, lines, study_of
 from story.scripted import ScriptedWorld
+from thinned import thinned
 
 Facts = dict[str, Any]
 Weigh = Callable[..., Facts]
@@ -48,8 +49,8 @@ IN_TURNS = {"layout": "turns", "budget": {"turns": "20m", "epochs": 8}}
 IN_CYCLES = {"layout": "cycles", "budget": {"cycles": "40m", "epochs": 8}}
 
 
-@pytest.mark.parametrize(
-    "changes", [{}, IN_TURNS, IN_CYCLES], ids=["slices", "turns", "cycles"]
+@thinned(
+    "changes", [{}, IN_TURNS, IN_CYCLES], 1, ids=["slices", "turns", "cycles"]
 )  # fmt: skip
 def test_a_weighing_comes_out_the_same(
     tmp_path: Path, weigh_in: Weigh, request: pytest.FixtureRequest, changes: Facts

@@ -140,6 +140,7 @@ def by_size(world: ScriptedWorld, every_s: dict[str, int]) -> None:
     world.noop.journal.answers.checkpoints = checkpoints
 
 
+@pytest.mark.long
 def test_checkpoints_by_size_of_one_arm_far_more_often_are_doubted(
     writing: ScriptedWorld, weigh_in: Weigh
 ) -> None:

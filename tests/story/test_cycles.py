@@ -18,6 +18,7 @@ from steelyard.record.record import Record
 from story.asked import Watcher, cut_at, cycles_study, lines
 from story.noop.engine import NoopInstance
 from story.scripted import ScriptedWorld
+from thinned import thinned
 
 Facts = dict[str, Any]
 Weigh = Callable[..., Facts]
@@ -278,7 +279,7 @@ def test_an_arm_that_cannot_be_held_still_is_named_and_nothing_is_left_suspended
     assert not any(one.suspended for one in again.running_arms.values())
 
 
-@pytest.mark.parametrize("number", [3, 8])
+@thinned("number", [3, 8], 1)
 def test_of_many_arms_too_one_is_awake_and_each_has_a_slice_in_every_block(
     writing: ScriptedWorld, weigh_in: Weigh, tmp_path: Path, number: int
 ) -> None:

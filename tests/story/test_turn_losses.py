@@ -18,6 +18,7 @@ from story.asked import lines, study_of
 from story.noop.engine import NoopInstance
 from story.noop.journal import Journal
 from story.scripted import ScriptedWorkload, ScriptedWorld
+from thinned import thinned
 
 Facts = dict[str, Any]
 Weigh = Callable[..., Facts]
@@ -78,7 +79,7 @@ def lost_of(tmp_path: Path) -> Facts:
     return lost
 
 
-@pytest.mark.parametrize("first", ["crashed", "could not start"])
+@thinned("first", ["crashed", "could not start"], 1)
 def test_an_epoch_in_which_both_arms_are_lost_names_both_and_has_no_reading(
     make: MakeWorld, weigh_in: Weigh, tmp_path: Path, first: str
 ) -> None:

@@ -19,6 +19,7 @@ from steelyard.study.study import Study
 from story.asked import Watcher, lines, study_of
 from story.noop.engine import NoopInstance
 from story.scripted import ScriptedEngines, ScriptedWorkload, ScriptedWorld
+from thinned import thinned
 
 Facts = dict[str, Any]
 Weigh = Callable[..., Facts]
@@ -71,7 +72,7 @@ def bursting(world: ScriptedWorld) -> Callable[[NoopInstance], WalCounters]:
     return pulse
 
 
-@pytest.mark.parametrize(("cycle_s", "budget"), [(33, "40m"), (150, "3h")])  # 150 s: not seen
+@thinned(("cycle_s", "budget"), [(33, "40m"), (150, "3h")], 1)  # 150 s: not seen
 def test_turns_of_a_log_that_bursts_after_each_checkpoint_are_long_enough_and_take_what_was_said(
     writing: ScriptedWorld, weigh_in: Weigh, tmp_path: Path, cycle_s: int, budget: str
 ) -> None:

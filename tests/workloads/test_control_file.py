@@ -79,6 +79,7 @@ def test_switching_off_and_on_again_leaves_no_trace(
     call(engine, "pg_checksums", "--check", "--pgdata", str(clone.directory))
 
 
+@pytest.mark.long
 def test_a_server_starts_on_a_switched_clone_and_reports_checksums_off(
     engine: Postgres, loaded: Path, place: Path, serve: object
 ) -> None:

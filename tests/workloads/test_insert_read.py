@@ -21,6 +21,7 @@ from steelyard.workloads.loading.load import before_clients
 from steelyard.workloads.loading.template import template
 from steelyard.workloads.reading.folder import find_workload
 from steelyard.workloads.reading.workload import Workload
+from thinned import thinned
 
 Serve = Callable[[Cluster], AbstractContextManager[Endpoint]]
 Probes = dict[str, dict[str, int]]
@@ -125,7 +126,7 @@ def test_compressed_images_of_pages_differ_by_what_is_on_them(
     assert FULL * least < every["wal_bytes"] < FULL * most
 
 
-@pytest.mark.parametrize("options", [{"vacuumed": True}, {"frozen": True}, {"checkpoint": False}])
+@thinned("options", [{"vacuumed": True}, {"frozen": True}, {"checkpoint": False}], 1)
 def test_without_hint_bits_to_set_or_a_checkpoint_before_them_reading_leaves_no_trace(
     options: dict[str, object], engine18: Postgres, place: Path, serve: Serve
 ) -> None:
@@ -151,7 +152,7 @@ def test_what_an_epoch_begins_with_is_done_once_and_fills_the_pages_alike(
         assert ask(address, wrong) == 0
 
 
-@pytest.mark.parametrize(
+@thinned(
     "options",
     [
         {},
@@ -160,6 +161,7 @@ def test_what_an_epoch_begins_with_is_done_once_and_fills_the_pages_alike(
         {"access": "page", "durable": True},
         {"window": 5},
     ],
+    2,
 )
 def test_every_read_finds_a_page_of_its_own(
     options: dict[str, object], engine18: Postgres, place: Path, serve: Serve
@@ -167,6 +169,7 @@ def test_every_read_finds_a_page_of_its_own(
     drives(options, engine18, place, serve)
 
 
+@pytest.mark.long
 def test_every_read_finds_a_page_of_its_own_on_the_older_version_too(
     place: Path, serve: Serve
 ) -> None:
@@ -186,7 +189,7 @@ def drives(options: dict[str, object], engine: Postgres, place: Path, serve: Ser
     assert pages * 8_000 < written < pages * 8_300 + 80 * 400
 
 
-@pytest.mark.parametrize("durable", [False, True])
+@thinned("durable", [False, True], 1)
 def test_the_first_sequential_scan_logs_every_new_page_and_the_next_ones_none(
     durable: bool, engine18: Postgres, place: Path, serve: Serve
 ) -> None:
@@ -202,7 +205,7 @@ def test_the_first_sequential_scan_logs_every_new_page_and_the_next_ones_none(
     assert second < 8_000
 
 
-@pytest.mark.parametrize("access", ["index", "page"])
+@thinned("access", ["index", "page"], 1)
 def test_pages_that_are_used_up_are_not_read_twice(
     access: str, engine18: Postgres, place: Path, serve: Serve
 ) -> None:

@@ -210,6 +210,7 @@ def drawing(script: DriveScript) -> DriveScript:
     return replace(script, text=f"{script.text}\n{note}concat_ws(' ', {words}));")
 
 
+@pytest.mark.long
 @pytest.mark.postgres
 def test_clients_side_by_side_keep_their_orders_and_both_arms_of_a_block_draw_the_same_values(
     engine18: Postgres, place: Path, serve: Serve

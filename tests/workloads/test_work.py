@@ -26,6 +26,7 @@ from steelyard.workloads.loading.template import description, template
 from steelyard.workloads.reading.folder import find_workload
 from steelyard.workloads.reading.scripts import resolve_scripts
 from steelyard.workloads.reading.workload import Workload
+from thinned import thinned
 
 Serve = Callable[[Cluster], AbstractContextManager[Endpoint]]
 
@@ -59,14 +60,14 @@ VARIANTS: list[tuple[str, dict[str, object], str, int]] = [
 ]
 
 
-@pytest.mark.parametrize(("name", "count", "each"), WORK)
+@thinned(("name", "count", "each"), WORK, 1)
 def test_work_is_done_on_both_versions_and_passes_its_checks(
     name: str, count: str, each: int, engine: Postgres, place: Path, serve: Serve
 ) -> None:
     do(name, {}, count, each, engine, place, serve)
 
 
-@pytest.mark.parametrize(("name", "options", "count", "each"), VARIANTS)
+@thinned(("name", "options", "count", "each"), VARIANTS, 2)
 def test_what_can_be_chosen_is_done_on_both_versions_and_passes_its_checks(
     name: str,
     options: dict[str, object],
@@ -139,7 +140,7 @@ DAMAGE = [
 ]
 
 
-@pytest.mark.parametrize(("name", "statement", "words"), DAMAGE)
+@thinned(("name", "statement", "words"), DAMAGE, 2)
 def test_checks_find_what_is_wrong(
     name: str, statement: str, words: str, engine18: Postgres, place: Path, serve: Serve
 ) -> None:
@@ -247,7 +248,7 @@ def test_clients_key_before_and_think_after_a_transaction_where_they_are_asked_t
             assert not thinking or told["mean_ns"] > (18 + 0.6 * 12) * 1e6
 
 
-@pytest.mark.parametrize("side", ["client", "server"])
+@thinned("side", ["client", "server"], 1)
 def test_each_turn_of_the_loop_is_committed_by_itself_and_waits_for_its_log(
     side: str, engine18: Postgres, place: Path, serve: Serve
 ) -> None:

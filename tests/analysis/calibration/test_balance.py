@@ -13,6 +13,7 @@ from scipy.stats import binomtest
 
 from steelyard.analysis.calibration.balance import OFF_BALANCE, EqualArms, evidence
 from steelyard.analysis.decision.sign_flip import Floats
+from thinned import thinned
 
 values = st.lists(st.floats(-0.1, 0.1), max_size=7)
 ledgers = st.lists(values, max_size=5)
@@ -118,7 +119,7 @@ def _slots(rng: np.random.Generator, n: int, alternating: bool) -> Floats:
     return 3 * signs * turns + rng.standard_normal(n)
 
 
-@pytest.mark.parametrize(
+@thinned(
     "draw",
     [
         lambda rng, n: rng.standard_normal(n),
@@ -128,6 +129,7 @@ def _slots(rng: np.random.Generator, n: int, alternating: bool) -> Floats:
         lambda rng, n: _slots(rng, n, False),
         lambda rng, n: _slots(rng, n, True),
     ],
+    2,
     ids=["gaussian", "heavy tails", "growing", "spikes", "slots", "alternating slots"],
 )
 def test_symmetric_machines_are_called_off_balance_in_one_of_a_hundred_at_most(

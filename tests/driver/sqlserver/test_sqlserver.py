@@ -16,6 +16,7 @@ from driver.secured import Certified, authority
 from driver.sqlserver import tokens
 from driver.sqlserver.double import Double
 from steelyard.engines.sqlserver.licence import BENCHMARKS, EXPERIMENTAL
+from thinned import thinned
 
 START = "from steelyard.cli.app import main; main()"
 
@@ -158,10 +159,10 @@ def test_a_connection_that_the_server_closes_is_counted_as_lost() -> None:
         assert json.loads(done.stdout)["errors"] == {"08S01": 1}, done.stderr
 
 
-@pytest.mark.parametrize(
+@thinned(
     "malformed",
     [b"\x00", b"\xd1\x08" + bytes(8), tokens.rows("n", 1)[:-1], tokens.done(tokens.MORE),
-     b"\x81\x01\x00" + bytes(6) + b"\x99\x00" + tokens.done()],
+     b"\x81\x01\x00" + bytes(6) + b"\x99\x00" + tokens.done()], 2,
 )  # fmt: skip
 def test_malformed_replies_are_errors(malformed: bytes) -> None:
     with Double(answer=lambda _: malformed).running() as double:

@@ -14,6 +14,8 @@ from steelyard.engines.engine import Instance, Slot
 from steelyard.engines.postgres.selection import find_postgres
 from steelyard.engines.postgres.settings import SETTING_RULES
 
+pytestmark = pytest.mark.by_version
+
 
 @pytest.fixture
 def home() -> Iterator[Path]:

@@ -10,6 +10,7 @@ import pytest
 from steelyard.analysis.decision.sign_flip import Floats
 from steelyard.evaluation.factors.effects import joint_effects
 from steelyard.study.factors import factorial
+from thinned import thinned
 
 LEVELS = {"a": ("low", "high"), "b": ("cold", "hot"), "c": ("dry", "wet"), "d": ("day", "night")}
 EPOCHS, WEIGHINGS = 10, 600
@@ -29,7 +30,7 @@ def heavy_tails(draw: np.random.Generator, size: tuple[int, int]) -> Floats:
     return draw.standard_t(3, size=size)
 
 
-@pytest.mark.parametrize("noise", [normal, slow_restarts, heavy_tails])
+@thinned("noise", [normal, slow_restarts, heavy_tails], 1)
 @pytest.mark.parametrize(("factors", "fraction"), [(2, "full"), (3, "full"), (4, "half")])
 def test_all_effects_hold_together_in_19_of_20_factorials(
     noise: Noise, factors: int, fraction: str

@@ -44,6 +44,7 @@ def test_round_trips_and_clocks_are_found_without_a_server(machines: FarMachines
     assert any(line.startswith("far: ") for line in check_lines(found))
 
 
+@pytest.mark.long
 @pytest.mark.postgres
 def test_equal_arms_are_driven_by_all_machines_and_every_figure_is_told(
     server: Server, machines: FarMachines

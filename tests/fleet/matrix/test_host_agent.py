@@ -20,6 +20,7 @@ from own_cache import open_directory
 from steelyard.engines.file_lock import is_held
 from steelyard.fleet.matrix.host_agent import HostAgent, JobStatus
 from steelyard.fleet.matrix.matrix import Cell
+from thinned import thinned
 
 QUICK = ("workload.scale=1", "workload.clients=2", "budget.measuring=20s", "budget.slice=50ms")
 HELD_BY_A_KEEPER = """
@@ -130,7 +131,7 @@ def test_one_weighing_at_a_time_runs_on_a_host_whoever_keeps_it(
 
 
 @pytest.mark.postgres
-@pytest.mark.parametrize("stubborn", [False, True], ids=["ends when told", "has to be killed"])
+@thinned("stubborn", [False, True], 1, ids=["ends when told", "has to be killed"])
 def test_a_agent_that_is_killed_leaves_no_server_no_folder_and_no_lock(
     tmp_path: Path, stubborn: bool
 ) -> None:

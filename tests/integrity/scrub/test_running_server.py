@@ -20,6 +20,7 @@ from steelyard.integrity.scrub.advice import finding_facts
 from steelyard.integrity.scrub.cluster_state import RunState
 from steelyard.integrity.scrub.outcome import Outcome, ScrubRequest
 from steelyard.integrity.scrub.scrub import scrub
+from thinned import thinned
 
 pytestmark = pytest.mark.postgres
 
@@ -215,7 +216,7 @@ def test_an_lsn_that_no_log_reaches_is_damage_also_after_a_crash(
     assert ([f.block for f in outcome.bad], outcome.needs_replay) == ([3], ())
 
 
-@pytest.mark.parametrize("form", ["plain", "tar", "tar.gz"])
+@thinned("form", ["plain", "tar", "tar.gz"], 1)
 def test_base_backups_are_read_as_directory_and_as_archives(
     made: Made, cluster: Cluster, file_of: FileOf, form: str
 ) -> None:

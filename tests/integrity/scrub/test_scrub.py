@@ -21,7 +21,7 @@ from steelyard.integrity.scrub.outcome import Outcome, ScrubRequest
 from steelyard.integrity.scrub.scrub import scrub
 from steelyard.model.errors import UsageError
 
-pytestmark = pytest.mark.postgres
+pytestmark = [pytest.mark.postgres, pytest.mark.by_version]
 
 FileOf = Callable[..., Path]
 PAGE = 8192

@@ -16,7 +16,7 @@ from steelyard.engines.registry import open_run
 from steelyard.integrity.scrub.outcome import ScrubRequest
 from steelyard.integrity.scrub.scrub import scrub
 
-pytestmark = [pytest.mark.postgres, pytest.mark.long]
+pytestmark = [pytest.mark.postgres, pytest.mark.long, pytest.mark.by_version]
 
 VERSIONS = ("12", "13", "14", "15", "16", "17")
 

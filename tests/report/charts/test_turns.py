@@ -25,6 +25,7 @@ from steelyard.report.charts.turns import (
     draw_distances,
     draw_seconds,
 )
+from thinned import thinned
 
 CLASSES = {"on": "arm0", "off": "arm1"}
 PAIR = ("on", "off")
@@ -177,7 +178,7 @@ PROBE = """<meta charset="utf-8"><style>{style}</style><body style="padding:0;ma
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("width", WIDTHS)
+@thinned("width", WIDTHS, 1)
 def test_no_words_are_cut_off_in_a_browser(tmp_path: Path, width: int) -> None:
     if BROWSER is None:
         pytest.skip("no chromium on the path: apt-get install chromium")

@@ -35,6 +35,7 @@ def test_other_statements_or_another_load_are_another_template(tmp_path: Path) -
     assert key_after_sql(first, SQL).startswith("one-sql-")
 
 
+@pytest.mark.long
 @pytest.mark.postgres
 def test_the_loaded_data_stay_and_the_copy_is_made_once(
     engine: Postgres, loaded: Path, place: Path, serve: Serve

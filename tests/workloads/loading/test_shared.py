@@ -100,6 +100,7 @@ def test_three_machines_make_the_rows_digests_and_maps_of_one(
     assert not any("shares" in table for table, _ in many["tables"])
 
 
+@pytest.mark.long
 def test_a_table_of_one_share_has_no_page_more(
     engine18: Postgres, place: Path, serve: Serve, pgbench: Workload
 ) -> None:
@@ -113,6 +114,7 @@ def test_a_table_of_one_share_has_no_page_more(
     assert sizes[0] == sizes[1]
 
 
+@pytest.mark.long
 def test_rows_lie_on_the_disk_in_their_order(
     engine18: Postgres,
     place: Path,
@@ -149,6 +151,7 @@ def test_a_share_in_hand_of_a_machine_that_dies_is_made_again_once(
     assert many == one
 
 
+@pytest.mark.long
 def test_a_share_that_was_committed_is_not_made_again(
     engine18: Postgres, place: Path, serve: Serve, pgbench: Workload, small_shares: None
 ) -> None:

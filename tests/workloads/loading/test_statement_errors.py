@@ -21,6 +21,7 @@ from steelyard.workloads.checks import count_work
 from steelyard.workloads.loading.load import LoadReport, load
 from steelyard.workloads.reading.folder import find_workload
 from steelyard.workloads.reading.workload import Workload
+from thinned import thinned
 
 Load = Callable[[Workload], LoadReport]
 
@@ -45,7 +46,7 @@ def refused(address: Endpoint, folder: Path) -> str:
 
 
 @pytest.mark.postgres
-@pytest.mark.parametrize(
+@thinned(
     ("file", "text", "words"),
     [
         ("schema", "CREATE TABLE things (n itn);", ('type "itn" does not exist', "(n itn)")),
@@ -56,6 +57,7 @@ def refused(address: Endpoint, folder: Path) -> str:
         ("checks", "SELECT n FROM thing;", ('"thing" does not exist', "SELECT n FROM thing")),
         ("last", "INSERT INTO things VALUES (now());", ("is of type integer", "VALUES (now())")),
     ],
+    2,
 )
 def test_a_statement_that_fails_is_named_with_its_file(
     address: Endpoint, tmp_path: Path, file: str, text: str, words: tuple[str, ...]
@@ -73,7 +75,7 @@ def test_a_schema_that_makes_another_table_is_told_so(address: Endpoint, tmp_pat
 
 
 @pytest.mark.postgres
-@pytest.mark.parametrize(
+@thinned(
     ("query", "words"),
     [
         ("SELECT 'job 1'", "job 1"),
@@ -84,6 +86,7 @@ def test_a_schema_that_makes_another_table_is_told_so(address: Endpoint, tmp_pat
         ("SELECT 'nan'::float8", "nan"),
         ("SELECT nothing FROM things", '"nothing" does not exist'),
     ],
+    2,
 )
 def test_a_count_that_is_not_one_number_is_found_by_the_load(
     address: Endpoint, tmp_path: Path, query: str, words: str

@@ -30,6 +30,7 @@ from steelyard.workloads.loading.template import own_key, template, template_key
 from steelyard.workloads.reading.folder import find_workload
 from steelyard.workloads.reading.workload import Workload
 from story.noop.journal import NOOP_IDENTITY
+from thinned import thinned
 
 Serve = Callable[[Cluster], AbstractContextManager[Endpoint]]
 
@@ -45,6 +46,7 @@ def test_a_template_is_described_and_cleanly_stopped(loaded: Path) -> None:
     assert (control["state"], control["checksum_version"]) == ("shut down", 1)
 
 
+@pytest.mark.long
 @pytest.mark.postgres
 def test_what_is_loaded_is_not_logged_and_no_disk_is_waited_for(
     engine18: Postgres,
@@ -132,7 +134,7 @@ def test_a_load_that_fails_leaves_no_template_and_no_server(
 
 
 @pytest.mark.postgres
-@pytest.mark.parametrize("stage", ["load: ", "make keys", "check"])
+@thinned("stage", ["load: ", "make keys", "check"], 1)
 def test_an_interrupted_load_leaves_no_template_and_no_server(
     stage: str, engine18: Postgres, pgbench: Workload
 ) -> None:
@@ -149,6 +151,7 @@ def test_an_interrupted_load_leaves_no_template_and_no_server(
     assert [path for path in cache.runs.iterdir() if path.is_dir()] == []
 
 
+@pytest.mark.long
 @pytest.mark.postgres
 def test_a_template_that_is_not_whole_is_made_anew(engine18: Postgres, pgbench: Workload) -> None:
     data = template(engine18, pgbench, 4)

@@ -15,6 +15,7 @@ from steelyard.engines.postgres.libpq.connection_string import conninfo_of
 from steelyard.engines.postgres.life.cluster import Cluster
 from steelyard.engines.postgres.postgres import Postgres
 from steelyard.model.errors import EngineError
+from thinned import thinned
 
 pytestmark = pytest.mark.postgres
 
@@ -74,7 +75,7 @@ def test_everything_that_is_refused_goes_by_name_and_the_server_is_started_once(
     assert len(starts) == 1
 
 
-@pytest.mark.parametrize(
+@thinned(
     ("settings", "gone"),
     [
         ({"shared_preload_libraries": "nosuch, nor_this"},
@@ -84,7 +85,7 @@ def test_everything_that_is_refused_goes_by_name_and_the_server_is_started_once(
         ({"wal_level": "minimal"}, {"wal_level"}),
         ({"max_connections": "8", "superuser_reserved_connections": "9"},
          {"superuser_reserved_connections"}),
-    ],
+    ], 2,
 )  # fmt: skip
 def test_what_only_a_start_shows_takes_a_start_each(
     engine: Postgres, slot: Slot, starts: list[str],

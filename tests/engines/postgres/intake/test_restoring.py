@@ -12,6 +12,7 @@ import pytest
 from engines.postgres.intake.restore_server import RestoreServer, restore_server
 from steelyard.engines.cache import tree_bytes
 from steelyard.model.errors import EngineError, ServerError, SteelyardError, UsageError
+from thinned import thinned
 
 pytestmark = pytest.mark.postgres
 
@@ -60,7 +61,7 @@ def older() -> Iterator[RestoreServer]:
         yield running
 
 
-@pytest.mark.parametrize("form", FORMATS)
+@thinned("form", FORMATS, 11)
 @pytest.mark.parametrize("name", OPTIONS)
 def test_a_dump_is_restored_whole_whatever_its_options_and_format(
     server: RestoreServer, dumps: Path, name: str, form: str
@@ -92,7 +93,7 @@ def test_a_dump_is_restored_whole_whatever_its_options_and_format(
         }
 
 
-@pytest.mark.parametrize("form", FORMATS)
+@thinned("form", FORMATS, 3)
 @pytest.mark.parametrize("name", ["as it is", "create", "statistics"])
 def test_a_dump_of_a_newer_version_leaves_out_what_this_one_does_not_know(
     older: RestoreServer, dumps: Path, name: str, form: str
@@ -159,7 +160,7 @@ def test_sql_that_people_have_is_restored(
     assert server.rows(f"SELECT {query} FROM t") == [(rows,)]
 
 
-@pytest.mark.parametrize(
+@thinned(
     ("text", "error", "words"),
     [
         ("SELECT 1;\nSELECT nonsense;", ServerError, '"nonsense" does not exist.*Line 2: SELECT'),
@@ -176,6 +177,7 @@ def test_sql_that_people_have_is_restored(
         ("SELECT generate_series(1, 100000000);", UsageError, "answer is longer than 8 MB"),
         ("SELECT pg_terminate_backend(pg_backend_pid());", ServerError, "ended the session"),
     ],
+    4,
 )
 def test_what_cannot_be_restored_says_why_and_where(
     server: RestoreServer, tmp_path: Path, text: str, error: type[SteelyardError], words: str
@@ -188,7 +190,7 @@ def test_what_cannot_be_restored_says_why_and_where(
     assert "secret" not in str(refused.value)
 
 
-@pytest.mark.parametrize("form", ["plain.gz", "custom", "tar", "directory"])
+@thinned("form", ["plain.gz", "custom", "tar", "directory"], 1)
 def test_a_dump_that_was_cut_off_is_never_taken_for_whole(
     server: RestoreServer, dumps: Path, tmp_path: Path, form: str
 ) -> None:

@@ -29,6 +29,7 @@ from steelyard.engines.postgres.life.cluster import Cluster
 from steelyard.engines.postgres.postgres import Postgres
 from steelyard.engines.registry import Run
 from steelyard.model.errors import EngineError, ServerError, SteelyardError, UsageError
+from thinned import thinned
 
 pytestmark = pytest.mark.postgres
 
@@ -161,6 +162,7 @@ def _without_checksums(path: Path) -> None:
     path.write_bytes(content)
 
 
+@pytest.mark.long
 def test_of_several_databases_one_must_be_named(
     engine18: Postgres, theirs: Original, slot: Slot
 ) -> None:
@@ -175,6 +177,7 @@ def test_of_several_databases_one_must_be_named(
     assert not (slot.path / "data").exists(), "it is said before anything is copied"
 
 
+@pytest.mark.long
 def test_the_maintenance_database_itself_can_be_meant(
     engine18: Postgres, theirs: Original, slot: Slot
 ) -> None:
@@ -233,7 +236,7 @@ def test_a_running_server_is_copied_by_a_base_backup_and_crashed_files_are_recov
     shutil.rmtree(home)
 
 
-@pytest.mark.parametrize("megabytes", [1, 64])
+@thinned("megabytes", [1, 64], 1)
 def test_log_segments_of_another_size_are_taken_in_and_served_whatever_the_limits(
     engine18: Postgres, slot: Slot, megabytes: int
 ) -> None:
@@ -274,7 +277,7 @@ def test_a_server_that_cannot_be_reached_is_said() -> None:
         ask_running("host=/nonexistent port=1 user=nobody dbname=postgres")
 
 
-@pytest.mark.parametrize("form", ["custom", "directory", "tar", "plain", "gzip"])
+@thinned("form", ["custom", "directory", "tar", "plain", "gzip"], 2)
 def test_a_dump_is_restored_without_its_roles(
     engine18: Postgres, theirs: Original, slot: Slot, tmp_path: Path, form: str, dumps: Path
 ) -> None:
@@ -312,7 +315,7 @@ def dumps(theirs: Original, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return home
 
 
-@pytest.mark.parametrize(
+@thinned(
     ("text", "error", "words"),
     [
         ("CREATE TABLE t (a int);\nSELECT nonsense;\n", ServerError, "nonsense"),
@@ -320,6 +323,7 @@ def dumps(theirs: Original, tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("CREATE TABLE t (a int);\n\\connect other\n", UsageError, "another database"),
         ("CREATE EXTENSION no_such_extension;\n", ServerError, "no_such_extension"),
     ],
+    1,
 )
 def test_a_dump_that_fails_is_quoted_and_one_that_would_do_more_is_refused(
     engine18: Postgres, slot: Slot, tmp_path: Path, text: str, error: type[Exception], words: str

@@ -28,6 +28,8 @@ from steelyard.engines.postgres.sql.checkpoints import (
 from steelyard.model.errors import EngineError
 from steelyard.model.turn import Checkpoint
 
+pytestmark = pytest.mark.by_version
+
 SEGMENT = 16 * 2**20
 Slots = Callable[[int], Slot]
 SETTINGS = {

@@ -21,6 +21,8 @@ from steelyard.model.errors import EngineError
 from steelyard.model.readings import SESSION_LOG, Sample
 from steelyard.telemetry.source import RESET, reading
 
+pytestmark = pytest.mark.by_version
+
 BLOCK = 8192
 UNTOLD = "the server does not tell it"
 LOG_TIMES = {"wal_write_us", "wal_sync_us", SESSION_LOG}

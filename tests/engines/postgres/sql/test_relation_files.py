@@ -16,6 +16,8 @@ from steelyard.engines.postgres.sql.relation_files import (
 )
 from steelyard.model.errors import ServerError
 
+pytestmark = pytest.mark.by_version
+
 NUMBERS = """
 SELECT (SELECT oid FROM pg_database WHERE datname = current_database())::int8,
        (SELECT dattablespace FROM pg_database WHERE datname = current_database())::int8,

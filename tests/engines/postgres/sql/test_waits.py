@@ -9,6 +9,8 @@ import pytest
 
 from steelyard.engines.postgres.sql.waits import WaitEvents, WaitSampler, part_of
 
+pytestmark = pytest.mark.by_version
+
 
 def test_the_share_counts_flush_events_under_both_spellings() -> None:
     waits = WaitEvents(

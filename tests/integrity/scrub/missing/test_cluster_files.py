@@ -12,7 +12,7 @@ from steelyard.engines.postgres.sql.relation_files import DEFAULT_TABLESPACE
 from steelyard.integrity.scrub.cluster_state import inspect_cluster
 from steelyard.integrity.scrub.missing.cluster_files import ClusterFiles
 
-pytestmark = pytest.mark.postgres
+pytestmark = [pytest.mark.postgres, pytest.mark.by_version]
 
 CHANGES = [
     "CREATE TABLE kept AS SELECT generate_series(1, 10) i",

@@ -17,6 +17,7 @@ from steelyard.integrity.scrub.advice import repair_advice
 from steelyard.integrity.scrub.cluster_state import RunState
 from steelyard.integrity.scrub.outcome import Outcome, ScrubRequest
 from steelyard.integrity.scrub.scrub import scrub
+from thinned import thinned
 
 pytestmark = pytest.mark.postgres
 
@@ -96,7 +97,7 @@ def test_nothing_is_missing_from_a_sound_cluster_that_was_changed_much(
     assert not any("not seen" in note for note in stopped.notes), stopped.notes
 
 
-@pytest.mark.parametrize("name", ["plain", "plain_pkey", "wide_toast", "passing"])
+@thinned("name", ["plain", "plain_pkey", "wide_toast", "passing"], 1)
 def test_a_missing_relation_file_is_damage_stopped_and_running_until_it_is_back(
     made: Made, cluster: Cluster, file_of: FileOf, name: str
 ) -> None:
@@ -165,7 +166,7 @@ def test_another_servers_catalogues_are_not_those_of_this_directory(
 
 
 @pytest.mark.parametrize("where", ["global", "database"])
-@pytest.mark.parametrize("how", ["missing", "short", "magic", "crc"])
+@thinned("how", ["missing", "short", "magic", "crc"], 1)
 def test_a_map_that_the_server_would_refuse_is_damage(
     made: Made, cluster: Cluster, file_of: FileOf, where: str, how: str
 ) -> None:

@@ -14,6 +14,7 @@ from steelyard.engines.postgres.life.cluster import Cluster
 from steelyard.integrity.scrub.missing import missing
 from steelyard.integrity.scrub.outcome import Outcome, ScrubRequest
 from steelyard.integrity.scrub.scrub import scrub
+from thinned import thinned
 
 pytestmark = pytest.mark.postgres
 
@@ -46,7 +47,7 @@ def scrubbed(cluster: Cluster, server: str | None) -> Outcome:
     return scrub(request, lambda *_: None)
 
 
-@pytest.mark.parametrize("server", [None, UNREACHED], ids=["asked", "unreached"])
+@thinned("server", [None, UNREACHED], 1, ids=["asked", "unreached"])
 def test_what_comes_and_goes_is_not_missing(
     made: Made, cluster: Cluster, server: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
