@@ -71,6 +71,33 @@ def test_overrides_reach_every_table(minimal: Path) -> None:
     assert study.decision.margin == 0.02
 
 
+@pytest.mark.parametrize(
+    "value", ["1.10", "0x10", "1_000", "1e3", "007", "+1", "1979-05-27", "5min"]
+)
+def test_a_setting_is_what_was_typed(minimal: Path, value: str) -> None:
+    study = read_study(str(minimal), [f"arm.settings.random_page_cost={value}"])
+    assert study.arms[0].settings == {"random_page_cost": value}
+    minimal.write_text(write_study(study))
+    assert read_study(str(minimal)) == study
+
+
+@pytest.mark.parametrize("value", ["1.10", "1e3", "4.0"])
+def test_a_number_of_a_file_keeps_its_letters_as_a_setting(minimal: Path, value: str) -> None:
+    minimal.write_text(minimal.read_text() + f"[settings]\nseq_page_cost = {value}\n")
+    assert read_study(str(minimal)).settings["seq_page_cost"] == value
+
+
+@pytest.mark.parametrize(
+    ("key", "value"), [("arm.name", "18"), ("question", "5"), ("arm.version", "18.10")]
+)
+def test_a_text_may_look_like_a_number(minimal: Path, key: str, value: str) -> None:
+    study = read_study(str(minimal), [f"{key}={value}"])
+    arm = study.arms[0]
+    assert {"arm.name": arm.name, "question": study.question, "arm.version": arm.version}[
+        key
+    ] == value
+
+
 def test_a_memory_cap_has_a_unit_and_is_kept_in_bytes(minimal: Path) -> None:
     assert read_study(str(minimal)).memory is None
     study = read_study(str(minimal), ["memory=2GB", "bound=storage"])

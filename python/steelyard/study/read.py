@@ -25,6 +25,7 @@ from steelyard.study.factors import FactorError, with_cells
 from steelyard.study.naming import renamed, with_names
 from steelyard.study.secrets import RECORDED
 from steelyard.study.study import Study
+from steelyard.study.values import WrittenFloat
 
 Table = dict[str, Any]
 
@@ -102,7 +103,7 @@ def _locate(name_or_file: str) -> Path:
 
 def _read_table(file: Path) -> Table:
     try:
-        return parse_toml(read_small(file))
+        return parse_toml(read_small(file), WrittenFloat)
     except OSError as reason:
         raise StudyError(f'could not read study "{file}": {reason.strerror}') from reason
     except UnicodeDecodeError as reason:
@@ -145,7 +146,7 @@ def _override(table: Table, override: str, file: Path) -> None:
         return
     if path == ["name"]:  # it is no longer named by what it is
         target.pop("role", None)
-    target[path[-1]] = _value(text, keeps_its_letters=path[-1] == "version")
+    target[path[-1]] = _value(text, is_text="settings" in path[:-1] or path[-1] in _TEXTS)
 
 
 def _arm_of(table: Table, path: list[str], key: str, file: Path) -> tuple[Table, list[str]]:
@@ -164,13 +165,18 @@ def _arm_of(table: Table, path: list[str], key: str, file: Path) -> tuple[Table,
     )
 
 
-def _value(text: str, *, keeps_its_letters: bool) -> object:
-    """A TOML value, else the text itself; version 18.10 is not the number 18.1."""
+_TEXTS = ("name", "question", "version")
+"""Keys whose values are texts, whatever they look like: version 18.10 is not the number 18.1."""
+
+
+def _value(text: str, *, is_text: bool) -> object:
+    """A TOML value, else the text itself. Of a text, quotes and truth values alone are TOML's: a
+    server's setting is what was typed, 1.10 and 0x10 too."""
     try:
         value = parse_toml(f"value = {text}")["value"]
     except tomllib.TOMLDecodeError:
         return text
-    return text if keeps_its_letters and not isinstance(value, str) else value
+    return text if is_text and not isinstance(value, str | bool) else value
 
 
 def _validate(table: Table, file: Path, *, recorded: bool = False) -> Study:

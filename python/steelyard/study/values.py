@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Self
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict
 
@@ -50,12 +50,28 @@ def _fraction(value: object) -> object:
     return parse_percent(value) if isinstance(value, str) else value
 
 
+class WrittenFloat(float):
+    """A number of a study file that remembers its letters: 1.10, 1e3."""
+
+    def __new__(cls, text: str) -> Self:
+        number = super().__new__(cls, text)
+        number.text = text
+        return number
+
+    text: str
+
+
 def settings_words(value: object) -> object:
-    """Settings as a configuration file has them: on and off, numbers as they are."""
+    """Settings as a configuration file has them: on and off, numbers as they are written."""
     if not isinstance(value, dict):
         return value
-    words = {True: "on", False: "off"}
-    return {key: words[v] if isinstance(v, bool) else str(v) for key, v in value.items()}
+    return {key: _setting_word(v) for key, v in value.items()}
+
+
+def _setting_word(value: object) -> str:
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    return value.text if isinstance(value, WrittenFloat) else str(value)
 
 
 def version_word(value: object) -> object:

@@ -6,6 +6,7 @@ import errno
 import os
 import stat
 import tomllib
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -49,11 +50,13 @@ def read_small_bytes(file: Path, most_bytes: int = MOST_BYTES) -> bytes:
     return content
 
 
-def parse_toml(text: str) -> dict[str, Any]:
-    """The tables of a TOML document. TOMLDecodeError: it is none, or nested deeper than
-    MOST_LEVELS."""
+def parse_toml(text: str, parse_float: Callable[[str], float] = float) -> dict[str, Any]:
+    """The tables of a TOML document, numbers with a point or an exponent by `parse_float`.
+
+    TOMLDecodeError: it is none, or nested deeper than MOST_LEVELS.
+    """
     try:
-        table = tomllib.loads(text)
+        table = tomllib.loads(text, parse_float=parse_float)
     except RecursionError:
         raise _too_deep() from None
     level: list[Any] = [table]
