@@ -89,7 +89,7 @@ class Space:
 
 def space(path: Path) -> Space:
     """Room where `path` is or would be: that of its nearest existing ancestor."""
-    status = os.statvfs(_standing(path))
+    status = os.statvfs(existing_ancestor(path))
     return Space(
         free_bytes=status.f_bavail * status.f_frsize,
         total_bytes=status.f_blocks * status.f_frsize,
@@ -102,7 +102,7 @@ def filesystem(path: Path, root: Path = ROOT) -> dict[str, str]:
     Source: /proc/self/mountinfo (proc_pid_mountinfo(5)); the longest mount point wins, and of
     equals the last, which covers those before it.
     """
-    target = _standing(path).resolve()
+    target = existing_ancestor(path).resolve()
     best: dict[str, str] = {}
     try:
         lines = (root / "proc/self/mountinfo").read_text(encoding="utf-8").splitlines()
@@ -123,7 +123,8 @@ def filesystem(path: Path, root: Path = ROOT) -> dict[str, str]:
     return best
 
 
-def _standing(path: Path) -> Path:
+def existing_ancestor(path: Path) -> Path:
+    """The path, absolute, or what there is above it."""
     absolute = path.absolute()
     return next(each for each in (absolute, *absolute.parents) if each.exists())
 

@@ -37,6 +37,12 @@ def test_without_a_place_neither_disk_nor_probe_of_this_machine_count(tmp_path: 
     assert f'a tenth of 20 GB, free where "{tmp_path}" is' in log.reason
 
 
+def test_a_place_that_is_not_there_yet_names_the_disk_that_was_looked_at(tmp_path: Path) -> None:
+    here = propose(ELSEWHERE, ACCEPTING, tmp_path / "pg" / "18", tmp_path)
+    [log] = [one for one in here.advice if one.name == "max_wal_size"]
+    assert f'free on "{tmp_path}", where "{tmp_path / "pg" / "18"}" would be made' in log.reason
+
+
 def test_a_disk_that_is_named_counts_in_place_of_this_machines(tmp_path: Path) -> None:
     wish = ProfileRequest("ours", "oltp", clients=16, cap_bytes=64 * GB, disk_bytes=50 * GB)
     for place in (None, tmp_path):

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from steelyard.model.readings import ProfileName, WorkKind
+from steelyard.telemetry.capacity import existing_ancestor
 from steelyard.tuning.probe.cached_probe import last_probe, why_not_kept
 from steelyard.tuning.profile.advice import Profile
 from steelyard.tuning.profile.allowed_settings import Accepting
@@ -42,7 +43,7 @@ def propose(wish: ProfileRequest, accepting: Accepting, place: Path | None, cach
     have, source = memory_here(wish.cap_bytes, wish.servers)
     free, disk_from = wish.disk_bytes, "as given"
     if free is None and place is not None:
-        free, disk_from = free_disk(place), f'free where "{place}" is'
+        free, disk_from = free_disk(place), _free_where(place)
     usual, reserved = connections(accepting.allowed)
     basis = Basis(
         kind=wish.kind,
@@ -60,6 +61,14 @@ def propose(wish: ProfileRequest, accepting: Accepting, place: Path | None, cach
     if wish.clients is None and wish.name == "ours":
         basis = _within_memory(basis, accepting)
     return make_profile(wish.name, basis, accepting.allowed)
+
+
+def _free_where(place: Path) -> str:
+    """Whose free space it is: of a directory that is not there yet, its nearest ancestor's."""
+    above = existing_ancestor(place)
+    if above == place.absolute():
+        return f'free where "{place}" is'
+    return f'free on "{above}", where "{place}" would be made'
 
 
 def _within_memory(basis: Basis, accepting: Accepting) -> Basis:
