@@ -6,6 +6,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
+use steelyard_buffer::on_a_page;
+
 use crate::pace::Pace;
 use crate::reading::{OpenStretch, CHUNK_BYTES};
 
@@ -116,7 +118,7 @@ impl<'a> Pieces<'a> {
             read_when_idle();
         }
         let page_bytes = self.stretches.iter().map(|each| each.page_bytes);
-        let mut buffer = vec![0; CHUNK_BYTES.max(page_bytes.max().unwrap_or_default())];
+        let mut buffer = on_a_page(CHUNK_BYTES.max(page_bytes.max().unwrap_or_default()));
         while !self.stopped() {
             let number = self.next.fetch_add(1, Ordering::Relaxed);
             let Some(piece) = self.pieces.get(number) else {

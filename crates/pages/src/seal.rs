@@ -6,6 +6,8 @@ use std::os::unix::fs::FileExt;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
+use steelyard_buffer::on_a_page;
+
 use crate::checksum::{page_checksum, stored_checksum};
 use crate::header::Header;
 use crate::walk::Segment;
@@ -71,7 +73,7 @@ fn seal_segment(segment: &Segment, options: SealOptions) -> io::Result<Sealed> {
         .open(&segment.path)?;
     let first = u64::from(segment.file.segment) * u64::from(options.segment_blocks);
     let mut done = Sealed::default();
-    let mut buffer = vec![0; options.page_bytes * PAGES_AT_ONCE];
+    let mut buffer = on_a_page(options.page_bytes * PAGES_AT_ONCE);
     let mut at = 0;
     loop {
         let read = fill(&file, &mut buffer, at)?;

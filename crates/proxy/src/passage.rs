@@ -5,6 +5,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::{Mutex, PoisonError};
 
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
+use steelyard_buffer::on_a_page;
 use steelyard_driver::{now_ns, Latencies};
 
 use crate::end::End;
@@ -65,7 +66,7 @@ impl Passage {
         totals: &Mutex<Latencies>,
         mut stopped: impl FnMut(),
     ) {
-        let mut buffer = vec![0; BUFFER];
+        let mut buffer = on_a_page(BUFFER);
         let mut plain = Vec::with_capacity(BUFFER);
         while let Ok(ready) = self.wait(events) {
             if ready.close {

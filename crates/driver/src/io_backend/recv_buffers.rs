@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicU16, Ordering};
 use io_uring::types::BufRingEntry;
 use io_uring::Submitter;
 use memmap2::{MmapMut, MmapOptions};
+use steelyard_buffer::on_a_page;
 
 /// Bytes of one buffer; longer replies take several.
 pub const SIZE: usize = 4 << 10;
@@ -24,7 +25,7 @@ pub struct RecvBuffers {
     count: u16,
     /// How many descriptors were ever filled, as the kernel reads it.
     tail: u16,
-    bytes: Vec<u8>,
+    bytes: MmapMut,
 }
 
 impl RecvBuffers {
@@ -35,7 +36,7 @@ impl RecvBuffers {
             descriptors: MmapOptions::new().len(length).populate().map_anon()?,
             count,
             tail: 0,
-            bytes: vec![0; usize::from(count) * SIZE],
+            bytes: on_a_page(usize::from(count) * SIZE),
         };
         let start = buffers.descriptors.as_mut_ptr() as u64;
         // SAFETY: the descriptors and the buffers live as long as the value returned, which its

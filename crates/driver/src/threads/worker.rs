@@ -6,6 +6,7 @@ use std::sync::mpsc::{Receiver, Sender};
 use std::sync::{Arc, Barrier};
 
 use rustix::thread::{sched_setaffinity, CpuSet};
+use steelyard_buffer::on_a_page;
 
 use crate::client::program::Programs;
 use crate::clock::{now_ns, wait_until};
@@ -86,7 +87,7 @@ fn work<P: Protocol>(
             return;
         }
     };
-    let mut buffer = vec![0; BUFFER];
+    let mut buffer = on_a_page(BUFFER);
     let queue = RunQueue::of_this_thread();
     while let Ok(SliceTask { limits, mut tally }) = tasks.recv() {
         let group = &mut groups[limits.arm];

@@ -8,6 +8,8 @@ use std::io;
 use std::ops::Range;
 use std::path::Path;
 
+use steelyard_buffer::on_a_page;
+
 use super::checksum::DATA;
 use super::judge::{judge, word, Place, Verdict};
 use super::layout::Layout;
@@ -59,25 +61,24 @@ pub fn read_space(path: &Path, layout: Option<Layout>) -> io::Result<Option<Spac
 }
 
 fn probe(open: &OpenStretch, layout: Option<Layout>, most: usize) -> io::Result<Option<Space>> {
-    let mut bytes = vec![0; 16384 * PROBED_PAGES];
-    let length = open.read(0, &mut bytes)?;
-    bytes.truncate(length);
-    let flagged = layout.or_else(|| (length >= 64).then(|| Layout::of_first_page(&bytes))?);
+    let mut buffer = on_a_page(most);
+    let length = open.read(0, &mut buffer[..16384 * PROBED_PAGES])?;
+    let bytes = &buffer[..length];
+    let flagged = layout.or_else(|| (length >= 64).then(|| Layout::of_first_page(bytes))?);
     if let Some(layout) = flagged {
-        let probe = probed(&bytes, layout);
+        let probe = probed(bytes, layout);
         if probe.sound > probe.wrong {
-            return Ok(Some(described(open, &bytes, layout, &probe)));
+            return Ok(Some(described(open, bytes, layout, &probe)));
         }
     }
-    bytes.resize(most, 0);
-    let length = open.read(0, &mut bytes)?;
-    bytes.truncate(length);
+    let length = open.read(0, &mut buffer)?;
+    let bytes = &buffer[..length];
     let all = flagged.into_iter().chain(Layout::all());
-    let probes = all.map(|layout| (layout, probed(&bytes, layout)));
+    let probes = all.map(|layout| (layout, probed(bytes, layout)));
     let best = probes.max_by_key(|(layout, probe)| (probe.sound, layout.page_bytes, !layout.zip));
     Ok(best
         .filter(|(_, probe)| probe.sound > 0)
-        .map(|(layout, probe)| described(open, &bytes, layout, &probe)))
+        .map(|(layout, probe)| described(open, bytes, layout, &probe)))
 }
 
 fn probed(bytes: &[u8], layout: Layout) -> Probe {
