@@ -4,8 +4,8 @@
 
 Every weighing is the command that its page shows, with a fixed seed; its result is a line of
 results/causes.jsonl, and what has its line is not weighed again. `--adopt` takes the result from a
-record that this very command made. At the end docs/causes.md is written of the lines. Wants an
-otherwise idle machine: three minutes each, eight with a longer budget.
+record that this very command made. At the end docs/results/causes.md is written of the lines.
+Wants an otherwise idle machine: three minutes each, eight with a longer budget.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from validation.results import FOLDER, Results
 from validation.weighed import Weighings, environment_of, machine_of
 
 RESULTS = Results(FOLDER / "causes.jsonl")
-PAGE = Path(__file__).parents[1] / "docs" / "causes.md"
+PAGE = Path(__file__).parents[1] / "docs" / "results" / "causes.md"
 SEED = 16
 
 

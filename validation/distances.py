@@ -3,9 +3,9 @@
     python -m validation.distances [--records DIR] [--only NAME] [--adopt NAME=RECORD]
 
 Every weighing is the command that its page shows, with a fixed seed; its result is a line of
-results/distances.jsonl, and what has its line is not weighed again. `--adopt` takes the result from
-a record that this very command made. At the end docs/by-distance.md is written of the lines. Wants
-an otherwise idle machine: about half an hour each.
+results/distances.jsonl, and what has its line is not weighed again. `--adopt` takes the result
+from a record that this very command made. At the end docs/results/by-distance.md is written of the
+lines. Wants an otherwise idle machine: about half an hour each.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from validation.results import FOLDER, Results
 from validation.weighed import Weighings, environment_of, machine_of
 
 RESULTS = Results(FOLDER / "distances.jsonl")
-PAGE = Path(__file__).parents[1] / "docs" / "by-distance.md"
+PAGE = Path(__file__).parents[1] / "docs" / "results" / "by-distance.md"
 SEED = 7
 NEARER = "wal-compression, tproc-c, nearer checkpoints"
 _ORDER_ENTRY = ("--set", "workload=tproc-c", "--set", "workload.scale=4")

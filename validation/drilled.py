@@ -1,4 +1,4 @@
-"""Keeps what drills saw and writes docs/drilled.md of it.
+"""Keeps what drills saw and writes docs/results/drilled.md of it.
 
     steelyard drill --version 18 --json > 18.json
     python -m validation.drilled 18.json 16.json
@@ -20,7 +20,7 @@ from validation.pages.drilled import page
 from validation.results import FOLDER
 from validation.weighed import machine_of
 
-PAGE = Path(__file__).parents[1] / "docs" / "drilled.md"
+PAGE = Path(__file__).parents[1] / "docs" / "results" / "drilled.md"
 ALGORITHMS = "algorithms.json.gz"
 _ORDER = ("18", "16")
 _HEAD = ("version", "seed", "copies")

@@ -1,4 +1,4 @@
-"""Writes docs/validation.md from the results that are there: `python -m validation.publish`.
+"""Writes docs/results/validation.md from the results: `python -m validation.publish`.
 
 The few figures that METHODOLOGY.md quotes are written anew with it.
 """
@@ -36,13 +36,14 @@ from validation.traces import traces
 from validation.worlds.atlas import WORLDS
 
 ROOT = Path(__file__).parents[1]
-PAGE = ROOT / "docs" / "validation.md"
+PAGE = ROOT / "docs" / "results" / "validation.md"
 METHODOLOGY = ROOT / "METHODOLOGY.md"
 
 _HEAD = """
     A verdict is worth its error rate. This page is written by `python -m validation.publish` from
-    `validation/results/`; nothing on it was typed. METHODOLOGY.md says what the method is and why,
-    [BIAS.md](../BIAS.md) how it could still be wrong.
+    `validation/results/`; nothing on it was typed.
+    [METHODOLOGY.md](../../METHODOLOGY.md) says what the method is and why,
+    [BIAS.md](../../BIAS.md) how it could still be wrong.
 
     A share is given in percent with its exact 95 % interval (Clopper & Pearson 1934): `3.9 [3.1,
     4.8]`. A bound counts as missed only where the whole interval lies beyond it; such shares are
@@ -72,7 +73,7 @@ def page(folder: Path = FOLDER, traced: Path = TRACES) -> str:
     every = Simulated.read(found["simulation"], found["alarms"])
     parts = [
         "# Validation: how often Steelyard is wrong",
-        paragraph(_HEAD).strip().replace("METHODOLOGY.md", "[METHODOLOGY.md](../METHODOLOGY.md)"),
+        paragraph(_HEAD).strip(),
         "## In short",
         _short(every, found),
         simulated.section(every),
@@ -141,7 +142,7 @@ def main() -> int:
             print(f"note: {suite.name}: made by other code or traces; make validate does it again")
     PAGE.write_text(page(), encoding="utf-8")
     METHODOLOGY.write_text(methodology(), encoding="utf-8")
-    print(f"wrote docs/{PAGE.name}, and its figures into {METHODOLOGY.name}")
+    print(f"wrote docs/results/{PAGE.name}, and its figures into {METHODOLOGY.name}")
     return 0
 
 

@@ -5,7 +5,8 @@
 Each condition is one weighing (`steelyard weigh aa`), its result a line of results/scatter.jsonl
 with the readings of every epoch, whole and in nested parts: blocks in odd and even places, and the
 first and the second half. A condition that has its line is not weighed again. At the end
-docs/scatter.md is written of the lines. Wants an otherwise idle machine: seven minutes each.
+docs/results/scatter.md is written of the lines. Wants an otherwise idle machine: seven minutes
+each.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from validation.traces import Row, rows_of
 from validation.weighed import environment_of, machine_of, revision, told
 
 RESULTS = Results(FOLDER / "scatter.jsonl")
-PAGE = Path(__file__).parents[1] / "docs" / "scatter.md"
+PAGE = Path(__file__).parents[1] / "docs" / "results" / "scatter.md"
 EPOCHS = 40
 WORDS = (
     *("aa", "--seed", "40", "--budget", "5m"),

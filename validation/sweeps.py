@@ -1,4 +1,4 @@
-"""Weighs a sweep and a factorial whole, and keeps what was read: docs/sweeps-and-factors.md.
+"""Weighs a sweep and a factorial whole, keeps the readings: docs/results/sweeps-and-factors.md.
 
     python -m validation.sweeps [--records DIR] [--only NAME] [--adopt NAME=RECORD] [--page]
 
@@ -20,7 +20,7 @@ from validation.results import FOLDER, Results
 from validation.weighed import Weighings, environment_of, machine_of
 
 RESULTS = Results(FOLDER / "sweeps.jsonl")
-PAGE = Path(__file__).parents[1] / "docs" / "sweeps-and-factors.md"
+PAGE = Path(__file__).parents[1] / "docs" / "results" / "sweeps-and-factors.md"
 SEED = ("--seed", "16")
 WEIGHINGS: Mapping[str, Sequence[str]] = {
     "checksums by clients": ("checksums", "--sweep", "workload.clients=8,32,256", *SEED),

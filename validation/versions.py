@@ -4,10 +4,10 @@
 
 Every weighing is the command that its page shows, with a fixed seed; its result is a line of
 results/versions.jsonl, and what has a line of this very command is not weighed again. What writes
-in many pages is weighed in turns, over whole checkpoint cycles. At the end docs/18-against-16.md is
-written of the lines. 18 and 19 are Debian's, of one source: `steelyard engines add debian-18` and
-`debian-19` bring them. Wants an otherwise idle machine: half an hour or so for each that takes
-turns.
+in many pages is weighed in turns, over whole checkpoint cycles. At the end
+docs/results/18-against-16.md is written of the lines. 18 and 19 are Debian's, of one source:
+`steelyard engines add debian-18` and `debian-19` bring them. Wants an otherwise idle machine: half
+an hour or so for each that takes turns.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from validation.results import FOLDER, Results
 from validation.weighed import machine_of, revision, weighed
 
 RESULTS = Results(FOLDER / "versions.jsonl")
-PAGE = Path(__file__).parents[1] / "docs" / "18-against-16.md"
+PAGE = Path(__file__).parents[1] / "docs" / "results" / "18-against-16.md"
 OF_18 = Pair("16", "18")
 SEED = 1
 _BY_TIME = ("--budget", "60s")

@@ -1,4 +1,4 @@
-"""docs/by-distance.md says what was weighed; every weighing of it is a command there is."""
+"""docs/results/by-distance.md says what was weighed; every weighing of it is a command there is."""
 
 from __future__ import annotations
 

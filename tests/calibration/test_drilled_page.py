@@ -1,4 +1,4 @@
-"""docs/drilled.md says what was kept of drills, with an interval on every rate between."""
+"""docs/results/drilled.md says what was kept of drills, with an interval on every rate between."""
 
 from __future__ import annotations
 

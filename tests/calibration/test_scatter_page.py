@@ -1,4 +1,4 @@
-"""docs/scatter.md says what was read; parts of an epoch's scatter are those that were put in."""
+"""docs/results/scatter.md says what was read; parts of the scatter are those put in."""
 
 from __future__ import annotations
 

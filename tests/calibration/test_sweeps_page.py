@@ -1,4 +1,4 @@
-"""docs/sweeps-and-factors.md says what was read; each of its weighings is a command there is."""
+"""docs/results/sweeps-and-factors.md says what was read; each weighing is a command."""
 
 from __future__ import annotations
 

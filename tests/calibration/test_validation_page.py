@@ -1,4 +1,4 @@
-"""docs/validation.md says what the results say, and what is missing."""
+"""docs/results/validation.md says what the results say, and what is missing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""docs/18-against-16.md says what was weighed; every weighing of it is a command there is."""
+"""docs/results/18-against-16.md says what was weighed; each weighing of it is a command."""
 
 from __future__ import annotations
 

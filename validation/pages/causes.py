@@ -1,4 +1,4 @@
-"""Which cause was named where it is known, with the figures to check it by: docs/causes.md."""
+"""Which cause was named where it is known, with its figures: docs/results/causes.md."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _HEAD = """
     transaction in its parts, which sum to it, by which the naming can be checked. A part is named
     where its joint 95 % interval excludes 0 and it covers at least half of the difference, after
     the time in the queue was given to the part whose processor time makes it: the last two columns
-    ([METHODOLOGY.md](../METHODOLOGY.md), 7a). Else none is. This page is written by
+    ([METHODOLOGY.md](../../METHODOLOGY.md), 7a). Else none is. This page is written by
     `python -m validation.causes` from `validation/results/causes.jsonl`: nothing on it was typed.
 """
 _WATCHING = """

@@ -1,4 +1,4 @@
-"""What treatments that act through checkpoints cost, by distance: docs/by-distance.md."""
+"""What treatments that act through checkpoints cost, by distance: docs/results/by-distance.md."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ Json = Mapping[str, Any]
 _HEAD = """
     A checkpoint makes the next change of every page an image again, so what such a treatment costs
     depends on how long ago the last one began. These weighings were made in turns: each arm alone
-    over whole checkpoint cycles ([METHODOLOGY.md](../METHODOLOGY.md), 2a). This page is written by
-    `python -m validation.distances` from `validation/results/distances.jsonl`: nothing on it was
+    over whole checkpoint cycles ([METHODOLOGY.md](../../METHODOLOGY.md), 2a). This page is written
+    by `python -m validation.distances` from `validation/results/distances.jsonl`: nothing on it was
     typed. It says what was seen on one small machine with a disk that others use too; your distance
     is what your `checkpoint_timeout` and `max_wal_size` give.
 """

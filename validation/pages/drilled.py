@@ -1,4 +1,4 @@
-"""What drills on whole servers saw, fault by check: docs/drilled.md."""
+"""What drills on whole servers saw, fault by check: docs/results/drilled.md."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ CHECKED: tuple[Column, ...] = (
 _HEAD = """
     This page is written by `python -m validation.drilled` from drills with default options,
     `steelyard drill`, whose parts may have run apart: nothing on it was typed. [The
-    drill](reference/drill.md) says how it is done, who is asked, and what the words mean.
+    drill](../reference/drill.md) says how it is done, who is asked, and what the words mean.
 
     A number is the percent of faults that were noticed, or that ended so. 0 and 100 stand without
     an interval: of {few} faults in one place 0 means 0 to {few_none:.0f}, of {all} in all places 0

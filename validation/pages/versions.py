@@ -1,4 +1,4 @@
-"""One major version of PostgreSQL against another on every workload: docs/18-against-16.md."""
+"""One major version of PostgreSQL against another by workload: docs/results/18-against-16.md."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ _HEAD = """
     `steelyard weigh versions --set workload=NAME` tells that.
 
     Transactions that write are weighed in turns: each version alone over whole checkpoint cycles,
-    at the distance that stands beside it ([METHODOLOGY.md](../METHODOLOGY.md), 2a). `tproc-h` reads
-    alone and `insert-read` counts single statements: both are weighed in slices. A row of another
-    workload that says slices is of the seconds after a checkpoint.
+    at the distance that stands beside it ([METHODOLOGY.md](../../METHODOLOGY.md), 2a). `tproc-h`
+    reads alone and `insert-read` counts single statements: both are weighed in slices. A row of
+    another workload that says slices is of the seconds after a checkpoint.
 
     Major versions cannot share data: each has loads of its own, which the epochs take in turn, so
     that the luck of one load is not taken for the version's. With two or three loads of each it is
