@@ -15,6 +15,7 @@ from validation.pages import (
     covaried,
     cycled,
     digest,
+    folded,
     judged,
     killed,
     lived,
@@ -37,6 +38,7 @@ from validation.worlds.atlas import WORLDS
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "results" / "validation.md"
+FORM = folded.Form(most_cells=36, apart=True)
 METHODOLOGY = ROOT / "METHODOLOGY.md"
 
 _HEAD = """
@@ -98,6 +100,11 @@ def page(folder: Path = FOLDER, traced: Path = TRACES) -> str:
     return "\n\n".join(parts) + "\n"
 
 
+def files() -> dict[Path, str]:
+    """The page, a page a section, and their tables."""
+    return folded.files_of(PAGE, page(), FORM)
+
+
 def methodology(folder: Path = FOLDER) -> str:
     """METHODOLOGY.md with the figures of the results."""
     every = Simulated.read(Results(folder / "simulation.jsonl"), Results(folder / "alarms.jsonl"))
@@ -140,7 +147,7 @@ def main() -> int:
         codes = {one["code"] for one in suite.results}
         if codes - {suite.code}:
             print(f"note: {suite.name}: made by other code or traces; make validate does it again")
-    PAGE.write_text(page(), encoding="utf-8")
+    folded.write(files())
     METHODOLOGY.write_text(methodology(), encoding="utf-8")
     print(f"wrote docs/results/{PAGE.name}, and its figures into {METHODOLOGY.name}")
     return 0

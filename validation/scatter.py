@@ -22,6 +22,7 @@ from typing import Any
 
 from steelyard.record.reader import finished_epochs
 from steelyard.record.record import Record
+from validation.pages import folded
 from validation.pages.scatter import page
 from validation.results import FOLDER, Results
 from validation.traces import Row, rows_of
@@ -152,8 +153,13 @@ def main() -> int:
         if name not in RESULTS.done() and asked.only in (None, name) and not asked.page:
             RESULTS.add(name, weigh(name, asked.records))
             print(f"{name}: weighed", flush=True)
-    PAGE.write_text(page(list(RESULTS), list(CONDITIONS)))
+    folded.write(files())
     return 0
+
+
+def files() -> dict[Path, str]:
+    """The page and its tables, as the results have them."""
+    return folded.files_of(PAGE, page(list(RESULTS), list(CONDITIONS)))
 
 
 if __name__ == "__main__":

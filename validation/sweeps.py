@@ -15,6 +15,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from validation.pages import folded
 from validation.pages.sweeps import page
 from validation.results import FOLDER, Results
 from validation.weighed import Weighings, environment_of, machine_of
@@ -42,8 +43,13 @@ def kept(words: Sequence[str], told: Mapping[str, Any], record: Path) -> dict[st
 def main() -> int:
     """Weigh what has no result yet, and write the page."""
     Weighings(RESULTS, WEIGHINGS, kept).run("a sweep and a factorial, whole")
-    PAGE.write_text(page(list(RESULTS), list(WEIGHINGS)))
+    folded.write(files())
     return 0
+
+
+def files() -> dict[Path, str]:
+    """The page and its tables, as the results have them."""
+    return folded.files_of(PAGE, page(list(RESULTS), list(WEIGHINGS)))
 
 
 if __name__ == "__main__":
