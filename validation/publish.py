@@ -1,6 +1,6 @@
 """Writes docs/results/validation.md from the results: `python -m validation.publish`.
 
-The few figures that METHODOLOGY.md quotes are written anew with it.
+The few figures that docs/method/ quotes are written anew with it.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from validation.worlds.atlas import WORLDS
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "results" / "validation.md"
 FORM = folded.Form(most_cells=36, apart=True)
-METHODOLOGY = ROOT / "METHODOLOGY.md"
+METHOD = ROOT / "docs" / "method"
 
 _HEAD = """
     A verdict is worth its error rate. This page is written by `python -m validation.publish` from
@@ -105,12 +105,17 @@ def files() -> dict[Path, str]:
     return folded.files_of(PAGE, page(), FORM)
 
 
-def methodology(folder: Path = FOLDER) -> str:
-    """METHODOLOGY.md with the figures of the results."""
+def methodology(folder: Path = FOLDER) -> dict[Path, str]:
+    """Pages of the method with the figures of the results, by their paths."""
     every = Simulated.read(Results(folder / "simulation.jsonl"), Results(folder / "alarms.jsonl"))
-    text = METHODOLOGY.read_text(encoding="utf-8")
-    text = digest.replaced(text, digest.VALIDATED, digest.figures(every))
-    return digest.replaced(text, digest.JUDGED, judged.digest(Results(folder / "judge.jsonl")))
+    figures = {
+        "error-rates.md": (digest.VALIDATED, digest.figures(every)),
+        "other-numbers.md": (digest.JUDGED, judged.digest(Results(folder / "judge.jsonl"))),
+    }
+    return {
+        METHOD / name: digest.replaced((METHOD / name).read_text(encoding="utf-8"), *marked)
+        for name, marked in figures.items()
+    }
 
 
 _FILES = (
@@ -148,8 +153,9 @@ def main() -> int:
         if codes - {suite.code}:
             print(f"note: {suite.name}: made by other code or traces; make validate does it again")
     folded.write(files())
-    METHODOLOGY.write_text(methodology(), encoding="utf-8")
-    print(f"wrote docs/results/{PAGE.name}, and its figures into {METHODOLOGY.name}")
+    for path, text in methodology().items():
+        path.write_text(text, encoding="utf-8")
+    print(f"wrote docs/results/{PAGE.name}, and figures into docs/method/")
     return 0
 
 

@@ -19,7 +19,7 @@ _HEAD = """
     transaction in its parts, which sum to it, by which the naming can be checked. A part is named
     where its joint 95 % interval excludes 0 and it covers at least half of the difference, after
     the time in the queue was given to the part whose processor time makes it
-    ([METHODOLOGY.md](../../METHODOLOGY.md), 7a). Else none is. This page is written by
+    ([METHODOLOGY, 7a](../method/causes.md#7a-causes)). Else none is. This page is written by
     `python -m validation.causes` from `validation/results/causes.jsonl`: nothing on it was typed.
 """
 _WATCHING = """

@@ -1,4 +1,4 @@
-"""The few figures of METHODOLOGY.md that come from the validation, so that they cannot disagree."""
+"""The few figures of docs/method that come from the validation, so that they cannot disagree."""
 
 from __future__ import annotations
 
