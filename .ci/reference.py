@@ -14,7 +14,8 @@ HEAD = """# Commands
 
 Every command with its options, as `steelyard COMMAND --help` prints them. This page is generated
 by `.venv/bin/python .ci/reference.py > docs/reference/commands.md`, and a test holds it to the
-program. What each command reads, writes and loads is in [SAFETY.md](../../SAFETY.md).
+program. [What to type, by question](questions.md). What each command reads, writes and loads is in
+[SAFETY.md](../../SAFETY.md).
 
 Exit status: 0 the command did its work, whatever the verdict; 1 a `--fail-if` condition holds, a
 scrub found damage, or the doctor a warning; 2 wrong usage, a wrong study, or a load that did

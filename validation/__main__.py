@@ -3,8 +3,8 @@
     python -m validation [--most-seconds S] [--only SUITE]
 
 Results are kept as they come in validation/results/; what has one is not done again. With
---most-seconds it stops after a while and says what is left. docs/validation.md is written from
-the results at the end.
+--most-seconds it stops after a while and says what is left. docs/results/validation.md is written
+from the results at the end.
 """
 
 from __future__ import annotations

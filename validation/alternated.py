@@ -7,7 +7,7 @@ has eight, on a quiet machine and beside a neighbour that this program starts: l
 processor and writes that are flushed, in spells of random length. *pglz*: `wal_compression` off and
 pglz on tproc-c in cycles and in turns, at the distance of `validation.by_hand`, whose pairs stand
 beside them. Every weighing is a line of results/alternated.jsonl and is not repeated; the page is
-docs/validation.md (`python -m validation.publish`). An hour a condition, and one for pglz.
+docs/results/validation.md (`python -m validation.publish`). An hour a condition, and one for pglz.
 """
 
 from __future__ import annotations

@@ -2,12 +2,13 @@
 
     python -m validation.by_hand [--pairs 8] [--warm-up 25] [--seconds 75]
 
-One server at a time, on a fresh copy of the same data: started with one value, `steelyard drive` on
-it, and its own statistics read four times a second by an ordinary client. What counts lies between
-the first checkpoint that ended after the warm-up and the last one of the run, at the distance that
-the same max_wal_size gives. Pairs alternate in order (off, pglz, pglz, off, ...). A pair is a line
-of results/by_hand.jsonl; docs/by-distance.md sets their mean beside the weighing at that distance.
-Nothing of Steelyard's layout, decision or reading is in it. Wants an otherwise idle machine.
+One server at a time, on a fresh copy of the same data: started with one value, `steelyard drive`
+on it, and its own statistics read four times a second by an ordinary client. What counts lies
+between the first checkpoint that ended after the warm-up and the last one of the run, at the
+distance that the same max_wal_size gives. Pairs alternate in order (off, pglz, pglz, off, ...). A
+pair is a line of results/by_hand.jsonl; docs/results/by-distance.md sets their mean beside the
+weighing at that distance. Nothing of Steelyard's layout, decision or reading is in it. Wants an
+otherwise idle machine.
 """
 
 from __future__ import annotations

@@ -4,8 +4,8 @@
 
 Every weighing is the command that its page shows, with a fixed seed; its result is a line of
 results/causes.jsonl, and what has its line is not weighed again. `--adopt` takes the result from a
-record that this very command made. At the end docs/causes.md is written of the lines. Wants an
-otherwise idle machine: three minutes each, eight with a longer budget.
+record that this very command made. At the end docs/results/causes.md is written of the lines.
+Wants an otherwise idle machine: three minutes each, eight with a longer budget.
 """
 
 from __future__ import annotations
@@ -23,12 +23,14 @@ from steelyard.evaluation.causes import complete
 from steelyard.model.readings import CHECKPOINT_CPU, EpochTotals
 from steelyard.record.reader import finished_epochs
 from steelyard.record.record import Record
+from validation.pages import folded
 from validation.pages.causes import page
 from validation.results import FOLDER, Results
 from validation.weighed import Weighings, environment_of, machine_of
 
 RESULTS = Results(FOLDER / "causes.jsonl")
-PAGE = Path(__file__).parents[1] / "docs" / "causes.md"
+PAGE = Path(__file__).parents[1] / "docs" / "results" / "causes.md"
+FORM = folded.Form(most_cells=12)
 SEED = 16
 
 
@@ -170,9 +172,14 @@ WORDS = {name: [*known.words, "--seed", str(SEED)] for name, known in WEIGHINGS.
 def main() -> int:
     """Weigh what has no result yet, and write the page."""
     Weighings(RESULTS, WORDS, kept).run("known causes, named or not")
-    told = {name: (known.causes, known.why) for name, known in WEIGHINGS.items()}
-    PAGE.write_text(page(list(RESULTS), told))
+    folded.write(files())
     return 0
+
+
+def files() -> dict[Path, str]:
+    """The page and its tables, as the results have them."""
+    told = {name: (known.causes, known.why) for name, known in WEIGHINGS.items()}
+    return folded.files_of(PAGE, page(list(RESULTS), told), FORM)
 
 
 if __name__ == "__main__":

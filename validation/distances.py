@@ -3,9 +3,9 @@
     python -m validation.distances [--records DIR] [--only NAME] [--adopt NAME=RECORD]
 
 Every weighing is the command that its page shows, with a fixed seed; its result is a line of
-results/distances.jsonl, and what has its line is not weighed again. `--adopt` takes the result from
-a record that this very command made. At the end docs/by-distance.md is written of the lines. Wants
-an otherwise idle machine: about half an hour each.
+results/distances.jsonl, and what has its line is not weighed again. `--adopt` takes the result
+from a record that this very command made. At the end docs/results/by-distance.md is written of the
+lines. Wants an otherwise idle machine: about half an hour each.
 """
 
 from __future__ import annotations
@@ -16,12 +16,14 @@ from pathlib import Path
 from typing import Any
 
 from validation import by_hand
+from validation.pages import folded
 from validation.pages.distances import page
 from validation.results import FOLDER, Results
 from validation.weighed import Weighings, environment_of, machine_of
 
 RESULTS = Results(FOLDER / "distances.jsonl")
-PAGE = Path(__file__).parents[1] / "docs" / "by-distance.md"
+PAGE = Path(__file__).parents[1] / "docs" / "results" / "by-distance.md"
+FORM = folded.Form(most_cells=9, stay=("weighing", ""))
 SEED = 7
 NEARER = "wal-compression, tproc-c, nearer checkpoints"
 _ORDER_ENTRY = ("--set", "workload=tproc-c", "--set", "workload.scale=4")
@@ -86,8 +88,14 @@ ASKED = Weighings(RESULTS, WORDS, kept)
 def main() -> int:
     """Weigh what has no result yet, and write the page."""
     ASKED.run("curves by distance")
-    PAGE.write_text(page(list(RESULTS), list(WEIGHINGS), CHECKED, list(by_hand.RESULTS)))
+    folded.write(files())
     return 0
+
+
+def files() -> dict[Path, str]:
+    """The page and its tables, as the results have them."""
+    text = page(list(RESULTS), list(WEIGHINGS), CHECKED, list(by_hand.RESULTS))
+    return folded.files_of(PAGE, text, FORM)
 
 
 if __name__ == "__main__":

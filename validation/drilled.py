@@ -1,4 +1,4 @@
-"""Keeps what drills saw and writes docs/drilled.md of it.
+"""Keeps what drills saw and writes docs/results/drilled.md of it.
 
     steelyard drill --version 18 --json > 18.json
     python -m validation.drilled 18.json 16.json
@@ -16,11 +16,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from validation.pages import folded
 from validation.pages.drilled import page
 from validation.results import FOLDER
 from validation.weighed import machine_of
 
-PAGE = Path(__file__).parents[1] / "docs" / "drilled.md"
+PAGE = Path(__file__).parents[1] / "docs" / "results" / "drilled.md"
+FORM = folded.Form(most_cells=20)
 ALGORITHMS = "algorithms.json.gz"
 _ORDER = ("18", "16")
 _HEAD = ("version", "seed", "copies")
@@ -63,6 +65,11 @@ def kept_algorithms(folder: Path = FOLDER) -> dict[str, Any] | None:
     return _read(file) if file.exists() else None
 
 
+def files() -> dict[Path, str]:
+    """The page and its tables, as the results have them."""
+    return folded.files_of(PAGE, page(kept(), kept_algorithms()), FORM)
+
+
 def _read(file: Path) -> dict[str, Any]:
     facts: dict[str, Any] = json.loads(gzip.decompress(file.read_bytes()))
     return facts
@@ -81,4 +88,4 @@ def _merged(before: list[dict[str, Any]], now: list[dict[str, Any]]) -> list[dic
 if __name__ == "__main__":
     if sys.argv[1:]:
         keep([Path(name) for name in sys.argv[1:]])
-    PAGE.write_text(page(kept(), kept_algorithms()))
+    folded.write(files())

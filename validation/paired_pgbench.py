@@ -1,10 +1,10 @@
 """Measures what the checksums study asks by alternating pgbench runs, beside a weighing.
 
-Two servers, one with data checksums and one without, loaded alike and left running; pgbench for
-10 s on one, 10 s on the other, and so on; a paired t over the log ratios. Before the pairs
-Steelyard weighs the same question. Every pair and every weighing is a line of
-results/paired_pgbench.jsonl; docs/validation.md says how long the pairs would take to an interval
-as narrow as the weighing's. Wants an otherwise idle machine.
+Two servers, one with data checksums and one without, loaded alike and left running; pgbench for 10
+s on one, 10 s on the other, and so on; a paired t over the log ratios. Before the pairs Steelyard
+weighs the same question. Every pair and every weighing is a line of results/paired_pgbench.jsonl;
+docs/results/validation.md says how long the pairs would take to an interval as narrow as the
+weighing's. Wants an otherwise idle machine.
 
     python -m validation.paired_pgbench [--pairs 30] [--seconds 10] [--scale 50] [--budget 2m]
 """

@@ -2,11 +2,11 @@
 
     python -m validation.pools_by_hand [--pairs 10] [--warm-up 30] [--seconds 20]
 
-One server on one data directory, started with one size of the pool: pgbench select-only until it is
-warm, then again for what counts; stopped, and started with the other size. Pairs alternate in order
-(128MB, 1GB, 1GB, 128MB, ...). Before them Steelyard weighs the same question. Every pair and every
-weighing is a line of results/pools_by_hand.jsonl, of which docs/validation.md tells. Wants an
-otherwise idle machine.
+One server on one data directory, started with one size of the pool: pgbench select-only until it
+is warm, then again for what counts; stopped, and started with the other size. Pairs alternate in
+order (128MB, 1GB, 1GB, 128MB, ...). Before them Steelyard weighs the same question. Every pair and
+every weighing is a line of results/pools_by_hand.jsonl, of which docs/results/validation.md tells.
+Wants an otherwise idle machine.
 """
 
 from __future__ import annotations

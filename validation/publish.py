@@ -1,6 +1,6 @@
-"""Writes docs/validation.md from the results that are there: `python -m validation.publish`.
+"""Writes docs/results/validation.md from the results: `python -m validation.publish`.
 
-The few figures that METHODOLOGY.md quotes are written anew with it.
+The few figures that docs/method/ quotes are written anew with it.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from validation.pages import (
     covaried,
     cycled,
     digest,
+    folded,
     judged,
     killed,
     lived,
@@ -36,13 +37,15 @@ from validation.traces import traces
 from validation.worlds.atlas import WORLDS
 
 ROOT = Path(__file__).parents[1]
-PAGE = ROOT / "docs" / "validation.md"
-METHODOLOGY = ROOT / "METHODOLOGY.md"
+PAGE = ROOT / "docs" / "results" / "validation.md"
+FORM = folded.Form(most_cells=36, apart=True)
+METHOD = ROOT / "docs" / "method"
 
 _HEAD = """
     A verdict is worth its error rate. This page is written by `python -m validation.publish` from
-    `validation/results/`; nothing on it was typed. METHODOLOGY.md says what the method is and why,
-    [BIAS.md](../BIAS.md) how it could still be wrong.
+    `validation/results/`; nothing on it was typed.
+    [METHODOLOGY.md](../../METHODOLOGY.md) says what the method is and why,
+    [BIAS.md](../../BIAS.md) how it could still be wrong.
 
     A share is given in percent with its exact 95 % interval (Clopper & Pearson 1934): `3.9 [3.1,
     4.8]`. A bound counts as missed only where the whole interval lies beyond it; such shares are
@@ -72,7 +75,7 @@ def page(folder: Path = FOLDER, traced: Path = TRACES) -> str:
     every = Simulated.read(found["simulation"], found["alarms"])
     parts = [
         "# Validation: how often Steelyard is wrong",
-        paragraph(_HEAD).strip().replace("METHODOLOGY.md", "[METHODOLOGY.md](../METHODOLOGY.md)"),
+        paragraph(_HEAD).strip(),
         "## In short",
         _short(every, found),
         simulated.section(every),
@@ -97,12 +100,22 @@ def page(folder: Path = FOLDER, traced: Path = TRACES) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def methodology(folder: Path = FOLDER) -> str:
-    """METHODOLOGY.md with the figures of the results."""
+def files() -> dict[Path, str]:
+    """The page, a page a section, and their tables."""
+    return folded.files_of(PAGE, page(), FORM)
+
+
+def methodology(folder: Path = FOLDER) -> dict[Path, str]:
+    """Pages of the method with the figures of the results, by their paths."""
     every = Simulated.read(Results(folder / "simulation.jsonl"), Results(folder / "alarms.jsonl"))
-    text = METHODOLOGY.read_text(encoding="utf-8")
-    text = digest.replaced(text, digest.VALIDATED, digest.figures(every))
-    return digest.replaced(text, digest.JUDGED, judged.digest(Results(folder / "judge.jsonl")))
+    figures = {
+        "error-rates.md": (digest.VALIDATED, digest.figures(every)),
+        "other-numbers.md": (digest.JUDGED, judged.digest(Results(folder / "judge.jsonl"))),
+    }
+    return {
+        METHOD / name: digest.replaced((METHOD / name).read_text(encoding="utf-8"), *marked)
+        for name, marked in figures.items()
+    }
 
 
 _FILES = (
@@ -139,9 +152,10 @@ def main() -> int:
         codes = {one["code"] for one in suite.results}
         if codes - {suite.code}:
             print(f"note: {suite.name}: made by other code or traces; make validate does it again")
-    PAGE.write_text(page(), encoding="utf-8")
-    METHODOLOGY.write_text(methodology(), encoding="utf-8")
-    print(f"wrote docs/{PAGE.name}, and its figures into {METHODOLOGY.name}")
+    folded.write(files())
+    for path, text in methodology().items():
+        path.write_text(text, encoding="utf-8")
+    print(f"wrote docs/results/{PAGE.name}, and figures into docs/method/")
     return 0
 
 

@@ -26,12 +26,17 @@ from steelyard.reproductions.reproduction import (
     names,
     read_reproduction,
 )
+from validation.pages import folded
+from validation.pages import table as pages
 from validation.results import FOLDER, Results
 from validation.weighed import environment_of, machine_of
 
 RESULTS = Results(FOLDER / "reproductions.jsonl")
 PAGES = Path(__file__).parents[1] / "docs" / "reproductions"
 README = PAGES / "README.md"
+FORM = folded.Form(most_cells=8, by_topic=True, stay=("", "arm against control"))
+_DOUBTS = re.compile(r"^Doubts: \d+\n\n((?:- \*\*.*\n)+)", re.MULTILINE)
+_TOOK = re.compile(r"^(Took .*; seed \d+\.) Repeat:\n\n```\n.*\n```\n", re.MULTILINE)
 BEGIN, END = "<!-- repeated -->", "<!-- /repeated -->"
 CHECKOUT = re.compile(r"""(?<![^\s"'=])/(?:[^\s"']*/)?(?=python/steelyard/)""")
 """Where a checkout stood, before a file of it."""
@@ -62,6 +67,19 @@ def text_of(study: Reproduction, results: Results) -> str:
     """The page of a study from what was kept."""
     lines = _lines(study, results)
     return page(study, _found(lines), machines_words(line["machine"] for line in lines.values()))
+
+
+def files(study: Reproduction, results: Results) -> dict[Path, str]:
+    """The page of a study and its tables; what was seen of each doubt is a table too. The commands
+    of single steps are left out: `steelyard reproduce NAME --only STEP` does the same."""
+    text = _TOOK.sub(r"\1\n", _DOUBTS.sub(_as_table, text_of(study, results)))
+    return folded.files_of(PAGES / f"{study.name}.md", text, FORM)
+
+
+def _as_table(match: re.Match[str]) -> str:
+    doubts = re.findall(r"^- \*\*(.*?)\*\*: (.*)$", match[1], re.MULTILINE)
+    named = ", ".join(dict.fromkeys(name for name, _ in doubts))
+    return f"Doubts: {named}\n\n" + pages.table(["doubt", "seen"], doubts) + "\n"
 
 
 def table(results: Results) -> str:
@@ -106,7 +124,7 @@ def main() -> int:
     for folder in parser.parse_args().folders:
         take(folder)
     for name in names():
-        (PAGES / f"{name}.md").write_text(text_of(read_reproduction(name), RESULTS))
+        folded.write(files(read_reproduction(name), RESULTS))
     README.write_text(with_table(README.read_text(encoding="utf-8"), RESULTS))
     return 0
 

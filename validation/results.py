@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 FOLDER = Path(__file__).with_name("results")
-"""Where the results lie that docs/validation.md is written from."""
+"""Where the results lie that docs/results/validation.md is written from."""
 
 
 @dataclass(frozen=True)

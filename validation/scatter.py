@@ -5,7 +5,8 @@
 Each condition is one weighing (`steelyard weigh aa`), its result a line of results/scatter.jsonl
 with the readings of every epoch, whole and in nested parts: blocks in odd and even places, and the
 first and the second half. A condition that has its line is not weighed again. At the end
-docs/scatter.md is written of the lines. Wants an otherwise idle machine: seven minutes each.
+docs/results/scatter.md is written of the lines. Wants an otherwise idle machine: seven minutes
+each.
 """
 
 from __future__ import annotations
@@ -21,13 +22,14 @@ from typing import Any
 
 from steelyard.record.reader import finished_epochs
 from steelyard.record.record import Record
+from validation.pages import folded
 from validation.pages.scatter import page
 from validation.results import FOLDER, Results
 from validation.traces import Row, rows_of
 from validation.weighed import environment_of, machine_of, revision, told
 
 RESULTS = Results(FOLDER / "scatter.jsonl")
-PAGE = Path(__file__).parents[1] / "docs" / "scatter.md"
+PAGE = Path(__file__).parents[1] / "docs" / "results" / "scatter.md"
 EPOCHS = 40
 WORDS = (
     *("aa", "--seed", "40", "--budget", "5m"),
@@ -151,8 +153,13 @@ def main() -> int:
         if name not in RESULTS.done() and asked.only in (None, name) and not asked.page:
             RESULTS.add(name, weigh(name, asked.records))
             print(f"{name}: weighed", flush=True)
-    PAGE.write_text(page(list(RESULTS), list(CONDITIONS)))
+    folded.write(files())
     return 0
+
+
+def files() -> dict[Path, str]:
+    """The page and its tables, as the results have them."""
+    return folded.files_of(PAGE, page(list(RESULTS), list(CONDITIONS)))
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@
 
 A cell is a size of the change, a number of places, and how much places differ that nothing changed
 (the luck of a build). Minutes on one processor; done anew each time, with fixed seeds. The section
-of docs/validation.md is written by `python -m validation.publish`.
+of docs/results/validation.md is written by `python -m validation.publish`.
 """
 
 from __future__ import annotations

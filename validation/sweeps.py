@@ -1,4 +1,4 @@
-"""Weighs a sweep and a factorial whole, and keeps what was read: docs/sweeps-and-factors.md.
+"""Weighs a sweep and a factorial whole, keeps the readings: docs/results/sweeps-and-factors.md.
 
     python -m validation.sweeps [--records DIR] [--only NAME] [--adopt NAME=RECORD] [--page]
 
@@ -15,12 +15,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from validation.pages import folded
 from validation.pages.sweeps import page
 from validation.results import FOLDER, Results
 from validation.weighed import Weighings, environment_of, machine_of
 
 RESULTS = Results(FOLDER / "sweeps.jsonl")
-PAGE = Path(__file__).parents[1] / "docs" / "sweeps-and-factors.md"
+PAGE = Path(__file__).parents[1] / "docs" / "results" / "sweeps-and-factors.md"
 SEED = ("--seed", "16")
 WEIGHINGS: Mapping[str, Sequence[str]] = {
     "checksums by clients": ("checksums", "--sweep", "workload.clients=8,32,256", *SEED),
@@ -42,8 +43,13 @@ def kept(words: Sequence[str], told: Mapping[str, Any], record: Path) -> dict[st
 def main() -> int:
     """Weigh what has no result yet, and write the page."""
     Weighings(RESULTS, WEIGHINGS, kept).run("a sweep and a factorial, whole")
-    PAGE.write_text(page(list(RESULTS), list(WEIGHINGS)))
+    folded.write(files())
     return 0
+
+
+def files() -> dict[Path, str]:
+    """The page and its tables, as the results have them."""
+    return folded.files_of(PAGE, page(list(RESULTS), list(WEIGHINGS)))
 
 
 if __name__ == "__main__":

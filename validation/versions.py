@@ -4,10 +4,10 @@
 
 Every weighing is the command that its page shows, with a fixed seed; its result is a line of
 results/versions.jsonl, and what has a line of this very command is not weighed again. What writes
-in many pages is weighed in turns, over whole checkpoint cycles. At the end docs/18-against-16.md is
-written of the lines. 18 and 19 are Debian's, of one source: `steelyard engines add debian-18` and
-`debian-19` bring them. Wants an otherwise idle machine: half an hour or so for each that takes
-turns.
+in many pages is weighed in turns, over whole checkpoint cycles. At the end
+docs/results/18-against-16.md is written of the lines. 18 and 19 are Debian's, of one source:
+`steelyard engines add debian-18` and `debian-19` bring them. Wants an otherwise idle machine: half
+an hour or so for each that takes turns.
 """
 
 from __future__ import annotations
@@ -22,12 +22,14 @@ from pathlib import Path
 from typing import Any
 
 from steelyard.record.record import Record
+from validation.pages import folded
 from validation.pages.versions import Pair, page
 from validation.results import FOLDER, Results
 from validation.weighed import machine_of, revision, weighed
 
 RESULTS = Results(FOLDER / "versions.jsonl")
-PAGE = Path(__file__).parents[1] / "docs" / "18-against-16.md"
+PAGE = Path(__file__).parents[1] / "docs" / "results" / "18-against-16.md"
+FORM = folded.Form(most_cells=12, stay=("workload",))
 OF_18 = Pair("16", "18")
 SEED = 1
 _BY_TIME = ("--budget", "60s")
@@ -192,8 +194,14 @@ def main() -> int:
             result = weigh(name, words, asked.records / asked.pair)
             chosen.results.replace(name, result)
             print(f"{name}: {result['sentence']}; {result['seconds']:.0f} s", flush=True)
-    chosen.page.write_text(page(list(chosen.results), chosen.pair))
+    folded.write(files(chosen))
     return 0
+
+
+def files(compared: Comparison) -> dict[Path, str]:
+    """The page and its tables, as the results have them."""
+    text = page(list(compared.results), compared.pair)
+    return folded.files_of(compared.page, text, FORM)
 
 
 if __name__ == "__main__":

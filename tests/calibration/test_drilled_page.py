@@ -1,4 +1,4 @@
-"""docs/drilled.md says what was kept of drills, with an interval on every rate between."""
+"""docs/results/drilled.md says what was kept of drills, with an interval on every rate between."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from steelyard.integrity.drill.matrix import Rate
-from validation.drilled import PAGE, keep, kept, kept_algorithms
+from validation.drilled import files, keep, kept, kept_algorithms
 from validation.pages.drilled import page
+from validation.pages.folded import outdated
 
 
 def cell(check: str, arm: str, noticed: int, fault: str = "one bit") -> dict[str, Any]:
@@ -123,4 +124,4 @@ def test_ways_to_verify_stand_with_their_speeds_and_what_they_miss(tmp_path: Pat
 
 def test_the_published_page_is_what_was_kept() -> None:
     assert kept(), "drills of 18 and 16 are kept"
-    assert PAGE.read_text(encoding="utf-8") == page(kept(), kept_algorithms())
+    assert not outdated(files()), "run python -m validation.drilled"

@@ -17,8 +17,10 @@ from steelyard.record.record import Record
 from steelyard.record.verdict import DeviceSummary, Verdict
 from steelyard.reproductions.reproduction import names, read_reproduction
 from validation import reproductions, sweeps
+from validation.pages.folded import outdated
 from validation.results import Results
 
+MOST_LINES_OF_THE_FRONT_PAGE = 110
 HOW = "run python -m validation.reproductions"
 
 
@@ -37,8 +39,7 @@ def test_every_claim_is_held_against_what_was_read_of_its_step() -> None:
 
 @pytest.mark.parametrize("name", names())
 def test_a_page_is_what_the_results_say(name: str) -> None:
-    told = (reproductions.PAGES / f"{name}.md").read_text(encoding="utf-8")
-    assert told == reproductions.text_of(read_reproduction(name), reproductions.RESULTS), HOW
+    assert not outdated(reproductions.files(read_reproduction(name), reproductions.RESULTS)), HOW
 
 
 def test_the_table_of_all_is_what_the_results_say() -> None:
@@ -47,14 +48,16 @@ def test_the_table_of_all_is_what_the_results_say() -> None:
     assert text == reproductions.with_table(text, reproductions.RESULTS), HOW
 
 
-def test_the_readme_tells_what_was_read() -> None:
-    text = " ".join((reproductions.PAGES.parents[1] / "README.md").read_text("utf-8").split())
-    kept = {one["key"]: one for one in reproductions.RESULTS}
+def test_the_front_page_and_the_index_of_results_tell_what_was_read() -> None:
+    docs = reproductions.PAGES.parent
+    text = " ".join((docs / "results" / "README.md").read_text("utf-8").split())
+    front = " ".join((docs.parent / "README.md").read_text("utf-8").split())
+    kept = {line["key"]: line for line in reproductions.RESULTS}
 
     def read(key: str) -> float:
-        [one, *_] = kept[f"read-after-insert/{key}"]["verdict"]["contrasts"]
-        assert one["arm"] == "on"
-        return float(-one["estimate_percent"])
+        [contrast, *_] = kept[f"read-after-insert/{key}"]["verdict"]["contrasts"]
+        assert contrast["arm"] == "on"
+        return float(-contrast["estimate_percent"])
 
     lost = f"{read('on-18'):.0f} % of throughput on PostgreSQL 18 and {read('on-17'):.0f} % on 17"
     assert f"such reads lose {lost}." in text
@@ -62,20 +65,26 @@ def test_the_readme_tells_what_was_read() -> None:
     assert vacuumed["verdict"] == "equivalent"
     within = vacuumed["details"]["margin_percent"]
     assert f"there they read {read('vacuumed'):.1f} % slower, within ±{within:.0f} %" in text
-    [sweep] = [one["sweep"] for one in sweeps.RESULTS if one["key"] == "checksums by clients"]
+    [sweep] = [line["sweep"] for line in sweeps.RESULTS if line["key"] == "checksums by clients"]
     of_picture, repeated = (
-        told["points"][0]["contrasts"][0]["estimate_percent"]
-        for told in (sweep, kept["checksums/reading"]["swept"])
+        swept["points"][0]["contrasts"][0]["estimate_percent"]
+        for swept in (sweep, kept["checksums/reading"]["swept"])
     )
     assert f"{of_picture:.1f} % more throughput at 8 clients in the sweep of the picture" in text
-    assert f"[{repeated:.1f} %](docs/reproductions/checksums.md)" in text
+    assert f"[{repeated:.1f} %](../reproductions/checksums.md)" in text
     of_page = (reproductions.PAGES / "checksums.md").read_text("utf-8")
     assert f"{of_picture:+.2f} % ([the sweep of its picture]" in of_page
-    [above] = re.findall(r"this machine has ([0-9.]+) % more throughput", text)
-    assert f"read {above} % (above)" in text
+    [above] = re.findall(r"this machine has ([0-9.]+) % more throughput", front)
+    assert f"read {above} % ([the front page](../../README.md#one-verdict))" in text
     assert f"+{above} % (the weighing in the project's README" in of_page
-    [page_ns] = re.findall(r"kernel's cache costs ([0-9]+) ns less", text)
+    [page_ns] = re.findall(r"kernel's cache costs ([0-9]+) ns less", front)
     assert f"costs {page_ns} ns of processor time" in of_page
+
+
+def test_the_front_page_is_short() -> None:
+    front = (reproductions.PAGES.parents[1] / "README.md").read_text("utf-8")
+    assert front.count("\n") <= MOST_LINES_OF_THE_FRONT_PAGE
+    assert front.index("uvx steelyard") < front.index("make weigh"), "what needs no compiler first"
 
 
 def test_what_follows_of_every_page_is_what_was_counted() -> None:

@@ -1,1 +1,1 @@
-"""The sections of docs/validation.md, each from its results."""
+"""The sections of docs/results/validation.md, each from its results."""

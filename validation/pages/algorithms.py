@@ -1,4 +1,4 @@
-"""Ways to verify a page, side by side: a section of docs/drilled.md."""
+"""Ways to verify a page, side by side: a section of docs/results/drilled.md."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which cause was named where it is known, with the figures to check it by: docs/causes.md."""
+"""Which cause was named where it is known, with its figures: docs/results/causes.md."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 
 from steelyard.report.time_parts import PART_NAMES
 from steelyard.reproductions.reproduction import machine_words
+from validation.pages.folded import WHOLE
 from validation.pages.table import paragraph, table
 
 Json = Mapping[str, Any]
@@ -17,8 +18,8 @@ _HEAD = """
     Studies whose cause is known before they are weighed: what was named, and the mean time of a
     transaction in its parts, which sum to it, by which the naming can be checked. A part is named
     where its joint 95 % interval excludes 0 and it covers at least half of the difference, after
-    the time in the queue was given to the part whose processor time makes it: the last two columns
-    ([METHODOLOGY.md](../METHODOLOGY.md), 7a). Else none is. This page is written by
+    the time in the queue was given to the part whose processor time makes it
+    ([METHODOLOGY, 7a](../method/causes.md#7a-causes)). Else none is. This page is written by
     `python -m validation.causes` from `validation/results/causes.jsonl`: nothing on it was typed.
 """
 _WATCHING = """
@@ -35,12 +36,15 @@ def page(found: Sequence[Json], told: Told) -> str:
     if rows:
         head = ["weighing", "arm against control", "interval, 95 %", "verdict", "named", "right is",
                 "as expected"]  # fmt: skip
-        parts += [table(head, rows), paragraph(_WATCHING).strip()]
+        parts += [WHOLE + table(head, rows), paragraph(_WATCHING).strip()]
     missing = [name for name in told if name not in known]
     parts += [f"Not yet weighed: {', '.join(missing)}."] if missing else []
-    for name in told:
-        if name in known:
-            parts += _details(known[name], told[name])
+    done = [name for name in told if name in known]
+    if done:
+        of_parts = [row for name in done for row in _parts(known[name])]
+        weighed = [_weighed(known[name], told[name]) for name in done]
+        parts += ["## The parts", table(_OF_A_PART, of_parts)]
+        parts += ["## How each was weighed", table(_OF_A_WEIGHING, weighed)]
     return "\n\n".join(parts) + "\n"
 
 
@@ -73,17 +77,39 @@ def _interval(low: float | None, high: float | None, unit: str, digits: int) -> 
     return f"[{ends[0]}, {ends[1]}]{unit}"
 
 
-def _details(one: Json, told: tuple[Sequence[str], str]) -> list[str]:
-    command = shlex.join(["steelyard", "weigh", *one["words"]])
-    doubts = ", ".join(dict.fromkeys(one["threats"])) or "none"
-    said = (
-        f"`{command}`: {one['sentence']}. {one['epochs']} epochs in {one['layout']}, "
-        f"{one['seconds'] / 60:.0f} min under load, sd of an epoch "
-        f"{one['epoch_sd_percent']:.1f} %, on {machine_words(one['machine'])}. Doubts: {doubts}. "
-        f"Expected: {told[1]}."
+def _weighed(line: Json, known: tuple[Sequence[str], str]) -> list[str]:
+    """How it was weighed, and what it read."""
+    held = "; ".join(
+        f"{each['arm']} by {each['kind']} ({each['evidence']})" for each in line["bottlenecks"]
     )
+    return [
+        line["key"],
+        f"`{shlex.join(['steelyard', 'weigh', *line['words']])}`",
+        line["sentence"],
+        f"{line['epochs']} in {line['layout']}",
+        f"{line['seconds'] / 60:.0f}",
+        f"{line['epoch_sd_percent']:.1f} %",
+        ", ".join(dict.fromkeys(line["threats"])) or "none",
+        known[1],
+        held or "–",
+        _processor(line) or _checkpointer(line),
+        machine_words(line["machine"]),
+    ]
+
+
+_OF_A_WEIGHING = ("weighing", "command", "verdict", "epochs", "minutes under load",
+                  "sd of an epoch", "doubts", "expected", "held up", "processor time a transaction",
+                  "machine")  # fmt: skip
+_OF_A_PART = ("weighing", "part of a transaction", "control, µs", "arm, µs", "difference, µs",
+              "difference, joint 95 %", "with its queue, µs",
+              "with its queue, joint 95 %")  # fmt: skip
+
+
+def _parts(line: Json) -> list[list[str]]:
+    """The parts of a transaction's time in both arms, and their sum."""
     rows = [
         [
+            line["key"],
             PART_NAMES.get(part["part"], part["part"]),
             f"{part['control_us']:.1f}",
             f"{part['arm_us']:.1f}",
@@ -92,42 +118,36 @@ def _details(one: Json, told: tuple[Sequence[str], str]) -> list[str]:
             f"{with_queue['difference_us']:+.2f}",
             _interval(with_queue["low_us"], with_queue["high_us"], "", 2),
         ]
-        for part, with_queue in zip(one["parts"], one["with_queue"], strict=True)
+        for part, with_queue in zip(line["parts"], line["with_queue"], strict=True)
     ]
     if not rows:
-        cpu = one["processor"]
-        used = (
-            f"Processor time of the servers a transaction: {cpu['control_value']:.2f} µs in "
-            f"{one['control']}, {cpu['arm_value']:.2f} µs in {one['arm']}: "
-            f"{cpu['estimate_percent']:+.2f} % "
-            f"{_interval(cpu['low_percent'], cpu['high_percent'], ' %', 2)}."
-        )
-        return [f"## {one['key']}", said, used]
-    difference = one["arm_us"] - one["control_us"]
-    rows.append(
-        ["all", f"{one['control_us']:.1f}", f"{one['arm_us']:.1f}", *[f"{difference:+.2f}", ""] * 2]
-    )
-    head = ["part of a transaction, µs", one["control"], one["arm"], "difference", "joint 95 %",
-            "with its queue", "joint 95 %"]  # fmt: skip
-    held = "; ".join(
-        f"{each['arm']} is held up by {each['kind']} ({each['evidence']})"
-        for each in one["bottlenecks"]
-    )
-    below = [f"{held}."] if held else []
-    if any(part["part"] == "debt" for part in one["parts"]):
-        below += _checkpointer(one)
-    return [f"## {one['key']}", said, table(head, rows), *below]
-
-
-def _checkpointer(one: Json) -> list[str]:
-    """What to check charged background work by."""
-    used = one["checkpointer"]
-    if used is None:
         return []
+    difference = f"{line['arm_us'] - line['control_us']:+.2f}"
+    ends = (f"{line['control_us']:.1f}", f"{line['arm_us']:.1f}")
+    return [*rows, [line["key"], "all", *ends, difference, "", difference, ""]]
+
+
+def _processor(line: Json) -> str:
+    """What the servers used, where one arm is not watched and there are no parts."""
+    if line["parts"]:
+        return ""
+    cpu = line["processor"]
+    return (
+        f"of the servers {cpu['control_value']:.2f} µs in {line['control']}, "
+        f"{cpu['arm_value']:.2f} µs in {line['arm']}: {cpu['estimate_percent']:+.2f} % "
+        f"{_interval(cpu['low_percent'], cpu['high_percent'], ' %', 2)}"
+    )
+
+
+def _checkpointer(line: Json) -> str:
+    """What to check charged background work by, where there is some."""
+    used = line["checkpointer"]
+    if used is None or all(part["part"] != "debt" for part in line["parts"]):
+        return "–"
     difference = used["arm_us"] - used["control_us"]
-    return [
-        f"Processor time of the checkpointer a transaction: {used['control_us']:.2f} µs in "
-        f"{one['control']}, {used['arm_us']:.2f} µs in {one['arm']}: {difference:+.2f} "
-        f"{_interval(used['low_us'], used['high_us'], ' µs', 2)}. What is charged is the time of a "
-        f"checkpoint for each of {one['clients']} clients."
-    ]
+    return (
+        f"of the checkpointer {used['control_us']:.2f} µs in {line['control']}, "
+        f"{used['arm_us']:.2f} µs in {line['arm']}: {difference:+.2f} "
+        f"{_interval(used['low_us'], used['high_us'], ' µs', 2)}; what is charged is the time of a "
+        f"checkpoint for each of {line['clients']} clients"
+    )

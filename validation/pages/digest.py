@@ -1,4 +1,4 @@
-"""The few figures of METHODOLOGY.md that come from the validation, so that they cannot disagree."""
+"""The few figures of docs/method that come from the validation, so that they cannot disagree."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from validation.pages.shares import (
 from validation.pages.table import percent, table
 from validation.proportion import Proportion
 
-VALIDATED = "<!-- figures of docs/validation.md -->\n"
+VALIDATED = "<!-- figures of docs/results/validation.md -->\n"
 JUDGED = "<!-- figures of judge -->\n"
 ENDS = "<!-- end of figures -->\n"
 EPOCHS = (8, 10, 12, 18, 30)
@@ -31,7 +31,7 @@ NAMED = (
     "arm × time autocorrelation",
     "slow restarts, one arm",
 )
-"""The worlds that METHODOLOGY.md shows; docs/validation.md shows them all."""
+"""The worlds that METHODOLOGY.md shows; docs/results/validation.md shows them all."""
 
 
 def figures(every: Simulated) -> str:

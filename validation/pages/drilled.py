@@ -1,7 +1,8 @@
-"""What drills on whole servers saw, fault by check: docs/drilled.md."""
+"""What drills on whole servers saw, fault by check: docs/results/drilled.md."""
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
@@ -11,6 +12,7 @@ from steelyard.integrity.drill.matrix import PLANTED, Rate, partly_planted
 from steelyard.report.drill.grids import Grid, consequence_grids, recovery_grid
 from steelyard.report.drill.page import table as summed
 from validation.pages import algorithms
+from validation.pages.folded import WHOLE
 from validation.pages.table import paragraph, table
 
 Facts = Mapping[str, Any]
@@ -45,7 +47,7 @@ CHECKED: tuple[Column, ...] = (
 _HEAD = """
     This page is written by `python -m validation.drilled` from drills with default options,
     `steelyard drill`, whose parts may have run apart: nothing on it was typed. [The
-    drill](reference/drill.md) says how it is done, who is asked, and what the words mean.
+    drill](../reference/drill.md) says how it is done, who is asked, and what the words mean.
 
     A number is the percent of faults that were noticed, or that ended so. 0 and 100 stand without
     an interval: of {few} faults in one place 0 means 0 to {few_none:.0f}, of {all} in all places 0
@@ -67,11 +69,32 @@ def page(drills: Sequence[Facts], compared: Facts | None = None) -> str:
         all_none=100 * Rate(0, every).interval()[1],
     )
     parts = ["# What checksums catch: the matrix", paragraph(head).strip()]
+    parts += ["## In short", _short(drills[0])]
     for one in drills:
         parts += _version(one)
     if compared is not None:
         parts += algorithms.section(compared)
     return "\n\n".join(parts) + "\n"
+
+
+def _short(facts: Facts) -> str:
+    """Fault by what says most, of one version: in percent, without intervals."""
+    shown = _shown(facts["files"], _MOST_TELLING, lambda cell: (cell["fault"],), ("fault",))
+    bare = re.sub(r" \[[^\]]*\]", "", shown)
+    return f"PostgreSQL {facts['version']}, all places together, percent:\n\n{WHOLE}{bare}"
+
+
+_MOST_TELLING: tuple[Column, ...] = (
+    ("no checksums: wrong answers", "query: wrong answer", "off"),
+    ("no checksums: undetected", "query: nobody", "off"),
+    ("checksums: error", "query: error", "on"),
+    ("checksums: wrong answers", "query: wrong answer", "on"),
+    ("checksums: undetected", "query: nobody", "on"),
+    ("page checksum", "page checksum", "on"),
+    ("amcheck", "amcheck", "on"),
+    ("scrub", "scrub", "on"),
+)
+"""How queries ended with and without checksums, and which check would have noticed."""
 
 
 def _version(facts: Facts) -> list[str]:

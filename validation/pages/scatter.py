@@ -1,4 +1,4 @@
-"""Where the scatter of an epoch comes from, and what may reduce it: docs/scatter.md."""
+"""Where the scatter of an epoch comes from, and what may reduce it: docs/results/scatter.md."""
 
 from __future__ import annotations
 

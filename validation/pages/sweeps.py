@@ -1,4 +1,4 @@
-"""What a sweep and a factorial have shown, whole: docs/sweeps-and-factors.md."""
+"""What a sweep and a factorial have shown, whole: docs/results/sweeps-and-factors.md."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ Json = Mapping[str, Any]
 _HEAD = """
     One answer is of one point: so many clients, the other settings as they are. A sweep asks where
     an answer ends, a factorial whether treatments act alone
-    ([studies](reference/studies.md#sweeps)). This page is written by `python -m validation.sweeps`
-    from `validation/results/sweeps.jsonl`: nothing on it was typed.
+    ([studies](../reference/studies.md#sweeps)). This page is written by
+    `python -m validation.sweeps` from `validation/results/sweeps.jsonl`: nothing on it was typed.
 """
 _PICTURES = {
     "checksums by clients": (
-        "checksums-by-clients.png",
+        "../pictures/checksums-by-clients.png",
         "The effect of checksums off against on at 8, 32 and 256 clients, with joint intervals",
     ),
     "factorial": (
-        "factorial.png",
+        "../pictures/factorial.png",
         "Main effects and interactions on one scale, with joint intervals and the margin",
     ),
 }

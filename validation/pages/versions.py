@@ -1,4 +1,4 @@
-"""One major version of PostgreSQL against another on every workload: docs/18-against-16.md."""
+"""One major version of PostgreSQL against another by workload: docs/results/18-against-16.md."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ Json = Mapping[str, Any]
 _HEAD = """
     One weighing of each workload, PostgreSQL {before} (control) against {after}, {made}, settings
     that changed their defaults set alike. This page is written by `{command}` from
-    `validation/results/{results}`: nothing on it was typed. It says what these weighings saw on
-    one small machine, and not what an upgrade does on yours:
-    `steelyard weigh versions --set workload=NAME` tells that.
+    `validation/results/{results}`: nothing on it was typed. It says what these weighings saw on one
+    small machine, and not what an upgrade does on yours: `steelyard weigh versions --set
+    workload=NAME` tells that.
 
     Transactions that write are weighed in turns: each version alone over whole checkpoint cycles,
-    at the distance that stands beside it ([METHODOLOGY.md](../METHODOLOGY.md), 2a). `tproc-h` reads
-    alone and `insert-read` counts single statements: both are weighed in slices. A row of another
-    workload that says slices is of the seconds after a checkpoint.
+    at the distance that stands beside it ([METHODOLOGY, 2a](../method/layouts.md#2a-turns)).
+    `tproc-h` reads alone and `insert-read` counts single statements: both are weighed in slices. A
+    row of another workload that says slices is of the seconds after a checkpoint.
 
     Major versions cannot share data: each has loads of its own, which the epochs take in turn, so
     that the luck of one load is not taken for the version's. With two or three loads of each it is

@@ -65,7 +65,7 @@ class TurnWorld:
 
     name: str
     formula: str
-    """For the reader of docs/validation.md."""
+    """For the reader of docs/results/validation.md."""
     wander: float = 0.0
     """Sd of the machine's log speed, AR(1) over seconds with a correlation of 3 minutes."""
     falls: float = 0.0

@@ -40,7 +40,7 @@ class World:
 
     name: str
     formula: str
-    """How d comes about, for the reader of docs/validation.md."""
+    """How d comes about, for the reader of docs/results/validation.md."""
     drawing: Drawing
     symmetric: bool = True
     """Whether d − θ is symmetric, which the method's exactness asks for."""

@@ -115,7 +115,7 @@ def _log(basis: Basis, allowed: Mapping[str, Allowed]) -> Iterator[Advice]:
         size_text(log),
         "checkpoints come by time then, not by log: after each the first change of every page logs "
         f"the whole page; {room}",
-        f"{DOCS}, 28.5; docs/by-distance.md",
+        f"{DOCS}, 28.5; docs/results/by-distance.md",
         (
             f"{PGTUNE}: 4 GB for the web and mixed, 8 GB for oltp, 16 GB for warehouses",
             f"{TIMESCALE}: 60 % of the log's disk, 1 GB where that is not named",
@@ -136,7 +136,7 @@ def _log(basis: Basis, allowed: Mapping[str, Allowed]) -> Iterator[Advice]:
         "15min",
         "a third of the full-page images of 5 min; a crash takes up to three times as long to "
         "recover from",
-        "the NVMe study (Kingston 2026); docs/by-distance.md",
+        "the NVMe study (Kingston 2026); docs/results/by-distance.md",
         (f"{PGTUNE} and {TIMESCALE} leave 5 min",),
     )
     # The method is named: "on" is pglz until 18, and the best that the build has from 19 on.
@@ -147,7 +147,7 @@ def _log(basis: Basis, allowed: Mapping[str, Allowed]) -> Iterator[Advice]:
             "lz4",
             "images are most of the log right after a checkpoint, and lz4 is cheap",
             f"{PGTUNE}, from 15 on",
-            ("weigh it: pglz cost 13 % of tproc-c in docs/by-distance.md",),
+            ("weigh it: pglz cost 13 % of tproc-c in docs/results/by-distance.md",),
         )
 
 
