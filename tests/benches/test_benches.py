@@ -26,6 +26,7 @@ SMALL = {
     "passing": "--rounds 1 --seconds 1",
     "scrub": "--rounds 1 --scale 1 --no-cold",
     "start_up": "--rounds 1",
+    "statement_times": DRIVER,
     "tproc_c_load": "--rounds 1 --warehouses 1",
     "tproc_h_load": "--rounds 1 --hundredths 1",
     "wall_time": "--rounds 1 --budget 20s --study checksums",

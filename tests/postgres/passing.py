@@ -202,3 +202,22 @@ def captured_from_log(log: Path, folder: Path, database: str, *words: str) -> di
     assert done.returncode == 0, done.stderr
     facts: dict[str, Any] = json.loads(done.stdout)
     return facts
+
+
+def without_setup(logged: dict[str, Any], passed: Passing) -> dict[str, int]:
+    """The kinds of a log that are of the load, and not of the test's own connections."""
+    return {mark: count for mark, count in kinds_of(logged).items() if mark in passed.kinds}
+
+
+def repeats(server: Logged, passed: Passing, database: str) -> None:
+    """Driven again, each script works, and the server counts them as the statements they were."""
+    before = server.calls(database)
+    done = subprocess.run(
+        [sys.executable, "-c", START, "drive", "-w", str(passed.folder), server.conninfo(database),
+         "-t", "200", "--yes", "--json"],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    driven = json.loads(done.stdout)
+    assert driven["transactions"] == 200, driven["errors"]
+    assert set(server.calls(database)) == set(before), "no other statement was sent"

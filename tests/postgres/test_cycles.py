@@ -10,9 +10,9 @@ import pytest
 from underway import SEVERAL_S, Underway, until
 
 from steelyard.evaluation.rejudge import rejudge
+from steelyard.evaluation.verdict_differences import differences
 from steelyard.record.reader import read_recorded, read_verdict
 from steelyard.record.record import Record
-from steelyard.record.verdict import differences
 
 pytestmark = [pytest.mark.postgres, pytest.mark.long]
 

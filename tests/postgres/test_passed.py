@@ -22,7 +22,16 @@ import pytest
 
 from driver.secured import authority
 from own_cache import open_directory
-from postgres.passing import START, Logged, Passing, captured_from_log, logged_server, passing
+from postgres.passing import (
+    START,
+    Logged,
+    Passing,
+    captured_from_log,
+    logged_server,
+    passing,
+    repeats,
+    without_setup,
+)
 from steelyard.engines.postgres.selection import find_postgres
 
 pytestmark = [pytest.mark.postgres, pytest.mark.long]
@@ -74,13 +83,6 @@ def test_pgbench_is_recorded_as_the_log_has_it_and_the_server_counted_it(
     assert passed.facts["arrivals"] == 400
 
 
-def without_setup(logged: dict[str, Any], passed: Passing) -> dict[str, int]:
-    """The kinds of a log that are of the load, and not of the test's own connections."""
-    from postgres.passing import kinds_of
-
-    return {mark: count for mark, count in kinds_of(logged).items() if mark in passed.kinds}
-
-
 VALUES: list[tuple[Any, ...]] = [
     (
         1,
@@ -108,7 +110,7 @@ def test_values_of_asyncpg_in_binary_are_those_that_the_server_got(
     logged = captured_from_log(server.log, tmp_path / "logged", database, "--writes")
     assert passed.kinds == without_setup(logged, passed)
     assert not passed.facts["left_out"], passed.facts["left_out"]
-    _repeats(server, passed, database)
+    repeats(server, passed, database)
 
 
 async def _by_asyncpg(passed: Passing, database: str) -> None:
@@ -165,21 +167,7 @@ def test_types_that_psycopg_declares_are_kept(server: Logged, tmp_path: Path) ->
     assert "::int2) + (" in texts
     whys = {one["why"]: one["statements"] for one in passed.facts["left_out"]}
     assert whys["statements that failed"] == 1
-    _repeats(server, passed, database)
-
-
-def _repeats(server: Logged, passed: Passing, database: str) -> None:
-    """Driven again, each script works, and the server counts them as the statements they were."""
-    before = server.calls(database)
-    done = subprocess.run(
-        [sys.executable, "-c", START, "drive", "-w", str(passed.folder), server.conninfo(database),
-         "-t", "200", "--yes", "--json"],
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    driven = json.loads(done.stdout)
-    assert driven["transactions"] == 200, driven["errors"]
-    assert set(server.calls(database)) == set(before), "no other statement was sent"
+    repeats(server, passed, database)
 
 
 def test_arrivals_are_repeated_at_their_times_and_at_another_pace(

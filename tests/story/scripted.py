@@ -1,5 +1,4 @@
-"""A laboratory in memory: the no-op engine, a driver that follows a script, a clock that is moved
-when a slice is driven or a debt is paid: a whole weighing takes milliseconds, always the same."""
+"""A laboratory in memory: the no-op engine, a driver by a script, and a clock that slices move."""
 
 from __future__ import annotations
 
@@ -274,6 +273,10 @@ class ScriptedWorkload:
     @property
     def failing(self) -> Failing | None:
         return self.world.failing
+
+    @property
+    def timed(self) -> bool:
+        return bool(self.study.workload.timed)
 
     def replay(self, pace: float) -> Replay:
         return Replay([(0, 0)], 1)

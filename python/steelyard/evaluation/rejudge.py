@@ -14,7 +14,8 @@ from steelyard.evaluation.factors.effects import factor_effects
 from steelyard.evaluation.judging import judge, withdrawn
 from steelyard.evaluation.layouts import judging_of
 from steelyard.evaluation.plans.flipped import Timed, flipped
-from steelyard.evaluation.scripts import script_times
+from steelyard.evaluation.scripts.script_times import script_times
+from steelyard.evaluation.scripts.statement_times import statement_rows
 from steelyard.evaluation.sentence import line_of, sentence_of
 from steelyard.evaluation.transaction.time_parts import time_breakdown
 from steelyard.evaluation.truths import Weighed, truth_beside
@@ -25,7 +26,6 @@ from steelyard.evaluation.workload_rows import (
     query_rows,
     script_rows,
     statement_cost_rows,
-    statement_rows,
     work_rows,
 )
 from steelyard.model.errors import RecordError
@@ -56,11 +56,9 @@ def rejudge(recorded: RecordContents) -> Verdict:
     times = time_breakdown(told, control, arms, recorded.environment.probe)
     costs = [row for arm in arms for row in statement_cost_rows(told, control, arm)]
     queries = [row for arm in arms for row in query_rows(told, control, arm)]
-    statements = [row for arm in arms for row in statement_rows(told, control, arm)]
-    within = recorded.inspection, control
-    scripts = [
-        row for arm in arms for row in script_times(told, *within, arm, study.decision.margin)
-    ]
+    within, margin = (recorded.inspection, control), study.decision.margin
+    statements = [row for arm in arms for row in statement_rows(told, *within, arm, margin)]
+    scripts = [row for arm in arms for row in script_times(told, *within, arm, margin)]
     timed = Timed(told, statements, queries, scripts)
     plans = [one for arm in arms for one in flipped(recorded.inspection, control, arm, timed)]
     devices = device_summary(told, plan, recorded.environment.disk, arms)

@@ -20,7 +20,7 @@ from steelyard.model.memoize import memoize_by_identity
 from steelyard.model.readings import ArmTotals, EpochTotals
 from steelyard.model.units import NS_PER_S
 from steelyard.record.slice import SliceLine
-from steelyard.record.verdict import Latency, Lateness, Probe, Query, Statement, StatementCost, Work
+from steelyard.record.verdict import Latency, Lateness, Probe, Query, StatementCost, Work
 
 NS_PER_MINUTE = 60 * NS_PER_S
 SHOWN_QUANTILES = (0.5, 0.95, 0.99)
@@ -78,31 +78,6 @@ def script_rows(epochs: Sequence[EpochTotals], control: str, arm: str) -> list[L
         for name in names
         for row in latency_rows(epochs, control, arm, script=name, quantiles=SHOWN_QUANTILES)
     ]
-
-
-def statement_rows(epochs: Sequence[EpochTotals], control: str, arm: str) -> list[Statement]:
-    """Mean time of each statement in microseconds, where they were timed and all epochs have it."""
-    names = epochs[0].arms[control].statements if epochs else ()
-    found = epoch_contrasts(epochs, control, arm, {name: _mean_us_of(name) for name in names})
-    return [
-        Statement.model_validate(
-            {
-                "statement": one.name,
-                **compared(one, control, arm),
-                "control_us": one.control_value,
-                "arm_us": one.arm_value,
-            }
-        )
-        for one in found
-    ]
-
-
-def _mean_us_of(statement: str) -> Read:
-    def read(epoch: EpochTotals, arm: str) -> float:
-        executions, sum_ns = epoch.arms[arm].statements.get(statement, (0, 0))
-        return sum_ns / executions / 1000 if executions and sum_ns else math.nan
-
-    return read
 
 
 STATEMENT_COSTS = {

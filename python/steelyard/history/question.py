@@ -2,9 +2,10 @@
 
 Two contrasts ask the same question when their studies have the same name and the same keys, with
 these left out: which builds the arms are (version, directory), how much is measured (budget,
-margin, planned ends, loads, driver threads), where processes are placed, titles, and the state of
-one's own data. Only the keys of the two arms of the contrast count. A key at its default is as one
-that is not given, so that keys of later versions separate no older records.
+margin, planned ends, loads, driver threads, whether statements are timed), where processes are
+placed, titles, and the state of one's own data. Only the keys of the two arms of the contrast
+count. A key at its default is as one that is not given, so that keys of later versions separate no
+older records.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ _LEFT_OUT = frozenset(
     {
         *("name", "title", "question", "placement", "decision.margin", "decision.first_verdict"),
         *("decision.open_ended", "decision.judged", "workload.threads", "workload.loads"),
+        "workload.timed",
         *(
             "source.digest",
             "source.settings_digest",

@@ -7,13 +7,14 @@ from pathlib import Path
 
 from steelyard.evaluation.rejudge import rejudge
 from steelyard.evaluation.sweep import swept
+from steelyard.evaluation.verdict_differences import VerdictDifference, differences
 from steelyard.history.entry import Entry, Unread
 from steelyard.history.index import History
 from steelyard.model.errors import RecordError, SteelyardError
 from steelyard.record.reader import read_recorded, read_verdict
 from steelyard.record.record import Record, damage_named, read_object
 from steelyard.record.sweep import LATER_KEYS, SWEEP_FILE, SWEPT_FILE, SweepPlan, Swept, SweptPoint
-from steelyard.record.verdict import Verdict, VerdictDifference, differences
+from steelyard.record.verdict import Verdict
 
 
 def verified(history: History) -> History:

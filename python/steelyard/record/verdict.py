@@ -5,9 +5,6 @@ Percents are (arm / control - 1) * 100 of the metric itself; None is unbounded o
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Literal
 
 from steelyard.record.contrast import ContrastLine, Percent
@@ -77,11 +74,26 @@ class Query(Compared):
 
 
 class Statement(Compared):
-    """Mean time of a statement."""
+    """A statement by itself, or another command of a script, where they were timed: the change is
+    that of its mean time, with intervals that hold jointly over all statements of an arm; None
+    where an epoch has no execution of it."""
 
     statement: str
-    control_us: float
-    arm_us: float
+    """`script:LINE` and the words of that line."""
+    control_us: float | None
+    arm_us: float | None
+    script: str | None = None
+    """None: the record is older than the key; so of the others."""
+    share_percent: float | None = None
+    """Of the time that the control spent on all statements; None: a backslash command."""
+    executed_percent: float | None = None
+    """Of the executions of all statements in both arms."""
+    verdict: Literal["slower", "faster", "equivalent", "inconclusive"] | None = None
+    """`equivalent`: within the margin of the study."""
+    sql: str = ""
+    """The whole statement, where it has a plan."""
+    flips: tuple[str, ...] = ()
+    """What flipped in its plan, the most telling first."""
 
 
 class StatementTime(Compared):
@@ -341,44 +353,3 @@ class Verdict(Frozen):
     command: str
     trust: tuple[TrustLine, ...]
     ledger: LedgerBalance | None
-
-
-Value = object
-TOLERANCE = 1e-9
-"""Relative difference of two numbers that another machine's arithmetic may make."""
-NOT_COMPARED = ("record",)
-"""Where the record lies is not a part of what it says."""
-
-
-@dataclass(frozen=True)
-class VerdictDifference:
-    """One key on which two verdicts differ."""
-
-    key: str
-    recorded: Value
-    rejudged: Value
-
-
-def differences(recorded: Frozen, rejudged: Frozen) -> list[VerdictDifference]:
-    """Where they differ, of what the recorded one says: what later versions say besides is none."""
-    return list(_between("", recorded.to_json(), rejudged.to_json()))
-
-
-def _between(key: str, ours: Value, theirs: Value) -> Iterator[VerdictDifference]:
-    if isinstance(ours, dict) and isinstance(theirs, dict):
-        for name, value in ours.items():
-            if key or name not in NOT_COMPARED:
-                yield from _between(f"{key}.{name}" if key else name, value, theirs.get(name))
-    elif isinstance(ours, list) and isinstance(theirs, list) and len(ours) == len(theirs):
-        for place, (one, other) in enumerate(zip(ours, theirs, strict=True)):
-            yield from _between(f"{key}[{place}]", one, other)
-    elif not _same(ours, theirs):
-        yield VerdictDifference(key, ours, theirs)
-
-
-def _same(ours: Value, theirs: Value) -> bool:
-    if isinstance(ours, bool) or isinstance(theirs, bool):
-        return ours is theirs
-    if isinstance(ours, int | float) and isinstance(theirs, int | float):
-        return math.isclose(ours, theirs, rel_tol=TOLERANCE, abs_tol=TOLERANCE)
-    return ours == theirs

@@ -21,7 +21,12 @@ from steelyard.record.spent import Spent
 from steelyard.record.verdict import Compared, TimeParts, Verdict
 from steelyard.report import build_differences, environment_rows, tables
 from steelyard.report.answer.first_page import first_page
-from steelyard.report.answer.scripts import plan_reasons, script_counts, script_rows
+from steelyard.report.answer.scripts import (
+    plan_reasons,
+    script_counts,
+    script_rows,
+    statement_rows,
+)
 from steelyard.report.calibration import ShownCalibration, calibration
 from steelyard.report.charts.drawing import HALF, WIDE, both_widths
 from steelyard.report.charts.factors import shown_factors
@@ -155,6 +160,7 @@ def _context(source: Source) -> dict[str, Any]:
         "devices": _devices(verdict),
         "time": [_time(one, verdict) for one in verdict.time] if verdict else [],
         "scripts": _scripts(verdict),
+        "statements": _statements(verdict),
         "pages": verdict.pages if verdict else None,
         "price": tables.page_price(verdict.pages) if verdict and verdict.pages else "",
         "query_plans": shown_plans(source.plans, plan.control, verdict),
@@ -293,6 +299,21 @@ def _scripts(verdict: Verdict | None) -> list[dict[str, Any]]:
     ]
 
 
+def _statements(verdict: Verdict | None) -> list[dict[str, Any]]:
+    """The commands that were timed, a table for every arm; those of the client in one of their
+    own."""
+    return [
+        {
+            "arm": arm,
+            "control": rows[0].control,
+            "counts": script_counts([row for row in rows if row.share_percent is not None]),
+            "rows": statement_rows([row for row in rows if row.share_percent is not None]),
+            "client": statement_rows([row for row in rows if row.share_percent is None]),
+        }
+        for arm, rows in _rows_by_arm(verdict.statements if verdict else ()).items()
+    ]
+
+
 def _time(told: TimeParts, verdict: Verdict) -> dict[str, Any]:
     """Where the time of a transaction goes in one arm."""
     sentence = cause_sentence(told)
@@ -333,7 +354,7 @@ def _spent(spent: Spent | None) -> dict[str, Any] | None:
     return {"picture": both_widths(partial(draw_wall_time, spent), WIDE), "rows": phase_rows(spent)}
 
 
-_BY_ARM = ("causes", "work", "by_query", "by_statement", "statement_costs", "by_script")
+_BY_ARM = ("causes", "work", "by_query", "statement_costs", "by_script")
 
 
 def _tables(verdict: Verdict | None, control: str) -> dict[str, Any]:
@@ -352,7 +373,6 @@ def _tables(verdict: Verdict | None, control: str) -> dict[str, Any]:
         ],
         "work": _by_arm(verdict.work, control, tables.work_rows),
         "by_query": _by_arm(verdict.queries, control, tables.query_rows),
-        "by_statement": _by_arm(verdict.statements, control, tables.statement_rows),
         "statement_costs": _by_arm(verdict.statement_costs, control, tables.statement_cost_rows),
         "by_script": _by_arm(verdict.latency_by_script, control, tables.script_rows),
     }

@@ -21,7 +21,6 @@ from steelyard.record.verdict import (
     Latency,
     Pages,
     Query,
-    Statement,
     StatementCost,
     Work,
 )
@@ -193,20 +192,6 @@ def _unfinished(row: Query) -> str:
     counts = [(row.control_unfinished, row.control), (row.arm_unfinished, row.arm)]
     texts = [f"{count} in {arm}" for count, arm in counts if count]
     return f"not finished: {', '.join(texts)}; counted with their time until then" if texts else ""
-
-
-def statement_rows(rows: Iterable[Statement]) -> list[dict[str, str]]:
-    """The mean time of each statement in both arms, with its contrast."""
-    return [
-        {
-            "metric": row.statement,
-            "control": _microseconds(row.control_us),
-            "arm": _microseconds(row.arm_us),
-            "reading": reading_text(row),
-            "note": "",
-        }
-        for row in rows
-    ]
 
 
 def epoch_rows(contrast: ContrastLine) -> list[dict[str, str]]:

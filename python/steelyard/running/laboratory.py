@@ -76,6 +76,10 @@ class WorkloadData(Protocol):
         """What becomes of a script that fails when it is executed once before any load; None: they
         come with Steelyard, and are not executed."""
 
+    @property
+    def timed(self) -> bool:
+        """Whether every statement is timed by itself."""
+
     def without(self, scripts: Collection[str]) -> WorkloadData:
         """The same workload, these scripts of it left out."""
 

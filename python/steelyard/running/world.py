@@ -199,6 +199,7 @@ class LoadedWorkload:
         self.tables = resolved.workload.draws
         self.tried_first = resolved.workload.tried_first
         self.failing = resolved.failing
+        self.timed = resolved.timed
 
     def replay(self, pace: float) -> Replay:
         """Its recorded arrivals of the scripts that are driven, at so many times their pace.

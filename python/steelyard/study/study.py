@@ -72,8 +72,9 @@ class WorkloadChoice(StudyModel):
     pace: Annotated[float, Field(gt=0, le=1000)] | None = None
     """A captured workload's arrivals are repeated at so many times their pace, in place of clients
     that begin their next transaction when the last one is done. None: they are not."""
-    timed: bool = False
-    """Also time every statement by itself: two looks at the clock for each."""
+    timed: bool | None = None
+    """Also time every statement by itself: two readings of the clock for each. None: scripts of the
+    user and captured ones are, where one of them holds several statements."""
     variables: dict[str, str | int | float] = Field(default_factory=dict)
     failing: Failing | None = None
     """What becomes of a script that fails when it is executed once before any load. None: a

@@ -6,6 +6,7 @@ from __future__ import annotations
 import contextlib
 import io
 import struct
+from dataclasses import dataclass
 
 import pytest
 from hypothesis import given
@@ -13,8 +14,9 @@ from hypothesis import strategies as st
 
 from steelyard.workloads.capturing.ledger import Ledger, Outcome
 from steelyard.workloads.capturing.mix import Kind, mix_of
-from steelyard.workloads.capturing.passed.binary_values import UndecodableError, text_of, type_name
+from steelyard.workloads.capturing.passed.binary_values import UndecodableError, text_of
 from steelyard.workloads.capturing.passed.spool import passed_statements
+from steelyard.workloads.capturing.passed.type_names import type_name
 from steelyard.workloads.capturing.scripting import script_of, texts_of
 from steelyard.workloads.capturing.statements import LoggedStatement, SessionEnd
 from steelyard.workloads.capturing.transactions import transactions
@@ -38,6 +40,12 @@ def hexed(words: str) -> bytes:
         (1184, struct.pack(">q", -(2**63)), "-infinity"),
         (1083, struct.pack(">q", 86_400_000_000), "24:00:00.000000"),
         (1186, struct.pack(">qii", -5, 3, 14), "14 mons 3 days -5 microseconds"),
+        (829, hexed("08002b010203"), "08:00:2b:01:02:03"),
+        (1560, hexed("0000000aff40"), "1111111101"),
+        (1266, struct.pack(">qi", 1_000_000, -5400), "00:00:01.000000+01:30:00"),
+        (3904, hexed("020000000400000001") + hexed("0000000400000005"), '["1","5")'),
+        (3904, hexed("01"), "empty"), (3904, hexed("18"), "(,)"),
+        (4451, hexed("00000001" "00000009" "120000000400000001"), '{["1",)}'),
         (869, hexed("0220000401020304"), "1.2.3.4"), (650, hexed("020801040a000000"), "10.0.0.0/8"),
     ],
 )  # fmt: skip
@@ -86,11 +94,68 @@ def test_arrays_are_quoted_and_nested(data: bytes, text: str) -> None:
     assert text_of(1009, data, "utf-8") == text
 
 
-@given(st.sampled_from([16, 20, 23, 700, 1007, 1082, 1114, 1186, 1700, 869, 3802, 99999, 0]),
+@dataclass(frozen=True)
+class Own:
+    kind: str
+    of: int = 0
+    name: str = "app.own"
+
+
+def field(oid: int, value: bytes | None) -> bytes:
+    size = -1 if value is None else len(value)
+    return struct.pack(">Ii", oid, size) + (value or b"")
+
+
+TYPES = {
+    20001: Own("enum"), 20002: Own("domain", 23), 20003: Own("composite"),
+    20004: Own("range", 20001),
+    20005: Own("array", 20001), 20006: Own("same", 25), 20007: Own("other", name='app."a:b"'),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("oid", "data", "text"),
+    [
+        (20001, "é".encode(), "é"), (20002, b"\0\0\0\7", "7"), (20006, b"x", "x"),
+        (20005, array(20001, [(2, 1)], b"sad", None), '{"sad",NULL}'),
+        (20003, struct.pack(">i", 3) + field(20002, b"\0\0\0\1") + field(25, None)
+         + field(20001, b'a"\\'), '("1",,"a\\"\\\\")'),
+        (20004, hexed("06") + field(0, b"a")[4:] + field(0, b"b")[4:], '["a","b"]'),
+    ],
+)  # fmt: skip
+def test_types_that_a_database_defines_are_read_by_what_they_are_made_of(
+    oid: int, data: bytes, text: str
+) -> None:
+    assert text_of(oid, data, "utf-8", TYPES) == text
+    for damaged in (data[:-1], data + b"\0") if oid in (20002, 20003, 20004, 20005) else ():
+        with pytest.raises(UndecodableError):
+            text_of(oid, damaged, "utf-8", TYPES)
+    with pytest.raises(UndecodableError):
+        text_of(oid, data, "utf-8")
+
+
+def test_a_type_that_only_the_server_knows_is_refused_and_a_colon_is_no_name_for_a_script() -> None:
+    with pytest.raises(UndecodableError):
+        text_of(20007, b"x", "utf-8", TYPES)
+    assert type_name(20001, TYPES) == "app.own"
+    assert type_name(20007, TYPES) is None
+    assert type_name(20001) is None
+
+
+def test_rows_within_rows_without_end_are_refused() -> None:
+    data = b""
+    for _ in range(20_000):
+        data = struct.pack(">i", 1) + field(20003, data)
+    with pytest.raises(UndecodableError):
+        text_of(20003, data, "utf-8", TYPES)
+
+
+@given(st.sampled_from([16, 20, 23, 700, 1007, 1082, 1114, 1186, 1700, 869, 3802, 99999, 0,
+       3904, 4451, 1560, 1266, *TYPES]),
        st.binary(max_size=40))  # fmt: skip
 def test_any_bytes_are_a_text_or_refused(oid: int, data: bytes) -> None:
     with contextlib.suppress(UndecodableError):
-        assert isinstance(text_of(oid, data, "utf-8"), str)
+        assert isinstance(text_of(oid, data, "utf-8", TYPES), str)
 
 
 def test_types_have_the_names_that_sql_gives_them() -> None:

@@ -71,3 +71,22 @@ def test_the_size_of_the_data_is_known_where_the_workload_loads_them(tmp_path: P
     description = folder / "workload.toml"
     description.write_text(description.read_text().replace("bytes_per_scale = 100", ""))
     assert data_bytes(study_of(folder)) is None
+
+
+def timed(*changes: str) -> bool:
+    return resolve(read_study("settings", list(changes)).workload).timed
+
+
+def test_statements_of_own_scripts_are_timed_where_a_script_holds_several(tmp_path: Path) -> None:
+    """A built-in mix of several statements is not, unless the study says so."""
+    alone, several, either = (tmp_path / f"{name}.sql" for name in ("alone", "several", "either"))
+    alone.write_text("\\set a 1\nSELECT :a;")
+    several.write_text("SELECT 1;\nSELECT 2;")
+    either.write_text("\\if false\nSELECT 1;\n\\else\nSELECT 2;\n\\endif")
+    of = "workload.scripts={{'{}' = 1}}".format
+    assert not timed(of(alone))
+    assert timed(of(several))
+    assert timed(of(either))
+    assert not timed(of(several), "workload.timed=false")
+    assert not timed("workload.scripts={'tpcb-like' = 1}")
+    assert timed("workload.scripts={'tpcb-like' = 1}", "workload.timed=true")

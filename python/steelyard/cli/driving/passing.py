@@ -8,8 +8,9 @@ import json
 import socket
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache, partial
 from pathlib import Path
 from typing import IO
 
@@ -18,11 +19,12 @@ from steelyard.cli.command_line import say
 from steelyard.cli.options.sizes import duration_option
 from steelyard.driver.plan import DriveArm
 from steelyard.model.endpoint import Endpoint, on_this_machine
-from steelyard.model.errors import DriverError, UsageError
+from steelyard.model.errors import DriverError, EngineError, UsageError
 from steelyard.model.units import NS_PER_S, format_duration
 from steelyard.workloads.capturing.ledger import Ledger, Outcome
 from steelyard.workloads.capturing.mix import Mix, mix_of
 from steelyard.workloads.capturing.passed.spool import passed_statements
+from steelyard.workloads.capturing.passed.type_names import NO_TYPES, Types
 from steelyard.workloads.capturing.transactions import transactions
 
 Status = Mapping[str, int]
@@ -188,11 +190,15 @@ def wait_for_clients(proxy: Proxy) -> None:
             time.sleep(_LOOK_S)
 
 
-def passed_mix(notes: IO[bytes], status: Status, database: str | None) -> Mix:
-    """The kinds of what was passed through. UsageError: no statement was."""
+def passed_mix(
+    notes: IO[bytes], status: Status, database: str | None, types_of: Callable[[str], Types]
+) -> Mix:
+    """The kinds of what was passed through. `types_of`: reads the types that a database defines,
+    where values of them were sent. UsageError: no statement was."""
     ledger = Ledger()
     notes.seek(0)
-    mix = mix_of(transactions(passed_statements(notes, ledger, database)), ledger=ledger)
+    events = passed_statements(notes, ledger, database, cache(partial(_types_of, types_of)))
+    mix = mix_of(transactions(events), ledger=ledger)
     ledger.read += status["lost_statements"]
     ledger.enter(Outcome.NOT_RECORDED, status["lost_ns"] / NS_PER_S, status["lost_statements"])
     if not ledger.read:
@@ -202,6 +208,20 @@ def passed_mix(notes: IO[bytes], status: Status, database: str | None) -> Mix:
             hint="Clients must connect to the port of --listen instead of the server's.",
         )
     return mix
+
+
+def _types_of(read: Callable[[str], Types], database: str) -> Types:
+    """The types that a database defines; where they cannot be read it is said, and there are
+    none."""
+    try:
+        return read(database)
+    except EngineError as error:
+        say(
+            f'note: could not read which types database "{database}" defines '
+            f"({error.detail or error.primary}): statements with binary values of them are left "
+            "out; name a user that may connect in --to"
+        )
+        return NO_TYPES
 
 
 def added_by(proxy: Proxy) -> Added:

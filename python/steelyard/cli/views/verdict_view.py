@@ -17,7 +17,13 @@ from steelyard.model.units import NS_PER_S, format_duration
 from steelyard.record.contrast import ContrastLine, JudgedContrast, Truth, WithdrawnThreat
 from steelyard.record.verdict import FlippedPlan, Pages, TimeParts, Verdict
 from steelyard.report.answer.measured import figures, place_text
-from steelyard.report.answer.scripts import plan_reasons, script_counts, script_rows
+from steelyard.report.answer.scripts import (
+    plan_reasons,
+    script_counts,
+    script_rows,
+    statement_rows,
+    within_scripts,
+)
 from steelyard.report.answer.what_next import next_lines
 from steelyard.report.build_differences import default_lines, loads_line
 from steelyard.report.contrast_text import MARKS, reading_text, shown_sentence, truth_text
@@ -39,8 +45,9 @@ _INDENT = "  "
 _MOST_CHART = 76
 _LEAST_WIDTH = 50
 _MOST_COSTS, _SHORT_STATEMENT = 6, 44
-_MOST_PLANS, _MOST_STATEMENT, _MOST_SCRIPTS = 3, 70, 12
-"""Costs of statements, and flipped plans, that are printed, and characters of each statement."""
+_MOST_PLANS, _MOST_SCRIPTS, _MOST_TIMED = 3, 12, 8
+"""Costs of statements, flipped plans, scripts and timed statements that are printed, and characters
+of each statement."""
 
 
 def render_verdict(verdict: Verdict, width: int) -> str:
@@ -99,29 +106,39 @@ def measured_lines(verdict: Verdict, contrast: ContrastLine, width: int) -> list
 
 
 def _scripts(verdict: Verdict, width: int) -> list[str]:
-    """A row a script of the mix, the worst first, with its statement and its plan where it
-    flipped."""
+    """A row a script of the mix, the worst first, with its statement and its plan where it flipped;
+    then so the statements of scripts that hold several."""
     lines: list[str] = []
     for one in verdict.contrasts:
-        about = [row for row in verdict.scripts if row.arm == one.arm]
-        if not about:
-            continue
-        rows = script_rows(about)
-        titled = [{**row, "metric": f"{row['metric']} ({row['share']})"} for row in rows]
+        scripts = [row for row in verdict.scripts if row.arm == one.arm]
+        statements = within_scripts(verdict, one.arm)
         several = f" in {one.arm}" if len(verdict.contrasts) > 1 else ""
-        lines.append(f"scripts{several}: {script_counts(about)}")
-        table = contrast_table("mean time of (share)", one.control, one.arm, titled, width)
-        lines.append(table[0])
-        for row, line in list(zip(rows, table[1:], strict=True))[:_MOST_SCRIPTS]:
-            lines.append(line)
-            if row["side"] != "unchanged":
-                lines += [f"{_INDENT}{shorten(row['sql'], width - 2, placeholder=' …')}"] * bool(
-                    row["sql"]
-                )
-            lines += wrapped(f"plan: {row['plan']}", width, _INDENT) if row["plan"] else []
-        more = len(rows) - _MOST_SCRIPTS
-        lines += [f"and {more} more, in the report"] if more > 0 else []
+        for name, rows, counts, most in (
+            ("scripts", script_rows(scripts), script_counts(scripts), _MOST_SCRIPTS),
+            ("statements", statement_rows(statements), script_counts(statements), _MOST_TIMED),
+        ):
+            if rows:
+                lines.append(f"{name}{several}: {counts}")
+                lines += _worst_first(one, rows, width, most)
     return lines
+
+
+def _worst_first(
+    contrast: ContrastLine, rows: Sequence[Mapping[str, str]], width: int, most: int
+) -> list[str]:
+    """Rows with their share, the first of them with SQL and plan where they changed."""
+    titled = [{**row, "metric": f"{row['metric']} ({row['share']})"} for row in rows]
+    table = contrast_table(
+        "mean time of (share)", contrast.control, contrast.arm, titled[:most], width
+    )
+    lines = table[:1]
+    for row, line in zip(rows, table[1:], strict=False):
+        lines.append(line)
+        if row["side"] != "unchanged" and row["sql"]:
+            lines.append(f"{_INDENT}{shorten(row['sql'], width - 2, placeholder=' …')}")
+        lines += wrapped(f"plan: {row['plan']}", width, _INDENT) if row["plan"] else []
+    more = len(rows) - most
+    return [*lines, f"and {more} more, in the report"] if more > 0 else lines
 
 
 def _lateness(verdict: Verdict, width: int) -> list[str]:
@@ -263,7 +280,10 @@ def _plans(verdict: Verdict, width: int) -> list[str]:
     """Statements whose plan flipped, each with its first flip and its time."""
     several = len(verdict.contrasts) > 1
     lines: list[str] = []
-    shown = {(row.arm, row.script) for row in verdict.scripts if row.flips}
+    scripts = {(row.arm, row.script) for row in verdict.scripts if row.flips}
+    arms = [contrast.arm for contrast in verdict.contrasts]
+    timed = {(arm, row.script) for arm in arms for row in within_scripts(verdict, arm)}
+    shown = scripts | timed
     plans = [one for one in verdict.plans if (one.arm, _script_of(one)) not in shown]
     for one in plans[:_MOST_PLANS]:
         more = len(one.flips) - 1

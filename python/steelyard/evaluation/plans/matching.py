@@ -149,7 +149,7 @@ def _match_in_place(found: Matching, control: PlanNode, arm: PlanNode) -> None:
 Plans = Mapping[str, str]
 """`script: statement` → its plan."""
 _VARIABLE = re.compile(r"(?<!:):[A-Za-z_]\w*|\$\d+")
-_LINE = re.compile(r"^\d+ ")
+_PLACE = re.compile(r"(?s)(.*?):(\d+) (.*)")
 US_PER_MS = 1000.0
 
 
@@ -168,6 +168,7 @@ def statement_times(
     return times | {
         statement: _time(row, "statement", row.control_us, row.arm_us)
         for statement, row in found.items()
+        if row.control_us and row.arm_us
     }
 
 
@@ -203,23 +204,31 @@ def match_times(plans: Iterable[str], rows: Sequence[Statement]) -> dict[str, St
     line alone: the first statement of the script, in its order, that begins so."""
     found: dict[str, Statement] = {}
     left = list(plans)
-    for row in sorted(rows, key=_place):
-        script, _, words = row.statement.partition(":")
-        begins = _plain(_LINE.sub("", words))
+    for row in sorted(rows, key=lambda row: statement_place(row.statement)):
+        script, _, words = statement_place(row.statement)
+        begins = _plain(words)
         if not begins:
             continue  # a backslash command
         known = f"{script}: {begins}"
-        same = next((one for one in left if _plain(one).startswith(known)), None)
+        same = next((one for one in left if _begins_alike(_plain(one), known)), None)
         if same is not None:
             found[same] = row
             left.remove(same)
     return found
 
 
-def _place(row: Statement) -> tuple[str, int]:
-    script, _, words = row.statement.partition(":")
-    line = _LINE.match(words)
-    return script, int(line[0]) if line else 0
+def statement_place(name: str) -> tuple[str, int, str]:
+    """Script, line and words of a row that is named `script:LINE words`."""
+    parts = _PLACE.fullmatch(name)
+    if parts is None:
+        script, _, words = name.partition(":")
+        return script, 0, words
+    return parts[1], int(parts[2]), parts[3]
+
+
+def _begins_alike(planned: str, line: str) -> bool:
+    """Whether a statement begins with a line, or is the first of several on it."""
+    return planned.startswith(line) or line.startswith(f"{planned};")
 
 
 def _plain(text: str) -> str:

@@ -1,4 +1,5 @@
-"""Words the scripts of a mix, each with its time in both arms, and what flipped in their plans."""
+"""Words the scripts of a mix and their statements: each time in both arms, and what flipped in the
+plans."""
 
 from __future__ import annotations
 
@@ -6,9 +7,10 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from textwrap import shorten
 
+from steelyard.evaluation.plans.matching import statement_place
 from steelyard.model.units import NS_PER_US, format_duration
 from steelyard.record.contrast import PercentInterval
-from steelyard.record.verdict import FlippedPlan, ScriptTime, Verdict
+from steelyard.record.verdict import FlippedPlan, ScriptTime, Statement, Verdict
 from steelyard.report.answer.measured import times_text, us_pair
 from steelyard.report.contrast_text import reading_text
 
@@ -26,8 +28,8 @@ def side_of(row: PercentInterval) -> str:
     return "faster" if high is not None and high < 0 else "unchanged"
 
 
-def script_counts(rows: Sequence[ScriptTime]) -> str:
-    """`"1 slower, 1 faster, 1 unchanged"`, of the scripts of one arm."""
+def script_counts(rows: Sequence[ScriptTime | Statement]) -> str:
+    """`"1 slower, 1 faster, 1 unchanged"`, of the scripts or the statements of one arm."""
     counts = Counter(map(side_of, rows))
     kinds = [f"{counts[side]} {side}" for side in ("slower", "faster", "unchanged") if counts[side]]
     return ", ".join(kinds)
@@ -35,35 +37,52 @@ def script_counts(rows: Sequence[ScriptTime]) -> str:
 
 def script_rows(rows: Sequence[ScriptTime]) -> list[dict[str, str]]:
     """Each script with its share, both times, its change, its SQL and what flipped in its plan."""
-    return [
-        {
-            "metric": row.script,
-            "share": f"{row.share_percent:.3g} %",
-            "executed": _executed(row.executed_percent),
-            "control": _mean(row.control_us),
-            "arm": _mean(row.arm_us),
-            "reading": ", ".join(
-                filter(None, (reading_text(row), times_text(row.estimate_percent)))
-            ),
-            "side": side_of(row),
-            "sql": _sql(row),
-            "plan": "; ".join(row.flips),
-            "note": " · plan: ".join(filter(None, (_sql(row), "; ".join(row.flips)))),
-        }
-        for row in rows
-    ]
+    return [_shown(row, row.script, "; ".join(row.statements)) for row in rows]
 
 
-def _executed(percent: float | None) -> str:
+def within_scripts(verdict: Verdict, arm: str) -> list[Statement]:
+    """The statements of an arm that were timed, the worst first, of scripts that hold several; of
+    the others the script's own time says it."""
+    about = [row for row in verdict.statements if row.arm == arm and row.share_percent is not None]
+    held = Counter(row.script for row in about)
+    return [row for row in about if held[row.script] > 1]
+
+
+def statement_rows(rows: Sequence[Statement]) -> list[dict[str, str]]:
+    """Each statement, by its script and line, as a script is shown; a backslash command has no
+    share."""
+    shown, seen = [], Counter[str]()
+    for row in rows:
+        script, line, words = statement_place(row.statement)
+        place = f"{script}:{line}"
+        seen[place] += 1
+        again = f" ({seen[place]})" if seen[place] > 1 else ""
+        shown.append(_shown(row, place + again, row.sql or words))
+    return shown
+
+
+def _shown(row: ScriptTime | Statement, name: str, sql: str) -> dict[str, str]:
+    words, plan = shorten(sql, MOST_SQL, placeholder=" …"), "; ".join(row.flips)
+    return {
+        "metric": name,
+        "share": _percent(row.share_percent),
+        "executed": _percent(row.executed_percent),
+        "control": _mean(row.control_us),
+        "arm": _mean(row.arm_us),
+        "reading": ", ".join(filter(None, (reading_text(row), times_text(row.estimate_percent)))),
+        "side": side_of(row),
+        "sql": words,
+        "plan": plan,
+        "note": " · plan: ".join(filter(None, (words, plan))),
+    }
+
+
+def _percent(percent: float | None) -> str:
     return "–" if percent is None else f"{percent:.3g} %"
 
 
 def _mean(microseconds: float | None) -> str:
     return "–" if microseconds is None else format_duration(microseconds * NS_PER_US)
-
-
-def _sql(row: ScriptTime) -> str:
-    return shorten("; ".join(row.statements), MOST_SQL, placeholder=" …")
 
 
 def plan_reasons(verdict: Verdict, arm: str) -> list[str]:
@@ -78,17 +97,21 @@ def plan_reasons(verdict: Verdict, arm: str) -> list[str]:
         if one.arm == arm and one.time is not None and side_of(one.time) in sides
     ]
     timed.sort(key=_size, reverse=True)
-    return list(map(_reason, timed))
+    places = {f"{row.script}: {row.sql}": row.statement for row in within_scripts(verdict, arm)}
+    return [_reason(flip, places.get(flip.statement)) for flip in timed]
 
 
 def _size(one: FlippedPlan) -> float:
     return abs(one.time.arm_us - one.time.control_us) if one.time else 0.0
 
 
-def _reason(one: FlippedPlan) -> str:
+def _reason(one: FlippedPlan, place: str | None) -> str:
+    """`place`: where the statement stands, of a script of several."""
     assert one.time is not None  # the caller chose those that have one
-    script = one.statement.partition(": ")[0]
-    return f"{script} {flip_words(one.flips)}: {us_pair(one.time.control_us, one.time.arm_us)}"
+    named = one.statement.partition(": ")[0]
+    if place is not None:
+        named = "{}:{}".format(*statement_place(place))
+    return f"{named} {flip_words(one.flips)}: {us_pair(one.time.control_us, one.time.arm_us)}"
 
 
 def flip_words(flips: Sequence[str]) -> str:

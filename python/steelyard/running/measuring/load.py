@@ -166,7 +166,7 @@ class Load:
             scripts=driven(scripts),
             variables=_variables(data, study),
             tables=data.tables,
-            timed=study.workload.timed,
+            timed=data.timed,
             files=self._machine.paths,
             arms=tuple(
                 _drive_arm(study, name, arms[name], (stalls or {}).get(name))

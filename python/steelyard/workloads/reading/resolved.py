@@ -29,6 +29,8 @@ class ResolvedWorkload:
     failing: Failing | None
     """What becomes of a script that fails when it is executed once before any load; None: they
     come with Steelyard, and are not executed."""
+    timed: bool
+    """Whether every statement is timed by itself."""
 
 
 def resolve(choice: WorkloadChoice, kind: str = GENERIC) -> ResolvedWorkload:
@@ -39,12 +41,16 @@ def resolve(choice: WorkloadChoice, kind: str = GENERIC) -> ResolvedWorkload:
     full = _complete(choice, workload)
     scale = full.scale or workload.default_scale
     own = workload.variables(scale)
+    scripts = tuple(resolve_scripts(workload, full.scripts, scale, full.variables, full.texts))
+    failing = _failing(choice.name, workload, full)
+    timed = failing is not None and any(script.several for script in scripts)
     return ResolvedWorkload(
         workload=workload,
         scale=scale,
-        scripts=tuple(resolve_scripts(workload, full.scripts, scale, full.variables, full.texts)),
+        scripts=scripts,
         variables={"clients": choice.clients, **own, **choice.variables},
-        failing=choice.failing or _failing(choice.name, workload, full),
+        failing=choice.failing or failing,
+        timed=timed if choice.timed is None else choice.timed,
     )
 
 

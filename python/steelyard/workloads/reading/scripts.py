@@ -28,6 +28,7 @@ EXECUTIONS = 200
 """Tried without sleeping: pauses are drawn at random and depend on options."""
 UNIT_NS = {"": 1_000_000_000, "s": 1_000_000_000, "ms": 1_000_000, "us": 1_000}
 _SLEEP = re.compile(r"^[ \t]*\\sleep[ \t]+(\S+)(?:[ \t]+(us|ms|s))?[ \t]*$", re.IGNORECASE | re.M)
+_BRANCH = re.compile(r"^[ \t]*\\if\b", re.IGNORECASE | re.M)
 _SLEPT = re.compile(r"SELECT 'steelyard sleeps', (\d+), '(\w*)'")
 
 
@@ -43,6 +44,8 @@ class Script:
     writes: bool
     pause_ns: int = 0
     """About the longest that one transaction sleeps by itself; 0: none does."""
+    several: bool = False
+    """Whether it holds several statements."""
 
 
 def resolve_scripts(
@@ -78,7 +81,8 @@ def resolve_scripts(
             writes = any(_WRITES.search(statement) for statement in statements)
             script = Script(name, script.text, weight, None, writes)
         pause_ns = longest_pause_ns(name, script.text, defined, tried, workload.kind)
-        resolved.append(replace(script, pause_ns=pause_ns))
+        several = len(statements) > 1 or bool(_BRANCH.search(script.text))
+        resolved.append(replace(script, pause_ns=pause_ns, several=several))
     return resolved
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from steelyard.evaluation.rule import FailCondition
 from steelyard.model.files.printable import printable
@@ -11,12 +11,19 @@ from steelyard.record.contrast import ContrastLine
 from steelyard.record.factors import FactorEffects
 from steelyard.record.verdict import Verdict
 from steelyard.report.answer.measured import figures, place_text
-from steelyard.report.answer.scripts import plan_reasons, script_counts, script_rows
+from steelyard.report.answer.scripts import (
+    plan_reasons,
+    script_counts,
+    script_rows,
+    statement_rows,
+    within_scripts,
+)
 from steelyard.report.answer.what_next import gate_lines
 from steelyard.report.contrast_text import MARKS, ends_of, estimate_text, interval_text
 from steelyard.report.time_parts import cause_lines
 from steelyard.report.wall_time.words import took_text
 
+_MOST_ROWS = 20
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~])")
 
 
@@ -100,30 +107,36 @@ def _measured(verdict: Verdict) -> list[str]:
 
 
 def _scripts(verdict: Verdict) -> list[str]:
-    """A row a script, the worst first; nothing where the mix is one."""
+    """A row a script, the worst first, where the mix is several; then so the statements of scripts
+    that hold several."""
     lines: list[str] = []
     for one in verdict.contrasts:
-        about = [row for row in verdict.scripts if row.arm == one.arm]
-        if not about:
-            continue
-        lines += [
-            f"Scripts of {escaped(one.pair)}: {script_counts(about)}",
-            "",
-            f"| script | share | {escaped(one.control)} | {escaped(one.arm)} | change | plan "
-            "| statement |",
-            "|---|---:|---:|---:|---:|---|---|",
-        ]
-        lines += [
-            "| "
-            + " | ".join(
-                escaped(row[key])
-                for key in ("metric", "share", "control", "arm", "reading", "plan", "sql")
+        scripts = [row for row in verdict.scripts if row.arm == one.arm]
+        statements = within_scripts(verdict, one.arm)
+        if scripts:
+            lines += _worst_first("script", one, script_counts(scripts), script_rows(scripts))
+        if statements:
+            lines += _worst_first(
+                "statement", one, script_counts(statements), statement_rows(statements)
             )
-            + " |"
-            for row in script_rows(about)
-        ]
-        lines.append("")
     return lines
+
+
+def _worst_first(
+    kind: str, contrast: ContrastLine, counts: str, rows: Sequence[Mapping[str, str]]
+) -> list[str]:
+    control, arm = escaped(contrast.control), escaped(contrast.arm)
+    keys = ("metric", "share", "control", "arm", "reading", "plan", "sql")
+    more = len(rows) - _MOST_ROWS
+    return [
+        f"{kind.capitalize()}s of {escaped(contrast.pair)}: {counts}",
+        "",
+        f"| {kind} | share | {control} | {arm} | change | plan | SQL |",
+        "|---|---:|---:|---:|---:|---|---|",
+        *(f"| {' | '.join(escaped(row[key]) for key in keys)} |" for row in rows[:_MOST_ROWS]),
+        *(["", f"and {more} more, in the report"] if more > 0 else []),
+        "",
+    ]
 
 
 def _doubts(contrasts: Sequence[ContrastLine]) -> list[str]:

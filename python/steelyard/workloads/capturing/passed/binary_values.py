@@ -1,6 +1,7 @@
-"""Names PostgreSQL's own types, and writes values of its binary format as the text that it reads.
+"""Writes values of PostgreSQL's binary format as the text that it reads.
 
-The binary forms are those of each type's send function (src/backend/utils/adt).
+The binary forms are those of each type's send function (src/backend/utils/adt). What types a
+database defines itself is the caller's to say.
 """
 
 from __future__ import annotations
@@ -9,24 +10,21 @@ import ipaddress
 import math
 import struct
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 
-_NAMES = {
-    16: "bool", 17: "bytea", 18: '"char"', 19: "name", 20: "int8", 21: "int2",
-    23: "int4", 25: "text", 26: "oid", 114: "json", 142: "xml", 650: "cidr", 700: "float4",
-    701: "float8", 790: "money", 829: "macaddr", 869: "inet", 1042: "bpchar", 1043: "varchar",
-    1082: "date", 1083: "time", 1114: "timestamp", 1184: "timestamptz", 1186: "interval",
-    1266: "timetz", 1560: '"bit"', 1562: "varbit", 1700: "numeric", 2950: "uuid",
-    3802: "jsonb",
-}  # fmt: skip
-_OF_ARRAYS = {
-    1000: 16, 1001: 17, 1002: 18, 1003: 19, 1016: 20, 1005: 21, 1007: 23, 1009: 25, 1028: 26,
-    199: 114, 143: 142, 651: 650, 1021: 700, 1022: 701, 791: 790, 1040: 829, 1041: 869, 1014: 1042,
-    1015: 1043, 1182: 1082, 1183: 1083, 1115: 1114, 1185: 1184, 1187: 1186, 1270: 1266, 1561: 1560,
-    1563: 1562, 1231: 1700, 2951: 2950, 3807: 3802,
-}  # fmt: skip
-"""Array → its elements (pg_type.dat)."""
+from steelyard.workloads.capturing.passed.type_names import (
+    BOUNDS,
+    ELEMENTS,
+    NO_TYPES,
+    RANGES,
+    Defined,
+    Types,
+)
+
+_RANGE_EMPTY, _LOWER_IN, _UPPER_IN, _NO_LOWER, _NO_UPPER = 0x01, 0x02, 0x04, 0x08, 0x10
+"""Flags of rangetypes.h."""
 _EPOCH = date(2000, 1, 1)
 _DAY_US = 86_400_000_000
 _INFINITY_32, _INFINITY_64 = 2**31 - 1, 2**63 - 1
@@ -41,33 +39,19 @@ class UndecodableError(ValueError):
     """A value of a type, or in a form, that is not read here."""
 
 
-def type_name(oid: int) -> str | None:
-    """As SQL names one of PostgreSQL's own types; None: another one, or none was said."""
-    if oid in _OF_ARRAYS:
-        return f"{_NAMES[_OF_ARRAYS[oid]]}[]"
-    return _NAMES.get(oid)
-
-
-def text_of(oid: int, data: bytes, codec: str) -> str:
+def text_of(oid: int, data: bytes, codec: str, types: Types = NO_TYPES) -> str:
     """A value in its text form. `codec`: Python's name of the session's encoding.
 
     UndecodableError: its type is not known, or its bytes are not of it.
     """
     try:
-        if oid in _OF_ARRAYS:
-            return _array(data, codec)
-        if oid in _TEXTS:
-            return data.decode(codec)
-        read = _READERS.get(oid)
-        if read is None:
-            raise UndecodableError(f"type {oid}")
-        return read(data)
-    except (struct.error, UnicodeDecodeError, IndexError, OverflowError) as error:
+        return _Value(codec, types).text(oid, data)
+    except UndecodableError:
+        raise
+    except RecursionError as error:
+        raise UndecodableError("nested too deep") from error
+    except (struct.error, ValueError, IndexError, OverflowError) as error:
         raise UndecodableError(str(error)) from error
-    except ValueError as error:
-        raise (
-            error if isinstance(error, UndecodableError) else UndecodableError(str(error))
-        ) from error
 
 
 _TEXTS = {19, 25, 114, 142, 705, 1042, 1043}
@@ -144,6 +128,21 @@ def _time(data: bytes) -> str:
     return f"{minutes // 60:02}:{minutes % 60:02}:{seconds:02}.{us:06}"
 
 
+def _timetz(data: bytes) -> str:
+    us, west_s = struct.unpack(">qi", data)
+    minutes, seconds = divmod(abs(west_s), 60)
+    zone = f"{'-' if west_s > 0 else '+'}{minutes // 60:02}:{minutes % 60:02}:{seconds:02}"
+    return _time(struct.pack(">q", us)) + zone
+
+
+def _bits(data: bytes) -> str:
+    [count] = struct.unpack_from(">i", data)
+    digits = "".join(f"{byte:08b}" for byte in data[4:])
+    if not 0 <= len(digits) - count < 8:
+        raise UndecodableError("no bits")
+    return digits[:count]
+
+
 def _interval(data: bytes) -> str:
     us, days, months = struct.unpack(">qii", data)
     if abs(months) >= _INFINITY_32:
@@ -169,37 +168,124 @@ def _network(data: bytes) -> str:
 _READERS: dict[int, Callable[[bytes], str]] = {
     16: _bool, 17: lambda data: f"\\x{data.hex()}", 20: _number(">q"), 21: _number(">h"),
     23: _number(">i"), 26: _number(">I"), 650: _network, 700: _float4, 701: _float8,
-    869: _network, 1082: _date, 1083: _time, 1114: _timestamp, 1184: _timestamptz,
+    829: lambda data: data.hex(":"), 869: _network, 1266: _timetz, 1560: _bits, 1562: _bits,
+    1082: _date, 1083: _time, 1114: _timestamp, 1184: _timestamptz,
     1186: _interval, 1700: _numeric, 2950: lambda data: str(uuid.UUID(bytes=data)), 3802: _jsonb,
 }  # fmt: skip
 
 
-def _array(data: bytes, codec: str) -> str:
-    dimensions, _, oid = struct.unpack_from(">iiI", data)
-    if not 0 <= dimensions <= _MOST_DIMENSIONS:
-        raise UndecodableError("no array")
-    at = 12 + 8 * dimensions
-    bounds = [struct.unpack_from(">ii", data, 12 + 8 * n) for n in range(dimensions)]
-    elements: list[str] = []
-    while at < len(data):
-        [length] = struct.unpack_from(">i", data, at)
-        at += 4
-        if length < 0:
-            elements.append("NULL")
-            continue
-        value = data[at : at + length]
-        if len(value) != length:
+@dataclass(frozen=True)
+class _Value:
+    """Reads values of a session."""
+
+    codec: str
+    types: Types
+
+    def text(self, oid: int, data: bytes) -> str:
+        if oid in _TEXTS:
+            return data.decode(self.codec)
+        read = _READERS.get(oid)
+        if read is not None:
+            return read(data)
+        if oid in ELEMENTS:
+            return self._array(data)
+        if oid in BOUNDS:
+            return self._range(BOUNDS[oid], data)
+        if oid in RANGES:
+            return self._multirange(RANGES[oid], data)
+        own = self.types.get(oid)
+        if own is None:
+            raise UndecodableError(f"type {oid}")
+        return self._defined(own, data)
+
+    def _defined(self, own: Defined, data: bytes) -> str:
+        if own.kind == "enum":
+            return data.decode(self.codec)
+        if own.kind in ("domain", "same"):
+            return self.text(own.of, data)
+        if own.kind == "array":
+            return self._array(data)
+        if own.kind == "composite":
+            return self._composite(data)
+        if own.kind == "range":
+            return self._range(own.of, data)
+        if own.kind == "multirange":
+            return self._multirange(own.of, data)
+        raise UndecodableError(f'type "{own.name}"')
+
+    def _array(self, data: bytes) -> str:
+        dimensions, _, oid = struct.unpack_from(">iiI", data)
+        if not 0 <= dimensions <= _MOST_DIMENSIONS:
+            raise UndecodableError("no array")
+        bounds = [struct.unpack_from(">ii", data, 12 + 8 * n) for n in range(dimensions)]
+        elements = [
+            "NULL" if value is None else _quoted(self.text(oid, value))
+            for value in _pieces(data, 12 + 8 * dimensions)
+        ]
+        expected = 1 if dimensions else 0
+        for size, _ in bounds:
+            expected *= size
+        if len(elements) != expected:
             raise UndecodableError("half an array")
-        elements.append(_quoted(text_of(oid, value, codec)))
-        at += length
-    expected = 1 if dimensions else 0
-    for size, _ in bounds:
-        expected *= size
-    if len(elements) != expected:
-        raise UndecodableError("half an array")
-    shifted = any(low != 1 for _, low in bounds)
-    head = "".join(f"[{low}:{low + size - 1}]" for size, low in bounds) + "=" if shifted else ""
-    return head + _nested(elements, [size for size, _ in bounds])
+        shifted = any(low != 1 for _, low in bounds)
+        head = "".join(f"[{low}:{low + size - 1}]" for size, low in bounds) + "=" if shifted else ""
+        return head + _nested(elements, [size for size, _ in bounds])
+
+    def _composite(self, data: bytes) -> str:
+        """record_send: the number of fields, and each with the oid of its type."""
+        [count] = struct.unpack_from(">i", data)
+        fields, at = list[str](), 4
+        while at < len(data):
+            [oid] = struct.unpack_from(">I", data, at)
+            value, at = _piece(data, at + 4)
+            fields.append("" if value is None else _quoted(self.text(oid, value)))
+        if len(fields) != count:
+            raise UndecodableError("half a row")
+        return f"({','.join(fields)})"
+
+    def _range(self, of: int, data: bytes) -> str:
+        """range_send: flags, and the bounds that there are."""
+        flags = data[0]
+        bounds = list(_pieces(data, 1))
+        infinite = flags & _NO_LOWER, flags & _NO_UPPER
+        if flags & _RANGE_EMPTY:
+            infinite = (1, 1)
+        if len(bounds) != infinite.count(0) or None in bounds:
+            raise UndecodableError("half a range")
+        if flags & _RANGE_EMPTY:
+            return "empty"
+        texts = [_quoted(self.text(of, bound)) for bound in bounds if bound is not None]
+        low = "" if infinite[0] else texts.pop(0)
+        high = "" if infinite[1] else texts.pop(0)
+        ends = "[" if flags & _LOWER_IN else "(", "]" if flags & _UPPER_IN else ")"
+        return f"{ends[0]}{low},{high}{ends[1]}"
+
+    def _multirange(self, of: int, data: bytes) -> str:
+        """multirange_send: the number of ranges, and each."""
+        [count] = struct.unpack_from(">i", data)
+        ranges = [self.text(of, value) for value in _pieces(data, 4) if value is not None]
+        if len(ranges) != count:
+            raise UndecodableError("half a multirange")
+        return f"{{{','.join(ranges)}}}"
+
+
+def _pieces(data: bytes, at: int) -> Iterator[bytes | None]:
+    """Values with their lengths before them, to the end; None: NULL."""
+    while at < len(data):
+        value, at = _piece(data, at)
+        yield value
+
+
+def _piece(data: bytes, at: int) -> tuple[bytes | None, int]:
+    """A value with its length before it, and where the next begins."""
+    [length] = struct.unpack_from(">i", data, at)
+    at += 4
+    if length < 0:
+        return None, at
+    value = data[at : at + length]
+    if len(value) != length:
+        raise UndecodableError("half a value")
+    return value, at + length
 
 
 def _nested(elements: list[str], sizes: list[int]) -> str:

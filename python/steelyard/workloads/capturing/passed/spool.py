@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import IO
 
 from steelyard.workloads.capturing.ledger import Ledger, Outcome
 from steelyard.workloads.capturing.logs.opening import codec_of
-from steelyard.workloads.capturing.passed.binary_values import UndecodableError, text_of, type_name
+from steelyard.workloads.capturing.passed.binary_values import UndecodableError, text_of
+from steelyard.workloads.capturing.passed.type_names import NO_TYPES, Types, type_name
 from steelyard.workloads.capturing.statements import (
     Event,
     LoggedStatement,
@@ -31,6 +32,10 @@ _OUTCOMES = (
 )  # fmt: skip
 """By notes.rs, `Became`."""
 _TEXT, _BINARY = 0, 1
+TypesOf = Callable[[str], Types]
+"""Database → the types that it defines itself."""
+_FIRST_DEFINED = 10_000
+"""Oid of the first type that initdb or a user makes (FirstGenbkiObjectId)."""
 
 
 @dataclass
@@ -55,14 +60,24 @@ class _Session:
     """Types that the server said of the unnamed statement."""
     texts: dict[bytes, bytes] = field(default_factory=dict)
     """Of all sessions' prepared statements, each once."""
+    types_of: TypesOf | None = None
+    """None: types that a database defines are not known."""
+
+    def types_for(self, known: _Prepared) -> Types:
+        """The types of its database, where a statement has a parameter of one of them."""
+        defined = any(oid >= _FIRST_DEFINED for oid in (*known.types, *known.inferred))
+        return self.types_of(self.database) if defined and self.types_of else NO_TYPES
 
 
 def passed_statements(
-    file: IO[bytes], ledger: Ledger, database: str | None = None
+    file: IO[bytes],
+    ledger: Ledger,
+    database: str | None = None,
+    types_of: TypesOf | None = None,
 ) -> Iterator[Event]:
     """The statements in a file of notes, session by session, and the ends of its sessions; `ledger`
     counts them. A piece that is cut off at the end is not read. `database`: others' are left
-    out."""
+    out. `types_of`: called where values are of types that are not built in."""
     sessions: dict[int, _Session] = {}
     texts: dict[bytes, bytes] = {}
     while len(head := file.read(_PIECE.size)) == _PIECE.size:
@@ -70,7 +85,9 @@ def passed_statements(
         piece = file.read(length)
         if len(piece) < length:
             break
-        session = sessions.setdefault(connection, _Session(str(connection), texts=texts))
+        session = sessions.setdefault(
+            connection, _Session(str(connection), texts=texts, types_of=types_of)
+        )
         for kind, body in _records(piece):
             if kind == "X":
                 yield SessionEnd(sessions.pop(connection).name)
@@ -116,18 +133,18 @@ def _statement(session: _Session, body: bytes) -> LoggedStatement:
     if number:
         known = session.prepared.get(number, _Prepared(b"", ()))
     else:
-        types, at = _types(body, at)
+        declared, at = _types(body, at)
         sent, at = _text(body, at)
-        known = _Prepared(sent, types, session.unnamed if protocol else ())
+        known = _Prepared(sent, declared, session.unnamed if protocol else ())
     outcome = _OUTCOMES[became]
-    values = _values(body, at)
+    values, types = _values(body, at), session.types_for(known)
     statement = LoggedStatement(
         session=session.name,
         ended=ended_ns / _NS_PER_S,
         duration_ms=took_ns / 1e6,
         text="",
         protocol=_PROTOCOLS[protocol],
-        types=tuple(type_name(oid) for oid in known.types),
+        types=tuple(type_name(oid, types) for oid in known.types),
         user=session.user,
         database=session.database,
         application=session.application,
@@ -140,7 +157,7 @@ def _statement(session: _Session, body: bytes) -> LoggedStatement:
         return replace(statement, outcome=outcome or Outcome.ENCODING)
     try:
         text = known.text.decode(session.codec or "ascii").strip()
-        parameters = _parameters(values, known, session.codec or "ascii")
+        parameters = _parameters(values, known, session.codec or "ascii", types)
     except UnicodeDecodeError:
         return replace(statement, outcome=outcome or Outcome.ENCODING)
     except UndecodableError:
@@ -150,7 +167,7 @@ def _statement(session: _Session, body: bytes) -> LoggedStatement:
 
 
 def _parameters(
-    values: list[tuple[int, bytes | None]], known: _Prepared, codec: str
+    values: list[tuple[int, bytes | None]], known: _Prepared, codec: str, types: Types
 ) -> tuple[str | None, ...]:
     """The values as text. UnicodeDecodeError, UndecodableError."""
     parameters = list[str | None]()
@@ -160,7 +177,7 @@ def _parameters(
         elif form == _TEXT:
             parameters.append(value.decode(codec))
         elif form == _BINARY:
-            parameters.append(text_of(_type_at(known, place), value, codec))
+            parameters.append(text_of(_type_at(known, place), value, codec, types))
         else:
             raise UndecodableError(f"format {form}")
     return tuple(parameters)

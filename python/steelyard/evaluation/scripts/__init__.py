@@ -1,0 +1,1 @@
+"""Judges the scripts of a mix, and their statements, each by itself."""
