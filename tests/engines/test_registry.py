@@ -68,6 +68,23 @@ def test_a_run_whose_owner_was_killed_is_a_leftover(cache: Cache, account: Accou
         assert not found.sockets.exists()
 
 
+def test_what_a_killed_owner_had_in_a_place_of_the_users_is_removed(
+    cache: Cache, account: Account, place: Path
+) -> None:
+    disk = place / "disk"
+    (disk / "kept").mkdir(parents=True)
+
+    def act(run: Run) -> None:
+        (run.place(str(disk)) / "data0").mkdir()
+
+    owner_that_dies(cache, account, act)
+    [left] = leftovers(cache)
+    [private] = left.places
+    assert (private / "data0").is_dir()
+    clean_leftovers(cache)
+    assert [entry.name for entry in disk.iterdir()] == ["kept"]
+
+
 def test_a_half_written_owner_file_does_not_stop_the_cleaning(cache: Cache) -> None:
     directory = cache.runs / "20260101T000000Z-1-abcd"
     directory.mkdir()

@@ -225,6 +225,9 @@ class ScriptedEngines:
     def slot(self, number: int) -> Slot:
         return replace(self.world.slot(number), memory=self.world.cap)
 
+    def place(self, name: str) -> Path:
+        return Path(name)
+
     def cap_memory(self, size_bytes: int) -> HeldBy:
         self.world.cap = MemoryCap(size_bytes, self.world.held_by)
         return self.world.held_by

@@ -11,7 +11,8 @@ import pytest
 from steelyard.engines.engine import Slot
 from steelyard.model.errors import ServerError
 from steelyard.record.plan import Upkeep
-from steelyard.running.measuring.slots import ArmLostError, Prepared, Slots
+from steelyard.running.measuring.arm_loss import ArmLostError
+from steelyard.running.measuring.slots import Prepared, Slots
 from steelyard.running.stopwatch import Stopwatch
 from steelyard.study.study import Arm
 from story.asked import lines

@@ -109,6 +109,14 @@ def session_tasks(address: Endpoint, sessions: Sequence[int]) -> dict[int, int]:
     return {one: one for one in sessions}
 
 
+def io_uring_builds() -> dict[str, bool]:
+    """Build that has I/O methods (PostgreSQL from 18 on), by name → whether io_uring is one."""
+    from steelyard.engines.account import choose_account
+    from steelyard.engines.postgres.abilities import io_uring_builds as asked
+
+    return asked(choose_account())
+
+
 def remove_servers(directory: Path, account: Account) -> None:
     """Kill the servers of every kind below a directory, and remove what they leave."""
     for name in ("postgres", "mysql", *_brought()):

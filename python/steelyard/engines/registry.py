@@ -24,6 +24,12 @@ from steelyard.engines.cache import Cache
 from steelyard.engines.defer_signals import defer_signals
 from steelyard.engines.engine import Slot
 from steelyard.engines.file_lock import hold
+from steelyard.engines.local.place import (
+    make_private,
+    private_name,
+    remove_private,
+    require_usable,
+)
 from steelyard.engines.local.runs import OWNER_FILE, Leftover, dead_runs, registration
 from steelyard.engines.memory.group import remove_groups
 from steelyard.model.errors import EngineError
@@ -46,6 +52,8 @@ class Run:
         self.sockets = sockets
         """A short directory for Unix sockets, private to the account."""
         self.account = account
+        self.places: tuple[Path, ...] = ()
+        """Private directories in places of the user's, where arms' files are."""
         self._lock = lock
         self._started = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
 
@@ -55,6 +63,16 @@ class Run:
         path.mkdir(exist_ok=True)
         path.chmod(0o711)  # the account passes through to its data directory
         return Slot(number, path, self.sockets, PORT + number)
+
+    def place(self, name: str) -> Path:
+        """A private directory in a place of the user's, removed when the weighing ends. UsageError,
+        EngineError: it cannot be used."""
+        place = require_usable(Path(name))
+        directory = place / private_name(self.directory.name, len(self.places))
+        self.places = (*self.places, directory)
+        self._register()  # before it is made: nothing there is unknown
+        make_private(directory, self.account)
+        return directory
 
     def logs(self) -> list[Path]:
         """The servers' logs; copy those that must outlive the run before `close`."""
@@ -81,13 +99,16 @@ class Run:
 
     def _as_leftover(self) -> Leftover:
         return Leftover(
-            self.directory, os.getpid(), self._started, self.account, self.sockets
-        )  # fmt: skip
+            self.directory, os.getpid(), self._started, self.account, self.sockets, self.places
+        )
 
     def _register(self) -> None:
         facts = {"pid": os.getpid(), "started": self._started}
         facts |= {"account": self.account.name, "sockets": str(self.sockets)}
-        self._lock.write(json.dumps(facts).encode())
+        places = {"places": [*map(str, self.places)]} if self.places else {}
+        self._lock.seek(0)
+        self._lock.truncate()
+        self._lock.write(json.dumps({**facts, **places}).encode())
 
 
 def open_run(cache: Cache, account: Account) -> Run:
@@ -117,7 +138,11 @@ def clean_leftovers(cache: Cache) -> list[Leftover]:
 
 
 def _remove(leftover: Leftover) -> None:
-    remove_servers(leftover.directory, leftover.account)
+    for directory in (leftover.directory, *leftover.places):
+        if directory.is_dir():
+            remove_servers(directory, leftover.account)
+    for place in leftover.places:
+        remove_private(place)
     remove_groups(leftover.directory)
     sockets = leftover.sockets
     # Only what `open_run` made: the file could have been written by another program.

@@ -18,6 +18,7 @@ from steelyard.evaluation.threats.epochs import threats_of_epochs
 from steelyard.evaluation.threats.inspection import inspection_threats, source_threats
 from steelyard.evaluation.threats.machine import drive_threats
 from steelyard.evaluation.threats.memory import memory_threats
+from steelyard.evaluation.threats.places import place_threats
 from steelyard.evaluation.threats.run import run_threats
 from steelyard.evaluation.threats.work_done import arrival_threats, work_threats
 from steelyard.model.estimate import UNBOUNDED, Interval
@@ -101,6 +102,7 @@ def threats_beside(
         *work_threats(totals, control, arm, recorded.inspection),
         *arrival_threats(totals, control, arm),
         *run_threats(recorded.epochs, recorded.plan, recorded.study, arm, level=layout.level),
+        *place_threats(recorded.plan, recorded.environment, control, arm),
         *drive_threats(recorded.environment.drives, recorded.end.drives if recorded.end else ()),
         *memory_threats(recorded.epochs, recorded.plan, recorded.study, recorded.environment, arm),
     )

@@ -1,8 +1,4 @@
-"""Holds the threats: every reason to doubt a verdict (`threat_kind.py` lists them).
-
-A threat says what was seen, the likely cause, and what to do. One that invalidates takes the
-verdict away; the others stand beside it.
-"""
+"""Holds the threats: every reason to doubt a verdict (`threat_kind.py` lists them)."""
 
 from __future__ import annotations
 
@@ -188,6 +184,10 @@ _TEMPLATES: dict[ThreatKind, _Template] = {
         "of what was compared",
         "weigh at a smaller scale, so that files can be put back in every epoch, or with at least "
         "three separate loads (--set workload.loads=3)",
+    ),
+    ThreatKind.TORN_PAGES: _Template(
+        "a crash in the middle of a write leaves a page half old, which no recovery heals",
+        "read it as the price of whole pages; leave them out on ZFS or btrfs alone",
     ),
     ThreatKind.TOO_FEW_EPOCHS: _Template(
         "the budget or an interruption left fewer than 8 epochs",
@@ -392,8 +392,7 @@ def raise_threat(
 ) -> Threat:
     """The threat of a kind with what was seen, a sentence without full stop and with figures.
     `invalidates`: what was seen takes the verdict away, also where its kind does not always.
-    `in_turns`: it was seen in turns, where some advice is another.
-    """
+    `in_turns`: it was seen in turns, where some advice is another."""
     template = _TEMPLATES[kind]
     fatal = template.invalidates or invalidates
     advice = (template.in_turns if in_turns else "") or template.advice

@@ -38,6 +38,7 @@ class ThreatKind(StrEnum):
     V1_WRITES = "writes under a v1 cap"
     NO_PAGE_CACHE = "page cache bypassed"
     DIRECTORY_TIED = "data directory tied to the arm"
+    TORN_PAGES = "pages may be torn"
     TOO_FEW_EPOCHS = "too few epochs"
     ONE_PROCESSOR = "one processor"
     PLACEMENT_FREE = "placement free"

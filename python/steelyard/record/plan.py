@@ -258,6 +258,40 @@ class MemoryPlan(Frozen):
     """Control groups of version 1 or 2, or scopes of systemd."""
 
 
+class FilesPlace(Frozen):
+    """A directory for files of an arm, and the file system that it is on."""
+
+    directory: str = ""
+    """As the study names it; empty: in the cache."""
+    mount: str = ""
+    type: str = ""
+    source: str = ""
+    """What is mounted: a device, a pool, a server."""
+    options: str = ""
+    devices: tuple[str, ...] = ()
+    """That it rests on in the end, by their names in /sys/class/block."""
+
+    @property
+    def words(self) -> str:
+        """`"ext4 on /dev/sdb (noatime), /mnt/fast"`."""
+        options = f" ({self.options})" if self.options else ""
+        return f"{self.type or 'unknown'} on {self.source or 'nothing'}{options}, {self.mount}"
+
+
+class ArmPlace(Frozen):
+    """Where the files of an arm are."""
+
+    data: FilesPlace
+    log: FilesPlace | None = None
+    """None: in the data directory."""
+
+    @property
+    def words(self) -> str:
+        """The file system of its data, and of its log where that is another."""
+        log = "" if self.log is None else f"; its log: {self.log.words}"
+        return f"{self.data.words}{log}"
+
+
 class Plan(Choices):
     """Seed, order, rule, margins and choices: written before the first slice."""
 
@@ -294,6 +328,10 @@ class Plan(Choices):
     """None: the arms are no cells of a factorial."""
     sql: Mapping[str, tuple[str, ...]] = {}
     """Arm → what was executed once in a copy of the loaded data that is its own."""
+    places: Mapping[str, ArmPlace] = {}
+    """Arm → where its files are. Empty: the record is older, or the servers are not ours."""
+    places_drawn: bool = True
+    """Whether these are alike, so that any arm may have any of them, as it is drawn."""
     connect: Mapping[str, str] = {}
     """Arm → how its clients reach it, where some come otherwise than by the socket."""
     writes: bool

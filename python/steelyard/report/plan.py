@@ -41,6 +41,7 @@ def plan_rows(plan: Plan) -> list[tuple[str, str]]:
         ("cost", _COSTS.get(plan.cost, plan.cost)),
         ("memory of an arm", _memory(plan.memory)),
         *((f"data of {arm}", f"as loaded, then {shown_sql(sql)}") for arm, sql in plan.sql.items()),
+        *place_rows(plan),
         ("clients reach", ", ".join(f"{arm} by {_WAYS[way]}" for arm, way in plan.connect.items())),
         ("load", _load(plan)),
         ("processors", ", ".join(map(str, plan.processors)) or "any"),
@@ -49,6 +50,14 @@ def plan_rows(plan: Plan) -> list[tuple[str, str]]:
         ("seed", str(plan.seed)),
     ]
     return [(label, text) for label, text in rows if text not in ("", "–")]
+
+
+def place_rows(plan: Plan) -> list[tuple[str, str]]:
+    """Where the files of each arm are, where the study says so."""
+    named = any(place.log or place.data.directory for place in plan.places.values())
+    how = "alike: drawn with the slots" if plan.places_drawn else "each arm's own in every epoch"
+    rows = [(f"files of {arm}", place.words) for arm, place in plan.places.items()]
+    return [*rows, ("places of files", how)] if named else []
 
 
 def factor_rows(factors: FactorsPlan) -> list[tuple[str, str]]:

@@ -42,6 +42,10 @@ class Engines(Protocol):
     def slot(self, number: int) -> Slot:
         """The slot of a number, in a private place that is removed when the weighing ends."""
 
+    def place(self, name: str) -> Path:
+        """A private directory in a place of the user's, for an arm's files, removed when the
+        weighing ends. UsageError, EngineError: it cannot be used."""
+
     def cap_memory(self, size_bytes: int) -> HeldBy:
         """From now on every slot's server may have so much in memory; what holds it there.
         EngineError: this process cannot, with what it was refused."""

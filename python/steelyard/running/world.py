@@ -144,6 +144,10 @@ class LocalEngines:
             return slot
         return replace(slot, port=self._ports.setdefault(number, free_port()))
 
+    def place(self, name: str) -> Path:
+        """A private directory in a place of the user's."""
+        return self._run().place(name)
+
     def cap_memory(self, size_bytes: int) -> HeldBy:
         """A control group for every server that is started in a slot from now on."""
         run = self._run()
@@ -155,8 +159,9 @@ class LocalEngines:
         return evict(directories, self._run().account)
 
     def write_back(self) -> None:
-        """syncfs(2) of the file system the slots are on."""
-        write_back(self._run().directory)
+        """syncfs(2) of the file systems that the slots and the arms' own places are on."""
+        for directory in (self._run().directory, *self._run().places):
+            write_back(directory)
 
     def server_logs(self) -> dict[str, str]:
         """Slot → the end of its server's log."""
@@ -336,7 +341,7 @@ class LocalHost:
 
     def sample(self) -> HostSample:
         """The state of the machine and of the disk that the slots are on."""
-        return sample_host(self._run().directory)
+        return sample_host(self._run().directory, places=self._run().places)
 
     def huge_pages_free(self) -> int:
         """HugePages_Free of /proc/meminfo."""
@@ -348,7 +353,7 @@ class LocalHost:
 
     def in_slices(self) -> MachineCounters:
         """The devices beneath the slots, pressure, refaults, the quota of this group."""
-        return MachineCounters(self._run().directory)
+        return MachineCounters(self._run().directory, places=self._run().places)
 
     def environment(
         self, arms: Mapping[str, Instance], scripts: Sequence[Script], template: Path | None

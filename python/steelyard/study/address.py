@@ -16,6 +16,8 @@ IN_TURNS = frozenset({"postgres"})
 acts through them over whole cycles; one that another package brings, where the study says so."""
 IN_CYCLES = frozenset({"postgres"})
 """Of these, kinds whose servers can stand still and be brought into their own time."""
+LOG_APART = frozenset({"postgres"})
+"""Kinds of server whose write-ahead log can be in a directory of its own by a link."""
 WHOLE_CYCLES = frozenset({"turns", "cycles"})
 """Layouts that measure whole checkpoint cycles: of servers that we start, and cut by time."""
 _OURS = {
@@ -100,6 +102,8 @@ def require_reachable(study: AddressedStudy, *, own_databases: bool) -> None:
             "profile": arm.profile,
             "sql": arm.sql,
             "connect": arm.connect != "socket",
+            "directory": arm.directory,
+            "wal_directory": arm.wal_directory,
             "checksums": not arm.checksums,
             "weight.background": arm.weight.background,
         }

@@ -10,6 +10,7 @@ from pydantic import BeforeValidator, Field, model_validator
 from steelyard.model.readings import Group, ProfileName, WorkKind
 from steelyard.study.values import (
     Nanoseconds,
+    PlaceName,
     Settings,
     Share,
     Statements,
@@ -89,6 +90,10 @@ class Arm(StudyModel):
     """Executed once, after the study's, in a copy of the loaded data that is this arm's alone."""
     connect: Connect = "socket"
     """How its clients reach it: by TCP on loopback, encrypted or not, or through PgBouncer."""
+    directory: PlaceName = None
+    """Where its data directory is made, in place of the cache: on another disk or file system."""
+    wal_directory: PlaceName = None
+    """Where its write-ahead log is. None: in its data directory."""
     telemetry: bool = True
     """Whether its sessions are looked at in its measured slices; off only to weigh what that
     costs."""
@@ -106,5 +111,7 @@ class Level(StudyModel):
     checksums: bool | None = None
     settings: Annotated[dict[str, str] | None, BeforeValidator(settings_words)] = None
     profile: Annotated[ProfileChoice | None, BeforeValidator(by_name)] = None
+    directory: PlaceName = None
+    wal_directory: PlaceName = None
     telemetry: bool | None = None
     weight: Weight | None = None

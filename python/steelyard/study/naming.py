@@ -22,6 +22,9 @@ GENERIC = Answer(subject="{arm}", against=True)
 MOST_LETTERS = 48
 MOST_SETTINGS = 2
 """Settings that a name holds; more are counted."""
+_PLACES = ("bindir", "directory", "wal_directory")
+Folders = Mapping[str, Mapping[str, str]]
+"""Key of an arm that is a directory → directory → what it is called in a name."""
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_.=:/@%~*\[\]+-]+")
 _ADDRESS_WORDS = ("dbname", "user", "options")
 """Words of a connection string that tell arms apart which reach one server, in this order."""
@@ -35,6 +38,8 @@ def treatment(study: Study, arm: Arm) -> dict[str, str]:
         "version": arm.version,
         "checksums": "on" if arm.checksums else "off",
         "connect": arm.connect,
+        "directory": arm.directory,
+        "wal_directory": arm.wal_directory,
         "telemetry": "on" if arm.telemetry else "off",
         "profile": None if arm.profile is None else _profile_words(arm),
         "sql": shown_sql(arm.sql) or None,
@@ -69,7 +74,7 @@ def with_names(study: Study, products: Mapping[str, str] | None = None) -> Study
     for role, version in (products or {}).items():
         if "version" in apart.get(role, {}):
             apart[role]["version"] = version
-    folders = _folders(apart)
+    folders = {key: _folders(apart, key) for key in _PLACES}
     names = [arm.name or _name(study, apart[arm.role], folders) or arm.role for arm in bare]
     arms = [
         arm if arm.name else arm.model_copy(update={"name": _unlike(name, names, arm.role)})
@@ -124,7 +129,7 @@ def _with_arms(study: Study, every: Sequence[Arm]) -> Study:
     return study.model_copy(update={"control": every[0], "arms": tuple(every[1:])})
 
 
-def _name(study: Study, apart: Mapping[str, str], folders: Mapping[str, str]) -> str:
+def _name(study: Study, apart: Mapping[str, str], folders: Folders) -> str:
     """By what an arm differs in; where it has nothing of that, as it is without."""
     if not apart:
         return "as-it-stands" if study.source is not None or study.is_external else "default"
@@ -132,11 +137,11 @@ def _name(study: Study, apart: Mapping[str, str], folders: Mapping[str, str]) ->
     return clean_name("+".join(parts))
 
 
-def _parts(apart: Mapping[str, str], folders: Mapping[str, str]) -> Iterator[str]:
+def _parts(apart: Mapping[str, str], folders: Folders) -> Iterator[str]:
     if "address" in apart:
         yield _address_words(apart["address"])
     if "bindir" in apart:
-        yield folders[apart["bindir"]]
+        yield folders["bindir"][apart["bindir"]]
     elif "version" in apart:
         yield apart["version"]
     for key in ("checksums", "telemetry"):
@@ -145,6 +150,10 @@ def _parts(apart: Mapping[str, str], folders: Mapping[str, str]) -> Iterator[str
     for key in ("connect", "profile", "sql"):
         if key in apart:
             yield apart[key]
+    if "directory" in apart:
+        yield folders["directory"][apart["directory"]]
+    if "wal_directory" in apart:
+        yield f"wal-{folders['wal_directory'][apart['wal_directory']]}"
     settings = [
         _setting_words(key.removeprefix("settings."), value)
         for key, value in apart.items()
@@ -161,10 +170,10 @@ def _setting_words(name: str, value: str) -> str:
     return name if is_secret_setting(name, value) else f"{name}={value}"
 
 
-def _folders(apart: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
-    """Directory of programs → the part of its path that no other has: `master` of
+def _folders(apart: Mapping[str, Mapping[str, str]], key: str) -> dict[str, str]:
+    """Directory that arms have under a key → the part of its path that no other has: `master` of
     `./master/bin`."""
-    places = [one["bindir"] for one in apart.values() if "bindir" in one]
+    places = [one[key] for one in apart.values() if key in one]
     parts = {place: [p for p in PurePosixPath(place).parts if p != "/"] for place in places}
     found = {}
     for place, own in parts.items():

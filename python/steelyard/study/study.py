@@ -384,6 +384,8 @@ class Study(StudyModel):
         keys = (
             ("sql", *(shown_sql(one.sql) or "none" for one in (self.control, arm))),
             ("connect", self.control.connect, arm.connect),
+            ("directory", *(each.directory or "the cache" for each in (self.control, arm))),
+            ("wal_directory", *(each.wal_directory or "none" for each in (self.control, arm))),
         )
         return [(key, ours, theirs) for key, ours, theirs in keys if ours != theirs]
 

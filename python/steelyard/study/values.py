@@ -88,6 +88,13 @@ def _one_or_more(value: object) -> object:
     return (value,) if isinstance(value, str) else value
 
 
+def absolute(value: str | None) -> str | None:
+    """The name of a directory that is the same wherever the study is read."""
+    if value is not None and (not value.startswith("/") or any(ord(c) < ord(" ") for c in value)):
+        raise ValueError("a place is a directory by its whole path: /mnt/fast")
+    return None if value is None else "/" + "/".join(part for part in value.split("/") if part)
+
+
 def by_place(value: object) -> object:
     """A table of which only the place is given."""
     return {"place": value} if isinstance(value, str) else value
@@ -111,4 +118,5 @@ Nanoseconds = Annotated[int, BeforeValidator(_duration)]
 Bytes = Annotated[int, BeforeValidator(_size)]
 Share = Annotated[float, BeforeValidator(_fraction)]
 Settings = Annotated[dict[str, str], BeforeValidator(settings_words)]
+PlaceName = Annotated[str | None, AfterValidator(absolute)]
 Statements = Annotated[tuple[str, ...], BeforeValidator(_one_or_more)]

@@ -52,6 +52,12 @@ def devices_beneath(directory: Path, root: Path = ROOT) -> Devices:
     return Devices(top.name, tuple(dict.fromkeys(_leaves(top, root))), (top.name,))
 
 
+def leaves_beneath(directories: Sequence[Path], root: Path = ROOT) -> tuple[str, ...]:
+    """The devices that several directories rest on in the end, each once."""
+    every = (devices_beneath(directory, root).leaves for directory in directories)
+    return tuple(dict.fromkeys(leaf for leaves in every for leaf in leaves))
+
+
 def _existing(directory: Path) -> Path:
     absolute = directory.absolute()
     return next(each for each in (absolute, *absolute.parents) if each.exists())

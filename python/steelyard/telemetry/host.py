@@ -25,7 +25,7 @@ from steelyard.telemetry.devices import (
     DeviceCounts,
     device_counts,
     device_use,
-    devices_beneath,
+    leaves_beneath,
     named_counts,
 )
 
@@ -153,14 +153,15 @@ def _joined(own: Sequence[Reading]) -> Reading:
     return replace(own[0], value=value)
 
 
-def sample_host(path: Path, root: Path = ROOT) -> HostSample:
-    """Sample the machine now; `path` stands on the disk whose room is of interest."""
+def sample_host(path: Path, root: Path = ROOT, places: Sequence[Path] = ()) -> HostSample:
+    """Sample the machine now; `path` stands on the disk whose room is of interest. `places`: what
+    else is on a disk that is used; of all the fullest counts."""
     busy_ns, steal_ns = _processor_time(root)
     memory = memory_bytes(root)
     available = memory.get("MemAvailable", 0)
     group_left = memory_left(root)
     stopped = throttling(root)
-    disk = space(path)
+    disk = min(map(space, (path, *places)), key=lambda own: own.free_bytes / own.total_bytes)
     return HostSample(
         monotonic_ns=time.monotonic_ns(),
         boot_id=_text(root / "proc/sys/kernel/random/boot_id").strip(),
@@ -178,7 +179,7 @@ def sample_host(path: Path, root: Path = ROOT) -> HostSample:
         suspended_ns=suspended_ns(),
         devices={
             name: counts
-            for name in devices_beneath(path, root).leaves
+            for name in leaves_beneath((path, *places), root)
             if (counts := device_counts(name, root)) is not None
         },
     )

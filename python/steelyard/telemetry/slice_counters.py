@@ -34,11 +34,14 @@ _OF_MEMORY = ("workingset_refault_anon", "workingset_refault_file", "pgmajfault"
 class MachineCounters:
     """Sums by arm. Files that are not there give nothing."""
 
-    def __init__(self, directory: Path, root: Path = ROOT) -> None:
-        beneath = devices_beneath(directory, root)
-        drives = {str(stat_file(device, root)) for device in beneath.leaves}
+    def __init__(self, directory: Path, root: Path = ROOT, places: Sequence[Path] = ()) -> None:
+        """`places`: where files of arms are that are not below the directory."""
+        beneath = [devices_beneath(each, root) for each in (directory, *places)]
+        leaves = dict.fromkeys(leaf for each in beneath for leaf in each.leaves)
+        drives = {str(stat_file(device, root)) for device in leaves}
+        members = (member for each in beneath for member in each.members)
         parsers: dict[str, _Parse] = {}
-        for device in dict.fromkeys((*beneath.leaves, *beneath.members)):
+        for device in dict.fromkeys((*leaves, *members)):
             parsers[str(stat_file(device, root))] = _of_device(device)
         for resource in PRESSURES:
             parsers[str(root / "proc/pressure" / resource)] = _of_pressure(resource)

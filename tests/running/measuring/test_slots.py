@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from steelyard.model.errors import ServerError
-from steelyard.running.measuring.slots import ArmLostError
+from steelyard.running.measuring.arm_loss import ArmLostError
 
 
 def test_an_arm_that_could_not_start_keeps_the_servers_words_and_what_to_type() -> None:

@@ -11,7 +11,7 @@ from steelyard.engines.engine import Instance
 from steelyard.model.endpoint import Endpoint
 from steelyard.model.errors import EngineError, ServerError
 from steelyard.running.external.databases import Databases
-from steelyard.running.measuring.slots import ArmLostError
+from steelyard.running.measuring.arm_loss import ArmLostError
 from steelyard.running.stopwatch import Stopwatch
 from story.asked import Watcher
 from story.noop.journal import NOOP_IDENTITY

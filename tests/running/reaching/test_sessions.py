@@ -6,7 +6,7 @@ import pytest
 
 from steelyard.model.endpoint import Endpoint
 from steelyard.running.external.sessions import Sessions, round_trips, servers
-from steelyard.running.measuring.slots import ArmLostError
+from steelyard.running.measuring.arm_loss import ArmLostError
 from story.noop.journal import NOOP_IDENTITY
 from story.noop.sessions import NoopExternal
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from steelyard.telemetry.doctor import memory, processors, storage
-from steelyard.telemetry.doctor.finding import Check, Host, Lately
+from steelyard.telemetry.doctor import kernel, memory, processors, storage
+from steelyard.telemetry.doctor.finding import Check, Host, Lately, PlannedServers
 from telemetry.doctor.test_findings import (
     CLOCK,
     CPU,
@@ -19,6 +21,7 @@ from telemetry.doctor.test_findings import (
     host,
     meminfo,
 )
+from telemetry.doctor.test_kernel import URING, linux, servers
 
 AVAILABLE = CLOCK.replace("current", "available")
 GOVERNORS = f"{CPU}/cpu0/cpufreq/scaling_available_governors"
@@ -49,6 +52,20 @@ GOVERNORS = f"{CPU}/cpu0/cpufreq/scaling_available_governors"
             "echo",
         ),
         (processors.clock, {CLOCK: "acpi_pm"}, Lately(), "no other is offered", "echo"),
+        (kernel.preemption, linux("7.0.0"), Lately(), "huge_pages = on", "debugfs"),
+        (kernel.io_uring, {URING: "2"}, Lately(), "kernel.io_uring_disabled=0", "group"),
+        (kernel.io_uring, {URING: "1"}, Lately(), "kernel.io_uring_group", "seccomp"),
+        (
+            kernel.io_uring,
+            {"proc/self/status": "Seccomp:\t2"},
+            Lately(io_uring="EPERM"),
+            "seccomp=unconfined",
+            "sysctl",
+        ),
+        (kernel.io_uring, {}, Lately(io_uring="ENOMEM"), "ulimit -l 2400", "seccomp"),
+        (memory.huge_pages, servers(0, 0), Lately(), "sysctl -w vm.nr_hugepages=584,", "smaller"),
+        (memory.huge_pages, servers(900, 0), Lately(), "vm.nr_hugepages=1484, back to 900", "x"),
+        (memory.huge_pages, servers(0, 0, 1 << 20), Lately(), "smaller", "sysctl"),
         (
             processors.governor,
             {**frequencies(1, 1, "powersave"), GOVERNORS: "powersave schedutil"},
@@ -129,3 +146,27 @@ def test_advice_on_a_file_system_names_what_is_wrong_with_this_one(
     found = storage.file_system(Host(tmp_path, tmp_path))
     assert advised in found.advice
     assert not_advised not in found.advice
+
+
+def test_huge_pages_of_planned_servers_are_computed_for_all_of_them(tmp_path: Path) -> None:
+    made = host(tmp_path, servers(0, 0))
+    planned = replace(made, planned=PlannedServers(8 << 30, 3))
+    assert "vm.nr_hugepages=12705," in memory.huge_pages(planned).advice
+    assert memory.huge_pages(planned).level == "note"
+
+
+def test_builds_are_named_with_what_they_have_of_io_uring(tmp_path: Path) -> None:
+    made = replace(host(tmp_path, {URING: "0"}), io_uring={"a-19": True, "b-18.4": False})
+    assert kernel.io_uring(made).seen == "allowed; a-19 has it; b-18.4 lacks it"
+
+
+def test_a_ring_that_the_kernel_gives_is_closed_again() -> None:
+    before = set(os.listdir("/proc/self/fd"))
+    assert kernel.ring_refusal() in ("", "EPERM", "ENOSYS")
+    assert set(os.listdir("/proc/self/fd")) == before
+
+
+def test_what_is_to_be_seen_or_computed_is_typed(tmp_path: Path) -> None:
+    unseen = kernel.preemption(host(tmp_path, linux("6.14.0")))
+    assert (unseen.level, "mount -t debugfs" in unseen.advice) == ("unseen", True)
+    assert "--shared-buffers" in memory.huge_pages(host(tmp_path, {})).advice

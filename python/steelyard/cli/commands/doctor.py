@@ -21,6 +21,17 @@ Write = Annotated[
         "--write/--no-write", help="Time durable writes of a file of 8 kB in DIR, and remove it."
     ),
 ]
+SharedBuffers = Annotated[
+    str | None,
+    typer.Option(
+        "--shared-buffers",
+        metavar="SIZE",
+        help="Compute huge pages for servers with so much each: 8GB.",
+    ),
+]
+Servers = Annotated[
+    int, typer.Option("--servers", min=1, max=64, help="How many of them, all arms together.")
+]
 AsJson = Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")]
 
 
@@ -30,25 +41,52 @@ def register(app: typer.Typer) -> None:
 
 
 def doctor(
-    directory: Place = None, seconds: Seconds = 5.0, write: Write = True, as_json: AsJson = False
+    directory: Place = None,
+    seconds: Seconds = 5.0,
+    write: Write = True,
+    shared_buffers: SharedBuffers = None,
+    servers: Servers = 2,
+    as_json: AsJson = False,
 ) -> None:
     """Say what on this host would spoil which kind of weighing, and what to do about it.
 
     Nothing is changed: it prints. Exit status 1: there is a warning.
     """
+    from steelyard.cli.options.sizes import size_option
     from steelyard.cli.views.machine.doctor_view import doctor_lines
     from steelyard.cli.views.text_layout import terminal_width
     from steelyard.engines.cache import cache_root
-    from steelyard.telemetry.doctor.examine import examine, look_lately
+    from steelyard.telemetry.doctor.examine import findings, look_lately
+    from steelyard.telemetry.doctor.finding import Host, PlannedServers
     from steelyard.telemetry.drives.reading import read_drives
 
+    size = size_option("--shared-buffers", shared_buffers)
+    planned = None if size is None else PlannedServers(size, servers)
     place = directory or cache_root()
     # Said at once: nothing else is for that long.
     typer.echo(f"looking for {seconds:g} s at what else runs here", err=True)
-    findings = examine(place, look_lately(place, seconds, write=write), read_drives(place))
+    host = Host(
+        place,
+        lately=look_lately(place, seconds, write=write),
+        drives=read_drives(place),
+        io_uring=_io_uring_builds(),
+        planned=planned,
+    )
+    seen = findings(host)
     if as_json:
-        typer.echo(json.dumps({"findings": [one.to_json() for one in findings]}))
+        typer.echo(json.dumps({"findings": [one.to_json() for one in seen]}))
     else:
-        typer.echo("\n".join(doctor_lines(findings, terminal_width())))
-    if any(one.level == "warning" for one in findings):
+        typer.echo("\n".join(doctor_lines(seen, terminal_width())))
+    if any(one.level == "warning" for one in seen):
         raise SystemExit(1)
+
+
+def _io_uring_builds() -> dict[str, bool]:
+    """Those found here; none where no account could run them."""
+    from steelyard.engines.adapters import io_uring_builds
+    from steelyard.model.errors import EngineError
+
+    try:
+        return io_uring_builds()
+    except EngineError:
+        return {}

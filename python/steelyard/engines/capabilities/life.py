@@ -35,6 +35,18 @@ class Protection(Protocol):
 
 
 @runtime_checkable
+class MovableLog(Protocol):
+    """Its write-ahead log can be in a directory of its own."""
+
+    @property
+    def log_directory(self) -> Path | None:
+        """Where it was put; None: it is in the data directory."""
+
+    def move_log(self, directory: Path) -> None:
+        """Put the log of this stopped cluster there, where it is not already."""
+
+
+@runtime_checkable
 class Placeable(Protocol):
     """Its processes can be pinned to processors."""
 

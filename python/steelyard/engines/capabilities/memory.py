@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Protocol, runtime_checkable
 
+HUGE_PAGE_BYTES = 2 << 20
+"""On x86-64 and most of arm64."""
+_BESIDE_POOL_BYTES = 80 << 20
 HeldBy = Literal["v1", "v2", "systemd-run"]
 """Control groups of version 1 or 2, made by ourselves, or a scope that systemd makes."""
 
@@ -51,6 +54,16 @@ class MemoryNeed:
     pool_bytes: int
     huge_pages: Literal["off", "try", "on"]
     """Whether the pool may stand in huge pages, which no cap counts."""
+
+
+def shared_memory_bytes(pool_bytes: int) -> int:
+    """What a server with such a buffer pool has of shared memory, at most.
+
+    As PostgreSQL 16 and 18 say (shared_memory_size_in_huge_pages) for pools of 64 MB to 64 GB and
+    up to 300 connections: 2.4 % of the pool for what is kept of each buffer; the buffers of the
+    log, of transaction states and of processes beside it.
+    """
+    return pool_bytes + pool_bytes * 24 // 1000 + _BESIDE_POOL_BYTES
 
 
 @runtime_checkable

@@ -47,6 +47,7 @@ class OwnServer(ABC, Generic[B, S]):
         self._identity = identity
         self._account = account
         self._directory = directory
+        self._log_directory: Path | None = None
         self._manifest: cloning.Manifest = manifest or {}
         self._server: S | None = None
         self._last_words = ""  # of the life before
@@ -175,7 +176,9 @@ class OwnServer(ABC, Generic[B, S]):
     def adopted(self, build: B, identity: Identity) -> Self:
         """This stopped server's data, to be started by another build of the same layout."""
         self._require_stopped("hand over")
-        return type(self)(build, identity, self._account, self._directory, self._manifest)
+        adopted = type(self)(build, identity, self._account, self._directory, self._manifest)
+        adopted._log_directory = self._log_directory
+        return adopted
 
     def restore(self, template: Path) -> int:
         """Make this stopped clone byte-identical to its template again; bytes that were copied."""

@@ -28,6 +28,8 @@ class Leftover:
     started: str  # UTC, "2026-11-21T20:15:00Z"
     account: Account
     sockets: Path | None
+    places: tuple[Path, ...] = ()
+    """Its directories in places of the user's."""
 
 
 def leftovers(cache: Cache) -> list[Leftover]:
@@ -60,10 +62,11 @@ def _read(directory: Path) -> Leftover:
         said = read_json(directory / OWNER_FILE)
         entry = pwd.getpwnam(said["account"])
         pid, started, sockets = int(said["pid"]), str(said["started"]), Path(said["sockets"])
+        places = tuple(map(Path, said.get("places", ())))
     except (OSError, ValueError, KeyError, TypeError):
         return Leftover(directory, 0, "", _owner_of(directory), None)
     account = Account(entry.pw_name, entry.pw_uid, entry.pw_gid)
-    return Leftover(directory, pid, started, account, sockets)
+    return Leftover(directory, pid, started, account, sockets, places)
 
 
 def _owner_of(directory: Path) -> Account:

@@ -12,6 +12,8 @@ from steelyard.model.identity import Identity
 
 LIBRARIES = ("lib", "lib/postgresql", "lib/pgsql", "lib64", "lib64/pgsql")
 """Below an installation, where its loadable modules may stand."""
+FIRST_WITH_METHODS = 180000
+"""io_method is a setting from this version number on."""
 _PACKAGED = "Debian's and PGDG's packages have it"
 _MADE_BY = {
     "jit": ("LLVM (--with-llvm)", f"{_PACKAGED} (of 18: postgresql-18-jit)"),
@@ -41,6 +43,18 @@ def missing(build: Build, identity: Identity, account: Account, need: str) -> Mi
         f"{name} was built without {made_with}",
         f"{who}: name it as the version of every arm, or by bindir.{also}",
     )
+
+
+def io_uring_builds(account: Account) -> dict[str, bool]:
+    """Build found here that has I/O methods, by name → whether io_uring is one of them."""
+    from steelyard.engines.postgres.builds.find import discovered
+
+    return {
+        each.name: _OPTIONS["io_uring"] in each.identity.configure
+        or _has_io_uring(each.build, account)
+        for each in discovered()
+        if each.identity.version_number >= FIRST_WITH_METHODS
+    }
 
 
 def _others(account: Account, need: str) -> list[str]:

@@ -25,6 +25,7 @@ from steelyard.record.window import WindowLine
 from steelyard.running.cycles.series import ArmSeries
 from steelyard.running.cycles.suspension import Suspension
 from steelyard.running.cycles.window import ArmWindow
+from steelyard.running.measuring.arm_loss import ArmLostError
 from steelyard.running.measuring.arm_readings import (
     ArmReadings,
     EpochReadings,
@@ -35,7 +36,6 @@ from steelyard.running.measuring.driving import drive
 from steelyard.running.measuring.epoch import COMPLETE, Ending, blame, keep_logs
 from steelyard.running.measuring.load import Load, Place, Visit
 from steelyard.running.measuring.observation import checkpointer_of
-from steelyard.running.measuring.slots import ArmLostError
 from steelyard.running.measuring.wait_samples import WaitSamples
 from steelyard.running.preparing.setup import Setup
 from steelyard.running.stopwatch import Progress

@@ -16,7 +16,7 @@ from steelyard.engines.engine import Instance
 from steelyard.model.errors import EngineError, ServerError
 from steelyard.record.plan import Residency, Upkeep
 from steelyard.running.external.sessions import Sessions
-from steelyard.running.measuring.slots import ArmLostError
+from steelyard.running.measuring.arm_loss import ArmLostError
 from steelyard.running.stopwatch import Progress, Stopwatch
 
 Fill = Callable[[Instance, Callable[[str], None]], None]

@@ -17,7 +17,7 @@ from steelyard.engines.engine import Instance
 from steelyard.engines.page_cache import Evicted
 from steelyard.model.errors import EngineError
 from steelyard.record.plan import Residency, Upkeep
-from steelyard.running.measuring.slots import ArmLostError
+from steelyard.running.measuring.arm_loss import ArmLostError
 
 
 class Sessions:

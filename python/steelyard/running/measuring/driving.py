@@ -14,8 +14,8 @@ from steelyard.model.endpoint import error_words
 from steelyard.model.errors import WeighingError
 from steelyard.record.reader import SLICES
 from steelyard.record.slice import SliceLine
+from steelyard.running.measuring.arm_loss import ArmLostError
 from steelyard.running.measuring.load import Load, Place, Visit
-from steelyard.running.measuring.slots import ArmLostError
 from steelyard.running.preparing.setup import Setup
 
 

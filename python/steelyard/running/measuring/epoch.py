@@ -19,6 +19,7 @@ from steelyard.record.plan import Choices
 from steelyard.record.reader import TELEMETRY
 from steelyard.record.slice import SliceLine
 from steelyard.record.totals import epoch_totals
+from steelyard.running.measuring.arm_loss import ArmLostError
 from steelyard.running.measuring.arm_readings import (
     ArmReadings,
     EpochReadings,
@@ -28,7 +29,6 @@ from steelyard.running.measuring.arm_readings import (
 from steelyard.running.measuring.counted import counted_visits
 from steelyard.running.measuring.driving import drive
 from steelyard.running.measuring.load import Place, Visit, lay_out
-from steelyard.running.measuring.slots import ArmLostError
 from steelyard.running.measuring.wait_samples import WaitSamples
 from steelyard.running.preparing.setup import Setup
 from steelyard.study.design import block_count

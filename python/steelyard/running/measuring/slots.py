@@ -16,19 +16,18 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal, Protocol, Self, cast
+from typing import Protocol, cast
 
 from steelyard.engines.capabilities.life import Clonable, Crashable, Protection
-from steelyard.engines.capabilities.memory import Capped
 from steelyard.engines.capabilities.settings import ComparableBuild
 from steelyard.engines.differences import SettingRules
 from steelyard.engines.engine import UNPROTECTED, Engine, Instance, LocalInstance, Slot
 from steelyard.engines.intake import Configurable
 from steelyard.engines.page_cache import Evicted
-from steelyard.model.endpoint import error_words
 from steelyard.model.errors import EngineError, ServerError
-from steelyard.model.units import format_bytes
 from steelyard.record.plan import Residency, Upkeep
+from steelyard.running.measuring.arm_loss import ArmLostError
+from steelyard.running.measuring.file_places import FilePlaces, log_directory
 from steelyard.running.stopwatch import Stopwatch
 from steelyard.study.arm import Arm
 
@@ -73,13 +72,16 @@ class Slots:
         write_back: Callable[[], None],
         stopwatch: Stopwatch,
         evict: Callable[[Sequence[Path]], Evicted] | None = None,
+        places: FilePlaces | None = None,
     ) -> None:
-        """`evict`: drops what the arms' files have in the page cache, before any is started."""
+        """`evict`: drops what the arms' files have in the page cache, before any is started.
+        `places`: where their files are in place of their slots."""
         self.arms = {prepared.arm.name: prepared for prepared in arms}
         self.slot = slot
         self._write_back = write_back
         self._phase = stopwatch
         self._evict = evict
+        self._places = places or FilePlaces()
         self.evicted: Evicted | None = None
         """The result of the last time that files were laid."""
         self._copied_bytes = 0
@@ -123,9 +125,11 @@ class Slots:
         self.stop_arms()
         chosen = {arm: self.arms[arm].templates[(loads or {}).get(arm, 0)] for arm in order}
         with self._phase("put back"):
-            self._laid = {arm: self._lay(arm, slots[arm], upkeep, chosen[arm]) for arm in order}
+            places = {arm: self._places.number(arm, slots[arm]) for arm in order}
+            self._laid = {arm: self._lay(arm, places[arm], upkeep, chosen[arm]) for arm in order}
             for arm, copy in self._laid.items():
                 _configure(copy, self.arms[arm])
+                self._places.move_log(copy, places[arm])
             if self._copied_bytes > MOST_DIRTY_BYTES:
                 self._write_back()
                 self._copied_bytes = 0
@@ -172,8 +176,9 @@ class Slots:
 
     @property
     def directories(self) -> tuple[Path, ...]:
-        """The data directories of the arms that were laid."""
-        return tuple(copy.directory for copy in self._laid.values())
+        """The data directories of the arms that were laid, and logs that are elsewhere."""
+        own = [copy.directory for copy in self._laid.values()]
+        return (*own, *filter(None, map(log_directory, self._laid.values())))
 
     @property
     def running_arms(self) -> Mapping[str, LocalInstance]:
@@ -285,7 +290,8 @@ class Slots:
 
     def _directory(self, number: int, template: Path) -> Path:
         every = sorted({path for prepared in self.arms.values() for path in prepared.templates})
-        return self.slot(number).path / f"data{every.index(template)}"
+        place = self._places.data(number) or self.slot(number).path
+        return place / f"data{every.index(template)}"
 
 
 @contextmanager
@@ -335,58 +341,3 @@ def _copy(instance: LocalInstance) -> _Copy:
     if not isinstance(instance, Clonable):
         raise EngineError(f"engine cannot clone its databases: {instance.identity.kind}")
     return cast(_Copy, instance)
-
-
-How = Literal["crashed", "could not start", "out of memory"]
-
-
-class ArmLostError(ServerError):
-    """An arm could not start or survive; the epoch's outcome says `how: arm`."""
-
-    def __init__(
-        self, arm: str, how: How, primary: str, detail: str | None = None, hint: str | None = None
-    ) -> None:
-        super().__init__(primary, detail=detail, hint=hint)
-        self.arm = arm
-        self.how = how
-
-    @property
-    def outcome(self) -> str:
-        """As an epoch's line in the record has it."""
-        return f"{self.how}: {self.arm}"
-
-    @classmethod
-    def at_start(cls, failures: Mapping[str, EngineError]) -> Self:
-        """The servers of these arms refused to start; their own words stay in DETAIL."""
-        told = [(f'arm "{arm}": {one.primary}', one.detail) for arm, one in failures.items()]
-        (primary, detail), *others = told
-        words = "\n".join(filter(None, (detail, *(each for pair in others for each in pair))))
-        hints = [failure.hint for failure in failures.values() if failure.hint]
-        return cls(", ".join(failures), "could not start", primary, words or None, *hints[:1])
-
-    @classmethod
-    def at_its_cap(cls, standing: Mapping[str, Instance]) -> Self | None:
-        """Of the servers, the first in which the kernel killed a process because its memory cap
-        left nothing to free; None: it killed none."""
-        for arm, instance in standing.items():
-            used = instance.memory_use() if isinstance(instance, Capped) else None
-            cap = instance.memory_cap if isinstance(instance, Capped) else None
-            if used is not None and cap is not None and used.oom_kills:
-                size = format_bytes(cap.size_bytes)
-                primary = (
-                    f'arm "{arm}" was killed by the kernel\'s OOM killer: its cap of {size} '
-                    "did not hold what it needed"
-                )
-                detail = (
-                    f"Processes killed: {used.oom_kills}. Now {format_bytes(used.used_bytes)} are "
-                    f"in use, {format_bytes(used.cache_bytes)} of them page cache."
-                )
-                return cls(arm, "out of memory", primary, detail)
-        return None
-
-    @classmethod
-    def in_slice(cls, arm: str, errors: Mapping[str, int]) -> Self:
-        """The arm's server died in mid-slice, or threw its clients out."""
-        told = [f"{error_words(state)} ({count})" for state, count in sorted(errors.items())]
-        primary = f'arm "{arm}" lost its connections in mid-slice'
-        return cls(arm, "crashed", primary, f"{', '.join(told)}." if told else None)

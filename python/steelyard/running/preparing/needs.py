@@ -5,18 +5,18 @@ from __future__ import annotations
 import shutil
 from collections.abc import Mapping
 
-from steelyard.engines.capabilities.memory import NeedsMemory
+from steelyard.engines.capabilities.memory import (
+    HUGE_PAGE_BYTES,
+    NeedsMemory,
+    shared_memory_bytes,
+)
 from steelyard.engines.engine import Abilities, Engine
 from steelyard.model.errors import EngineError, StudyError, UsageError
 from steelyard.running.laboratory import Laboratory
 from steelyard.study.study import Study
 
-HUGE_PAGE_BYTES = 2 << 20
-"""On x86-64 and most of arm64."""
 _ADMINISTRATORS = "/usr/sbin:/sbin:/usr/local/sbin"
 """Where programs stand that an ordinary user has not on the path."""
-_BESIDE_POOL = 1.15
-"""Shared memory over shared buffers, at most, with a hundred connections."""
 
 
 def require_needs(study: Study, engines: Mapping[str, Engine], laboratory: Laboratory) -> None:
@@ -68,7 +68,7 @@ def _require_huge_pages(
         if isinstance(engine, NeedsMemory):
             memory = engine.memory_need(study.settings_of(arm))
             if memory.huge_pages == "on":
-                needed += round(memory.pool_bytes * _BESIDE_POOL) // HUGE_PAGE_BYTES + 1
+                needed += -(-shared_memory_bytes(memory.pool_bytes) // HUGE_PAGE_BYTES)
     free = laboratory.host.huge_pages_free()
     if free < needed:
         raise EngineError(

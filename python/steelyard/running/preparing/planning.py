@@ -80,6 +80,7 @@ def _plan(setup: Setup, choices: Choices, kept: OpenRecord) -> Plan:
         memory=setup.memory,
         **_own_data(study),
         **_ways(study),
+        **_places(setup),
         writes=any(script.writes for script in setup.scripts),
         left_out=setup.left_out,
         attempt=attempt_number(kept.record, study),
@@ -93,6 +94,13 @@ def _own_data(study: Study) -> dict[str, Any]:
     """What the plan says of arms with SQL; nothing where there is none."""
     sql = {arm.name: study.sql_of(arm) for arm in study.every_arm if study.sql_of(arm)}
     return {"sql": sql} if sql else {}
+
+
+def _places(setup: Setup) -> dict[str, Any]:
+    """Where the files of each arm are; nothing of servers that are not ours."""
+    if not setup.places:
+        return {}
+    return {"places": setup.places, "places_drawn": setup.places_drawn}
 
 
 def _ways(study: Study) -> dict[str, Any]:

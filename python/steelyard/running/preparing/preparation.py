@@ -26,6 +26,7 @@ from steelyard.running.preparing.build_comparison import BuildComparison, compar
 from steelyard.running.preparing.memory_cap import cap_memory
 from steelyard.running.preparing.memory_room import MemoryRoom, memory_room, pool_bytes
 from steelyard.running.preparing.needs import require_machines, require_needs
+from steelyard.running.preparing.places import OpenPlaces, open_places
 from steelyard.running.preparing.recording import OpenRecord
 from steelyard.running.preparing.server_settings import (
     OWN_CONNECTIONS,
@@ -59,10 +60,11 @@ def prepare(kept: OpenRecord, laboratory: Laboratory, progress: Progress) -> Ite
             kept, data.scripts, lambda: _memory_room(study, data, engines, laboratory)
         )
         layout = LAYOUTS[chosen.name]
+        places = None if study.is_external else open_places(study, laboratory)
         slots, builds, memory, laid = (
             (*_reach(kept, data, laboratory, progress), None, None)
-            if study.is_external
-            else _own_servers(kept, data, engines, laboratory, layout, progress)
+            if places is None
+            else _own_servers(kept, data, engines, laboratory, layout, places, progress)
         )
         cost, cost_why = layout.cost(study, data.scripts)
         setup = Setup(
@@ -77,6 +79,8 @@ def prepare(kept: OpenRecord, laboratory: Laboratory, progress: Progress) -> Ite
             record=kept.record,
             builds=builds,
             memory=memory,
+            places={} if places is None else places.plan,
+            places_drawn=places is None or places.files.drawn,
             laid=laid,
             spent=kept.spent,
             left_out=(),
@@ -99,6 +103,7 @@ def _own_servers(
     engines: Mapping[str, Engine],
     laboratory: Laboratory,
     layout: Layout,
+    places: OpenPlaces,
     progress: Progress,
 ) -> tuple[Slots, BuildComparison, MemoryPlan | None, LaidSettings | None]:
     """The slots in which the arms' servers will be started."""
@@ -117,15 +122,16 @@ def _own_servers(
         builds = compare_builds(effective, engines, laboratory, progress)
     _note_other_loads(laboratory, progress)
     announcement = "" if kept.resumed else layout.announcement(study)
-    if announcement:
-        progress.note(announcement)
+    for note in filter(None, (announcement, places.note)):
+        progress.note(note)
     with stopwatch("load data"):
         templates = _templates(study, engines, builds, data, progress)
+        places.require_room(templates)
     arms = _arms(effective, engines, builds, templates, laid)
     # Pages that stayed in memory would be read there, and charged to no arm.
     evict = laboratory.engines.evict if memory is not None else None
-    places = laboratory.engines
-    slots = Slots(arms, places.slot, places.write_back, stopwatch, evict)
+    ours = laboratory.engines
+    slots = Slots(arms, ours.slot, ours.write_back, stopwatch, evict, places.files)
     return slots, builds, memory, laid
 
 

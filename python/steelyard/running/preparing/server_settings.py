@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from steelyard.engines.capabilities.memory import NeedsMemory
+from steelyard.engines.capabilities.memory import HUGE_PAGE_BYTES, NeedsMemory, shared_memory_bytes
 from steelyard.engines.engine import Engine
 from steelyard.engines.intake import AcceptsSettings, Neutralised, ServerSettings
 from steelyard.model.errors import ServerError, StudyError
@@ -173,8 +173,8 @@ def _without_huge_pages(
     if offered.settings.get("huge_pages", "").lower() not in ("on", "true", "yes", "1"):
         return offered
     pool = _largest_pool(study.model_copy(update={"settings": dict(offered.settings)}), engines)
-    free = laboratory.host.huge_pages_free() * (2 * _MB)
-    if free >= at_once * pool * 1.15:
+    free = laboratory.host.huge_pages_free() * HUGE_PAGE_BYTES
+    if free >= at_once * shared_memory_bytes(pool):
         return offered
     settings = {name: value for name, value in offered.settings.items() if name != "huge_pages"}
     gone = Neutralised("huge_pages", "this machine has too few free ones for all arms")

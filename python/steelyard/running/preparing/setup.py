@@ -10,6 +10,7 @@ from steelyard.engines.capabilities.checkpoints import PoolFill
 from steelyard.engines.engine import Instance
 from steelyard.model.errors import EngineError, StudyError
 from steelyard.record.plan import (
+    ArmPlace,
     Choices,
     ChosenLayout,
     CountedChoice,
@@ -50,6 +51,8 @@ class Setup:
     record: Record
     builds: BuildComparison
     memory: MemoryPlan | None
+    places: Mapping[str, ArmPlace]
+    places_drawn: bool
     laid: LaidSettings | None
     """Beneath the settings of the study; None: the data is Steelyard's own."""
     spent: SpentTime

@@ -21,10 +21,10 @@ from steelyard.record.reader import TELEMETRY, MeasuredTurn
 from steelyard.record.slice import SliceLine
 from steelyard.record.totals import epoch_totals
 from steelyard.record.turns.turn import LostTurnLine, TurnLine
+from steelyard.running.measuring.arm_loss import ArmLostError
 from steelyard.running.measuring.arm_readings import reading_lines
 from steelyard.running.measuring.epoch import Ending, keep_logs, with_other_loads
 from steelyard.running.measuring.load import Place
-from steelyard.running.measuring.slots import ArmLostError
 from steelyard.running.preparing.setup import Setup
 from steelyard.running.stopwatch import Progress
 from steelyard.running.turns.turn import ReportsPhase, TurnPlace, TurnRunner

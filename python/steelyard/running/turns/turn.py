@@ -26,6 +26,7 @@ from steelyard.record.spent import Phase
 from steelyard.record.turns.seconds import CheckpointLine, DebtLine
 from steelyard.record.turns.turn import TurnLine
 from steelyard.running.laboratory import Laboratory
+from steelyard.running.measuring.arm_loss import ArmLostError
 from steelyard.running.measuring.arm_readings import (
     ArmReadings,
     EpochReadings,
@@ -33,7 +34,6 @@ from steelyard.running.measuring.arm_readings import (
     reading_lines,
 )
 from steelyard.running.measuring.load import Place
-from steelyard.running.measuring.slots import ArmLostError
 from steelyard.running.measuring.wait_samples import WaitSamples
 from steelyard.running.preparing.setup import Setup
 from steelyard.running.turns.seconds import SecondBySecond, Series

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import statistics
 import tempfile
 import time
@@ -13,11 +14,11 @@ from pathlib import Path
 from steelyard.engines.memory.group import ROOT
 from steelyard.model.units import NS_PER_S, NS_PER_US
 from steelyard.record.machine.drive_health import DriveHealth
-from steelyard.telemetry.doctor import memory, processors, storage
+from steelyard.telemetry.doctor import kernel, memory, processors, storage
 from steelyard.telemetry.doctor.finding import Check, Finding, Host, Lately
 from steelyard.telemetry.host import HostSample, sample_host
 
-CHECKS = (*processors.CHECKS, *memory.CHECKS, *storage.CHECKS)
+CHECKS = (*processors.CHECKS, *kernel.CHECKS, *memory.CHECKS, *storage.CHECKS)
 _READINGS = 20_000
 _SYNCS = 50
 _LONGEST_SYNCING_S = 2.0
@@ -29,7 +30,11 @@ def examine(
 ) -> list[Finding]:
     """Every check of a host whose data directories would stand in `directory`; `drives`: what the
     drives beneath it say of themselves."""
-    host = Host(directory, root, lately, drives)
+    return findings(Host(directory, root, lately, drives))
+
+
+def findings(host: Host) -> list[Finding]:
+    """Every check of a host."""
     return [_finding(check, host) for check in CHECKS]
 
 
@@ -60,6 +65,8 @@ def look_lately(
         heat_events=_grown(heat, _heat(root)),
         clock_ns=clock_cost_ns(),
         sync_us=sync_time_us(directory) if write else None,
+        io_uring=kernel.ring_refusal(),
+        locked_bytes=_locked_bytes(),
     )
     if isinstance(began, str) or isinstance(ended, str):
         unread = began if isinstance(began, str) else ended
@@ -72,6 +79,12 @@ def look_lately(
         throttled_share=use.throttled_ns / use.elapsed_ns,
         busy_processors=max(0.0, sum(use.busy_ns.values()) - own_ns) / use.elapsed_ns,
     )
+
+
+def _locked_bytes() -> int | None:
+    """None: any number."""
+    soft, _ = resource.getrlimit(resource.RLIMIT_MEMLOCK)
+    return None if soft == resource.RLIM_INFINITY else soft
 
 
 def _sample(directory: Path, root: Path) -> HostSample | str:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Literal
 
@@ -47,8 +47,20 @@ class Lately:
     """What one reading of the clock takes."""
     sync_us: float | None = None
     """Median time until 8 kB that were overwritten in a file were safe on the device."""
+    io_uring: str | None = None
+    """What the kernel refused a ring of io_uring with ("EPERM"); empty: it gave one."""
+    locked_bytes: int | None = None
+    """What a process may lock of its memory (RLIMIT_MEMLOCK)."""
     why_not: str = "it was not measured"
     """Why there is no share and no processor in use."""
+
+
+@dataclass(frozen=True)
+class PlannedServers:
+    """Servers that are to be weighed here side by side."""
+
+    shared_buffers_bytes: int
+    count: int
 
 
 @dataclass(frozen=True)
@@ -61,6 +73,10 @@ class Host:
     lately: Lately = Lately()
     drives: tuple[DriveHealth, ...] = ()
     """What the drives beneath the directory say of themselves; empty: they were not read."""
+    io_uring: Mapping[str, bool] = field(default_factory=dict)
+    """Build → whether it was made with io_uring; empty: none was asked."""
+    planned: PlannedServers | None = None
+    """What huge pages are to be computed for."""
 
     def text(self, path: str) -> str | None:
         """A small file below the root, stripped; None where it cannot be read."""

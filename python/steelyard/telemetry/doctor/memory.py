@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
+from steelyard.engines.capabilities.memory import HUGE_PAGE_BYTES, shared_memory_bytes
 from steelyard.model.units import format_bytes
 from steelyard.telemetry.capacity import memory_left
 from steelyard.telemetry.doctor.finding import Check, Finding, Host, Level, chosen
@@ -32,20 +34,79 @@ def transparent_huge_pages(host: Host) -> Finding:
 
 
 def huge_pages(host: Host) -> Finding:
-    """Huge pages that were set aside."""
+    """Huge pages that were set aside, and how many servers here need."""
     memory = memory_bytes(host.root)
     total, free = memory.get("HugePages_Total", 0), memory.get("HugePages_Free", 0)
+    page = memory.get("Hugepagesize", 0) or HUGE_PAGE_BYTES
+    needed, whose = _pages_needed(host, page)
     level: Level = "good" if not total or free else "warning"
+    if needed > free:
+        level = "warning" if total else "note"
     seen = f"{free} of {total} free" if total else "none set aside"
+    if needed:
+        seen += (
+            f"; {whose} need{'s' if host.planned is None else ''} {needed} of {format_bytes(page)}"
+        )
     return Finding(
         "huge pages",
         level,
         seen,
         "arms with huge_pages = try: the one that starts first gets them and the others do not, so "
         "that an arm's name decides. They save some percent with a large buffer pool",
-        "vm.nr_hugepages for all arms together, or huge_pages = off in all",
-        "PostgreSQL docs: 18.4.5, huge_pages_status (17)",
+        _pages_advice(needed, total - free, page, memory.get("MemAvailable", 0)),
+        "PostgreSQL docs: 18.4.5, huge_pages_status (17), shared_memory_size_in_huge_pages (15)",
     )
+
+
+def _pages_needed(host: Host, page_bytes: int) -> tuple[int, str]:
+    """Huge pages that servers need beside those in use, and which servers; 0: no server is known.
+
+    Of a server that runs by its shared memory, as shared_memory_size_in_huge_pages rounds it; of
+    planned ones computed, at most.
+    """
+    if host.planned is not None:
+        each = -(-shared_memory_bytes(host.planned.shared_buffers_bytes) // page_bytes)
+        pool = format_bytes(host.planned.shared_buffers_bytes)
+        return each * host.planned.count, f"{host.planned.count} servers with {pool} each (at most)"
+    sizes = shared_segments(host.root / "proc")
+    pages = sum(-(-size // page_bytes) for size in sizes)
+    return pages, f"the shared memory of PostgreSQL in {len(sizes)} running here"
+
+
+def _pages_advice(needed: int, used: int, page_bytes: int, available: int) -> str:
+    if not needed:
+        return (
+            "steelyard doctor --shared-buffers 8GB computes vm.nr_hugepages for all arms together; "
+            "or huge_pages = off in all"
+        )
+    if needed * page_bytes > available > 0:
+        return (
+            f"smaller shared_buffers: {format_bytes(needed * page_bytes)} are more than the "
+            f"{format_bytes(available)} that are available"
+        )
+    return (
+        f"as root: sysctl -w vm.nr_hugepages={used + needed}, back to {used} afterwards; then "
+        "huge_pages = on in the arms that should have them, off in the others"
+    )
+
+
+def shared_segments(proc: Path) -> list[int]:
+    """Bytes of the shared memory of each PostgreSQL that runs, in no huge pages, as far as their
+    maps can be read."""
+    sizes: dict[str, int] = {}
+    for entry in sorted(proc.glob("[0-9]*/comm")):
+        try:
+            if entry.read_text(errors="replace").strip() != "postgres":
+                continue
+            maps = (entry.parent / "maps").read_text(errors="replace")
+        except OSError:  # it has ended, or is another account's
+            continue
+        for line in maps.splitlines():
+            parts = line.split(maxsplit=5)
+            if len(parts) == 6 and "s" in parts[1] and parts[5].startswith("/dev/zero"):
+                first, _, last = parts[0].partition("-")
+                sizes[parts[4]] = max(sizes.get(parts[4], 0), int(last, 16) - int(first, 16))
+    return list(sizes.values())
 
 
 def swap(host: Host) -> Finding:

@@ -105,3 +105,23 @@ def test_a_clone_that_moved_is_still_put_back_cheaply(
     assert cluster.restore(template.directory) < total
     assert differences(template.directory, cluster.directory) == []
     cluster.move(home)
+
+
+def test_a_log_that_was_put_elsewhere_works_there_and_comes_back(
+    template: Cluster, cluster: Cluster, slot_of: Slots
+) -> None:
+    elsewhere = cluster.directory.parent / "log"
+    for _ in range(2):
+        cluster.move_log(elsewhere)
+        assert (cluster.directory / "pg_wal").resolve() == elsewhere
+        before = {path.name for path in elsewhere.iterdir()}
+        cluster.move_log(elsewhere)
+        assert {path.name for path in elsewhere.iterdir()} == before
+        cluster.start(slot_of(0), {})
+        write_something(cluster)
+        cluster.stop()
+        assert {path.name for path in elsewhere.iterdir()} != before
+        cluster.restore(template.directory)
+        assert differences(template.directory, cluster.directory) == []
+    assert cluster.log_directory == elsewhere
+    assert template.log_directory is None

@@ -19,7 +19,8 @@ from steelyard.engines.postgres.life.cluster import CONTROL_FILE, Cluster
 from steelyard.engines.postgres.processes.cleanup import PROGRAMS
 from steelyard.engines.registry import Run
 from steelyard.model.errors import ServerError
-from steelyard.running.measuring.slots import ArmLostError, Prepared, Slots
+from steelyard.running.measuring.arm_loss import ArmLostError
+from steelyard.running.measuring.slots import Prepared, Slots
 from steelyard.running.stopwatch import Stopwatch
 from steelyard.study.study import Arm
 

@@ -24,7 +24,7 @@ from steelyard.engines.postgres.life.configuration_text import (
     write_configuration,
 )
 from steelyard.engines.postgres.life.control import CONTROL_FILE, unreadable_control, verifies
-from steelyard.engines.postgres.life.data_directory import SUPERUSER
+from steelyard.engines.postgres.life.data_directory import SUPERUSER, move_log
 from steelyard.engines.postgres.life.server import Server, serving_pid
 from steelyard.engines.postgres.processes import freeze as freezing
 from steelyard.engines.postgres.processes.freeze import Suspension
@@ -145,6 +145,23 @@ class Cluster(OwnServer[Build, Server]):
             self._account.call(lambda: set_checksum_version(str(control), version))
         except ValueError as error:
             raise unreadable_control(self._directory, error) from error
+
+    @property
+    def log_directory(self) -> Path | None:
+        """Where its write-ahead log was put, outside of the data directory."""
+        return self._log_directory
+
+    def move_log(self, directory: Path) -> None:
+        """Put pg_wal into a directory of its own on any file system, and a link in its place."""
+        self._require_stopped("move the log of")
+        try:
+            self._account.make_directory(directory)
+            self._account.call(lambda: move_log(self._directory, directory))
+        except OSError as error:
+            raise EngineError(
+                f'could not move the log of "{self._directory}" to "{directory}": {error.strerror}'
+            ) from error
+        self._log_directory = directory
 
     def settings(self) -> dict[str, str]:
         """Every setting by name with its current value and unit, e.g. `"16384 8kB"`."""

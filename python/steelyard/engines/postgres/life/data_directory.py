@@ -1,10 +1,13 @@
-"""Makes data directories by initdb."""
+"""Makes data directories by initdb, and moves the log of one elsewhere."""
 
 from __future__ import annotations
 
+import os
+import shutil
 from pathlib import Path
 
 from steelyard.engines.account import Account
+from steelyard.engines.copying import copy_file
 from steelyard.engines.local.cloning import require_reachable
 from steelyard.engines.local.owned_files import is_empty
 from steelyard.engines.postgres.builds.build import Build
@@ -13,6 +16,7 @@ from steelyard.model.errors import EngineError, ServerError
 from steelyard.model.identity import Identity
 
 SUPERUSER = "postgres"
+_LOG = "pg_wal"
 
 
 def make_cluster(
@@ -35,6 +39,28 @@ def make_cluster(
             f'could not make a PostgreSQL {identity.version} cluster in "{directory}"',
             detail=words.strip(),
         )
+
+
+def move_log(data: Path, directory: Path) -> None:
+    """Move the log of a data directory into an empty one, on any file system, and leave a link;
+    nothing where the link is there. To be called as the account of both. OSError."""
+    log = data / _LOG
+    if log.is_symlink():
+        return
+    with os.scandir(directory) as entries:
+        for entry in list(entries):
+            if entry.is_dir(follow_symlinks=False):
+                shutil.rmtree(entry.path)
+            else:
+                os.unlink(entry.path)
+    for parent, names, files in os.walk(log):
+        below = directory / Path(parent).relative_to(log)
+        for name in names:
+            (below / name).mkdir(mode=0o700)
+        for name in files:
+            copy_file(os.path.join(parent, name), str(below / name))
+    shutil.rmtree(log)
+    log.symlink_to(directory)
 
 
 def _options(identity: Identity, *, checksums: bool) -> list[str]:

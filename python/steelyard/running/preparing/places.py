@@ -1,0 +1,162 @@
+"""Opens the places that a study names for arms' files, and says whether they are alike.
+
+Alike are places of one file system that is mounted alike: their arms' files are drawn over them
+with the slots. Otherwise each arm's files are in its own place for the whole weighing.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from steelyard.engines.cache import tree_bytes
+from steelyard.model.errors import EngineError, StudyError, UsageError
+from steelyard.model.units import format_bytes
+from steelyard.record.plan import ArmPlace, FilesPlace
+from steelyard.running.laboratory import Laboratory
+from steelyard.running.measuring.file_places import FilePlaces
+from steelyard.study.address import LOG_APART
+from steelyard.study.arm import Arm
+from steelyard.study.study import Study
+from steelyard.telemetry.capacity import filesystem, space
+from steelyard.telemetry.devices import devices_beneath
+
+LOG_BYTES = 1 << 30
+"""Room for the log of an arm, at least."""
+_IN_MEMORY = frozenset({"tmpfs", "ramfs", "devtmpfs"})
+
+
+@dataclass(frozen=True)
+class OpenPlaces:
+    """Private directories of a weighing, and what each is on."""
+
+    files: FilePlaces
+    plan: Mapping[str, ArmPlace]
+
+    @property
+    def note(self) -> str:
+        """What is said before the weighing; empty: the study names no place."""
+        if not self.files.directories and not self.files.logs:
+            return ""
+        words = [f"{arm}: {place.words}" for arm, place in self.plan.items()]
+        if self.files.drawn:
+            return f"places are alike, and arms' files are drawn over them: {words[0]}"
+        return f"each arm's files stay in its own place: {' | '.join(words)}"
+
+    def require_room(self, templates: Mapping[str, Sequence[Path]]) -> None:
+        """EngineError where a place does not hold the copies that will stand in it."""
+        needed: dict[Path, int] = {}
+        every = {template for own in templates.values() for template in own}
+        sizes = {template: tree_bytes(template) for template in every}
+        for arm, directory in self.files.directories.items():
+            own = every if self.files.drawn else {*templates[arm]}
+            size = sum(sizes[template] for template in own)
+            log = 0 if arm in self.files.logs else LOG_BYTES
+            needed[directory] = needed.get(directory, 0) + size + log
+        for directory in self.files.logs.values():
+            needed[directory] = needed.get(directory, 0) + LOG_BYTES
+        by_file_system: dict[int, int] = {}
+        for directory, size in needed.items():
+            number = os.stat(directory).st_dev
+            by_file_system[number] = by_file_system.get(number, 0) + size
+        for directory in needed:
+            wanted, free = by_file_system[os.stat(directory).st_dev], space(directory).free_bytes
+            if free < wanted:
+                raise EngineError(
+                    f'too little room in "{directory.parent}": {format_bytes(wanted)} are needed, '
+                    f"{format_bytes(free)} are free",
+                    detail="Needed for the arms' data there, and 1 GB for the log of each.",
+                    hint="Free some room, or choose a smaller scale: --set workload.scale=...",
+                )
+
+
+def open_places(study: Study, laboratory: Laboratory) -> OpenPlaces:
+    """The places of all arms, a private directory made in each that the study names. UsageError,
+    StudyError, EngineError: one cannot be used."""
+    for arm in study.every_arm:
+        if arm.wal_directory and study.engine not in LOG_APART:
+            raise StudyError(
+                f'arm "{arm.name}" has "wal_directory", which engine "{study.engine}" cannot have',
+                hint="Name a place for all of its files: directory.",
+            )
+    directories = {arm.name: _opened(arm.directory, laboratory) for arm in study.every_arm}
+    logs = {arm.name: _opened(arm.wal_directory, laboratory) for arm in study.every_arm}
+    slots = laboratory.engines.slot(0).path
+    plan = {
+        arm.name: _plan(arm, directories[arm.name] or slots, logs[arm.name])
+        for arm in study.every_arm
+    }
+    marks = {
+        tuple(map(_mark, (directories[arm.name] or slots, logs[arm.name])))
+        for arm in study.every_arm
+    }
+    files = FilePlaces(
+        arms=tuple(arm.name for arm in study.every_arm),
+        directories={arm: place for arm, place in directories.items() if place is not None},
+        logs={arm: place for arm, place in logs.items() if place is not None},
+        drawn=len(marks) == 1,
+    )
+    return OpenPlaces(files, plan)
+
+
+def _opened(name: str | None, laboratory: Laboratory) -> Path | None:
+    if name is None:
+        return None
+    _require_disk(name)
+    return laboratory.engines.place(name)
+
+
+def _require_disk(name: str) -> None:
+    """UsageError where nothing can be written, or nothing that is written reaches a disk."""
+    if not os.path.isdir(name):
+        return  # what it is instead is said where it is opened
+    mounted = filesystem(Path(name))
+    kind, mount = mounted.get("type", ""), mounted.get("mount", "/")
+    if kind in _IN_MEMORY:
+        raise UsageError(
+            f'cannot use "{name}" for an arm\'s files: it is on {kind}, in memory',
+            detail="No write would wait for a disk, and a cap on memory would count the files.",
+            hint="Name a directory on a file system of a disk; findmnt lists them.",
+        )
+    if "ro" in mounted.get("options", "").split(","):
+        raise UsageError(
+            f'cannot use "{name}" for an arm\'s files: "{mount}" is mounted read-only',
+            hint=f"As root: mount -o remount,rw {shlex.quote(mount)}",
+        )
+
+
+def _plan(arm: Arm, data: Path, log: Path | None) -> ArmPlace:
+    return ArmPlace(
+        data=_facts(arm.directory, data),
+        log=None if log is None else _facts(arm.wal_directory, log),
+    )
+
+
+def _facts(name: str | None, directory: Path) -> FilesPlace:
+    mounted = filesystem(directory)
+    return FilesPlace(
+        directory=name or "",
+        mount=mounted.get("mount", ""),
+        type=mounted.get("type", ""),
+        source=mounted.get("device", ""),
+        options=_once(mounted.get("options", "")),
+        devices=devices_beneath(directory).leaves,
+    )
+
+
+def _once(options: str) -> str:
+    """Options of the mount and of its file system, each once."""
+    return ",".join(dict.fromkeys(options.split(",")))
+
+
+def _mark(directory: Path | None) -> tuple[int, str, str] | None:
+    """What is the same for directories of one file system, mounted alike; None: no directory."""
+    if directory is None:
+        return None
+    existing = next(each for each in (directory, *directory.parents) if each.exists())
+    mounted = filesystem(existing)
+    options = _once(mounted.get("options", ""))
+    return os.stat(existing).st_dev, mounted.get("type", ""), options

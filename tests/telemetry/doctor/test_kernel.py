@@ -1,0 +1,81 @@
+"""What the kernel forbids, preempts and lends to servers is provoked on a host made of files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from steelyard.telemetry.doctor import kernel, memory
+from steelyard.telemetry.doctor.finding import Check, Lately, Level
+from telemetry.doctor.test_findings import MEMINFO, Files, host, huge
+
+
+def linux(release: str, **files: str) -> dict[str, str]:
+    """A kernel of this release, whose files say how it preempts."""
+    names = {"chosen": PREEMPT, "booted": "proc/cmdline", "built": f"boot/config-{release}"}
+    return {"proc/sys/kernel/osrelease": release, **{names[k]: text for k, text in files.items()}}
+
+
+def servers(total: int, free: int, available: int = 64 << 20) -> dict[str, str]:
+    """Two processes of a PostgreSQL with 143 MB of shared memory, and one of another with 1 GB."""
+    shared = "{:x}-{:x} rw-s 00000000 00:01 {} /dev/zero (deleted)"
+    kinds = {
+        7: shared.format(0x10000000, 0x10000000 + (143 << 20), 31),
+        8: shared.format(0x10000000, 0x10000000 + (143 << 20), 31),
+        9: shared.format(0x10000000, 0x10000000 + (1 << 30), 32),
+    }
+    pages = f"HugePages_Total: {total}\nHugePages_Free: {free}\nMemAvailable: {available} kB"
+    return {
+        MEMINFO: f"{pages}\nHugepagesize: 2048 kB",
+        **{f"proc/{pid}/comm": "postgres" for pid in kinds},
+        **{
+            f"proc/{pid}/maps": f"00400000-00452000 r-xp 0 08:02 1 /x\n{line}"
+            for pid, line in kinds.items()
+        },
+    }
+
+
+PREEMPT, REALTIME = "sys/kernel/debug/sched/preempt", "sys/kernel/realtime"
+URING = "proc/sys/kernel/io_uring_disabled"
+OTHER = {
+    "proc/7/stat": "7 (steelyard) S 1 1 1 0",
+    "proc/7/cmdline": "python3\0/x/steelyard\0weigh\0checksums",
+}
+CASES: list[tuple[Check, Files, Lately, Level]] = [
+    (memory.huge_pages, servers(0, 0), Lately(), "note"),
+    (memory.huge_pages, servers(1000, 100), Lately(), "warning"),
+    (memory.huge_pages, servers(1000, 1000), Lately(), "good"),
+    (kernel.preemption, linux("7.0.3"), Lately(), "warning"),
+    (kernel.preemption, {**linux("7.0.3"), **huge(100, 100)}, Lately(), "good"),
+    (kernel.preemption, linux("7.1.0", chosen="full (lazy)"), Lately(), "warning"),
+    (kernel.preemption, linux("6.14.0", chosen="none voluntary full (lazy)"), Lately(), "warning"),
+    (kernel.preemption, linux("6.14.0", chosen="none (voluntary) full lazy"), Lately(), "good"),
+    (kernel.preemption, linux("6.14.0", booted="ro preempt=lazy quiet"), Lately(), "warning"),
+    (kernel.preemption, linux("6.14.0", built="CONFIG_PREEMPT_LAZY=y"), Lately(), "warning"),
+    (kernel.preemption, linux("6.1.0", built="CONFIG_PREEMPT_VOLUNTARY=y"), Lately(), "good"),
+    (kernel.preemption, linux("6.1.0", built="CONFIG_PREEMPT=y"), Lately(), "good"),
+    (kernel.preemption, {**linux("6.14.0"), REALTIME: "1"}, Lately(), "warning"),
+    (kernel.preemption, linux("6.14.0"), Lately(), "unseen"),
+    (kernel.preemption, {}, Lately(), "unseen"),
+    (kernel.io_uring, {URING: "0"}, Lately(io_uring=""), "good"),
+    (kernel.io_uring, {URING: "0"}, Lately(), "good"),
+    (kernel.io_uring, {URING: "1"}, Lately(io_uring=""), "note"),
+    (kernel.io_uring, {URING: "2"}, Lately(), "note"),
+    (kernel.io_uring, {URING: "0"}, Lately(io_uring="EPERM"), "note"),
+    (kernel.io_uring, {}, Lately(io_uring="ENOSYS"), "note"),
+    (kernel.io_uring, {}, Lately(io_uring="EINVAL"), "note"),
+    (kernel.io_uring, {URING: "0", **linux("5.4.0")}, Lately(locked_bytes=64 << 10), "note"),
+    (kernel.io_uring, {URING: "0", **linux("6.1.0")}, Lately(locked_bytes=64 << 10), "good"),
+    (kernel.io_uring, {}, Lately(), "unseen"),
+    (kernel.other_measurements, OTHER, Lately(), "warning"),
+    (kernel.other_measurements, {}, Lately(), "good"),
+]
+
+
+@pytest.mark.parametrize(("check", "files", "lately", "level"), CASES)
+def test_a_kernel_is_read_as_its_files_say(
+    tmp_path: Path, check: Check, files: Files, lately: Lately, level: Level
+) -> None:
+    finding = check(host(tmp_path, files, lately))
+    assert finding.level == level, finding.seen
