@@ -9,7 +9,7 @@ ARGS ?=
 SOURCES := $(shell find crates python -name '*.rs' -o -name 'Cargo.toml' -o -path '*/scripts/*.sql')
 SOURCES += Cargo.toml Cargo.lock
 
-.PHONY: help weigh test test-long build check bench fuzz validate validate-live tools clean
+.PHONY: help weigh test test-long build check bench docs fuzz validate validate-live tools clean
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "make %-13s %s\n", $$1, $$2}'
@@ -31,6 +31,9 @@ check: build ## format, lint, types, unit and tidy tests: under a minute
 bench: build ## speeds as ratios; wants an idle machine (BEFORE=..., a built checkout to compare)
 	@status=0; for bench in benches/*.py; do echo "== $$bench"; \
 	  $(BIN)/python $$bench || status=1; done; exit $$status
+
+docs: build ## the documentation as a site that opens from disk: target/site/index.html
+	@$(BIN)/python .ci/site.py
 
 fuzz: ## fuzz protocols, scripts and InnoDB's pages (nightly compiler, cargo-fuzz; ARGS=...)
 	@for target in replies handshakes mysql_replies mysql_handshakes tds_replies tds_logins \

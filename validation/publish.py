@@ -43,14 +43,13 @@ METHOD = ROOT / "docs" / "method"
 
 _HEAD = """
     A verdict is worth its error rate. This page is written by `python -m validation.publish` from
-    `validation/results/`; nothing on it was typed.
-    [METHODOLOGY.md](../../METHODOLOGY.md) says what the method is and why,
-    [BIAS.md](../../BIAS.md) how it could still be wrong.
+    `validation/results/`; nothing on it was typed. [METHODOLOGY.md](../../METHODOLOGY.md) says what
+    the method is and why, [BIAS.md](../../BIAS.md) how it could still be wrong.
 
     A share is given in percent with its exact 95 % interval (Clopper & Pearson 1934): `3.9 [3.1,
-    4.8]`. A bound counts as missed only where the whole interval lies beyond it; such shares are
-    **bold**. A cell of 2,000 weighings tells 5 % from about 6.5 %, not from 5.5 %, and the worst of
-    many cells lies above its own truth; many cells share one draw.
+    4.8]`. A bound counts as missed only where the whole interval lies beyond it. A cell of 2,000
+    weighings tells 5 % from about 6.5 %, not from 5.5 %, and the worst of many cells lies above its
+    own truth; many cells share one draw.
 """
 _SHORT = """
     In simulated weighings of N = 8 to 30 epochs (open-ended: 10, and up to 100). The assumption of
