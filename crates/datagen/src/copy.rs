@@ -97,6 +97,23 @@ impl Encoder for Tuples {
         self.field(&days.to_be_bytes());
     }
 
+    #[inline]
+    fn float8(&mut self, value: f64) {
+        self.field(&value.to_be_bytes());
+    }
+
+    /// A byte says the version of the form (jsonb.c, jsonb_recv).
+    #[inline]
+    fn json(&mut self, parts: &[&[u8]]) {
+        let length: usize = parts.iter().map(|part| part.len()).sum();
+        self.bytes
+            .extend_from_slice(&(length as i32 + 1).to_be_bytes());
+        self.bytes.push(1);
+        for part in parts {
+            self.bytes.extend_from_slice(part);
+        }
+    }
+
     /// Digits are base 10000, the first of weight `weight`; zeros at either end are left out
     /// (numeric.c, strip_var), which is what the server would make of it.
     fn numeric(&mut self, value: i64, digits: u32) {

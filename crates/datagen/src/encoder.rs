@@ -32,4 +32,8 @@ pub trait Encoder: Default + Send + 'static {
     fn date(&mut self, days: i32);
     /// `numeric(…, digits)` of `value` × 10^−digits; `digits` is at most 4.
     fn numeric(&mut self, value: i64, digits: u32);
+    /// `double precision`.
+    fn float8(&mut self, value: f64);
+    /// `jsonb`, as text without characters that need an escape.
+    fn json(&mut self, parts: &[&[u8]]);
 }

@@ -43,6 +43,12 @@ impl Random {
         low + ((u128::from(self.word()) * u128::from(range)) >> 64) as i64
     }
 
+    /// Uniform over [0, 1) with 53 bits.
+    #[inline]
+    pub fn unit(&mut self) -> f64 {
+        (self.word() >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
+    }
+
     /// True once in `times`.
     #[inline]
     pub fn once_in(&mut self, times: i64) -> bool {

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use crate::encoder::Encoder;
-use crate::{payments, pgbench, readings, tproc_c, tproc_h};
+use crate::{
+    documents, jobs, payments, pgbench, readings, series, sysbench, tproc_c, tproc_h, ycsb,
+};
 
 /// What decides the rows: the same parameters give the same bytes.
 #[derive(Debug, Clone, Default)]
@@ -51,6 +53,11 @@ pub fn find<E: Encoder>(
         "tproc-h" => tproc_h::source(table, given),
         "reserva" => payments::source(table, given),
         "keyed" => readings::source(table, given),
+        "sysbench" => sysbench::source(table, given)?,
+        "ycsb" => ycsb::source(table, given),
+        "queue" => jobs::source(table, given),
+        "jsonb" => documents::source(table, given),
+        "time-series" => series::source(table, given),
         _ => return Err(format!("there is no generator \"{generator}\"")),
     };
     found.ok_or_else(|| format!("no rows are generated for table \"{table}\""))

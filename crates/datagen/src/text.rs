@@ -127,6 +127,17 @@ impl Encoder for Lines {
         self.end_field();
     }
 
+    /// The shortest digits that are read as the same number.
+    fn float8(&mut self, value: f64) {
+        self.bytes.extend_from_slice(value.to_string().as_bytes());
+        self.end_field();
+    }
+
+    #[inline]
+    fn json(&mut self, parts: &[&[u8]]) {
+        self.joined(parts);
+    }
+
     fn numeric(&mut self, value: i64, digits: u32) {
         let unit = 10u64.pow(digits);
         let magnitude = value.unsigned_abs();

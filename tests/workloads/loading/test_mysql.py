@@ -78,7 +78,7 @@ def rows_of(database: WorkloadDatabase, workload: Workload) -> Rows:
     return found
 
 
-@pytest.mark.parametrize("name", LOADED)
+@pytest.mark.parametrize("name", [*LOADED, "sysbench", "ycsb"])
 def test_rows_are_those_of_postgresql(
     server: Mysqld, name: str, engine18: Postgres, place: Any, serve: Serve
 ) -> None:
@@ -157,6 +157,50 @@ def test_every_inserted_row_follows_from_the_one_that_was_read(server: Mysqld, s
     with database_at(server).checker() as checker:
         checker.execute(["UPDATE results SET value = value + 1 WHERE id = 3"], "here")
     assert check(workload, database_at(server), 1) == [wrong_row(server)]
+
+
+SYSBENCH = find_workload("sysbench").options["test"].values
+MIXES = find_workload("ycsb").options["mix"].values
+
+
+@pytest.mark.parametrize("test", SYSBENCH)
+def test_sysbenchs_scripts_do_their_work(server: Mysqld, test: str) -> None:
+    options = {"test": test, "rand": "uniform"}
+    choice = WorkloadChoice(name="sysbench", scale=1, options=options, clients=1)
+    workload, wrong = drive(server, choice, 50)
+    assert wrong == []
+    with database_at(server).checker() as checker:
+        checker.execute(["UPDATE sbtest1 SET pad = 'x' WHERE id = 2"], "here")
+    assert any(
+        'row 2 of sbtest1 has c "' in text for text in check(workload, database_at(server), 1)
+    )
+
+
+@pytest.mark.parametrize("mix", MIXES)
+def test_mixes_of_a_key_value_store_do_their_work(server: Mysqld, mix: str) -> None:
+    choice = WorkloadChoice(name="ycsb", scale=1, options={"mix": mix}, clients=4)
+    workload, wrong = drive(server, choice, 100)
+    assert wrong == []
+    with database_at(server).checker() as checker:
+        checker.execute(["UPDATE usertable SET field3 = REVERSE(field3)"], "here")
+    assert "has a field of another row" in check(workload, database_at(server), 1)[0]
+
+
+def test_no_job_of_a_queue_is_taken_twice_or_lost(server: Mysqld) -> None:
+    database = database_at(server)
+    if database.kind == "mysql":  # 5.7 has no SKIP LOCKED
+        with pytest.raises(ServerError, match=r"routines\.sql"):
+            load(find_workload("queue", kind="mysql"), database, 1, replacing=True)
+        return
+    choice = WorkloadChoice(name="queue", scale=1, clients=8)
+    workload, wrong = drive(server, choice, 100)
+    assert wrong == []
+    with database_at(server).checker() as checker:
+        again = "INSERT INTO finished SELECT * FROM finished ORDER BY id LIMIT 1"
+        checker.execute([again, "DELETE FROM jobs ORDER BY id LIMIT 1"], "here")
+    found = " ".join(check(workload, database_at(server), 1))
+    assert "was taken 2 times" in found
+    assert "but " in found or "999 of the 1000 jobs of the load" in found
 
 
 def wrong_row(server: Mysqld) -> str:

@@ -127,7 +127,13 @@ def _read(path: Path) -> WorkloadFile:
 
 
 def _require_dialect(workload: Workload) -> None:
-    """UsageError where it makes tables for PostgreSQL and has none for the engine that is meant."""
+    """UsageError where it makes tables for PostgreSQL and has none for the engine that is meant, or
+    is not for that engine."""
+    if workload.engines and workload.kind not in workload.engines:
+        raise UsageError(
+            f'workload "{workload.name}" is not for {workload.kind}',
+            detail=f"It is for {', '.join(workload.engines)}.",
+        )
     own = dialect_names("schema.sql", workload.kind)
     schema = workload.files.get("schema.sql")
     if own and workload.loaded and schema is not None and schema.path.name == "schema.sql":

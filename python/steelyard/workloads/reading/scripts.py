@@ -111,7 +111,8 @@ def _scripts_hint(workload: Workload) -> str:
     if not workload.scripts:
         return "Give the path of a file that is there."
     listed = ", ".join(workload.scripts)
-    return f'Scripts of workload "{workload.name}": {listed}; or give the path of a file.'
+    own = f"--set workload={workload.name} drives its own mix"
+    return f'Scripts of workload "{workload.name}": {listed}; or give the path of a file. {own}.'
 
 
 def _file_of_user(workload: Workload, name: str) -> WorkloadFile:

@@ -133,6 +133,8 @@ class Workload(_Model):
     """Size of what does not grow with the scale."""
     loads_as: str | None = None
     """Another built-in workload whose rows, checks and options this one has."""
+    engines: tuple[str, ...] = ()
+    """The kinds of engine that it is for; none: those that it has tables for."""
     seed: Annotated[int, Field(ge=0, lt=2**63)] = 0
     """Of every random row: equal seeds make equal bytes."""
     tables: tuple[Table, ...] = ()

@@ -1,0 +1,16 @@
+-- Delivery.
+-- A client has its own warehouse, or any one for each transaction.
+\if :all_warehouses
+\set warehouse random(1, :scale)
+\else
+\set warehouse :client_id % :scale + 1
+\endif
+\if :thinking
+\sleep 2 s
+\endif
+\set carrier random(1, 10)
+SELECT spec.delivery(:warehouse, :carrier);
+\if :thinking
+\set pause int(least(50.0, -5.0 * ln(random(1, 1000000) / 1000000.0)) * 1000)
+\sleep :pause ms
+\endif

@@ -1,0 +1,1 @@
+-- The keys are in schema.mysql.sql.

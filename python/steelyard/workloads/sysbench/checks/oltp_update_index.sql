@@ -1,0 +1,4 @@
+-- What also holds where this is the only script that writes: no row is more, and none is less.
+SELECT format('sbtest1 has %s rows, not %s', number, 1000 * :scale)
+  FROM (SELECT count(*) AS number FROM sbtest1) r
+ WHERE number <> 1000 * :scale;

@@ -1,0 +1,1 @@
+-- AUTO_INCREMENT goes on behind the rows that are there.

@@ -1,0 +1,1 @@
+-- The key is in schema.mysql.sql.
