@@ -296,6 +296,8 @@ class Plan(Choices):
     """Arm → what was executed once in a copy of the loaded data that is its own."""
     connect: Mapping[str, str] = {}
     """Arm → how its clients reach it, where some come otherwise than by the socket."""
+    replication: Mapping[str, str] = {}
+    """Arm → its standbys in words, where some have any."""
     writes: bool
     left_out: tuple[LeftOutScript, ...] = ()
     """Scripts of a captured workload that failed when they were tried."""

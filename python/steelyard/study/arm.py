@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 from pydantic import BeforeValidator, Field, model_validator
 
 from steelyard.model.readings import Group, ProfileName, WorkKind
+from steelyard.study.replication import Replication
 from steelyard.study.values import (
     Nanoseconds,
     Settings,
@@ -89,6 +90,8 @@ class Arm(StudyModel):
     """Executed once, after the study's, in a copy of the loaded data that is this arm's alone."""
     connect: Connect = "socket"
     """How its clients reach it: by TCP on loopback, encrypted or not, or through PgBouncer."""
+    replication: Replication | None = None
+    """None: its server has no standby."""
     telemetry: bool = True
     """Whether its sessions are looked at in its measured slices; off only to weigh what that
     costs."""

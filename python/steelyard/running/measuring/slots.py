@@ -20,6 +20,7 @@ from typing import Literal, Protocol, Self, cast
 
 from steelyard.engines.capabilities.life import Clonable, Crashable, Protection
 from steelyard.engines.capabilities.memory import Capped
+from steelyard.engines.capabilities.replication import Replicable, Standbys
 from steelyard.engines.capabilities.settings import ComparableBuild
 from steelyard.engines.differences import SettingRules
 from steelyard.engines.engine import UNPROTECTED, Engine, Instance, LocalInstance, Slot
@@ -51,6 +52,8 @@ class Prepared:
     settings: Mapping[str, str]
     beneath: Mapping[str, str] | None = None
     """What its configuration file holds. None: what the engine writes there."""
+    standbys: Standbys | None = None
+    """What its server has beside it."""
 
     @property
     def protection(self) -> str:
@@ -126,6 +129,8 @@ class Slots:
             self._laid = {arm: self._lay(arm, slots[arm], upkeep, chosen[arm]) for arm in order}
             for arm, copy in self._laid.items():
                 _configure(copy, self.arms[arm])
+                if isinstance(copy, Replicable):  # another arm may have used it
+                    copy.replicate(self.arms[arm].standbys)
             if self._copied_bytes > MOST_DIRTY_BYTES:
                 self._write_back()
                 self._copied_bytes = 0
