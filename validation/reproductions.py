@@ -16,12 +16,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from steelyard.cli.views.reproductions.page import Found, page, row
+from steelyard.cli.views.reproductions.page import Found, claim_row, page, row
 from steelyard.cli.weighing.reproduce import REPRODUCE_FILE, found_in
 from steelyard.record.sweep import Swept
 from steelyard.record.verdict import Verdict
 from steelyard.reproductions.reproduction import (
     Reproduction,
+    claim_names,
     machines_words,
     names,
     read_reproduction,
@@ -44,6 +45,20 @@ HEAD = (
     "| study | the claim | our reading (throughput unless said) | their design could tell |",
     "|---|---|---|---|",
 )
+
+
+CLAIMS = PAGES / "claims.md"
+CLAIMS_HEAD = """\
+# Claims that are cited, repeated
+
+Single figures that people decide by. Each was judged first, by its design alone: how often each
+side was run, and with what interval. Then comes the command that repeats it as far as a machine of
+two processors can, and its reading here, once it was weighed on a quiet machine; of the rest, why
+it cannot be told here. `steelyard reproduce` lists them, and with a name prints all that was
+published of one. This page is written by `python -m validation.reproductions`.
+
+| claim | figures | its design | ours | our reading (throughput unless said) |
+|---|---|---|---|---|"""
 
 
 def take(folder: Path) -> None:
@@ -89,6 +104,13 @@ def table(results: Results) -> str:
     return "\n".join([*HEAD, *rows])
 
 
+def claims_page(results: Results) -> str:
+    """Every claim in a row."""
+    claims = map(read_reproduction, claim_names())
+    rows = [claim_row(claim, _found(_lines(claim, results))) for claim in claims]
+    return "\n".join([CLAIMS_HEAD, *rows]) + "\n"
+
+
 def with_table(text: str, results: Results) -> str:
     """The README with the table as it is now."""
     before, _, after = text.partition(BEGIN)
@@ -125,6 +147,7 @@ def main() -> int:
         take(folder)
     for name in names():
         folded.write(files(read_reproduction(name), RESULTS))
+    CLAIMS.write_text(claims_page(RESULTS), encoding="utf-8")
     README.write_text(with_table(README.read_text(encoding="utf-8"), RESULTS))
     return 0
 

@@ -42,6 +42,11 @@ def test_a_page_is_what_the_results_say(name: str) -> None:
     assert not outdated(reproductions.files(read_reproduction(name), reproductions.RESULTS)), HOW
 
 
+def test_the_table_of_claims_is_what_the_results_say() -> None:
+    told = reproductions.CLAIMS.read_text(encoding="utf-8")
+    assert told == reproductions.claims_page(reproductions.RESULTS), HOW
+
+
 def test_the_table_of_all_is_what_the_results_say() -> None:
     text = reproductions.README.read_text(encoding="utf-8")
     assert reproductions.BEGIN in text

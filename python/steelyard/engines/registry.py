@@ -76,7 +76,8 @@ class Run:
 
     def logs(self) -> list[Path]:
         """The servers' logs; copy those that must outlive the run before `close`."""
-        return sorted(self.directory.glob("*/server.log"))
+        standbys = self.directory.glob("*/standby*/server.log")
+        return sorted([*self.directory.glob("*/server.log"), *standbys])
 
     def close(self) -> None:
         """Kill what still runs here and remove every trace; safe to call twice."""

@@ -17,6 +17,7 @@ from steelyard.evaluation.plans.flipped import Timed, flipped
 from steelyard.evaluation.scripts.script_times import script_times
 from steelyard.evaluation.scripts.statement_times import statement_rows
 from steelyard.evaluation.sentence import line_of, sentence_of
+from steelyard.evaluation.threats.standbys import standby_lags
 from steelyard.evaluation.transaction.time_parts import time_breakdown
 from steelyard.evaluation.truths import Weighed, truth_beside
 from steelyard.evaluation.workload_rows import (
@@ -93,6 +94,7 @@ def rejudge(recorded: RecordContents) -> Verdict:
             "place": _place(recorded),
             "work": [row for arm in arms for row in work_rows(told, control, arm)],
             **({"devices": devices} if devices is not None else {}),
+            **_standbys(told, [control, *arms]),
             "probes": probe_rows(told, [control, *arms]),
             "pages": _pages(study, told),
             **({"time": times} if times else {}),
@@ -118,6 +120,12 @@ def _paced(study: Study, epochs: Sequence[EpochTotals]) -> dict[str, object]:
         return {}
     names = [arm.name for arm in study.every_arm]
     return {"pace": pace, "lateness": [lateness(epochs, name) for name in names]}
+
+
+def _standbys(epochs: Sequence[EpochTotals], arms: Sequence[str]) -> dict[str, object]:
+    """How far behind standbys were; nothing where no arm has any."""
+    lags = standby_lags(epochs, arms)
+    return {"standbys": lags} if lags else {}
 
 
 def hopeless(epochs: Sequence[Epoch]) -> bool:

@@ -109,6 +109,11 @@ SESSION_LOG = "session_log_us"
 processor or not."""
 
 
+REPLAY_LAG_BYTES, REPLAY_LAG_MS = "replay_lag_bytes", "replay_lag_ms"
+"""Readings of the standby of an arm that was furthest behind at the end of its measured slices: log
+that it had not replayed, and the age of the last transaction that it had."""
+
+
 @dataclass(frozen=True)
 class Reading:
     """One number with its unit, from one arm or the machine in one epoch; None: it is missing."""

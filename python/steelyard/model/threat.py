@@ -155,10 +155,13 @@ _TEMPLATES: dict[ThreatKind, _Template] = {
         "memory or disk is nearly used up: reclaim and allocation cost time of their own",
         "free some, or use a smaller scale",
     ),
+    ThreatKind.STANDBY_BEHIND: _Template(
+        "the arm accepts more work than its standby replays: under lasting load it falls behind",
+        "drive fewer clients, or weigh synchronous_commit = remote_apply, which holds it back",
+    ),
     ThreatKind.WORKING_SET: _Template(
         "the share of pages found in memory is not what the study is about",
-        "change the scale or shared_buffers; the effect per page carries over, the percent "
-        "does not",
+        "change the scale or shared_buffers; the effect per page carries over, no percent",
     ),
     ThreatKind.NOT_STORAGE_BOUND: _Template(
         "the working set fits into shared buffers and page cache, or the device is fast: the arms "
@@ -170,8 +173,7 @@ _TEMPLATES: dict[ThreatKind, _Template] = {
         "under a cap of control groups of version 1 the kernel does not throttle those who dirty "
         "pages, but stalls processes that need one while it writes others back (mm/vmscan.c, "
         "writeback_throttling_sane): no machine with so little memory behaves that way",
-        "believe it for reads; weigh writes where the cap is held by version 2 or systemd-run, or "
-        "without one",
+        "believe it for reads; weigh writes without a cap, or one of version 2 or systemd-run",
     ),
     ThreatKind.NO_PAGE_CACHE: _Template(
         "an option for developers takes the page cache and the kernel's write-back away, before "
@@ -229,8 +231,7 @@ _TEMPLATES: dict[ThreatKind, _Template] = {
     ThreatKind.OTHER_LOAD: _Template(
         "it takes processors, memory and storage at times of its own, and slows whichever "
         "arm has its turn",
-        "weigh again when it has ended; the random order turns this into noise, which the interval "
-        "holds",
+        "weigh again when it has ended; the random order makes noise of it, in the interval",
     ),
     ThreatKind.DRIVE_HOT: _Template(
         "a drive that reaches its temperature limit slows itself down: an arm that works in that "

@@ -15,6 +15,7 @@ class ThreatKind(StrEnum):
     START_ORDER = "start order matters"
     UNEQUAL_DROPS = "unequal drops"
     LEDGER = "balance's ledger"
+    STANDBY_BEHIND = "standby behind"
     DEBUG_BUILD = "debug build of the driver"
     WRONG_ANSWER = "wrong answer from the workload"
     BUILDS_DIFFER = "builds differ"

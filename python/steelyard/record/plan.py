@@ -334,6 +334,8 @@ class Plan(Choices):
     """Whether these are alike, so that any arm may have any of them, as it is drawn."""
     connect: Mapping[str, str] = {}
     """Arm → how its clients reach it, where some come otherwise than by the socket."""
+    replication: Mapping[str, str] = {}
+    """Arm → its standbys in words, where some have any."""
     writes: bool
     left_out: tuple[LeftOutScript, ...] = ()
     """Scripts of a captured workload that failed when they were tried."""

@@ -276,6 +276,20 @@ class Lateness(Frozen):
     """Arrivals that had not begun at the end of their slice: they are in no latency."""
 
 
+class StandbyLag(Frozen):
+    """How far the standby of an arm that was furthest behind had not replayed as its measured
+    slices ended, over epochs."""
+
+    arm: str
+    bytes_median: float
+    """Of log."""
+    bytes_most: float
+    ms_median: float
+    """Age of the last transaction that it had replayed; 0 where nothing was left."""
+    ms_most: float
+    epochs: int
+
+
 class Differences(Frozen):
     """Settings that differ between the arms and the control."""
 
@@ -337,6 +351,8 @@ class Verdict(Frozen):
     work: tuple[Work, ...]
     devices: DeviceSummary | None = None
     """What the devices did while each arm was driven; absent in older records."""
+    standbys: tuple[StandbyLag, ...] = ()
+    """Of arms with standbys, how far behind those were at the end."""
     probes: tuple[Probe, ...]
     pages: Pages | None
     time: tuple[TimeParts, ...] = ()

@@ -158,6 +158,7 @@ def _context(source: Source) -> dict[str, Any]:
         "latency": _latency(source, classes),
         **_tables(verdict, plan.control),
         "devices": _devices(verdict),
+        "standbys": [tables.lag_line(lag) for lag in verdict.standbys] if verdict else [],
         "time": [_time(one, verdict) for one in verdict.time] if verdict else [],
         "scripts": _scripts(verdict),
         "statements": _statements(verdict),

@@ -43,6 +43,7 @@ def plan_rows(plan: Plan) -> list[tuple[str, str]]:
         *((f"data of {arm}", f"as loaded, then {shown_sql(sql)}") for arm, sql in plan.sql.items()),
         *place_rows(plan),
         ("clients reach", ", ".join(f"{arm} by {_WAYS[way]}" for arm, way in plan.connect.items())),
+        ("standbys", "; ".join(f"{arm}: {words}" for arm, words in plan.replication.items())),
         ("load", _load(plan)),
         ("processors", ", ".join(map(str, plan.processors)) or "any"),
         ("left out of the mix", "; ".join(map(left_out_text, plan.left_out))),

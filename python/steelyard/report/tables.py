@@ -8,8 +8,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from steelyard.model.units import (
     MOST_SPREAD,
     NO_INFORMATION,
+    NS_PER_MS,
     NS_PER_S,
     NS_PER_US,
+    format_bytes,
     format_duration,
     format_percent,
     percent_of_log,
@@ -21,6 +23,7 @@ from steelyard.record.verdict import (
     Latency,
     Pages,
     Query,
+    StandbyLag,
     StatementCost,
     Work,
 )
@@ -158,6 +161,17 @@ def work_rows(rows: Iterable[Work]) -> list[dict[str, str]]:
         }
         for row in rows
     ]
+
+
+def lag_line(lag: StandbyLag) -> str:
+    """`"on: 12 kB and 3 ms behind at the end of the median epoch, 1.2 MB and 40 ms at most"`."""
+    median, most = (
+        f"{format_bytes(round(size))} and {format_duration(round(ms * NS_PER_MS))}"
+        for size, ms in ((lag.bytes_median, lag.ms_median), (lag.bytes_most, lag.ms_most))
+    )
+    if not lag.bytes_most:
+        return f"{lag.arm}: nothing left to replay at the end of any epoch"
+    return f"{lag.arm}: {median} behind at the end of the median epoch, {most} at most"
 
 
 def script_rows(rows: Iterable[Latency]) -> list[dict[str, str]]:

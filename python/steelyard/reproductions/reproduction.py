@@ -19,6 +19,8 @@ from steelyard.model.files.small_file import parse_toml, read_small
 from steelyard.study.values import StudyModel
 
 PUBLISHED = Path(__file__).with_name("published")
+CLAIMS = PUBLISHED / "claims"
+"""Of single figures that are cited: one row each in docs/reproductions/claims.md."""
 
 
 class Figure(StudyModel):
@@ -107,6 +109,12 @@ class Reproduction(StudyModel):
     """What a design such as theirs can detect."""
     seen: str
     """The same in a few words."""
+    runs: str = ""
+    """How many a side, in words."""
+    interval: str = ""
+    """What interval was published: `none`."""
+    cannot: str = ""
+    """What of it cannot be told on a small machine, and why."""
     ours: str
     """How ours differs, and why."""
     follows: str = ""
@@ -114,9 +122,16 @@ class Reproduction(StudyModel):
     probe: bool = False
     """Whether its profiles are worked out from what the device does, so that it is probed first."""
     figures: tuple[Figure, ...]
-    steps: Annotated[tuple[Step, ...], Field(min_length=1, alias="step")]
+    steps: Annotated[tuple[Step, ...], Field(alias="step")] = ()
+    """None of a claim that cannot be told here."""
     place: Path = Path()
     """The folder of its file."""
+
+    @model_validator(mode="after")
+    def _is_weighed_or_says_why(self) -> Self:
+        if not self.steps and not self.cannot:
+            raise ValueError('without a [[step]], "cannot" says why')
+        return self
 
     @property
     def minutes(self) -> int:
@@ -138,14 +153,21 @@ class Reproduction(StudyModel):
 
 
 def names() -> list[str]:
-    """The built-in ones."""
+    """The built-in studies."""
     return sorted(path.stem for path in PUBLISHED.glob("*.toml"))
+
+
+def claim_names() -> list[str]:
+    """The built-in claims: single figures that are cited."""
+    return sorted(path.stem for path in CLAIMS.glob("*.toml"))
 
 
 def read_reproduction(name_or_file: str) -> Reproduction:
     """One of the built-in ones, or of a file. StudyError: there is none, or it is wrong."""
-    known = names()
-    file = PUBLISHED / f"{name_or_file}.toml" if name_or_file in known else Path(name_or_file)
+    studies, claims = names(), claim_names()
+    known = [*studies, *claims]
+    place = PUBLISHED if name_or_file in studies else CLAIMS
+    file = place / f"{name_or_file}.toml" if name_or_file in known else Path(name_or_file)
     if not file.is_file():
         near = difflib.get_close_matches(name_or_file, known, n=1)
         raise StudyError(

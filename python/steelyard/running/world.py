@@ -166,7 +166,9 @@ class LocalEngines:
     def server_logs(self) -> dict[str, str]:
         """Slot → the end of its server's log."""
         return {
-            path.parent.name: path.read_text(errors="replace")[-LOG_TAIL:]
+            "-".join(path.parent.relative_to(self._run().directory).parts): path.read_text(
+                errors="replace"
+            )[-LOG_TAIL:]
             for path in self._run().logs()
         }
 

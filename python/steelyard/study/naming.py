@@ -13,8 +13,10 @@ from pathlib import PurePosixPath
 from urllib.parse import urlsplit
 
 from steelyard.model.secrets.redaction import is_secret_setting
+from steelyard.model.units import format_duration
 from steelyard.study.answer import Answer
 from steelyard.study.arm import Arm, shown_sql
+from steelyard.study.replication import Replication
 from steelyard.study.study import Study
 
 GENERIC = Answer(subject="{arm}", against=True)
@@ -40,6 +42,7 @@ def treatment(study: Study, arm: Arm) -> dict[str, str]:
         "connect": arm.connect,
         "directory": arm.directory,
         "wal_directory": arm.wal_directory,
+        "replication": None if arm.replication is None else _replication_name(arm.replication),
         "telemetry": "on" if arm.telemetry else "off",
         "profile": None if arm.profile is None else _profile_words(arm),
         "sql": shown_sql(arm.sql) or None,
@@ -147,7 +150,7 @@ def _parts(apart: Mapping[str, str], folders: Folders) -> Iterator[str]:
     for key in ("checksums", "telemetry"):
         if key in apart:
             yield f"{key}={apart[key]}"
-    for key in ("connect", "profile", "sql"):
+    for key in ("connect", "replication", "profile", "sql"):
         if key in apart:
             yield apart[key]
     if "directory" in apart:
@@ -199,6 +202,18 @@ def _address_words(address: str) -> str:
     place = ":".join(words[key] for key in ("host", "port") if words.get(key))
     alone = [words[key] for key in _ADDRESS_WORDS if words.get(key)]
     return place or "/".join(alone) or words.get("service", "") or address
+
+
+def _replication_name(replication: Replication) -> str:
+    """`standbys=2+quorum=2+round-trip=1ms`."""
+    parts = [f"standbys={replication.standbys}"]
+    if replication.quorum != 1:
+        parts.append(f"quorum={replication.quorum}")
+    if replication.round_trip:
+        parts.append(f"round-trip={format_duration(replication.round_trip).replace(' ', '')}")
+    if replication.reads == "standby":
+        parts.append("reads=standby")
+    return "+".join(parts)
 
 
 def _profile_words(arm: Arm) -> str:

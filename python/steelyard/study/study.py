@@ -14,6 +14,7 @@ from steelyard.study.address import HOUSED, WHOLE_CYCLES, require_reachable
 from steelyard.study.answer import Answer, Group
 from steelyard.study.arm import Arm, Level, Weight, shown_sql
 from steelyard.study.factors import Factorial, Fraction, factorial
+from steelyard.study.replication import differing_settings, replication_words, require_replicable
 from steelyard.study.secrets import RECORDED, require_no_secrets
 from steelyard.study.values import (
     Bytes,
@@ -254,6 +255,7 @@ class Study(StudyModel):
     @model_validator(mode="after")
     def _addresses_are_reached(self) -> Study:
         require_reachable(self, own_databases=self.uses_own_databases)
+        require_replicable(self)
         return self
 
     @model_validator(mode="after")
@@ -377,6 +379,7 @@ class Study(StudyModel):
             names.add("data_checksums")
         if (control.version, control.bindir) != (arm.version, arm.bindir):
             names.add("version")
+        names |= {*differing_settings(control.replication, arm.replication)}
         return names | {name for name, *_ in self.differences_beside_settings(arm)}
 
     def differences_beside_settings(self, arm: Arm) -> list[tuple[str, str, str]]:
@@ -386,6 +389,7 @@ class Study(StudyModel):
             ("connect", self.control.connect, arm.connect),
             ("directory", *(each.directory or "the cache" for each in (self.control, arm))),
             ("wal_directory", *(each.wal_directory or "none" for each in (self.control, arm))),
+            ("replication", *(replication_words(x.replication) for x in (self.control, arm))),
         )
         return [(key, ours, theirs) for key, ours, theirs in keys if ours != theirs]
 

@@ -33,6 +33,7 @@ from steelyard.report.plans.shown import time_text
 from steelyard.report.tables import (
     amount,
     cause_rows,
+    lag_line,
     none_line,
     page_price,
     statement_cost_rows,
@@ -63,6 +64,7 @@ def render_verdict(verdict: Verdict, width: int) -> str:
     blocks.append(wrapped(place_text(verdict.place), width, ""))
     blocks.append(_scripts(verdict, width))
     blocks.append(_lateness(verdict, width))
+    blocks.append(_standbys(verdict, width))
     blocks.append(_turns(verdict, width))
     blocks.append(_causes(verdict, width))
     blocks.append(_plans(verdict, width))
@@ -155,6 +157,12 @@ def _lateness(verdict: Verdict, width: int) -> list[str]:
             "",
         )
     ]
+
+
+def _standbys(verdict: Verdict, width: int) -> list[str]:
+    """How far behind the standbys of each arm were at the end."""
+    lags = (f"standbys of {lag_line(lag)}" for lag in verdict.standbys)
+    return [line for lag in lags for line in wrapped(lag, width, "")]
 
 
 def _turns(verdict: Verdict, width: int) -> list[str]:

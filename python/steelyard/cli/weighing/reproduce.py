@@ -153,7 +153,15 @@ class ReproduceRequest:
 def begin_reproduction(request: ReproduceRequest) -> None:
     """Weigh every step into a new folder, and write the page."""
     study = read_reproduction(request.name)
+    if not study.steps:
+        _say_why_not(study, as_json=request.as_json)
+        return
     wanted = study.chosen(request.only, longer=request.longer)
+    if not wanted and request.only is None:
+        raise UsageError(
+            f"every step of {study.name} takes more than half an hour",
+            hint=f"steelyard reproduce {study.name} --longer",
+        )
     if not wanted:
         known = ", ".join(step.name for step in study.steps)
         raise UsageError(f'{study.name} has no step "{request.only}"', detail=f"It has {known}.")
@@ -166,6 +174,14 @@ def begin_reproduction(request: ReproduceRequest) -> None:
     usual = f"reproduce/{study.name}"
     folder = begin_folder(request.record, usual, "a repetition", REPRODUCE_FILE, plan)
     _go_on(folder, as_json=request.as_json)
+
+
+def _say_why_not(study: Reproduction, *, as_json: bool) -> None:
+    """The page of a claim of which nothing can be weighed here."""
+    if as_json:
+        typer.echo(json.dumps({"study": study.name, "cannot": study.cannot, "steps": {}}))
+    else:
+        typer.echo(page(study, {}, ""))
 
 
 def resume_reproduction(folder: Path, *, as_json: bool) -> None:

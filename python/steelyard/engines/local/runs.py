@@ -71,7 +71,9 @@ def _read(directory: Path) -> Leftover:
 
 def _owner_of(directory: Path) -> Account:
     """The account of the first data directory inside, else our own."""
-    for inside in (place for place in directory.glob("slot*/*") if place.is_dir()):
+    # Those of standbys are ours, with the account's inside.
+    places = [*directory.glob("slot*/data*"), *directory.glob("slot*/*")]
+    for inside in (place for place in places if place.is_dir()):
         status = inside.stat()
         return Account(str(status.st_uid), status.st_uid, status.st_gid)
     return Account("", os.geteuid(), os.getegid())

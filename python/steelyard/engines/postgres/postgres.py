@@ -22,7 +22,9 @@ from steelyard.engines.postgres.intake.import_cluster import take_in_cluster, ta
 from steelyard.engines.postgres.life.cluster import Cluster
 from steelyard.engines.postgres.life.control import PROTECTIONS, stopped_identifier, verifies
 from steelyard.engines.postgres.life.data_directory import make_cluster
+from steelyard.engines.postgres.life.primary import Primary
 from steelyard.engines.postgres.life.server import serving_pid
+from steelyard.engines.postgres.replication.standby_group import replication_settings
 from steelyard.engines.postgres.settings import (
     BULK_SETTINGS,
     SETTING_RULES,
@@ -91,7 +93,7 @@ class Postgres:
         directory = directory.absolute()
         checksums = verifies(protection)
         make_cluster(self._build, self._identity, self._account, directory, checksums=checksums)
-        return Cluster(self._build, self._identity, self._account, directory)
+        return Primary(self._build, self._identity, self._account, directory)
 
     @property
     def load_settings(self) -> Settings:
@@ -153,6 +155,10 @@ class Postgres:
         """max_wal_size, with which size requests no checkpoint before so much log."""
         return log_limit(settings, wal_bytes)
 
+    def replication(self, standbys: int, quorum: int) -> dict[str, str]:
+        """What makes its commits wait for standbys, and keeps the log that they lack."""
+        return replication_settings(standbys, quorum)
+
     def listening(self, *, encrypted: bool) -> dict[str, str]:
         """What makes its servers listen on loopback."""
         return listening(encrypted=encrypted)
@@ -193,7 +199,7 @@ class Postgres:
                 f'could not open cluster "{directory}": it is running',
                 detail=f"Its server is process {pid}.",
             )
-        return Cluster(self._build, self._identity, self._account, directory)
+        return Primary(self._build, self._identity, self._account, directory)
 
 
 def catalogue_edition(identity: Identity) -> list[int]:

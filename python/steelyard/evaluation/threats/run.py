@@ -13,6 +13,7 @@ from steelyard.analysis.pilot.steady_state import Drift, drift_of
 from steelyard.evaluation.causes import BLOCKS_READ, cause_contrasts, cause_read, complete
 from steelyard.evaluation.threats.machine import MEMORY_PRESSURE, machine_threats
 from steelyard.evaluation.threats.pool_warmth import pool_not_warm
+from steelyard.evaluation.threats.standbys import behind_threats
 from steelyard.evaluation.threats.together import together_threats
 from steelyard.model.estimate import Interval
 from steelyard.model.memoize import memoize_by_identity
@@ -50,6 +51,7 @@ def run_threats(
         *_wrong_answers(epochs, both),
         *(_background(epochs, both) if level else ()),
         *_working_set(epochs, both, study),
+        *behind_threats(totals, both),
         *_driver(epochs),
         *together_threats(totals, control, arm),
         *_processor_time(epochs, control, arm, plan.margin),

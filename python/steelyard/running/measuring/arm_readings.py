@@ -28,6 +28,7 @@ from steelyard.record.epoch import (
     WaitsLine,
 )
 from steelyard.record.slice import SliceLine
+from steelyard.running.measuring.standbys import require_streaming
 from steelyard.running.preparing.setup import Setup
 from steelyard.telemetry.source import EpochTelemetry
 
@@ -137,6 +138,7 @@ class ArmReadings:
     def border(self) -> None:
         """Read what is read at a border of the measured slices; first at their beginning."""
         with self._setup.phase("read"):
+            require_streaming(self._standing)
             self._telemetry.border()
             self._statements.border()
             self._done = self._done or self._counts()

@@ -36,6 +36,7 @@ from steelyard.record.slice import SliceLine
 from steelyard.running.laboratory import Laboratory, WorkloadData
 from steelyard.running.measuring.background_work import BackgroundWork, Stalls
 from steelyard.running.measuring.observation import checkpointer_of
+from steelyard.running.measuring.standbys import load_address, require_standbys
 from steelyard.running.replaying import replay_begins
 from steelyard.study.design import Design
 from steelyard.study.study import Study
@@ -229,6 +230,7 @@ class Load:
         return None if last is None else self._machine.devices_between(last.before, last.after)
 
     def _note(self, visit: Visit, answer: SliceAnswer) -> None:
+        require_standbys(visit.arm, self._arms[visit.arm])
         self._borders = answer.files
         if visit.kind == "measured" and answer.files is not None:
             took_ns = answer.end_ns - answer.start_ns
@@ -342,7 +344,8 @@ def _drive_arm(study: Study, name: str, instance: Instance, stall: Stall | None)
 def _endpoint(instance: Instance, way: str) -> Endpoint:
     """Where an arm's clients connect."""
     if way == SOCKET:
-        return replace(instance.address, database=work_database(instance))
+        address = load_address(instance)
+        return replace(address, database=work_database(instance))
     if not isinstance(instance, WaysIn):
         raise EngineError(f'clients cannot reach engine "{instance.identity.kind}" by {way}')
     return instance.way_in(way, work_database(instance))

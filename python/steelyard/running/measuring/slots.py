@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Protocol, cast
 
 from steelyard.engines.capabilities.life import Clonable, Crashable, Protection
+from steelyard.engines.capabilities.replication import Replicable, Standbys
 from steelyard.engines.capabilities.settings import ComparableBuild
 from steelyard.engines.differences import SettingRules
 from steelyard.engines.engine import UNPROTECTED, Engine, Instance, LocalInstance, Slot
@@ -50,6 +51,8 @@ class Prepared:
     settings: Mapping[str, str]
     beneath: Mapping[str, str] | None = None
     """What its configuration file holds. None: what the engine writes there."""
+    standbys: Standbys | None = None
+    """What its server has beside it."""
 
     @property
     def protection(self) -> str:
@@ -130,6 +133,8 @@ class Slots:
             for arm, copy in self._laid.items():
                 _configure(copy, self.arms[arm])
                 self._places.move_log(copy, places[arm])
+                if isinstance(copy, Replicable):  # another arm may have used it
+                    copy.replicate(self.arms[arm].standbys)
             if self._copied_bytes > MOST_DIRTY_BYTES:
                 self._write_back()
                 self._copied_bytes = 0

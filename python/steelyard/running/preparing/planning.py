@@ -21,6 +21,7 @@ from steelyard.running.preparing.recording import OpenRecord
 from steelyard.running.preparing.setup import Setup
 from steelyard.running.stopwatch import Progress
 from steelyard.study.design import block_count
+from steelyard.study.replication import replication_words
 from steelyard.study.study import Study
 from steelyard.workloads.loading.template import description
 
@@ -81,6 +82,7 @@ def _plan(setup: Setup, choices: Choices, kept: OpenRecord) -> Plan:
         **_own_data(study),
         **_ways(study),
         **_places(setup),
+        **_standbys(study),
         writes=any(script.writes for script in setup.scripts),
         left_out=setup.left_out,
         attempt=attempt_number(kept.record, study),
@@ -107,6 +109,12 @@ def _ways(study: Study) -> dict[str, Any]:
     """What it says of how clients reach the arms; nothing where all come by the socket."""
     ways = {arm.name: arm.connect for arm in study.every_arm}
     return {"connect": ways} if set(ways.values()) != {"socket"} else {}
+
+
+def _standbys(study: Study) -> dict[str, Any]:
+    """What it says of standbys; nothing where no arm has any."""
+    words = {arm.name: replication_words(arm.replication) for arm in study.every_arm}
+    return {"replication": words} if set(words.values()) != {"none"} else {}
 
 
 def _defaults(builds: BuildComparison) -> BuildDefaultDifferences:

@@ -28,6 +28,12 @@ from steelyard.running.preparing.memory_room import MemoryRoom, memory_room, poo
 from steelyard.running.preparing.needs import require_machines, require_needs
 from steelyard.running.preparing.places import OpenPlaces, open_places
 from steelyard.running.preparing.recording import OpenRecord
+from steelyard.running.preparing.replicating import (
+    data_directories,
+    replication_of,
+    require_replicated_work,
+    standbys_of,
+)
 from steelyard.running.preparing.server_settings import (
     OWN_CONNECTIONS,
     LaidSettings,
@@ -53,6 +59,7 @@ def prepare(kept: OpenRecord, laboratory: Laboratory, progress: Progress) -> Ite
         require_machines(study, laboratory)
         data = laboratory.data.open(study)
         require_no_long_pause(study, data.scripts)
+        require_replicated_work(study, data.scripts)
         if study.workload.pace is not None:
             data.replay(study.workload.pace)  # what it lacks is said before anything is loaded
         engines = {} if study.is_external else _engines(kept, laboratory)
@@ -210,6 +217,10 @@ def _arms(
         name: _reached(study, engines[name], _counted(study, engines[name], {**own, **timing}))
         for name, own in settings.items()
     }
+    full = {
+        arm.name: {**replication_of(arm, engines[arm.name]), **full[arm.name]}
+        for arm in study.every_arm
+    }
     return [
         Prepared(
             arm=arm,
@@ -217,6 +228,7 @@ def _arms(
             templates=templates[arm.name],
             settings=full[arm.name] if laid is None else laid.beside(full[arm.name]),
             beneath=None if laid is None else laid.file,
+            standbys=standbys_of(arm),
         )
         for arm in study.every_arm
     ]
@@ -295,7 +307,7 @@ def _templates(
     """Arm → the loads of its data, made where they are missing."""
     loaders = list(dict.fromkeys(builds.loaders.values()))
     every = len(loaders) * builds.loads
-    copies = every * len(study.every_arm)
+    copies = every * data_directories(study)
     found: dict[str, tuple[Path, ...]] = {}
     for place, loader in enumerate(loaders):
         product = engines[loader].identity.product
@@ -327,7 +339,7 @@ def _altered(
     progress: Progress,
 ) -> tuple[Path, ...]:
     """The loads with the arm's SQL executed in them; as they are where it has none."""
-    statements, copies = study.sql_of(arm), len(study.every_arm)
+    statements, copies = study.sql_of(arm), data_directories(study)
     if not statements:
         return loads
     return tuple(

@@ -40,6 +40,24 @@ def test_the_wall_clock_of_a_server_runs_as_many_times_as_fast_as_there_are_arms
     assert f"autovacuum_naptime {arms} min, {arms} times its 1 min" in spaced.timers
 
 
+def test_timers_between_primary_and_standby_are_multiplied_where_there_is_one() -> None:
+    between = {
+        "wal_sender_timeout": "60000 ms",
+        "wal_receiver_timeout": "60000 ms",
+        "wal_receiver_status_interval": "10 s",
+        "max_standby_streaming_delay": "30000 ms",
+    }
+    alone = in_own_time({**SHIPPED, **between, "max_slot_wal_keep_size": "-1 MB"}, 1, 3)
+    assert set(between).isdisjoint(alone.settings)
+    assert not any("wal_" in words for words in alone.timers)
+    paired = in_own_time({**SHIPPED, **between, "max_slot_wal_keep_size": "4096 MB"}, 1, 3)
+    assert paired.settings["wal_sender_timeout"] == "180000ms"
+    assert paired.settings["wal_receiver_timeout"] == "180000ms"
+    assert paired.settings["wal_receiver_status_interval"] == "30000ms"
+    assert paired.settings["max_standby_streaming_delay"] == "90000ms"
+    assert "wal_sender_timeout 3 min, 3 times its 1 min" in paired.timers
+
+
 def test_log_is_no_time() -> None:
     alone, several = in_own_time(SHIPPED, 4, 1), in_own_time(SHIPPED, 4, 5)
     assert several.settings["max_wal_size"] == alone.settings["max_wal_size"]

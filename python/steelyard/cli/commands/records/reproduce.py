@@ -69,9 +69,10 @@ def reproduce(
 
 
 def _list(*, as_json: bool) -> None:
-    from steelyard.reproductions.reproduction import names, read_reproduction
+    from steelyard.reproductions.reproduction import claim_names, names, read_reproduction
 
     found = [read_reproduction(name) for name in names()]
+    claims = [read_reproduction(name) for name in claim_names()]
     if as_json:
         told = [
             {
@@ -84,8 +85,23 @@ def _list(*, as_json: bool) -> None:
             }
             for one in found
         ]
-        typer.echo(json.dumps({"studies": told}))
+        listed = [
+            {
+                "name": claim.name,
+                "title": claim.title,
+                "claimed": claim.claimed,
+                "minutes": sum(step.minutes for step in claim.steps),
+                "steps": [step.name for step in claim.steps],
+            }
+            for claim in claims
+        ]
+        typer.echo(json.dumps({"studies": told, "claims": listed}))
         return
-    wide = max(len(one.name) for one in found)
+    wide = max(len(study.name) for study in (*found, *claims))
     for one in found:
         typer.echo(f"{one.name:<{wide}}  {one.minutes:>3} min  {one.title}")
+    typer.echo("\nclaims that are cited:")
+    for claim in claims:
+        minutes = sum(step.minutes for step in claim.steps)
+        length = f"{minutes:>3} min" if minutes else "not here"
+        typer.echo(f"{claim.name:<{wide}}  {length:<8} {claim.title}")

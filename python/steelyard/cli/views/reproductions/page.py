@@ -34,7 +34,10 @@ def page(study: Reproduction, found: Found, machine: str) -> str:
     parts = [f"# {study.title}", f"**Question.** {study.question}"]
     parts += [f"**Theirs.** {study.published} {study.design}", _figures(study)]
     parts += [f"**What such a design can tell.** {study.could_see}", f"**Ours.** {study.ours}"]
-    parts.append(f"```\nsteelyard reproduce {study.name}\n```")
+    if study.cannot:
+        parts.append(f"**What cannot be told here.** {study.cannot[0].upper()}{study.cannot[1:]}.")
+    if study.steps:
+        parts.append(f"```\nsteelyard reproduce {study.name}\n```")
     if machine:
         parts.append(f"Weighed on {machine}.")
     for step in study.steps:
@@ -53,6 +56,25 @@ def row(study: Reproduction, found: Found) -> str:
     ]
     ours = "<br>".join(read) or "not yet weighed"
     return f"| [{study.title}]({study.name}.md) | {study.claimed} | {ours} | {study.seen} |"
+
+
+def claim_row(claim: Reproduction, found: Found) -> str:
+    """A claim in a row of a table: what was claimed, what its design can tell, the command that
+    repeats it here, and what we read, or why that cannot be told."""
+    parts = [
+        f"{step.name}{_of_what(found[step.name])}: {', '.join(_in_words(found[step.name]))}"
+        for step in claim.steps
+        if step.name in found
+    ]
+    longer = " --longer" if claim.steps and all(step.longer for step in claim.steps) else ""
+    command = f"`steelyard reproduce {claim.name}{longer}`" if claim.steps else "–"
+    if claim.steps and not parts:
+        parts.append("not weighed yet")
+    if claim.cannot:
+        parts.append(f"cannot be told here: {claim.cannot}")
+    design = f"{claim.runs}, interval: {claim.interval}. It could tell {claim.seen}"
+    cells = (f"{claim.title}. {claim.published}", claim.claimed, design, command)
+    return f"| {' | '.join(cells)} | {'<br>'.join(parts)} |"
 
 
 def _of_what(told: Verdict | Swept) -> str:

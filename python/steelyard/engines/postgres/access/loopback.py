@@ -21,7 +21,11 @@ from steelyard.model.errors import EngineError
 from steelyard.model.secrets.secret import Secret
 
 LOOPBACK = "127.0.0.1"
-_ACCESS = "local all all trust\nhost all all 127.0.0.1/32 scram-sha-256\n"
+_ACCESS = """\
+local all all trust
+local replication all trust
+host all all 127.0.0.1/32 scram-sha-256
+"""
 _LISTENS, _ENCRYPTS = "listen_addresses", "ssl"
 _INITDBS = "# PostgreSQL Client Authentication Configuration File"
 """How the file begins that initdb makes, which trusts every user of this machine."""
@@ -41,14 +45,24 @@ def loopback_arguments(
     the slot. EngineError: it could not be."""
     given: dict[str, str] = {}
     if settings.get(_LISTENS) and _trusts(directory):
-        access = slot.path / "access.conf"
-        access.write_text(_ACCESS)
-        access.chmod(0o644)
-        given["hba_file"] = str(access)
+        given["hba_file"] = str(_access_file(slot))
     if settings.get(_ENCRYPTS, "").lower() in _ON and not _has_certificate(directory, settings):
         certificate, key = _certificate(slot.path / "tls", account)
         given |= {"ssl_cert_file": str(certificate), "ssl_key_file": str(key)}
     return [part for name, value in given.items() for part in ("-c", f"{name}={value}")]
+
+
+def access_arguments(slot: Slot) -> list[str]:
+    """Who may connect, whatever the data directory says: everybody at the socket, replication
+    too."""
+    return ["-c", f"hba_file={_access_file(slot)}"]
+
+
+def _access_file(slot: Slot) -> Path:
+    access = slot.path / "access.conf"
+    access.write_text(_ACCESS)
+    access.chmod(0o644)
+    return access
 
 
 def _trusts(directory: Path) -> bool:

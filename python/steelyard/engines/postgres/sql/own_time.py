@@ -24,7 +24,7 @@ _MOST = 2**31 - 1
 _MINUTES = _MOST // 60 * 60_000
 _SECONDS = _MOST * 1000
 
-Rule = Literal["multiplied", "where long", "left"]
+Rule = Literal["multiplied", "where long", "with standbys", "left"]
 
 
 @dataclass(frozen=True)
@@ -41,9 +41,8 @@ class Timer:
 
 
 _WITHIN = "only while a statement is under way, which none is while its arm stands still"
-_STANDBY = "connections to standbys and archives, whose clocks go on"
+_STANDBY = "primary and standby stand still together"
 _LOG = "decides about lines of the log alone"
-_RECOVERY = "only in recovery, in which no arm is measured"
 TIMERS = (
     Timer("checkpoint_timeout", "multiplied", "it spaces checkpoints, and paces their writes",
           86_400_000),
@@ -88,13 +87,13 @@ TIMERS = (
     Timer("log_startup_progress_interval", "left", _LOG),
     Timer("log_rotation_age", "left", "the log is read from standard error, and never rotated",
           _MINUTES),
-    Timer("max_standby_archive_delay", "left", _RECOVERY),
-    Timer("max_standby_streaming_delay", "left", _RECOVERY),
-    Timer("recovery_min_apply_delay", "left", _RECOVERY),
-    Timer("wal_receiver_status_interval", "left", _RECOVERY, _MOST // 1000 * 1000),
-    Timer("wal_receiver_timeout", "left", _RECOVERY),
-    Timer("wal_retrieve_retry_interval", "left", _RECOVERY),
-    Timer("wal_sender_timeout", "left", _STANDBY),
+    Timer("max_standby_archive_delay", "left", "a standby here reads no archive"),
+    Timer("max_standby_streaming_delay", "with standbys", "replay waits so long for sessions"),
+    Timer("recovery_min_apply_delay", "left", "it is held against the time of each commit"),
+    Timer("wal_receiver_status_interval", "with standbys", _STANDBY, _MOST // 1000 * 1000),
+    Timer("wal_receiver_timeout", "with standbys", _STANDBY),
+    Timer("wal_retrieve_retry_interval", "left", "a standby here has its log from its primary"),
+    Timer("wal_sender_timeout", "with standbys", _STANDBY),
 )  # fmt: skip
 """Every setting in units of time of PostgreSQL 16 to 18, and commit_delay."""
 _MILLISECONDS = {"ms": 1, "s": 1000, "min": 60_000, "": 1}
@@ -149,11 +148,18 @@ def milliseconds(settings: Mapping[str, str], name: str) -> int:
 
 def _multiplied(settings: Mapping[str, str], arms: int) -> Iterator[tuple[Timer, int, int]]:
     """Timers that are set anew, in ms: as they were, and as they are to be."""
+    rules = {"multiplied", "with standbys"} if _keeps_log(settings) else {"multiplied"}
     for timer in TIMERS:
         own_ms = milliseconds(settings, timer.name)
-        long = timer.rule == "multiplied" or (timer.rule == "where long" and own_ms >= LONG_MS)
+        long = timer.rule in rules or (timer.rule == "where long" and own_ms >= LONG_MS)
         if long and own_ms and timer is not _TIMEOUT:
             yield timer, own_ms, min(timer.most_ms, own_ms * arms)
+
+
+def _keeps_log(settings: Mapping[str, str]) -> bool:
+    """Whether the server keeps its log for standbys up to a limit, as every primary of a weighing
+    is set."""
+    return settings.get("max_slot_wal_keep_size", "-1").partition(" ")[0] != "-1"
 
 
 def _words(timer: Timer, own_ms: int, ms: int, arms: int) -> str:
