@@ -21,8 +21,9 @@ from steelyard.record.record import Record
 from steelyard.record.sweep import Swept
 from steelyard.record.verdict import Verdict
 from steelyard.reproductions.reproduction import Claim, Step, names, read_reproduction
+from steelyard.study.budget import BUDGETS
 from steelyard.study.read import read_study
-from steelyard.study.study import BUDGETS, Study
+from steelyard.study.study import Study
 from steelyard.workloads.reading.folder import find_workload
 
 STEPS = [(name, step.name) for name in names() for step in read_reproduction(name).steps]

@@ -34,6 +34,7 @@ def treatment(study: Study, arm: Arm) -> dict[str, str]:
         "bindir": arm.bindir,
         "version": arm.version,
         "checksums": "on" if arm.checksums else "off",
+        "defaults": arm.defaults,
         "connect": arm.connect,
         "telemetry": "on" if arm.telemetry else "off",
         "profile": None if arm.profile is None else _profile_words(arm),
@@ -142,7 +143,7 @@ def _parts(apart: Mapping[str, str], folders: Mapping[str, str]) -> Iterator[str
     for key in ("checksums", "telemetry"):
         if key in apart:
             yield f"{key}={apart[key]}"
-    for key in ("connect", "profile", "sql"):
+    for key in ("defaults", "connect", "profile", "sql"):
         if key in apart:
             yield apart[key]
     settings = [
