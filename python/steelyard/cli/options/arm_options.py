@@ -112,7 +112,8 @@ def with_products(study: Study, account: str | None) -> Study:
         for arm, engine in zip(study.every_arm, engines, strict=True)
         if arm in by_version
     }
-    if len({*found.values()}) < len(found):  # one version by two builders
+    words = {arm.role: arm.version for arm in by_version}
+    if len({*found.values()}) < len({*words.values()}):  # one version by two builders
         return study
     return with_names(study, found)
 

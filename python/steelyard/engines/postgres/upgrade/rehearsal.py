@@ -8,10 +8,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from steelyard.engines.builds.same_builder import BuildRequest
-from steelyard.engines.cache import free_bytes, open_cache
+from steelyard.engines.cache import free_bytes, open_cache, require_room
 from steelyard.engines.engine import Slot
 from steelyard.engines.intake import DataPlace, ServerSettings, SettingsPlace
 from steelyard.engines.local.process_cleanup import ending_strays
+from steelyard.engines.postgres.builds.find import discovered
 from steelyard.engines.postgres.intake.place import inspect_source
 from steelyard.engines.postgres.intake.server_settings import read_server_settings
 from steelyard.engines.postgres.life.cluster import Cluster
@@ -60,6 +61,9 @@ class UpgradeRequest:
     new_bindir: Path | None = None
     configuration: Path | None = None
     reported: bool = False  # the configuration is what a running server said of itself
+    weighs: bool = False  # whether work is driven on the data afterwards
+    database: str | None = None  # on which it is driven; None: the only one
+    partial: str = ""  # why that is not all of it
     slots: tuple[tuple[str, bool], ...] = field(default=())
     """Of a running server, which a base backup of it does not hold: name, whether logical."""
 
@@ -102,6 +106,8 @@ class _Rehearsal:
         cluster, owner = take_copy(self.old, self.place, home, self.report)
         self.report("read what is in the copy")
         facts = self._facts(cluster, owner)
+        if self.request.weighs:
+            _require_database(facts, self.request.database)
         settings = {
             name: value for name, value in own.settings.items() if known.settings.get(name) == value
         }
@@ -128,6 +134,8 @@ class _Rehearsal:
             new_version=self.new.identity.version,
             old_bindir=_bindir(self.old, "OLD_BIN"),
             new_bindir=_bindir(self.new, "NEW_BIN"),
+            old_engine=_listed_name(self.old),
+            new_engine=_listed_name(self.new),
             owner=owner,
             bytes=self.place.bytes,
             databases={name: each.bytes for name, each in facts.databases.items()},
@@ -212,6 +220,29 @@ def _bindir(engine: Postgres, placeholder: str) -> str:
     return str(engine.build.bindir) if known else placeholder
 
 
+def _require_database(facts: ClusterFacts, database: str | None) -> None:
+    """UsageError: work is to be driven on one that is not there, or on which of several is not
+    said."""
+    own = [name for name in facts.databases if name not in ("postgres", "template1")]
+    listed = f"There are {', '.join(own or facts.databases)}."
+    if database is not None and database not in facts.databases:
+        raise UsageError(f'there is no database "{database}" in it', detail=listed)
+    if database is None and len(own) > 1:
+        raise UsageError(
+            "cannot choose among several databases", detail=listed, hint="Name one: --database NAME"
+        )
+
+
+def _listed_name(engine: Postgres) -> str:
+    """By which a study requests the same build; "": it is not listed, and is named by its place."""
+    own = engine.identity
+    for each in discovered():
+        same = (each.identity.version, each.identity.origin, each.identity.builder)
+        if same == (own.version, own.origin, own.builder):
+            return each.name
+    return ""
+
+
 def _require_layout(engine: Postgres, state: OriginalState, option: str) -> None:
     """EngineError where the build was made for pages or files of another size."""
     build, account = engine.build, engine.account
@@ -230,11 +261,9 @@ def _require_layout(engine: Postgres, state: OriginalState, option: str) -> None
 def _require_space(place: DataPlace) -> None:
     """EngineError: there is no room for the copy and what is made of it."""
     root = open_cache().root
-    needed, free = 2 * place.bytes + _BESIDE_BYTES, free_bytes(root)
-    if free < needed:
-        raise EngineError(
-            f"could not rehearse the upgrade: about {format_bytes(needed)} are needed, "
-            f"{format_bytes(free)} are free",
-            detail=f'Needed under "{root}" for a copy of the data and the upgraded one.',
-            hint="Free some room, or move the cache: STEELYARD_CACHE.",
-        )
+    require_room(
+        "could not rehearse the upgrade",
+        2 * place.bytes + _BESIDE_BYTES,
+        free_bytes(root),
+        detail=f'Needed under "{root}" for a copy of the data and the upgraded one.',
+    )
