@@ -116,6 +116,7 @@ class UpgradeOutcome:
     statistics: StatisticsOutcome | None
     start_seconds: float | None  # of the upgraded copy
     extension_updates: tuple[str, ...]  # statements that pg_upgrade wrote down
+    slots: tuple[str, ...] = ()  # logical ones, which were carried over
 
     @property
     def new_major(self) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -24,7 +24,9 @@ from steelyard.engines.postgres.upgrade.attempts import Attempts
 from steelyard.engines.postgres.upgrade.copies import CopyHome, configure_for_upgrade, take_copy
 from steelyard.engines.postgres.upgrade.facts import ClusterFacts, read_facts, resolve_blocks
 from steelyard.engines.postgres.upgrade.findings import copy_findings, extension_findings
+from steelyard.engines.postgres.upgrade.locales import locales_of, require_locales
 from steelyard.engines.postgres.upgrade.original_state import (
+    FIRST_CARRIED,
     OriginalState,
     read_state,
     slot_findings,
@@ -38,6 +40,7 @@ from steelyard.engines.postgres.upgrade.pg_upgrade import (
     require_programs,
 )
 from steelyard.engines.postgres.upgrade.setting_changes import setting_changes
+from steelyard.engines.postgres.upgrade.slots import copy_slots, slot_settings
 from steelyard.engines.registry import open_run
 from steelyard.model.errors import EngineError, UsageError
 from steelyard.model.units import format_bytes
@@ -79,6 +82,7 @@ def rehearse(request: UpgradeRequest, report: Report) -> UpgradeOutcome:
     state = read_state(place)
     for engine, option in ((old, "--old-bindir"), (new, "--new-bindir")):
         _require_layout(engine, state, option)
+    _require_locales(place, state, (old, new))
     _require_space(place)
     offered = read_server_settings(
         SettingsPlace(place.path, place.kind, request.configuration, request.reported)
@@ -103,14 +107,22 @@ class _Rehearsal:
         known, own = self.new.known(offered), self.old.known(offered)
         changes = self._setting_changes(offered, own, known)
         home = CopyHome(self.slot.path / "old")
-        cluster, owner = take_copy(self.old, self.place, home, self.report)
+        account = self.old.account
+        names = self._carried_slots()
+        needed = slot_settings(names, own.settings)
+
+        def with_slots() -> Mapping[str, str]:
+            copy_slots(self.place, home, names, account)
+            return needed
+
+        cluster, owner = take_copy(self.old, self.place, home, self.report, with_slots)
         self.report("read what is in the copy")
-        facts = self._facts(cluster, owner)
+        facts = self._facts(cluster, owner, needed)
         if self.request.weighs:
             _require_database(facts, self.request.database)
         settings = {
             name: value for name, value in own.settings.items() if known.settings.get(name) == value
-        }
+        } | needed
         configure_for_upgrade(cluster, settings)
         jobs = self.request.jobs or len(os.sched_getaffinity(0))
         upgrader = Upgrader(
@@ -152,11 +164,18 @@ class _Rehearsal:
             statistics=rehearsed.statistics,
             start_seconds=rehearsed.start_seconds,
             extension_updates=rehearsed.extension_updates,
+            slots=rehearsed.slots,
         )
 
-    def _facts(self, cluster: Cluster, owner: str) -> ClusterFacts:
+    def _carried_slots(self) -> list[str]:
+        """Logical slots that stand in the original's files, and that pg_upgrade may carry over."""
+        if _major(self.old) < FIRST_CARRIED or self.place.kind != "data directory":
+            return []
+        return [name for name, logical in self.state.slots if logical]
+
+    def _facts(self, cluster: Cluster, owner: str, needed: Mapping[str, str]) -> ClusterFacts:
         """Of the old copy, in which is done by then what has to be done in the original first."""
-        cluster.start(self.slot, recovery_settings(cluster))
+        cluster.start(self.slot, {**recovery_settings(cluster), **needed})
         try:
             facts = read_facts(cluster, owner)
             resolve_blocks(cluster, owner, facts)
@@ -256,6 +275,14 @@ def _require_layout(engine: Postgres, state: OriginalState, option: str) -> None
                 f"{name} is {format_bytes(own * unit)}, the cluster's {format_bytes(value * unit)}",
                 hint=f"Name a build that was configured like the cluster's server: {option} DIR",
             )
+
+
+def _require_locales(place: DataPlace, state: OriginalState, builds: Sequence[Postgres]) -> None:
+    try:
+        locales = locales_of(place.path, state.block_bytes, int(place.major or 0))
+    except (OSError, ValueError, KeyError):
+        return  # said by what opens the copy
+    require_locales(locales, builds)
 
 
 def _require_space(place: DataPlace) -> None:
