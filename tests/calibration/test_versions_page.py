@@ -122,7 +122,41 @@ def test_every_weighing_of_19_is_of_two_builds_from_one_source(name: str) -> Non
     study, *options = OF_19[name]
     changes = [word for word in options if "=" in word]
     read = read_study(study, changes)
-    assert [arm.version for arm in read.every_arm] == ["debian-18", "debian-19"]
+    versions_of = {"checksums-18": ("18", "18"), "checksums-19": ("19", "19")}
+    named = versions_of.get(name, ("18", "19"))
+    assert [arm.version for arm in read.every_arm] == [f"debian-{each}" for each in named]
+
+
+def test_what_is_weighed_within_a_version_has_a_table_of_its_own() -> None:
+    arms = {name: {"version": "19.0", "builder": "gcc 16"} for name in ("on", "off")}
+    loads = {"by": "on", "count": 1, "seconds": 2.0}
+    own = weighed(
+        key="checksums-19", arms=arms, loads={"arms": {"on": loads}}, loads_of_epochs=[]
+    )  # fmt: skip
+    text = page([own, weighed()], OF_18)
+    assert text.index("[tproc-c](#tproc-c)") < text.index("within each version")
+    assert text.index("within each version") < text.index("[checksums-19](#checksums-19)")
+    assert "| beside it | on | off | off against on | interval, 95 % |" in text
+    assert "PostgreSQL 16.14 (control) against 18.4" in text
+
+
+def test_a_weighing_that_fails_leaves_the_others_to_be_weighed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept = Results(tmp_path / "kept.jsonl")
+
+    def weigh(name: str, words: list[str], records: Path) -> dict[str, Any]:
+        if name == "reserva":
+            raise SystemExit("error: reserva ended with 3")
+        return weighed(key=name, words=words)
+
+    monkeypatch.setattr(versions, "RESULTS", kept)
+    monkeypatch.setattr(versions, "PAGE", tmp_path / "page.md")
+    monkeypatch.setattr(versions, "weigh", weigh)
+    monkeypatch.setattr(sys, "argv", ["versions"])
+    assert versions.main() == 1
+    assert {row["key"] for row in kept} == {*WEIGHINGS} - {"reserva"}
+    assert "tproc-h" in (tmp_path / "page.md").read_text()
 
 
 def test_builds_of_two_compilers_are_said_at_the_top() -> None:

@@ -74,7 +74,6 @@ def test_commands_are_those_of_the_rehearsal_and_quote_paths() -> None:
     assert "initdb -D NEW_DATA --username=dba --no-data-checksums" in shown
     assert "-d '/srv/shop'\"'\"'s data'" in shown
     assert "pg_checksums --enable -D" not in shown.partition("What to do")[2]
-    assert "--database shop" in shown
 
 
 def test_commands_leave_a_way_back_even_where_a_way_without_is_faster() -> None:

@@ -14,8 +14,9 @@ import pytest
 
 from engines.mysql.real_packages import fetch
 from steelyard.engines.account import Account
-from steelyard.engines.builds.same_builder import BuildRequest
-from steelyard.engines.mysql.builds.find import Usable, select_builds
+from steelyard.engines.builds.same_builder import BuildRequest, SelectedBuild
+from steelyard.engines.mysql.builds.build import Build
+from steelyard.engines.mysql.builds.find import select_builds
 from steelyard.engines.programs import launch
 
 READY_S = 60
@@ -32,7 +33,7 @@ class Mysqld:
         return f"mysql://{user}@/{database}?socket={self.socket}"
 
 
-def fetched(cache: Path) -> Usable:
+def fetched(cache: Path) -> SelectedBuild[Build]:
     """The build in a cache of its own; the test is skipped where it cannot be had."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("STEELYARD_CACHE", str(cache))

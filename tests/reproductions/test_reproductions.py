@@ -28,8 +28,9 @@ from steelyard.reproductions.reproduction import (
     names,
     read_reproduction,
 )
+from steelyard.study.budget import BUDGETS
 from steelyard.study.read import read_study
-from steelyard.study.study import BUDGETS, Study
+from steelyard.study.study import Study
 from steelyard.workloads.reading.folder import find_workload
 
 STEPS = [

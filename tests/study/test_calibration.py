@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from steelyard.model.errors import UsageError
+from steelyard.study.budget import BUDGETS
 from steelyard.study.calibration import lay_out, parse_weight
 from steelyard.study.read import read_study
-from steelyard.study.study import BUDGETS, Study
+from steelyard.study.study import Study
 
 
 def arms_of(study: Study) -> list[str]:

@@ -29,7 +29,7 @@ def minimal(tmp_path: Path) -> Path:
 @pytest.mark.parametrize("name", sorted(builtin_studies()))
 def test_a_written_study_reads_back_unchanged(name: str, tmp_path: Path) -> None:
     kept = read_study(name)
-    arm = f"arm.{kept.arms[0].name}" if len(kept.arms) > 1 else "arm"
+    arm = f"arm.{kept.arms[0].role or kept.arms[0].name}" if len(kept.arms) > 1 else "arm"
     if kept.factors is not None:  # they make the arms
         arm = "factors.checksums.checked"
     study = read_study(name, [f"{arm}.settings.work_mem=4MB", 'control.settings.my.setting=a"b'])

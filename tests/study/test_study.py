@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
+
 from steelyard.study.arm import Arm
-from steelyard.study.study import BUDGETS, Budget, Study
+from steelyard.study.budget import BUDGETS, Budget
+from steelyard.study.study import Study
 
 
 def _study(control: Arm, arm: Arm) -> Study:
@@ -35,3 +38,18 @@ def test_a_budget_is_lengthened_in_every_layout_and_never_below_the_least() -> N
     assert [getattr(twice, key) for key in BUDGETS] == [2 * getattr(budget, key) for key in BUDGETS]
     assert twice.epochs == 8
     assert budget.times(0.01, 20 * 10**9).cycles == 20 * 10**9
+
+
+def test_an_arm_may_be_compared_with_another_arm_and_with_nothing_else() -> None:
+    control, first = Arm(name="a"), Arm(name="b", role="first", checksums=False)
+    for named in ("b", "first"):
+        last = Arm(name="c", checksums=False, settings={"jit": "off"}, against=named)
+        arms = {"control": control, "arms": (first, last)}
+        study = Study(name="s", title="t", question="q", **arms)  # type: ignore[arg-type]
+        assert study.base_of(last) == first
+        assert study.base_of(first) is None
+        assert study.declared_differences(last, first) == {"jit"}
+    for named in ("a", "c", "d"):
+        last = Arm(name="c", against=named)
+        with pytest.raises(ValueError, match="which is no other arm"):
+            Study(name="s", title="t", question="q", control=control, arms=(first, last))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shlex
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -28,6 +29,10 @@ _HEAD = """
     that the luck of one load is not taken for the version's. With two or three loads of each it is
     still the least known part; the interval has it only as far as the loads differ.
 """
+_COLUMNS = (
+    "interval, 95 %", "verdict", "layout", "epochs", "sd of an epoch", "doubts",
+    "minutes, all in all",
+)  # fmt: skip
 _CAUSES = 4
 """How many causes are shown: those that read furthest from nothing."""
 
@@ -51,7 +56,9 @@ def page(found: Sequence[Json], pair: Pair) -> str:
     """The whole page; `found` as a file of results has them."""
     if not found:
         return f"# PostgreSQL {pair.words}\n\nNot yet weighed.\n"
-    before, after = list(found[0]["arms"].values())
+    across = [row for row in found if not _is_within(row)]
+    within = [row for row in found if _is_within(row)]
+    before, after = list((across or found)[0]["arms"].values())
     makers = dict.fromkeys((before["builder"], after["builder"]))
     head = _HEAD.format(
         before=before["version"],
@@ -66,15 +73,20 @@ def page(found: Sequence[Json], pair: Pair) -> str:
         f"# PostgreSQL {pair.words}, workload by workload",
         paragraph(head).strip(),
         f"Measured on {machines_words(one['machine'] for one in found)}.",
-        table(
-            ["workload", pair.words, "interval, 95 %", "verdict", "layout", "epochs",
-             "sd of an epoch", "doubts", "minutes, all in all"],
-            [_row(one) for one in found],
-        ),
-    ]  # fmt: skip
+        table(["workload", pair.words, *_COLUMNS], [_row(row) for row in across]),
+    ]
+    if within:
+        words = "What one thing takes within each version, its arm against its control:"
+        rows = [_row(row) for row in within]
+        parts += [words, table(["study", "arm against control", *_COLUMNS], rows)]
     for one in found:
         parts += _details(one, pair)
     return "\n\n".join(parts) + "\n"
+
+
+def _is_within(one: Json) -> bool:
+    """Whether both arms are of one version."""
+    return len({arm["version"] for arm in one["arms"].values()}) == 1
 
 
 def _row(one: Json) -> list[str]:
@@ -125,7 +137,7 @@ def _details(one: Json, pair: Pair) -> list[str]:
     ]
     rows = [*one["work"], *_strongest(one["causes"])]
     shown = table(
-        ["beside it", pair.before, pair.after, pair.words, "interval, 95 %"],
+        ["beside it", *_sides(one, pair), "interval, 95 %"],
         [
             [
                 f"{_metric(row)}, {row['unit']}",
@@ -140,11 +152,19 @@ def _details(one: Json, pair: Pair) -> list[str]:
     return [
         f"## {one['key']}",
         f"{one['sentence']}.",
-        f"```\nsteelyard weigh {' '.join(_quoted(word) for word in one['words'])}\n```",
+        f"```\nsteelyard weigh {shlex.join(one['words'])}\n```",
         *told,
         *_by_load(one, pair),
         *([shown] if rows else []),
     ]
+
+
+def _sides(one: Json, pair: Pair) -> tuple[str, str, str]:
+    """Headings of control, arm, and the change."""
+    if not _is_within(one):
+        return pair.before, pair.after, pair.words
+    control, arm = one["arms"]
+    return control, arm, f"{arm} against {control}"
 
 
 def _by_load(one: Json, pair: Pair) -> list[str]:
@@ -182,7 +202,3 @@ def _strongest(causes: Sequence[Json]) -> list[Json]:
 def _strength(row: Json) -> float:
     width = float(row["high_percent"] - row["low_percent"])
     return abs(float(row["estimate_percent"])) / width
-
-
-def _quoted(word: str) -> str:
-    return f"'{word}'" if " " in word else word

@@ -16,8 +16,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from steelyard.model.errors import EngineError, UntrustedPathError
+from steelyard.model.errors import EngineError, SteelyardError, UntrustedPathError
 from steelyard.model.files.own_directory import OwnDirectory
+from steelyard.model.units import format_bytes
 
 _GET_FLAGS, _SET_FLAGS = 0x8008_6601, 0x4008_6602
 _TOP_OF_HIERARCHIES = 0x0002_0000
@@ -129,6 +130,26 @@ def free_bytes(path: Path) -> int:
         existing = existing.parent
     status = os.statvfs(existing)
     return status.f_bavail * status.f_frsize
+
+
+def require_room(
+    failed: str,
+    needed_bytes: int,
+    available_bytes: int,
+    *,
+    detail: str | None = None,
+    hint: str = "Free some room, or move the cache: STEELYARD_CACHE.",
+    error: type[SteelyardError] = EngineError,
+) -> None:
+    """An error where less is free, on a disk or in memory, than is needed; both are in it after
+    what `failed` says could not be done."""
+    if available_bytes < needed_bytes:
+        raise error(
+            f"{failed}: {format_bytes(needed_bytes)} are needed, "
+            f"{format_bytes(available_bytes)} are free",
+            detail=detail,
+            hint=hint,
+        )
 
 
 def tree_bytes(path: Path) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -29,6 +29,7 @@ from steelyard.record.contrast import WithdrawnThreat
 from steelyard.record.epoch import EventLine
 from steelyard.record.plan import Plan
 from steelyard.record.reader import JUDGED, RESUMED, RecordContents
+from steelyard.study.arm import Arm
 from steelyard.study.study import Study
 
 
@@ -48,6 +49,34 @@ def judge(recorded: RecordContents, *, ended: bool) -> list[WeighedContrast]:
         for contrast in contrasts
     ]
     return [replace(one, answer=answer_words(recorded.study, one.arm)) for one in based]
+
+
+def judge_pairs(
+    recorded: RecordContents, *, ended: bool
+) -> Iterator[tuple[RecordContents, WeighedContrast]]:
+    """The contrast of each arm that has another one as its base, in the order of the study, by the
+    epochs of all arms and with the threats to this pair; and the record as one of the pair."""
+    for arm in recorded.study.arms:
+        base = recorded.study.base_of(arm)
+        if base is not None:
+            pair = as_pair(recorded, arm, base)
+            [contrast] = judge(pair, ended=ended)
+            yield pair, contrast
+
+
+def as_pair(recorded: RecordContents, arm: Arm, base: Arm) -> RecordContents:
+    """The record as if the base were the control, and the arm alone were weighed against it. What
+    the plan decided, an epoch with all arms in it, stays."""
+    alone = arm.model_copy(update={"against": None})
+    study = recorded.study.model_copy(update={"control": base, "arms": (alone,), "answer": {}})
+    inspected = recorded.inspection.pairs.get(arm.name)
+    arms = {} if inspected is None else {arm.name: inspected}
+    return replace(
+        recorded,
+        study=study,
+        plan=recorded.plan.model_copy(update={"control": base.name}),
+        inspection=recorded.inspection.model_copy(update={"arms": arms, "pairs": {}}),
+    )
 
 
 def answer_words(study: Study, arm: str) -> AnswerWords | None:

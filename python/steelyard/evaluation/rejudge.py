@@ -11,7 +11,7 @@ from steelyard.evaluation.causes import cause_rows, complete, page_cost
 from steelyard.evaluation.contrast import WeighedContrast
 from steelyard.evaluation.devices import device_summary
 from steelyard.evaluation.factors.effects import factor_effects
-from steelyard.evaluation.judging import judge, withdrawn
+from steelyard.evaluation.judging import judge, judge_pairs, withdrawn
 from steelyard.evaluation.layouts import judging_of
 from steelyard.evaluation.plans.flipped import Timed, flipped
 from steelyard.evaluation.scripts.script_times import script_times
@@ -52,7 +52,8 @@ def rejudge(recorded: RecordContents) -> Verdict:
         )
     end, study, plan = recorded.end, recorded.study, recorded.plan
     control, arms = study.control.name, [arm.name for arm in study.arms]
-    contrasts = judge(recorded, ended=end.interrupted or hopeless(recorded.epochs))
+    ended = end.interrupted or hopeless(recorded.epochs)
+    contrasts, pairs = judge(recorded, ended=ended), list(judge_pairs(recorded, ended=ended))
     told = complete([epoch.totals for epoch in recorded.epochs])
     times = time_breakdown(told, control, arms, recorded.environment.probe)
     costs = [row for arm in arms for row in statement_cost_rows(told, control, arm)]
@@ -63,9 +64,9 @@ def rejudge(recorded: RecordContents) -> Verdict:
     timed = Timed(told, statements, queries, scripts)
     plans = [one for arm in arms for one in flipped(recorded.inspection, control, arm, timed)]
     devices = device_summary(told, plan, recorded.environment.disk, arms)
-    layout = {"layout": plan.layout} if plan.layout else {}
     factors = factor_effects(recorded, contrasts)
-    sentences = [sentence_of(one) for one in contrasts] if factors is None else factors.sentences
+    judged = [*contrasts, *(contrast for _, contrast in pairs)]
+    sentences = map(sentence_of, judged) if factors is None else factors.sentences
     spent = Spent.of(recorded.spent)
     cycles = judging_of(plan).told([epoch.totals for epoch in recorded.epochs], plan, arms)
     return Verdict.model_validate(
@@ -76,12 +77,13 @@ def rejudge(recorded: RecordContents) -> Verdict:
             "seconds": end.seconds,
             "whole_seconds": end.whole_seconds,
             "placement": plan.placement,
-            **layout,
+            **({"layout": plan.layout} if plan.layout else {}),
             **{name: getattr(cycles, name) for name in cycles.model_fields_set},
             **_paced(study, told),
             "sentence": ". ".join(sentences),
             **({"factors": factors} if factors is not None else {}),
             "contrasts": [_line(recorded, contrast, told) for contrast in contrasts],
+            **({"pairs": [_line(*pair, told) for pair in pairs]} if pairs else {}),
             "causes": [row for arm in arms for row in cause_rows(told, control, arm)],
             "latency": [row for arm in arms for row in latency_rows(told, control, arm)],
             "latency_by_script": [row for arm in arms for row in script_rows(told, control, arm)],

@@ -201,6 +201,8 @@ class Inspection(Frozen):
     writes: bool
     arms: Mapping[str, ArmInspection]
     """Arm → against the control."""
+    pairs: Mapping[str, ArmInspection] = {}
+    """Arm → against another one, that the study compares it with besides."""
     plans: Mapping[str, Mapping[str, str]] = {}
     """Arm, the control among them → statement → its plan."""
     build_profile: str = "release"

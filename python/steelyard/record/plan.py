@@ -244,6 +244,8 @@ class BuildDefaultDifferences(Frozen):
 
     rule: str
     alike: Mapping[str, str] = {}
+    shipped: tuple[str, ...] = ()
+    """Arms that keep the defaults of their builds."""
     changed: Mapping[str, tuple[tuple[str, str, str], ...]] = {}
     added: Mapping[str, tuple[str, ...]] = {}
     removed: Mapping[str, tuple[str, ...]] = {}

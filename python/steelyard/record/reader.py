@@ -25,8 +25,9 @@ from steelyard.record.upgrade import (
     upgrade_verdict,
 )
 from steelyard.record.verdict import Verdict
+from steelyard.study.budget import Counted
 from steelyard.study.read import read_recorded_study
-from steelyard.study.study import Counted, Study
+from steelyard.study.study import Study
 
 ENVIRONMENT = "environment.json"
 INSPECTION = "inspection.json"

@@ -336,6 +336,8 @@ class Verdict(Frozen):
     factors: FactorEffects | None = None
     """Effects and interactions, where the arms are cells of a factorial."""
     contrasts: tuple[ContrastLine, ...]
+    pairs: tuple[ContrastLine, ...] = ()
+    """Arms against another arm, where the study compares them with one besides the control."""
     causes: tuple[Cause, ...]
     latency: tuple[Latency, ...]
     latency_by_script: tuple[Latency, ...]

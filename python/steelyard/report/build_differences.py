@@ -16,9 +16,8 @@ def default_rows(defaults: BuildDefaultDifferences | None) -> list[dict[str, str
     rows = []
     for arm, changed in defaults.changed.items():
         for name, ours, theirs in changed:
-            used = (
-                f"{defaults.alike[name]} in every arm" if name in defaults.alike else "each its own"
-            )
+            alike = name in defaults.alike and arm not in defaults.shipped
+            used = f"{defaults.alike[name]} in every arm" if alike else "each its own"
             rows.append(
                 {"setting": name, "arm": arm, "control": _shown(ours), "theirs": _shown(theirs)}
                 | {"used": used}

@@ -133,6 +133,7 @@ def _context(source: Source) -> dict[str, Any]:
     classes = _arm_classes(source)
     layout = shown_layout(plan)
     contrasts = [show_contrast(one, plan, classes, verdict) for one in source.contrasts]
+    judged = (*source.contrasts, *source.pairs)
     return {
         "source": source,
         "question": source.question,
@@ -142,13 +143,14 @@ def _context(source: Source) -> dict[str, Any]:
         "title": source.title or plan.study or "weighing",
         "classes": classes,
         "contrasts": contrasts,
+        "pairs": [show_contrast(line, plan, classes, verdict) for line in source.pairs],
         "calibration": _calibration(source),
         "factors": shown_factors(verdict.factors if verdict else None),
         "threats": sorted(
-            _by_threat((c.arm, c.threats) for c in source.contrasts),
+            _by_threat((c.arm, c.threats) for c in judged),
             key=lambda shown: not shown.threat.invalidates,
         ),
-        "withdrawn": _by_threat((c.arm, c.withdrawn) for c in source.contrasts),
+        "withdrawn": _by_threat((c.arm, c.withdrawn) for c in judged),
         "course": interruption_text(verdict, plan.epochs) if verdict else "",
         "happened": incident_rows(source),
         "turns": shown_turns(source, classes),

@@ -122,6 +122,11 @@ class Source:
         return self.verdict.contrasts if self.verdict else ()
 
     @property
+    def pairs(self) -> tuple[ContrastLine, ...]:
+        """Arms against another arm than the control."""
+        return self.verdict.pairs if self.verdict else ()
+
+    @property
     def arms(self) -> list[str]:
         """Arm names, the control first: an arm's colour is its place in this list."""
         return _control_first(self.plan)

@@ -19,7 +19,7 @@ from steelyard.driver.plan import DrivePlan, Replay
 from steelyard.engines.account import choose_account
 from steelyard.engines.adapters import adapter
 from steelyard.engines.builds.same_builder import BuildRequest
-from steelyard.engines.cache import cache_root, free_bytes, open_cache
+from steelyard.engines.cache import cache_root, free_bytes, open_cache, require_room
 from steelyard.engines.capabilities.external import TCP, TLS
 from steelyard.engines.capabilities.memory import HeldBy, MemoryCap
 from steelyard.engines.copying import write_back
@@ -30,8 +30,8 @@ from steelyard.engines.loading import DATABASE, TemplateEngine, database_of
 from steelyard.engines.memory.rights import choose_cap
 from steelyard.engines.page_cache import Evicted, evict
 from steelyard.engines.registry import Run, open_run
-from steelyard.model.errors import EngineError, ServerError, UsageError
-from steelyard.model.units import NS_PER_S, format_bytes
+from steelyard.model.errors import ServerError, UsageError
+from steelyard.model.units import NS_PER_S
 from steelyard.record.environment import Environment
 from steelyard.record.epoch import OtherLoadLine
 from steelyard.record.machine.drive_health import DriveHealth
@@ -282,14 +282,14 @@ class LoadedWorkload:
         reserved = self._arms * WAL_RESERVE_BYTES
         needed = copies * self._workload.bytes_at(self._scale) + reserved
         free = free_bytes(open_cache().runs)
-        if free < needed:
-            fits = max(1, self._workload.largest_scale((free - reserved) // max(1, copies)))
-            raise EngineError(
-                f"could not weigh at scale {self._scale}: "
-                f"{format_bytes(needed)} are needed, {format_bytes(free)} are free",
-                detail=f'Needed under "{open_cache().root}" for {copies} copies and their WAL.',
-                hint=f"Free some room, or choose a smaller scale: --set workload.scale={fits}",
-            )
+        fits = max(1, self._workload.largest_scale((free - reserved) // max(1, copies)))
+        require_room(
+            f"could not weigh at scale {self._scale}",
+            needed,
+            free,
+            detail=f'Needed under "{open_cache().root}" for {copies} copies and their WAL.',
+            hint=f"Free some room, or choose a smaller scale: --set workload.scale={fits}",
+        )
 
     def before_clients(self, instance: Instance) -> None:
         """`before.sql` of the workload."""

@@ -21,6 +21,7 @@ from steelyard.study.values import (
     version_word,
 )
 
+Defaults = Literal["aligned", "as-shipped"]
 Connect = Literal["socket", "tcp", "tls", "pgbouncer"]
 
 
@@ -84,6 +85,10 @@ class Arm(StudyModel):
     version: Annotated[str, BeforeValidator(version_word)] = "18"
     bindir: str | None = None
     checksums: bool = True
+    defaults: Defaults | None = None
+    """Of its build, in place of what the study says of all arms."""
+    against: str | None = None
+    """Another arm, by its name or its role, that it is compared with besides the control."""
     settings: Settings = Field(default_factory=dict)
     profile: Annotated[ProfileChoice | None, BeforeValidator(by_name)] = None
     """Beneath its own settings. A record holds what it came to, as settings."""

@@ -39,6 +39,7 @@ def treatment(study: Study, arm: Arm) -> dict[str, str]:
         "bindir": arm.bindir,
         "version": arm.version,
         "checksums": "on" if arm.checksums else "off",
+        "defaults": arm.defaults,
         "connect": arm.connect,
         "directory": arm.directory,
         "wal_directory": arm.wal_directory,
@@ -150,7 +151,7 @@ def _parts(apart: Mapping[str, str], folders: Folders) -> Iterator[str]:
     for key in ("checksums", "telemetry"):
         if key in apart:
             yield f"{key}={apart[key]}"
-    for key in ("connect", "replication", "profile", "sql"):
+    for key in ("defaults", "connect", "replication", "profile", "sql"):
         if key in apart:
             yield apart[key]
     if "directory" in apart:

@@ -154,11 +154,11 @@ def _arm_of(table: Table, path: list[str], key: str, file: Path) -> tuple[Table,
     if isinstance(arms, dict):
         table["arm"] = arms
         return arms, path
-    if path and (named := [arm for arm in arms if arm.get("name") == path[0]]):
+    if path and (named := [arm for arm in arms if path[0] in (arm.get("name"), arm.get("role"))]):
         return named[0], path[1:]
     if len(arms) == 1:
         return arms[0], path
-    names = ", ".join(str(arm.get("name")) for arm in arms)
+    names = ", ".join(str(arm.get("name") or arm.get("role")) for arm in arms)
     raise StudyError(
         f'{file.name}: override "{key}" does not say which arm',
         hint=f"Write arm.NAME.key; the arms are {names}.",

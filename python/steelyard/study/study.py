@@ -12,18 +12,17 @@ from pydantic import BeforeValidator, Field, ValidationInfo, model_validator
 
 from steelyard.study.address import HOUSED, WHOLE_CYCLES, require_reachable
 from steelyard.study.answer import Answer, Group
-from steelyard.study.arm import Arm, Level, Weight, shown_sql
+from steelyard.study.arm import Arm, Defaults, Level, Weight, shown_sql
+from steelyard.study.budget import Budget, Turns
 from steelyard.study.factors import Factorial, Fraction, factorial
 from steelyard.study.replication import differing_settings, replication_words, require_replicable
 from steelyard.study.secrets import RECORDED, require_no_secrets
 from steelyard.study.values import (
     Bytes,
-    Nanoseconds,
     Settings,
     Share,
     Statements,
     StudyModel,
-    at_least,
     by_name,
     by_place,
     unless_none,
@@ -33,7 +32,6 @@ Placement = Literal["auto", "symmetric", "partition", "free"]
 Cost = Literal["auto", "foreground", "whole"]
 Layout = Literal["auto", "slices", "turns", "cycles"]
 LayoutName = Literal["slices", "turns", "cycles"]
-Defaults = Literal["aligned", "as-shipped"]
 Need = Literal["jit", "lz4", "io_uring", "tls", "huge_pages", "pgbouncer"]
 
 
@@ -108,18 +106,6 @@ class Decision(StudyModel):
         return self
 
 
-class Counted(StudyModel):
-    """Slices of so many executions in place of a time: for work that can be done only once."""
-
-    each: Annotated[int, Field(ge=1)]
-    """Executions of each client in a slice."""
-    blocks: Annotated[int, Field(ge=1, le=10_000)]
-    """Measured blocks of an epoch, every arm once in each. Where each script of a stream is a slice
-    of its own: whole passes through the stream, without excluded ones."""
-    warmup: Annotated[int, Field(ge=0, le=10_000)] = 1
-    """Blocks before them."""
-
-
 class Source(StudyModel):
     """External data, in place of what the workload would load."""
 
@@ -143,52 +129,6 @@ class Source(StudyModel):
     as they are now."""
     beneath: Settings = Field(default_factory=dict)
     """Settings of the built-in study: they count where its server's say nothing."""
-
-
-BUDGETS = ("measuring", "turns", "cycles")
-"""Keys of a budget that say how long: each counts in another layout."""
-
-
-class Budget(StudyModel):
-    """How long may be measured, and how it is cut into epochs."""
-
-    measuring: Annotated[Nanoseconds, at_least("20s")] = 120_000_000_000
-    turns: Annotated[Nanoseconds, at_least("20s")] = 2_700_000_000_000
-    """In place of `measuring` with layout "turns": all turns, with starts, warm-ups, checks, and
-    files put back."""
-    cycles: Annotated[Nanoseconds, at_least("20s")] = 1_800_000_000_000
-    """In place of `measuring` with layout "cycles": all epochs, with starts and warm-ups."""
-    epochs: Annotated[int, Field(ge=2, le=1000)] | None = None
-    """None: chosen from the budget, even, at least 10."""
-    slice: Annotated[Nanoseconds, at_least("50ms")] | None = None
-    """None: chosen by the pilot."""
-    counted: Counted | None = None
-    """None: slices are cut by time."""
-
-    @model_validator(mode="after")
-    def _one_cut(self) -> Budget:
-        if self.slice is not None and self.counted is not None:
-            raise ValueError('"slice" and "counted" both say how long a slice is: give one of them')
-        return self
-
-    def times(self, share: float, least_ns: int = 0) -> Budget:
-        """So many times as long in every layout, and at least `least_ns`; as many epochs."""
-        lengths = {name: getattr(self, name) for name in BUDGETS}
-        return self.model_copy(
-            update={name: max(least_ns, round(share * own)) for name, own in lengths.items()}
-        )
-
-
-class Turns(StudyModel):
-    """How one arm after the other is measured alone, over whole checkpoint cycles."""
-
-    time_scale: Annotated[float, Field(ge=1, le=10_000)] | None = None
-    """checkpoint_timeout and the limits of the log of all arms are divided by it. None: the
-    smallest with which the budget holds enough epochs, 1 where it can be."""
-    cycles: Annotated[int, Field(ge=2, le=20)] = 2
-    """Checkpoints from whose end to whose end a turn is measured."""
-    measured: Annotated[Nanoseconds, at_least("10s")] | None = None
-    """A stated time in place of whole cycles."""
 
 
 class Study(StudyModel):
@@ -250,6 +190,16 @@ class Study(StudyModel):
         names = [arm.name or arm.role for arm in self.every_arm]
         if len(set(names)) != len(names):
             raise ValueError("two arms have one name")
+        return self
+
+    @model_validator(mode="after")
+    def _bases_are_arms(self) -> Study:
+        for arm in self.every_arm:
+            if arm.against is not None and (arm is self.control or self.base_of(arm) is None):
+                raise ValueError(
+                    f'"{arm.name or arm.role}" is compared with "{arm.against}", which is no other '
+                    "arm: every arm is compared with the control already"
+                )
         return self
 
     @model_validator(mode="after")
@@ -327,6 +277,11 @@ class Study(StudyModel):
         """The control first, then the other arms in the order of the study."""
         return (self.control, *self.arms)
 
+    def base_of(self, arm: Arm) -> Arm | None:
+        """The arm that another one is compared with besides the control; None: there is none."""
+        others = [each for each in self.arms if each is not arm and arm.against]
+        return next((each for each in others if arm.against in (each.name, each.role)), None)
+
     def answer_of(self, arm: str) -> Answer | None:
         """The words for an arm's contrast; None: the study has none."""
         role = next((one.role for one in self.arms if one.name == arm), "")
@@ -352,7 +307,7 @@ class Study(StudyModel):
 
     def differs_only_in_weight(self, arm: Arm) -> bool:
         """Whether an arm is the control but for its name and its weight."""
-        bare = {"name": "", "role": "", "weight": Weight()}
+        bare = {"name": "", "role": "", "against": None, "weight": Weight()}
         return arm.model_copy(update=bare) == self.control.model_copy(update=bare)
 
     @property
@@ -366,32 +321,41 @@ class Study(StudyModel):
             and self.differs_only_in_weight(arm)
         )
 
-    def declared_differences(self, arm: Arm) -> set[str]:
-        """Names of what the study says differs between an arm and the control: its settings.
+    def declared_differences(self, arm: Arm, base: Arm | None = None) -> set[str]:
+        """Names of what the study says differs between an arm and the control, or another arm: its
+        settings.
 
         `"data_checksums"` when one verifies pages and the other does not; `"version"` when versions
         or builds are to differ.
         """
-        control = self.control
-        ours, theirs = self.settings_of(control), self.settings_of(arm)
+        base = base or self.control
+        ours, theirs = self.settings_of(base), self.settings_of(arm)
         names = {name for name in {*ours, *theirs} if ours.get(name) != theirs.get(name)}
-        if control.checksums != arm.checksums:
+        if base.checksums != arm.checksums:
             names.add("data_checksums")
-        if (control.version, control.bindir) != (arm.version, arm.bindir):
+        if (base.version, base.bindir) != (arm.version, arm.bindir):
             names.add("version")
-        names |= {*differing_settings(control.replication, arm.replication)}
-        return names | {name for name, *_ in self.differences_beside_settings(arm)}
+        names |= {*differing_settings(base.replication, arm.replication)}
+        return names | {name for name, *_ in self.differences_beside_settings(arm, base)}
 
-    def differences_beside_settings(self, arm: Arm) -> list[tuple[str, str, str]]:
-        """(key, the control's, the arm's) of what is done with its data, and how it is reached."""
+    def differences_beside_settings(
+        self, arm: Arm, base: Arm | None = None
+    ) -> list[tuple[str, str, str]]:
+        """(key, the control's or the other arm's, the arm's) of what is done with its data, and how
+        it is reached."""
+        base = base or self.control
         keys = (
-            ("sql", *(shown_sql(one.sql) or "none" for one in (self.control, arm))),
-            ("connect", self.control.connect, arm.connect),
-            ("directory", *(each.directory or "the cache" for each in (self.control, arm))),
-            ("wal_directory", *(each.wal_directory or "none" for each in (self.control, arm))),
-            ("replication", *(replication_words(x.replication) for x in (self.control, arm))),
+            ("sql", *(shown_sql(side.sql) or "none" for side in (base, arm))),
+            ("connect", base.connect, arm.connect),
+            ("directory", *(side.directory or "the cache" for side in (base, arm))),
+            ("wal_directory", *(side.wal_directory or "none" for side in (base, arm))),
+            ("replication", *(replication_words(side.replication) for side in (base, arm))),
         )
         return [(key, ours, theirs) for key, ours, theirs in keys if ours != theirs]
+
+    def defaults_of(self, arm: Arm) -> Defaults:
+        """Whether an arm's build has its defaults set as the control's are, or keeps its own."""
+        return arm.defaults or self.defaults
 
     def sql_of(self, arm: Arm) -> tuple[str, ...]:
         """The statements that make an arm's data: the study's, then its own."""

@@ -120,6 +120,25 @@ def test_as_shipped_defaults_stay_and_are_declared(world: ScriptedWorld) -> None
     assert notes.said[0] == "defaults of after that differ and stay so: io"
 
 
+def test_one_arm_keeps_its_defaults_while_others_are_set_alike(world: ScriptedWorld) -> None:
+    asked = study_of(
+        control={"name": "before", "version": "16"},
+        arms=[
+            {"name": "after", "version": "18"},
+            {"name": "shipped", "version": "18", "defaults": "as-shipped"},
+        ],
+    )
+    newer = engine("b", 8, NEW)
+    engines: dict[str, Engine] = {
+        "before": engine("a", 7, OLD), "after": newer, "shipped": newer
+    }  # fmt: skip
+    found = compare_builds(asked, engines, world.laboratory, Silent())
+    settings = [found.settings_of(asked, arm) for arm in asked.every_arm]
+    assert settings == [{"io": "1"}, {"io": "1"}, {}]
+    assert (found.declared("after"), found.declared("shipped")) == (set(), {"io"})
+    assert found.shipped == {"shipped"}
+
+
 def test_a_default_that_a_build_refuses_stays_and_is_declared(world: ScriptedWorld) -> None:
     older, newer = (
         engine("a", 7, {**OLD, "y": Default("1", "", "user")}),

@@ -112,7 +112,8 @@ def with_products(study: Study, account: str | None) -> Study:
         for arm, engine in zip(study.every_arm, engines, strict=True)
         if arm in by_version
     }
-    if len({*found.values()}) < len(found):  # one version by two builders
+    words = {arm.role: arm.version for arm in by_version}
+    if len({*found.values()}) < len({*words.values()}):  # one version by two builders
         return study
     return with_names(study, found)
 
@@ -156,8 +157,8 @@ def _bare(arm: Arm) -> Arm:
     if address is not None and not is_sqlserver(address):
         address = json.dumps(connection_words(address), sort_keys=True)
     settings = {name.lower(): value.strip() for name, value in sorted(arm.settings.items())}
-    bare = {"name": "", "role": "", "bindir": place, "address": address, "settings": settings}
-    return arm.model_copy(update=bare)
+    bare = {"name": "", "role": "", "against": None, "bindir": place, "address": address}
+    return arm.model_copy(update={**bare, "settings": settings})
 
 
 def _conf_file(given: str | None) -> Path | None:

@@ -13,8 +13,9 @@ from steelyard.cli.options.sizes import require_budget
 from steelyard.model.errors import UsageError
 from steelyard.model.identity import Identity
 from steelyard.record.record import PLAN
+from steelyard.study.budget import BUDGETS
 from steelyard.study.read import builtin_studies, read_recorded_study
-from steelyard.study.study import BUDGETS, Study
+from steelyard.study.study import Study
 
 BUILDS = "builds"
 _USE = "steelyard weigh builds --control ./master/bin --arm ./patched/bin"

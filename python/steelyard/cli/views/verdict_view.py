@@ -54,7 +54,7 @@ of each statement."""
 def render_verdict(verdict: Verdict, width: int) -> str:
     """The whole summary as plain lines no wider than `width` (at least 50), colourless."""
     width = max(width, _LEAST_WIDTH)
-    contrasts = verdict.contrasts
+    contrasts = (*verdict.contrasts, *verdict.pairs)
     blocks = [
         contrast_lines(
             one, one.truth, one.details.margin_percent, width, measured_lines(verdict, one, width)

@@ -17,10 +17,9 @@ from pathlib import Path
 from typing import Any
 
 from steelyard.engines.builds.added import DESCRIPTION, HALF
-from steelyard.engines.cache import Cache, free_bytes
+from steelyard.engines.cache import Cache, free_bytes, require_room
 from steelyard.engines.defer_signals import defer_signals
 from steelyard.model.errors import EngineError, UsageError
-from steelyard.model.units import format_bytes
 
 GIVEN = ("bundle-", "debian-", "npm-", "system-")
 """Names of builds that were found or fetched begin so."""
@@ -92,13 +91,11 @@ def named_after(place: Path) -> str:
     return f"{named_after(place.parent)}-{name}" if is_version(name) else name
 
 
-def require_room(cache: Cache, needed_bytes: int) -> None:
+def require_room_for_build(cache: Cache, needed_bytes: int) -> None:
     """EngineError where the cache's disk has too little room for a build."""
-    free = free_bytes(cache.engines)
-    if free < needed_bytes:
-        raise EngineError(
-            f"could not add the engine: {format_bytes(needed_bytes)} are needed, "
-            f"{format_bytes(free)} are free",
-            detail=f'Needed under "{cache.engines}".',
-            hint="Free some room, or move the cache: STEELYARD_CACHE.",
-        )
+    require_room(
+        "could not add the engine",
+        needed_bytes,
+        free_bytes(cache.engines),
+        detail=f'Needed under "{cache.engines}".',
+    )

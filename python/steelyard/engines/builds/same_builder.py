@@ -2,14 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
+from typing import Generic, Protocol, TypeVar
 
+from steelyard.engines.account import Account
+from steelyard.model.errors import EngineError
 from steelyard.model.identity import Identity
 
 BuildT = TypeVar("BuildT")
+BuildT_co = TypeVar("BuildT_co", covariant=True)
+
+
+class AvailableBuild(Protocol[BuildT_co]):
+    """A build that runs on this machine."""
+
+    @property
+    def build(self) -> BuildT_co: ...
+    @property
+    def identity(self) -> Identity: ...
+    def answers(self, wanted: str) -> bool:
+        """Whether it is what a word requests: a version, or its name."""
+
+
+@dataclass(frozen=True, slots=True)
+class SelectedBuild(Generic[BuildT]):
+    """A build, and the account that can read and run it."""
+
+    build: BuildT
+    identity: Identity
+    account: Account
 
 
 def same_builder(candidates: Sequence[Sequence[tuple[BuildT, Identity | None]]]) -> list[BuildT]:
@@ -35,3 +58,33 @@ class BuildRequest:
 
     version: str  # "18", "17.0", or the name of an engine: "npm-18.4"
     bindir: str | Path | None = None  # the build there, whatever its version
+
+
+@dataclass(frozen=True)
+class Selection(Generic[BuildT]):
+    """How the builds of one kind of engine are selected."""
+
+    available: Callable[[], Sequence[AvailableBuild[BuildT]]]
+    """All that run on this machine, the preferred ones first."""
+    in_directory: Callable[[Path], BuildT]
+    """The build there. EngineError: none."""
+    missing: Callable[[str, Sequence[AvailableBuild[BuildT]]], EngineError]
+    """The error where no build answers a word."""
+
+    def select(self, wanted: Sequence[BuildRequest]) -> list[BuildT]:
+        """The builds of several arms, in their order, all from the builder of the first where that
+        is possible. EngineError: what is found, and what to do."""
+        known = self.available() if any(each.bindir is None for each in wanted) else []
+        return same_builder([self._candidates(each, known) for each in wanted])
+
+    def _candidates(
+        self, wanted: BuildRequest, known: Sequence[AvailableBuild[BuildT]]
+    ) -> list[tuple[BuildT, Identity | None]]:
+        """Matching builds, the preferred one first; the identity of one in a directory is not read
+        yet."""
+        if wanted.bindir is not None:
+            return [(self.in_directory(Path(wanted.bindir)), None)]
+        matching = [each for each in known if each.answers(wanted.version)]
+        if not matching:
+            raise self.missing(wanted.version, known)
+        return [(each.build, each.identity) for each in matching]

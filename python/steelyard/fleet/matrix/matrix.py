@@ -19,8 +19,9 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from steelyard.model.errors import StudyError
 from steelyard.model.files.small_file import parse_toml, read_small
+from steelyard.study.budget import BUDGETS
 from steelyard.study.read import read_study
-from steelyard.study.study import BUDGETS, Study
+from steelyard.study.study import Study
 
 Files = tuple[tuple[str, str], ...]
 """(path from the matrix, text)."""

@@ -32,13 +32,21 @@ def figures(verdict: Verdict, contrast: ContrastLine) -> list[tuple[str, str]]:
         rows.append(
             ("throughput", ", ".join(filter(None, (f"{_pair(*texts)} /s", times_text(change)))))
         )
-    latency = {one.quantile: one for one in verdict.latency if one.arm == contrast.arm}
+    ours, theirs = (_latencies(verdict, arm) for arm in (contrast.control, contrast.arm))
     rows += [
-        (quantile_name(q), us_pair(latency[q].control_us, latency[q].arm_us))
+        (quantile_name(q), us_pair(ours[q], theirs[q]))
         for q in QUANTILES
-        if q in latency
+        if q in ours and q in theirs
     ]
     return rows
+
+
+def _latencies(verdict: Verdict, arm: str) -> dict[float, float]:
+    """Quantile → µs of an arm, or of the control."""
+    own = {row.quantile: row.arm_us for row in verdict.latency if row.arm == arm}
+    if own or arm != verdict.contrasts[0].control:
+        return own
+    return {row.quantile: row.control_us for row in verdict.latency}
 
 
 def us_pair(control_us: float, arm_us: float) -> str:

@@ -20,8 +20,9 @@ from steelyard.running.measuring.load import Place, Visit, lay_out
 from steelyard.running.measuring.observation import WaitSampling
 from steelyard.running.preparing.setup import Setup
 from steelyard.running.stopwatch import Progress
+from steelyard.study.budget import Counted
 from steelyard.study.design import Design
-from steelyard.study.study import Counted, Study
+from steelyard.study.study import Study
 
 PILOT = -2
 

@@ -32,6 +32,7 @@ class BuildComparison:
     defaults: str  # "aligned" or "as-shipped"
     alignment: Alignment = field(default_factory=Alignment)
     knows: Mapping[str, frozenset[str]] = field(default_factory=dict)  # arm → names of settings
+    shipped: frozenset[str] = frozenset()  # arms that keep the defaults of their builds
 
     @property
     def shared(self) -> bool:
@@ -40,14 +41,14 @@ class BuildComparison:
 
     def settings_of(self, study: Study, arm: Arm) -> dict[str, str]:
         """What an arm is started with: defaults set alike, then what the study says."""
-        known = self.knows.get(arm.name, frozenset())
+        known = frozenset() if arm.name in self.shipped else self.knows.get(arm.name, frozenset())
         alike = {name: v for name, v in self.alignment.settings.items() if name in known}
         return {**alike, **study.settings_of(arm)}
 
     def declared(self, arm: str) -> set[str]:
         """Settings that may differ because the arm's build has another default."""
         changed = {name for name, _, _ in self.alignment.changed.get(arm, ())}
-        return changed - {*self.alignment.settings}
+        return changed if arm in self.shipped else changed - {*self.alignment.settings}
 
 
 def compare_builds(
@@ -80,13 +81,15 @@ def compare_builds(
         {name for name in known if name.lower() in fixed},
         engines[control].setting_rules,
     )
-    left = {*alignment.settings} if study.defaults == "as-shipped" else set()
+    shipped = frozenset(a.name for a in study.arms if study.defaults_of(a) == "as-shipped")
+    left = {*alignment.settings} if {*others} <= shipped else set()
     comparison = BuildComparison(
         loaders=loaders,
         loads=study.workload.loads or (1 if len(set(loaders.values())) == 1 else FEWEST_LOADS),
         defaults=study.defaults,
         alignment=_acceptable(alignment.without(left), engines, assumed),
         knows={arm: frozenset(assumed[arm].settings) for arm in engines},
+        shipped=shipped,
     )
     _report(comparison, progress)
     return comparison

@@ -70,7 +70,12 @@ def inspect_arms(question: Question, setup: Setup, progress: Progress) -> Inspec
         compared=len(arms.settings[setup.study.control.name]),
         statements=len(arms.plans[setup.study.control.name]),
         writes=any(script.writes for script in setup.scripts),
-        arms={arm.name: _inspect(setup, arms, arm.name) for arm in setup.study.arms},
+        arms={arm.name: _inspect(setup, arms, arm) for arm in setup.study.arms},
+        pairs={
+            arm.name: _inspect(setup, arms, arm, base)
+            for arm in setup.study.arms
+            if (base := setup.study.base_of(arm)) is not None
+        },
         plans=arms.plans,
         build_profile=setup.laboratory.drivers.build_profile(),
         machine_changes=changes,
@@ -127,10 +132,12 @@ def _with_record(place: Environment, record: Record) -> Environment:
     return place.model_copy(update={"disk": disk}) if shared else place
 
 
-def _inspect(setup: Setup, arms: _Arms, name: str) -> ArmInspection:
-    study, control = setup.study, setup.study.control
-    [arm] = [one for one in study.arms if one.name == name]
-    may_differ = study.declared_differences(arm) | setup.builds.declared(name)
+def _inspect(setup: Setup, arms: _Arms, arm: Arm, base: Arm | None = None) -> ArmInspection:
+    """Against the control, or the base. WeighingError: they differ where it is not declared."""
+    study, name, control = setup.study, arm.name, base or setup.study.control
+    may_differ = study.declared_differences(arm, base) | setup.builds.declared(name)
+    if base is not None:
+        may_differ |= setup.builds.declared(base.name)
     rules, ours, theirs = (
         setup.slots.setting_rules,
         arms.settings[control.name],
@@ -144,19 +151,19 @@ def _inspect(setup: Setup, arms: _Arms, name: str) -> ArmInspection:
         may_differ |= differing - set(study.settings)
     found = compare(ours, theirs, may_differ, rules)
     found.refuse_undeclared(control.name, name)
-    if not found.declared:
+    if not found.declared and base is None:
         _require_unlike(study, arm, ours, theirs)
     builds = builds_differ(arms.identities[control.name], arms.identities[name])
     return ArmInspection(
         may_differ=tuple(sorted(may_differ)),
         differences=ArmDifferences(
-            declared=(*found.declared, *study.differences_beside_settings(arm)),
+            declared=(*found.declared, *study.differences_beside_settings(arm, base)),
             derived=tuple(found.derived),
             undeclared=tuple(found.undeclared),
         ),
         builds=tuple(apart(builds)),
         plans_meant=rules.plans([name for name, *_ in found.declared])
-        or any(key == "sql" for key, *_ in study.differences_beside_settings(arm)),
+        or any(key == "sql" for key, *_ in study.differences_beside_settings(arm, base)),
     )
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from steelyard.engines.cache import require_room
 from steelyard.engines.capabilities.memory import MemoryNeed, NeedsMemory
 from steelyard.engines.engine import Engine
 from steelyard.model.errors import StudyError
@@ -85,16 +86,17 @@ def _require_room(size: int, laboratory: Laboratory, at_once: int) -> None:
             hint='Leave out "memory": without it an arm may have what there is.',
         )
     free = host.memory_available_bytes
-    if at_once * size > free:
-        servers = "one server" if at_once == 1 else f"{at_once} servers at once"
-        fits = _megabytes(free // at_once // _STEP_BYTES * _STEP_BYTES)
-        raise StudyError(
-            f'"memory" does not fit {servers}: {format_bytes(at_once * size)} are needed, '
-            f"{format_bytes(free)} are free",
-            detail="A cap that the machine cannot give is not the same for all arms.",
-            hint=f"--set memory={fits}"
-            + (", or one arm at a time: --set layout=turns" if at_once > 1 else ""),
-        )
+    servers = "one server" if at_once == 1 else f"{at_once} servers at once"
+    fits = _megabytes(free // at_once // _STEP_BYTES * _STEP_BYTES)
+    require_room(
+        f'"memory" does not fit {servers}',
+        at_once * size,
+        free,
+        detail="A cap that the machine cannot give is not the same for all arms.",
+        hint=f"--set memory={fits}"
+        + (", or one arm at a time: --set layout=turns" if at_once > 1 else ""),
+        error=StudyError,
+    )
 
 
 def _megabytes(size: int) -> str:

@@ -122,6 +122,7 @@ def _defaults(builds: BuildComparison) -> BuildDefaultDifferences:
     return BuildDefaultDifferences(
         rule=builds.defaults,
         alike=dict(alignment.settings),
+        shipped=tuple(arm for arm in alignment.changed if arm in builds.shipped),
         changed={arm: tuple(found) for arm, found in alignment.changed.items()},
         added={arm: tuple(names) for arm, names in alignment.added.items()},
         removed={arm: tuple(names) for arm, names in alignment.removed.items()},

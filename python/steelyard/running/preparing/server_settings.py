@@ -10,13 +10,13 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from steelyard.engines.cache import require_room
 from steelyard.engines.capabilities.memory import HUGE_PAGE_BYTES, NeedsMemory, shared_memory_bytes
 from steelyard.engines.engine import Engine
 from steelyard.engines.intake import AcceptsSettings, Neutralised, ServerSettings
 from steelyard.model.errors import ServerError, StudyError
 from steelyard.model.threat import raise_threat
 from steelyard.model.threat_kind import ThreatKind
-from steelyard.model.units import format_bytes
 from steelyard.record.environment import NeutralisedFact, ReplacedFact, SourceFacts
 from steelyard.running.laboratory import Laboratory
 from steelyard.running.stopwatch import Progress
@@ -206,15 +206,15 @@ def _require_memory(
     except ServerError:
         return  # no size: it is left out by name
     free = laboratory.host.sample().memory_available_bytes
-    if pool * at_once <= free:
-        return
     servers = "a server" if at_once == 1 else f"{at_once} servers at once"
     fits = int(free * 0.8) // at_once // _MB
-    raise StudyError(
-        f"this machine cannot hold the shared_buffers of {servers}: "
-        f"{format_bytes(pool * at_once)} are needed, {format_bytes(free)} are free",
+    require_room(
+        f"this machine cannot hold the shared_buffers of {servers}",
+        pool * at_once,
+        free,
         detail="shared_buffers is what the data's server has: "
         f"{shown_value('shared_buffers', offered.settings['shared_buffers'])}.",
         hint=f"Weigh with less, which the record says: --set settings.shared_buffers={fits}MB"
         + (", or one arm at a time: --set layout=turns" if at_once > 1 else ""),
+        error=StudyError,
     )

@@ -10,11 +10,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from steelyard.engines.cache import free_bytes, open_cache, tree_bytes
+from steelyard.engines.cache import free_bytes, open_cache, require_room, tree_bytes
 from steelyard.engines.capabilities.life import Clonable
 from steelyard.engines.loading import TemplateEngine, database_of, serving
 from steelyard.model.errors import EngineError
-from steelyard.model.units import format_bytes
 from steelyard.workloads.loading.disk_space import Report
 from steelyard.workloads.loading.template import (
     describe,
@@ -84,11 +83,10 @@ def key_after_sql(template: Path, statements: Sequence[str]) -> str:
 def _require_space(template: Path, copies: int) -> None:
     """Rewriting a table holds it twice for a moment."""
     each, root = tree_bytes(template), open_cache().root
-    needed, free = each * (2 + copies), free_bytes(root)
-    if free < needed:
-        raise EngineError(
-            f"could not copy the data for an arm: about {format_bytes(needed)} are needed, "
-            f"{format_bytes(free)} are free",
-            detail=f'Needed under "{root}" for its own copy and {copies} clones.',
-            hint="Free some room, or choose a smaller scale.",
-        )
+    require_room(
+        "could not copy the data for an arm",
+        each * (2 + copies),
+        free_bytes(root),
+        detail=f'Needed under "{root}" for its own copy and {copies} clones.',
+        hint="Free some room, or choose a smaller scale.",
+    )

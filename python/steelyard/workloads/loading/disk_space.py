@@ -6,9 +6,8 @@ import threading
 import time
 from collections.abc import Callable
 
-from steelyard.engines.cache import Cache, free_bytes
+from steelyard.engines.cache import Cache, free_bytes, require_room
 from steelyard.engines.loading import WorkloadDatabase
-from steelyard.model.errors import EngineError
 from steelyard.model.units import NS_PER_S, format_bytes, format_duration
 from steelyard.workloads.reading.workload import Workload
 
@@ -22,16 +21,15 @@ def require_space(cache: Cache, workload: Workload, scale: int, copies: int) -> 
     times = 1 + max(copies, int(workload.inserts))
     needed = (workload.bytes_at(scale) + _CLUSTER_BYTES) * times
     free = free_bytes(cache.templates)
-    if free < needed:
-        raise _refused(
-            workload,
-            scale,
-            needed,
-            free,
-            f'Needed under "{cache.root}" for the loaded data and {copies} copies of it.',
-            workload.largest_scale(free // times - _CLUSTER_BYTES),
-            "Free some room, choose a smaller scale, or move the cache: STEELYARD_CACHE.",
-        )
+    _require(
+        workload,
+        scale,
+        needed,
+        free,
+        f'Needed under "{cache.root}" for the loaded data and {copies} copies of it.',
+        workload.largest_scale(free // times - _CLUSTER_BYTES),
+        "Free some room, choose a smaller scale, or move the cache: STEELYARD_CACHE.",
+    )
 
 
 def require_space_at(
@@ -49,25 +47,24 @@ def require_space_at(
         report(f"about {format_bytes(needed)} are needed; how much room the server has is not seen")
         return
     free = free_bytes(disk.directory) + disk.replaced_bytes
-    if free < needed:
-        room = max(free - disk.log_limit_bytes, free // 2)
-        raise _refused(
-            workload,
-            scale,
-            needed,
-            free,
-            f'Needed under "{disk.directory}" for the database and its log.',
-            workload.largest_scale(room),
-            "Free some room, or choose a smaller scale.",
-        )
+    _require(
+        workload,
+        scale,
+        needed,
+        free,
+        f'Needed under "{disk.directory}" for the database and its log.',
+        workload.largest_scale(max(free - disk.log_limit_bytes, free // 2)),
+        "Free some room, or choose a smaller scale.",
+    )
 
 
-def _refused(
+def _require(
     workload: Workload, scale: int, needed: int, free: int, where: str, fits: int, advice: str
-) -> EngineError:
-    return EngineError(
-        f'could not load workload "{workload.name}" at scale {scale}: '
-        f"{format_bytes(needed)} are needed, {format_bytes(free)} are free",
+) -> None:
+    require_room(
+        f'could not load workload "{workload.name}" at scale {scale}',
+        needed,
+        free,
         detail=where,
         hint=(f"Scale {fits} would fit. " if fits else "") + advice,
     )

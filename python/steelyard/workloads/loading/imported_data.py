@@ -13,7 +13,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 
 from steelyard.engines.adapters import adapter
-from steelyard.engines.cache import free_bytes, open_cache, tree_bytes
+from steelyard.engines.cache import free_bytes, open_cache, require_room, tree_bytes
 from steelyard.engines.intake import (
     DataPlace,
     ImportedCluster,
@@ -26,7 +26,6 @@ from steelyard.engines.intake import (
 from steelyard.engines.loading import TemplateEngine
 from steelyard.model.errors import EngineError, UsageError
 from steelyard.model.identity import Identity
-from steelyard.model.units import format_bytes
 from steelyard.study.study import Source, Study
 from steelyard.workloads.loading.disk_space import Report
 from steelyard.workloads.loading.template import (
@@ -184,14 +183,12 @@ def _require_space(place: DataPlace, copies: int) -> None:
     each = place.bytes * (_DUMP_GROWS if place.kind == "dump" else 1)
     needed = each * (1 + copies)
     root = open_cache().root
-    free = free_bytes(root)
-    if free < needed:
-        raise EngineError(
-            f'could not take in "{place.path}": about {format_bytes(needed)} are needed, '
-            f"{format_bytes(free)} are free",
-            detail=f'Needed under "{root}" for the data and {copies} copies of it.',
-            hint="Free some room, or move the cache: STEELYARD_CACHE.",
-        )
+    require_room(
+        f'could not take in "{place.path}"',
+        needed,
+        free_bytes(root),
+        detail=f'Needed under "{root}" for the data and {copies} copies of it.',
+    )
 
 
 def _described(

@@ -113,7 +113,7 @@ def test_the_longest_timeout_of_a_server_is_not_exceeded() -> None:
 
 
 def test_every_setting_in_units_of_time_is_in_the_table(server: Server) -> None:
-    """The oracle is pg_settings of 16 and 18, for the largest values of what is set too."""
+    """The oracle is pg_settings of 16, 18 and 19, for the largest values of what is set too."""
     with server.connect() as session:
         rows = session.execute(
             "SELECT name, unit, max_val FROM pg_settings WHERE unit IN ('ms', 's', 'min')"
@@ -126,7 +126,7 @@ def test_every_setting_in_units_of_time_is_in_the_table(server: Server) -> None:
         assert timers[name].most_ms == int(float(most) * factor[unit]), name
 
 
-@pytest.mark.parametrize("version", ["16", "18"])
+@pytest.mark.parametrize("version", ["16", "18", "19"])
 def test_a_server_takes_what_own_time_makes_of_its_longest_timers(version: str) -> None:
     longest = {timer.name: f"{timer.most_ms} ms" for timer in TIMERS if timer.rule != "left"}
     own = in_own_time({**SHIPPED, **longest, "checkpoint_timeout": "86400 s"}, 1, 8).settings

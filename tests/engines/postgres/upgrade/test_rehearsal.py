@@ -2,64 +2,18 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-import tempfile
-from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from engines.postgres.intake.original import Original
-from engines.postgres.upgrade.rich_cluster import fingerprint, rich_cluster
-from own_cache import open_directory
-from steelyard.engines.postgres.builds.find import discovered
+from engines.postgres.upgrade.rehearsing import has, rehearsed, silent
+from engines.postgres.upgrade.rich_cluster import rich_cluster
 from steelyard.engines.postgres.upgrade import rehearsal
-from steelyard.engines.postgres.upgrade.outcome import UpgradeOutcome
 from steelyard.engines.postgres.upgrade.rehearsal import UpgradeRequest, rehearse
 from steelyard.model.errors import EngineError, UsageError
 
 pytestmark = pytest.mark.postgres
-
-
-@pytest.fixture
-def cache_of_upgrades(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    with open_directory() as home:
-        monkeypatch.setenv("STEELYARD_CACHE", str(home))
-        yield home
-
-
-@pytest.fixture
-def home() -> Iterator[Path]:
-    made = Path(tempfile.mkdtemp(prefix="syt-", dir="/tmp"))
-    made.chmod(0o711)
-    yield made
-    shutil.rmtree(made, ignore_errors=True)
-
-
-def silent(_: str) -> None:
-    """No report."""
-
-
-def rehearsed(
-    original: Original, version: str, cache: Path, *ways: str, **about: object
-) -> UpgradeOutcome:
-    """The outcome; nothing is left of it, and nothing was written to the original."""
-    before = fingerprint(original.sockets)
-    request = UpgradeRequest(original.directory, version, ways or ("copy",))
-    outcome = rehearse(replace(request, **about), silent)  # type: ignore[arg-type]
-    assert fingerprint(original.sockets) == before
-    assert os.listdir(cache / "run") in ([], ["registration.lock"]) or not any(
-        (cache / "run").glob("*/owner.json")
-    )
-    return outcome
-
-
-def has(version: str) -> None:
-    """Skip, by name, where a version is not on this machine."""
-    if not any(each.answers(version) for each in discovered()):
-        pytest.skip(f"PostgreSQL {version} is not on this machine")
 
 
 @pytest.mark.long
@@ -68,8 +22,10 @@ def has(version: str) -> None:
     [("16", "18", "vector"), ("15", "18", None), ("15", "16", None), ("18", "19", None)],
 )
 def test_a_rich_cluster_is_upgraded_in_every_way_and_stays_as_it_was(
-    old: str, new: str, extension: str | None, home: Path, cache_of_upgrades: Path
+    old: str, new: str, extension: str | None, home: Path, request: pytest.FixtureRequest
 ) -> None:
+    name = "cache_with_19" if new == "19" else "cache_of_upgrades"
+    cache_of_upgrades: Path = request.getfixturevalue(name)
     has(old)
     has(new)
     with rich_cluster(home, old, extension=extension, prepared=True) as original:

@@ -7,18 +7,23 @@ import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from steelyard.cli.command_line import say
+from steelyard.cli.options import weigh_parameters as weighing
 from steelyard.cli.options.records_option import require_writable
 from steelyard.model.errors import RecordError, UsageError
 
 if TYPE_CHECKING:
+    from steelyard.cli.views.upgrades.sections import Section
+    from steelyard.cli.weighing.upgrade import OwnWork
     from steelyard.engines.postgres.upgrade.outcome import UpgradeOutcome
     from steelyard.engines.postgres.upgrade.rehearsal import UpgradeRequest
+    from steelyard.record.verdict import Verdict
 
 Source = Annotated[
     str,
@@ -68,6 +73,12 @@ def upgrade(
     source: Source,
     version: Version,
     way: Ways = None,
+    file: weighing.Scripts = None,
+    workload: weighing.Workload = None,
+    budget: weighing.Budget = None,
+    database: weighing.Database = None,
+    overrides: weighing.Overrides = None,
+    record: weighing.RecordPlace = None,
     jobs: Jobs = 0,
     old_bindir: OldBindir = None,
     new_bindir: NewBindir = None,
@@ -79,11 +90,13 @@ def upgrade(
 ) -> None:
     """Rehearse an upgrade by pg_upgrade on a copy: may we, what it costs, what to do.
 
-    The original is read and never written. Exit status 1: not as it is.
+    The original is read and never written. With scripts (-f) or a workload your own work is weighed
+    on both versions, too. Exit status 1: not as it is.
     """
     from steelyard.cli.options.source_options import is_dsn
+    from steelyard.cli.weighing.upgrade import OwnWork
     from steelyard.engines.postgres.upgrade.outcome import WAYS
-    from steelyard.engines.postgres.upgrade.rehearsal import UpgradeRequest, rehearse
+    from steelyard.engines.postgres.upgrade.rehearsal import UpgradeRequest
 
     ways = tuple(dict.fromkeys(way or USUAL_WAYS))
     unknown = [each for each in ways if each not in WAYS]
@@ -92,6 +105,10 @@ def upgrade(
     if page is not None and page.suffix not in _SUFFIXES:
         raise UsageError(f'cannot write a page as "{page}"', hint="Name a .md or .html file.")
     require_writable(page)
+    work = OwnWork(
+        workload, tuple(file or ()), budget, database, tuple(overrides or ()), record
+    )  # fmt: skip
+    work.require_sound()
     request = UpgradeRequest(
         place=Path(os.path.abspath(os.path.expanduser(source))),
         version=version,
@@ -101,18 +118,70 @@ def upgrade(
         old_bindir=old_bindir,
         new_bindir=new_bindir,
         configuration=None if config is None else Path(os.path.abspath(config.expanduser())),
+        weighs=work.given,
+        database=database,
     )
-    local = not is_dsn(source)
-    if local:
-        outcome = rehearse(request, say)
+    shown = _Shown(page, as_json, local=not is_dsn(source))
+    if shown.local:
+        answer = _answered(request, work, shown)
     else:
         with _backup(source, request, agreed=agreed) as copied:
-            outcome = rehearse(copied, say)
-    typer.echo(json.dumps(outcome.to_json()) if as_json else _terminal(outcome, local=local))
-    if page is not None:
-        _write_page(outcome, page, local=local)
-    if outcome.answer != "yes":
+            answer = _answered(copied, work, shown)
+    if answer != "yes":
         raise SystemExit(1)
+
+
+def _answered(request: UpgradeRequest, work: OwnWork, shown: _Shown) -> str:
+    """Rehearse, weigh what is named, and show both; the answer. Where the weighing fails or is
+    interrupted, the rehearsal is shown without it."""
+    from steelyard.cli.views.upgrades.own_work import (
+        proposed_weighing,
+        weighed_section,
+        weighing_words,
+    )
+    from steelyard.cli.weighing.upgrade import weigh_own_work
+    from steelyard.engines.postgres.upgrade.rehearsal import rehearse
+
+    outcome = rehearse(request, say)
+    typed = _typed_words(request, outcome.source)
+    proposed = proposed_weighing(outcome, typed, _bindir_words(request))
+    if not work.given or outcome.answer == "no":
+        shown.show(outcome, proposed if outcome.upgrades else None)
+        return outcome.answer
+    options = work.options()
+    try:
+        verdict = weigh_own_work(
+            weighing_words(outcome, _source_words(request), options), work.record, request.account
+        )
+    except BaseException:
+        shown.show(outcome, proposed)
+        raise
+    again = weighing_words(outcome, typed, options)
+    shown.show(outcome, weighed_section(outcome, verdict, again), verdict)
+    return outcome.answer
+
+
+def _source_words(request: UpgradeRequest) -> list[str]:
+    """Options of `steelyard weigh` for the data that were rehearsed on."""
+    words = ["--from", str(request.place)]
+    if request.configuration is not None:
+        words += ["--config", str(request.configuration)]
+    if request.reported:
+        words += ["--set", "source.reported=true"]
+    if request.partial:
+        words += ["--set", f"source.partial={json.dumps(request.partial)}"]
+    return words
+
+
+def _typed_words(request: UpgradeRequest, source: str) -> list[str]:
+    """The same as a user types them: of a running server, whose copy is gone, the server."""
+    own = request.configuration is not None and not request.reported
+    return ["--from", source, *(["--config", str(request.configuration)] if own else [])]
+
+
+def _bindir_words(request: UpgradeRequest) -> list[str]:
+    pairs = (("--old-bindir", request.old_bindir), ("--new-bindir", request.new_bindir))
+    return [word for name, place in pairs if place is not None for word in (name, str(place))]
 
 
 @contextmanager
@@ -131,6 +200,7 @@ def _backup(target: str, request: UpgradeRequest, *, agreed: bool) -> Iterator[U
             source=without_password(target),
             configuration=request.configuration or backup.settings,
             reported=request.configuration is None,
+            partial=backup.partial if request.configuration is None else "",
             slots=backup.slots,
         )
     finally:
@@ -138,28 +208,43 @@ def _backup(target: str, request: UpgradeRequest, *, agreed: bool) -> Iterator[U
         backup.settings.unlink(missing_ok=True)
 
 
-def _terminal(outcome: UpgradeOutcome, *, local: bool) -> str:
-    from steelyard.cli.views.text_layout import terminal_width
-    from steelyard.cli.views.upgrades.sections import terminal_text
-    from steelyard.cli.views.upgrades.upgrade_view import answer_sentence, upgrade_sections
+@dataclass(frozen=True)
+class _Shown:
+    """Where the outcome is shown."""
 
-    width = min(80, terminal_width())
-    return terminal_text(answer_sentence(outcome), upgrade_sections(outcome, local=local), width)
+    page: Path | None
+    as_json: bool
+    local: bool
+    """Whether the source is a directory, whose path commands can name."""
+
+    def show(
+        self, outcome: UpgradeOutcome, work: Section | None, verdict: Verdict | None = None
+    ) -> None:
+        """On standard output, and as a page where one was named. RecordError: that cannot be
+        written."""
+        from steelyard.cli.views.text_layout import terminal_width
+        from steelyard.cli.views.upgrades.sections import terminal_text
+        from steelyard.cli.views.upgrades.upgrade_view import answer_sentence, upgrade_sections
+
+        sections = [*upgrade_sections(outcome, local=self.local), *([work] if work else [])]
+        if self.as_json:
+            weighed = None if verdict is None else verdict.to_json()
+            typer.echo(json.dumps({**outcome.to_json(), "weighing": weighed}))
+        else:
+            width = min(80, terminal_width())
+            typer.echo(terminal_text(answer_sentence(outcome), sections, width))
+        if self.page is not None:
+            _write_page(outcome, sections, self.page)
 
 
-def _write_page(outcome: UpgradeOutcome, page: Path, *, local: bool) -> None:
-    """RecordError: it cannot be written."""
+def _write_page(outcome: UpgradeOutcome, sections: list[Section], page: Path) -> None:
     from steelyard.cli.views.upgrades.sections import html_page, markdown
-    from steelyard.cli.views.upgrades.upgrade_view import (
-        answer_sentence,
-        output_sections,
-        upgrade_sections,
-    )
+    from steelyard.cli.views.upgrades.upgrade_view import answer_sentence, output_sections
     from steelyard.model.files.own_directory import write_named
 
     written = html_page if page.suffix == ".html" else markdown
-    sections = [*upgrade_sections(outcome, local=local), *output_sections(outcome)]
     try:
-        write_named(page, written(answer_sentence(outcome), sections))
+        text = written(answer_sentence(outcome), [*sections, *output_sections(outcome)])
+        write_named(page, text)
     except OSError as error:
         raise RecordError(f'could not write "{page}": {error.strerror}') from error

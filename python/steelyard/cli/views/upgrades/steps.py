@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from steelyard.cli.views.upgrades.sections import Block, Commands
 from steelyard.engines.postgres.upgrade.outcome import CONSUMING, Attempt, UpgradeOutcome
+from steelyard.engines.postgres.upgrade.slots import slot_settings
 
 NEW_DATA = "NEW_DATA"
 OLD_DATA = "OLD_DATA"
@@ -28,7 +29,10 @@ def upgrade_steps(outcome: UpgradeOutcome, attempt: Attempt, old_data: str) -> I
     yield step("Make the new cluster, while the old server runs:")
     initdb = f"{new_bin}/initdb -D {new} {attempt.initdb}"
     check = _pg_upgrade(outcome, attempt, old)
-    yield Commands((initdb, f"{check} --check"))
+    settings = slot_settings(outcome.slots, {})
+    lines = "\\n".join(f"{name} = {value}" for name, value in settings.items())
+    slots = [f"printf '{lines}\\n' >> {new}/postgresql.conf"] if settings else []
+    yield Commands((initdb, *slots, f"{check} --check"))
     changed = [each.name for each in outcome.settings if each.configured and each.kind != "default"]
     without = f", without {', '.join(changed)}" if changed else ""
     yield step(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterator, Sequence
 
 from steelyard.cli.views.upgrades.sections import Block, Commands, Section, Table
@@ -15,8 +14,6 @@ from steelyard.engines.postgres.upgrade.outcome import (
     UpgradeOutcome,
 )
 from steelyard.model.units import NS_PER_S, format_bytes, format_duration
-
-_OWN_DATABASES = ("postgres", "template1")
 
 
 def answer_sentence(outcome: UpgradeOutcome) -> str:
@@ -45,7 +42,6 @@ def upgrade_sections(outcome: UpgradeOutcome, *, local: bool) -> list[Section]:
         old_data = outcome.source if local else OLD_DATA
         steps = tuple(upgrade_steps(outcome, best, old_data))
         sections.append(Section(f"What to do ({_label(best, outcome)})", steps))
-        sections.append(Section("Faster or slower for you", tuple(_weighing(outcome, old_data))))
     return sections
 
 
@@ -188,29 +184,6 @@ def _statistics(outcome: UpgradeOutcome) -> Iterator[Block]:
         stage = call.first_stage_seconds
         first = "" if stage is None else f", its first stage {_seconds(stage)}"
         yield f"- vacuumdb {call.command}: {_seconds(call.seconds)}{first}"
-
-
-def _weighing(outcome: UpgradeOutcome, old_data: str) -> Iterator[Block]:
-    old, new = (version.split(".")[0] for version in (outcome.old_version, outcome.new_version))
-    named = {name: size for name, size in outcome.databases.items() if name not in _OWN_DATABASES}
-    largest = max(named or outcome.databases, key=outcome.databases.__getitem__, default="postgres")
-    data = f"--from {shlex.quote(old_data)} --database {shlex.quote(largest)} -f YOUR.sql"
-    versions = (
-        f"steelyard weigh versions {data} --set control.version={old} --set arm.version={new}"
-    )
-    yield (
-        "Weigh your scripts, or captured work (--workload FOLDER), on this data in both versions; "
-        "the new arm's copy is upgraded. Settings aligned, then as each version ships them, then "
-        "what checksums alone take in the new version:"
-    )
-    checksums = f"steelyard weigh checksums {data}"
-    yield Commands(
-        (
-            versions,
-            f"{versions} --set defaults=as-shipped",
-            f"{checksums} --set control.version={new} --set arm.version={new}",
-        )
-    )
 
 
 def _seconds(seconds: float) -> str:

@@ -15,7 +15,7 @@ from steelyard.engines.builds.adding import (
     named_after,
     new_directory,
     require_name,
-    require_room,
+    require_room_for_build,
     taken,
     workshop,
 )
@@ -59,7 +59,7 @@ def add_product(asked: str, account: Account, cache: Cache, say: Says) -> Added:
         if known is not None and known.build.package == source.package:
             say(f"{source.package} is here already")
             return known
-        require_room(cache, NEEDED_BYTES)
+        require_room_for_build(cache, NEEDED_BYTES)
         made = new_directory(half / "made")
         unpacked = source.unpack(half, made, say)
         build, brought = _with_libraries(unpacked.build, account, made, say)

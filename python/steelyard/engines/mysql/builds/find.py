@@ -8,7 +8,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from steelyard.engines.account import Account, choose_account
-from steelyard.engines.builds.same_builder import BuildRequest, same_builder
+from steelyard.engines.builds.same_builder import (
+    AvailableBuild,
+    BuildRequest,
+    SelectedBuild,
+    Selection,
+)
 from steelyard.engines.cache import known_cache, open_cache
 from steelyard.engines.mysql.builds.accessible_copy import accessible_build
 from steelyard.engines.mysql.builds.added import added_engines
@@ -36,15 +41,6 @@ class DiscoveredBuild:
         version = self.identity.version
         series = wanted.removeprefix(f"{self.identity.kind}-")
         return wanted == self.name or f"{version}.".startswith(f"{series}.")
-
-
-@dataclass(frozen=True)
-class Usable:
-    """A build that an account can read and run."""
-
-    build: Build
-    identity: Identity
-    account: Account
 
 
 def discovered() -> list[DiscoveredBuild]:
@@ -80,7 +76,9 @@ def _installed() -> list[Build]:
     return list(builds.values())
 
 
-def select_builds(wanted: Sequence[BuildRequest], account: str | None = None) -> list[Usable]:
+def select_builds(
+    wanted: Sequence[BuildRequest], account: str | None = None
+) -> list[SelectedBuild[Build]]:
     """The builds of several arms, in their order, all from the builder of the first where that is
     possible; the account can read and run them.
 
@@ -89,9 +87,8 @@ def select_builds(wanted: Sequence[BuildRequest], account: str | None = None) ->
     says what is found and what to do.
     """
     chosen = choose_account(account)
-    found = discovered() if any(each.bindir is None for each in wanted) else []
-    candidates = [_candidates(each, found) for each in wanted]
-    return [_usable(build, chosen) for build in same_builder(candidates)]
+    selected = Selection(discovered, build_in, _nothing_found).select(wanted)
+    return [_usable(build, chosen) for build in selected]
 
 
 def found_in(directory: Path, account: str | None = None) -> DiscoveredBuild:
@@ -100,26 +97,13 @@ def found_in(directory: Path, account: str | None = None) -> DiscoveredBuild:
     return DiscoveredBuild("", usable.build, usable.identity, provenance(usable.identity))
 
 
-def _candidates(
-    wanted: BuildRequest, found: Sequence[DiscoveredBuild]
-) -> list[tuple[Build, Identity | None]]:
-    """Matching builds, the preferred one first; the identity of one in a directory is not read
-    yet."""
-    if wanted.bindir is not None:
-        return [(build_in(Path(wanted.bindir)), None)]
-    matching = [each for each in found if each.answers(wanted.version)]
-    if not matching:
-        raise _nothing_found(wanted.version, found)
-    return [(each.build, each.identity) for each in matching]
-
-
-def _usable(build: Build, account: Account) -> Usable:
+def _usable(build: Build, account: Account) -> SelectedBuild[Build]:
     usable = accessible_build(build, account, open_cache())
     identity = identify(usable, account)
-    return Usable(replace(usable, product=identity.kind), identity, account)
+    return SelectedBuild(replace(usable, product=identity.kind), identity, account)
 
 
-def _nothing_found(version: str, found: Sequence[DiscoveredBuild]) -> EngineError:
+def _nothing_found(version: str, found: Sequence[AvailableBuild[Build]]) -> EngineError:
     listed = ", ".join(
         f"{PRODUCTS[f.identity.kind]} {f.identity.version} ({f.identity.origin}, "
         f"{f.identity.bindir})"

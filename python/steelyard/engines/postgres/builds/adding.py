@@ -14,7 +14,7 @@ from steelyard.engines.builds.adding import (
     named_after,
     new_directory,
     require_name,
-    require_room,
+    require_room_for_build,
     taken,
     workshop,
 )
@@ -56,7 +56,7 @@ def add_published(asked: str, account: Account, cache: Cache, say: Says) -> Adde
         if known is not None and known.package == spec:
             say(f"{spec} is here already")
             return known
-        require_room(cache, NEEDED_BYTES)
+        require_room_for_build(cache, NEEDED_BYTES)
         say(f"fetch {spec}")
         tarball, integrity = npm.pack(chosen, half)
         say("check and unpack it")
@@ -71,7 +71,7 @@ def add_published(asked: str, account: Account, cache: Cache, say: Says) -> Adde
 
 def _add_debian(asked: str, account: Account, cache: Cache, half: Path, say: Says) -> Added:
     """The build of a version from Debian's packages, which runs in its own place only."""
-    require_room(cache, DEBIAN_NEEDED_BYTES)
+    require_room_for_build(cache, DEBIAN_NEEDED_BYTES)
     chosen = debian.choose(asked, half, say)
     home = cache.engines / chosen.name
     known = read_engine(home)

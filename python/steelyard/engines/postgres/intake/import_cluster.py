@@ -13,13 +13,13 @@ from pathlib import Path
 
 from steelyard._core import read_control, read_relation_map, write_checksums
 from steelyard.engines.account import Account
-from steelyard.engines.builds.same_builder import BuildRequest
+from steelyard.engines.builds.same_builder import BuildRequest, SelectedBuild
 from steelyard.engines.engine import Slot
 from steelyard.engines.intake import ImportedCluster, Intake, Neutralised, Report, SettingsPlace
 from steelyard.engines.loading import DATABASE, serving
 from steelyard.engines.local.owned_files import names_below, opened_below, path_of, read_below
 from steelyard.engines.postgres.builds.build import Build, major_of
-from steelyard.engines.postgres.builds.select import SelectedBuild, select_builds
+from steelyard.engines.postgres.builds.select import select_builds
 from steelyard.engines.postgres.intake.accepting import known_settings
 from steelyard.engines.postgres.intake.copying import copy_in
 from steelyard.engines.postgres.intake.recover import Opening
@@ -110,7 +110,7 @@ def take_in_cluster(
 
 
 def _take_in_upgraded(
-    new: SelectedBuild, intake: Intake, slot: Slot, report: Report
+    new: SelectedBuild[Build], intake: Intake, slot: Slot, report: Report
 ) -> ImportedCluster:
     """Taken in by its own version, and upgraded by pg_upgrade: the arms share their pages."""
     assert intake.place.major is not None  # a dump has none, and is restored

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from steelyard.engines.account import Account, choose_account
-from steelyard.engines.cache import free_bytes
+from steelyard.engines.cache import free_bytes, require_room
 from steelyard.engines.intake import Report
 from steelyard.engines.postgres.guarded.connection import GuardedConnection, guarded, timeout_s
 from steelyard.engines.postgres.intake.base_backup import run_backup
@@ -18,7 +18,7 @@ from steelyard.engines.postgres.intake.client_programs import newest_client
 from steelyard.engines.postgres.intake.configuration import neutralise
 from steelyard.engines.postgres.intake.copying import CopyProgress
 from steelyard.engines.postgres.libpq.connection_words import connection_words, without_password
-from steelyard.model.errors import EngineError, ServerError, UsageError
+from steelyard.model.errors import ServerError, UsageError
 from steelyard.model.secrets.secret import Secret
 from steelyard.model.units import format_bytes
 
@@ -194,13 +194,8 @@ def back_up(
     """
     from psycopg.conninfo import make_conninfo
 
-    free, needed = free_bytes(directory.parent), 2 * (server.bytes or 0)
-    if free < needed:  # it, and the copy that is made of it
-        raise EngineError(
-            f"could not copy the server: {format_bytes(needed)} are needed, "
-            f"{format_bytes(free)} are free",
-            hint="Free some room, or move the cache: STEELYARD_CACHE.",
-        )
+    needed = 2 * (server.bytes or 0)  # it, and the copy that is made of it
+    require_room("could not copy the server", needed, free_bytes(directory.parent))
     account = account or choose_account()
     program, environment = newest_client("pg_basebackup", None, account)
     data = directory / "data"

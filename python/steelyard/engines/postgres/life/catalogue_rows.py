@@ -30,6 +30,9 @@ _COMMITTED, _ABORTED = 1, 2
 """States of a transaction, two bits each (access/clog.h)."""
 _XIDS_A_BYTE, _PAGES_A_SEGMENT = 4, 32
 _DATABASE = struct.Struct("=I64s")
+_NAMES_AT, _PROVIDER_AT, _COLLATE_AT = 76, 76, 96
+"""Of datcollate as a name, of datlocprovider, and of datcollate as a text (pg_database.h, 12 to
+19)."""
 _PG_CLASS = struct.Struct("=I64s4x4x4x4x4xII")
 """oid, relname, then relfilenode and reltablespace (catalog/pg_class.h, 12 to 19)."""
 _PERSISTENCE_AT = 114
@@ -45,6 +48,16 @@ class Database:
     name: str
     tablespace: int
     valid: bool  # False: DROP DATABASE was interrupted
+
+
+@dataclass(frozen=True)
+class DatabaseLocale:
+    """The locale in a row of pg_database."""
+
+    name: str
+    provider: str  # datlocprovider: "c" (libc), "i" (ICU), "b" (built in)
+    collate: str  # of libc, whatever the provider
+    ctype: str
 
 
 @dataclass(frozen=True)
@@ -140,6 +153,35 @@ def database_names(content: bytes, directory: Path, page_bytes: int) -> list[str
     pages = (content[start : start + page_bytes] for start in starts)
     rows = (row for page in pages for row in _page_rows(page, _DATABASE.size, commits))
     return [_name(_DATABASE.unpack_from(row)[1]) for row in rows]
+
+
+def database_locales(
+    content: bytes, directory: Path, page_bytes: int, major: int
+) -> list[DatabaseLocale]:
+    """Of the rows of pg_database that count, whose file has this content. Before 15 locales are
+    names of 64 bytes, and all are of libc; from then on they are texts behind dattablespace."""
+    commits, starts = Commits(directory, page_bytes), range(0, len(content), page_bytes)
+    pages = (content[start : start + page_bytes] for start in starts)
+    rows = [row for page in pages for row in _page_rows(page, _COLLATE_AT, commits)]
+    locales = []
+    for row in rows:
+        _, database = _DATABASE.unpack_from(row)
+        if major < 15:
+            texts = [row[at : at + 64] for at in (_NAMES_AT, _NAMES_AT + 64)]
+            provider, collate, ctype = "c", _name(texts[0]), _name(texts[1])
+        else:
+            provider = chr(row[_PROVIDER_AT])
+            collate, after = _short_text(row, _COLLATE_AT)
+            ctype, _ = _short_text(row, after)
+        locales.append(DatabaseLocale(_name(database), provider, collate, ctype))
+    return locales
+
+
+def _short_text(row: bytes, at: int) -> tuple[str, int]:
+    """A text with a header of one byte, which holds its length with itself, shifted by one; and
+    where it ends (SET_VARSIZE_1B of varatt.h). Another header is of a text that is no locale."""
+    length = row[at] >> 1 if at < len(row) and row[at] & 1 else 1
+    return row[at + 1 : at + length].decode(errors="replace"), at + length
 
 
 def _page_rows(page: bytes, least_bytes: int, commits: Commits) -> Iterator[bytes]:

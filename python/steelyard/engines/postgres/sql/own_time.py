@@ -57,9 +57,12 @@ TIMERS = (
     Timer("wal_summary_keep_time", "multiplied", "it spaces the removal of summaries", _MINUTES),
     Timer("old_snapshot_threshold", "multiplied", "snapshots grow old by the wall clock",
           86_400 * 60_000),
+    Timer("io_worker_idle_timeout", "multiplied", "workers of an arm that stands still are idle"),
     Timer("bgwriter_delay", "where long", "one round at a thaw, then as ever", 10_000,
           at_thaw=True),
     Timer("wal_writer_delay", "where long", "one flush at a thaw, then as ever", 10_000,
+          at_thaw=True),
+    Timer("io_worker_launch_interval", "where long", "one worker more at a thaw, then as ever",
           at_thaw=True),
     Timer("autovacuum_vacuum_cost_delay", "left", "100 ms at most: one pause less at a thaw", 100,
           at_thaw=True),
@@ -74,6 +77,8 @@ TIMERS = (
     Timer("client_connection_check_interval", "left", _WITHIN),
     Timer("commit_delay", "left", "microseconds, within a commit"),
     Timer("authentication_timeout", "left", "nobody connects while an arm stands still", 600_000),
+    Timer("password_expiration_warning_threshold", "left", "a warning to whoever connects",
+          _SECONDS),
     Timer("post_auth_delay", "left", "before any slice", _MOST // 1_000_000 * 1000),
     Timer("pre_auth_delay", "left", "before any slice", 60_000),
     Timer("tcp_keepalives_idle", "left", "the kernel's: it answers for a process that stands still",
@@ -94,8 +99,9 @@ TIMERS = (
     Timer("wal_receiver_timeout", "with standbys", _STANDBY),
     Timer("wal_retrieve_retry_interval", "left", "a standby here has its log from its primary"),
     Timer("wal_sender_timeout", "with standbys", _STANDBY),
+    Timer("wal_sender_shutdown_timeout", "left", "how long a stop waits for a standby"),
 )  # fmt: skip
-"""Every setting in units of time of PostgreSQL 16 to 18, and commit_delay."""
+"""Every setting in units of time of PostgreSQL 16 to 19, and commit_delay."""
 _MILLISECONDS = {"ms": 1, "s": 1000, "min": 60_000, "": 1}
 _TIMEOUT = TIMERS[0]
 

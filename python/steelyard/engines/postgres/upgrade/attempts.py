@@ -5,14 +5,19 @@ from __future__ import annotations
 import shutil
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import count
 from pathlib import Path
 
 from steelyard.engines.cache import tree_bytes
 from steelyard.engines.engine import Slot
 from steelyard.engines.postgres.life.cluster import Cluster
-from steelyard.engines.postgres.upgrade.copies import CopyHome, clone_copy, remove_upgraded
+from steelyard.engines.postgres.upgrade.copies import (
+    CopyHome,
+    clone_copy,
+    configure_for_upgrade,
+    remove_upgraded,
+)
 from steelyard.engines.postgres.upgrade.facts import ClusterFacts, read_facts
 from steelyard.engines.postgres.upgrade.findings import (
     content_findings,
@@ -26,7 +31,13 @@ from steelyard.engines.postgres.upgrade.outcome import (
     Finding,
     StatisticsOutcome,
 )
-from steelyard.engines.postgres.upgrade.pg_upgrade import Upgrader, extension_updates
+from steelyard.engines.postgres.upgrade.pg_upgrade import WORK, Upgrader, extension_updates
+from steelyard.engines.postgres.upgrade.slots import (
+    refused_slot_finding,
+    refused_slots,
+    remove_slot,
+    slot_settings,
+)
 from steelyard.engines.postgres.upgrade.statistics import gather_statistics
 from steelyard.engines.postgres.upgrade.timed_program import run_timed
 from steelyard.model.errors import EngineError
@@ -47,10 +58,13 @@ class Rehearsed:
     statistics: StatisticsOutcome | None = None
     start_seconds: float | None = None
     extension_updates: tuple[str, ...] = ()
+    slots: tuple[str, ...] = ()
+    """Logical slots that were carried over."""
 
 
 class Attempts:
-    """The upgrades of one old copy, one after the other; at most two clusters stand at a time."""
+    """The upgrades of one old copy, one after the other; beside it stands one upgraded cluster at a
+    time, and empty ones."""
 
     def __init__(
         self,
@@ -66,17 +80,18 @@ class Attempts:
         self._facts = facts
         self._report = report
         self._numbers = count(1)
+        self._unused: dict[bool, Cluster] = {}
         self._rehearsed = Rehearsed()
 
     def read_new(self) -> ClusterFacts:
         """What a new cluster of the new build has before anything is upgraded: its extensions."""
-        new = self._make_new(checksums=False)
+        new = self._new_cluster(checksums=False)
         new.start(self._slot, _QUIET)
         try:
             return read_facts(new, self._upgrader.owner)
         finally:
             new.stop()
-            shutil.rmtree(new.directory.parent)
+            configure_for_upgrade(new, self._upgrader.settings)
 
     def run(self, ways: Sequence[str], *, old_checksums: bool) -> Rehearsed:
         """Check, then upgrade in each way that applies; without checksums in the old cluster then
@@ -85,6 +100,8 @@ class Attempts:
         if turned:
             self._show_mismatch()
         checked = self._check("copy", self._old, checksums=old_checksums)
+        if not checked.worked and self._drop_refused_slots(checked):
+            checked = self._check("copy", self._old, checksums=old_checksums)
         self._rehearsed.attempts.append(checked)
         if not checked.worked:
             what = "pg_upgrade --check refuses the cluster"
@@ -132,7 +149,8 @@ class Attempts:
             if not checked.worked:
                 self._rehearsed.findings.append(unavailable_way(checked))
                 return
-        new = self._make_new(checksums=checksums)
+        new = self._new_cluster(checksums=checksums)
+        del self._unused[checksums]
         try:
             attempt = self._upgrader.attempt(way, old, new, self._report, checksums=checksums)
             self._rehearsed.attempts.append(attempt)
@@ -147,13 +165,15 @@ class Attempts:
     def _use(self, new: Cluster) -> None:
         """Start what was upgraded first, compare what is in it, and gather its statistics."""
         self._report("start the upgraded copy")
-        self._rehearsed.extension_updates = extension_updates(new.directory.parent / "work")
+        self._rehearsed.extension_updates = extension_updates(new.directory.parent / WORK)
         began = time.monotonic()
-        new.start(self._slot, _QUIET)
+        needed = slot_settings(self._facts.slots, self._upgrader.settings)
+        new.start(self._slot, {**_QUIET, **needed})
         try:
             self._rehearsed.start_seconds = round(time.monotonic() - began, 3)
             facts = read_facts(new, self._upgrader.owner)
             self._rehearsed.findings += content_findings(self._facts, facts)
+            self._rehearsed.slots = facts.slots
             self._rehearsed.statistics = gather_statistics(
                 self._upgrader, new, self._slot, self._facts, facts, self._report
             )
@@ -167,13 +187,29 @@ class Attempts:
         self._rehearsed.mismatch = lines[-1].strip() if lines and not refused.worked else ""
 
     def _check(self, way: str, old: CopyHome, *, checksums: bool) -> Attempt:
-        new = self._make_new(checksums=checksums)
-        try:
-            return self._upgrader.attempt(
-                way, old, new, self._report, checksums=checksums, check_only=True
-            )
-        finally:
+        """A check changes nothing in the new cluster, which the next one and the upgrade then use
+        as the instructions have it; one that refused leaves its lists there, and is not used again.
+        """
+        new = self._new_cluster(checksums=checksums)
+        attempt = self._upgrader.attempt(
+            way, old, new, self._report, checksums=checksums, check_only=True
+        )
+        if not attempt.worked:
+            del self._unused[checksums]
             shutil.rmtree(new.directory.parent)
+        return attempt
+
+    def _drop_refused_slots(self, checked: Attempt) -> bool:
+        """Drop in the old copy the logical slots that the check refuses, each of which is said;
+        whether there are any."""
+        refused = refused_slots(checked.noted)
+        for name, why in refused:
+            self._rehearsed.findings.append(refused_slot_finding(name, why))
+            remove_slot(self._old, name, self._upgrader.account)
+        dropped = [name for name, _ in refused]
+        left = tuple(name for name in self._facts.slots if name not in dropped)
+        self._facts = replace(self._facts, slots=left)
+        return bool(refused)
 
     def _enable(self) -> bool:
         """`pg_checksums --enable` on the old copy; whether that could be done."""
@@ -197,6 +233,10 @@ class Attempts:
         self._rehearsed.enabling = Enabling(round(timed.seconds, 3), tree_bytes(self._old.path))
         return True
 
-    def _make_new(self, *, checksums: bool) -> Cluster:
-        home = CopyHome(self._slot.path / f"new-{next(self._numbers)}")
-        return self._upgrader.make_new(home.data, checksums=checksums)
+    def _new_cluster(self, *, checksums: bool) -> Cluster:
+        """That of the new version into which nothing was upgraded yet; made where there is none."""
+        if checksums not in self._unused:
+            home = CopyHome(self._slot.path / f"new-{next(self._numbers)}")
+            made = self._upgrader.make_new(home.data, checksums=checksums)
+            self._unused[checksums] = made
+        return self._unused[checksums]

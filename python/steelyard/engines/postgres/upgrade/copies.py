@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import shutil
 import stat
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -28,7 +29,9 @@ from steelyard.model.errors import EngineError
 from steelyard.model.identity import Identity
 
 TABLESPACES = "pg_tblspc"
-NEEDED = (*PRELOADING, "max_locks_per_transaction", "maintenance_work_mem")
+NEEDED = (
+    *PRELOADING, "max_locks_per_transaction", "maintenance_work_mem", "max_replication_slots"
+)  # fmt: skip
 """Settings of the original without which its schema may not be dumped or restored."""
 
 
@@ -59,15 +62,21 @@ class CopyHome:
 
 
 def take_copy(
-    engine: Programs, place: DataPlace, home: CopyHome, report: Report
+    engine: Programs,
+    place: DataPlace,
+    home: CopyHome,
+    report: Report,
+    prepare: Callable[[], Mapping[str, str]] = dict,
 ) -> tuple[Cluster, str]:
-    """A recovered, stopped copy of the original, and its first superuser. EngineError: the files
+    """A recovered, stopped copy of the original, and its first superuser. `prepare` adds to its
+    files before it is recovered, and gives the settings that it then needs. EngineError: the files
     changed meanwhile, are half a backup, or there is no room."""
     account = engine.account
     copy_in(place, home.data, account, report)
+    needed = prepare()
     cluster = Cluster(engine.build, engine.identity, account, home.data)
     report("recover the copy")
-    owner = role_of(recover(engine.build, account, cluster, SET, (OWNER_QUERY,)))
+    owner = role_of(recover(engine.build, account, cluster, {**SET, **needed}, (OWNER_QUERY,)))
     move_out(home, account)
     return cluster, owner
 
@@ -140,6 +149,8 @@ def remove_upgraded(home: CopyHome, new: Path, account: Account) -> None:
 def configure_for_upgrade(cluster: Cluster, settings: dict[str, str]) -> None:
     """Give a copy what pg_upgrade's servers need of the original's settings."""
     needed = {name: value for name, value in settings.items() if name in NEEDED}
+    if settings.get("wal_level") == "logical":  # logical slots need it
+        needed["wal_level"] = "logical"
     own = {**SET, **log_limits(cluster.directory), **needed, "max_prepared_transactions": "0"}
     configure_copy(cluster.account, cluster, own)
 

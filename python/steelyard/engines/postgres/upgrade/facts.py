@@ -18,12 +18,14 @@ _DATABASES = """
 SELECT datname::text, pg_catalog.pg_database_size(oid)::bigint, datallowconn
   FROM pg_catalog.pg_database WHERE datname <> 'template0' ORDER BY datname
 """
-_LOCALES = "SELECT DISTINCT datcollate::text, datctype::text FROM pg_catalog.pg_database"
 _TEMPLATE = """
 SELECT pg_catalog.pg_encoding_to_char(encoding), datcollate::text, datctype::text
   FROM pg_catalog.pg_database WHERE datname = 'template0'
 """
 _PREPARED = "SELECT gid, database::text FROM pg_catalog.pg_prepared_xacts ORDER BY gid"
+_SLOTS = """
+SELECT slot_name::text FROM pg_catalog.pg_replication_slots WHERE slot_type = 'logical' ORDER BY 1
+"""
 _CONTENTS = """
 SELECT (SELECT count(*) FROM pg_catalog.pg_class WHERE relkind IN ('r','p','i','I','S','m','t')
           AND oid >= 16384),
@@ -57,9 +59,9 @@ class ClusterFacts:
     databases: Mapping[str, DatabaseFacts]
     closed: tuple[str, ...]  # databases that admit no connection
     prepared: tuple[tuple[str, str], ...]  # gid, database
-    locales: tuple[str, ...]
     template: tuple[str, str, str]  # encoding, collate, ctype of template0
     available: Mapping[str, str] = field(default_factory=dict)  # extensions that the build has
+    slots: tuple[str, ...] = ()  # logical ones
 
     def total(self, name: str) -> int:
         """The sum of a number over all databases."""
@@ -77,7 +79,7 @@ def read_facts(cluster: Cluster, owner: str) -> ClusterFacts:
     with _session(cluster, owner, "template1") as session:
         databases = session.execute(_DATABASES.encode()).fetchall()
         prepared = session.execute(_PREPARED.encode()).fetchall()
-        locales = session.execute(_LOCALES.encode()).fetchall()
+        slots = session.execute(_SLOTS.encode()).fetchall()
         template = session.execute(_TEMPLATE.encode()).fetchone()
         available = session.execute(_AVAILABLE.encode()).fetchall()
     return ClusterFacts(
@@ -86,9 +88,9 @@ def read_facts(cluster: Cluster, owner: str) -> ClusterFacts:
         },
         closed=tuple(name for name, _, open_ in databases if not open_),
         prepared=tuple((str(gid), str(database)) for gid, database in prepared),
-        locales=tuple(sorted({name for pair in locales for name in pair if name})),
         template=template or ("UTF8", "C", "C"),
         available=dict(available),
+        slots=tuple(str(name) for (name,) in slots),
     )
 
 

@@ -73,6 +73,9 @@ def _installed(facts: ClusterFacts) -> list[tuple[str, str, list[str]]]:
 
 def content_findings(old: ClusterFacts, new: ClusterFacts) -> Iterator[Finding]:
     """Where the upgraded copy does not hold what the old one did: that must not happen."""
+    for name in old.slots:
+        if name not in new.slots:
+            yield Finding("blocks", f"replication slot {name} is not in the upgraded copy")
     for database, before in old.databases.items():
         after = new.databases.get(database)
         if after is None:

@@ -15,6 +15,9 @@ from steelyard.engines.postgres.life.control import control_of, unreadable_contr
 from steelyard.engines.postgres.upgrade.outcome import Finding, literal, psql_command
 from steelyard.model.errors import EngineError
 
+FIRST_CARRIED = 17
+"""The first major version whose logical slots pg_upgrade carries over
+(get_old_cluster_logical_slot_infos of src/bin/pg_upgrade/info.c)."""
 _STANDBY = ("standby.signal", "recovery.signal")
 _SLOT_HEADER = struct.Struct("=IIII64sI")
 """Of pg_replslot/NAME/state: magic, checksum, version, length, then the slot's name and the OID of
@@ -102,14 +105,15 @@ def state_findings(place: DataPlace, state: OriginalState, old: int, new: int) -
                 ),
             )
         )
-    findings += slot_findings(state.slots, old)
+    findings += slot_findings(state.slots, old, rehearsed=whole)
     findings += [_tablespace_finding(oid, where, new) for oid, where in state.tablespaces]
     return findings
 
 
-def slot_findings(slots: tuple[tuple[str, bool], ...], old: int) -> list[Finding]:
-    """Slots are carried over from 17 on, the logical ones alone (get_old_cluster_logical_slot_infos
-    of src/bin/pg_upgrade/info.c)."""
+def slot_findings(
+    slots: tuple[tuple[str, bool], ...], old: int, *, rehearsed: bool = False
+) -> list[Finding]:
+    """Slots are carried over from 17 on, the logical ones alone. `rehearsed`: the copy has them."""
     physical = tuple(name for name, logical in slots if not logical)
     logical = tuple(name for name, logical in slots if logical)
     findings = []
@@ -125,7 +129,17 @@ def slot_findings(slots: tuple[tuple[str, bool], ...], old: int) -> list[Finding
                 ),
             )
         )
-    if logical and old >= 17:
+    if logical and old >= FIRST_CARRIED and rehearsed:
+        findings.append(
+            Finding(
+                "do",
+                f"replication slot {', '.join(logical)} (logical) is carried over by pg_upgrade",
+                "So it was in the copy, but for what blocks. Disable its subscription before the "
+                "old server stops, once it has caught up; let it connect to the new server, and "
+                "enable it. The new cluster needs wal_level = logical before pg_upgrade is called.",
+            )
+        )
+    elif logical and old >= FIRST_CARRIED:
         findings.append(
             Finding(
                 "do",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -97,6 +98,8 @@ class UpgradeOutcome:
     new_version: str
     old_bindir: str
     new_bindir: str
+    old_engine: str  # as `steelyard engines` names it; "": it does not
+    new_engine: str
     owner: str  # the role that initdb made in the original
     bytes: int
     databases: Mapping[str, int]  # bytes by name
@@ -113,6 +116,12 @@ class UpgradeOutcome:
     statistics: StatisticsOutcome | None
     start_seconds: float | None  # of the upgraded copy
     extension_updates: tuple[str, ...]  # statements that pg_upgrade wrote down
+    slots: tuple[str, ...] = ()  # logical ones, which were carried over
+
+    @property
+    def new_major(self) -> str:
+        """`"19"` of 19rc1."""
+        return re.split(r"\D", self.new_version)[0]
 
     @property
     def blocking(self) -> tuple[Finding, ...]:

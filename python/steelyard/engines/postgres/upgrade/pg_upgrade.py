@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
+import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -39,6 +40,8 @@ _WORDS = (
     ("Copying files", "files"),
     ("Sync data directory", "sync"),
 )
+WORK = "work"
+"""The directory beside an upgraded cluster in which pg_upgrade was called."""
 _NOTED = (".txt", ".sql")
 _MOST_FILES, _MOST_NOTED_BYTES = 20, 8192
 
@@ -137,7 +140,7 @@ class Upgrader:
             *(["--check"] if check_only else []),
         ]
         label = "pg_upgrade --check" if check_only else f"pg_upgrade --{way}"
-        work = new.directory.parent / "work"
+        work = new.directory.parent / ("check" if check_only else WORK)
         self.account.make_directory(work)
         before = occupied_bytes(old.path, new.directory.parent)
         progress = _PartProgress(label, report)
@@ -146,6 +149,8 @@ class Upgrader:
         after = occupied_bytes(old.path, new.directory.parent)
         noted = "" if worked else _noted(new.directory, work)
         names = self._names(old, new)
+        if check_only:
+            shutil.rmtree(work)
         return Attempt(
             way=way,
             checksums=checksums,
@@ -164,7 +169,8 @@ class Upgrader:
             (str(old.data), "OLD_DATA"),
             (str(old.tablespaces), "TABLESPACES"),
             (str(new.directory), "NEW_DATA"),
-            (str(new.directory.parent / "work"), "."),
+            (str(new.directory.parent / WORK), "."),
+            (str(new.directory.parent / "check"), "."),
             (str(self.old.build.bindir), "OLD_BIN"),
             (str(self.new.build.bindir), "NEW_BIN"),
         ]

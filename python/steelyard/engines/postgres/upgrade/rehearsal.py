@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from steelyard.engines.builds.same_builder import BuildRequest
-from steelyard.engines.cache import free_bytes, open_cache
+from steelyard.engines.cache import free_bytes, open_cache, require_room
 from steelyard.engines.engine import Slot
 from steelyard.engines.intake import DataPlace, ServerSettings, SettingsPlace
 from steelyard.engines.local.process_cleanup import ending_strays
+from steelyard.engines.postgres.builds.find import discovered
 from steelyard.engines.postgres.intake.place import inspect_source
 from steelyard.engines.postgres.intake.server_settings import read_server_settings
 from steelyard.engines.postgres.life.cluster import Cluster
@@ -23,7 +24,9 @@ from steelyard.engines.postgres.upgrade.attempts import Attempts
 from steelyard.engines.postgres.upgrade.copies import CopyHome, configure_for_upgrade, take_copy
 from steelyard.engines.postgres.upgrade.facts import ClusterFacts, read_facts, resolve_blocks
 from steelyard.engines.postgres.upgrade.findings import copy_findings, extension_findings
+from steelyard.engines.postgres.upgrade.locales import locales_of, require_locales
 from steelyard.engines.postgres.upgrade.original_state import (
+    FIRST_CARRIED,
     OriginalState,
     read_state,
     slot_findings,
@@ -37,6 +40,7 @@ from steelyard.engines.postgres.upgrade.pg_upgrade import (
     require_programs,
 )
 from steelyard.engines.postgres.upgrade.setting_changes import setting_changes
+from steelyard.engines.postgres.upgrade.slots import copy_slots, slot_settings
 from steelyard.engines.registry import open_run
 from steelyard.model.errors import EngineError, UsageError
 from steelyard.model.units import format_bytes
@@ -60,6 +64,9 @@ class UpgradeRequest:
     new_bindir: Path | None = None
     configuration: Path | None = None
     reported: bool = False  # the configuration is what a running server said of itself
+    weighs: bool = False  # whether work is driven on the data afterwards
+    database: str | None = None  # on which it is driven; None: the only one
+    partial: str = ""  # why that is not all of it
     slots: tuple[tuple[str, bool], ...] = field(default=())
     """Of a running server, which a base backup of it does not hold: name, whether logical."""
 
@@ -75,6 +82,7 @@ def rehearse(request: UpgradeRequest, report: Report) -> UpgradeOutcome:
     state = read_state(place)
     for engine, option in ((old, "--old-bindir"), (new, "--new-bindir")):
         _require_layout(engine, state, option)
+    _require_locales(place, state, (old, new))
     _require_space(place)
     offered = read_server_settings(
         SettingsPlace(place.path, place.kind, request.configuration, request.reported)
@@ -99,12 +107,22 @@ class _Rehearsal:
         known, own = self.new.known(offered), self.old.known(offered)
         changes = self._setting_changes(offered, own, known)
         home = CopyHome(self.slot.path / "old")
-        cluster, owner = take_copy(self.old, self.place, home, self.report)
+        account = self.old.account
+        names = self._carried_slots()
+        needed = slot_settings(names, own.settings)
+
+        def with_slots() -> Mapping[str, str]:
+            copy_slots(self.place, home, names, account)
+            return needed
+
+        cluster, owner = take_copy(self.old, self.place, home, self.report, with_slots)
         self.report("read what is in the copy")
-        facts = self._facts(cluster, owner)
+        facts = self._facts(cluster, owner, needed)
+        if self.request.weighs:
+            _require_database(facts, self.request.database)
         settings = {
             name: value for name, value in own.settings.items() if known.settings.get(name) == value
-        }
+        } | needed
         configure_for_upgrade(cluster, settings)
         jobs = self.request.jobs or len(os.sched_getaffinity(0))
         upgrader = Upgrader(
@@ -128,6 +146,8 @@ class _Rehearsal:
             new_version=self.new.identity.version,
             old_bindir=_bindir(self.old, "OLD_BIN"),
             new_bindir=_bindir(self.new, "NEW_BIN"),
+            old_engine=_listed_name(self.old),
+            new_engine=_listed_name(self.new),
             owner=owner,
             bytes=self.place.bytes,
             databases={name: each.bytes for name, each in facts.databases.items()},
@@ -144,11 +164,18 @@ class _Rehearsal:
             statistics=rehearsed.statistics,
             start_seconds=rehearsed.start_seconds,
             extension_updates=rehearsed.extension_updates,
+            slots=rehearsed.slots,
         )
 
-    def _facts(self, cluster: Cluster, owner: str) -> ClusterFacts:
+    def _carried_slots(self) -> list[str]:
+        """Logical slots that stand in the original's files, and that pg_upgrade may carry over."""
+        if _major(self.old) < FIRST_CARRIED or self.place.kind != "data directory":
+            return []
+        return [name for name, logical in self.state.slots if logical]
+
+    def _facts(self, cluster: Cluster, owner: str, needed: Mapping[str, str]) -> ClusterFacts:
         """Of the old copy, in which is done by then what has to be done in the original first."""
-        cluster.start(self.slot, recovery_settings(cluster))
+        cluster.start(self.slot, {**recovery_settings(cluster), **needed})
         try:
             facts = read_facts(cluster, owner)
             resolve_blocks(cluster, owner, facts)
@@ -212,6 +239,29 @@ def _bindir(engine: Postgres, placeholder: str) -> str:
     return str(engine.build.bindir) if known else placeholder
 
 
+def _require_database(facts: ClusterFacts, database: str | None) -> None:
+    """UsageError: work is to be driven on one that is not there, or on which of several is not
+    said."""
+    own = [name for name in facts.databases if name not in ("postgres", "template1")]
+    listed = f"There are {', '.join(own or facts.databases)}."
+    if database is not None and database not in facts.databases:
+        raise UsageError(f'there is no database "{database}" in it', detail=listed)
+    if database is None and len(own) > 1:
+        raise UsageError(
+            "cannot choose among several databases", detail=listed, hint="Name one: --database NAME"
+        )
+
+
+def _listed_name(engine: Postgres) -> str:
+    """By which a study requests the same build; "": it is not listed, and is named by its place."""
+    own = engine.identity
+    for each in discovered():
+        same = (each.identity.version, each.identity.origin, each.identity.builder)
+        if same == (own.version, own.origin, own.builder):
+            return each.name
+    return ""
+
+
 def _require_layout(engine: Postgres, state: OriginalState, option: str) -> None:
     """EngineError where the build was made for pages or files of another size."""
     build, account = engine.build, engine.account
@@ -227,14 +277,20 @@ def _require_layout(engine: Postgres, state: OriginalState, option: str) -> None
             )
 
 
+def _require_locales(place: DataPlace, state: OriginalState, builds: Sequence[Postgres]) -> None:
+    try:
+        locales = locales_of(place.path, state.block_bytes, int(place.major or 0))
+    except (OSError, ValueError, KeyError):
+        return  # said by what opens the copy
+    require_locales(locales, builds)
+
+
 def _require_space(place: DataPlace) -> None:
     """EngineError: there is no room for the copy and what is made of it."""
     root = open_cache().root
-    needed, free = 2 * place.bytes + _BESIDE_BYTES, free_bytes(root)
-    if free < needed:
-        raise EngineError(
-            f"could not rehearse the upgrade: about {format_bytes(needed)} are needed, "
-            f"{format_bytes(free)} are free",
-            detail=f'Needed under "{root}" for a copy of the data and the upgraded one.',
-            hint="Free some room, or move the cache: STEELYARD_CACHE.",
-        )
+    require_room(
+        "could not rehearse the upgrade",
+        2 * place.bytes + _BESIDE_BYTES,
+        free_bytes(root),
+        detail=f'Needed under "{root}" for a copy of the data and the upgraded one.',
+    )

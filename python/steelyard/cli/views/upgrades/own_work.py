@@ -1,0 +1,129 @@
+"""Words the weighing of the user's own work after an upgrade: its command, its parts, its plans."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Sequence
+from textwrap import shorten
+
+from steelyard.cli.views.upgrades.sections import Block, Commands, Section, Table
+from steelyard.engines.postgres.upgrade.outcome import UpgradeOutcome
+from steelyard.record.verdict import FlippedPlan, ScriptTime, Verdict
+from steelyard.report.answer.scripts import script_counts, script_rows
+from steelyard.report.contrast_text import reading_text, shown_sentence
+from steelyard.report.plans.shown import time_text
+
+TITLE = "Faster or slower for you"
+_MOST_SCRIPTS, _MOST_PLANS, _MOST_STATEMENT = 10, 8, 60
+_YOURS = ("-f", "YOUR.sql", "--budget", "20m")
+_SYSTEM = ("postgres", "template1")
+
+
+def weighing_words(
+    outcome: UpgradeOutcome, source: Sequence[str], work: Sequence[str]
+) -> tuple[str, ...]:
+    """What stands after `steelyard`: study `upgrade` with the builds and the checksums of the
+    rehearsal. `source`: options of the data; `work`: of what is driven, and how long."""
+    changes = [("control", outcome.old_engine, outcome.old_bindir, outcome.old_checksums)]
+    for arm in ("after", "checksums", "shipped"):
+        checksums = outcome.old_checksums is (arm != "checksums")
+        changes.append((f"arm.{arm}", outcome.new_engine, outcome.new_bindir, checksums))
+    words = ["weigh", "upgrade", *source, *work]
+    for arm, engine, bindir, checksums in changes:
+        build = f"version={engine}" if engine else f"bindir={bindir}"
+        words += ["--set", f"{arm}.{build}"]
+        if checksums is not (arm == "arm.checksums"):  # as the study has it
+            words += ["--set", f"{arm}.checksums={'true' if checksums else 'false'}"]
+    return tuple(words)
+
+
+def proposed_weighing(
+    outcome: UpgradeOutcome, source: Sequence[str], builds: Sequence[str]
+) -> Section:
+    """The section where nothing was driven: what weighs it. `builds`: options that name them."""
+    data = [*source, "--database", largest_database(outcome)]
+    again = shlex.join(["steelyard", "upgrade", *data, "--to", outcome.new_major, *builds])
+    words = weighing_words(outcome, data, _YOURS)
+    return Section(
+        TITLE,
+        (
+            "Not weighed. Name your scripts (-f q.sql) or captured work (--workload FOLDER) and a "
+            "budget, and the rehearsal weighs it on this data in both versions, and puts it here:",
+            Commands((f"{again} {shlex.join(_YOURS)}",)),
+            "Without another rehearsal:",
+            Commands((f"steelyard {shlex.join(words)}",)),
+        ),
+    )
+
+
+def largest_database(outcome: UpgradeOutcome) -> str:
+    """The name of the largest one that is a user's."""
+    named = {name: size for name, size in outcome.databases.items() if name not in _SYSTEM}
+    return max(named or outcome.databases, key=outcome.databases.__getitem__, default="postgres")
+
+
+def weighed_section(outcome: UpgradeOutcome, verdict: Verdict, again: Sequence[str]) -> Section:
+    """The section of a weighing of study `upgrade`. `again`: what stands after `steelyard`."""
+    return Section(TITLE, tuple(_blocks(outcome, verdict, again)))
+
+
+def _blocks(outcome: UpgradeOutcome, verdict: Verdict, again: Sequence[str]) -> Iterator[Block]:
+    yield shown_sentence(verdict.contrasts[0])
+    labels = _labels(outcome)
+    lines = (*verdict.contrasts, *verdict.pairs)
+    yield Table(
+        ("", verdict.contrasts[0].metric.replace("_", " "), "verdict"),
+        tuple((labels[n], reading_text(line), line.verdict) for n, line in enumerate(lines)),
+    )
+    yield (
+        f"95 % intervals, each its own, {verdict.contrasts[0].epochs} epochs in {verdict.layout}. "
+        "The lines of one thing alone are parts of those above them, over the same epochs."
+    )
+    for label, contrast in zip(labels, verdict.contrasts, strict=False):
+        arm = contrast.arm
+        yield from _scripts(label, [row for row in verdict.scripts if row.arm == arm])
+        yield from _plans(label, [row for row in verdict.plans if row.arm == arm])
+    doubts = dict.fromkeys(threat.name for line in lines for threat in line.threats)
+    if doubts:
+        yield f"doubts, with causes and advice in the report: {', '.join(doubts)}"
+    yield f"record {verdict.record}; its report.html shows epochs, times and every plan. Again:"
+    yield Commands((f"steelyard {shlex.join(again)}",))
+
+
+def _labels(outcome: UpgradeOutcome) -> tuple[str, ...]:
+    """What the arms of the study stand for, its contrasts first, then its pairs."""
+    other = "without" if outcome.old_checksums else "with"
+    return (
+        "the upgrade, all else as before",
+        f"it {other} checksums",
+        "it with new defaults",
+        "checksums alone" if not outcome.old_checksums else "no checksums alone",
+        "new defaults alone",
+    )
+
+
+def _scripts(label: str, rows: Sequence[ScriptTime]) -> Iterator[Block]:
+    """Each script of a mix by itself, the worst first."""
+    if not rows:
+        return
+    yield f"scripts, {label}: {script_counts(rows)}"
+    shown = script_rows(rows)[:_MOST_SCRIPTS]
+    yield Table(
+        ("script", "of time", "before", "after", "change"),
+        tuple(
+            (row["metric"], row["share"], row["control"], row["arm"], row["reading"])
+            for row in shown
+        ),
+    )
+    more = len(rows) - len(shown)
+    if more > 0:
+        yield f"and {more} more, in the report"
+
+
+def _plans(label: str, rows: Sequence[FlippedPlan]) -> Iterator[Block]:
+    for row in rows[:_MOST_PLANS]:
+        time = f"; {time_text(row.time)}" if row.time else ""
+        statement = shorten(row.statement, _MOST_STATEMENT, placeholder=" …")
+        yield f"- plan flipped, {label}: {'; '.join(row.flips)}{time} ({statement})"
+    if len(rows) > _MOST_PLANS:
+        yield f"and {len(rows) - _MOST_PLANS} plans more, in the report"

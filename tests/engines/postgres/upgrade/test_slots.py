@@ -1,0 +1,92 @@
+"""Logical slots are carried into the copy and over, and what pg_upgrade refuses of them is said."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+import pytest
+
+from engines.postgres.intake.conftest import original_at
+from engines.postgres.intake.original import Original
+from engines.postgres.upgrade.rehearsing import rehearsed
+from steelyard.cli.views.upgrades.sections import Commands
+from steelyard.cli.views.upgrades.steps import upgrade_steps
+from steelyard.engines.postgres.upgrade.slots import (
+    refused_slot_finding,
+    refused_slots,
+    slot_settings,
+)
+
+pytestmark = pytest.mark.postgres
+NOTED = """
+invalid_logical_slots.txt:
+The slot "torn" is invalid
+The slot "late" has not consumed the WAL yet
+The slot "late" has not consumed the WAL yet
+"""
+
+
+def test_the_list_of_pg_upgrade_is_read_and_each_slot_has_what_to_type() -> None:
+    refused = refused_slots(NOTED)
+    assert refused == [("torn", "is invalid"), ("late", "has not consumed the WAL yet")]
+    torn, late = (refused_slot_finding(name, why) for name, why in refused)
+    assert (torn.level, late.level) == ("blocks", "blocks")
+    assert shlex.split(torn.commands[0])[-1] == "SELECT pg_drop_replication_slot('torn')"
+    assert len(late.commands) == 2
+    assert refused_slots("database late has not consumed anything") == []
+
+
+def test_servers_with_slots_have_room_for_them() -> None:
+    assert slot_settings((), {"max_replication_slots": "3"}) == {}
+    few = slot_settings(("a", "b"), {})
+    assert few == {"wal_level": "logical", "max_replication_slots": "10"}
+    many = slot_settings([f"s{n}" for n in range(12)], {"max_replication_slots": "4"})
+    assert many["max_replication_slots"] == "12"
+
+
+def with_slots(home: Path) -> Original:
+    """A cluster of 18 with a slot that has caught up, one that has not, and an invalid one."""
+    original = original_at(home, "18")
+    original.make()
+    create = "SELECT pg_create_logical_replication_slot('{}', 'pgoutput')"
+    with original.running("wal_level=logical", "max_slot_wal_keep_size=1MB"):
+        original.ask("CREATE TABLE items (id int)")
+        original.ask(create.format("torn"))
+        for _ in range(3):
+            original.ask("INSERT INTO items SELECT generate_series(1, 1000)")
+            original.ask("SELECT pg_switch_wal()")
+        original.ask("CHECKPOINT")
+        assert original.ask("SELECT wal_status FROM pg_replication_slots") == [("lost",)]
+    with original.running("wal_level=logical"):
+        for name in ("fed", "late"):
+            original.ask(create.format(name))
+        original.ask("INSERT INTO items VALUES (7)")
+        original.ask("SELECT pg_replication_slot_advance('fed', pg_current_wal_lsn())")
+    return original
+
+
+@pytest.mark.long
+def test_slots_are_carried_over_and_those_that_block_are_named(
+    home: Path,
+    cache_with_19: Path,
+) -> None:
+    original = with_slots(home)
+    outcome = rehearsed(original, "19", cache_with_19, "copy", "link")
+    assert outcome.answer == "after", outcome
+    assert outcome.slots == ("fed",)
+    blocking = sorted(each.what for each in outcome.blocking)
+    assert [" ".join(what.split()[:4]) for what in blocking] == [
+        "logical replication slot late",
+        "logical replication slot torn",
+    ]
+    assert any("(logical) is carried over" in each.what for each in outcome.findings)
+    assert [each.way for each in outcome.upgrades] == ["copy", "link"]
+    blocks = [
+        block for block in upgrade_steps(outcome, outcome.upgrades[0], "OLD_DATA")
+        if isinstance(block, Commands)
+    ]  # fmt: skip
+    assert "wal_level = logical" in blocks[0].lines[1]
+    with original.running("wal_level=logical"):
+        left = original.ask("SELECT slot_name FROM pg_replication_slots ORDER BY 1")
+    assert left == [("fed",), ("late",), ("torn",)]
