@@ -4,7 +4,6 @@ whether the published figure lies within the interval."""
 from __future__ import annotations
 
 import itertools
-import json
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,6 @@ from history.made import keep_record
 from steelyard.cli.options.weigh_options import changes_of
 from steelyard.cli.views.reproductions.agreement import agreement
 from steelyard.cli.views.reproductions.page import claim_row, page, row
-from steelyard.model.errors import StudyError
 from steelyard.record.reader import read_verdict
 from steelyard.record.record import Record
 from steelyard.record.sweep import Swept
@@ -383,24 +381,3 @@ def test_each_query_has_a_row_and_each_arm_a_column(tmp_path: Path) -> None:
     assert "| query | default | ours against default | theirs against default |" in text
     assert "| q02 | 250 ms | −1.0 % \\[−7.0, +5.0\\] | +2.0 % \\[−7.0, +5.0\\] |" in text
     assert text.count("| q0") == 2
-
-
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("title = ", "cannot parse"),
-        ('title = "x"', 'invalid value for "question"'),
-        ("unknown = 1", 'invalid value for "title"'),
-    ],
-)
-def test_a_file_that_is_wrong_is_named_with_its_key(tmp_path: Path, text: str, said: str) -> None:
-    (tmp_path / "mine.toml").write_text(text)
-    with pytest.raises(StudyError, match=said):
-        read_reproduction(str(tmp_path / "mine.toml"))
-
-
-def test_a_name_that_is_almost_one_is_answered_with_the_nearest() -> None:
-    with pytest.raises(StudyError) as refused:
-        read_reproduction("checksum")
-    assert 'Perhaps you meant "checksums"' in str(refused.value)
-    assert json.dumps(names()[0])

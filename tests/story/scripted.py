@@ -31,6 +31,7 @@ from story.noop.engine import NoopEngine, NoopInstance
 from story.noop.journal import Answers
 from story.noop.own_time import OWN_TIME
 from story.noop.sessions import NoopExternal
+from story.scripted_clock import ScriptedClock
 from story.scripted_driver import ScriptedDrivers
 
 Speed = Callable[[str, int], float]
@@ -384,20 +385,3 @@ class ScriptedHost:
 
     def drives(self) -> tuple[DriveHealth, ...]:
         return self.world.drives
-
-
-@dataclass(frozen=True)
-class ScriptedClock:
-    """A clock that is moved by slices and checkpoints."""
-
-    world: ScriptedWorld
-
-    def now_ns(self) -> int:
-        return self.world.clock.now
-
-    def pause(self, duration_ns: int) -> None:
-        self.world.paused_ns += duration_ns
-        self.world.clock.now += duration_ns
-
-    def suspended_ns(self) -> int:
-        return self.world.slept_ns

@@ -84,9 +84,9 @@ def page(found: Sequence[Json], pair: Pair) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _is_within(one: Json) -> bool:
+def _is_within(row: Json) -> bool:
     """Whether both arms are of one version."""
-    return len({arm["version"] for arm in one["arms"].values()}) == 1
+    return len({arm["version"] for arm in row["arms"].values()}) == 1
 
 
 def _row(one: Json) -> list[str]:

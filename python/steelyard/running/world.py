@@ -165,12 +165,9 @@ class LocalEngines:
 
     def server_logs(self) -> dict[str, str]:
         """Slot → the end of its server's log."""
-        return {
-            "-".join(path.parent.relative_to(self._run().directory).parts): path.read_text(
-                errors="replace"
-            )[-LOG_TAIL:]
-            for path in self._run().logs()
-        }
+        run = self._run()
+        ends = {path: path.read_text(errors="replace")[-LOG_TAIL:] for path in run.logs()}
+        return {"-".join(p.parent.relative_to(run.directory).parts): end for p, end in ends.items()}
 
 
 def free_port() -> int:
