@@ -20,7 +20,7 @@ from steelyard.engines.registry import open_run
 from steelyard.model.endpoint import Endpoint
 from steelyard.model.errors import EngineError, UsageError
 from steelyard.workloads.loading import disk_space
-from steelyard.workloads.reading.folder import find_workload
+from steelyard.workloads.reading.folder import find_workload, known_workloads
 
 CALL = CliRunner()
 
@@ -48,11 +48,19 @@ def test_every_workload_is_listed_with_its_title() -> None:
     assert {"pgbench", "reserva", "tproc-c"} <= {one["name"] for one in listed}
 
 
+def test_every_workload_is_listed_once_under_what_it_is_for() -> None:
+    said = CALL.invoke(app, ["workloads"]).stdout
+    named = [line.split()[0] for line in said.splitlines() if line.startswith("  ")]
+    assert sorted(named) == known_workloads()
+    assert said.index("transactions:") < said.index("  ycsb ") < said.index("slow queries:")
+
+
 def test_the_options_of_one_are_explained() -> None:
     said = CALL.invoke(app, ["workloads", "list", "tproc-c"]).stdout
     assert "profile = spec (spec, hammerdb)" in said
     assert "warehouses = 10" in said
     assert "new-order 45" in said
+    assert "8 orders of them" in CALL.invoke(app, ["workloads", "list", "htap"]).stdout
 
 
 @pytest.mark.parametrize(

@@ -112,7 +112,7 @@ def test_queries_answer_and_add_up(
     assert sum(row[5] for row in told["q01"]) == lines  # type: ignore[misc]
     assert told["q06"] == [(amount,)]
     assert sum(row[1] for row in told["q04"]) == orders  # type: ignore[misc]
-    assert sum(row[1] + row[2] for row in told["q12"]) == lines  # type: ignore[operator,misc]
+    assert sum(row[1] + row[2] for row in told["q12"]) == lines  # type: ignore[operator]
     assert sum(row[1] for row in told["q13"]) == 3000  # type: ignore[misc]
     assert len(told["q10"]) == customers
     assert sum(row[2] for row in told["q10"]) == amount  # type: ignore[misc]

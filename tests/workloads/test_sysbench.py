@@ -9,7 +9,10 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import partial
+from math import log
 from pathlib import Path
+from random import Random
+from statistics import fmean, pstdev
 
 import pytest
 from driven import drive
@@ -25,11 +28,10 @@ from steelyard.model.endpoint import Endpoint
 from steelyard.workloads.checks import check
 from steelyard.workloads.loading.template import template
 from steelyard.workloads.reading.folder import find_workload
+from steelyard.workloads.reading.scripts import script_variables
 from steelyard.workloads.reading.workload import Workload
 
 Serve = Callable[[Cluster], AbstractContextManager[Endpoint]]
-
-pytestmark = pytest.mark.postgres
 
 SYSBENCH = shutil.which("sysbench")
 TESTS = sorted(find_workload("sysbench").options["test"].values, key="oltp_delete".__eq__)
@@ -37,6 +39,7 @@ TESTS = sorted(find_workload("sysbench").options["test"].values, key="oltp_delet
 OTHERS = ["uniform", "gaussian", "pareto"]
 LONG = pytest.mark.long
 EVENTS = 300
+DRAWS = 2000
 ROWS = 1000
 COUNTERS = """
     SELECT n_tup_ins, n_tup_upd, n_tup_del, seq_scan,
@@ -116,6 +119,48 @@ def beside(address: Endpoint) -> Endpoint:
     return replace(address, database="beside")
 
 
+def drawn(random: Random, rand: str) -> int:
+    """A row of ten thousand, as sysbench's documentation of --rand-type has it."""
+    bell = 1 + int(sum(random.random() for _ in range(12)) / 12 * 10_000)
+    match rand:
+        case "uniform":
+            return random.randint(1, 10_000)
+        case "pareto":
+            return 1 + int(10_000 * random.random() ** (log(0.2) / log(0.8)))
+        case "special" if random.random() < 0.75:
+            return random.randint(4951, 5050)
+    return bell
+
+
+def shape(numbers: list[int]) -> list[float]:
+    """Shares of the middle hundredth and the first fifth, mean and deviation, of ten thousand."""
+    middle = sum(4951 <= number <= 5050 for number in numbers) / len(numbers)
+    first = sum(number <= 2000 for number in numbers) / len(numbers)
+    return [middle, first, fmean(numbers) / 10_000, pstdev(numbers) / 10_000]
+
+
+@pytest.mark.parametrize(
+    ("test", "rand"),
+    [(test, "special") for test in TESTS] + [("oltp_point_select", rand) for rand in OTHERS],
+)
+def test_a_script_draws_rows_as_sysbench_does(test: str, rand: str) -> None:
+    workload = find_workload("sysbench", {"test": test, "rand": rand})
+    text = workload.script(test).text()
+    given = script_variables(workload, 10, {})
+    numbers = []
+    for seed in range(DRAWS):
+        statements = script_statements(test, text, given, seed)
+        first = next(one for one in statements if one != "BEGIN;")
+        match = re.search(r"(?:id = |VALUES \(|IN \(|BETWEEN )(\d+)", first)
+        assert match is not None, first
+        numbers.append(int(match[1]))
+    random = Random(7)
+    assert shape(numbers) == pytest.approx(
+        shape([drawn(random, rand) for _ in range(DRAWS)]), abs=0.035
+    )
+
+
+@pytest.mark.postgres
 @pytest.mark.parametrize("rand", ["special", *(pytest.param(r, marks=LONG) for r in OTHERS)])
 def test_each_script_does_its_work_with_each_distribution_and_passes_the_checks(
     rand: str, engine18: Postgres, place: Path, serve: Serve
@@ -130,6 +175,7 @@ def test_each_script_does_its_work_with_each_distribution_and_passes_the_checks(
             assert (line.rows == 0) == (changes_alone or test == "oltp_write_only"), test
 
 
+@pytest.mark.postgres
 @pytest.mark.skipif(SYSBENCH is None, reason="sysbench is not installed")
 def test_counts_are_those_of_sysbench(engine18: Postgres, place: Path, serve: Serve) -> None:
     loaded = template(engine18, find_workload("sysbench", {"rand": "uniform"}), 1)
@@ -165,6 +211,7 @@ def compare(test: str, ours: list[int], theirs: list[int]) -> None:
     assert rows[0] == pytest.approx(rows[1], rel=0.2), (test, rows)
 
 
+@pytest.mark.postgres
 @pytest.mark.skipif(SYSBENCH is None, reason="sysbench is not installed")
 @pytest.mark.parametrize("rand", ["special", *(pytest.param(r, marks=LONG) for r in OTHERS)])
 def test_rows_are_distributed_as_sysbenchs(
@@ -189,6 +236,7 @@ DAMAGE = [
 ]
 
 
+@pytest.mark.postgres
 @pytest.mark.parametrize(("test", "statement", "words"), DAMAGE)
 def test_checks_find_rows_that_are_wrong(
     test: str, statement: str, words: str, engine18: Postgres, place: Path, serve: Serve

@@ -52,7 +52,7 @@ def list_workloads(
     as_json: _Json = False,
 ) -> None:
     """List the workloads, or what can be chosen about one."""
-    from steelyard.cli.views.workload_view import workload_facts, workload_lines
+    from steelyard.cli.views.workload_view import list_lines, workload_facts, workload_lines
     from steelyard.workloads.reading.folder import find_workload, known_workloads
 
     if name is None:
@@ -60,9 +60,7 @@ def list_workloads(
         if as_json:
             typer.echo(json.dumps({"workloads": [workload_facts(each) for each in every]}))
             return
-        width = max(len(each.name) for each in every)
-        for each in every:
-            typer.echo(f"{each.name:<{width}}  {each.title}")
+        typer.echo("\n".join(list_lines(every)))
         return
     one = find_workload(name)
     typer.echo(json.dumps(workload_facts(one)) if as_json else "\n".join(workload_lines(one)))

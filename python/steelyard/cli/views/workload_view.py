@@ -2,10 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from steelyard.model.units import format_bytes
 from steelyard.workloads.reading.workload import Workload
+
+PURPOSES = {
+    "transactions": ("pgbench", "reserva", "sysbench", "tproc-c", "tproc-c-client", "ycsb"),
+    "parts of applications": ("insert-read", "jsonb", "queue", "select-insert", "time-series"),
+    "slow queries": ("htap", "tproc-h"),
+    "yours": ("own",),
+}
+"""What built-in workloads are for, in the order in which they are listed."""
+
+
+def list_lines(workloads: Sequence[Workload]) -> list[str]:
+    """All workloads with their titles, by purpose."""
+    width = max(len(workload.name) for workload in workloads)
+    lines = []
+    for purpose, names in PURPOSES.items():
+        lines.append(f"{purpose}:")
+        lines += [f"  {w.name:<{width}}  {w.title}" for w in workloads if w.name in names]
+    return lines
 
 
 def load_line(facts: dict[str, Any]) -> str:
@@ -47,9 +66,11 @@ def workload_lines(workload: Workload) -> list[str]:
             str(option.default).lower() if isinstance(option.default, bool) else option.default
         )
         lines += [f"  {name} = {default} ({option.accepted})", f"      {option.title}"]
-    mix = ", ".join(f"{name} {weight}" for name, weight in workload.mix().items())
+    driven = ", ".join(f"{name} {weight}" for name, weight in workload.mix().items())
+    if workload.streams:
+        driven = f"{len(workload.streams)} orders of them, a client each in turn"
     lines += [
         f"  scripts: {', '.join(workload.scripts)}",
-        f"  driven unless others are named: {mix}",
+        f"  driven unless others are named: {driven}",
     ]
     return lines

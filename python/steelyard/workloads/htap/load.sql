@@ -1,5 +1,5 @@
--- The three tables that CH-benCHmark takes over from TPC-H, and which queries have ended. A
--- nation's key is the code of a letter or digit, by which the state of a customer names it; states
+-- The three tables that CH-benCHmark takes over from TPC-H, and which queries have ended. The key
+-- of a nation is the code of a letter or digit, by which the state of a customer names it; states
 -- begin with A to Z here, so customers are of 26 nations. A stock's supplier is the remainder of
 -- warehouse times item.
 CREATE TABLE region (
