@@ -34,7 +34,7 @@ def declared(verdict: dict[str, Any]) -> set[str]:
 @pytest.mark.parametrize(
     ("study", "more", "differs"),
     [
-        ("io-method", ("--set", "workload.scale=1"), {"io_method"}),
+        ("io-method", ("--set", "workload.scale=1"), {"io_method", "io_workers"}),
         ("autovacuum", SMALL, {"autovacuum"}),
         (
             "log-min-duration",

@@ -14,7 +14,6 @@ from steelyard.engines.capabilities.counters import SessionWaits
 from steelyard.engines.capabilities.memory import HeldBy, MemoryCap
 from steelyard.engines.engine import Engine, Instance, Slot
 from steelyard.engines.intake import ServerSettings
-from steelyard.engines.page_cache import Evicted
 from steelyard.model.endpoint import Endpoint
 from steelyard.model.turn import Checkpoint
 from steelyard.record.environment import Environment
@@ -33,6 +32,7 @@ from story.noop.own_time import OWN_TIME
 from story.noop.sessions import NoopExternal
 from story.scripted_clock import ScriptedClock
 from story.scripted_driver import ScriptedDrivers
+from story.scripted_engines import ScriptedEngines
 
 Speed = Callable[[str, int], float]
 """Arm name and number of the driver's life → transactions per second under load."""
@@ -87,6 +87,7 @@ class ScriptedWorld:
     held_by: HeldBy = "v2"
     """What holds caps on memory."""
     huge_pages_free: int = 0
+    devices: dict[str, str] = field(default_factory=lambda: {"vda": "254:0"})
     cap: MemoryCap | None = None
     """Of every slot, once a study asked for it."""
     slept_ns: int = 0
@@ -209,39 +210,6 @@ class ScriptedWorld:
 
     def environment(self) -> Mapping[str, Any]:
         return {"machine": {"hostname": "scripted"}}
-
-
-@dataclass(frozen=True)
-class ScriptedEngines:
-    """Engines that run in memory."""
-
-    world: ScriptedWorld
-
-    def of_arms(self, study: Study) -> Mapping[str, Engine]:
-        return self.world.engines(study)
-
-    def reach(self, study: Study, database: str | None) -> Mapping[str, Instance]:
-        return self.world.reached(study, database)
-
-    def slot(self, number: int) -> Slot:
-        return replace(self.world.slot(number), memory=self.world.cap)
-
-    def place(self, name: str) -> Path:
-        return Path(name)
-
-    def cap_memory(self, size_bytes: int) -> HeldBy:
-        self.world.cap = MemoryCap(size_bytes, self.world.held_by)
-        return self.world.held_by
-
-    def write_back(self) -> None:
-        self.world.written_back += 1
-
-    def evict(self, directories: Sequence[Path]) -> Evicted:
-        self.world.evicted.append(tuple(directories))
-        return Evicted(self.world.file_bytes, self.world.resident_bytes)
-
-    def server_logs(self) -> Mapping[str, str]:
-        return {"slot0": "LOG:  scripted"}
 
 
 @dataclass(frozen=True)

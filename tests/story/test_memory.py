@@ -9,9 +9,20 @@ from typing import Any
 
 import pytest
 
-from steelyard.engines.capabilities.memory import MemoryCap, MemoryNeed, MemoryUse
+from steelyard.engines.capabilities.memory import (
+    DiskLimits,
+    MemoryCap,
+    MemoryNeed,
+    MemoryUse,
+)
 from steelyard.engines.engine import Instance
-from steelyard.model.errors import EngineError, ServerError, StudyError, WeighingError
+from steelyard.model.errors import (
+    EngineError,
+    ServerError,
+    SteelyardError,
+    StudyError,
+    WeighingError,
+)
 from steelyard.record.reader import read_recorded
 from steelyard.record.record import Record
 from steelyard.running.laboratory import Laboratory
@@ -136,6 +147,50 @@ def test_without_the_right_nothing_is_loaded_and_no_record_stays(
     with pytest.raises(EngineError, match="cannot cap"):
         weigh_in(Powerless(tmp_path / "other"), study_of(memory="400MB"))
     assert not (tmp_path / "record").exists()
+
+
+RATES = {"read_iops": 3000, "read_rate": "125MB"}
+
+
+def test_rates_of_the_disk_are_held_beside_the_cap_and_recorded(
+    world: ScriptedWorld, weigh_in: Weigh, tmp_path: Path
+) -> None:
+    weigh_in(world, study_of(memory="400MB", disk=RATES))
+    assert world.cap is not None
+    assert world.cap.disk == DiskLimits(
+        {"vda": "254:0"}, {"read_iops": 3000, "read_rate": 125 * MB}
+    )
+    memory = read_recorded(Record(tmp_path / "record")).plan.memory
+    assert memory is not None
+    assert memory.disk is not None
+    assert (memory.disk.devices, memory.disk.read_iops) == (("vda",), 3000)
+    assert "disk" in (tmp_path / "record" / "study.toml").read_text()
+
+
+@pytest.mark.parametrize(
+    ("keys", "of_world", "words"),
+    [
+        ({"disk": RATES}, {}, '"disk" needs "memory"'),
+        ({"disk": RATES, "memory": "400MB"}, {"devices": {}}, "no block device"),
+        (
+            {"disk": {"write_iops": 9}, "memory": "400MB"},
+            {"held_by": "v1"},
+            "version 1 cannot hold writes",
+        ),
+    ],
+)
+def test_rates_that_cannot_be_held_are_refused_with_what_to_type(
+    world: ScriptedWorld,
+    weigh_in: Weigh,
+    keys: dict[str, Any],
+    of_world: dict[str, Any],
+    words: str,
+) -> None:
+    for name, value in of_world.items():
+        setattr(world, name, value)
+    with pytest.raises(SteelyardError, match=words) as refused:
+        weigh_in(world, study_of(**keys))
+    assert refused.value.hint
 
 
 class AtItsCap(ScriptedWorld):

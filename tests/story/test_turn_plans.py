@@ -18,7 +18,8 @@ from steelyard.record.record import Record
 from steelyard.study.study import Study
 from story.asked import Watcher, lines, study_of
 from story.noop.engine import NoopInstance
-from story.scripted import ScriptedEngines, ScriptedWorkload, ScriptedWorld
+from story.scripted import ScriptedWorkload, ScriptedWorld
+from story.scripted_engines import ScriptedEngines
 from thinned import thinned
 
 Facts = dict[str, Any]

@@ -13,6 +13,7 @@ import os
 import re
 import secrets
 import shutil
+import socket
 import time
 from pathlib import Path
 from types import TracebackType
@@ -110,6 +111,13 @@ class Run:
         self._lock.seek(0)
         self._lock.truncate()
         self._lock.write(json.dumps({**facts, **places}).encode())
+
+
+def free_port() -> int:
+    """A port of loopback that nothing listens on now."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
 
 
 def open_run(cache: Cache, account: Account) -> Run:

@@ -251,6 +251,24 @@ class BuildDefaultDifferences(Frozen):
     removed: Mapping[str, tuple[str, ...]] = {}
 
 
+class DiskPlan(Frozen):
+    """The rates that the disk of every arm's server is held to."""
+
+    devices: tuple[str, ...]
+    """By their names in /sys/class/block."""
+    read_iops: int | None = None
+    write_iops: int | None = None
+    read_rate: int | None = None
+    """Bytes a second."""
+    write_rate: int | None = None
+
+    @property
+    def rates(self) -> Mapping[str, int]:
+        """Those that are held."""
+        every = self.model_dump(exclude={"devices"})
+        return {name: value for name, value in every.items() if value is not None}
+
+
 class MemoryPlan(Frozen):
     """The cap on the memory of every arm's server."""
 
@@ -258,6 +276,8 @@ class MemoryPlan(Frozen):
     """Of shared buffers, backends and page cache together."""
     held_by: Literal["v1", "v2", "systemd-run"]
     """Control groups of version 1 or 2, or scopes of systemd."""
+    disk: DiskPlan | None = None
+    """None: its disk is as fast as it is."""
 
 
 class FilesPlace(Frozen):

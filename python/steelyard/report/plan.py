@@ -40,6 +40,7 @@ def plan_rows(plan: Plan) -> list[tuple[str, str]]:
         ("placement", because(plan.placement or "–", plan.placement_why)),
         ("cost", _COSTS.get(plan.cost, plan.cost)),
         ("memory of an arm", _memory(plan.memory)),
+        ("disk of an arm", _disk(plan.memory)),
         *((f"data of {arm}", f"as loaded, then {shown_sql(sql)}") for arm, sql in plan.sql.items()),
         *place_rows(plan),
         ("clients reach", ", ".join(f"{arm} by {_WAYS[way]}" for arm, way in plan.connect.items())),
@@ -84,6 +85,25 @@ def left_out_text(one: LeftOutScript) -> str:
     """`"07-insert-orders (3.1 % of the transactions): 5 of 5 tries failed: duplicate key ..."`."""
     share = f"{100 * one.share:.2g} % of the transactions"
     return f"{one.script} ({share}): {one.failed} of {one.tries} tries failed: {one.error}"
+
+
+_RATES = {
+    "read_iops": "reads",
+    "write_iops": "writes",
+    "read_rate": "read",
+    "write_rate": "written",
+}
+
+
+def _disk(memory: MemoryPlan | None) -> str:
+    """Nothing where its rate is not held."""
+    if memory is None or memory.disk is None:
+        return ""
+    parts = [
+        f"{format_bytes(value) if name.endswith('rate') else value} {_RATES[name]} a second"
+        for name, value in memory.disk.rates.items()
+    ]
+    return f"at most {', '.join(parts)} ({', '.join(memory.disk.devices)})"
 
 
 def _memory(memory: MemoryPlan | None) -> str:

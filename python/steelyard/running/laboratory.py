@@ -12,7 +12,7 @@ from typing import Protocol
 
 from steelyard.driver.answer import SliceAnswer
 from steelyard.driver.plan import DrivePlan, Replay, SliceRequest
-from steelyard.engines.capabilities.memory import HeldBy
+from steelyard.engines.capabilities.memory import DiskLimits, HeldBy
 from steelyard.engines.engine import Engine, Instance, Slot
 from steelyard.engines.intake import ServerSettings
 from steelyard.engines.page_cache import Evicted
@@ -46,9 +46,12 @@ class Engines(Protocol):
         """A private directory in a place of the user's, for an arm's files, removed when the
         weighing ends. UsageError, EngineError: it cannot be used."""
 
-    def cap_memory(self, size_bytes: int) -> HeldBy:
-        """From now on every slot's server may have so much in memory; what holds it there.
-        EngineError: this process cannot, with what it was refused."""
+    def cap_memory(self, size_bytes: int, disk: DiskLimits | None = None) -> HeldBy:
+        """From now on every slot's server may have so much in memory, and of its disk so much a
+        second; what holds it there. EngineError: this process cannot, with what it was refused."""
+
+    def devices(self) -> Mapping[str, str]:
+        """The devices beneath the arms' files, by name → number, "254:0"."""
 
     def evict(self, directories: Sequence[Path]) -> Evicted:
         """Drop stopped servers' files from the kernel's page cache; what stayed is counted."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import ExitStack
@@ -21,7 +20,7 @@ from steelyard.engines.adapters import adapter
 from steelyard.engines.builds.same_builder import BuildRequest
 from steelyard.engines.cache import cache_root, free_bytes, open_cache, require_room
 from steelyard.engines.capabilities.external import TCP, TLS
-from steelyard.engines.capabilities.memory import HeldBy, MemoryCap
+from steelyard.engines.capabilities.memory import DiskLimits, HeldBy, MemoryCap
 from steelyard.engines.copying import write_back
 from steelyard.engines.defer_signals import defer_signals
 from steelyard.engines.engine import Engine, Instance, Slot
@@ -29,7 +28,7 @@ from steelyard.engines.intake import ServerSettings
 from steelyard.engines.loading import DATABASE, TemplateEngine, database_of
 from steelyard.engines.memory.rights import choose_cap
 from steelyard.engines.page_cache import Evicted, evict
-from steelyard.engines.registry import Run, open_run
+from steelyard.engines.registry import Run, free_port, open_run
 from steelyard.model.errors import ServerError, UsageError
 from steelyard.model.units import NS_PER_S
 from steelyard.record.environment import Environment
@@ -40,6 +39,7 @@ from steelyard.running.laboratory import Laboratory, LoadDrivers, ReportsStage
 from steelyard.running.replaying import replay_of
 from steelyard.study.study import Study
 from steelyard.telemetry.capacity import allowed_processors
+from steelyard.telemetry.devices import device_numbers, leaves_beneath
 from steelyard.telemetry.drives.reading import read_drives
 from steelyard.telemetry.environment import environment
 from steelyard.telemetry.host import (
@@ -148,11 +148,16 @@ class LocalEngines:
         """A private directory in a place of the user's."""
         return self._run().place(name)
 
-    def cap_memory(self, size_bytes: int) -> HeldBy:
+    def cap_memory(self, size_bytes: int, disk: DiskLimits | None = None) -> HeldBy:
         """A control group for every server that is started in a slot from now on."""
         run = self._run()
-        self._cap = choose_cap(size_bytes, run.account, run.directory)
+        self._cap = choose_cap(size_bytes, run.account, run.directory, disk=disk)
         return self._cap.by
+
+    def devices(self) -> Mapping[str, str]:
+        """Those that the slots and the arms' own places rest on."""
+        run = self._run()
+        return device_numbers(leaves_beneath((run.directory, *run.places)))
 
     def evict(self, directories: Sequence[Path]) -> Evicted:
         """Drop files from the page cache; what stayed is counted."""
@@ -168,13 +173,6 @@ class LocalEngines:
         run = self._run()
         ends = {path: path.read_text(errors="replace")[-LOG_TAIL:] for path in run.logs()}
         return {"-".join(p.parent.relative_to(run.directory).parts): end for p, end in ends.items()}
-
-
-def free_port() -> int:
-    """A port of loopback that nothing listens on now."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 class LocalData:

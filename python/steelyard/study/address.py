@@ -25,6 +25,7 @@ _OURS = {
     "sql": "nothing is written into a server that is not ours",
     "needs": "what a server can do is its own matter",
     "memory": "only servers that we start can be held to it",
+    "disk": "only servers that we start can be held to it",
     "statement_counters": "nothing is installed in a server that is not ours",
     "contrib": "nothing is installed in a server that is not ours",
 }

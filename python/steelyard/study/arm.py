@@ -21,6 +21,7 @@ from steelyard.study.values import (
     version_word,
 )
 
+ArmNeed = Literal["lz4", "zstd", "io_uring", "io_workers"]
 Defaults = Literal["aligned", "as-shipped"]
 Connect = Literal["socket", "tcp", "tls", "pgbouncer"]
 
@@ -94,6 +95,8 @@ class Arm(StudyModel):
     """Beneath its own settings. A record holds what it came to, as settings."""
     sql: Statements = ()
     """Executed once, after the study's, in a copy of the loaded data that is this arm's alone."""
+    needs: tuple[ArmNeed, ...] = ()
+    """What its build must have: where it has not, the arm is left out, which is said."""
     connect: Connect = "socket"
     """How its clients reach it: by TCP on loopback, encrypted or not, or through PgBouncer."""
     directory: PlaceName = None

@@ -125,6 +125,10 @@ def _override(table: Table, override: str, file: Path) -> None:
             f'{file.name}: override "{key}" cannot change cells that are laid out already',
             hint="Change the study that has factors only, not the one of a record.",
         )
+    if len(path) == 1 and path[0] in _OF_EVERY_ARM:
+        for arm in _every_arm(table):
+            arm[path[0]] = _value(text, is_text=True)
+        return
     if path[0] == "arm":
         target, path = _arm_of(table, path[1:], key, file)
     else:
@@ -149,6 +153,11 @@ def _override(table: Table, override: str, file: Path) -> None:
     target[path[-1]] = _value(text, is_text="settings" in path[:-1] or path[-1] in _TEXTS)
 
 
+def _every_arm(table: Table) -> list[Table]:
+    arms = table.get("arm", [])
+    return [table.setdefault("control", {}), *([arms] if isinstance(arms, dict) else arms)]
+
+
 def _arm_of(table: Table, path: list[str], key: str, file: Path) -> tuple[Table, list[str]]:
     arms = table.get("arm", {})
     if isinstance(arms, dict):
@@ -156,8 +165,10 @@ def _arm_of(table: Table, path: list[str], key: str, file: Path) -> tuple[Table,
         return arms, path
     if path and (named := [arm for arm in arms if path[0] in (arm.get("name"), arm.get("role"))]):
         return named[0], path[1:]
-    if len(arms) == 1:
-        return arms[0], path
+    certain = [arm for arm in arms if "needs" not in arm]
+    if len(certain) == 1:  # the others are left out: the question is about this one
+        table["arm"] = certain
+        return certain[0], path
     names = ", ".join(str(arm.get("name") or arm.get("role")) for arm in arms)
     raise StudyError(
         f'{file.name}: override "{key}" does not say which arm',
@@ -311,6 +322,9 @@ def _toml(value: object) -> str:
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 """What a string of TOML may only hold spelt out."""
+
+_OF_EVERY_ARM = ("version", "directory", "wal_directory")
+"""Keys of an arm that an override sets in the control and every arm where it names none."""
 
 RENAMED = {"twice": "double_work", "stall_worth": "stall_share", "aside": "excluded"}
 """Old key → new key. A study that a user writes is refused with the new one."""

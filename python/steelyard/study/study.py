@@ -14,6 +14,7 @@ from steelyard.study.address import HOUSED, WHOLE_CYCLES, require_reachable
 from steelyard.study.answer import Answer, Group
 from steelyard.study.arm import Arm, Defaults, Level, Weight, shown_sql
 from steelyard.study.budget import Budget, Turns
+from steelyard.study.disk import DiskRates
 from steelyard.study.factors import Factorial, Fraction, factorial
 from steelyard.study.replication import differing_settings, replication_words, require_replicable
 from steelyard.study.secrets import RECORDED, require_no_secrets
@@ -32,7 +33,7 @@ Placement = Literal["auto", "symmetric", "partition", "free"]
 Cost = Literal["auto", "foreground", "whole"]
 Layout = Literal["auto", "slices", "turns", "cycles"]
 LayoutName = Literal["slices", "turns", "cycles"]
-Need = Literal["jit", "lz4", "io_uring", "tls", "huge_pages", "pgbouncer"]
+Need = Literal["jit", "lz4", "zstd", "io_uring", "tls", "huge_pages", "pgbouncer"]
 
 
 Failing = Literal["leave-out", "refuse"]
@@ -165,6 +166,8 @@ class Study(StudyModel):
     memory: Annotated[Annotated[Bytes, Field(gt=0)] | None, BeforeValidator(unless_none)] = None
     """A cap on what each arm's server may have in memory, shared buffers and page cache included;
     the same for all. None: what the machine has."""
+    disk: DiskRates | None = None
+    """What each arm's disk is held to, beside `memory`; the same for all."""
     bound: Annotated[Literal["storage"] | None, BeforeValidator(unless_none)] = None
     """What the work is meant to wait for: a Threat says where an arm reads nearly nothing from the
     storage device."""

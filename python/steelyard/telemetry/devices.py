@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 
-from steelyard.engines.memory.group import ROOT
+from steelyard.engines.memory.group import ROOT, text_of
 from steelyard.model.readings import device_reading
 from steelyard.telemetry.capacity import filesystem
 
@@ -56,6 +56,12 @@ def leaves_beneath(directories: Sequence[Path], root: Path = ROOT) -> tuple[str,
     """The devices that several directories rest on in the end, each once."""
     every = (devices_beneath(directory, root).leaves for directory in directories)
     return tuple(dict.fromkeys(leaf for leaves in every for leaf in leaves))
+
+
+def device_numbers(names: Sequence[str], root: Path = ROOT) -> dict[str, str]:
+    """Device → its number, "254:0"; one that has none is left out."""
+    said = {name: text_of(root / "sys/class/block" / name / "dev").strip() for name in names}
+    return {name: number for name, number in said.items() if number}
 
 
 def _existing(directory: Path) -> Path:

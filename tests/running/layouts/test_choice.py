@@ -69,8 +69,8 @@ def test_what_acts_through_checkpoints_is_weighed_in_cycles_where_the_work_write
 
 def test_why_cycles_is_one_sentence() -> None:
     assert choose_layout(read_study("wal-compression"), (WRITES,), lambda: ROOMY).why == (
-        "the work writes, and wal_compression acts through checkpoints; memory holds both arms at "
-        "once"
+        "the work writes, and wal_compression acts through checkpoints; memory holds all 4 arms "
+        "at once"
     )
 
 

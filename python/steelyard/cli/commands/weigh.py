@@ -68,7 +68,7 @@ def weigh(
         ending_changes,
         one_query_changes,
         repeating_command,
-        resolve_profiles,
+        resolve_arms,
     )
     from steelyard.cli.weighing.together import machine_changes
     from steelyard.study.read import read_study
@@ -91,7 +91,7 @@ def weigh(
         return
     asked = _study(study, resume, changes, account)
     known = with_known_settings(asked, control, arm, account)
-    chosen, conditions = resolve_profiles(known, account), _conditions(fail_if)
+    chosen, conditions = resolve_arms(known, account), _conditions(fail_if)
     require_agreed(chosen, agreed=yes)
     verdict = _weighed(chosen, drawn, record, resume, command, account, ray)
     _show(verdict, conditions, as_json=as_json)

@@ -80,6 +80,37 @@ def resumed_study(resume: Path, *, changed: bool) -> Study:
     return read_recorded_study(resume / "study.toml")
 
 
+def resolve_arms(study: Study, account: str | None) -> Study:
+    """The study without the arms that cannot be had here, which are named, and with settings in
+    place of profiles. UsageError: no arm is left."""
+    return resolve_profiles(_without_unmet(study, account), account)
+
+
+def _without_unmet(study: Study, account: str | None) -> Study:
+    if study.is_external or not any(arm.needs for arm in study.arms):
+        return study
+    from steelyard.engines.adapters import adapter
+    from steelyard.engines.builds.same_builder import BuildRequest
+    from steelyard.running.preparing.needs import arms_left_out
+    from steelyard.telemetry.doctor.kernel import io_uring_refusal
+
+    wanted = [BuildRequest(arm.version, arm.bindir) for arm in study.every_arm]
+    engines = adapter(study.engine).find_arms(wanted, account, contrib=False)
+    named = {arm.name: engine for arm, engine in zip(study.every_arm, engines, strict=True)}
+    refused = io_uring_refusal()
+    left_out = arms_left_out(study, named, {"io_uring": refused} if refused else {})
+    for arm, missing in left_out.items():
+        say(f'arm "{arm}" is left out: {missing.why}. {missing.how}')
+    rest = tuple(arm for arm in study.arms if arm.name not in left_out)
+    if rest:
+        return study.model_copy(update={"arms": rest})
+    arm, missing = next(iter(left_out.items()))
+    raise UsageError(
+        f'no arm of study {study.name} is left: "{arm}" cannot be weighed, since {missing.why}',
+        hint=missing.how,
+    )
+
+
 def resolve_profiles(study: Study, account: str | None) -> Study:
     """The study with settings in place of the profiles that its arms name."""
     if all(arm.profile is None for arm in study.every_arm):

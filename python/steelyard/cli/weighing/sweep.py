@@ -17,7 +17,7 @@ from pathlib import Path
 import typer
 
 from steelyard.cli.command_line import say
-from steelyard.cli.options.weigh_options import resolve_profiles
+from steelyard.cli.options.weigh_options import resolve_arms
 from steelyard.cli.views.text_layout import terminal_width
 from steelyard.cli.weighing.kept import begin_folder, going_on, weigh_into, write_plan
 from steelyard.evaluation.sweep import reading, swept
@@ -168,7 +168,7 @@ def _go_on(plan: SweepPlan, folder: Path, account: str | None, *, as_json: bool)
         say(f"point {done} of {len(plan.order)}: {plan.key} = {value}")
         try:
             study = resolve_workload(read_study(plan.study, sweep.overrides(plan.changes, value)))
-            study = resolve_profiles(study, account)
+            study = resolve_arms(study, account)
             question = study.question
             verdict = weigh_into(study, plan.seed + number, folder / POINTS / _name(value), account)
         except SteelyardError as failure:

@@ -15,6 +15,16 @@ HeldBy = Literal["v1", "v2", "systemd-run"]
 
 
 @dataclass(frozen=True)
+class DiskLimits:
+    """Rates that a server's disk is held to."""
+
+    devices: Mapping[str, str]
+    """Name in /sys/class/block → its number, "254:0"."""
+    rates: Mapping[str, int]
+    """"read_iops", "write_iops", "read_rate", "write_rate" (bytes) → so many a second."""
+
+
+@dataclass(frozen=True)
 class MemoryCap:
     """A cap on what a slot's server may have in memory, its page cache included."""
 
@@ -22,6 +32,8 @@ class MemoryCap:
     by: HeldBy
     parent: Path | None = None
     """The group beneath which ours are made; None: systemd chooses."""
+    disk: DiskLimits | None = None
+    """Rates of its disk beside it; None: as fast as it is."""
     oom_policy: bool = False
     """Whether systemd takes OOMPolicy= for a scope (systemd.scope(5): 253, late releases of 252).
     Such a systemd stops a scope where the kernel kills a process of it, unless the policy forbids

@@ -25,6 +25,7 @@ from pathlib import Path
 
 from steelyard.engines.account import Account
 from steelyard.engines.capabilities.memory import MemoryCap, MemoryUse
+from steelyard.engines.memory.disk_rates import admit, scope_properties, v1_limits, v2_limits
 from steelyard.model.errors import EngineError, ServerError
 from steelyard.model.units import format_bytes
 
@@ -95,6 +96,8 @@ class MemoryGroup:
         self._marker = slot / MARKER
         self._name = group_name(slot)
         self._path = None if cap.parent is None else cap.parent / self._name
+        self._rates: Path | None = None
+        """The group of version 1 that holds the rates of its disk."""
         self._last: MemoryUse | None = None
 
     @classmethod
@@ -108,12 +111,20 @@ class MemoryGroup:
     def _make(self, path: Path) -> None:
         try:
             self._marker.parent.mkdir(parents=True, exist_ok=True)
-            self._marker.write_text(f"{path}\n")
-            if path.exists():  # of this slot, from a life that could not be cleaned up after
-                _remove(path)
-            mkdir(path)
+            if self.cap.disk is not None and self.cap.by == "v1":
+                self._rates = next(own_groups("blkio", self._root)) / self._name
+            ours = [each for each in (path, self._rates) if each is not None]
+            self._marker.write_text("".join(f"{each}\n" for each in ours))
+            for group in ours:
+                if group.exists():  # of this slot, from a life that could not be cleaned up after
+                    _remove(group)
+                mkdir(group)
             for name, value in _limits(self.cap, path).items():
                 _write(path / name, value)
+            for name, value in self._disk_limits():
+                _write((self._rates or path) / name, value)
+        except StopIteration as error:
+            raise EngineError("no control group here holds the rates of a disk") from error
         except OSError as error:
             if path.exists():
                 self.close()
@@ -123,6 +134,12 @@ class MemoryGroup:
                 detail=f"It was to hold {format_bytes(self.cap.size_bytes)}.",
             ) from error
 
+    def _disk_limits(self) -> list[tuple[str, str]]:
+        if self.cap.disk is None:
+            return []
+        limits = v2_limits if self._rates is None else v1_limits
+        return list(limits(self.cap.disk))
+
     def command(self, account: Account, command: Sequence[str]) -> list[str]:
         """The command with which a program is started in the group."""
         if self.cap.by != "systemd-run":
@@ -130,6 +147,8 @@ class MemoryGroup:
         whose = [f"--uid={account.uid}", f"--gid={account.gid}"] if account.switched else []
         manager = [] if os.geteuid() == 0 else ["--user"]
         limits = [f"--property=MemoryMax={self.cap.size_bytes}", "--property=MemorySwapMax=0"]
+        if self.cap.disk is not None:
+            limits += scope_properties(self.cap.disk)
         if self.cap.oom_policy:  # else systemd stops the scope, and its count of kills goes with it
             limits.append("--property=OOMPolicy=continue")
         scope = ["--scope", "--quiet", "--collect", f"--unit={self._name}.scope"]
@@ -158,6 +177,8 @@ class MemoryGroup:
 
     def settle(self, pid: int) -> None:
         """Find the scope of a server that has started; EngineError where it holds no such cap."""
+        if self._rates is not None and self._path is not None:
+            admit(self._path, self._rates)
         if self.cap.by != "systemd-run":
             return
         told = text_of(self._root / f"proc/{pid}/cgroup")
@@ -187,6 +208,8 @@ class MemoryGroup:
             return
         self.use()
         _remove(self._path)
+        if self._rates is not None:
+            _remove(self._rates)
         self._marker.unlink(missing_ok=True)
 
 
@@ -202,10 +225,10 @@ def remove_groups(directory: Path) -> list[Path]:
     """
     removed = []
     for marker in sorted(directory.glob(f"*/{MARKER}")):
-        path = Path(text_of(marker).strip())
-        if path.name == group_name(marker.parent) and (path / "cgroup.procs").exists():
-            _remove(path)
-            removed.append(path)
+        for path in map(Path, text_of(marker).splitlines()):
+            if path.name == group_name(marker.parent) and (path / "cgroup.procs").exists():
+                _remove(path)
+                removed.append(path)
     return removed
 
 

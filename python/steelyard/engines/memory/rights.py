@@ -11,14 +11,20 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from steelyard.engines.account import Account
-from steelyard.engines.capabilities.memory import MemoryCap
+from steelyard.engines.capabilities.memory import DiskLimits, MemoryCap
 from steelyard.engines.memory.group import ROOT, MemoryGroup, own_groups, words_of
 from steelyard.engines.programs import run
 from steelyard.model.errors import EngineError
 
+_DISK_HINT = (
+    "Weigh as root with control groups that have the io controller (version 2: io in "
+    "cgroup.subtree_control; version 1: blkio), or put all arms on a device that is slow by "
+    "itself: --set directory=/mnt/slow (dm-delay, a volume of a cloud)."
+)
 _HINT = (
     "Weigh as root, or where systemd-run --scope can be used. Without that right "
     "--set memory=none --set settings.debug_io_direct=data bypasses the page cache in place of a "
@@ -26,22 +32,31 @@ _HINT = (
 )
 
 
-def choose_cap(size_bytes: int, account: Account, directory: Path, root: Path = ROOT) -> MemoryCap:
+def choose_cap(
+    size_bytes: int,
+    account: Account,
+    directory: Path,
+    root: Path = ROOT,
+    disk: DiskLimits | None = None,
+) -> MemoryCap:
     """A cap that was tried with a program of the account; EngineError: what was refused.
 
-    `directory`: of the weighing, in which the trial has a place for a moment.
+    `directory`: of the weighing, in which the trial has a place for a moment. `disk`: rates beside
+    the cap.
     """
     refused = []
-    for cap in _candidates(size_bytes, root):
+    for candidate in _candidates(size_bytes, root):
+        cap = replace(candidate, disk=disk)
         why = _trial(cap, account, directory / "memory-trial", root)
         if not why:
             return cap
         words = f"{cap.by}{f' in {cap.parent}' if cap.parent else ''}: {why}"
         refused += [] if words in refused else [words]
+    what = "the memory of servers" if disk is None else "the memory of servers and their disk"
     raise EngineError(
-        "cannot cap the memory of servers: this process has no right to make a control group",
+        f"cannot cap {what}: this process has no right to make a control group",
         detail="; ".join(refused) or "No control group here hands the memory controller on.",
-        hint=_HINT,
+        hint=_HINT if disk is None else _DISK_HINT,
     )
 
 

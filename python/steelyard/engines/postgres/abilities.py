@@ -17,7 +17,8 @@ FIRST_WITH_METHODS = 180000
 _PACKAGED = "Debian's and PGDG's packages have it"
 _MADE_BY = {
     "jit": ("LLVM (--with-llvm)", f"{_PACKAGED} (of 18: postgresql-18-jit)"),
-    "lz4": ("lz4 (--with-lz4)", _PACKAGED),
+    "lz4": ("lz4 (--with-lz4)", f"{_PACKAGED}, and so has `steelyard engines add 19`"),
+    "zstd": ("zstd (--with-zstd)", f"{_PACKAGED}, and so has `steelyard engines add 19`"),
     "io_uring": ("liburing (--with-liburing)", "packages of 18 have it, on Linux 5.1 and later"),
     "tls": ("OpenSSL (--with-openssl)", f"{_PACKAGED}, and so has `steelyard engines add 18.4`"),
 }
@@ -25,6 +26,7 @@ _MADE_BY = {
 _OPTIONS = {
     "jit": "--with-llvm",
     "lz4": "--with-lz4",
+    "zstd": "--with-zstd",
     "io_uring": "--with-liburing",
     "tls": "--with-openssl",
 }
@@ -33,6 +35,8 @@ _OPTIONS = {
 
 def missing(build: Build, identity: Identity, account: Account, need: str) -> Missing | None:
     """What the build lacks of a study's needs; None: it has it. KeyError: no such need."""
+    if need == "io_workers":
+        return _without_io_workers(build, identity, account)
     made_with, who = _MADE_BY[need]
     if _HAS[need](build, account):
         return None
@@ -42,6 +46,16 @@ def missing(build: Build, identity: Identity, account: Account, need: str) -> Mi
     return Missing(
         f"{name} was built without {made_with}",
         f"{who}: name it as the version of every arm, or by bindir.{also}",
+    )
+
+
+def _without_io_workers(build: Build, identity: Identity, account: Account) -> Missing | None:
+    """18 has a fixed number of workers; later versions have as many as are needed, up to one."""
+    if accepts(build, account, {"io_workers": "3"}):
+        return None
+    return Missing(
+        f"PostgreSQL {identity.version} ({identity.origin}) has no setting io_workers",
+        "18 has it; from 19 on: --sweep settings.io_max_workers=3,8,16,32",
     )
 
 
@@ -62,7 +76,7 @@ def _others(account: Account, need: str) -> list[str]:
     from steelyard.engines.postgres.builds.find import discovered
 
     return [
-        f"--set control.version={one.name} --set arm.version={one.name}"
+        f"--set version={one.name}"
         for one in discovered()
         # An added build may lie where the account cannot read: its recorded options decide.
         if (_OPTIONS[need] in one.identity.configure or _HAS[need](one.build, account))
@@ -79,6 +93,10 @@ def _has_lz4(build: Build, account: Account) -> bool:
     return accepts(build, account, {"default_toast_compression": "lz4"})
 
 
+def _has_zstd(build: Build, account: Account) -> bool:
+    return accepts(build, account, {"wal_compression": "zstd"})
+
+
 def _has_io_uring(build: Build, account: Account) -> bool:
     return accepts(build, account, {"io_method": "io_uring"})
 
@@ -90,6 +108,7 @@ def _has_tls(build: Build, account: Account) -> bool:
 _HAS: dict[str, Callable[[Build, Account], bool]] = {
     "jit": _has_jit,
     "lz4": _has_lz4,
+    "zstd": _has_zstd,
     "io_uring": _has_io_uring,
     "tls": _has_tls,
 }

@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from steelyard.engines.cache import require_room
-from steelyard.engines.capabilities.memory import MemoryNeed, NeedsMemory
+from steelyard.engines.capabilities.memory import DiskLimits, MemoryNeed, NeedsMemory
 from steelyard.engines.engine import Engine
-from steelyard.model.errors import StudyError
+from steelyard.model.errors import EngineError, StudyError
 from steelyard.model.units import format_bytes
-from steelyard.record.plan import MemoryPlan
+from steelyard.record.plan import DiskPlan, MemoryPlan
 from steelyard.running.laboratory import Laboratory
+from steelyard.study.disk import DiskRates
 from steelyard.study.study import Study
 
 CLIENT_BYTES = 10 << 20
@@ -33,6 +34,7 @@ def cap_memory(
     """
     size = study.memory
     if size is None:
+        _require_no_disk(study)
         return None
     for arm in study.every_arm:
         engine = engines[arm.name]
@@ -45,7 +47,36 @@ def cap_memory(
         _require_pool(study, arm.name, need, size)
         _require_no_escape(arm.name, need, laboratory.host.huge_pages_free())
     _require_room(size, laboratory, at_once)
-    return MemoryPlan(cap_bytes=size, held_by=laboratory.engines.cap_memory(size))
+    if study.disk is None:
+        return MemoryPlan(cap_bytes=size, held_by=laboratory.engines.cap_memory(size))
+    return _with_disk(size, study.disk, laboratory)
+
+
+def _require_no_disk(study: Study) -> None:
+    if study.disk is not None:
+        raise StudyError(
+            '"disk" needs "memory": without a cap the page cache answers, and no request waits',
+            hint="--set memory=400MB, less than the data of an arm",
+        )
+
+
+def _with_disk(size: int, rates: DiskRates, laboratory: Laboratory) -> MemoryPlan:
+    """Memory and disk held together. EngineError: no device, or no group holds what is asked."""
+    devices = laboratory.engines.devices()
+    if not devices:
+        raise EngineError(
+            "cannot hold the disk of the arms to a rate: their file system has no block device "
+            "to be seen",
+            hint="--set directory=DIR, on a file system of a disk",
+        )
+    held = DiskPlan(devices=tuple(devices), **rates.model_dump())
+    by = laboratory.engines.cap_memory(size, DiskLimits(devices, held.rates))
+    if by == "v1" and (held.write_iops or held.write_rate):
+        raise StudyError(
+            "control groups of version 1 cannot hold writes to a rate: the page cache takes them",
+            hint="Hold reads alone (disk.read_iops, disk.read_rate), or boot with version 2.",
+        )
+    return MemoryPlan(cap_bytes=size, held_by=by, disk=held)
 
 
 def _require_pool(study: Study, arm: str, need: MemoryNeed, size: int) -> None:

@@ -6,9 +6,11 @@ import ctypes
 import errno
 import os
 import re
+import resource
 
+from steelyard.engines.memory.group import ROOT
 from steelyard.model.units import format_bytes
-from steelyard.telemetry.doctor.finding import Check, Finding, Host, Level
+from steelyard.telemetry.doctor.finding import Check, Finding, Host, Lately, Level
 from steelyard.telemetry.host import memory_bytes, other_loads
 
 LAZY_BY_DEFAULT = (7, 0)
@@ -113,6 +115,15 @@ def io_uring(host: Host) -> Finding:
         or "none needed: `steelyard engines add 19` brings a build with it where none here has",
         "PostgreSQL's method_io_uring.c; kernel.io_uring_disabled; moby's default seccomp profile",
     )
+
+
+def io_uring_refusal() -> tuple[str, str] | None:
+    """Why a server of this machine cannot use io_uring, and what to type; None: it can."""
+    soft, _ = resource.getrlimit(resource.RLIMIT_MEMLOCK)
+    locked = None if soft == resource.RLIM_INFINITY else soft
+    lately = Lately(io_uring=ring_refusal(), locked_bytes=locked)
+    why, remedy = _io_uring_refusal(Host(ROOT, lately=lately))
+    return (why, remedy) if why else None
 
 
 def _io_uring_refusal(host: Host) -> tuple[str, str]:

@@ -1,0 +1,77 @@
+"""An arm that needs what its build or the kernel has not is named, with what to type."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pytest
+
+from steelyard.cli.options import weigh_options
+from steelyard.engines.engine import Missing
+from steelyard.model.errors import UsageError
+from steelyard.running.preparing.needs import arms_left_out
+from steelyard.study.read import read_study
+from steelyard.study.study import Study
+from steelyard.telemetry.doctor import kernel
+from story.noop.engine import NoopEngine
+
+
+@dataclass
+class Built(NoopEngine):
+    """A build that lacks what it is said to lack."""
+
+    lacks: tuple[str, ...] = ()
+
+    def missing(self, need: str) -> Missing | None:
+        return Missing(f"made without {need}", f"bring {need}") if need in self.lacks else None
+
+
+def engines(study: Study, *lacks: str) -> dict[str, Built]:
+    return {arm.name: Built(lacks=lacks) for arm in study.every_arm}
+
+
+def test_arms_are_left_out_by_what_their_build_lacks() -> None:
+    study = read_study("wal-compression")
+    assert [arm.name for arm in study.arms] == ["pglz", "lz4", "zstd"]
+    left_out = arms_left_out(study, engines(study, "zstd"), {})
+    assert left_out == {"zstd": Missing("made without zstd", "bring zstd")}
+    assert arms_left_out(study, engines(study), {}) == {}
+
+
+def test_what_the_kernel_refuses_counts_where_the_build_has_it() -> None:
+    study, refusal = read_study("io-method"), {"io_uring": ("forbidden", "sysctl")}
+    assert arms_left_out(study, engines(study), refusal) == {
+        "io_uring": Missing("forbidden", "sysctl")
+    }
+    lacking = arms_left_out(study, engines(study, "io_uring"), refusal)
+    assert lacking["io_uring"].why == "made without io_uring"
+
+
+@pytest.mark.postgres
+def test_the_bundle_is_weighed_by_what_it_has(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(kernel, "io_uring_refusal", lambda: ("forbidden", "sysctl"))
+    whole = read_study("io-method")
+    study = weigh_options.resolve_arms(whole, None)
+    assert [arm.name for arm in study.arms] == ["sync", "worker-8", "worker-16", "worker-32"]
+    assert 'arm "io_uring" is left out: ' in capsys.readouterr().err
+    alone = whole.model_copy(update={"arms": whole.arms[-1:]})
+    with pytest.raises(UsageError, match="no arm of study io-method is left") as refused:
+        weigh_options.resolve_arms(alone, None)
+    assert refused.value.hint
+
+
+def test_an_override_that_names_no_arm_is_about_the_certain_one() -> None:
+    study = read_study("wal-compression", ["arm.settings.wal_compression=lz4"])
+    assert [arm.name for arm in study.arms] == ["wal_compression=lz4"]
+    named = read_study("wal-compression", ["arm.zstd.settings.wal_level=logical"])
+    assert len(named.arms) == 3
+
+
+@pytest.mark.parametrize("key", ["version", "directory", "wal_directory"])
+def test_an_override_of_what_all_arms_have_is_of_all(key: str) -> None:
+    value = "19" if key == "version" else "/mnt/slow"
+    for name in ("io-method", "checksums"):
+        study = read_study(name, [f"{key}={value}"])
+        assert {getattr(arm, key) for arm in study.every_arm} == {value}
