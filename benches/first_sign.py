@@ -54,6 +54,7 @@ WORDS = {
     "scrub": "scrub none",
     "checksums": "checksums none",
     "drill": "drill --copies 1",
+    "upgrade": "upgrade --from none --to 18",
     "completion": "completion bash",
 }
 """Command → as it is called. What goes on for long is interrupted at its first sign."""

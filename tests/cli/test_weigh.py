@@ -20,7 +20,7 @@ Refused = Callable[..., str]
         (["./mine.toml"], ['study file not found: "./mine.toml"']),
         (
             ["aa", "--set", "workload.scal=1"],
-            ['aa.toml: unrecognized key: "workload.scal"', 'Perhaps you meant "scale"'],
+            ['error: unrecognized key: "workload.scal"', 'Perhaps you meant "scale"'],
         ),
         (["aa", "--set", "workload.scale=x"], ['invalid value for "workload.scale"', "'x'"]),
         (["aa", "--set", "scale"], ['invalid override: "scale"', "KEY=VALUE"]),

@@ -168,17 +168,18 @@ def test_all_judgements_of_a_search_share_five_percent_and_can_be_decided() -> N
 @pytest.mark.parametrize("places", [[], ["a"], ["a", "b"], ["a", "b", "a"]])
 def test_a_row_has_three_places_or_more_and_none_twice(places: list[str]) -> None:
     with pytest.raises(UsageError):
-        require_places(places, "version")
+        require_places(places, "version", "versions")
 
 
 @pytest.mark.parametrize(
     ("key", "typed"),
     [
         ("version", "steelyard weigh versions"),
+        ("work_mem", "steelyard weigh mine.toml --set control.settings.work_mem=1"),
         ("settings.work_mem", "--set control.settings.work_mem=1 --set arm.settings.work_mem=4"),
     ],
 )
 def test_two_places_are_refused_with_what_weighs_two(key: str, typed: str) -> None:
     with pytest.raises(UsageError) as refused:
-        require_places(("1", "4"), key)
+        require_places(("1", "4"), key, "mine.toml")
     assert typed in str(refused.value.hint)

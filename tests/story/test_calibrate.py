@@ -179,7 +179,7 @@ def test_a_calibration_repeated_is_no_further_attempt_at_anything(
     for number in range(2):
         world = ScriptedWorld(tmp_path / f"world{number}", noise=0.5)
         verdict = weigh_in(world, calibration(), record=f"attempts/{number}")
-        assert "attempt k" not in [t["name"] for t in verdict["contrasts"][0]["threats"]]
+        assert "weighed before" not in [t["name"] for t in verdict["contrasts"][0]["threats"]]
 
 
 def test_each_weighing_of_equal_arms_is_a_line_of_the_ledger_and_no_other_is(

@@ -101,12 +101,11 @@ def test_a_study_with_its_cells_is_read_back_unchanged(file: Path, tmp_path: Pat
         (["factors.checksums.checked.checksums=false"], "both levels are the same"),
     ],
 )
-def test_what_makes_no_factorial_is_refused_by_file_and_key(
+def test_what_makes_no_factorial_is_refused_by_its_key(
     file: Path, overrides: list[str], said: str
 ) -> None:
     with pytest.raises(StudyError) as caught:
         read_study(str(file), overrides)
-    assert str(caught.value).startswith("error: mine.toml: ")
     assert said in str(caught.value)
 
 

@@ -116,6 +116,20 @@ def test_an_override_names_its_arm_where_there_are_several(tmp_path: Path) -> No
         read_study(str(file), ["arm.settings.jit=off"])
 
 
+def test_a_file_is_named_where_it_holds_what_is_wrong_and_no_override_wrote_it(
+    minimal: Path,
+) -> None:
+    minimal.write_text(MINIMAL + "[workload]\nscale = 0\n")
+    with pytest.raises(
+        StudyError, match=r'^error: mine\.toml: invalid value for "workload\.scale"'
+    ):
+        read_study(str(minimal), ["workload.clients=3"])
+    with pytest.raises(StudyError, match=r'^error: invalid value for "workload\.scale"'):
+        read_study(str(minimal), ["workload.scale=-1"])
+    with pytest.raises(StudyError, match=r'^error: invalid value for "budget\.measuring"'):
+        read_study("checksums", ["budget.measuring=5s"])
+
+
 def test_a_record_directory_can_be_named_in_place_of_its_study(minimal: Path) -> None:
     (minimal.parent / "study.toml").write_text(MINIMAL)
     assert read_study(str(minimal.parent)).control.name == "a"
@@ -124,11 +138,11 @@ def test_a_record_directory_can_be_named_in_place_of_its_study(minimal: Path) ->
 @pytest.mark.parametrize(
     ("overrides", "expected"),
     [
-        (["workload.scal=3"], ['mine.toml: unrecognized key: "workload.scal"', '"scale"']),
+        (["workload.scal=3"], ['error: unrecognized key: "workload.scal"', '"scale"']),
         (
             ["arm.weight.twice=3%"],
             [
-                'mine.toml: unrecognized key: "arm.weight.twice": "twice" is now "double_work"',
+                'error: unrecognized key: "arm.weight.twice": "twice" is now "double_work"',
                 'HINT:  Write "arm.weight.double_work".',
             ],
         ),

@@ -27,6 +27,7 @@ from steelyard.model.units import format_reading, percent_of_log
 from steelyard.record.contrast import ContrastLine, Percent
 from steelyard.record.frozen import Frozen
 from steelyard.record.verdict import Verdict
+from steelyard.study.arm import Arm
 
 ALPHA = 0.05
 TRIES = 2
@@ -135,18 +136,21 @@ _TWO = {
 }
 
 
-def _by_key(key: str, places: Sequence[str]) -> str:
-    """What to type for two values of a key of both arms."""
+def _by_key(study: str, key: str, places: Sequence[str]) -> str:
+    """What to type for two values of a key of both arms; a key that an arm does not have is a
+    setting."""
+    if key.partition(".")[0] not in Arm.model_fields:
+        key = f"settings.{key}"
     sides = zip(("control", "arm"), places, strict=False)
     changes = [word for arm, place in sides for word in ("--set", f"{arm}.{key}={place}")]
-    return shlex.join(["steelyard", "weigh", "STUDY", *changes])
+    return shlex.join(["steelyard", "weigh", study, *changes])
 
 
-def require_places(places: Sequence[str], key: str) -> tuple[str, ...]:
-    """The places, values of a key of the arms. UsageError: fewer than three, too many, or one
+def require_places(places: Sequence[str], key: str, study: str) -> tuple[str, ...]:
+    """The places, values of a key of a study's arms. UsageError: fewer than three, too many, or one
     twice."""
     if not 3 <= len(places) <= MOST:
-        two = f"Two are weighed by themselves: {_TWO.get(key, _by_key(key, places))}"
+        two = f"Two are weighed by themselves: {_TWO.get(key) or _by_key(study, key, places)}"
         raise UsageError(
             f"a search goes over 3 to {MOST} places, not {len(places)}",
             hint=two if len(places) == 2 else None,

@@ -18,9 +18,16 @@ class Threat:
     advice: str
     invalidates: bool
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "name", _EARLIER.get(self.name, self.name))
+
     def to_json(self) -> dict[str, str | bool]:
         """The five keys of the command line's contract."""
         return asdict(self)
+
+
+_EARLIER = {"attempt k": ThreatKind.ATTEMPT.value}
+"""Name in older records → name now."""
 
 
 def raise_threat(

@@ -45,7 +45,7 @@ class ThreatKind(StrEnum):
     PLACEMENT_FREE = "placement free"
     SHARED_BACKGROUND = "shared background"
     ADDRESS_ONLY = "address only"
-    ATTEMPT = "attempt k"
+    ATTEMPT = "weighed before"
     LOOKED_AT = "looked at before its end"
     MACHINE_CHANGED = "machine changed"
     OTHER_LOAD = "another weighing"

@@ -13,7 +13,7 @@ from steelyard.model.secrets.redaction import redacted_json
 class Frozen(BaseModel):
     """A value of a record. `to_json` gives only what was set, so that absent stays absent."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
     def to_json(self) -> dict[str, Any]:
         """As the record's files keep it."""

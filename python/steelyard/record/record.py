@@ -73,7 +73,7 @@ class Record:
             if directory is None:
                 directory = _fresh(Path("records"), study)
             else:
-                _require_unused(directory)
+                require_unused(directory)
                 directory.mkdir(parents=True, exist_ok=True)
             OwnDirectory.open(directory).close()
         except OSError as reason:
@@ -225,7 +225,8 @@ def _opened(file: Path) -> BinaryIO:
         raise RecordError(f'could not read "{file}": {reason}') from reason
 
 
-def _require_unused(directory: Path) -> None:
+def require_unused(directory: Path) -> None:
+    """RecordError where a directory that is named for a record holds something."""
     if (directory / PLAN).exists():
         raise RecordError(
             f'record directory already holds a weighing: "{directory}"',

@@ -1,7 +1,7 @@
 """Reads a study: a built-in name or a TOML file, then `--set` overrides, then validation.
 
-Every failure is a `StudyError` whose primary line names the file and the key, and whose HINT shows
-what is accepted or the nearest name.
+Every failure is a `StudyError` whose primary line names the key, and the file that holds it unless
+an override does, and whose HINT shows what is accepted or the nearest name.
 """
 
 from __future__ import annotations
@@ -43,10 +43,10 @@ def read_study(name_or_file: str, overrides: Sequence[str] = ()) -> Study:
     table = _read_table(file)
     usual = {*table.get("settings", ())} if file in builtin_studies().values() else set()
     for override in overrides:
-        _override(table, override, file)
+        _override(table, override)
     named = {one.partition("=")[0].strip().removeprefix("settings.") for one in overrides}
     _lay_beneath(table, usual - named)
-    study = _validate(table, file)
+    study = _validate(table, file, overrides)
     changed = file in builtin_studies().values() and any(map(_of_an_arm, overrides))
     return renamed(study, _validate(_read_table(file), file)) if changed else study
 
@@ -112,7 +112,7 @@ def _read_table(file: Path) -> Table:
         raise StudyError(f'cannot parse study "{file}": {reason}') from reason
 
 
-def _override(table: Table, override: str, file: Path) -> None:
+def _override(table: Table, override: str) -> None:
     key, equals, text = override.partition("=")
     path = [part.strip() for part in key.split(".")]
     if not equals or not all(path):
@@ -122,7 +122,7 @@ def _override(table: Table, override: str, file: Path) -> None:
         )
     if path[0] in ("control", "arm", "factors", "fraction") and {"factors", "arm"} <= {*table}:
         raise StudyError(
-            f'{file.name}: override "{key}" cannot change cells that are laid out already',
+            f'override "{key}" cannot change cells that are laid out already',
             hint="Change the study that has factors only, not the one of a record.",
         )
     if len(path) == 1 and path[0] in _OF_EVERY_ARM:
@@ -130,7 +130,7 @@ def _override(table: Table, override: str, file: Path) -> None:
             arm[path[0]] = _value(text, is_text=True)
         return
     if path[0] == "arm":
-        target, path = _arm_of(table, path[1:], key, file)
+        target, path = _arm_of(table, path[1:], key)
     else:
         target = table
     for i, part in enumerate(path[:-1]):
@@ -141,9 +141,7 @@ def _override(table: Table, override: str, file: Path) -> None:
             break
         inner = target.setdefault(part, {})
         if not isinstance(inner, dict):
-            raise StudyError(
-                f'{file.name}: "{part}" in override "{redacted(override)}" is not a table'
-            )
+            raise StudyError(f'"{part}" in override "{redacted(override)}" is not a table')
         target = inner
     if path == ["workload"]:  # another workload: the study's scale and scripts were the old one's
         table["workload"] = {"name": text}
@@ -158,7 +156,7 @@ def _every_arm(table: Table) -> list[Table]:
     return [table.setdefault("control", {}), *([arms] if isinstance(arms, dict) else arms)]
 
 
-def _arm_of(table: Table, path: list[str], key: str, file: Path) -> tuple[Table, list[str]]:
+def _arm_of(table: Table, path: list[str], key: str) -> tuple[Table, list[str]]:
     arms = table.get("arm", {})
     if isinstance(arms, dict):
         table["arm"] = arms
@@ -171,7 +169,7 @@ def _arm_of(table: Table, path: list[str], key: str, file: Path) -> tuple[Table,
         return certain[0], path
     names = ", ".join(str(arm.get("name") or arm.get("role")) for arm in arms)
     raise StudyError(
-        f'{file.name}: override "{key}" does not say which arm',
+        f'override "{key}" does not say which arm',
         hint=f"Write arm.NAME.key; the arms are {names}.",
     )
 
@@ -190,7 +188,9 @@ def _value(text: str, *, is_text: bool) -> object:
     return text if is_text and not isinstance(value, str | bool) else value
 
 
-def _validate(table: Table, file: Path, *, recorded: bool = False) -> Study:
+def _validate(
+    table: Table, file: Path, overrides: Sequence[str] = (), *, recorded: bool = False
+) -> Study:
     shaped = dict(table)
     arms = shaped.pop("arm", None)
     if arms is not None:
@@ -200,9 +200,21 @@ def _validate(table: Table, file: Path, *, recorded: bool = False) -> Study:
         cells = with_roles(with_cells(shaped))
         return with_names(Study.model_validate(cells, context={RECORDED: recorded}))
     except FactorError as failure:
-        raise StudyError(f'{file.name}: invalid value for "{failure.key}": {failure}') from failure
+        place = _place(file, failure.key, overrides)
+        raise StudyError(f'{place}invalid value for "{failure.key}": {failure}') from failure
     except ValidationError as failure:
-        raise _study_error(failure, file) from failure
+        raise _study_error(failure, file, overrides) from failure
+
+
+def _place(file: Path, key: str, overrides: Sequence[str]) -> str:
+    """The file before what is wrong in it: none where an override wrote the key, or the study is a
+    built-in one, which is right by itself."""
+    written = [override.partition("=")[0].strip() for override in overrides]
+    by_override = any(f"{key}.".startswith(f"{other}.") for other in written) or any(
+        other.startswith(f"{key}.") for other in written
+    )
+    built_in = bool(overrides) and file in builtin_studies().values()
+    return "" if by_override or built_in else f"{file.name}: "
 
 
 def with_roles(table: Table) -> Table:
@@ -226,16 +238,17 @@ def _with_role(arm: object, role: str) -> object:
     return {**arm, "role": arm.get("role") or role}
 
 
-def _study_error(failure: ValidationError, file: Path) -> StudyError:
+def _study_error(failure: ValidationError, file: Path, overrides: Sequence[str]) -> StudyError:
     first = failure.errors()[0]
     key = ".".join(str(part) for part in first["loc"]) or "study"
     key = key.replace("arms.0", "arm", 1) if key.startswith("arms.0") else key
+    place = _place(file, key, overrides)
     if first["type"] == "extra_forbidden":
         accepted = _keys_at(Study, first["loc"][:-1])
         old = str(first["loc"][-1])
         if (new := RENAMED.get(old)) in accepted:
             return StudyError(
-                f'{file.name}: unrecognized key: "{key}": "{old}" is now "{new}"',
+                f'{place}unrecognized key: "{key}": "{old}" is now "{new}"',
                 hint=f'Write "{key.removesuffix(old)}{new}".',
             )
         near = difflib.get_close_matches(old, accepted, n=1)
@@ -243,17 +256,17 @@ def _study_error(failure: ValidationError, file: Path) -> StudyError:
         if hint is None and first["loc"][0] in ("control", "arms"):
             hint = f"A setting of the server is {key.removesuffix(old)}settings.{old}."
         return StudyError(
-            f'{file.name}: unrecognized key: "{key}"',
+            f'{place}unrecognized key: "{key}"',
             detail=f"Accepted here: {', '.join(accepted)}." if accepted else None,
             hint=hint,
         )
     if first["type"] == "missing":
-        return StudyError(f'{file.name}: missing key: "{key}"')
+        return StudyError(f'{place}missing key: "{key}"')
     message = first["msg"].removeprefix("Value error, ")
     value = first["input"]
     hidden = isinstance(value, dict) or any(is_secret(str(part)) for part in first["loc"])
     return StudyError(
-        f'{file.name}: invalid value for "{key}": {message[0].lower()}{message[1:]}',
+        f'{place}invalid value for "{key}": {message[0].lower()}{message[1:]}',
         detail=None if hidden else f"The value is {redacted(repr(value))}.",
     )
 

@@ -181,3 +181,10 @@ def test_advice_names_only_commands_that_there_are() -> None:
     }
     assert "calibrate" in named
     assert named <= set(COMMANDS)
+
+
+def test_a_threat_of_an_older_record_has_the_name_that_it_has_now() -> None:
+    now = raise_threat(ThreatKind.ATTEMPT, "this is attempt 2")
+    older = Threat(**{**now.to_json(), "name": "attempt k"})  # type: ignore[arg-type]
+    assert older == now
+    assert older.name == "weighed before"

@@ -50,6 +50,9 @@ def report(
         raise UsageError("--json goes with --rejudge")
     if brief and rejudge:
         raise UsageError("--brief and --rejudge exclude each other", hint="Type one of them.")
+    from steelyard.record.record import Record
+
+    Record.open(record)  # before what draws is loaded
     if rejudge:
         _rejudge(record, as_json)
         return

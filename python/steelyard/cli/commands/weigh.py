@@ -71,10 +71,13 @@ def weigh(
         resolve_arms,
     )
     from steelyard.cli.weighing.together import machine_changes
+    from steelyard.record.record import require_unused
     from steelyard.study.read import read_study
 
     require_writable(summary)
     require_writable(junit)
+    if record is not None and resume is None and sweep is None:  # before data are copied
+        require_unused(record)
     changes = arm_changes(study, control, arm, account)  # beneath --set
     changes += changes_of(overrides, budget, workload, file, pace)
     changes = with_addresses(changes, address, control, arm)

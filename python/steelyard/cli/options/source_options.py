@@ -14,22 +14,17 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import typer
 
 from steelyard.cli.command_line import say
 from steelyard.cli.options.address_options import with_own_workload
-from steelyard.engines.account import choose_account
-from steelyard.engines.cache import open_cache
-from steelyard.engines.postgres.intake.running import (
-    RunningServer,
-    ask_running,
-    back_up,
-    reported_settings,
-)
-from steelyard.engines.postgres.life.configuration_text import configuration_text
 from steelyard.model.errors import UsageError
 from steelyard.model.units import format_bytes
+
+if TYPE_CHECKING:
+    from steelyard.engines.postgres.intake.running import RunningServer
 
 
 @dataclass(frozen=True)
@@ -102,18 +97,26 @@ def backed_up(target: str, database: str | None, account: str | None, *, agreed:
     UsageError: it was not agreed to, or there is no such database; ServerError: the server does not
     allow it.
     """
+    from steelyard.engines.postgres.intake.running import ask_running
+
     server = ask_running(target)
     return _backed_up(server, server.require_database(database), account, agreed=agreed)
 
 
 def back_up_whole(target: str, account: str | None, *, agreed: bool) -> BackedUp:
     """The same of all databases, none of which is chosen."""
+    from steelyard.engines.postgres.intake.running import ask_running
+
     return _backed_up(ask_running(target), None, account, agreed=agreed)
 
 
 def _backed_up(
     server: RunningServer, database: str | None, account: str | None, *, agreed: bool
 ) -> BackedUp:
+    from steelyard.engines.account import choose_account
+    from steelyard.engines.cache import open_cache
+    from steelyard.engines.postgres.intake.running import back_up
+
     owner = choose_account(account)
     size = "of unknown size" if server.bytes is None else format_bytes(server.bytes)
     words = (
@@ -140,6 +143,9 @@ def _backed_up(
 
 def _kept_settings(server: RunningServer, file: Path) -> Path:
     """The server's settings as a file, which a resumed weighing reads again."""
+    from steelyard.engines.postgres.intake.running import reported_settings
+    from steelyard.engines.postgres.life.configuration_text import configuration_text
+
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     with os.fdopen(
         os.open(file, flags, 0o600), "w", encoding="utf-8", errors="surrogateescape"

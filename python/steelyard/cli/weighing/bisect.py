@@ -129,7 +129,9 @@ def _row(request: BisectRequest) -> tuple[str, tuple[str, ...]]:
                 "--build may say a password, key or token, which would stand in the record",
                 hint="Export it as a variable: the command is run in this environment.",
             )
-        return "bindir", require_places(read_commits(request.commits) or (), "bindir")
+        return "bindir", require_places(
+            read_commits(request.commits) or (), "bindir", str(request.study)
+        )
     if request.build:
         raise UsageError("--build belongs to --commits")
     key, equals, listed = str(request.along).partition("=")
@@ -138,7 +140,7 @@ def _row(request: BisectRequest) -> tuple[str, tuple[str, ...]]:
             f'invalid row: "{request.along}"',
             hint="Write it as KEY=V,V,...: --along version=16.14,17.0,18.4",
         )
-    return key.strip(), require_places(values_of(listed), key.strip())
+    return key.strip(), require_places(values_of(listed), key.strip(), str(request.study))
 
 
 def _search(plan: BisectPlan, folder: Path, account: str | None, *, as_json: bool) -> None:

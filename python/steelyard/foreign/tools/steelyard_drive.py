@@ -5,17 +5,19 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from steelyard.evaluation.threats.machine import MACHINE_READINGS, Seen, seen_on
 from steelyard.foreign.format import JsonFormat
 from steelyard.foreign.json.document import Document, Number
 from steelyard.foreign.metric import LATENCY, THROUGHPUT, Metric
 from steelyard.foreign.number import floats_of
 from steelyard.foreign.series import Outcome, Series, Sheet
 from steelyard.foreign.tools.steelyard_verdict import is_verdict
+
+if TYPE_CHECKING:
+    from steelyard.evaluation.threats.machine import Seen
 
 _COUNT = re.compile(r"[0-9]{1,15}")
 _RATE = Metric(THROUGHPUT, "transactions/s", True)
@@ -39,7 +41,7 @@ def read_drive(document: Document) -> Sheet:
             hint="Name it alone: steelyard judge RECORD shows what it says.",
         )
     rates, latencies, clients = [], [], set()
-    outcome, machine = Outcome(0, 0), list[Seen]()
+    outcome, machine = Outcome(0, 0), []
     for number, value in enumerate(document.values):
         rates.append(_number(document, number, value, ("throughput",)))
         outcome += _outcome(value)
@@ -69,6 +71,8 @@ def read_drive(document: Document) -> Sheet:
 def _machine(value: Mapping[str, Any]) -> list[Seen]:
     """What a summary says of its machine that leaves to doubt; nothing where it does not say all
     that is looked at."""
+    from steelyard.evaluation.threats.machine import MACHINE_READINGS, seen_on
+
     found = value.get("machine")
     known = found.items() if isinstance(found, dict) else ()
     values = {name: float(one) for name, one in known if isinstance(one, Number)}

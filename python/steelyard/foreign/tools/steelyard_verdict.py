@@ -5,13 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from steelyard.foreign.json.document import Document, Number, Path
 from steelyard.foreign.source import quoted
 from steelyard.model.threat import Threat
 from steelyard.record.contrast import JudgedContrast, Truth, WithdrawnThreat
-from steelyard.record.verdict import TimeParts
+
+if TYPE_CHECKING:
+    from steelyard.record.verdict import TimeParts
 
 Json = Mapping[str, Any]
 FORM = "a verdict of Steelyard"
@@ -87,6 +89,8 @@ def read_verdict(document: Document) -> SavedVerdict:
 def _times(document: Document, value: Any) -> tuple[TimeParts, ...]:
     """NumbersError where it is not what a verdict says of time."""
     from pydantic import ValidationError
+
+    from steelyard.record.verdict import TimeParts
 
     try:
         return tuple(TimeParts.model_validate(one) for one in value)
