@@ -1,6 +1,8 @@
 # One image for every host: docker build -t steelyard . && docker run --rm -v "$PWD/records:/records" steelyard weigh checksums
 # As a machine of a Ray cluster: docker run --entrypoint ray steelyard start (docs/reference/load-machines.md).
-FROM python:3.13-slim-bookworm AS build
+# A release names the base by its digest (.github/workflows/release.yml), and keeps it in the image's label.
+ARG BASE=python:3.13-slim-bookworm
+FROM ${BASE} AS build
 RUN apt-get update && apt-get install -y --no-install-recommends curl gcc libc6-dev \
     && rm -rf /var/lib/apt/lists/*
 ENV CARGO_HOME=/usr/local/cargo RUSTUP_HOME=/usr/local/rustup PATH=/usr/local/cargo/bin:$PATH
@@ -10,11 +12,18 @@ RUN curl --proto '=https' --tlsv1.2 -sSf https://sh.rustup.rs \
     | sh -s -- -y --profile minimal --default-toolchain "$RUST"
 WORKDIR /source
 COPY . .
-RUN pip wheel --no-deps --wheel-dir /wheels .
+RUN pip install --no-cache-dir --require-hashes -r packaging/locks/build.txt \
+    && pip wheel --no-deps --no-build-isolation --wheel-dir /wheels .
 
-FROM python:3.13-slim-bookworm
+FROM ${BASE}
+ARG BASE
+LABEL org.opencontainers.image.base.name=${BASE}
+# Every package as it is locked, by its digest; then the wheel alone.
 RUN --mount=type=bind,from=build,source=/wheels,target=/wheels \
-    pip install --no-cache-dir "$(ls /wheels/steelyard-*.whl)[fleet]" \
+    --mount=type=bind,from=build,source=/source/packaging/locks,target=/locks \
+    pip install --no-cache-dir --require-hashes -r /locks/image.txt \
+    && pip install --no-cache-dir --no-deps /wheels/steelyard-*.whl \
+    && pip check \
     && useradd --create-home steelyard \
     && install -d -o steelyard /records
 USER steelyard

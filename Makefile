@@ -6,6 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STUDY ?= checksums
 ARGS ?=
+LOCKED ?=
 SOURCES := $(shell find crates python -name '*.rs' -o -name 'Cargo.toml' -o -path '*/scripts/*.sql')
 SOURCES += Cargo.toml Cargo.lock
 
@@ -73,7 +74,8 @@ $(VENV)/.installed: pyproject.toml | tools
 	@echo "setting up $(VENV): packages"
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@$(BIN)/python .ci/dependencies.py > $(VENV)/requirements.txt
-	@$(BIN)/pip install --quiet --disable-pip-version-check -r $(VENV)/requirements.txt
+	@$(BIN)/pip install --quiet --disable-pip-version-check \
+	  $(if $(LOCKED),--require-hashes -r packaging/locks/development.txt,-r $(VENV)/requirements.txt)
 	@touch $@
 
 $(VENV)/.built: $(VENV)/.installed $(SOURCES)

@@ -41,9 +41,9 @@ def before(jobs: dict[str, Any], name: str) -> set[str]:
 def test_nothing_is_published_before_the_tests_have_passed_and_the_tag_is_the_version(
     jobs: dict[str, Any],
 ) -> None:
-    assert before(jobs, "publish") == {"version", "test", "wheel", "sdist"}
+    assert before(jobs, "publish") == {"version", "test", "docs", "wheel", "sdist", "image"}
     assert "version" in before(jobs, "wheel")
-    assert any(step.get("run") == "make test" for step in jobs["test"]["steps"])
+    assert any(step.get("run") == "make test LOCKED=1" for step in jobs["test"]["steps"])
     [compared] = [one["run"] for one in jobs["version"]["steps"] if "run" in one]
     assert compared == 'python3 .ci/version.py "$GITHUB_REF_NAME"'
 
@@ -68,8 +68,37 @@ def test_a_tag_is_held_to_every_place_that_names_the_version(
 
 def test_the_image_has_ray_and_is_built_by_a_compiler_that_is_named() -> None:
     text = (ROOT / "Dockerfile").read_text(encoding="utf-8")
-    assert re.search(r"pip install [^\n]*\[fleet\]", text)
+    assert "--require-hashes -r /locks/image.txt" in text
+    locked = (ROOT / "packaging" / "locks" / "image.txt").read_text(encoding="utf-8")
+    assert re.search(r"^ray==", locked, re.MULTILINE)
     assert re.search(r"^ARG RUST=\d+\.\d+\.\d+$", text, re.MULTILINE)
     assert '--default-toolchain "$RUST"' in text
     documented = (ROOT / "docs" / "reference" / "load-machines.md").read_text(encoding="utf-8")
     assert "--entrypoint ray" in documented
+
+
+def test_the_image_is_built_from_its_base_by_digest_and_named_by_its_own(
+    jobs: dict[str, Any],
+) -> None:
+    text = (ROOT / "Dockerfile").read_text(encoding="utf-8")
+    assert re.findall(r"^FROM (\S+)", text, re.MULTILINE) == ["${BASE}", "${BASE}"]
+    [build] = [
+        step["run"] for step in jobs["image"]["steps"] if "docker build" in step.get("run", "")
+    ]
+    assert "{{.Manifest.Digest}}" in build
+    assert '--build-arg BASE="$base"' in build
+    assert "RepoDigests" in build
+
+
+def test_a_release_has_its_documentation_and_its_bills_of_materials(jobs: dict[str, Any]) -> None:
+    kept = {
+        step["with"]["name"]: step["with"]["path"]
+        for job in jobs.values()
+        for step in job["steps"]
+        if "upload-artifact" in step.get("uses", "")
+    }
+    assert kept["docs-site"] == "target/site"
+    assert kept["bills"] == "bills"
+    published = str(jobs["publish"])
+    assert "dist-*" in published
+    assert "bills" not in published, "an index takes wheels and source archives alone"
