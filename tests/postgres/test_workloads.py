@@ -26,7 +26,6 @@ Start = Callable[..., Underway]
         ("reserva", "payments_per_minute", 0),
         ("select-insert", "turns_per_minute", 0),
         ("queue", "finished_per_minute", 2),
-        ("jsonb", "edits_per_minute", 4),
         ("time-series", "ticks_per_minute", 4),
     ],
 )
@@ -45,7 +44,7 @@ def test_a_workload_is_weighed(start: Start, workload: str, rate: str, scripts: 
     assert all(row["low_percent"] < row["high_percent"] for row in verdict["work"])
     # A rare script may be missing from an epoch of a slow machine, and then has no row.
     told = {one["script"] for one in verdict["latency_by_script"]}
-    common = {"queue": "enqueue", "jsonb": "edit", "time-series": "insert"}
+    common = {"queue": "enqueue", "time-series": "insert"}
     assert common.get(workload, "new-order") in told if scripts else not told
 
 

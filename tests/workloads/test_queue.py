@@ -67,7 +67,8 @@ def test_an_empty_queue_is_no_error(
 
 DAMAGE = [
     (
-        "INSERT INTO finished SELECT * FROM finished ORDER BY id LIMIT 1",
+        "INSERT INTO finished (id, producer, number, consumer)"
+        " SELECT id, producer, number, 9 FROM finished ORDER BY id LIMIT 1",
         "was taken 2 times",
     ),
     ("DELETE FROM jobs WHERE id = 999", "999 of the 1000 jobs of the load are there"),

@@ -181,6 +181,9 @@ class WorkloadDatabase(Protocol):
     def checker(self) -> AbstractContextManager[Checker]:
         """A connection that reads it."""
 
+    def counter(self) -> AbstractContextManager[Checker]:
+        """A connection that reads it while what works in the background is held still."""
+
     def prober(self) -> AbstractContextManager[Prober]:
         """A connection that counts what statements cost."""
 

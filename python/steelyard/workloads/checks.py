@@ -45,7 +45,7 @@ def count_work(workload: Workload, database: WorkloadDatabase) -> dict[str, floa
     """Each number that grows with the work done; none of a workload that counts nothing."""
     if not workload.counts:
         return {}
-    with database.checker() as checker:
+    with database.counter() as checker:
         return counted(checker, workload)
 
 

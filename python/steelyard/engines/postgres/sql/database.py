@@ -121,6 +121,14 @@ class PostgresDatabase:
             yield PostgresChecker(connection)
 
     @contextmanager
+    def counter(self) -> Iterator[PostgresChecker]:
+        """A connection that reads it by itself: I/O workers (PostgreSQL 18) are held still too, and
+        a read that were theirs would never end (read_stream.c: 0 reads synchronously)."""
+        with self.checker() as checker:
+            checker.execute(["SET effective_io_concurrency = 0"], "effective_io_concurrency")
+            yield checker
+
+    @contextmanager
     def prober(self) -> Iterator[PostgresProber]:
         """A connection that counts what statements cost."""
         with connected(self._ours, answer_s=None) as connection:
