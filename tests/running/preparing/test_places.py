@@ -164,6 +164,16 @@ def test_a_place_of_another_account_is_refused(run: Run, place: Path) -> None:
         opened(run, placed(below))
 
 
+def test_a_sticky_place_is_its_owners(run: Run, place: Path) -> None:
+    _made(place / "shared", 0o1777)
+    assert opened(run, placed(place / "shared")).files.directories
+    if os.geteuid() == 0:
+        _made(place / "theirs", 0o1777)
+        os.chown(place / "theirs", run.account.uid, run.account.gid)
+        with pytest.raises(SteelyardError, match="belongs to account"):
+            opened(run, placed(place / "theirs"))
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="an ordinary user's servers are its own")
 def test_a_place_that_the_servers_account_cannot_enter_is_refused(run: Run, place: Path) -> None:
     _made(place / "closed", 0o700)

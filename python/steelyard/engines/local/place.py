@@ -38,8 +38,10 @@ def require_usable(place: Path) -> Path:
         ) from error
     if not directory.is_dir():
         raise UsageError(f'cannot use "{place}" for an arm\'s files: it is not a directory')
-    distrust = distrust_of(directory, directory.stat())
-    sticky = directory.stat().st_mode & stat.S_ISVTX
+    status = directory.stat()
+    distrust = distrust_of(directory, status)
+    # In a sticky one its owner alone may rename what is another's.
+    sticky = status.st_mode & stat.S_ISVTX and status.st_uid in (0, os.geteuid())
     if distrust is not None and not sticky:
         raise UntrustedPathError(
             f'will not use "{place}" for an arm\'s files: {distrust.reason}',
