@@ -46,7 +46,7 @@ def checksums(pgdata: Cluster, measure_in: Place = None, as_json: AsJson = False
 def render(found: EnablingEstimate) -> str:
     """The complete text of an estimate."""
     from steelyard.cli.views.scrubbed import not_read
-    from steelyard.cli.views.text_layout import escaped
+    from steelyard.cli.views.text_layout import escaped, hanging, sentence_width
     from steelyard.integrity.checksum_cost import cost_words
     from steelyard.integrity.scrub.cluster_state import RunState
     from steelyard.model.units import NS_PER_S, format_bytes, format_duration
@@ -99,4 +99,5 @@ def render(found: EnablingEstimate) -> str:
             "  wal_log_hints = on causes the same growth without checksums, to try it out",
         ]
     lines.append(f"afterwards: {cost_words(found.cost)}")
-    return "\n".join(map(escaped, lines))
+    width = sentence_width()
+    return "\n".join(part for line in lines for part in hanging(escaped(line), width))

@@ -173,7 +173,7 @@ def _weighed(
 
 def _show(verdict: Verdict, conditions: Sequence[FailCondition], *, as_json: bool) -> None:
     from steelyard.cli.views.factors.factors_view import render_factors
-    from steelyard.cli.views.text_layout import terminal_width
+    from steelyard.cli.views.text_layout import hanging, sentence_width, terminal_width
     from steelyard.cli.views.verdict_view import render_verdict, verdict_json
     from steelyard.report.answer.what_next import gate_lines
 
@@ -184,8 +184,8 @@ def _show(verdict: Verdict, conditions: Sequence[FailCondition], *, as_json: boo
     else:
         typer.echo(render_verdict(verdict, terminal_width()))
     if not as_json:
-        for line in gate_lines(conditions, verdict.contrasts):
-            typer.echo(line)
+        for gate in gate_lines(conditions, verdict.contrasts):
+            typer.echo("\n".join(hanging(gate, sentence_width())))
 
 
 def _end(verdict: Verdict, conditions: Sequence[FailCondition]) -> None:

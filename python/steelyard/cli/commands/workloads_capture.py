@@ -96,6 +96,7 @@ class _Writing:
     def __call__(self, mix: Mix, source: str, passed: Passed | None = None) -> None:
         """UsageError: nothing is left that could be driven."""
         from steelyard.cli.views.capture_view import capture_lines, captured_json
+        from steelyard.cli.views.text_layout import sentence_width
         from steelyard.workloads.capturing.writing import write_workload
 
         captured = write_workload(
@@ -111,7 +112,8 @@ class _Writing:
         if self.as_json:
             typer.echo(captured_json(captured, passed))
         else:
-            typer.echo("\n".join(capture_lines(captured, passed, self.database)))
+            lines = capture_lines(captured, passed, self.database, sentence_width())
+            typer.echo("\n".join(lines))
 
 
 def _passed(how: PassingOptions, database: str | None, write: _Writing) -> None:

@@ -8,6 +8,7 @@ import statistics
 from collections.abc import Iterator
 
 from steelyard.cli.driving.passing import QUANTILES, Passed, Status
+from steelyard.cli.views.text_layout import WHOLE, hanging
 from steelyard.model.units import NS_PER_S, format_duration
 from steelyard.workloads.capturing.ledger import Outcome
 from steelyard.workloads.capturing.mix import Kind
@@ -15,10 +16,33 @@ from steelyard.workloads.capturing.writing import Captured
 
 
 def capture_lines(
-    captured: Captured, passed: Passed | None = None, database: str | None = None
+    captured: Captured,
+    passed: Passed | None = None,
+    database: str | None = None,
+    columns: int = WHOLE,
 ) -> Iterator[str]:
     """A row a kind, what was left out, what was passed through, and what to type next; `database`:
-    the one that was captured alone."""
+    the one that was captured alone. Sentences are wrapped at `columns`; a command stays whole, to
+    be copied."""
+    yield from _kind_lines(captured)
+    yield ""
+    for text in _outcome_lines(captured, passed):
+        yield from hanging(text, columns)
+    words = [
+        "steelyard",
+        "weigh",
+        "checksums",
+        "--workload",
+        str(captured.folder),
+        "--from",
+        "DATA",
+    ]
+    yield f"next    {shlex.join([*words, *(('--database', database) if database else ())])}"
+    data = "        (DATA: a base backup, a stopped data directory, a dump, or a server's DSN)"
+    yield from hanging(data, columns)
+
+
+def _kind_lines(captured: Captured) -> Iterator[str]:
     total = sum(kind.count for _, kind in captured.scripts)
     width = max(len(name) for name, _ in captured.scripts)
     yield f"{'kind':<{width}}  {'share':>7}  {'mean':>10}  {'values':>7}  {'pause':>9}"
@@ -29,7 +53,10 @@ def capture_lines(
         writes = "  writes" if kind.writes else ""
         values = f"{kind.columns} × {len(kind.rows)}" if kind.columns else "none"
         yield f"{name:<{width}}  {share:>7}  {mean:>10}  {values:>7}  {think:>9}{writes}"
-    yield ""
+
+
+def _outcome_lines(captured: Captured, passed: Passed | None) -> Iterator[str]:
+    """What was covered and left out, how it is sent, and what was passed through."""
     yield f"covered: {_shares(captured.statements_share, captured.seconds_share)}"
     for why, count, seconds in captured.left_out:
         taken = "; --writes takes them" if why is Outcome.WRITES else ""
@@ -39,12 +66,8 @@ def capture_lines(
     yield _sent(captured)
     if passed is not None:
         yield from _passed_lines(passed)
-    folder = captured.folder
     if captured.arrivals is not None:
-        yield f"{captured.arrivals} arrivals: repeated by drive -w {folder} --pace 1"
-    words = ["steelyard", "weigh", "checksums", "--workload", str(folder), "--from", "DATA"]
-    yield f"next    {shlex.join([*words, *(('--database', database) if database else ())])}"
-    yield "        (DATA: a base backup, a stopped data directory, a dump, or a server's DSN)"
+        yield (f"{captured.arrivals} arrivals: repeated by drive -w {captured.folder} --pace 1")
 
 
 def _sent(captured: Captured) -> str:

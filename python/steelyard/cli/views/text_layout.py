@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import re
 import shutil
+import sys
 import textwrap
 import unicodedata
 from collections.abc import Mapping, Sequence
 
 MOST_COLUMNS = 120
+WHOLE = 100_000
+"""Columns within which every sentence stays on one line."""
 _CONTROLS = ("Cc", "Cf", "Cs", "Zl", "Zp")
 """Categories of characters that move, colour, turn round or break a line, and of no character."""
 _TIED = "\N{NO-BREAK SPACE}"
@@ -17,6 +20,26 @@ _TIED = "\N{NO-BREAK SPACE}"
 def terminal_width() -> int:
     """Columns for a summary: those of the terminal, 100 where there is none."""
     return min(MOST_COLUMNS, shutil.get_terminal_size((100, 24)).columns)
+
+
+def sentence_width() -> int:
+    """Columns for sentences of a list: those of the terminal; where there is none they stay whole,
+    so that what reads them finds each on its line."""
+    return terminal_width() if sys.stdout.isatty() else WHOLE
+
+
+def hanging(line: str, width: int) -> list[str]:
+    """A line no wider than `width`: what does not fit follows, two columns deeper than it."""
+    text = line.lstrip()
+    indent = " " * (len(line) - len(text))
+    return textwrap.wrap(
+        text,
+        width,
+        initial_indent=indent,
+        subsequent_indent=f"{indent}  ",
+        break_on_hyphens=False,
+        break_long_words=False,
+    ) or [line]
 
 
 def escaped(line: str) -> str:

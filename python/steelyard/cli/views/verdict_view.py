@@ -348,8 +348,18 @@ def record_lines(verdict: Verdict, width: int) -> list[str]:
         f"record  {record}",
         f"report  {record}/report.html",
         f"repeat  {command}",
-        *next_lines(verdict),
+        *_next_lines(verdict, width),
         *_hanging("took    ", took_text(verdict), width),
+    ]
+
+
+def _next_lines(verdict: Verdict, width: int) -> list[str]:
+    """A command whole, what it is wrapped."""
+    indent = " " * len("next    ")
+    return [
+        part
+        for line in next_lines(verdict)
+        for part in (wrapped(line.strip(), width, indent) if line.startswith(indent) else [line])
     ]
 
 

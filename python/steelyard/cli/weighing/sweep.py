@@ -18,7 +18,7 @@ import typer
 
 from steelyard.cli.command_line import say
 from steelyard.cli.options.weigh_options import resolve_arms
-from steelyard.cli.views.text_layout import terminal_width
+from steelyard.cli.views.text_layout import hanging, terminal_width
 from steelyard.cli.weighing.kept import begin_folder, going_on, weigh_into, write_plan
 from steelyard.evaluation.sweep import reading, swept
 from steelyard.model.errors import SteelyardError, UsageError
@@ -27,6 +27,7 @@ from steelyard.record.record import read_object
 from steelyard.record.sweep import POINTS, SWEEP_FILE, SWEPT_FILE, SweepPlan, Swept, SweptContrast
 from steelyard.record.verdict import Verdict
 from steelyard.report.sweep_page import write_sweep_page
+from steelyard.report.tables import amount
 from steelyard.study.read import read_study
 from steelyard.study.study import Study
 from steelyard.study.sweep import Sweep, read_sweep
@@ -41,7 +42,7 @@ def sweep_lines(swept: Swept, record: str, width: int) -> Iterator[str]:
         yield from textwrap.wrap(f"{sentence} (joint 95 % intervals)", width)
     for arm in _arms(swept):
         yield ""
-        yield from _table(swept, arm)
+        yield from (part for line in _table(swept, arm) for part in hanging(line, width))
     for point in swept.points:
         if point.failed:
             yield f"{swept.key} = {point.value} could not be weighed: {point.failed}"
@@ -62,11 +63,22 @@ def _table(swept: Swept, arm: str) -> Iterator[str]:
         (point.value, one) for point in swept.points for one in point.contrasts if one.arm == arm
     ]
     wide = max(len(name), *(len(value) for value, _ in rows))
+    rates = [_rates(one) for _, one in rows]
+    fast = max(map(len, ("throughput", *rates))) if any(rates) else 0
     told = [reading(one) for _, one in rows]
     reach = max(map(len, told))
-    yield f"{name:>{wide}}  {f'{arm} against {rows[0][1].control}':<{reach}}  verdict"
-    for (value, one), words in zip(rows, told, strict=True):
-        yield f"{value:>{wide}}  {words:<{reach}}  {_verdict(one)}"
+    title = f"{arm} against {rows[0][1].control}"
+    head = f"{'throughput':<{fast}}  " if fast else ""
+    yield f"{name:>{wide}}  {head}{title:<{reach}}  verdict"
+    for (value, one), words, rate in zip(rows, told, rates, strict=True):
+        shown = f"{rate:<{fast}}  " if fast else ""
+        yield f"{value:>{wide}}  {shown}{words:<{reach}}  {_verdict(one)}"
+
+
+def _rates(one: SweptContrast) -> str:
+    """`"1 655 → 3 350 /s"`, the control's first; empty where it was not kept."""
+    rates = one.control_throughput, one.arm_throughput
+    return "" if None in rates else f"{amount(rates[0])} → {amount(rates[1])} /s"
 
 
 def _verdict(one: SweptContrast) -> str:

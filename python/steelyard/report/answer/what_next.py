@@ -57,7 +57,7 @@ def next_lines(verdict: Verdict) -> list[str]:
 
 _EXTENDS = "(goes on with this weighing, which is open-ended: its error rate holds)"
 _AGAIN = "a new weighing: its verdict will say that it is another attempt"
-_EXTENDED = "--resume can extend this one"
+_EXTENDED = "--resume can extend it"
 _MOST_MINUTES = 7 * 24 * 60
 """The longest budget that is accepted."""
 

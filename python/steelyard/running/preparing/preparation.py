@@ -167,11 +167,18 @@ def _reach(
 
 def _note_other_loads(laboratory: Laboratory, progress: Progress) -> None:
     """Said once the question was accepted: what is refused measures nothing, and is not slowed."""
-    for other in laboratory.host.other_loads():
+    loads = [f"{load.command} (process {load.pid})" for load in laboratory.host.other_loads()]
+    if loads:
+        named = ", ".join(loads[:_MOST_LOADS])
+        more = f" and {len(loads) - _MOST_LOADS} more" if len(loads) > _MOST_LOADS else ""
         progress.note(
-            f"another measurement is under way on this machine: {other.command} (process "
-            f"{other.pid}); both are slowed, and their verdicts say so"
+            f"another measurement is under way on this machine: {named}{more}; "
+            f"{'both' if len(loads) == 1 else 'all'} are slowed, and their verdicts say so"
         )
+
+
+_MOST_LOADS = 3
+"""Named; of more their number is said."""
 
 
 def _engines(kept: OpenRecord, laboratory: Laboratory) -> Mapping[str, Engine]:
