@@ -185,7 +185,7 @@ def weigh(name: str, words: Sequence[str], records: Path) -> dict[str, Any]:
         "loads": verdict["loads"],
         "loads_of_epochs": loads_of_epochs(record),
         "sentence": verdict["sentence"],
-        **{one: verdict[one] for one in _OF_A_VERDICT},
+        **{key: verdict.get(key) for key in _OF_A_VERDICT},
         "arms": {
             arm: {one: found["build"][one] for one in _OF_AN_ARM}
             for arm, found in environment["arms"].items()

@@ -1,9 +1,12 @@
-"""A rehearsed upgrade that is interrupted leaves nothing, and the original as it was."""
+"""A rehearsed upgrade that is interrupted leaves nothing, and the original as it was; the commands
+of its page do what they say."""
 
 from __future__ import annotations
 
 import json
 import os
+import re
+import shlex
 import shutil
 import signal
 import subprocess
@@ -14,10 +17,12 @@ from pathlib import Path
 
 import pytest
 
-from engines.postgres.intake.original import Original
+from engines.postgres.intake.original import PORT, Original
 from engines.postgres.upgrade.rich_cluster import fingerprint, rich_cluster
 from steelyard.engines.account import choose_account
 from steelyard.engines.local.process_cleanup import EVERY_PROGRAM, programs_inside
+from steelyard.engines.postgres.selection import find_postgres
+from steelyard.engines.programs import run
 
 pytestmark = pytest.mark.postgres
 
@@ -157,3 +162,113 @@ def test_wrong_options_are_refused_before_anything_is_copied(
     assert process.returncode in (2, 3), shown
     assert said in shown
     assert "copy the data" not in shown
+
+
+@pytest.fixture
+def expendable() -> Iterator[Original]:
+    home = Path(tempfile.mkdtemp(prefix="syt-", dir="/tmp"))
+    home.chmod(0o711)
+    try:
+        with rich_cluster(home, "16") as made:
+            yield made
+    finally:
+        shutil.rmtree(home, ignore_errors=True)
+
+
+def commands_below(page: str, title: str) -> list[str]:
+    """The commands of a section of a page in Markdown, as a shell reads them."""
+    section = page.partition(f"## {title}")[2].partition("\n## ")[0]
+    blocks = re.findall(r"```sh\n(.*?)\n```", section, re.S)
+    return [line for block in blocks for line in block.replace("\\\n", "").splitlines()]
+
+
+@pytest.mark.long
+def test_the_commands_of_the_page_upgrade_the_original(
+    expendable: Original, weighing_cache: Path, tmp_path: Path
+) -> None:
+    words = ("--way", "copy", "-o", "page.md")
+    process = begin(weighing_cache, expendable, *words, directory=tmp_path)
+    _, shown = process.communicate(timeout=900)
+    assert process.returncode == 0, shown
+    page = (tmp_path / "page.md").read_text()
+    lines = commands_below(page, "What to do")
+    assert [Path(shlex.split(line)[0]).name for line in lines] == [
+        *("initdb", "pg_upgrade", "pg_ctl", "pg_upgrade", "pg_ctl", "vacuumdb", "vacuumdb"),
+    ]
+    new, build = expendable.sockets / "new", find_postgres("18").build
+    placed = f"port = {PORT}\nunix_socket_directories = '{expendable.sockets}'\n"
+    placed += "listen_addresses = ''\n"
+    own = expendable.directory / "postgresql.conf"
+    own.write_text(own.read_text() + placed)
+    script = [
+        "set -e",
+        f"export PGHOST={expendable.sockets} PGPORT={PORT}",
+        f"export LD_LIBRARY_PATH={_libraries(expendable.library_path, build.environment)}",
+        f"OLD_BIN/pg_ctl -D {expendable.directory} -w -l old.log start",
+        *lines[:2],
+        f"printf {shlex.quote(placed.replace(chr(10), chr(92) + 'n'))} >> NEW_DATA/postgresql.conf",
+        *(f"{line} -l new.log" if "-w start" in line else line for line in lines[2:]),
+    ]
+    text = "\n".join(script).replace("NEW_DATA", str(new))
+    text = text.replace("OLD_BIN", str(expendable.bindir)).replace("NEW_BIN", str(build.bindir))
+    status, said = run(
+        expendable.account,
+        ["/bin/bash", "-c", text],
+        directory=expendable.sockets,
+        environment={"PATH": os.environ["PATH"]},
+        timeout_s=600,
+    )
+    try:
+        assert status == 0, said
+        assert expendable.ask("SELECT count(*) FROM items", "shop") == [(500,)]
+        [(version,)] = expendable.ask("SHOW server_version")
+        assert str(version).startswith("18")
+    finally:
+        stop = [build.program("pg_ctl"), "-D", str(new), "-m", "fast", "-w", "stop"]
+        run(expendable.account, stop, directory=expendable.sockets, environment=build.environment)
+
+
+def _libraries(*environments: dict[str, str]) -> str:
+    return ":".join(filter(None, (each.get("LD_LIBRARY_PATH") for each in environments)))
+
+
+@pytest.mark.long
+def test_the_command_that_the_page_proposes_weighs_the_users_own_work(
+    expendable: Original, weighing_cache: Path, tmp_path: Path
+) -> None:
+    before = fingerprint(expendable.sockets)
+    process = begin(weighing_cache, expendable, "--way", "link", "-o", "a.md", directory=tmp_path)
+    _, shown = process.communicate(timeout=900)
+    assert process.returncode == 0, shown
+    proposed, alone = commands_below((tmp_path / "a.md").read_text(), "Faster or slower for you")
+    (tmp_path / "YOUR.sql").write_text("SELECT count(*) FROM items WHERE id < 100;\n")
+    short = "--budget 20s --set layout=slices --set budget.epochs=2 --set workload.loads=1"
+    pasted = shlex.split(proposed.replace("--budget 20m", short))
+    assert pasted[:2] == ["steelyard", "upgrade"]
+    weighing = subprocess.run(
+        [sys.executable, "-m", *pasted, "--way", "link", "--json", "-o", "b.md"],
+        env={**os.environ, "STEELYARD_CACHE": str(weighing_cache)},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=1800,
+        check=False,
+    )
+    assert weighing.returncode == 0, weighing.stderr
+    verdict = json.loads(weighing.stdout)["weighing"]
+    names = ["16.14+checksums=off", *(f"18.4+checksums={x}" for x in ("off", "on"))]
+    assert [each["arm"] for each in verdict["contrasts"]] == [
+        *names[1:],
+        "18.4+checksums=off+as-shipped",
+    ]
+    assert {each["control"] for each in verdict["contrasts"]} == {names[0]}
+    assert [each["control"] for each in verdict["pairs"]] == [names[1]] * 2
+    changed = dict(verdict["defaults"]["changed"])[names[1]]
+    assert any(name == "effective_io_concurrency" for name, *_ in changed)
+    page = (tmp_path / "b.md").read_text()
+    assert "checksums alone" in page
+    [again] = commands_below(page, "Faster or slower for you")
+    assert set(shlex.split(alone)) - set(shlex.split(again)) == {"20m"}
+    assert (tmp_path / verdict["record"] / "report.html").is_file()
+    assert left_in(weighing_cache) == []
+    assert fingerprint(expendable.sockets) == before

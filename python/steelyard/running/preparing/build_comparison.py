@@ -151,6 +151,6 @@ def _versions(study: Study, engines: Mapping[str, Engine]) -> str:
         for arm, engine in engines.items()
     )
     several = len(study.arms) > 1
-    keys = ["control", *(f"arm.{arm.name}" if several else "arm" for arm in study.arms)]
+    keys = ["control", *(f"arm.{a.role or a.name}" if several else "arm" for a in study.arms)]
     typed = " ".join(f"--set {key}.version={version}" for key in keys)
     return f"the arms are of different builds: {names}; for one of them: {typed}"

@@ -377,6 +377,7 @@ def test_data_of_an_earlier_version_are_upgraded_in_the_copy_with_their_tablespa
         assert rows(copy, "SELECT count(*), sum(twice) FROM sales") == [(5000, 25005000)]
         assert rows(copy, "SELECT count(*) FROM items") == [(500,)]
         assert rows(copy, "SHOW data_checksums") == [("on",)]
+        assert rows(copy, "SHOW allow_in_place_tablespaces") == [("on",)]  # as without an upgrade
         assert rows(copy, "SELECT count(*) > 0 FROM pg_stats WHERE tablename = 'items'") == [
             (True,)
         ]

@@ -6,14 +6,19 @@ import struct
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from steelyard.engines.intake import DataPlace
 from steelyard.engines.postgres.life.cluster import Cluster
+from steelyard.engines.postgres.selection import find_postgres
+from steelyard.engines.postgres.upgrade import rehearsal
 from steelyard.engines.postgres.upgrade.original_state import (
     OriginalState,
     read_state,
     slot_findings,
     state_findings,
 )
+from steelyard.model.errors import EngineError
 
 PLACE = DataPlace(Path("/srv/data"), "data directory", "16", 1, "digest")
 CLEAN = OriginalState("shut down", False, 8192, 131072, 16 << 20, False, (), ())
@@ -64,6 +69,30 @@ def test_logical_slots_are_carried_over_from_17_on() -> None:
     assert "standby" in physical.what
     assert "not carried over from 16" in logical.what
     assert "on conditions" in slot_findings(slots, 17)[1].what
+
+
+def test_slots_of_a_data_directory_are_rehearsed_from_17_on() -> None:
+    [finding] = slot_findings((("feed", True),), 17, rehearsed=True)
+    assert "is carried over by pg_upgrade" in finding.what
+    [finding] = slot_findings((("feed", True),), 16, rehearsed=True)
+    assert "not carried over from 16" in finding.what
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"block_bytes": 4096}, "its block_size is 8192 bytes, the cluster's 4096 bytes"),
+        ({"segment_blocks": 1024}, "its segment_size is 1024 MB, the cluster's 8192 kB"),
+    ],
+)
+def test_a_build_of_another_block_or_segment_size_is_refused(
+    changes: dict[str, int], words: str
+) -> None:
+    engine = find_postgres("18")
+    rehearsal._require_layout(engine, CLEAN, "--new-bindir")
+    with pytest.raises(EngineError, match=words) as refused:
+        rehearsal._require_layout(engine, replace(CLEAN, **changes), "--new-bindir")
+    assert "--new-bindir DIR" in str(refused.value.hint)
 
 
 def test_a_tablespace_with_remains_of_the_new_version_blocks(tmp_path: Path) -> None:

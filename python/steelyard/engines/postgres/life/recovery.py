@@ -64,10 +64,7 @@ def recover(
 
     EngineError: half a backup; ServerError: the server's words.
     """
-    own = {**settings, **log_limits(cluster.directory)}
-    if names_below(cluster.directory, "pg_tblspc"):
-        own["allow_in_place_tablespaces"] = "on"
-    configure_copy(account, cluster, own)
+    configure_copy(account, cluster, copy_settings(cluster, settings))
     given = recovery_settings(cluster)
     options = [part for key, value in given.items() for part in ("-c", f"{key}={value}")]
     directory = cluster.directory
@@ -89,6 +86,15 @@ def recover(
             hint="Take it with pg_basebackup -X stream, which brings the log that it needs.",
         )
     raise ServerError("could not recover the copy", detail=quoted(words) or words.strip())
+
+
+def copy_settings(cluster: Cluster, settings: Mapping[str, str]) -> dict[str, str]:
+    """What a copy is configured with: the settings, limits that hold its log's segments, and leave
+    for tablespaces that stand within it."""
+    own = {**settings, **log_limits(cluster.directory)}
+    if names_below(cluster.directory, "pg_tblspc"):
+        own["allow_in_place_tablespaces"] = "on"
+    return own
 
 
 def configure_copy(account: Account, cluster: Cluster, settings: Mapping[str, str]) -> None:

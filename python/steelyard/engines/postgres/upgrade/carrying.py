@@ -10,9 +10,11 @@ from pathlib import Path
 
 from steelyard.engines.engine import Slot
 from steelyard.engines.intake import Report
+from steelyard.engines.postgres.intake.configuration import SET
 from steelyard.engines.postgres.life.cluster import Cluster
 from steelyard.engines.postgres.life.control import control_of
 from steelyard.engines.postgres.life.data_directory import SUPERUSER
+from steelyard.engines.postgres.life.recovery import configure_copy, copy_settings
 from steelyard.engines.postgres.sql.database import connected
 from steelyard.engines.postgres.upgrade.copies import (
     CopyHome,
@@ -79,6 +81,7 @@ def carry_over(
     os.rename(after.data, old.directory)
     shutil.rmtree(after.path)
     cluster = Cluster(new.build, new.identity, account, old.directory)
+    configure_copy(account, cluster, copy_settings(cluster, SET))  # as a copy without an upgrade
     _gather(upgrader, cluster, slot, report)
     return cluster
 

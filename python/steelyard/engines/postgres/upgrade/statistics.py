@@ -55,8 +55,8 @@ def gather_statistics(
 
 
 def vacuumdb_calls(version_number: int) -> list[list[str]]:
-    """As the end of pg_upgrade's output advises: from 18 on statistics are carried over but for
-    extended ones (src/bin/pg_upgrade/check.c, output_completion_banner)."""
+    """As the end of pg_upgrade's output advises: from 18 on statistics are carried over, extended
+    ones from 19 on (src/bin/pg_upgrade/check.c, output_completion_banner)."""
     if version_number >= 180000:
         return [
             ["--all", "--analyze-in-stages", "--missing-stats-only"],
