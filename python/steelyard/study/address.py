@@ -100,6 +100,7 @@ def require_reachable(study: AddressedStudy, *, own_databases: bool) -> None:
             "profile": arm.profile,
             "sql": arm.sql,
             "connect": arm.connect != "socket",
+            "pooler": arm.pooler,
             "replication": arm.replication,
             "checksums": not arm.checksums,
             "weight.background": arm.weight.background,

@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 from pydantic import BeforeValidator, Field, model_validator
 
 from steelyard.model.readings import Group, ProfileName, WorkKind
+from steelyard.study.pooler import PoolerChoice, pooler_named
 from steelyard.study.replication import Replication
 from steelyard.study.values import (
     Nanoseconds,
@@ -90,6 +91,8 @@ class Arm(StudyModel):
     """Executed once, after the study's, in a copy of the loaded data that is this arm's alone."""
     connect: Connect = "socket"
     """How its clients reach it: by TCP on loopback, encrypted or not, or through PgBouncer."""
+    pooler: Annotated[PoolerChoice | None, BeforeValidator(pooler_named)] = None
+    """None: its clients come to the server itself, or as `connect` says."""
     replication: Replication | None = None
     """None: its server has no standby."""
     telemetry: bool = True

@@ -37,6 +37,7 @@ def treatment(study: Study, arm: Arm) -> dict[str, str]:
         "version": arm.version,
         "checksums": "on" if arm.checksums else "off",
         "connect": arm.connect,
+        "pooler": None if arm.pooler is None else arm.pooler.name,
         "replication": None if arm.replication is None else _replication_name(arm.replication),
         "telemetry": "on" if arm.telemetry else "off",
         "profile": None if arm.profile is None else _profile_words(arm),
@@ -145,7 +146,7 @@ def _parts(apart: Mapping[str, str], folders: Mapping[str, str]) -> Iterator[str
     for key in ("checksums", "telemetry"):
         if key in apart:
             yield f"{key}={apart[key]}"
-    for key in ("connect", "replication", "profile", "sql"):
+    for key in ("connect", "pooler", "replication", "profile", "sql"):
         if key in apart:
             yield apart[key]
     settings = [

@@ -14,6 +14,7 @@ from steelyard.study.address import HOUSED, WHOLE_CYCLES, require_reachable
 from steelyard.study.answer import Answer, Group
 from steelyard.study.arm import Arm, Level, Weight, shown_sql
 from steelyard.study.factors import Factorial, Fraction, factorial
+from steelyard.study.pooler import pooler_words, require_poolable
 from steelyard.study.replication import differing_settings, replication_words, require_replicable
 from steelyard.study.secrets import RECORDED, require_no_secrets
 from steelyard.study.values import (
@@ -68,6 +69,8 @@ class WorkloadChoice(StudyModel):
     """Driver threads; 0: one a processor, never more than clients."""
     machines: Annotated[int, Field(ge=1, le=256)] = 1
     """Load machines that the clients are dealt over; more than one: for arms at addresses."""
+    reconnect: bool = False
+    """Whether each transaction has a connection of its own, as `drive -C`; needs placement free."""
     mode: Literal["simple", "extended", "prepared"] | None = None
     """None: as the workload is meant to be driven, which is prepared but for slow queries."""
     pace: Annotated[float, Field(gt=0, le=1000)] | None = None
@@ -255,6 +258,7 @@ class Study(StudyModel):
     def _addresses_are_reached(self) -> Study:
         require_reachable(self, own_databases=self.uses_own_databases)
         require_replicable(self)
+        require_poolable(self)
         return self
 
     @model_validator(mode="after")
@@ -274,13 +278,6 @@ class Study(StudyModel):
             raise ValueError('"factors" make the arms themselves: leave out [[arm]]')
         if self.decision.judged != "separately":
             raise ValueError("effects are judged once, at the end: leave out decision.judged")
-        return self
-
-    @model_validator(mode="after")
-    def _pooled_backends_are_not_placed(self) -> Study:
-        if any(arm.connect == "pgbouncer" for arm in self.every_arm) and self.placement != "free":
-            raise ValueError('connect = "pgbouncer" needs placement = "free": a pooler hands '
-                             "backends from client to client")  # fmt: skip
         return self
 
     @model_validator(mode="after")
@@ -386,6 +383,7 @@ class Study(StudyModel):
         keys = (
             ("sql", *(shown_sql(one.sql) or "none" for one in (self.control, arm))),
             ("connect", self.control.connect, arm.connect),
+            ("pooler", *(pooler_words(x.pooler) for x in (self.control, arm))),
             ("replication", *(replication_words(x.replication) for x in (self.control, arm))),
         )
         return [(key, ours, theirs) for key, ours, theirs in keys if ours != theirs]

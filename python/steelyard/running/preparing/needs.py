@@ -9,6 +9,7 @@ from steelyard.engines.capabilities.memory import NeedsMemory
 from steelyard.engines.engine import Abilities, Engine
 from steelyard.model.errors import EngineError, StudyError, UsageError
 from steelyard.running.laboratory import Laboratory
+from steelyard.study.pooler import pooler_of
 from steelyard.study.study import Study
 
 HUGE_PAGE_BYTES = 2 << 20
@@ -25,12 +26,19 @@ def require_needs(study: Study, engines: Mapping[str, Engine], laboratory: Labor
         if need == "huge_pages":
             _require_huge_pages(study, engines, laboratory)
         elif need == "pgbouncer":
-            _require_program("pgbouncer", study, "apt-get install pgbouncer")
+            if _pooled(study):
+                _require_program("pgbouncer", study, "apt-get install pgbouncer")
         else:
             if need == "tls":
                 _require_program("openssl", study, "apt-get install openssl")
             for arm in study.every_arm:
                 _require_ability(study, arm.name, engines[arm.name], need)
+
+
+def _pooled(study: Study) -> bool:
+    """Whether an arm comes through the PgBouncer that is installed."""
+    poolers = (pooler_of(arm) for arm in study.every_arm)
+    return any(pooler and pooler.name == "pgbouncer" and not pooler.program for pooler in poolers)
 
 
 def require_machines(study: Study, laboratory: Laboratory) -> None:

@@ -58,13 +58,13 @@ def row(study: Reproduction, found: Found) -> str:
     return f"| [{study.title}]({study.name}.md) | {study.claimed} | {ours} | {study.seen} |"
 
 
-def claim_row(claim: Reproduction, found: Found) -> str:
+def claim_row(claim: Reproduction, weighed: Found) -> str:
     """A claim in a row of a table: what was claimed, what its design can tell, the command that
     repeats it here, and what we read, or why that cannot be told."""
     parts = [
-        f"{step.name}{_of_what(found[step.name])}: {', '.join(_in_words(found[step.name]))}"
+        f"{step.name}{_of_what(weighed[step.name])}: {', '.join(_in_words(weighed[step.name]))}"
         for step in claim.steps
-        if step.name in found
+        if step.name in weighed
     ]
     longer = " --longer" if claim.steps and all(step.longer for step in claim.steps) else ""
     command = f"`steelyard reproduce {claim.name}{longer}`" if claim.steps else "–"
