@@ -21,6 +21,23 @@ def test_without_a_name_they_are_listed(steelyard: Steelyard) -> None:
     assert one["minutes"] == 26
 
 
+def test_claims_are_listed_beside_them_and_one_that_cannot_be_weighed_says_why(
+    steelyard: Steelyard,
+) -> None:
+    assert "claims that are cited:\naio-cold-scan" in steelyard("reproduce").stdout
+    claims = json.loads(steelyard("reproduce", "--json").stdout)["claims"]
+    assert {"name", "title", "claimed", "minutes", "steps"} == set(claims[0])
+    absent = steelyard("reproduce", "graviton4")
+    assert absent.returncode == 0
+    assert "**What cannot be told here.** It takes both machines" in absent.stdout
+    told = json.loads(steelyard("reproduce", "graviton4", "--json").stdout)
+    assert told["steps"] == {}
+    assert told["cannot"].startswith("it takes both machines")
+    refused = steelyard("reproduce", "lz4-almost-free")
+    assert refused.returncode == 2
+    assert "steelyard reproduce lz4-almost-free --longer" in refused.stderr
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [

@@ -91,7 +91,31 @@ def test_clients_are_driven_through_a_pooler(start: Start) -> None:
     if shutil.which("pgbouncer", path=path) is None:
         pytest.skip("PgBouncer is not installed (Debian: apt-get install pgbouncer)")
     verdict = weigh(start, "pooler", *SMALL)
-    assert declared(verdict) == {"connect"}
+    assert declared(verdict) == {"pooler"}
+
+
+def test_each_transaction_has_a_connection_of_its_own_through_a_pooler(start: Start) -> None:
+    if shutil.which("pgbouncer", path=f"{os.environ['PATH']}:/usr/sbin:/sbin") is None:
+        pytest.skip("PgBouncer is not installed (Debian: apt-get install pgbouncer)")
+    verdict = weigh(start, "pooler", *SMALL, "--set", "workload.reconnect=true")
+    assert all(one["verdict"] != "invalid" for one in verdict["contrasts"])
+
+
+def test_an_old_pgbouncer_is_refused_prepared_statements_by_its_version(
+    start: Start, tmp_path: Path
+) -> None:
+    old = tmp_path / "pgbouncer"
+    old.write_text("#!/bin/sh\necho PgBouncer 1.18.0\n")
+    old.chmod(0o755)
+    for place in (tmp_path, *tmp_path.parents[:3]):
+        place.chmod(place.stat().st_mode | 0o011)
+    weighing = start(
+        "record", "pooler", "--set", "workload.mode=prepared", "--set",
+        f'arm.pooler={{ name = "pgbouncer", program = "{old}" }}',
+    )  # fmt: skip
+    assert weighing.end() == 3
+    assert "PgBouncer 1.18 keeps no prepared statements" in weighing.said
+    assert "workload.mode=extended" in weighing.said
 
 
 @pytest.mark.parametrize(

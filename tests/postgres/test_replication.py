@@ -28,11 +28,13 @@ PAIR = (
 """Two arms with a standby each."""
 
 
-def standbys() -> list[psutil.Process]:
+def standbys(weighing: Underway) -> list[psutil.Process]:
+    """Processes of the standbys of a weighing's cache."""
     found = []
     for process in psutil.process_iter():
         with suppress(psutil.Error):
-            if "/standby1/" in process.cwd():
+            place = process.cwd()
+            if place.startswith(str(weighing.cache)) and "/standby1/" in place:
                 found.append(process)
     return found
 
@@ -48,14 +50,14 @@ def test_waiting_for_a_standby_is_weighed_in_slices_with_the_lag_of_both_arms(
         "record", "replication", "--set", "layout=slices", "--set", "budget.epochs=8",
         "--set", "budget.slice=200ms", "--budget", "20s",
     )  # fmt: skip
-    assert weighing.end() == 0, weighing.said
+    assert weighing.end(SEVERAL_S) == 0, weighing.said
     verdict = weighing.verdict
     assert verdict["differences"]["undeclared"] == []
     assert {name for name, *_ in verdict["differences"]["declared"]} == {"synchronous_commit"}
     assert lags(verdict) == {"local", "remote_write", "on", "remote_apply"}
     assert all(one["verdict"] != "invalid" for one in verdict["contrasts"])
     assert "standbys of remote_apply:" in weighing.said
-    assert standbys() == []
+    assert standbys(weighing) == []
 
 
 def test_reads_on_the_standby_are_weighed_against_reads_on_the_primary(start: Start) -> None:
@@ -65,9 +67,9 @@ def test_reads_on_the_standby_are_weighed_against_reads_on_the_primary(start: St
         "--set", "arm.replication.standbys=1", "--set", "arm.replication.reads=standby",
         "--set", "budget.epochs=8", "--set", "budget.slice=100ms", "--budget", "20s",
     )  # fmt: skip
-    assert weighing.end() == 0, weighing.said
+    assert weighing.end(SEVERAL_S) == 0, weighing.said
     assert {name for name, *_ in weighing.verdict["differences"]["declared"]} == {"replication"}
-    assert standbys() == []
+    assert standbys(weighing) == []
 
 
 def test_reads_on_a_standby_of_work_that_writes_are_refused(start: Start) -> None:
@@ -87,22 +89,22 @@ def test_ctrl_c_leaves_no_standby_and_no_delay(start: Start, moment: str) -> Non
         "--set", "arm.on.replication.round_trip=1ms",
     )  # fmt: skip
     weighing.wait_for(moment)
-    until(lambda: bool(standbys()), "standbys")
+    until(lambda: bool(standbys(weighing)), "standbys")
     traces = weighing.traces()
     weighing.process.send_signal(signal.SIGINT)
     assert weighing.end() == 130, weighing.said
     assert traces.left == []
-    assert standbys() == []
+    assert standbys(weighing) == []
 
 
 def test_killed_at_once_its_standbys_are_ended_by_the_next_weighing(start: Start) -> None:
     weighing = start("record", *PAIR)
     weighing.wait_for("plan: ")
-    until(lambda: bool(standbys()), "standbys")
+    until(lambda: bool(standbys(weighing)), "standbys")
     traces = weighing.traces()
     weighing.process.kill()
     weighing.process.wait()
-    assert standbys()
+    assert standbys(weighing)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("STEELYARD_CACHE", str(weighing.cache))
         clean_leftovers(open_cache())
@@ -112,13 +114,13 @@ def test_killed_at_once_its_standbys_are_ended_by_the_next_weighing(start: Start
 def test_an_arm_whose_standby_dies_is_lost_by_name(start: Start) -> None:
     weighing = start("record", *PAIR)
     weighing.in_the_middle_of(1)
-    for process in standbys():
-        if process.cwd().rpartition("/run/")[0] == str(weighing.cache):
+    for process in standbys(weighing):
+        with suppress(psutil.Error):
             process.kill()
     weighing.wait_for("standby1 died")
     weighing.process.send_signal(signal.SIGINT)
     weighing.end()
-    assert standbys() == []
+    assert standbys(weighing) == []
 
 
 def test_cycles_hold_standbys_still_with_their_primaries(start: Start) -> None:
@@ -132,4 +134,4 @@ def test_cycles_hold_standbys_still_with_their_primaries(start: Start) -> None:
     assert lags(weighing.verdict) == {one["arm"] for one in weighing.verdict["standbys"]}
     names = {one["name"] for one in weighing.verdict["contrasts"][0]["threats"]}
     assert "not held still" not in names
-    assert standbys() == []
+    assert standbys(weighing) == []

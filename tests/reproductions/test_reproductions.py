@@ -13,14 +13,13 @@ from pydantic import ValidationError
 from history.made import keep_record
 from steelyard.cli.options.weigh_options import changes_of
 from steelyard.cli.views.reproductions.agreement import agreement
-from steelyard.cli.views.reproductions.page import claim_row, page, row
+from steelyard.cli.views.reproductions.page import page, row
 from steelyard.record.reader import read_verdict
 from steelyard.record.record import Record
 from steelyard.record.sweep import Swept
 from steelyard.record.verdict import Verdict
 from steelyard.reproductions.reproduction import (
     Claim,
-    Reproduction,
     Step,
     claim_names,
     names,
@@ -51,38 +50,6 @@ def test_the_five_studies_are_there_and_each_takes_half_an_hour_at_most() -> Non
         found = read_reproduction(name)
         assert 0 < found.minutes <= 30
         assert len({step.name for step in found.steps}) == len(found.steps)
-
-
-def test_every_claim_is_judged_by_its_design_and_is_weighed_or_says_why_not() -> None:
-    claims = [read_reproduction(name) for name in claim_names()]
-    assert len(claims) >= 12
-    for claim in claims:
-        assert claim.runs
-        assert claim.interval
-        assert claim.steps or claim.cannot
-        assert claim.cannot == "" or not claim.cannot.endswith(".")
-        assert all(step.claims for step in claim.steps)
-
-
-def test_without_steps_it_says_why() -> None:
-    facts = read_reproduction("graviton4").model_dump(by_alias=True)
-    with pytest.raises(ValidationError, match='"cannot" says why'):
-        Reproduction.model_validate({**facts, "cannot": ""})
-
-
-def test_a_claim_stands_in_a_row_with_its_reading_or_why_there_is_none(tmp_path: Path) -> None:
-    claim = read_reproduction("checksums-three-percent")
-    assert claim_row(claim, {}).endswith(
-        "| `steelyard reproduce checksums-three-percent` | not weighed yet |"
-    )
-    weighed = claim_row(claim, {"reading-256": verdict_in(tmp_path / "record")})
-    assert "reading-256: off **faster** +2" in weighed
-    assert "not weighed yet" not in weighed
-    absent = claim_row(read_reproduction("linux-7-halves"), {})
-    assert "| – | cannot be told here: it takes two kernels and 96 processors" in absent
-    assert "reproduce lz4-almost-free --longer`" in claim_row(
-        read_reproduction("lz4-almost-free"), {}
-    )
 
 
 def test_longer_steps_are_weighed_where_they_are_asked_for() -> None:

@@ -105,6 +105,7 @@ def require_reachable(study: AddressedStudy, *, own_databases: bool) -> None:
             "connect": arm.connect != "socket",
             "directory": arm.directory,
             "wal_directory": arm.wal_directory,
+            "pooler": arm.pooler,
             "replication": arm.replication,
             "checksums": not arm.checksums,
             "weight.background": arm.weight.background,

@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 from pydantic import BeforeValidator, Field, model_validator
 
 from steelyard.model.readings import Group, ProfileName, WorkKind
+from steelyard.study.pooler import PoolerChoice, pooler_named
 from steelyard.study.replication import Replication
 from steelyard.study.values import (
     Nanoseconds,
@@ -103,6 +104,8 @@ class Arm(StudyModel):
     """Where its data directory is made, in place of the cache: on another disk or file system."""
     wal_directory: PlaceName = None
     """Where its write-ahead log is. None: in its data directory."""
+    pooler: Annotated[PoolerChoice | None, BeforeValidator(pooler_named)] = None
+    """None: its clients come to the server itself, or as `connect` says."""
     replication: Replication | None = None
     """None: its server has no standby."""
     telemetry: bool = True

@@ -43,6 +43,7 @@ def treatment(study: Study, arm: Arm) -> dict[str, str]:
         "connect": arm.connect,
         "directory": arm.directory,
         "wal_directory": arm.wal_directory,
+        "pooler": None if arm.pooler is None else arm.pooler.name,
         "replication": None if arm.replication is None else _replication_name(arm.replication),
         "telemetry": "on" if arm.telemetry else "off",
         "profile": None if arm.profile is None else _profile_words(arm),
@@ -151,7 +152,7 @@ def _parts(apart: Mapping[str, str], folders: Folders) -> Iterator[str]:
     for key in ("checksums", "telemetry"):
         if key in apart:
             yield f"{key}={apart[key]}"
-    for key in ("defaults", "connect", "replication", "profile", "sql"):
+    for key in ("defaults", "connect", "pooler", "replication", "profile", "sql"):
         if key in apart:
             yield apart[key]
     if "directory" in apart:

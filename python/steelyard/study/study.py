@@ -16,6 +16,7 @@ from steelyard.study.arm import Arm, Defaults, Level, Weight, shown_sql
 from steelyard.study.budget import Budget, Turns
 from steelyard.study.disk import DiskRates
 from steelyard.study.factors import Factorial, Fraction, factorial
+from steelyard.study.pooler import pooler_words, require_poolable
 from steelyard.study.replication import differing_settings, replication_words, require_replicable
 from steelyard.study.secrets import RECORDED, require_no_secrets
 from steelyard.study.values import (
@@ -67,6 +68,8 @@ class WorkloadChoice(StudyModel):
     """Driver threads; 0: one a processor, never more than clients."""
     machines: Annotated[int, Field(ge=1, le=256)] = 1
     """Load machines that the clients are dealt over; more than one: for arms at addresses."""
+    reconnect: bool = False
+    """Whether each transaction has a connection of its own, as `drive -C`; needs placement free."""
     mode: Literal["simple", "extended", "prepared"] | None = None
     """None: as the workload is meant to be driven, which is prepared but for slow queries."""
     pace: Annotated[float, Field(gt=0, le=1000)] | None = None
@@ -209,6 +212,7 @@ class Study(StudyModel):
     def _addresses_are_reached(self) -> Study:
         require_reachable(self, own_databases=self.uses_own_databases)
         require_replicable(self)
+        require_poolable(self)
         return self
 
     @model_validator(mode="after")
@@ -228,13 +232,6 @@ class Study(StudyModel):
             raise ValueError('"factors" make the arms themselves: leave out [[arm]]')
         if self.decision.judged != "separately":
             raise ValueError("effects are judged once, at the end: leave out decision.judged")
-        return self
-
-    @model_validator(mode="after")
-    def _pooled_backends_are_not_placed(self) -> Study:
-        if any(arm.connect == "pgbouncer" for arm in self.every_arm) and self.placement != "free":
-            raise ValueError('connect = "pgbouncer" needs placement = "free": a pooler hands '
-                             "backends from client to client")  # fmt: skip
         return self
 
     @model_validator(mode="after")
@@ -352,6 +349,7 @@ class Study(StudyModel):
             ("connect", base.connect, arm.connect),
             ("directory", *(side.directory or "the cache" for side in (base, arm))),
             ("wal_directory", *(side.wal_directory or "none" for side in (base, arm))),
+            ("pooler", *(pooler_words(side.pooler) for side in (base, arm))),
             ("replication", *(replication_words(side.replication) for side in (base, arm))),
         )
         return [(key, ours, theirs) for key, ours, theirs in keys if ours != theirs]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 from steelyard.engines.differences import SettingRules
@@ -81,6 +82,16 @@ class DatabaseHost(Instance, Protocol):
         EngineError: the database is no longer ours; ServerError: the server refused."""
 
 
+@dataclass(frozen=True)
+class PoolerPlan:
+    """A pooler that is started in front of a server."""
+
+    name: str = "pgbouncer"  # or "pgpool"
+    program: str | None = None  # its path; None: where it is installed
+    connections: int = 16  # to the server, that all clients of a database share
+    clients: int = 1000
+
+
 SOCKET, TCP, TLS, POOLED = "socket", "tcp", "tls", "pgbouncer"
 """Every way, as `connect` of an arm names it."""
 
@@ -97,6 +108,7 @@ class Listening(Protocol):
 class WaysIn(Protocol):
     """A running server that clients can reach otherwise than by its Unix socket."""
 
-    def way_in(self, way: str, database: str) -> Endpoint:
-        """Where clients connect; opened on first use, and closed when the server stops.
+    def way_in(self, way: str, database: str, pooler: PoolerPlan | None = None) -> Endpoint:
+        """Where clients connect, through a pooler where one is given; opened on first use, and
+        closed when the server stops.
         EngineError: it could not be opened."""

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from steelyard.engines.account import Account
 from steelyard.engines.capabilities.checkpoints import Cycle, Scaled
+from steelyard.engines.capabilities.external import PoolerPlan
 from steelyard.engines.capabilities.memory import MemoryNeed
 from steelyard.engines.engine import Instance, Missing, Settings, Slot
 from steelyard.engines.intake import ImportedCluster, Intake, Report, ServerSettings
@@ -15,6 +16,7 @@ from steelyard.engines.local.owned_files import text_below
 from steelyard.engines.local.process_cleanup import ending_strays
 from steelyard.engines.postgres.abilities import missing
 from steelyard.engines.postgres.access.loopback import listening
+from steelyard.engines.postgres.access.pooler import KEEPS_STATEMENTS, version_of
 from steelyard.engines.postgres.builds.build import Build, major_of
 from steelyard.engines.postgres.examination import examine, examine_allowed
 from steelyard.engines.postgres.intake.accepting import accepted_settings, known_settings
@@ -154,6 +156,17 @@ class Postgres:
     def log_limit(self, settings: Settings, wal_bytes: float) -> Settings:
         """max_wal_size, with which size requests no checkpoint before so much log."""
         return log_limit(settings, wal_bytes)
+
+    def require_pooler(self, plan: PoolerPlan, mode: str) -> None:
+        """EngineError: it is not there, or is too old for prepared statements."""
+        version = version_of(plan, self._account)
+        if plan.name == "pgbouncer" and mode == "prepared" and version < KEEPS_STATEMENTS:
+            raise EngineError(
+                f"PgBouncer {'.'.join(map(str, version))} keeps no prepared statements: 1.21 is "
+                "the first that does",
+                hint="Drive without them: --set workload.mode=extended; or give a newer one by its "
+                "path: pooler.program.",
+            )
 
     def replication(self, standbys: int, quorum: int) -> dict[str, str]:
         """What makes its commits wait for standbys, and keeps the log that they lack."""

@@ -11,7 +11,7 @@ else it leaves to the background happens within the checkpoint cycles that are m
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from steelyard.driver.answer import AtBorders, SliceAnswer
 from steelyard.driver.plan import (
@@ -23,11 +23,9 @@ from steelyard.driver.plan import (
     Variable,
 )
 from steelyard.engines.capabilities.checkpoints import CheckpointSession
-from steelyard.engines.capabilities.external import SOCKET, WaysIn
 from steelyard.engines.capabilities.life import Freezable, Placeable
 from steelyard.engines.engine import Instance
-from steelyard.engines.loading import HoldsWorkload, work_database
-from steelyard.model.endpoint import Endpoint
+from steelyard.engines.loading import HoldsWorkload
 from steelyard.model.errors import EngineError, StudyError
 from steelyard.model.readings import Reading
 from steelyard.model.units import format_duration
@@ -36,7 +34,8 @@ from steelyard.record.slice import SliceLine
 from steelyard.running.laboratory import Laboratory, WorkloadData
 from steelyard.running.measuring.background_work import BackgroundWork, Stalls
 from steelyard.running.measuring.observation import checkpointer_of
-from steelyard.running.measuring.standbys import load_address, require_standbys
+from steelyard.running.measuring.standbys import require_standbys
+from steelyard.running.measuring.ways_in import endpoint_of
 from steelyard.running.replaying import replay_begins
 from steelyard.study.design import Design
 from steelyard.study.study import Study
@@ -168,6 +167,7 @@ class Load:
             variables=_variables(data, study),
             tables=data.tables,
             timed=data.timed,
+            connect=study.workload.reconnect,
             files=self._machine.paths,
             arms=tuple(
                 _drive_arm(study, name, arms[name], (stalls or {}).get(name))
@@ -338,17 +338,8 @@ def _drive_arm(study: Study, name: str, instance: Instance, stall: Stall | None)
     stall = stall or Stall(probability=0.0, length_ns=0)
     driven = DriveWeight(arm.weight.double_work, stall.probability, stall.length_ns)
     begins = instance.workload_database().session if isinstance(instance, HoldsWorkload) else ()
-    return DriveArm(name, _endpoint(instance, arm.connect), study.workload.clients, driven, begins)
-
-
-def _endpoint(instance: Instance, way: str) -> Endpoint:
-    """Where an arm's clients connect."""
-    if way == SOCKET:
-        address = load_address(instance)
-        return replace(address, database=work_database(instance))
-    if not isinstance(instance, WaysIn):
-        raise EngineError(f'clients cannot reach engine "{instance.identity.kind}" by {way}')
-    return instance.way_in(way, work_database(instance))
+    clients = study.workload.clients
+    return DriveArm(name, endpoint_of(instance, arm, clients), clients, driven, begins)
 
 
 def driven(scripts: Iterable[Script]) -> tuple[DriveScript, ...]:

@@ -7,14 +7,8 @@ from contextlib import contextmanager
 
 from steelyard.engines.capabilities.replication import Replicable
 from steelyard.engines.engine import Instance
-from steelyard.model.endpoint import Endpoint
 from steelyard.model.errors import ServerError
 from steelyard.running.measuring.arm_loss import ArmLostError
-
-
-def load_address(instance: Instance) -> Endpoint:
-    """Where the sessions of an arm's load go: to its server, or to a standby of it."""
-    return instance.load_address() if isinstance(instance, Replicable) else instance.address
 
 
 def require_standbys(arm: str, instance: Instance) -> None:

@@ -13,6 +13,7 @@ from steelyard.engines.capabilities.memory import (
 from steelyard.engines.engine import Abilities, Engine, Missing
 from steelyard.model.errors import EngineError, StudyError, UsageError
 from steelyard.running.laboratory import Laboratory
+from steelyard.study.pooler import pooler_of
 from steelyard.study.study import Study
 
 _ADMINISTRATORS = "/usr/sbin:/sbin:/usr/local/sbin"
@@ -25,7 +26,8 @@ def require_needs(study: Study, engines: Mapping[str, Engine], laboratory: Labor
         if need == "huge_pages":
             _require_huge_pages(study, engines, laboratory)
         elif need == "pgbouncer":
-            _require_program("pgbouncer", study, "apt-get install pgbouncer")
+            if _pooled(study):
+                _require_program("pgbouncer", study, "apt-get install pgbouncer")
         else:
             if need == "tls":
                 _require_program("openssl", study, "apt-get install openssl")
@@ -48,6 +50,12 @@ def arms_left_out(
             if missing is not None:
                 left_out.setdefault(arm.name, missing)
     return left_out
+
+
+def _pooled(study: Study) -> bool:
+    """Whether an arm comes through the PgBouncer that is installed."""
+    poolers = (pooler_of(arm) for arm in study.every_arm)
+    return any(pooler and pooler.name == "pgbouncer" and not pooler.program for pooler in poolers)
 
 
 def require_machines(study: Study, laboratory: Laboratory) -> None:

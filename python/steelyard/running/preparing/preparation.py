@@ -27,6 +27,7 @@ from steelyard.running.preparing.memory_cap import cap_memory
 from steelyard.running.preparing.memory_room import MemoryRoom, memory_room, pool_bytes
 from steelyard.running.preparing.needs import require_machines, require_needs
 from steelyard.running.preparing.places import OpenPlaces, open_places
+from steelyard.running.preparing.pooling import connections_of, require_poolers
 from steelyard.running.preparing.recording import OpenRecord
 from steelyard.running.preparing.replicating import (
     data_directories,
@@ -124,6 +125,7 @@ def _own_servers(
         )
         effective = study if laid is None else laid.in_effect(study)
         require_needs(effective, engines, laboratory)
+        require_poolers(effective, engines)
         _require_connections(effective)
         memory = cap_memory(effective, engines, laboratory, at_once=at_once)
         builds = compare_builds(effective, engines, laboratory, progress)
@@ -269,7 +271,7 @@ def _counted(study: Study, engine: Engine, settings: Settings) -> Settings:
 def _reached(study: Study, engine: Engine, settings: Settings) -> Settings:
     """An arm's settings, with what lets clients reach it as any arm is reached: the same for all,
     so that arms differ in the way their clients take alone."""
-    ways = {arm.connect for arm in study.every_arm}
+    ways = {arm.connect for arm in study.every_arm if arm.pooler is None}
     if ways.isdisjoint((TCP, TLS)):
         return settings
     if not isinstance(engine, Listening):
@@ -282,8 +284,8 @@ def _reached(study: Study, engine: Engine, settings: Settings) -> Settings:
 
 def _require_connections(study: Study) -> None:
     """StudyError where an arm's server would not take all clients, and us beside them."""
-    clients = study.workload.clients
     for arm in study.every_arm:
+        clients = connections_of(study, arm)
         said = study.settings_of(arm).get("max_connections", "100")
         allowed = int(said) if said.isdigit() else 0  # what is no number the server refuses itself
         if allowed and clients + OWN_CONNECTIONS > allowed:

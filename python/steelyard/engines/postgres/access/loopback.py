@@ -21,11 +21,8 @@ from steelyard.model.errors import EngineError
 from steelyard.model.secrets.secret import Secret
 
 LOOPBACK = "127.0.0.1"
-_ACCESS = """\
-local all all trust
-local replication all trust
-host all all 127.0.0.1/32 scram-sha-256
-"""
+_ACCESS = "local all all trust\nhost all all 127.0.0.1/32 scram-sha-256\n"
+_REPLICATES = "local replication all trust\n"
 _LISTENS, _ENCRYPTS = "listen_addresses", "ssl"
 _INITDBS = "# PostgreSQL Client Authentication Configuration File"
 """How the file begins that initdb makes, which trusts every user of this machine."""
@@ -45,9 +42,9 @@ def loopback_arguments(
     the slot. EngineError: it could not be."""
     given: dict[str, str] = {}
     if settings.get(_LISTENS) and _trusts(directory):
-        given["hba_file"] = str(_access_file(slot))
+        given["hba_file"] = str(_access_file(slot, _ACCESS))
     if settings.get(_ENCRYPTS, "").lower() in _ON and not _has_certificate(directory, settings):
-        certificate, key = _certificate(slot.path / "tls", account)
+        certificate, key = certificate_of(slot, account)
         given |= {"ssl_cert_file": str(certificate), "ssl_key_file": str(key)}
     return [part for name, value in given.items() for part in ("-c", f"{name}={value}")]
 
@@ -55,12 +52,12 @@ def loopback_arguments(
 def access_arguments(slot: Slot) -> list[str]:
     """Who may connect, whatever the data directory says: everybody at the socket, replication
     too."""
-    return ["-c", f"hba_file={_access_file(slot)}"]
+    return ["-c", f"hba_file={_access_file(slot, _ACCESS + _REPLICATES)}"]
 
 
-def _access_file(slot: Slot) -> Path:
+def _access_file(slot: Slot, text: str) -> Path:
     access = slot.path / "access.conf"
-    access.write_text(_ACCESS)
+    access.write_text(text)
     access.chmod(0o644)
     return access
 
@@ -118,8 +115,10 @@ def _tls(nowhere: Path) -> Tls:
     )
 
 
-def _certificate(directory: Path, account: Account) -> tuple[Path, Path]:
-    """A self-signed certificate and its key, made once for a slot."""
+def certificate_of(slot: Slot, account: Account) -> tuple[Path, Path]:
+    """A self-signed certificate and its key, made once for a slot. EngineError: they could not
+    be."""
+    directory = slot.path / "tls"
     certificate, key = directory / "server.crt", directory / "server.key"
     if os.path.lexists(certificate):
         return certificate, key

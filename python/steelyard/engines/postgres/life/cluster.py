@@ -8,7 +8,7 @@ from pathlib import Path
 
 from steelyard.engines.account import Account
 from steelyard.engines.capabilities.checkpoints import PoolFill
-from steelyard.engines.capabilities.external import POOLED, TCP, TLS
+from steelyard.engines.capabilities.external import POOLED, TCP, TLS, PoolerPlan
 from steelyard.engines.engine import Settings, Slot
 from steelyard.engines.local.cloning import Manifest
 from steelyard.engines.local.own_server import OwnServer, prepare_slot, require_short
@@ -168,18 +168,21 @@ class Cluster(OwnServer[Build, Server]):
         self._required()
         return read_settings(self.address)
 
-    def way_in(self, way: str, database: str) -> Endpoint:
-        """Where clients connect by TCP, by TLS, or through a PgBouncer that is started here."""
+    def way_in(self, way: str, database: str, pooler: PoolerPlan | None = None) -> Endpoint:
+        """Where clients connect by TCP, by TLS, or through a pooler that is started here."""
         self._required()
         address = replace(self.address, database=database)
-        if way == POOLED:
-            if self._pooler is None:
-                self._pooler = Pooler.start(self._placed(), self.address, self._account)
-            return replace(self._pooler.address, database=database)
-        if way not in (TCP, TLS):
-            return address
-        if self._password is None:
+        if way in (TCP, TLS) and self._password is None:
             self._password = loopback.set_password(self._conninfo(self.address.database), SUPERUSER)
+        if way == POOLED or pooler is not None:
+            password = self._password if way == TLS else None
+            if self._pooler is None:
+                self._pooler = Pooler.start(
+                    pooler or PoolerPlan(), self._placed(), self.address, self._account, password
+                )
+            address = replace(self._pooler.address, database=database)
+        if way not in (TCP, TLS) or self._password is None:
+            return address
         return loopback.loopback_endpoint(address, database, self._password, encrypted=way == TLS)
 
     def _close_ways(self) -> None:

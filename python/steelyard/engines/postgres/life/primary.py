@@ -172,9 +172,8 @@ class Primary(Cluster):
 
     def _prepare(self, slot: Slot, settings: Mapping[str, str]) -> list[str]:
         given = super()._prepare(slot, settings)
-        if self._standbys is None or any(word.startswith("hba_file=") for word in given):
-            return given
-        return given + access_arguments(slot)  # data from elsewhere may not let standbys in
+        # Data from elsewhere may not let standbys in; of two arguments the last one counts.
+        return given if self._standbys is None else given + access_arguments(slot)
 
     def _ship_log(self, settings: Settings) -> None:
         """Have the stopped files say that log for standbys is written from now on: a template was

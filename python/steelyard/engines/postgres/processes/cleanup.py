@@ -26,7 +26,7 @@ from steelyard.engines.local.process_cleanup import (
 )
 from steelyard.engines.postgres.life.control import own_pid_file
 
-PROGRAMS = ("postgres", "initdb", "pg_", "psql", "vacuumdb", "pgbouncer")
+PROGRAMS = ("postgres", "initdb", "pg_", "psql", "vacuumdb", "pgbouncer", "pgpool")
 _IPC_RMID = 0  # bits/ipc.h
 _SHM_RDONLY = 0o10000  # bits/shm.h
 _HEADER_BYTES = 56  # sizeof(PGShmemHeader); the whole segment is this small as a rule
