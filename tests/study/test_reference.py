@@ -9,7 +9,8 @@ import pytest
 from pydantic import BaseModel
 
 from steelyard.study.arm import Arm, Weight
-from steelyard.study.study import Budget, Counted, Decision, Study, WorkloadChoice
+from steelyard.study.metric import Decision
+from steelyard.study.study import Budget, Counted, Study, WorkloadChoice
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "studies.md"
 PREFIXES: dict[type[BaseModel], str] = {Arm: ".", Decision: "decision.", Budget: "budget."}

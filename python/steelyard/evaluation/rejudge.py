@@ -14,6 +14,8 @@ from steelyard.evaluation.factors.effects import factor_effects
 from steelyard.evaluation.judging import judge, withdrawn
 from steelyard.evaluation.layouts import judging_of
 from steelyard.evaluation.plans.flipped import Timed, flipped
+from steelyard.evaluation.rates.capacity import capacities
+from steelyard.evaluation.rates.costs import costs
 from steelyard.evaluation.scripts import script_times
 from steelyard.evaluation.sentence import line_of, sentence_of
 from steelyard.evaluation.transaction.time_parts import time_breakdown
@@ -80,6 +82,7 @@ def rejudge(recorded: RecordContents) -> Verdict:
             **layout,
             **{name: getattr(cycles, name) for name in cycles.model_fields_set},
             **_paced(study, told),
+            **_rates(recorded, contrasts),
             "sentence": ". ".join(sentences),
             **({"factors": factors} if factors is not None else {}),
             "contrasts": [_line(recorded, contrast, told) for contrast in contrasts],
@@ -120,6 +123,18 @@ def _paced(study: Study, epochs: Sequence[EpochTotals]) -> dict[str, object]:
         return {}
     names = [arm.name for arm in study.every_arm]
     return {"pace": pace, "lateness": [lateness(epochs, name) for name in names]}
+
+
+def _rates(recorded: RecordContents, contrasts: Sequence[WeighedContrast]) -> dict[str, object]:
+    """What each arm carried where rates were searched, and what its transactions cost where the
+    study has prices."""
+    names = [arm.name for arm in recorded.study.every_arm]
+    totals = [epoch.totals for epoch in recorded.epochs]
+    rows = {
+        "capacity": capacities(totals, recorded.plan, names),
+        "costs": costs(recorded.study, contrasts),
+    }
+    return {name: own for name, own in rows.items() if own}
 
 
 def hopeless(epochs: Sequence[Epoch]) -> bool:

@@ -33,6 +33,8 @@ _LEFT_OUT = frozenset(
             "arm.bindir",
             "control.role",
             "arm.role",
+            "control.price",
+            "arm.price",
         ),
     }
 )

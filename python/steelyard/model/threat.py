@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 
 from steelyard.model.threat_kind import ThreatKind
+from steelyard.model.threat_template import OF_NUMBERS, ThreatTemplate
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,364 +27,308 @@ class Threat:
         return asdict(self)
 
 
-@dataclass(frozen=True, slots=True)
-class _Template:
-    cause: str
-    advice: str
-    invalidates: bool = False
-    in_turns: str = ""
-    """Advice for a weighing in turns, where it is another."""
-
-
-_TEMPLATES: dict[ThreatKind, _Template] = {
-    ThreatKind.CHECKPOINT_DISTANCE: _Template(
+_TEMPLATES: dict[ThreatKind, ThreatTemplate] = {
+    ThreatKind.CHECKPOINT_DISTANCE: ThreatTemplate(
         "the first change of a page after a checkpoint writes its whole image to the log: where "
         "checkpoints lie nearer together than in use, images are a larger part of the work",
         "weigh in turns, over whole cycles of the arms' own checkpoints (--set layout=turns), or "
         "read the figure as one of that distance; servers that are not ours: drive each by itself "
         "for several of its own checkpoints (steelyard drive)",
     ),
-    ThreatKind.POOL_NOT_WARM: _Template(
+    ThreatKind.POOL_NOT_WARM: ThreatTemplate(
         "every restart empties the buffer pool, and an epoch ended before it was full again: part "
         "of what was compared is how cold the pools were",
         "weigh fewer and longer epochs (--budget 10m --set budget.epochs=8), or less data",
         in_turns="measure more cycles a turn (--set turns.cycles=4, with a budget twice as large), "
         "or weigh less data",
     ),
-    ThreatKind.SLOTS_DIFFER: _Template(
+    ThreatKind.RATE_BOUND: ThreatTemplate(
+        "the search came to its end without crossing the limit: the arm carries less, or more, "
+        "than the rate that is shown",
+        "weigh again, so that a pilot sees where the arms are now, or with another limit",
+    ),
+    ThreatKind.SEARCH_SHORT: ThreatTemplate(
+        "the arm moved too far from where the pilot had it for the visits of an epoch; such an "
+        "epoch counts for neither arm",
+        "give more time (--budget), or fewer and longer epochs (--set budget.epochs=8)",
+    ),
+    ThreatKind.FEW_CLIENTS: ThreatTemplate(
+        "arrivals queued in front of the clients and not in the server: the rate is that of so "
+        "many clients, and more of them would carry more",
+        "give as many clients as the application has connections (--set workload.clients=)",
+    ),
+    ThreatKind.SLOTS_DIFFER: ThreatTemplate(
         "one place is faster than the other: its files, its processors or its start",
         "the random slots turn this into noise; more epochs shrink it, and a quieter or more "
         "even machine removes it",
     ),
-    ThreatKind.CARRY_OVER: _Template(
+    ThreatKind.CARRY_OVER: ThreatTemplate(
         "what one arm leaves behind (dirty pages, caches, burst credits) changes the next slice",
         'weigh with cost = "whole", or longer slices (--set budget.slice=1s)',
     ),
-    ThreatKind.START_ORDER: _Template(
+    ThreatKind.START_ORDER: ThreatTemplate(
         "the arm started first has better memory, warmer files or an older process",
         "the random order turns this into noise; more and longer epochs shrink it",
     ),
-    ThreatKind.UNEQUAL_DROPS: _Template(
+    ThreatKind.UNEQUAL_DROPS: ThreatTemplate(
         "slices were left out more often for one arm: the cause is not blind to the arms",
         "find what interrupts that arm, then weigh again",
         invalidates=True,
     ),
-    ThreatKind.LEDGER: _Template(
+    ThreatKind.LEDGER: ThreatTemplate(
         "weighings of equal arms on this machine differ more often than chance allows",
         "find and mend what favours an arm (doubts of `steelyard weigh aa`, load, files, placing), "
         "then begin a new ledger: `steelyard calibrate --new-ledger`",
         invalidates=True,
     ),
-    ThreatKind.DEBUG_BUILD: _Template(
+    ThreatKind.DEBUG_BUILD: ThreatTemplate(
         "the driver was built without optimisation: its own cost hides the server's",
         "run `make build`, which builds the release profile",
         invalidates=True,
     ),
-    ThreatKind.WRONG_ANSWER: _Template(
+    ThreatKind.WRONG_ANSWER: ThreatTemplate(
         "an arm did not do the work it was timed for: missing rows, or a broken balance",
         "look at the workload's checks and the server's log before believing any speed",
         invalidates=True,
     ),
-    ThreatKind.BUILDS_DIFFER: _Template(
+    ThreatKind.BUILDS_DIFFER: ThreatTemplate(
         "compiler, flags, assertions or origin differ: the same sources built twice have "
         "differed by 14 %",
         "compare arms from one builder: `steelyard engines add` brings versions by one",
     ),
-    ThreatKind.PLANS_DIFFER: _Template(
+    ThreatKind.PLANS_DIFFER: ThreatTemplate(
         "the arms ran different query plans: statistics, costs or versions differ",
         "read the plans; if the difference is not the treatment, analyse both arms alike",
     ),
-    ThreatKind.ERRORS_DIFFER: _Template(
+    ThreatKind.ERRORS_DIFFER: ThreatTemplate(
         "one arm failed or retried more; that time counts as time without work",
         "look at the errors by SQLSTATE: the effect may sit there and not in the speed",
     ),
-    ThreatKind.ARM_CRASHED: _Template(
+    ThreatKind.ARM_CRASHED: ThreatTemplate(
         "a server could not start or did not survive an epoch",
         "read the server's log in the record; such an epoch counts as no work done",
     ),
-    ThreatKind.DRIVER_BOUND: _Template(
+    ThreatKind.DRIVER_BOUND: ThreatTemplate(
         "the driver used up its processors or was late: a true difference is read too small",
         "give the driver processors of its own, or use fewer clients",
     ),
-    ThreatKind.MACHINES_APART: _Template(
+    ThreatKind.MACHINES_APART: ThreatTemplate(
         "messages take long or unevenly, or a machine is busy with something else: for that part "
         "of a slice the arm had fewer clients than it should have",
         "weigh longer slices (--set budget.slice=1s), or find the machine that is late and what "
         "else it does; `steelyard fleet check` measures it",
     ),
-    ThreatKind.MACHINE_BOUND: _Template(
+    ThreatKind.MACHINE_BOUND: ThreatTemplate(
         "the load was held up where it is made: the server waited for that machine, and a true "
         "difference is read too small",
         "give the load more or larger machines, or fewer clients",
     ),
-    ThreatKind.COUNTS_APART: _Template(
+    ThreatKind.COUNTS_APART: ThreatTemplate(
         "a load machine counted what no server of the arms did, or its sessions went elsewhere",
         "see where each machine connects to; if it persists, report it with the record",
     ),
-    ThreatKind.BEHIND_ARRIVALS: _Template(
+    ThreatKind.BEHIND_ARRIVALS: ThreatTemplate(
         "transactions arrived faster than the clients were done with them: those that had not "
         "begun when their slice ended are in no latency",
         "give more clients (--set workload.clients=), or a smaller --pace",
     ),
-    ThreatKind.LITTLES_LAW: _Template(
+    ThreatKind.LITTLES_LAW: ThreatTemplate(
         "latencies do not fill the time under load (or overfill it): the driver held the "
         "clients up, or counts are wrong",
         "use fewer clients; if it persists, report it with the record",
     ),
-    ThreatKind.CPU_DISAGREES: _Template(
+    ThreatKind.CPU_DISAGREES: ThreatTemplate(
         "processor time per transaction moved otherwise than throughput: work was left to the "
         "background, or the arms wait for something else",
         'weigh with cost = "whole", and read the cause table',
     ),
-    ThreatKind.NO_STEADY_STATE: _Template(
+    ThreatKind.NO_STEADY_STATE: ThreatTemplate(
         "the load still drifted when the warm-up cap was reached",
         "weigh fewer and longer epochs (--budget 5m --set budget.epochs=10); the random order "
         "keeps the comparison fair",
         in_turns="measure more cycles a turn (--set turns.cycles=4, with a budget twice as large); "
         "the random order keeps the comparison fair",
     ),
-    ThreatKind.SKEWED: _Template(
+    ThreatKind.SKEWED: ThreatTemplate(
         "an arm has slow restarts of its own: rare, and on one side only",
         "weigh 30 epochs: up to 18 equal arms are then told apart in 6–9 %, at 30 in 5 %; of "
         '"equivalent" 8–10 % may be wrong at any number',
     ),
-    ThreatKind.ONE_ARM_BACKGROUND: _Template(
+    ThreatKind.ONE_ARM_BACKGROUND: ThreatTemplate(
         "a checkpoint or autovacuum fell into the slices of one arm only",
         'weigh longer, or with cost = "whole", so that each arm pays its own',
     ),
-    ThreatKind.STEAL: _Template(
+    ThreatKind.STEAL: ThreatTemplate(
         "the host took processor time away, or a limit throttled it",
         "weigh at another hour or on another machine; the interval already holds this noise",
     ),
-    ThreatKind.NEARLY_FULL: _Template(
+    ThreatKind.NEARLY_FULL: ThreatTemplate(
         "memory or disk is nearly used up: reclaim and allocation cost time of their own",
         "free some, or use a smaller scale",
     ),
-    ThreatKind.WORKING_SET: _Template(
+    ThreatKind.WORKING_SET: ThreatTemplate(
         "the share of pages found in memory is not what the study is about",
         "change the scale or shared_buffers; the effect per page carries over, the percent "
         "does not",
     ),
-    ThreatKind.NOT_STORAGE_BOUND: _Template(
+    ThreatKind.NOT_STORAGE_BOUND: ThreatTemplate(
         "the working set fits into shared buffers and page cache, or the device is fast: the arms "
         "hardly waited for it, so what is compared is work in memory",
         "lower the cap (--set memory=...) or raise workload.scale until reads come from the "
         "device; the figure stands for data in memory",
     ),
-    ThreatKind.V1_WRITES: _Template(
+    ThreatKind.V1_WRITES: ThreatTemplate(
         "under a cap of control groups of version 1 the kernel does not throttle those who dirty "
         "pages, but stalls processes that need one while it writes others back (mm/vmscan.c, "
         "writeback_throttling_sane): no machine with so little memory behaves that way",
         "believe it for reads; weigh writes where the cap is held by version 2 or systemd-run, or "
         "without one",
     ),
-    ThreatKind.NO_PAGE_CACHE: _Template(
+    ThreatKind.NO_PAGE_CACHE: ThreatTemplate(
         "an option for developers takes the page cache and the kernel's write-back away, before "
         "PostgreSQL 18 read-ahead too: this is another system than one in use",
         "read the figure as one of that system; where control groups can be made, weigh with "
         "memory = ... in its place",
     ),
-    ThreatKind.DIRECTORY_TIED: _Template(
+    ThreatKind.DIRECTORY_TIED: ThreatTemplate(
         "each arm kept its own files for the whole weighing: their place on the disk is part "
         "of what was compared",
         "weigh at a smaller scale, so that files can be put back in every epoch, or with at least "
         "three separate loads (--set workload.loads=3)",
     ),
-    ThreatKind.TOO_FEW_EPOCHS: _Template(
+    ThreatKind.TOO_FEW_EPOCHS: ThreatTemplate(
         "the budget or an interruption left fewer than 8 epochs",
         "give more time, or shorter epochs; the interval shown is a t interval",
     ),
-    ThreatKind.ONE_PROCESSOR: _Template(
+    ThreatKind.ONE_PROCESSOR: ThreatTemplate(
         "driver and servers share one processor: both are measured together",
         "weigh on at least two processors",
     ),
-    ThreatKind.SHARED_BACKGROUND: _Template(
+    ThreatKind.SHARED_BACKGROUND: ThreatTemplate(
         "the arms share one server: its caches and its background work, and as sessions the log "
         "and checkpoints too, are everybody's, and what one arm leaves to them the other pays too",
         "read it as what sessions pay in the foreground; for the rest, weigh copies: --from",
     ),
-    ThreatKind.ADDRESS_ONLY: _Template(
+    ThreatKind.ADDRESS_ONLY: ThreatTemplate(
         "nothing was drawn but the order: machines, versions, data and neighbours of the servers "
         "are all in the difference",
         "read it as these instances as they stand; to weigh one setting or version, weigh copies: "
         "--from",
     ),
-    ThreatKind.PLACEMENT_FREE: _Template(
+    ThreatKind.PLACEMENT_FREE: ThreatTemplate(
         "processes were left to the scheduler: identical servers differ more from epoch to epoch",
         'weigh with placement = "symmetric" if the work does not wait for the disk',
     ),
-    ThreatKind.ATTEMPT: _Template(
+    ThreatKind.ATTEMPT: ThreatTemplate(
         'this question was weighed before: weighing again after "inconclusive" raises false '
         "alarms to 10 % after two",
         "believe the attempts together, or weigh once more with a budget fixed beforehand",
     ),
-    ThreatKind.LOOKED_AT: _Template(
+    ThreatKind.LOOKED_AT: ThreatTemplate(
         "who sees the interval and lets the weighing go on has looked once more: equal arms are "
         "told apart in 5.6 % after one such look, in 6.9 % after two",
         "let it run to its end, or take what was shown for the end",
     ),
-    ThreatKind.MACHINE_CHANGED: _Template(
+    ThreatKind.MACHINE_CHANGED: ThreatTemplate(
         "the weighing was resumed on another machine, kernel or build",
         "the comparison inside every epoch stands; the effect may differ between the machines",
     ),
-    ThreatKind.OTHER_LOAD: _Template(
+    ThreatKind.OTHER_LOAD: ThreatTemplate(
         "it takes processors, memory and storage at times of its own, and slows whichever "
         "arm has its turn",
         "weigh again when it has ended; the random order turns this into noise, which the interval "
         "holds",
     ),
-    ThreatKind.DRIVE_HOT: _Template(
+    ThreatKind.DRIVE_HOT: ThreatTemplate(
         "a drive that reaches its temperature limit slows itself down: an arm that works in that "
         "minute waits longer for it",
         "cool it, or pause between weighings; the random order turns this into noise, which the "
         "interval holds",
     ),
-    ThreatKind.DRIVE_FAILING: _Template(
+    ThreatKind.DRIVE_FAILING: ThreatTemplate(
         "the drive warns, or could not read what it had kept: it repeats and repairs what it is "
         "asked for, at times of its own",
         "save what is on it and weigh on another drive; until then the interval holds this noise",
     ),
-    ThreatKind.OTHER_SETTINGS: _Template(
+    ThreatKind.OTHER_SETTINGS: ThreatTemplate(
         "shared buffers, planner costs and whatever else was set on the server decide how much is "
         "read, cached and verified: what a treatment costs there may be another figure",
         "weigh with the configuration that the server has; what is weighed now holds for the "
         "settings in the report",
     ),
-    ThreatKind.NOT_EVICTED: _Template(
+    ThreatKind.NOT_EVICTED: ThreatTemplate(
         "the kernel kept files of the arms in its page cache when it was to drop them: another "
         "process has them open or mapped, or the file system keeps a cache of its own; before "
         "Linux 6.5 it tells of none but its owner's",
         "stop what else uses these files, and weigh on a file system that drops them; tmpfs does "
         "not",
     ),
-    ThreatKind.DEVICE_BUSY: _Template(
+    ThreatKind.DEVICE_BUSY: ThreatTemplate(
         "what an earlier turn or another program had written was still on its way to the disk when "
         "the server was started, and took its share of it",
         "find what else writes to this disk; longer turns make what the other arm left behind a "
         "smaller part",
     ),
-    ThreatKind.NO_CHECKPOINT: _Template(
+    ThreatKind.NO_CHECKPOINT: ThreatTemplate(
         "the cycles asked for do not fit into the longest turn: what checkpoints cost is in the "
         "figure in part, or not at all",
         "read the figure as one of that time without a checkpoint, or give turns more time or a "
         "larger time scale",
     ),
-    ThreatKind.UNEQUAL_TURNS: _Template(
+    ThreatKind.UNEQUAL_TURNS: ThreatTemplate(
         "the checkpoint cycles of one arm are much longer than was planned, or than the other's: "
         "what comes with time alone, as caches that fill, autovacuum and tables that grow, is in "
         "the figure of one arm more than of the other",
         "weigh again, so that a pilot sees how long cycles are; or state how long a turn is "
         "measured (turns.measured)",
     ),
-    ThreatKind.NO_PAUSE: _Template(
+    ThreatKind.NO_PAUSE: ThreatTemplate(
         "the log limit is reached so fast that a checkpoint begins as soon as the one before it is "
         "complete: most changes then log whole pages",
         "raise max_wal_size unless it is what is weighed, or use a smaller time scale, which "
         "divides that limit less",
     ),
-    ThreatKind.UNEQUAL_DEBT: _Template(
+    ThreatKind.UNEQUAL_DEBT: ThreatTemplate(
         "one arm ended its turns with more log or dirty pages to be paid for later than the other: "
         "it was charged less than its work",
         "measure more cycles a turn (a larger budget for as many epochs), of which what is left is "
         "a smaller part",
     ),
-    ThreatKind.NOT_HELD_STILL: _Template(
+    ThreatKind.NOT_HELD_STILL: ThreatTemplate(
         "processes of an arm ran while it was to stand still: they worked in the slices of another "
         "arm, and in time that was charged to none",
         "end what sends signals to the servers' processes, and weigh anew",
         invalidates=True,
     ),
-    ThreatKind.WRITE_BACK_SHARED: _Template(
+    ThreatKind.WRITE_BACK_SHARED: ThreatTemplate(
         "the kernel writes an arm's dirty pages in whichever arm's slice it is: where arms dirty "
         "unequal amounts and the device is busy, one pays for part of the other's",
         "weigh in turns, one arm at a time (--set layout=turns)",
     ),
-    ThreatKind.CHECKPOINTS_BY_SIZE: _Template(
+    ThreatKind.CHECKPOINTS_BY_SIZE: ThreatTemplate(
         "the size of the log requested checkpoints, of one arm far more often than of the other: "
         "right after a checkpoint most changes log whole pages",
         "raise what requests them by size, equal in all arms (--set settings.max_wal_size=64GB, "
         "if the disk has room), or give a larger budget, which makes the time scale smaller",
     ),
-    ThreatKind.CYCLES_CUT: _Template(
+    ThreatKind.CYCLES_CUT: ThreatTemplate(
         "a window began or ended within a checkpoint cycle, not where one begins: it has more, or "
         "less, of the burst after a checkpoint than whole cycles have",
         "weigh anew on a quieter machine, or in turns (--set layout=turns)",
     ),
-    ThreatKind.CLOCK_AHEAD: _Template(
+    ThreatKind.CLOCK_AHEAD: ThreatTemplate(
         "a setting of wall time was not multiplied by the number of arms, or borders take as long "
         "as slices: checkpoints come nearer in an arm's own time than the plan has them",
         "leave such settings to the study, which multiplies them, and not to files or roles of the "
         "server; or weigh longer slices (--set budget.slice=1s)",
     ),
-    ThreatKind.AGEING: _Template(
+    ThreatKind.AGEING: ThreatTemplate(
         "files grow and fragment from epoch to epoch, and the arms do not age alike: the figure is "
         "the mean over these ages",
         "look at the effect epoch by epoch; weigh data of the age that is asked about, restored "
         "before every epoch",
     ),
-    ThreatKind.OBSERVATIONAL: _Template(
-        "chance did not draw which arm was measured when, or this is not stated: whatever "
-        "else differed between the arms is part of the effect",
-        "measure the arms in random order inside every row; where that was done, say "
-        "--order random",
-    ),
-    ThreatKind.ONE_AFTER_OTHER: _Template(
-        "what changed on the machine between the arms (caches, clocks, neighbours, the disk) looks "
-        "like the arm; no interval holds it",
-        "measure the arms by turns, in random order: in simulated drift one arm after the other "
-        "calls equal things different in 78 % of cases",
-    ),
-    ThreatKind.CONDITIONS_DIFFER: _Template(
-        "the runs were not asked for the same work, or not asked in the same way: what differs "
-        "besides the arm is part of the effect",
-        "run both arms by the same job file and the same version; where one of these is what is "
-        "compared, see that it is the only one",
-    ),
-    ThreatKind.DRIFT_OR_ARM: _Template(
-        "arms were measured one after the other, and the level moved inside an arm by half of what "
-        "they differ or more: a course of time like that explains the difference too",
-        "measure again, the arms by turns in random order",
-        invalidates=True,
-    ),
-    ThreatKind.LEVEL_MOVED: _Template(
-        "something besides the arms changed while they were measured: other load, caches, a full "
-        "disk, maintenance",
-        "find what happened then; compare row by row, so that both arms of a row share it",
-    ),
-    ThreatKind.ROWS_DEPEND: _Template(
-        "a row resembles the one before it, or so few rows cannot rule it out: then they tell less "
-        "than their number says",
-        "draw the order of the arms at random, which makes rows independent (--order random says "
-        "so), or measure more rows",
-    ),
-    ThreatKind.FEW_ROWS_DECIDE: _Template(
-        "a storm, a stall or a slip of the pen: the result rests on a few rows",
-        "look at those rows; they stay in, since a stall is a part of what users feel",
-    ),
-    ThreatKind.CENTRES_DISAGREE: _Template(
-        "the effect sits in a few rows, or rows are skewed: totals and typical rows tell different "
-        "stories",
-        "say which is asked: what the work takes in all (mean) or a typical row (median)",
-    ),
-    ThreatKind.ORDER_LOST: _Template(
-        "rows out of their order in time (sorted, named, in files of unknown order) hide drift, "
-        "steps and what neighbours share",
-        "judge the numbers in the order in which they were measured, and say --order",
-    ),
-    ThreatKind.TOO_FEW_ROWS: _Template(
-        "no valid test can tell chance from effect with fewer than 8 independent repetitions",
-        "measure more of them; the interval shown is a t interval",
-    ),
-    ThreatKind.ONE_RUN: _Template(
-        "seconds and transactions of one run are no repetitions: starts of the same server have "
-        "differed by 4–7 %, and the interval holds none of that",
-        "measure every arm at least 8 times, restarted, in random order, and give every run as a "
-        "file of its own",
-    ),
-    ThreatKind.NO_SPREAD: _Template(
-        "one value per arm has no spread: the same arm measured again may differ as much",
-        "repeat both arms in random order; the repetitions needed are named above",
-    ),
+    **OF_NUMBERS,
 }
 
 

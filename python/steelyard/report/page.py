@@ -20,6 +20,7 @@ from steelyard.record.record import Record
 from steelyard.record.spent import Spent
 from steelyard.record.verdict import Compared, TimeParts, Verdict
 from steelyard.report import build_differences, environment_rows, tables
+from steelyard.report.answer.capacity_rows import capacity_limit, capacity_rows, cost_rows
 from steelyard.report.answer.first_page import first_page
 from steelyard.report.answer.scripts import plan_reasons, script_counts, script_rows
 from steelyard.report.calibration import ShownCalibration, calibration
@@ -153,6 +154,10 @@ def _context(source: Source) -> dict[str, Any]:
         "latency": _latency(source, classes),
         **_tables(verdict, plan.control),
         "devices": _devices(verdict),
+        "capacity": capacity_rows(verdict) if verdict else [],
+        "capacity_limit": capacity_limit(verdict) if verdict else "",
+        "costs": cost_rows(verdict) if verdict else [],
+        "cost_sentences": [c.sentence for c in verdict.costs if c.sentence] if verdict else [],
         "time": [_time(one, verdict) for one in verdict.time] if verdict else [],
         "scripts": _scripts(verdict),
         "pages": verdict.pages if verdict else None,

@@ -14,12 +14,12 @@ from steelyard.study.address import HOUSED, WHOLE_CYCLES, require_reachable
 from steelyard.study.answer import Answer, Group
 from steelyard.study.arm import Arm, Level, Weight, shown_sql
 from steelyard.study.factors import Factorial, Fraction, factorial
+from steelyard.study.metric import Decision, require_prices, require_searchable
 from steelyard.study.secrets import RECORDED, require_no_secrets
 from steelyard.study.values import (
     Bytes,
     Nanoseconds,
     Settings,
-    Share,
     Statements,
     StudyModel,
     at_least,
@@ -84,26 +84,6 @@ class WorkloadChoice(StudyModel):
     builds cannot share their data, else 1."""
     working_set: Literal["any", "fits", "exceeds"] = "any"
     """Whether the tables are meant to fit into shared buffers; a Threat says when they do not."""
-
-
-class Decision(StudyModel):
-    """What is decided, on which metric, at which margin."""
-
-    metric: Literal["throughput", "latency_mean", "geometric_mean"] = "throughput"
-    """geometric_mean: of the times that each block's slices took, every script weighted alike where
-    it is a slice of its own; with counted slices only."""
-    margin: Annotated[Share, Field(gt=0, lt=0.5)] = 0.01
-    first_verdict: bool = False
-    open_ended: bool = False
-    judged: Literal["jointly", "separately"] = "jointly"
-    """Where there are several arms. Jointly: the first decides and may end the weighing early, the
-    others are secondary. Separately: each by its own set, once, when the plan has been measured."""
-
-    @model_validator(mode="after")
-    def _one_end(self) -> Decision:
-        if self.judged == "separately" and (self.first_verdict or self.open_ended):
-            raise ValueError("arms judged separately are judged once: at the end of the plan")
-        return self
 
 
 class Counted(StudyModel):
@@ -305,6 +285,22 @@ class Study(StudyModel):
         return self
 
     @model_validator(mode="after")
+    def _metric_can_be_measured(self) -> Study:
+        work, metric = self.workload, self.decision.metric
+        if self.decision.goal is not None:
+            require_searchable(
+                metric,
+                layout=self.layout,
+                cut=bool(self.budget.counted or work.streams),
+                paced=work.pace is not None,
+                machines=work.machines,
+                background=any(arm.weight.background for arm in self.every_arm),
+            )
+        prices = {arm.name or arm.role: arm.price for arm in self.every_arm}
+        require_prices(prices, metric, paced=work.pace is not None)
+        return self
+
+    @model_validator(mode="after")
     def _arrivals_are_given(self) -> Study:
         if self.workload.pace is None:
             return self
@@ -349,7 +345,7 @@ class Study(StudyModel):
 
     def differs_only_in_weight(self, arm: Arm) -> bool:
         """Whether an arm is the control but for its name and its weight."""
-        bare = {"name": "", "role": "", "weight": Weight()}
+        bare = {"name": "", "role": "", "weight": Weight(), "price": None}
         return arm.model_copy(update=bare) == self.control.model_copy(update=bare)
 
     @property

@@ -33,6 +33,7 @@ def weigh(
     arm: parameter.ArmIs = None,
     budget: parameter.Budget = None,
     overrides: parameter.Overrides = None,
+    metric: parameter.Metric = None,
     file: parameter.Scripts = None,
     workload: parameter.Workload = None,
     source: parameter.From = None,
@@ -57,11 +58,7 @@ def weigh(
 ) -> None:
     """Weigh the arms of a study against each other: a verdict, its interval, cause and doubts."""
     from steelyard.cli.options.address_options import require_agreed, with_addresses
-    from steelyard.cli.options.arm_options import (
-        arm_changes,
-        require_unlike,
-        with_known_settings,
-    )
+    from steelyard.cli.options.arm_options import arm_changes, require_unlike, with_known_settings
     from steelyard.cli.options.source_options import SourceOptions
     from steelyard.cli.options.weigh_options import (
         changes_of,
@@ -76,11 +73,11 @@ def weigh(
     require_writable(summary)
     require_writable(junit)
     changes = arm_changes(study, control, arm, account)  # beneath --set
-    changes += changes_of(overrides, budget, workload, file, pace)
+    changes += changes_of(overrides, budget, workload, file, pace, metric)
     changes = with_addresses(changes, address, control, arm)
     changes += one_query_changes(study, changes, file)
-    if study is not None and sweep is None:  # before data are copied
-        require_unlike(read_study(study, changes))
+    if study is not None and sweep is None:
+        require_unlike(read_study(study, changes))  # before data are copied
     changes = SourceOptions(source, database, config, yes, account).changes(changes)
     changes += [*ending_changes(first_verdict, open_ended), *machine_changes(machines)]
     drawn = secrets.randbelow(2**31) if seed is None else seed
@@ -90,8 +87,8 @@ def weigh(
         _sweep(*request, refused=bool(fail_if or summary or junit or machines))
         return
     asked = _study(study, resume, changes, account)
-    known = with_known_settings(asked, control, arm, account)
-    chosen, conditions = resolve_profiles(known, account), _conditions(fail_if)
+    chosen = resolve_profiles(with_known_settings(asked, control, arm, account), account)
+    conditions = _conditions(fail_if)
     require_agreed(chosen, agreed=yes)
     verdict = _weighed(chosen, drawn, record, resume, command, account, ray)
     _show(verdict, conditions, as_json=as_json)
