@@ -21,6 +21,7 @@ from validation.pages import (
     lived,
     paired,
     pooled,
+    rates,
     replayed,
     searched,
     settled,
@@ -80,6 +81,7 @@ def page(folder: Path = FOLDER, traced: Path = TRACES) -> str:
         simulated.section(every),
         turned.section(found["turns"]),
         cycled.section(found["cycles"]),
+        rates.section(found["capacity"]),
         settled.section(found["settling"]),
         replayed.control_section(found["controls"]),
         replayed.replay_section(found["replay"], traces(traced)),
@@ -118,7 +120,8 @@ def methodology(folder: Path = FOLDER) -> dict[Path, str]:
 
 
 _FILES = (
-    *("simulation", "alarms", "turns", "cycles", "settling", "controls", "replay", "covariates"),
+    *("simulation", "alarms", "turns", "cycles", "capacity", "settling", "controls", "replay"),
+    "covariates",
     *("comparison", "judge", "live", "alternated", "by_hand", "kills", "raylet", "searches"),
     *("paired_pgbench", "pools_by_hand"),
 )

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
 
+from steelyard.analysis.capacity import staircase
 from steelyard.analysis.checks import autocorrelation, drops
 from steelyard.analysis.checks import slots as slot_checks
 from steelyard.analysis.decision import (
@@ -38,6 +39,7 @@ from validation.cases import (
     covariates,
     cycled,
     foreign_rates,
+    rates,
     replay,
     settling,
     simulation,
@@ -69,6 +71,7 @@ from validation.worlds import (
     lives,
     loads,
     machine,
+    queues,
     restarts,
     slots,
     stalls,
@@ -120,6 +123,9 @@ CYCLES: tuple[Any, ...] = (
 )
 """What draws cycles, reads them by distance, and raises their threats."""
 
+CAPACITY: tuple[Any, ...] = (staircase, queues, world)
+"""What searches a rate, and the queues it is searched on."""
+
 PILOTS: tuple[Any, ...] = (
     *(steady_state, student_t, load_watch.longest_cut, load_watch.warmup_of),
     *(load_watch.WARMUP_FLOOR_NS, load_watch.WARMUP_MARGIN),
@@ -162,6 +168,7 @@ SUITES = (
     Suite("alarms", alarms.cases, (*JUDGING, *WORLDS, simulation, alarms)),
     Suite("turns", turned.cases, (*JUDGING, *TURNS, turned)),
     Suite("cycles", cycled.cases, (*JUDGING, *CYCLES, cycled)),
+    Suite("capacity", rates.cases, (*JUDGING, *CAPACITY, rates)),
     Suite("settling", settling.cases, (*PILOTS, settling)),
     Suite("covariates", covariates.cases, (*TRACES, cycles, covariates), replays=True),
     Suite("judge", foreign_rates.cases, (*ROWS, foreign_rates)),

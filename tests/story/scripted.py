@@ -91,6 +91,8 @@ class ScriptedWorld:
     cap: MemoryCap | None = None
     """Of every slot, once a study asked for it."""
     slept_ns: int = 0
+    rate: float | None = None
+    """Arrivals a second of the slice that is driven."""
     previous: str = ""
     """Arm of the slice before."""
     histogram: str = EMPTY_HISTOGRAM

@@ -38,6 +38,7 @@ class ScriptedDriver:
             arm = self.plan.arms[request.arm]
             count, length_ns = request.count, request.length_ns
             count = arm.clients * request.each if request.each else count
+            self.world.rate = request.rate
             by_count = round(count / self._speed(arm) * 1e9) if count else None
             yield self._slice(arm, min(n for n in (length_ns, by_count) if n))
 

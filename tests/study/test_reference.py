@@ -10,7 +10,8 @@ from pydantic import BaseModel
 
 from steelyard.study.arm import Arm, Weight
 from steelyard.study.budget import Budget, Counted
-from steelyard.study.study import Decision, Study, WorkloadChoice
+from steelyard.study.metric import Decision
+from steelyard.study.study import Study, WorkloadChoice
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "studies.md"
 PREFIXES: dict[type[BaseModel], str] = {Arm: ".", Decision: "decision.", Budget: "budget."}

@@ -13,6 +13,7 @@ from steelyard.analysis.decision.max_t import ALPHA, joint_flips
 from steelyard.evaluation.contrast import AnswerWords, WeighedContrast
 from steelyard.evaluation.judge_epochs import contrast_of, percent_ends
 from steelyard.evaluation.layouts import judging_of
+from steelyard.evaluation.rates.capacity import read_search_epoch
 from steelyard.evaluation.rule import Verdict, VerdictKind, decide
 from steelyard.evaluation.threats.epochs import threats_of_epochs
 from steelyard.evaluation.threats.inspection import inspection_threats, source_threats
@@ -106,6 +107,7 @@ def terms_of(plan: Plan, events: Sequence[EventLine]) -> Terms:
         attempt=plan.attempt,
         looked=times_looked(events),
         separate=plan.judged == "separately",
+        more_is_better=True if plan.search is not None else None,
     )
 
 
@@ -129,7 +131,7 @@ def threats_beside(
         *layout.threats(recorded, arm),
         *(inspected_threats(recorded, arm) if inspected is None else inspected),
         *work_threats(totals, control, arm, recorded.inspection),
-        *arrival_threats(totals, control, arm),
+        *(arrival_threats(totals, control, arm) if recorded.plan.search is None else ()),
         *run_threats(recorded.epochs, recorded.plan, recorded.study, arm, level=layout.level),
         *place_threats(recorded.plan, recorded.environment, control, arm),
         *drive_threats(recorded.environment.drives, recorded.end.drives if recorded.end else ()),
@@ -170,6 +172,10 @@ def withdrawn(recorded: RecordContents, contrast: WeighedContrast) -> tuple[With
 
 
 def _readings(recorded: RecordContents, arm: str, control: str, terms: Terms) -> list[EpochReading]:
+    search = recorded.plan.search
+    if search is not None:
+        totals = (epoch.totals for epoch in recorded.epochs)
+        return [read_search_epoch(epoch, arm, control, search) for epoch in totals]
     read = [_read_epoch(epoch.totals, arm, control, terms.metric) for epoch in recorded.epochs]
     if recorded.study.workload.pace is None:
         return read

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Protocol
 
 from steelyard.evaluation.contrast import ReplicateWords
+from steelyard.evaluation.rates.capacity import search_threats
 from steelyard.evaluation.threats.checkpoint_distance import checkpoint_distance
 from steelyard.evaluation.threats.cycles import cycle_threats
 from steelyard.evaluation.threats.turns import turn_threats
@@ -81,6 +82,18 @@ class SlicesJudging:
         return CyclesTold()
 
 
+class SearchJudging(SlicesJudging):
+    """Slices at rates that the ones before them chose: throughput follows these."""
+
+    level = False
+
+    def threats(self, recorded: RecordContents, arm: str) -> Iterator[Threat]:
+        """What slices show, and where a search went wrong."""
+        yield from super().threats(recorded, arm)
+        totals = [epoch.totals for epoch in recorded.epochs]
+        yield from search_threats(totals, recorded.plan, arm)
+
+
 class TurnsJudging:
     """One arm at a time, alone on the machine."""
 
@@ -131,4 +144,4 @@ _BY_NAME: Mapping[str, LayoutJudging] = {
 
 def judging_of(plan: Plan) -> LayoutJudging:
     """The judging of a plan's layout; where the plan is older than the word, of what it holds."""
-    return _BY_NAME[plan.chosen_layout.name]
+    return SearchJudging() if plan.search is not None else _BY_NAME[plan.chosen_layout.name]

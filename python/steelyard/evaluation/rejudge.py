@@ -14,6 +14,8 @@ from steelyard.evaluation.factors.effects import factor_effects
 from steelyard.evaluation.judging import judge, judge_pairs, withdrawn
 from steelyard.evaluation.layouts import judging_of
 from steelyard.evaluation.plans.flipped import Timed, flipped
+from steelyard.evaluation.rates.capacity import capacities
+from steelyard.evaluation.rates.costs import costs
 from steelyard.evaluation.scripts.script_times import script_times
 from steelyard.evaluation.scripts.statement_times import statement_rows
 from steelyard.evaluation.sentence import line_of, sentence_of
@@ -80,6 +82,7 @@ def rejudge(recorded: RecordContents) -> Verdict:
             **({"layout": plan.layout} if plan.layout else {}),
             **{name: getattr(cycles, name) for name in cycles.model_fields_set},
             **_paced(study, told),
+            **_rates(recorded, contrasts),
             "sentence": ". ".join(sentences),
             **({"factors": factors} if factors is not None else {}),
             "contrasts": [_line(recorded, contrast, told) for contrast in contrasts],
@@ -128,6 +131,18 @@ def _standbys(epochs: Sequence[EpochTotals], arms: Sequence[str]) -> dict[str, o
     """How far behind standbys were; nothing where no arm has any."""
     lags = standby_lags(epochs, arms)
     return {"standbys": lags} if lags else {}
+
+
+def _rates(recorded: RecordContents, contrasts: Sequence[WeighedContrast]) -> dict[str, object]:
+    """What each arm carried where rates were searched, and what its transactions cost where the
+    study has prices."""
+    names = [arm.name for arm in recorded.study.every_arm]
+    totals = [epoch.totals for epoch in recorded.epochs]
+    rows = {
+        "capacity": capacities(totals, recorded.plan, names),
+        "costs": costs(recorded.study, contrasts),
+    }
+    return {name: own for name, own in rows.items() if own}
 
 
 def hopeless(epochs: Sequence[Epoch]) -> bool:

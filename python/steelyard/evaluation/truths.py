@@ -46,6 +46,8 @@ def truth_beside(weighed: Weighed, arm: Arm, contrast: ContrastLine) -> Truth | 
         return None
     if arm.weight.is_none:
         return Truth(true_percent=0.0, covered=_held(contrast, Interval(0.0, 0.0)))
+    if weighed.plan.search is not None:
+        return None  # of what a weight does to a quantile of latency no formula is known
     times_ns, debts = _control_times(weighed)
     if not len(times_ns) or (arm.weight.stalls and study.workload.clients > 1):
         return None

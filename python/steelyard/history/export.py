@@ -70,6 +70,12 @@ class ExportedRow:
     arm_latency_us_p95: float | None
     control_latency_us_p99: float | None
     arm_latency_us_p99: float | None
+    control_price: str
+    """Of its machine; empty: the study has none."""
+    arm_price: str
+    control_cost_per_million: float | None
+    """Of transactions, in the currency of the price."""
+    arm_cost_per_million: float | None
 
 
 def format_of(file: Path, named: str | None) -> str:
@@ -168,6 +174,10 @@ def _rows(points: Sequence[Point]) -> Iterator[ExportedRow]:
             arm_latency_us_p95=arm.latency_us_p95,
             control_latency_us_p99=control.latency_us_p99,
             arm_latency_us_p99=arm.latency_us_p99,
+            control_price=control.price,
+            arm_price=arm.price,
+            control_cost_per_million=control.cost_per_million,
+            arm_cost_per_million=arm.cost_per_million,
         )
 
 

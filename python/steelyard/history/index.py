@@ -25,8 +25,8 @@ from steelyard.record.sweep import SWEEP_FILE, SWEPT_FILE, SweepPlan, Swept
 
 INDEX = "history.jsonl"
 UNPLANNED = "a study without a plan: it was stopped before it was planned"
-FORMAT = 3
-OUTDATED = (2,)
+FORMAT = 4
+OUTDATED = (2, 3)
 """Formats whose entries lack a key of today's. They still say which files must not have changed;
 the record is read anew."""
 MOST_INDEX_BYTES = 64 << 20

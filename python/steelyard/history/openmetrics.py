@@ -17,6 +17,7 @@ from datetime import UTC, datetime
 
 from steelyard.history.entry import KnownReading
 from steelyard.history.question import Point
+from steelyard.model.price import parse_price
 from steelyard.model.units import NS_PER_S, NS_PER_US
 from steelyard.record.contrast import ArmValues
 
@@ -45,6 +46,14 @@ _Values = Callable[[Point], Mapping[str, float]]
 def _throughput(point: Point) -> Mapping[str, float]:
     sides = _sides(point.reading).items()
     return {f'side="{side}"': x for side, own in sides if (x := own.throughput) is not None}
+
+
+def _cost(point: Point) -> Mapping[str, float]:
+    return {
+        f'side="{side}",currency="{parse_price(own.price).currency}"': own.cost_per_million
+        for side, own in _sides(point.reading).items()
+        if own.cost_per_million is not None
+    }
 
 
 def _latency(point: Point) -> Mapping[str, float]:
@@ -99,6 +108,11 @@ _GAUGES: tuple[tuple[str, str, _Values], ...] = (
         "steelyard_throughput_per_second",
         "Transactions a second of one side, the median of its epochs.",
         _throughput,
+    ),
+    (
+        "steelyard_cost_per_million",
+        "What a million transactions of one side cost at the price of its machine.",
+        _cost,
     ),
     (
         "steelyard_latency_seconds",

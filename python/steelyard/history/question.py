@@ -35,6 +35,8 @@ _LEFT_OUT = frozenset(
             "arm.bindir",
             "control.role",
             "arm.role",
+            "control.price",
+            "arm.price",
         ),
     }
 )

@@ -14,7 +14,7 @@ from steelyard.history.entry import Entry, KnownBuild, KnownReading, KnownScript
 from steelyard.history.question import keys_of, question_name
 from steelyard.model.errors import RecordError
 from steelyard.model.files.bounded_json import read_json
-from steelyard.record.contrast import ContrastLine, control_and_arm_values
+from steelyard.record.contrast import ArmValues, ContrastLine, control_and_arm_values
 from steelyard.record.environment import ArmFacts, Environment
 from steelyard.record.ledger import LedgerMachine
 from steelyard.record.plan import Plan
@@ -208,8 +208,32 @@ def _scripts(verdict: Verdict, arm: str) -> tuple[KnownScript, ...]:
     return tuple(KnownScript(**{name: getattr(row, name) for name in names}) for row in rows)
 
 
+def _by_itself(values: ArmValues, line: ContrastLine, verdict: Verdict, arm: str) -> ArmValues:
+    """With an arm's throughput by epoch, and what its transactions cost."""
+    rates = [
+        rate
+        for epoch in line.details.epochs
+        if epoch.d is not None and (rate := epoch.throughput.get(arm))
+    ]
+    own: dict[str, object] = {"epoch_throughput": tuple(rates)}
+    for cost in verdict.costs:
+        if cost.arm == arm:
+            own |= {
+                "price": cost.price,
+                "cost_per_million": cost.per_million,
+                "cost_per_million_low": cost.low_per_million,
+                "cost_per_million_high": cost.high_per_million,
+            }
+    return values.model_copy(update=own)
+
+
 def _reading(line: ContrastLine, question: str, verdict: Verdict) -> KnownReading:
-    control_values, arm_values = control_and_arm_values(line, verdict.latency)
+    control_values, arm_values = (
+        _by_itself(values, line, verdict, name)
+        for values, name in zip(
+            control_and_arm_values(line, verdict.latency), (line.control, line.arm), strict=True
+        )
+    )
     return KnownReading(
         question=question,
         arm=line.arm,

@@ -148,6 +148,17 @@ def known_values(readings: Iterable[Valued]) -> dict[str, float]:
 
 
 @dataclass(frozen=True)
+class RateVisit:
+    """What a slice of a search showed at its rate."""
+
+    rate: float  # arrivals a second
+    kept: bool  # whether the quantile was within its limit
+    begun: int  # transactions, failed ones included
+    late: int  # of them, those that found no idle client
+    lag_ns: int  # Σ of how much later than they arrived transactions began
+
+
+@dataclass(frozen=True)
 class SliceTotals:
     """What one arm did in one measured slice; the parts that readings are made of."""
 
@@ -159,6 +170,7 @@ class SliceTotals:
     failed: int = 0
     script: str | None = None  # the only one of the slice, where each is a slice of its own
     excluded: bool = False  # in no geometric mean: it came before or after the queries
+    visit: RateVisit | None = None  # None: its clients began as soon as they could
 
 
 @dataclass(frozen=True)

@@ -33,6 +33,21 @@ THREAT_WORDS: dict[ThreatKind, ThreatWords] = {
         in_turns="measure more cycles a turn (--set turns.cycles=4, with a budget twice as large), "
         "or weigh less data",
     ),
+    ThreatKind.RATE_BOUND: ThreatWords(
+        "the search came to its end without crossing the limit: the arm carries less, or more, "
+        "than the rate that is shown",
+        "weigh again, so that a pilot sees where the arms are now, or with another limit",
+    ),
+    ThreatKind.SEARCH_SHORT: ThreatWords(
+        "the arm moved too far from where the pilot had it for the visits of an epoch; such an "
+        "epoch counts for neither arm",
+        "give more time (--budget), or fewer and longer epochs (--set budget.epochs=8)",
+    ),
+    ThreatKind.FEW_CLIENTS: ThreatWords(
+        "arrivals queued in front of the clients and not in the server: the rate is that of so "
+        "many clients, and more of them would carry more",
+        "give as many clients as the application has connections (--set workload.clients=)",
+    ),
     ThreatKind.SLOTS_DIFFER: ThreatWords(
         "one place is faster than the other: its files, its processors or its start",
         "the random slots turn this into noise; more epochs shrink it, and a quieter or more "

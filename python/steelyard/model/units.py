@@ -74,6 +74,11 @@ def format_duration(nanoseconds: float) -> str:
     return f"{nanoseconds:.3g} ns"
 
 
+def format_rate(per_second: float) -> str:
+    """`"5,210"`, `"87.3"`: three digits and no fewer than the whole number."""
+    return f"{per_second:,.0f}" if per_second >= 100 else f"{per_second:.3g}"
+
+
 def format_bytes(size: float) -> str:
     """`"16 MB"` in powers of 1024, as PostgreSQL's pg_size_pretty prints sizes."""
     for unit in ("bytes", "kB", "MB", "GB", "TB"):

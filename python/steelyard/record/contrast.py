@@ -102,6 +102,14 @@ class ArmValues(Frozen):
     latency_us_p50: float | None = None
     latency_us_p95: float | None = None
     latency_us_p99: float | None = None
+    epoch_throughput: tuple[float, ...] = ()
+    """Of the epochs that have a log ratio; of a search, the rates that it carried."""
+    price: str = ""
+    """Of its machine, as the study has it: `"0.504 USD/h"`; empty: it has none."""
+    cost_per_million: float | None = None
+    """Of transactions, in the price's currency."""
+    cost_per_million_low: float | None = None
+    cost_per_million_high: float | None = None
 
 
 class WithdrawnThreat(Frozen):

@@ -152,6 +152,32 @@ class CountedChoice(Frozen):
     """That were driven, in place of the study's."""
 
 
+class SearchPilot(Frozen):
+    """What the pilot found of an arm, and how."""
+
+    rate: float
+    """Arrivals a second that it carried."""
+    slowest: float
+    """Rate of the slowest visit that broke the limit; `fastest`: of the fastest that kept it."""
+    fastest: float
+
+
+class SearchChoice(Frozen):
+    """How the highest rate within a limit of latency is searched in every epoch, in both arms from
+    the same begin on. Rates in arrivals a second, steps in logs."""
+
+    quantile: float
+    limit_ns: int
+    start: float
+    first_step: float
+    last_step: float
+    span: float
+    visits: int
+    """Of an arm in an epoch."""
+    pilot: Mapping[str, SearchPilot] = {}
+    """By arm."""
+
+
 class Choices(Frozen):
     """How the epochs of a weighing are run, and why: everything that the seed does not decide."""
 
@@ -188,6 +214,8 @@ class Choices(Frozen):
     """None: the layout is slices."""
     counted: CountedChoice | None = None
     """None: slices are cut by time, or by executions as the study says."""
+    search: SearchChoice | None = None
+    """None: the metric is no rate at a limit of latency."""
 
     @property
     def chosen_layout(self) -> ChosenLayout:

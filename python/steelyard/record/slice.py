@@ -130,6 +130,13 @@ class SliceLine(Frozen):
     """Why it is left out, for a cause that is blind to the arms."""
     late_ns: int | None = None
     """How much later than ordered its last thread began, where it began by the clock."""
+    rate: float | None = None
+    """Arrivals a second, of a search for the highest; None: there were none."""
+    quantile_ns: int | None = None
+    """At such a rate: the quantile of latency that has a limit, of all arrivals; None: it lies
+    among those that failed or never began."""
+    within: bool | None = None
+    """Whether it is within the limit; None: there is none."""
     together: TogetherLine | None = None
     """None: one machine drove it."""
 

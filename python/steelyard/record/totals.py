@@ -17,6 +17,7 @@ from steelyard.model.readings import (
     EpochTotals,
     LoadMachineTotals,
     PartReadings,
+    RateVisit,
     Reading,
     SessionSamples,
     SliceTotals,
@@ -251,4 +252,17 @@ def _slice_totals(line: SliceLine) -> SliceTotals:
         failed=line.failed,
         script=line.script,
         excluded=line.excluded,
+        visit=_visit(line),
+    )
+
+
+def _visit(line: SliceLine) -> RateVisit | None:
+    if line.rate is None or line.within is None:
+        return None
+    return RateVisit(
+        rate=line.rate,
+        kept=line.within,
+        begun=line.transactions + line.failed,
+        late=line.late_starts,
+        lag_ns=line.lag_sum_ns,
     )

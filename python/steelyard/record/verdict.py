@@ -12,6 +12,7 @@ from steelyard.record.epoch import LedgerBalance
 from steelyard.record.factors import FactorEffects
 from steelyard.record.frozen import Frozen
 from steelyard.record.plan import BuildDefaultDifferences, Difference, Loads
+from steelyard.record.rates.capacity import Capacity, Cost
 from steelyard.record.spent import Spent
 from steelyard.record.turns.turn_summary import DistanceLine, TurnSummary
 
@@ -332,6 +333,10 @@ class Verdict(Frozen):
     """Of a captured workload's arrivals, which were repeated; None: they were not."""
     lateness: tuple[Lateness, ...] = ()
     """How each arm kept up with them."""
+    capacity: tuple[Capacity, ...] = ()
+    """Of every arm, the control first, where the metric is the rate at a limit of latency."""
+    costs: tuple[Cost, ...] = ()
+    """Of every arm, the control first, where the study has prices."""
     sentence: str
     factors: FactorEffects | None = None
     """Effects and interactions, where the arms are cells of a factorial."""

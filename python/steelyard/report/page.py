@@ -20,6 +20,7 @@ from steelyard.record.record import Record
 from steelyard.record.spent import Spent
 from steelyard.record.verdict import Compared, TimeParts, Verdict
 from steelyard.report import build_differences, environment_rows, tables
+from steelyard.report.answer.capacity_rows import capacity_limit, capacity_rows, cost_rows
 from steelyard.report.answer.first_page import first_page
 from steelyard.report.answer.scripts import (
     plan_reasons,
@@ -161,6 +162,10 @@ def _context(source: Source) -> dict[str, Any]:
         **_tables(verdict, plan.control),
         "devices": _devices(verdict),
         "standbys": [tables.lag_line(lag) for lag in verdict.standbys] if verdict else [],
+        "capacity": capacity_rows(verdict) if verdict else [],
+        "capacity_limit": capacity_limit(verdict) if verdict else "",
+        "costs": cost_rows(verdict) if verdict else [],
+        "cost_sentences": [c.sentence for c in verdict.costs if c.sentence] if verdict else [],
         "time": [_time(one, verdict) for one in verdict.time] if verdict else [],
         "scripts": _scripts(verdict),
         "statements": _statements(verdict),

@@ -12,6 +12,7 @@ from steelyard.report.contrast_text import full_stop, reading_text
 WALL = "index.html"
 COMPARE = "compare.html"
 FLEET = "fleet.html"
+MACHINES = "machines.html"
 FEED = "feed.atom"
 
 

@@ -12,7 +12,7 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cache
@@ -21,18 +21,21 @@ from pathlib import Path
 from markupsafe import Markup
 
 from steelyard.fleet.hosts import across
+from steelyard.fleet.machines import WhichMachine, which_machine
 from steelyard.history.entry import Entry
 from steelyard.history.index import History
 from steelyard.history.question import Point, Question, questions_of
 from steelyard.model.errors import RecordError, UsageError
 from steelyard.model.files.bounded_json import open_regular
 from steelyard.model.files.own_directory import OwnDirectory
+from steelyard.model.price import Price
 from steelyard.report.page import style_sheet, templates
 from steelyard.site import address
 from steelyard.site.address import sentence
 from steelyard.site.compared import compared_facts
 from steelyard.site.feed import draw_badge, feed
 from steelyard.site.fleet_page import FleetShown, show_fleet
+from steelyard.site.machines_page import show_machines
 from steelyard.site.question_page import QuestionShown, show_question
 from steelyard.site.wall import WallShown, show_wall
 
@@ -59,8 +62,9 @@ class Built:
     """Copied in; records without a report.html have none."""
 
 
-def build_site(history: History, folder: Path) -> Built:
-    """Make the site of a history in `folder`, and remove what an earlier one left there.
+def build_site(history: History, folder: Path, prices: Mapping[str, Price] | None = None) -> Built:
+    """Make the site of a history in `folder`, and remove what an earlier one left there. `prices`:
+    host or kind of host → price, in place of those in the records.
 
     UsageError: the folder holds something else; RecordError: it cannot be written;
     UntrustedPathError: it, or a folder of the site in it, is a link or open to other accounts.
@@ -76,7 +80,9 @@ def build_site(history: History, folder: Path) -> Built:
                 rooms[name] = opened.enter_context(OwnDirectory.open(folder / name))
             rooms[""].write(MARKER, "Made by steelyard site; made anew by it.\n")
             reports = {one.path: _copied(history, one, rooms) for one in history.entries}
-            written = {*reports.values(), *_write_pages(history, questions, reports, rooms)}
+            texts = _pages(history, questions, reports)
+            texts[address.MACHINES] = _machines(which_machine(history.entries, prices), reports)
+            written = {*reports.values(), *_write_pages(texts, rooms)}
             _remove_others(rooms, written)
     except OSError as reason:
         raise RecordError(f'could not write the site in "{folder}": {reason}') from reason
@@ -118,10 +124,18 @@ def _place(rooms: Rooms, name: str) -> tuple[OwnDirectory, str]:
     return rooms[room], file
 
 
-def _write_pages(
-    history: History, questions: Sequence[Question], reports: dict[str, str], rooms: Rooms
-) -> set[str]:
+def _write_pages(texts: Mapping[str, str], rooms: Rooms) -> set[str]:
     """The addresses of what was written."""
+    for name, text in texts.items():
+        room, file = _place(rooms, name)
+        room.write(file, text)
+    return {*texts}
+
+
+def _pages(
+    history: History, questions: Sequence[Question], reports: dict[str, str]
+) -> dict[str, str]:
+    """Address → text."""
     points = [point for question in questions for point in question.points]
     texts = {
         address.WALL: _wall(show_wall(history, questions, reports)),
@@ -145,10 +159,7 @@ def _write_pages(
             f"{question.name}.html",
             _beside_feed,
         )
-    for name, text in texts.items():
-        room, file = _place(rooms, name)
-        room.write(file, text)
-    return {*texts}
+    return texts
 
 
 def _beside_feed(point: Point) -> str:
@@ -179,6 +190,11 @@ def _question(shown: QuestionShown) -> str:
 
 def _fleet(shown: FleetShown) -> str:
     return _page("fleet.html.j2", "keys.js", up="", shown=shown)
+
+
+def _machines(ranking: WhichMachine, reports: Mapping[str, str]) -> str:
+    shown = show_machines(ranking, reports)
+    return _page("machines.html.j2", "keys.js", up="", shown=shown)
 
 
 def _compare(facts: object) -> str:

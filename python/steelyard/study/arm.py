@@ -18,6 +18,7 @@ from steelyard.study.values import (
     Statements,
     StudyModel,
     by_name,
+    price_word,
     settings_words,
     version_word,
 )
@@ -112,6 +113,9 @@ class Arm(StudyModel):
     """Whether its sessions are looked at in its measured slices; off only to weigh what that
     costs."""
     weight: Weight = Weight()
+    price: Annotated[str | None, BeforeValidator(price_word)] = None
+    """Of its machine: "0.504 USD/h"; then its transactions are priced too. Every arm has one, or
+    none."""
     address: str | None = None
     """Words of a connection string, in place of those of the study's: a server that is running, or
     a role or a database of the study's. Its settings are those of its sessions."""

@@ -16,13 +16,13 @@ from steelyard.study.arm import Arm, Defaults, Level, Weight, shown_sql
 from steelyard.study.budget import Budget, Turns
 from steelyard.study.disk import DiskRates
 from steelyard.study.factors import Factorial, Fraction, factorial
+from steelyard.study.metric import Decision, require_prices, require_searchable
 from steelyard.study.pooler import pooler_words, require_poolable
 from steelyard.study.replication import differing_settings, replication_words, require_replicable
 from steelyard.study.secrets import RECORDED, require_no_secrets
 from steelyard.study.values import (
     Bytes,
     Settings,
-    Share,
     Statements,
     StudyModel,
     by_name,
@@ -90,24 +90,6 @@ class WorkloadChoice(StudyModel):
     """Whether the tables are meant to fit into shared buffers; a Threat says when they do not."""
 
 
-class Decision(StudyModel):
-    """What is decided, on which metric, at which margin."""
-
-    metric: Literal["throughput", "latency_mean", "geometric_mean"] = "throughput"
-    """geometric_mean: of the times that each block's slices took, every script weighted alike where
-    it is a slice of its own; with counted slices only."""
-    margin: Annotated[Share, Field(gt=0, lt=0.5)] = 0.01
-    first_verdict: bool = False
-    open_ended: bool = False
-    judged: Literal["jointly", "separately"] = "jointly"
-    """Where there are several arms. Jointly: the first decides and may end the weighing early, the
-    others are secondary. Separately: each by its own set, once, when the plan has been measured."""
-
-    @model_validator(mode="after")
-    def _one_end(self) -> Decision:
-        if self.judged == "separately" and (self.first_verdict or self.open_ended):
-            raise ValueError("arms judged separately are judged once: at the end of the plan")
-        return self
 
 
 class Source(StudyModel):
@@ -258,6 +240,22 @@ class Study(StudyModel):
         return self
 
     @model_validator(mode="after")
+    def _metric_can_be_measured(self) -> Study:
+        work, metric = self.workload, self.decision.metric
+        if self.decision.goal is not None:
+            require_searchable(
+                metric,
+                layout=self.layout,
+                cut=bool(self.budget.counted or work.streams),
+                paced=work.pace is not None,
+                machines=work.machines,
+                background=any(arm.weight.background for arm in self.every_arm),
+            )
+        prices = {arm.name or arm.role: arm.price for arm in self.every_arm}
+        require_prices(prices, metric, paced=work.pace is not None)
+        return self
+
+    @model_validator(mode="after")
     def _arrivals_are_given(self) -> Study:
         if self.workload.pace is None:
             return self
@@ -307,7 +305,7 @@ class Study(StudyModel):
 
     def differs_only_in_weight(self, arm: Arm) -> bool:
         """Whether an arm is the control but for its name and its weight."""
-        bare = {"name": "", "role": "", "against": None, "weight": Weight()}
+        bare = {"name": "", "role": "", "against": None, "weight": Weight(), "price": None}
         return arm.model_copy(update=bare) == self.control.model_copy(update=bare)
 
     @property

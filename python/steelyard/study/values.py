@@ -6,6 +6,8 @@ from typing import Annotated, Self
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict
 
+from steelyard.model.price import ACCEPTED as PRICES
+from steelyard.model.price import parse_price
 from steelyard.model.units import (
     NS_PER_MS,
     format_duration,
@@ -82,6 +84,15 @@ def version_word(value: object) -> object:
 def by_name(value: object) -> object:
     """A table of which only the name is given."""
     return {"name": value} if isinstance(value, str) else value
+
+
+def price_word(value: object) -> object:
+    """A price as it is kept: `$0.504/hour` is "0.504 USD/h"."""
+    if value is None:
+        return None
+    if isinstance(value, int | float):
+        raise ValueError(f"{value:g} has no period: {value:g}/h; accepted: {PRICES}")
+    return parse_price(value).words if isinstance(value, str) else value
 
 
 def _one_or_more(value: object) -> object:

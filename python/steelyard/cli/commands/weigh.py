@@ -33,6 +33,7 @@ def weigh(
     arm: parameter.ArmIs = None,
     budget: parameter.Budget = None,
     overrides: parameter.Overrides = None,
+    metric: parameter.Metric = None,
     file: parameter.Scripts = None,
     workload: parameter.Workload = None,
     source: parameter.From = None,
@@ -57,11 +58,7 @@ def weigh(
 ) -> None:
     """Weigh the arms of a study against each other: a verdict, its interval, cause and doubts."""
     from steelyard.cli.options.address_options import require_agreed, with_addresses
-    from steelyard.cli.options.arm_options import (
-        arm_changes,
-        require_unlike,
-        with_known_settings,
-    )
+    from steelyard.cli.options.arm_options import arm_changes, require_unlike, with_known_settings
     from steelyard.cli.options.source_options import SourceOptions
     from steelyard.cli.options.weigh_options import (
         changes_of,
@@ -79,11 +76,11 @@ def weigh(
     if record is not None and resume is None and sweep is None:  # before data are copied
         require_unused(record)
     changes = arm_changes(study, control, arm, account)  # beneath --set
-    changes += changes_of(overrides, budget, workload, file, pace)
+    changes += changes_of(overrides, budget, workload, file, pace, metric)
     changes = with_addresses(changes, address, control, arm)
     changes += one_query_changes(study, changes, file)
-    if study is not None and sweep is None:  # before data are copied
-        require_unlike(read_study(study, changes))
+    if study is not None and sweep is None:
+        require_unlike(read_study(study, changes))  # before data are copied
     changes = SourceOptions(source, database, config, yes, account).changes(changes)
     changes += [*ending_changes(first_verdict, open_ended), *machine_changes(machines)]
     drawn = secrets.randbelow(2**31) if seed is None else seed

@@ -18,6 +18,12 @@ from steelyard.model.errors import UsageError
 RecordsOption = Annotated[
     Path, typer.Option("--records", metavar="DIR", help="The folder below which records stand.")
 ]
+PricesOption = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE.toml", help='What hosts cost: [prices], then "db1" = "0.504 USD/h".'
+    ),
+]
 RECORDS = Path("records")
 """Where `weigh` keeps them."""
 

@@ -27,12 +27,14 @@ def changes_of(
     workload: Path | None,
     files: Sequence[str] | None,
     pace: float | None = None,
+    metric: str | None = None,
 ) -> list[str]:
     """The options of a command as overrides of its study: another workload first, then `--set`. At
     a pace the arms have the same throughput: their latencies are compared."""
     changes = [f"workload={workload}"] if workload else []
     if pace is not None:
         changes += [f"workload.pace={pace}", "decision.metric=latency_mean"]
+    changes += [f"decision.metric={metric}"] if metric is not None else []
     changes += list(overrides or ())
     if budget:
         require_budget(budget)

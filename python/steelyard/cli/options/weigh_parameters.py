@@ -27,6 +27,13 @@ Overrides = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="KEY=VALUE", help="Change a key: workload.scale=50."),
 ]
+Metric = Annotated[
+    str | None,
+    typer.Option(
+        help='What decides: throughput, latency_mean, or "rate at p99 <= 20ms", the highest '
+        "arrival rate within that limit."
+    ),
+]
 Scripts = Annotated[
     list[str] | None,
     typer.Option("-f", "--file", metavar="SCRIPT[@WEIGHT]", help="Drive this script instead."),

@@ -16,6 +16,7 @@ from steelyard.model.threat import Threat
 from steelyard.model.units import NS_PER_S, format_duration
 from steelyard.record.contrast import ContrastLine, JudgedContrast, Truth, WithdrawnThreat
 from steelyard.record.verdict import FlippedPlan, Pages, TimeParts, Verdict
+from steelyard.report.answer.capacity_rows import capacity_limit, capacity_rows, cost_rows
 from steelyard.report.answer.measured import figures, place_text
 from steelyard.report.answer.scripts import (
     plan_reasons,
@@ -62,6 +63,7 @@ def render_verdict(verdict: Verdict, width: int) -> str:
         for one in contrasts
     ]
     blocks.append(wrapped(place_text(verdict.place), width, ""))
+    blocks.append(_costs(verdict, width))
     blocks.append(_scripts(verdict, width))
     blocks.append(_lateness(verdict, width))
     blocks.append(_standbys(verdict, width))
@@ -105,6 +107,20 @@ def measured_lines(verdict: Verdict, contrast: ContrastLine, width: int) -> list
         if told
         else []
     )
+
+
+def _costs(verdict: Verdict, width: int) -> list[str]:
+    """What each arm carried and cost by itself."""
+    lines = [
+        f"{row['arm']} carries {row['rate']} at {capacity_limit(verdict)}"
+        for row in capacity_rows(verdict)
+    ]
+    lines += [
+        f"{row['arm']} at {row['price']}: {row['cost']} a million transactions"
+        for row in cost_rows(verdict)
+    ]
+    lines += [cost.sentence for cost in verdict.costs if cost.sentence]
+    return [line for text in lines for line in wrapped(text, width, "")]
 
 
 def _scripts(verdict: Verdict, width: int) -> list[str]:

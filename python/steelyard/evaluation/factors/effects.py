@@ -22,8 +22,10 @@ from steelyard.analysis.decision.sign_flip import Floats
 from steelyard.evaluation.contrast import WeighedContrast
 from steelyard.evaluation.factors.words import sentences
 from steelyard.evaluation.judging import terms_of
+from steelyard.evaluation.rates.capacity import read_search_epoch
 from steelyard.evaluation.rule import VerdictKind, decide
 from steelyard.model.estimate import UNBOUNDED
+from steelyard.model.readings import EpochTotals
 from steelyard.model.threat import Threat
 from steelyard.model.units import percent_of_log
 from steelyard.record.contrast import Percent
@@ -78,12 +80,20 @@ def factor_effects(
 def cell_logs(recorded: RecordContents, plan: FactorsPlan, metric: str) -> Floats:
     """ln(cell ÷ control) of the metric, shape (epochs, cells), in the order of the plan's cells.
     Not finite where a cell, or the control, has no reading."""
-    control, *others = [cell.arm for cell in plan.cells]
+    _, *others = [cell.arm for cell in plan.cells]
     rows = []
     for epoch in recorded.epochs:
-        ratios = [epoch_log_ratio(epoch.totals, arm, control, metric) for arm in others]
+        ratios = [_log_ratio(recorded, epoch.totals, arm, metric) for arm in others]
         rows.append([0.0 if np.isfinite(ratios).any() else math.nan, *ratios])
     return np.array(rows, dtype=float).reshape(-1, len(plan.cells))
+
+
+def _log_ratio(recorded: RecordContents, totals: EpochTotals, arm: str, metric: str) -> float:
+    """Of a cell to the control."""
+    search, control = recorded.plan.search, recorded.study.control.name
+    if search is not None:
+        return read_search_epoch(totals, arm, control, search).d
+    return epoch_log_ratio(totals, arm, control, metric)
 
 
 def joint_effects(

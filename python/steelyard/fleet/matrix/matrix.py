@@ -99,6 +99,8 @@ class Matrix(BaseModel):
     """Of both arms; none: the study's own."""
     hosts: Annotated[int, Field(ge=1)] = 1
     """Of each kind, that weigh the same: hosts are the replicates of a kind."""
+    prices: dict[str, str] = Field(default_factory=dict)
+    """Kind of host → price of one: both arms of its weighings have it."""
     budget: str | None = None
     set: tuple[str, ...] = ()
     """KEY=VALUE, as `--set`."""
@@ -180,7 +182,9 @@ def _cells(matrix: Matrix, folder: Path) -> Iterator[Cell]:
     every = product(range(matrix.hosts), matrix.studies, matrix.versions or (None,), matrix.kinds)
     for number, (replicate, study, version, kind) in enumerate(every):
         named = [] if version is None else [f"{arm}.version={version}" for arm in _ARMS]
-        changes = (*common, *named)
+        price = matrix.prices.get(kind)
+        priced = [] if price is None else [f"{arm}.price={price}" for arm in _ARMS]
+        changes = (*common, *named, *priced)
         place = str(folder / study) if is_file(study) else study
         files = shipped(read_study(place, changes), study, folder)
         yield Cell(

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 
+from steelyard.model.price import money
 from steelyard.model.units import NS_PER_US, format_bytes, format_duration
 from steelyard.record.contrast import ContrastLine, median_throughput
 from steelyard.record.verdict import Place, Verdict
 from steelyard.report.charts.percentile_effects import quantile_name
+from steelyard.report.contrast_text import reading_text
 from steelyard.report.tables import amount
 
 QUANTILES = (0.5, 0.95, 0.99)
@@ -29,9 +31,13 @@ def figures(verdict: Verdict, contrast: ContrastLine) -> list[tuple[str, str]]:
     if rates[0] is not None and rates[1] is not None:
         change = 100 * (rates[1] / rates[0] - 1) if rates[0] else None
         texts = (amount(_rounded(rates[0])), amount(_rounded(rates[1])))
-        rows.append(
-            ("throughput", ", ".join(filter(None, (f"{_pair(*texts)} /s", times_text(change)))))
-        )
+        name = contrast.metric if verdict.capacity else "throughput"
+        rows.append((name, ", ".join(filter(None, (f"{_pair(*texts)} /s", times_text(change))))))
+    costs = {cost.arm: cost for cost in verdict.costs}
+    if contrast.arm in costs and contrast.control in costs:
+        own, other = costs[contrast.control], costs[contrast.arm]
+        both = _pair(money(own.per_million, ""), money(other.per_million, other.currency))
+        rows.append(("a million transactions cost", f"{both}, {reading_text(other)}"))
     ours, theirs = (_latencies(verdict, arm) for arm in (contrast.control, contrast.arm))
     rows += [
         (quantile_name(q), us_pair(ours[q], theirs[q]))

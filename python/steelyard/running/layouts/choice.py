@@ -100,6 +100,8 @@ def _why_slices(study: Study, scripts: tuple[Script, ...]) -> str:
     """Why whole cycles of checkpoints are not to be measured; empty: they are."""
     if study.budget.counted is not None:
         return "they are cut by executions"
+    if study.decision.goal is not None:
+        return "each is at a rate of its own, and the next follows from it"
     if study.engine not in IN_TURNS:
         return f"the checkpoints of {study.engine} are not seen"
     if not any(script.writes for script in scripts):

@@ -14,6 +14,8 @@ from steelyard.running.measuring.pilot import Pilot
 from steelyard.running.preparing.memory_room import Room
 from steelyard.running.preparing.recording import OpenRecord
 from steelyard.running.preparing.setup import Setup
+from steelyard.running.searching.epochs import SearchRunner
+from steelyard.running.searching.pilot import pilot_search, require_visits
 from steelyard.running.stopwatch import Progress
 from steelyard.study.study import Study
 from steelyard.workloads.reading.scripts import Script
@@ -28,7 +30,9 @@ class Slices:
     name = "slices"
 
     def require(self, study: Study) -> None:
-        """Every study can be weighed so."""
+        """StudyError: the budget cannot hold a search of rates; else every study can be weighed
+        so."""
+        require_visits(study)
 
     def require_engine(self, engine: Engine) -> None:
         """So can every engine."""
@@ -77,10 +81,14 @@ class Slices:
         counted = setup.study.budget.counted
         if counted is not None:
             return pilot_counted(setup, counted, progress)
+        if setup.study.decision.goal is not None:
+            return pilot_search(setup, progress)
         return Pilot(setup, progress).run()
 
     def runner(
         self, setup: Setup, choices: Choices, kept: OpenRecord, progress: Progress
     ) -> EpochRunner:
         """One restart an epoch."""
+        if choices.search is not None:
+            return SearchRunner(setup, choices, choices.search)
         return EpochRunner(setup, choices)

@@ -6,7 +6,7 @@ and kept out of the estimate. Three in a row end the weighing.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from steelyard.engines.engine import Instance
@@ -28,7 +28,7 @@ from steelyard.running.measuring.arm_readings import (
 )
 from steelyard.running.measuring.counted import counted_visits
 from steelyard.running.measuring.driving import drive
-from steelyard.running.measuring.load import Place, Visit, lay_out
+from steelyard.running.measuring.load import Load, Place, Visit, lay_out
 from steelyard.running.measuring.wait_samples import WaitSamples
 from steelyard.running.preparing.setup import Setup
 from steelyard.study.design import block_count
@@ -129,11 +129,15 @@ class EpochRunner:
                     v for v in measured if v.block >= first and (after is None or v.block < after)
                 ]
                 with self._setup.phase("measure"):
-                    lines.extend(waits.during(part, drive(self._setup, load, part, place)))
+                    lines.extend(waits.during(part, self._driven(load, part, place)))
                 readings.border()
             machine = {arm: load.machine_readings(arm) for arm in standing}
         parts = borders if len(borders) == PARTS else ()
         return readings.close(lines, parts, SliceReadings(waits.lines(), machine))
+
+    def _driven(self, load: Load, visits: Sequence[Visit], place: Place) -> Iterator[SliceLine]:
+        """Measured visits, each recorded as it ends."""
+        return drive(self._setup, load, visits, place)
 
     def _part_borders(self, measured: Sequence[Visit]) -> list[int]:
         """The first blocks of four equal parts of the measured visits; reads are taken there."""

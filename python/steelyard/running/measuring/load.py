@@ -11,9 +11,10 @@ else it leaves to the background happens within the checkpoint cycles that are m
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 
 from steelyard.driver.answer import AtBorders, SliceAnswer
+from steelyard.driver.arrivals import Arrivals
 from steelyard.driver.plan import (
     DriveArm,
     DrivePlan,
@@ -69,6 +70,7 @@ class Visit:
     each: int | None = None  # executions of each client
     script: str | None = None  # which one, where scripts are taken in turn and each is a visit
     excluded: bool = False  # whether this one is in no geometric mean
+    arrivals: Arrivals | None = None  # at a rate; None: clients begin as soon as they can
 
 
 def lay_out(
@@ -270,7 +272,8 @@ class Load:
         from_ns = self._from_ns[visit.arm]
         if from_ns is not None and visit.length_ns is not None:
             self._from_ns[visit.arm] = from_ns + visit.length_ns
-        return SliceRequest(arm=number, length_ns=visit.length_ns, each=visit.each, from_ns=from_ns)
+        rate = visit.arrivals.rate if visit.arrivals else None
+        return SliceRequest(number, visit.length_ns, each=visit.each, rate=rate, from_ns=from_ns)
 
     def _place(self, arm: str, backends: Iterable[tuple[int, int]]) -> None:
         """Pin backends, each with the number of its client, as the placement says."""
@@ -372,9 +375,9 @@ def slice_line(
 ) -> SliceLine:
     """What the record keeps of a visit; `left_ns`: see `BackgroundWork`; `debt_ns`: charged."""
     placed = {"kind": visit.kind, "block": visit.block, "position": visit.position}
-    named: dict[str, object] = {"script": visit.script} if visit.script is not None else {}
-    if visit.excluded:
-        named["excluded"] = True
+    named = {} if visit.arrivals is None else asdict(visit.arrivals.figures(answer))
+    named |= {"script": visit.script} if visit.script is not None else {}
+    named |= {"excluded": True} if visit.excluded else {}
     if visit.length_ns is None:
         named["length_ns"] = None  # it had no bell
     if left_ns:

@@ -11,7 +11,7 @@ import typer
 
 from steelyard.cli.command_line import Group
 from steelyard.cli.options import weigh_parameters as parameter
-from steelyard.cli.options.records_option import RECORDS, RecordsOption
+from steelyard.cli.options.records_option import RECORDS, PricesOption, RecordsOption
 
 sub = typer.Typer(
     cls=Group,
@@ -87,6 +87,26 @@ def check_machines(
     finally:
         reserved.close()
     typer.echo(check_json(found) if as_json else "\n".join(check_lines(found)))
+
+
+@sub.command("machines")
+def rank_machines(
+    prices: PricesOption = None,
+    records: RecordsOption = RECORDS,
+    as_json: parameter.AsJson = False,
+) -> None:
+    """Rank machines that did the same by throughput and by cost, from the records of several."""
+    from steelyard.cli.views.history.fleet_view import machine_lines
+    from steelyard.fleet.machines import which_machine
+    from steelyard.fleet.prices import read_prices
+    from steelyard.history.index import read_history
+
+    entries = read_history(records).entries
+    ranking = which_machine(entries, None if prices is None else read_prices(prices, entries))
+    if as_json:
+        typer.echo(json.dumps(ranking.to_json()))
+        return
+    typer.echo("\n".join(machine_lines(ranking)).rstrip() or "no records")
 
 
 @sub.command("run")

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from steelyard.cli.options.records_option import RECORDS, RecordsOption
+from steelyard.cli.options.records_option import RECORDS, PricesOption, RecordsOption
 
 
 def register(app: typer.Typer) -> None:
@@ -22,17 +22,20 @@ def site(
         typer.Option("-o", "--output", metavar="DIR", help="A new or empty folder, or a site."),
     ],
     records: RecordsOption = RECORDS,
+    prices: PricesOption = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="One JSON object on standard output.")
     ] = False,
 ) -> None:
     """Make the history as static pages: a wall, a page a question, comparisons, feeds, badges."""
+    from steelyard.fleet.prices import read_prices
     from steelyard.history.index import read_history
     from steelyard.site.address import WALL
     from steelyard.site.pages import build_site
 
     history = read_history(records)
-    built = build_site(history, output)
+    known = None if prices is None else read_prices(prices, history.entries)
+    built = build_site(history, output, known)
     for refused in history.unread_summary:
         typer.echo(f"not read: {refused.path}: {refused.reason}", err=True)
     wall = str(output / WALL)

@@ -102,6 +102,7 @@ def _measured(verdict: Verdict) -> list[str]:
         for one in verdict.contrasts
         if (rows := figures(verdict, one))
     ]
+    lines += [f"- {escaped(cost.sentence)}" for cost in verdict.costs if cost.sentence]
     place = place_text(verdict.place)
     return [*lines, *([f"- {escaped(place)}"] if place else [])]
 

@@ -1,0 +1,1 @@
+"""Finds the highest arrival rate that an arm carries within a limit of latency."""

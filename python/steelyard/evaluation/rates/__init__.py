@@ -1,0 +1,1 @@
+"""Judges rates that arms carried, and what their transactions cost."""

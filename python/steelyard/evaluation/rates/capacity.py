@@ -1,0 +1,206 @@
+"""Reads the rates that arms carried within a limit of latency, epoch by epoch, from a record.
+
+Raises the threats of such searches: an end that was reached, epochs without a reading, a driver
+that was late, and clients that were too few.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from steelyard.analysis.capacity.staircase import Reading, Rule, read_search
+from steelyard.analysis.decision.epoch_reading import EpochReading, read_epoch
+from steelyard.analysis.decision.looks import CONFIDENCE
+from steelyard.analysis.decision.t_interval import t_interval
+from steelyard.model.latency_goal import LatencyGoal
+from steelyard.model.memoize import memoize_by_identity
+from steelyard.model.readings import SERVER_CPU, ArmTotals, EpochTotals, RateVisit
+from steelyard.model.threat import Threat, raise_threat
+from steelyard.model.threat_kind import ThreatKind
+from steelyard.model.units import NS_PER_US, format_duration
+from steelyard.record.plan import Plan, SearchChoice
+from steelyard.record.rates.capacity import Capacity
+
+NEAR = 0.1
+"""Log rate about an epoch's reading within which visits show what its limit rests on."""
+LATE_LAG = 0.1
+"""Of the limit: arrivals that begin so late on average, though clients were idle, wait for the
+driver."""
+IDLE_CLIENTS = 0.2
+"""Share of arrivals that found no idle client, below which clients do not make the others wait."""
+WAITS_FOR_CLIENT = 0.5
+"""Of the latency near the limit: so much of it spent waiting for a client ..."""
+IDLE_PROCESSORS = 0.6
+"""... while processors are used to no larger share, says that more clients would carry more."""
+
+
+def rule_of(search: SearchChoice) -> Rule:
+    """The rule of a plan's searches."""
+    return Rule(search.start, search.first_step, search.last_step, search.span)
+
+
+def carried(totals: EpochTotals, arm: str, search: SearchChoice) -> Reading | None:
+    """What an arm carried in an epoch; None: its search did not come near enough."""
+    return read_search(rule_of(search), [visit.kept for visit in _visits(totals.arms[arm])])
+
+
+def read_search_epoch(
+    totals: EpochTotals, arm: str, control: str, search: SearchChoice
+) -> EpochReading:
+    """The reading of one epoch: the log ratio of the rates that both arms carried.
+
+    An arm that could not start or survive carried nothing; an epoch in which a search did not come
+    near has no ratio. Slices of unequal rates are no blocks, and obey no law of clients that never
+    wait.
+    """
+    read = _read_work(totals, arm, control)
+    rates = {name: carried(totals, name, search) for name in (control, arm)}
+    d = read.d
+    if math.isfinite(d):
+        d = _log_ratio(rates[control], rates[arm])
+    return replace(
+        read,
+        d=d,
+        typical_d=math.nan,
+        throughput={name: math.nan if rate is None else rate.rate for name, rate in rates.items()},
+        carry_over=math.nan,
+        block_autocorrelation=math.nan,
+        busy_share={},
+        uncharged_share={},
+    )
+
+
+def _log_ratio(ours: Reading | None, theirs: Reading | None) -> float:
+    """NaN where either has none, or both came to one end, where two bounds tell nothing."""
+    if ours is None or theirs is None or (ours.at_end and ours.at_end == theirs.at_end):
+        return math.nan
+    return math.log(theirs.rate / ours.rate)
+
+
+@memoize_by_identity
+def _read_work(totals: EpochTotals, arm: str, control: str) -> EpochReading:
+    return read_epoch(totals, arm, control, "throughput")
+
+
+def capacities(
+    epochs: Sequence[EpochTotals], plan: Plan, arms: Sequence[str]
+) -> tuple[Capacity, ...]:
+    """What each arm carried over all epochs in which every one of them has a reading: so that the
+    ratio of two is the estimate of their contrast."""
+    search = plan.search
+    if search is None:
+        return ()
+    goal = LatencyGoal(search.quantile, search.limit_ns)
+    read = [[carried(epoch, arm, search) for arm in arms] for epoch in epochs]
+    usable = [
+        [reading.rate for reading in row if reading is not None]
+        for row, totals in zip(read, epochs, strict=True)
+        if totals.outcome == "complete" and all(reading is not None for reading in row)
+    ]
+    if not usable:
+        return ()
+    logs = np.log(np.array(usable))
+    ends = [t_interval(logs[:, n], CONFIDENCE) for n in range(len(arms))]
+    return tuple(
+        Capacity(
+            arm=arm,
+            quantile=goal.quantile_name,
+            limit_us=goal.limit_ns / NS_PER_US,
+            rate_per_second=float(np.exp(logs[:, n].mean())),
+            low_per_second=_rate(ends[n].low),
+            high_per_second=_rate(ends[n].high),
+            epochs=len(usable),
+            visits=sum(own.visits for row in read if (own := row[n]) is not None),
+        )
+        for n, arm in enumerate(arms)
+    )
+
+
+def _rate(log_rate: float) -> float | None:
+    return math.exp(log_rate) if math.isfinite(log_rate) else None
+
+
+def search_threats(epochs: Sequence[EpochTotals], plan: Plan, arm: str) -> Iterator[Threat]:
+    """What makes the rates of an arm or of the control something else than they seem."""
+    search = plan.search
+    if search is None:
+        return
+    complete = [epoch for epoch in epochs if epoch.outcome == "complete"]
+    for name in (plan.control, arm):
+        read = [carried(epoch, name, search) for epoch in complete]
+        yield from _bounds(name, read, plan, search)
+        near = [
+            (totals, visit)
+            for totals, reading in zip(complete, read, strict=True)
+            for visit in _visits(totals.arms[name])
+            if reading is not None and abs(math.log(visit.rate / reading.rate)) <= NEAR
+        ]
+        yield from _driver_late(name, [visit for _, visit in near], search)
+        yield from _few_clients(name, complete, plan, search)
+
+
+def _bounds(
+    arm: str, read: Sequence[Reading | None], plan: Plan, search: SearchChoice
+) -> Iterator[Threat]:
+    goal = LatencyGoal(search.quantile, search.limit_ns)
+    for end, does in (("slowest", "did not keep"), ("fastest", "kept")):
+        count = sum(reading is not None and reading.at_end == end for reading in read)
+        if count:
+            seen = (
+                f"{arm} {does} {goal.words} at the {end} rate of its search in {count} of "
+                f"{len(read)} epochs"
+            )
+            yield raise_threat(ThreatKind.RATE_BOUND, seen)
+    missing = sum(reading is None for reading in read)
+    if missing:
+        seen = (
+            f"the later ones of {search.visits} visits to {arm} never crossed the limit in "
+            f"{missing} of {len(read)} epochs"
+        )
+        yield raise_threat(ThreatKind.SEARCH_SHORT, seen)
+
+
+def _driver_late(arm: str, near: Sequence[RateVisit], search: SearchChoice) -> Iterator[Threat]:
+    begun = sum(visit.begun for visit in near)
+    if not begun:
+        return
+    late = sum(visit.late for visit in near)
+    lag_ns = sum(visit.lag_ns for visit in near) / begun
+    if late < IDLE_CLIENTS * begun and lag_ns > LATE_LAG * search.limit_ns:
+        seen = (
+            f"transactions of {arm} began {format_duration(lag_ns)} late on average near the "
+            f"limit, and only {100 * late / begun:.0f} % of them found no idle client"
+        )
+        yield raise_threat(ThreatKind.DRIVER_BOUND, seen)
+
+
+def _few_clients(
+    arm: str, epochs: Sequence[EpochTotals], plan: Plan, search: SearchChoice
+) -> Iterator[Threat]:
+    """Most of the latency is spent waiting for a client, while processors are idle."""
+    totals = [epoch.arms[arm] for epoch in epochs]
+    kept = [
+        part for own in totals for part in own.slices if part.visit is not None and part.visit.kept
+    ]
+    latency_ns = sum(part.latency_sum_ns for part in kept)
+    lag_ns = sum(part.visit.lag_ns for part in kept if part.visit is not None)
+    elapsed_ns = sum(own.elapsed_ns for own in totals) * len(plan.processors)
+    used_us = [epoch.amount(arm, SERVER_CPU) for epoch in epochs]
+    used_ns = float(np.sum(used_us)) * NS_PER_US + sum(own.driver_cpu_ns for own in totals)
+    if not latency_ns or not elapsed_ns or math.isnan(used_ns):
+        return
+    share, busy = lag_ns / latency_ns, used_ns / elapsed_ns
+    if share > WAITS_FOR_CLIENT and busy < IDLE_PROCESSORS:
+        seen = (
+            f"{100 * share:.0f} % of the latency of {arm} was waiting for one of {plan.clients} "
+            f"clients, while processors were used to {100 * busy:.0f} %"
+        )
+        yield raise_threat(ThreatKind.FEW_CLIENTS, seen)
+
+
+def _visits(totals: ArmTotals) -> list[RateVisit]:
+    return [part.visit for part in totals.slices if part.visit is not None]

@@ -1,0 +1,101 @@
+"""Prices the transactions of each arm: what a million of them cost, and the difference.
+
+The cost is price ÷ throughput, so that the log ratio of two costs is that of the prices less that
+of the throughputs, and the set of a contrast moved by it is that of the cost: the same epochs
+reject the same values, at the same error rate.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from steelyard.analysis.decision.looks import CONFIDENCE
+from steelyard.analysis.decision.t_interval import t_interval
+from steelyard.evaluation.contrast import WeighedContrast
+from steelyard.evaluation.judge_epochs import percent_or_none
+from steelyard.model.price import Price, money, parse_price
+from steelyard.model.units import format_percent, percent_of_log
+from steelyard.record.rates.capacity import Cost
+from steelyard.study.study import Study
+
+
+def costs(study: Study, contrasts: Sequence[WeighedContrast]) -> tuple[Cost, ...]:
+    """Of every arm, the control first; none where the study has no prices, or an arm no epoch."""
+    prices = {arm.name: parse_price(arm.price) for arm in study.every_arm if arm.price is not None}
+    if not prices or not contrasts:
+        return ()
+    control = _cost(study.control.name, prices[study.control.name], contrasts[0])
+    if control is None:
+        return ()
+    rows = [control]
+    for contrast in contrasts:
+        own = _cost(contrast.arm, prices[contrast.arm], contrast)
+        if own is not None:
+            rows.append(_compared(own, control, prices, contrast))
+    return tuple(rows)
+
+
+def _cost(arm: str, price: Price, contrast: WeighedContrast) -> Cost | None:
+    """Of an arm by itself; None where it has no epoch."""
+    rates = [
+        rate
+        for epoch in contrast.details.epochs
+        if epoch.d is not None and (rate := epoch.throughput.get(arm))
+    ]
+    if not rates:
+        return None
+    logs = np.log(np.array(rates))
+    ends = t_interval(logs, CONFIDENCE)
+    return Cost(
+        arm=arm,
+        price=price.words,
+        currency=price.currency,
+        per_million=price.per_million(math.exp(float(logs.mean()))),
+        low_per_million=_bound(price, ends.high),
+        high_per_million=_bound(price, ends.low),
+        epochs=len(rates),
+    )
+
+
+def _bound(price: Price, log_rate: float) -> float | None:
+    return price.per_million(math.exp(log_rate)) if math.isfinite(log_rate) else None
+
+
+def _compared(
+    own: Cost, control: Cost, prices: dict[str, Price], contrast: WeighedContrast
+) -> Cost:
+    """With the difference to the control."""
+    dearer = math.log(prices[own.arm].per_hour / prices[control.arm].per_hour)
+    estimate = contrast.estimate
+    middle, low, high = (dearer - epoch for epoch in (estimate.value, estimate.high, estimate.low))
+    compared = own.model_copy(
+        update={
+            "control": control.arm,
+            "estimate_percent": percent_or_none(middle),
+            "low_percent": percent_or_none(low),
+            "high_percent": percent_or_none(high),
+        }
+    )
+    return compared.model_copy(update={"sentence": _sentence(compared, control, low, high)})
+
+
+def _sentence(own: Cost, control: Cost, low: float, high: float) -> str:
+    """`a million transactions cost 0.0280 USD in off and 0.0290 USD in on: −3.4 % [−4.1, −2.7]`;
+    without a full stop."""
+    both = (
+        f"a million transactions cost {money(own.per_million, own.currency)} in {own.arm} and "
+        f"{money(control.per_million, control.currency)} in {control.arm}"
+    )
+    if own.estimate_percent is None:
+        return both
+    ends = ", ".join(
+        "unbounded"
+        if not math.isfinite(end)
+        else format_percent(percent_of_log(end)).removesuffix(" %")
+        for end in (low, high)
+    )
+    open_words = "; which is cheaper is open" if low <= 0 <= high else ""
+    return f"{both}: {format_percent(own.estimate_percent)} [{ends}]{open_words}"

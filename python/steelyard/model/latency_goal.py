@@ -1,0 +1,67 @@
+"""A limit of a latency quantile, as the metric `"rate at p99 ≤ 20ms"` names it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from steelyard.model.units import (
+    NS_PER_MS,
+    NS_PER_S,
+    NS_PER_US,
+    format_duration,
+)
+
+QUANTILES = {"p50": 0.5, "p95": 0.95, "p99": 0.99, "p99.9": 0.999}
+ACCEPTED = "rate at p99 ≤ 20ms (or <=; p50, p95, p99 or p99.9; us, ms or s)"
+_METRIC = re.compile(
+    r"\s*rate\s+at\s+(p[0-9.]+)\s*(?:≤|<=)\s*([0-9]+(?:\.[0-9]+)?)\s*(us|µs|μs|ms|s)\s*"
+)
+_UNITS_NS = {"us": NS_PER_US, "µs": NS_PER_US, "μs": NS_PER_US, "ms": NS_PER_MS, "s": NS_PER_S}
+_BEGINS = re.compile(r"\s*rate\b")
+LEAST_NS = 10 * NS_PER_US
+MOST_NS = 10 * NS_PER_S
+
+
+@dataclass(frozen=True)
+class LatencyGoal:
+    """A quantile of latency, from the scheduled arrival, that is to stay within a limit."""
+
+    quantile: float
+    limit_ns: int
+
+    @property
+    def quantile_name(self) -> str:
+        """`"p99"`."""
+        return next(name for name, share in QUANTILES.items() if share == self.quantile)
+
+    @property
+    def words(self) -> str:
+        """`"p99 ≤ 20 ms"`."""
+        return f"{self.quantile_name} ≤ {format_duration(self.limit_ns)}"
+
+    @property
+    def metric(self) -> str:
+        """`"rate at p99 ≤ 20 ms"`: the metric as a study and a record have it."""
+        return f"rate at {self.words}"
+
+
+def is_rate_metric(metric: str) -> bool:
+    """Whether a metric is meant to be the rate at a limit of latency, rightly written or not."""
+    return _BEGINS.match(metric) is not None
+
+
+def goal_of(metric: str) -> LatencyGoal | None:
+    """The limit that a metric names; None: it is another metric. ValueError: it names none."""
+    if not is_rate_metric(metric):
+        return None
+    match = _METRIC.fullmatch(metric)
+    if match is None or match[1] not in QUANTILES:
+        raise ValueError(f"accepted: {ACCEPTED}")
+    limit_ns = round(float(match[2]) * _UNITS_NS[match[3]])
+    if not LEAST_NS <= limit_ns <= MOST_NS:
+        raise ValueError(
+            f"a limit of {format_duration(limit_ns)}; accepted: {format_duration(LEAST_NS)} to "
+            f"{format_duration(MOST_NS)}"
+        )
+    return LatencyGoal(QUANTILES[match[1]], limit_ns)

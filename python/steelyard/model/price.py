@@ -1,0 +1,70 @@
+"""What a machine costs: an amount, perhaps with a currency, per hour, day, month or year."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+
+ACCEPTED = "0.504/h, 0.504 USD/h, 365 EUR/month (h, day, month or year)"
+_HOURS = {
+    **dict.fromkeys(("h", "hr", "hour"), 1.0),
+    **dict.fromkeys(("d", "day"), 24.0),
+    **dict.fromkeys(("month", "mo"), 730.0),
+    **dict.fromkeys(("year", "yr", "y"), 8760.0),
+}
+"""A month is a twelfth of a year of 365 days, as clouds count it."""
+_PERIODS = {1.0: "h", 24.0: "day", 730.0: "month", 8760.0: "year"}
+_SIGNS = {"$": "USD", "€": "EUR", "£": "GBP"}
+_PRICE = re.compile(
+    r"\s*(?:(?P<before>[$€£]|[A-Za-z]{3})\s*)?(?P<amount>[0-9]+(?:\.[0-9]+)?)"
+    r"\s*(?:(?P<after>[$€£]|[A-Za-z]{3})\s*)?(?:/|\bper\b)\s*(?P<period>[A-Za-z]+)\s*"
+)
+MILLION = 1_000_000
+_SECONDS_AN_HOUR = 3600
+
+
+@dataclass(frozen=True)
+class Price:
+    """An amount of money per time."""
+
+    amount: float
+    period_hours: float
+    currency: str = ""
+    """Three letters, `"USD"`; empty: not said."""
+
+    @property
+    def per_hour(self) -> float:
+        """In its currency."""
+        return self.amount / self.period_hours
+
+    @property
+    def words(self) -> str:
+        """`"0.504 USD/h"`: as a study and a record have it."""
+        money = f"{self.amount:.10g}" + (f" {self.currency}" if self.currency else "")
+        return f"{money}/{_PERIODS[self.period_hours]}"
+
+    def per_million(self, per_second: float) -> float:
+        """What a million transactions cost at so many a second; infinite at none."""
+        if per_second <= 0:
+            return math.inf
+        return self.per_hour / (per_second * _SECONDS_AN_HOUR) * MILLION
+
+
+def parse_price(text: str) -> Price:
+    """A price as people write it. ValueError says what is accepted."""
+    match = _PRICE.fullmatch(text)
+    hours = None if match is None else _HOURS.get(match["period"].lower())
+    if match is None or hours is None or (match["before"] and match["after"]):
+        raise ValueError(f'invalid price: "{text}"; accepted: {ACCEPTED}')
+    amount = float(match["amount"])
+    if not 0 < amount < math.inf:
+        raise ValueError(f'invalid price: "{text}"; accepted: more than 0, as {ACCEPTED}')
+    sign = match["before"] or match["after"] or ""
+    return Price(amount, hours, _SIGNS.get(sign, sign.upper()))
+
+
+def money(amount: float, currency: str) -> str:
+    """`"0.0280 USD"`: three digits."""
+    digits = max(0, 2 - math.floor(math.log10(amount))) if amount > 0 else 2
+    return f"{amount:.{digits}f}" + (f" {currency}" if currency else "")

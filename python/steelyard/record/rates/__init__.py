@@ -1,0 +1,1 @@
+"""What arms carried and cost, as a record keeps it."""

@@ -1,0 +1,61 @@
+"""Rows of what arms carried within a limit of latency, and of what their transactions cost."""
+
+from __future__ import annotations
+
+from steelyard.model.price import money
+from steelyard.model.units import NS_PER_US, format_duration, format_rate
+from steelyard.record.rates.capacity import Capacity, Cost
+from steelyard.record.verdict import Verdict
+from steelyard.report.contrast_text import reading_text
+
+
+def capacity_rows(verdict: Verdict) -> list[dict[str, str]]:
+    """A row an arm: what it carried, its interval, and from how much."""
+    return [
+        {
+            "arm": row.arm,
+            "rate": f"{format_rate(row.rate_per_second)} {_ends(row)} /s",
+            "epochs": str(row.epochs),
+            "visits": str(row.visits),
+        }
+        for row in verdict.capacity
+    ]
+
+
+def capacity_limit(verdict: Verdict) -> str:
+    """`"p99 ≤ 20 ms"`; empty: no rate was searched."""
+    first = next(iter(verdict.capacity), None)
+    if first is None:
+        return ""
+    return f"{first.quantile} ≤ {format_duration(first.limit_us * NS_PER_US)}"
+
+
+def _ends(row: Capacity) -> str:
+    low, high = (
+        "unbounded" if end is None else format_rate(end)
+        for end in (row.low_per_second, row.high_per_second)
+    )
+    return f"[{low}, {high}]"
+
+
+def cost_rows(verdict: Verdict) -> list[dict[str, str]]:
+    """A row an arm: its price, what a million transactions cost, and against the control."""
+    return [
+        {
+            "arm": row.arm,
+            "price": row.price,
+            "cost": cost_text(row),
+            "reading": reading_text(row) if row.control else "–",
+        }
+        for row in verdict.costs
+    ]
+
+
+def cost_text(row: Cost) -> str:
+    """`"0.0280 [0.0275, 0.0285] USD"`."""
+    low, high = (
+        "unbounded" if end is None else money(end, "")
+        for end in (row.low_per_million, row.high_per_million)
+    )
+    unit = f" {row.currency}" if row.currency else ""
+    return f"{money(row.per_million, '')} [{low}, {high}]{unit}"

@@ -1,0 +1,110 @@
+"""What transactions cost follows from prices and throughput, with the contrast's own set."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+
+from record.made import details_of
+from steelyard.analysis.decision.looks import Terms
+from steelyard.evaluation.contrast import Contrast, WeighedContrast
+from steelyard.evaluation.rates.costs import costs
+from steelyard.evaluation.rule import Verdict, VerdictKind
+from steelyard.model.estimate import LOG_RATIO, Estimate
+from steelyard.study.study import Study
+
+PRICES = ("0.36 USD/h", "0.45 USD/h")
+
+
+def study(prices: tuple[str | None, str | None] = PRICES, **changes: Any) -> Study:
+    return Study.model_validate({
+        "name": "s", "title": "t", "question": "q",
+        "control": {"name": "on", "price": prices[0]},
+        "arms": [{"name": "off", "checksums": False, "price": prices[1]}],
+        **changes,
+    })  # fmt: skip
+
+
+def contrast(rates: list[tuple[float, float]], low: float, high: float) -> WeighedContrast:
+    """Of epochs with a throughput of the control and of the arm."""
+    epochs = [
+        {"epoch": n, "slots": {}, "order": (), "d": math.log(off / on), "typical_d": None,
+         "throughput": {"on": on, "off": off}, "outcome": "complete"}
+        for n, (on, off) in enumerate(rates)
+    ]  # fmt: skip
+    value = sum(math.log(off / on) for on, off in rates) / len(rates)
+    return Contrast(
+        arm="off", control="on", terms=Terms(8), verdict=Verdict(VerdictKind.FASTER),
+        estimate=Estimate(value, low, high, len(rates), LOG_RATIO, 0.95), epochs=len(rates),
+        blocks=1, forecast=None, threats=(), details=details_of(epochs=epochs),
+    )  # fmt: skip
+
+
+RATES = [(1000.0 * f, 1200.0 * f) for f in (0.9, 1.0, 1.1)]
+
+
+def test_each_arm_has_its_cost_with_an_interval_of_its_own() -> None:
+    on, off = costs(study(), [contrast(RATES, 0.17, 0.20)])
+    mean = 1000 * (0.9 * 1.1) ** (1 / 3)
+    assert on.per_million == pytest.approx(0.36 / (mean * 3600) * 1e6)
+    assert off.per_million == pytest.approx(0.45 / (1.2 * mean * 3600) * 1e6)
+    assert on.low_per_million is not None
+    assert on.high_per_million is not None
+    assert on.low_per_million < 0.9 * on.per_million
+    assert on.high_per_million > 1.1 * on.per_million
+    assert (on.price, on.currency, on.epochs, on.control) == ("0.36 USD/h", "USD", 3, "")
+
+
+def test_the_difference_is_the_contrasts_set_moved_by_the_prices() -> None:
+    _, off = costs(study(), [contrast(RATES, 0.17, 0.20)])
+    dearer = math.log(0.45 / 0.36)
+    assert off.estimate_percent == pytest.approx(100 * math.expm1(dearer - math.log(1.2)))
+    assert off.low_percent == pytest.approx(100 * math.expm1(dearer - 0.20))
+    assert off.high_percent == pytest.approx(100 * math.expm1(dearer - 0.17))
+    # Drift that both arms share is in neither end: the arms' own intervals are ten times as wide.
+    assert off.sentence == (
+        "a million transactions cost 0.105 USD in off and 0.100 USD in on: +4.17 % [+2.34, +5.46]"
+    )
+
+
+def test_an_interval_that_holds_zero_leaves_it_open() -> None:
+    _, off = costs(study(), [contrast(RATES, 0.17, 0.25)])
+    assert off.sentence.endswith("which is cheaper is open")
+
+
+def test_an_unbounded_end_stays_unbounded() -> None:
+    _, off = costs(study(), [contrast(RATES, -math.inf, 0.25)])
+    assert off.high_percent is None
+    assert off.low_percent is not None
+    assert "unbounded" in off.sentence
+
+
+def test_without_prices_or_epochs_there_are_no_costs() -> None:
+    assert costs(study((None, None)), [contrast(RATES, 0.1, 0.2)]) == ()
+    assert costs(study(), []) == ()
+
+
+@pytest.mark.parametrize(
+    ("prices", "changes", "words"),
+    [
+        (("0.5/h", None), {}, 'arm "off" has no price: give every arm one, --set control.price='),
+        ((None, "0.5/h"), {}, 'arm "on" has no price'),
+        (("0.5 USD/h", "0.5 EUR/h"), {}, r"several currencies \(EUR, USD\)"),
+        (("0.5/h", "0.5 EUR/h"), {}, r"several currencies \(EUR, none\)"),
+        (("0.5/h", "0.5/h"), {"decision": {"metric": "latency_mean"}}, "counts no transactions"),
+        (("0.5", "0.5/h"), {}, 'invalid price: "0.5"; accepted: 0.504/h'),
+        ((0.5, "0.5/h"), {}, "0.5 has no period: 0.5/h"),
+    ],
+)  # fmt: skip
+def test_prices_that_cannot_be_compared_are_refused(
+    prices: Any, changes: dict[str, Any], words: str
+) -> None:
+    with pytest.raises(ValueError, match=words):
+        study(prices, **changes)
+
+
+def test_equal_arms_are_equal_at_any_price() -> None:
+    one = study(arms=[{"name": "off", "price": "0.45 USD/h"}])
+    assert [arm.name for arm in one.equals] == ["off"]
