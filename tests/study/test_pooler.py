@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from steelyard.study.pooler import pooler_of, pooler_words
+from steelyard.study.reaching.pooler import pooler_of, pooler_words
 from steelyard.study.study import Study
 
 

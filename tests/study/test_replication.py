@@ -8,7 +8,7 @@ import pytest
 from pydantic import ValidationError
 
 from steelyard.study.naming import with_names
-from steelyard.study.replication import Replication, replication_words
+from steelyard.study.reaching.replication import Replication, replication_words
 from steelyard.study.study import Study
 
 

@@ -90,7 +90,6 @@ def rejudge(recorded: RecordContents) -> Verdict:
             "causes": [row for arm in arms for row in cause_rows(told, control, arm)],
             "latency": [row for arm in arms for row in latency_rows(told, control, arm)],
             "latency_by_script": [row for arm in arms for row in script_rows(told, control, arm)],
-            **({"scripts": scripts} if scripts else {}),
             "queries": queries,
             "statements": statements,
             **({"statement_costs": costs} if costs else {}),

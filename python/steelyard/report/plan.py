@@ -5,7 +5,8 @@ from __future__ import annotations
 from steelyard.evaluation.factors.words import alias_sentences
 from steelyard.model.units import format_bytes
 from steelyard.record.factors import FactorsPlan
-from steelyard.record.plan import LeftOutScript, MemoryPlan, Plan
+from steelyard.record.machine.arm_places import MemoryPlan
+from steelyard.record.plan import LeftOutScript, Plan
 from steelyard.report.layouts.plan_words import because
 from steelyard.report.layouts.shown_layout import shown_layout
 from steelyard.study.arm import shown_sql

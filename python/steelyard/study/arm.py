@@ -8,8 +8,8 @@ from typing import Annotated, Literal
 from pydantic import BeforeValidator, Field, model_validator
 
 from steelyard.model.readings import Group, ProfileName, WorkKind
-from steelyard.study.pooler import PoolerChoice, pooler_named
-from steelyard.study.replication import Replication
+from steelyard.study.reaching.pooler import PoolerChoice, pooler_named
+from steelyard.study.reaching.replication import Replication
 from steelyard.study.values import (
     Nanoseconds,
     PlaceName,

@@ -16,7 +16,7 @@ from steelyard.model.secrets.redaction import is_secret_setting
 from steelyard.model.units import format_duration
 from steelyard.study.answer import Answer
 from steelyard.study.arm import Arm, shown_sql
-from steelyard.study.replication import Replication
+from steelyard.study.reaching.replication import Replication
 from steelyard.study.study import Study
 
 GENERIC = Answer(subject="{arm}", against=True)

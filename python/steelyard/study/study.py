@@ -17,8 +17,12 @@ from steelyard.study.budget import Budget, Turns
 from steelyard.study.disk import DiskRates
 from steelyard.study.factors import Factorial, Fraction, factorial
 from steelyard.study.metric import Decision, require_prices, require_searchable
-from steelyard.study.pooler import pooler_words, require_poolable
-from steelyard.study.replication import differing_settings, replication_words, require_replicable
+from steelyard.study.reaching.pooler import pooler_words, require_poolable
+from steelyard.study.reaching.replication import (
+    differing_settings,
+    replication_words,
+    require_replicable,
+)
 from steelyard.study.secrets import RECORDED, require_no_secrets
 from steelyard.study.values import (
     Bytes,
@@ -88,8 +92,6 @@ class WorkloadChoice(StudyModel):
     builds cannot share their data, else 1."""
     working_set: Literal["any", "fits", "exceeds"] = "any"
     """Whether the tables are meant to fit into shared buffers; a Threat says when they do not."""
-
-
 
 
 class Source(StudyModel):

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from textwrap import shorten
 
 from steelyard.cli.views.interval_chart import interval_chart
+from steelyard.cli.views.script_lines import query_lines, script_lines, statement_cost_lines
 from steelyard.cli.views.text_layout import contrast_table, wrapped
 from steelyard.model.threat import Threat
 from steelyard.model.units import NS_PER_S, format_duration
@@ -20,9 +21,6 @@ from steelyard.report.answer.capacity_rows import capacity_limit, capacity_rows,
 from steelyard.report.answer.measured import figures, place_text
 from steelyard.report.answer.scripts import (
     plan_reasons,
-    script_counts,
-    script_rows,
-    statement_rows,
     within_scripts,
 )
 from steelyard.report.answer.what_next import next_lines
@@ -37,7 +35,6 @@ from steelyard.report.tables import (
     lag_line,
     none_line,
     page_price,
-    statement_cost_rows,
 )
 from steelyard.report.time_parts import bottleneck_line, cause_lines, part_rows
 from steelyard.report.turns import evenness_value, stall_sums
@@ -46,10 +43,8 @@ from steelyard.report.wall_time.words import took_text
 _INDENT = "  "
 _MOST_CHART = 76
 _LEAST_WIDTH = 50
-_MOST_COSTS, _SHORT_STATEMENT = 6, 44
-_MOST_PLANS, _MOST_SCRIPTS, _MOST_TIMED = 3, 12, 8
-"""Costs of statements, flipped plans, scripts and timed statements that are printed, and characters
-of each statement."""
+_MOST_PLANS, _SHORT_STATEMENT = 3, 44
+"""Flipped plans that are printed, and characters of their statements."""
 
 
 def render_verdict(verdict: Verdict, width: int) -> str:
@@ -64,7 +59,7 @@ def render_verdict(verdict: Verdict, width: int) -> str:
     ]
     blocks.append(wrapped(place_text(verdict.place), width, ""))
     blocks.append(_costs(verdict, width))
-    blocks.append(_scripts(verdict, width))
+    blocks.append(script_lines(verdict, width))
     blocks.append(_lateness(verdict, width))
     blocks.append(_standbys(verdict, width))
     blocks.append(_turns(verdict, width))
@@ -121,42 +116,6 @@ def _costs(verdict: Verdict, width: int) -> list[str]:
     ]
     lines += [cost.sentence for cost in verdict.costs if cost.sentence]
     return [line for text in lines for line in wrapped(text, width, "")]
-
-
-def _scripts(verdict: Verdict, width: int) -> list[str]:
-    """A row a script of the mix, the worst first, with its statement and its plan where it flipped;
-    then so the statements of scripts that hold several."""
-    lines: list[str] = []
-    for one in verdict.contrasts:
-        scripts = [row for row in verdict.scripts if row.arm == one.arm]
-        statements = within_scripts(verdict, one.arm)
-        several = f" in {one.arm}" if len(verdict.contrasts) > 1 else ""
-        for name, rows, counts, most in (
-            ("scripts", script_rows(scripts), script_counts(scripts), _MOST_SCRIPTS),
-            ("statements", statement_rows(statements), script_counts(statements), _MOST_TIMED),
-        ):
-            if rows:
-                lines.append(f"{name}{several}: {counts}")
-                lines += _worst_first(one, rows, width, most)
-    return lines
-
-
-def _worst_first(
-    contrast: ContrastLine, rows: Sequence[Mapping[str, str]], width: int, most: int
-) -> list[str]:
-    """Rows with their share, the first of them with SQL and plan where they changed."""
-    titled = [{**row, "metric": f"{row['metric']} ({row['share']})"} for row in rows]
-    table = contrast_table(
-        "mean time of (share)", contrast.control, contrast.arm, titled[:most], width
-    )
-    lines = table[:1]
-    for row, line in zip(rows, table[1:], strict=False):
-        lines.append(line)
-        if row["side"] != "unchanged" and row["sql"]:
-            lines.append(f"{_INDENT}{shorten(row['sql'], width - 2, placeholder=' …')}")
-        lines += wrapped(f"plan: {row['plan']}", width, _INDENT) if row["plan"] else []
-    more = len(rows) - most
-    return [*lines, f"and {more} more, in the report"] if more > 0 else lines
 
 
 def _lateness(verdict: Verdict, width: int) -> list[str]:
@@ -236,40 +195,9 @@ def _causes(verdict: Verdict, width: int) -> list[str]:
         title = "cause, per transaction"
         lines += contrast_table(title, about[0].control, arm, cause_rows(about), width)
         lines += wrapped(none_line(about), width, "")
-    lines += _statements(verdict, width)
-    lines += _queries(verdict, width) + _work(verdict, width) + _devices(verdict, width)
+    lines += statement_cost_lines(verdict, width)
+    lines += query_lines(verdict, width) + _work(verdict, width) + _devices(verdict, width)
     return lines + _pages(verdict.pages, width)
-
-
-def _statements(verdict: Verdict, width: int) -> list[str]:
-    """What an execution of each statement cost, where the servers counted it: those that wrote most
-    log, in every arm against the control."""
-    lines: list[str] = []
-    for arm in dict.fromkeys(one.arm for one in verdict.statement_costs):
-        about = [one for one in verdict.statement_costs if one.arm == arm]
-        short = [
-            one.model_copy(
-                update={"statement": shorten(one.statement, _SHORT_STATEMENT, placeholder=" …")}
-            )
-            for one in about[:_MOST_COSTS]
-        ]
-        rows = statement_cost_rows(short)
-        lines += contrast_table("an execution of", about[0].control, arm, rows, width)
-        more = len(about) - len(rows)
-        lines += [f"and {more} more, in the report"] if more > 0 else []
-    return lines
-
-
-def _queries(verdict: Verdict, width: int) -> list[str]:
-    """A row a query, where each was a slice of its own."""
-    lines: list[str] = []
-    for row in verdict.queries:
-        values = [amount(value, "ms") for value in (row.control_ms, row.arm_ms)]
-        lost = row.control_unfinished + row.arm_unfinished
-        more = f" ({lost} not finished: counted with their time until then)" if lost else ""
-        more += " (not in the mean)" if row.excluded else ""
-        lines.append(f"{row.query}  {values[0]:>10}  {values[1]:>10}  {reading_text(row)}{more}")
-    return [line for one in lines for line in wrapped(one, width, "")]
 
 
 def _work(verdict: Verdict, width: int) -> list[str]:

@@ -8,7 +8,8 @@ from dataclasses import replace
 from steelyard.model.threat import Threat, raise_threat
 from steelyard.model.threat_kind import ThreatKind
 from steelyard.record.environment import Environment
-from steelyard.record.plan import FilesPlace, Plan
+from steelyard.record.machine.arm_places import FilesPlace
+from steelyard.record.plan import Plan
 
 _WHOLE_PAGES = frozenset({"btrfs", "zfs", "bcachefs"})
 """File systems that write elsewhere what is overwritten, so that a page is the old or the new."""

@@ -24,14 +24,7 @@ from steelyard.engines.capabilities.checkpoints import CycleSettings, OwnTimeSet
 from steelyard.engines.engine import Engine, Settings
 from steelyard.model.errors import EngineError, StudyError
 from steelyard.model.units import NS_PER_MS, NS_PER_S, format_duration
-from steelyard.record.plan import (
-    TURNS,
-    Choices,
-    ChosenLayout,
-    PilotFigures,
-    TurnChoices,
-    Upkeep,
-)
+from steelyard.record.plan import TURNS, Choices, ChosenLayout, PilotFigures, TurnChoices, Upkeep
 from steelyard.record.turns.turn_summary import scaled_words
 from steelyard.running.cycles.log_limit import LogLimit
 from steelyard.running.cycles.sharing import room_of, shared_write_back

@@ -1,11 +1,14 @@
-"""Error for an arm that could not start or did not survive, with what the epoch's outcome says."""
+"""Error for an arm that could not start or did not survive, with what the epoch's outcome says;
+a standby that dies or stops to follow loses its arm."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Literal, Self
 
 from steelyard.engines.capabilities.memory import Capped
+from steelyard.engines.capabilities.replication import Replicable
 from steelyard.engines.engine import Instance
 from steelyard.model.endpoint import error_words
 from steelyard.model.errors import EngineError, ServerError
@@ -64,3 +67,28 @@ class ArmLostError(ServerError):
         words = [f"{error_words(state)} ({count})" for state, count in sorted(errors.items())]
         primary = f'arm "{arm}" lost its connections in mid-slice'
         return cls(arm, "crashed", primary, f"{', '.join(words)}." if words else None)
+
+
+def require_standbys(arm: str, instance: Instance) -> None:
+    """ArmLostError: a standby has died; without it, commits would wait until their clients are
+    cancelled. Sends nothing."""
+    if isinstance(instance, Replicable):
+        with _losing(arm):
+            instance.require_standbys()
+
+
+def require_streaming(arms: Mapping[str, Instance]) -> None:
+    """ArmLostError for the first arm with a standby that does not follow."""
+    for arm, instance in arms.items():
+        if isinstance(instance, Replicable):
+            with _losing(arm):
+                instance.require_streaming()
+
+
+@contextmanager
+def _losing(arm: str) -> Iterator[None]:
+    try:
+        yield
+    except ServerError as failure:
+        primary = f'arm "{arm}" is lost: {failure.primary}'
+        raise ArmLostError(arm, "crashed", primary, failure.detail, failure.hint) from failure

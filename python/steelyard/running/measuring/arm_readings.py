@@ -28,7 +28,7 @@ from steelyard.record.epoch import (
     WaitsLine,
 )
 from steelyard.record.slice import SliceLine
-from steelyard.running.measuring.standbys import require_streaming
+from steelyard.running.measuring.arm_loss import require_streaming
 from steelyard.running.preparing.setup import Setup
 from steelyard.telemetry.source import EpochTelemetry
 

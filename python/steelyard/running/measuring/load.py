@@ -33,9 +33,9 @@ from steelyard.model.units import format_duration
 from steelyard.record.plan import Stall
 from steelyard.record.slice import SliceLine
 from steelyard.running.laboratory import Laboratory, WorkloadData
+from steelyard.running.measuring.arm_loss import require_standbys
 from steelyard.running.measuring.background_work import BackgroundWork, Stalls
 from steelyard.running.measuring.observation import checkpointer_of
-from steelyard.running.measuring.standbys import require_standbys
 from steelyard.running.measuring.ways_in import endpoint_of
 from steelyard.running.replaying import replay_begins
 from steelyard.study.design import Design

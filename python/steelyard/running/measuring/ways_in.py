@@ -11,7 +11,7 @@ from steelyard.engines.loading import work_database
 from steelyard.model.endpoint import Endpoint
 from steelyard.model.errors import EngineError
 from steelyard.study.arm import Arm
-from steelyard.study.pooler import pooler_of
+from steelyard.study.reaching.pooler import pooler_of
 
 
 def endpoint_of(instance: Instance, arm: Arm, clients: int) -> Endpoint:

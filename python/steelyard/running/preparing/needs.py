@@ -13,7 +13,7 @@ from steelyard.engines.capabilities.memory import (
 from steelyard.engines.engine import Abilities, Engine, Missing
 from steelyard.model.errors import EngineError, StudyError, UsageError
 from steelyard.running.laboratory import Laboratory
-from steelyard.study.pooler import pooler_of
+from steelyard.study.reaching.pooler import pooler_of
 from steelyard.study.study import Study
 
 _ADMINISTRATORS = "/usr/sbin:/sbin:/usr/local/sbin"

@@ -15,7 +15,7 @@ from pathlib import Path
 from steelyard.engines.cache import tree_bytes
 from steelyard.model.errors import EngineError, StudyError, UsageError
 from steelyard.model.units import format_bytes
-from steelyard.record.plan import ArmPlace, FilesPlace
+from steelyard.record.machine.arm_places import ArmPlace, FilesPlace
 from steelyard.running.laboratory import Laboratory
 from steelyard.running.measuring.file_places import FilePlaces
 from steelyard.study.address import LOG_APART

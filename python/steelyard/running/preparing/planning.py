@@ -21,7 +21,7 @@ from steelyard.running.preparing.recording import OpenRecord
 from steelyard.running.preparing.setup import Setup
 from steelyard.running.stopwatch import Progress
 from steelyard.study.design import block_count
-from steelyard.study.replication import replication_words
+from steelyard.study.reaching.replication import replication_words
 from steelyard.study.study import Study
 from steelyard.workloads.loading.template import description
 

@@ -10,7 +10,7 @@ from steelyard.engines.engine import Engine
 from steelyard.model.errors import StudyError
 from steelyard.running.measuring.ways_in import pooler_plan
 from steelyard.study.arm import Arm
-from steelyard.study.pooler import pooler_of
+from steelyard.study.reaching.pooler import pooler_of
 from steelyard.study.study import Study
 
 

@@ -13,7 +13,7 @@ from steelyard.engines.engine import Engine, Settings
 from steelyard.model.errors import ServerError, StudyError
 from steelyard.model.secrets.redaction import redacted
 from steelyard.model.units import format_duration
-from steelyard.record.plan import MemoryPlan
+from steelyard.record.machine.arm_places import MemoryPlan
 from steelyard.running.external.databases import Databases
 from steelyard.running.external.sessions import Sessions, notices, round_trips
 from steelyard.running.laboratory import Laboratory, WorkloadData

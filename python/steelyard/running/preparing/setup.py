@@ -9,16 +9,8 @@ from dataclasses import dataclass, replace
 from steelyard.engines.capabilities.checkpoints import PoolFill
 from steelyard.engines.engine import Instance
 from steelyard.model.errors import EngineError, StudyError
-from steelyard.record.plan import (
-    ArmPlace,
-    Choices,
-    ChosenLayout,
-    CountedChoice,
-    LeftOutScript,
-    MemoryPlan,
-    Upkeep,
-    Warm,
-)
+from steelyard.record.machine.arm_places import ArmPlace, MemoryPlan
+from steelyard.record.plan import Choices, ChosenLayout, CountedChoice, LeftOutScript, Upkeep, Warm
 from steelyard.record.reader import as_weighed
 from steelyard.record.record import Record
 from steelyard.record.spent import Phase

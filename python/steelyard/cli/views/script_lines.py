@@ -1,0 +1,91 @@
+"""Formats what each script, statement and query of a weighing took, the worst first."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from textwrap import shorten
+
+from steelyard.cli.views.text_layout import contrast_table, wrapped
+from steelyard.record.contrast import ContrastLine
+from steelyard.record.verdict import Verdict
+from steelyard.report.answer.scripts import (
+    script_counts,
+    script_rows,
+    statement_rows,
+    within_scripts,
+)
+from steelyard.report.contrast_text import reading_text
+from steelyard.report.tables import amount, statement_cost_rows
+
+_INDENT = "  "
+_MOST_COSTS, _SHORT_STATEMENT = 6, 44
+_MOST_SCRIPTS, _MOST_TIMED = 12, 8
+"""Costs of statements, scripts and timed statements that are printed, and characters of each
+statement."""
+
+
+def script_lines(verdict: Verdict, width: int) -> list[str]:
+    """A row a script of the mix, the worst first, with its statement and its plan where it flipped;
+    then so the statements of scripts that hold several."""
+    lines: list[str] = []
+    for one in verdict.contrasts:
+        scripts = [row for row in verdict.scripts if row.arm == one.arm]
+        statements = within_scripts(verdict, one.arm)
+        several = f" in {one.arm}" if len(verdict.contrasts) > 1 else ""
+        for name, rows, counts, most in (
+            ("scripts", script_rows(scripts), script_counts(scripts), _MOST_SCRIPTS),
+            ("statements", statement_rows(statements), script_counts(statements), _MOST_TIMED),
+        ):
+            if rows:
+                lines.append(f"{name}{several}: {counts}")
+                lines += _worst_first(one, rows, width, most)
+    return lines
+
+
+def _worst_first(
+    contrast: ContrastLine, rows: Sequence[Mapping[str, str]], width: int, most: int
+) -> list[str]:
+    """Rows with their share, the first of them with SQL and plan where they changed."""
+    titled = [{**row, "metric": f"{row['metric']} ({row['share']})"} for row in rows]
+    table = contrast_table(
+        "mean time of (share)", contrast.control, contrast.arm, titled[:most], width
+    )
+    lines = table[:1]
+    for row, line in zip(rows, table[1:], strict=False):
+        lines.append(line)
+        if row["side"] != "unchanged" and row["sql"]:
+            lines.append(f"{_INDENT}{shorten(row['sql'], width - 2, placeholder=' …')}")
+        lines += wrapped(f"plan: {row['plan']}", width, _INDENT) if row["plan"] else []
+    more = len(rows) - most
+    return [*lines, f"and {more} more, in the report"] if more > 0 else lines
+
+
+def statement_cost_lines(verdict: Verdict, width: int) -> list[str]:
+    """What an execution of each statement cost, where the servers counted it: those that wrote most
+    log, in every arm against the control."""
+    lines: list[str] = []
+    for arm in dict.fromkeys(one.arm for one in verdict.statement_costs):
+        about = [one for one in verdict.statement_costs if one.arm == arm]
+        short = [
+            one.model_copy(
+                update={"statement": shorten(one.statement, _SHORT_STATEMENT, placeholder=" …")}
+            )
+            for one in about[:_MOST_COSTS]
+        ]
+        rows = statement_cost_rows(short)
+        lines += contrast_table("an execution of", about[0].control, arm, rows, width)
+        more = len(about) - len(rows)
+        lines += [f"and {more} more, in the report"] if more > 0 else []
+    return lines
+
+
+def query_lines(verdict: Verdict, width: int) -> list[str]:
+    """A row a query, where each was a slice of its own."""
+    lines: list[str] = []
+    for row in verdict.queries:
+        values = [amount(value, "ms") for value in (row.control_ms, row.arm_ms)]
+        lost = row.control_unfinished + row.arm_unfinished
+        more = f" ({lost} not finished: counted with their time until then)" if lost else ""
+        more += " (not in the mean)" if row.excluded else ""
+        lines.append(f"{row.query}  {values[0]:>10}  {values[1]:>10}  {reading_text(row)}{more}")
+    return [line for one in lines for line in wrapped(one, width, "")]
