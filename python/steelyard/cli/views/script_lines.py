@@ -28,17 +28,17 @@ def script_lines(verdict: Verdict, width: int) -> list[str]:
     """A row a script of the mix, the worst first, with its statement and its plan where it flipped;
     then so the statements of scripts that hold several."""
     lines: list[str] = []
-    for one in verdict.contrasts:
-        scripts = [row for row in verdict.scripts if row.arm == one.arm]
-        statements = within_scripts(verdict, one.arm)
-        several = f" in {one.arm}" if len(verdict.contrasts) > 1 else ""
+    for contrast in verdict.contrasts:
+        scripts = [row for row in verdict.scripts if row.arm == contrast.arm]
+        statements = within_scripts(verdict, contrast.arm)
+        several = f" in {contrast.arm}" if len(verdict.contrasts) > 1 else ""
         for name, rows, counts, most in (
             ("scripts", script_rows(scripts), script_counts(scripts), _MOST_SCRIPTS),
             ("statements", statement_rows(statements), script_counts(statements), _MOST_TIMED),
         ):
             if rows:
                 lines.append(f"{name}{several}: {counts}")
-                lines += _worst_first(one, rows, width, most)
+                lines += _worst_first(contrast, rows, width, most)
     return lines
 
 
@@ -64,13 +64,13 @@ def statement_cost_lines(verdict: Verdict, width: int) -> list[str]:
     """What an execution of each statement cost, where the servers counted it: those that wrote most
     log, in every arm against the control."""
     lines: list[str] = []
-    for arm in dict.fromkeys(one.arm for one in verdict.statement_costs):
-        about = [one for one in verdict.statement_costs if one.arm == arm]
+    for arm in dict.fromkeys(cost.arm for cost in verdict.statement_costs):
+        about = [one for cost in verdict.statement_costs if cost.arm == arm]
         short = [
-            one.model_copy(
-                update={"statement": shorten(one.statement, _SHORT_STATEMENT, placeholder=" …")}
+            cost.model_copy(
+                update={"statement": shorten(cost.statement, _SHORT_STATEMENT, placeholder=" …")}
             )
-            for one in about[:_MOST_COSTS]
+            for cost in about[:_MOST_COSTS]
         ]
         rows = statement_cost_rows(short)
         lines += contrast_table("an execution of", about[0].control, arm, rows, width)
@@ -88,4 +88,4 @@ def query_lines(verdict: Verdict, width: int) -> list[str]:
         more = f" ({lost} not finished: counted with their time until then)" if lost else ""
         more += " (not in the mean)" if row.excluded else ""
         lines.append(f"{row.query}  {values[0]:>10}  {values[1]:>10}  {reading_text(row)}{more}")
-    return [line for one in lines for line in wrapped(one, width, "")]
+    return [line for text in lines for line in wrapped(text, width, "")]
