@@ -6,7 +6,8 @@ CREATE TABLE jobs (
     payload varchar(255) NOT NULL);
 
 CREATE TABLE finished (
-    place bigint NOT NULL AUTO_INCREMENT PRIMARY KEY, id bigint NOT NULL, producer int NOT NULL, number bigint NOT NULL, consumer int NOT NULL,
+    place bigint NOT NULL AUTO_INCREMENT PRIMARY KEY, id bigint NOT NULL, producer int NOT NULL,
+    number bigint NOT NULL, consumer int NOT NULL,
     made timestamp(6) NOT NULL DEFAULT CURRENT_TIMESTAMP(6));
 
 CREATE TABLE producers (id int NOT NULL AUTO_INCREMENT PRIMARY KEY);

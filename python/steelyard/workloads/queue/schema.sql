@@ -4,7 +4,8 @@ CREATE TABLE jobs (
     id bigserial NOT NULL, producer int NOT NULL, number bigint NOT NULL, payload text NOT NULL);
 
 CREATE TABLE finished (
-    place bigserial NOT NULL, id bigint NOT NULL, producer int NOT NULL, number bigint NOT NULL, consumer int NOT NULL,
+    place bigserial NOT NULL, id bigint NOT NULL, producer int NOT NULL, number bigint NOT NULL,
+    consumer int NOT NULL,
     made timestamptz NOT NULL DEFAULT now());
 
 CREATE SEQUENCE producers;
