@@ -65,7 +65,7 @@ def statement_cost_lines(verdict: Verdict, width: int) -> list[str]:
     log, in every arm against the control."""
     lines: list[str] = []
     for arm in dict.fromkeys(cost.arm for cost in verdict.statement_costs):
-        about = [one for cost in verdict.statement_costs if cost.arm == arm]
+        about = [cost for cost in verdict.statement_costs if cost.arm == arm]
         short = [
             cost.model_copy(
                 update={"statement": shorten(cost.statement, _SHORT_STATEMENT, placeholder=" …")}

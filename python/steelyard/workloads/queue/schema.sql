@@ -5,6 +5,7 @@ CREATE TABLE jobs (
 
 CREATE TABLE finished (
     place bigserial NOT NULL, id bigint NOT NULL, producer int NOT NULL, number bigint NOT NULL,
-    consumer int NOT NULL, made timestamptz NOT NULL DEFAULT now());
+    consumer int NOT NULL,
+    made timestamptz NOT NULL DEFAULT now());
 
 CREATE SEQUENCE producers;
