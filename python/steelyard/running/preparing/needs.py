@@ -16,8 +16,17 @@ from steelyard.running.laboratory import Laboratory
 from steelyard.study.reaching.pooler import pooler_of
 from steelyard.study.study import Study
 
+_OF_THE_MACHINE = ("huge_pages", "pgbouncer")
 _ADMINISTRATORS = "/usr/sbin:/sbin:/usr/local/sbin"
 """Where programs stand that an ordinary user has not on the path."""
+
+
+def require_abilities(study: Study, engines: Mapping[str, Engine]) -> None:
+    """EngineError for the first need that a build was made without, with how to get one that has
+    it: asked before a build that lacks it refuses the arm's settings."""
+    for need in study.needs:
+        for arm in study.every_arm if need not in _OF_THE_MACHINE else ():
+            _require_ability(study, arm.name, engines[arm.name], need)
 
 
 def require_needs(study: Study, engines: Mapping[str, Engine], laboratory: Laboratory) -> None:
@@ -28,11 +37,8 @@ def require_needs(study: Study, engines: Mapping[str, Engine], laboratory: Labor
         elif need == "pgbouncer":
             if _pooled(study):
                 _require_program("pgbouncer", study, "apt-get install pgbouncer")
-        else:
-            if need == "tls":
-                _require_program("openssl", study, "apt-get install openssl")
-            for arm in study.every_arm:
-                _require_ability(study, arm.name, engines[arm.name], need)
+        elif need == "tls":
+            _require_program("openssl", study, "apt-get install openssl")
 
 
 def arms_left_out(

@@ -25,7 +25,7 @@ from steelyard.running.measuring.slots import Prepared, Slots
 from steelyard.running.preparing.build_comparison import BuildComparison, compare_builds
 from steelyard.running.preparing.memory_cap import cap_memory
 from steelyard.running.preparing.memory_room import MemoryRoom, memory_room, pool_bytes
-from steelyard.running.preparing.needs import require_machines, require_needs
+from steelyard.running.preparing.needs import require_abilities, require_machines, require_needs
 from steelyard.running.preparing.places import OpenPlaces, open_places
 from steelyard.running.preparing.pooling import connections_of, require_poolers
 from steelyard.running.preparing.recording import OpenRecord
@@ -189,6 +189,7 @@ def _engines(kept: OpenRecord, laboratory: Laboratory) -> Mapping[str, Engine]:
     with kept.spent.stopwatch("find engines"):
         engines = laboratory.engines.of_arms(study)
         require_whole_passes(study)
+        require_abilities(study, engines)
         usual = {} if study.source is None else study.source.beneath
         for arm in study.every_arm:
             engine = engines[arm.name]
