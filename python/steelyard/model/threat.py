@@ -1,14 +1,11 @@
-"""Holds the threats: every reason to doubt a verdict (`threat_kind.py` lists them).
-
-A threat says what was seen, the likely cause, and what to do. One that invalidates takes the
-verdict away; the others stand beside it.
-"""
+"""Holds the threats: every reason to doubt a verdict (`threat_kind.py` lists them). One that
+invalidates takes the verdict away; the others stand beside it."""
 
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 
-from steelyard.model.threat_kind import ThreatKind
+from steelyard.model.threat_kind import EARLIER, ThreatKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,15 +19,11 @@ class Threat:
     invalidates: bool
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "name", _EARLIER.get(self.name, self.name))
+        object.__setattr__(self, "name", EARLIER.get(self.name, self.name))
 
     def to_json(self) -> dict[str, str | bool]:
         """The five keys of the command line's contract."""
         return asdict(self)
-
-
-_EARLIER = {"attempt k": ThreatKind.ATTEMPT.value}
-"""Name in older records → name now."""
 
 
 @dataclass(frozen=True, slots=True)
