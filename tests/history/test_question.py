@@ -37,6 +37,16 @@ def test_what_is_asked_makes_another_question_and_its_label_says_what(
     ]
 
 
+def test_a_label_has_no_more_keys_than_tell_the_questions_apart(keep: Keep, records: Path) -> None:
+    keep(1)
+    keep(2, clients=32, more='settings = {wal_compression = "lz4", jit = "off", work_mem = "8MB"}')
+    labels = [one.label for one in questions_of(read_history(records).entries)]
+    assert labels == [
+        "checksums: off against on, workload.clients = 32",
+        "checksums: off against on, workload.clients = default",
+    ]
+
+
 def test_the_name_of_a_question_is_fit_for_files_and_the_same_tomorrow(
     keep: Keep, records: Path
 ) -> None:

@@ -51,6 +51,11 @@ def names(study: Study) -> list[str]:
         ("addresses", [A, B], ["10.0.0.1:5432", "10.0.0.1:5433"]),
         (
             "addresses",
+            ["control.address='host=db1 dbname=shop'", "arm.address='port=5433'"],
+            ["db1", "port-5433"],
+        ),
+        (
+            "addresses",
             ["control.address='dbname=shop user=app'", "arm.address='dbname=old user=app'"],
             ["shop/app", "old/app"],
         ),

@@ -123,6 +123,23 @@ def machines_of(question: Question) -> tuple[str, ...]:
     return tuple(sorted(set(every), key=lambda one: (-every.count(one), one)))
 
 
+_FIRST = ("source.database", "workload.name", "workload.scale", "workload.clients", "source.place")
+"""Keys that tell questions apart in words before others do."""
+
+
+def _telling(asked: Sequence[Mapping[str, str]]) -> list[str]:
+    """As few keys as tell all questions apart, in the order of their names."""
+    every = {key for keys in asked for key in keys}
+    telling: list[str] = []
+    kinds = 1
+    for key in (*(key for key in _FIRST if key in every), *sorted(every - {*_FIRST})):
+        parted = len({tuple(keys.get(name) for name in (*telling, key)) for keys in asked})
+        if parted > kinds:
+            telling.append(key)
+            kinds = parted
+    return sorted(telling)
+
+
 def _labels(newest: Mapping[str, Point]) -> dict[str, str]:
     """Question → study and arms, and the keys in which it differs from others of these."""
     alike: dict[str, list[str]] = {}
@@ -131,8 +148,7 @@ def _labels(newest: Mapping[str, Point]) -> dict[str, str]:
     labels = {}
     for plain, names in alike.items():
         asked = {n: asked_keys(newest[n].entry.keys, newest[n].reading.arm) for n in names}
-        every = sorted({key for keys in asked.values() for key in keys})
-        apart = [key for key in every if len({asked[n].get(key) for n in names}) > 1]
+        apart = _telling(list(asked.values()))
         for name in names:
             said = [f"{key} = {asked[name].get(key, 'default')}" for key in apart]
             labels[name] = ", ".join([plain, *said])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 
-from steelyard.model.threat_kind import ThreatKind
+from steelyard.model.threat_kind import EARLIER, ThreatKind
 from steelyard.model.threat_words import THREAT_WORDS
 
 
@@ -19,15 +19,11 @@ class Threat:
     invalidates: bool
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "name", _EARLIER.get(self.name, self.name))
+        object.__setattr__(self, "name", EARLIER.get(self.name, self.name))
 
     def to_json(self) -> dict[str, str | bool]:
         """The five keys of the command line's contract."""
         return asdict(self)
-
-
-_EARLIER = {"attempt k": ThreatKind.ATTEMPT.value}
-"""Name in older records → name now."""
 
 
 def raise_threat(

@@ -81,3 +81,7 @@ class ThreatKind(StrEnum):
     TOO_FEW_ROWS = "too few rows"
     ONE_RUN = "one run per arm"
     NO_SPREAD = "one value per arm"
+
+
+EARLIER = {"attempt k": ThreatKind.ATTEMPT.value}
+"""Name in older records → name now."""

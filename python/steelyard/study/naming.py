@@ -201,6 +201,8 @@ def _address_words(address: str) -> str:
         words = dict(one.partition("=")[::2] for one in shlex.split(address))
     except ValueError:
         return address
+    if "port" in words and not words.get("host"):  # the host is that of the study's address
+        return f"port-{words['port']}"
     place = ":".join(words[key] for key in ("host", "port") if words.get(key))
     alone = [words[key] for key in _ADDRESS_WORDS if words.get(key)]
     return place or "/".join(alone) or words.get("service", "") or address

@@ -68,13 +68,9 @@ def weigh(
         resolve_arms,
     )
     from steelyard.cli.weighing.together import machine_changes
-    from steelyard.record.record import require_unused
     from steelyard.study.read import read_study
 
-    require_writable(summary)
-    require_writable(junit)
-    if record is not None and resume is None and sweep is None:  # before data are copied
-        require_unused(record)
+    _require_places(record if resume is None and sweep is None else None, summary, junit)
     changes = arm_changes(study, control, arm, account)  # beneath --set
     changes += changes_of(overrides, budget, workload, file, pace, metric)
     changes = with_addresses(changes, address, control, arm)
@@ -97,6 +93,17 @@ def weigh(
     _show(verdict, conditions, as_json=as_json)
     _write_for_ci(verdict, conditions, summary, junit)
     _end(verdict, conditions)
+
+
+def _require_places(record: Path | None, *files: Path | None) -> None:
+    """RecordError, UsageError: something stands where a new record is to be, or a file cannot be
+    written; said before data are copied."""
+    from steelyard.record.record import require_unused
+
+    for file in files:
+        require_writable(file)
+    if record is not None:
+        require_unused(record)
 
 
 def _is_sweep(resume: Path | None) -> bool:

@@ -63,7 +63,7 @@ def _table(swept: Swept, arm: str) -> Iterator[str]:
         (point.value, one) for point in swept.points for one in point.contrasts if one.arm == arm
     ]
     wide = max(len(name), *(len(value) for value, _ in rows))
-    rates = [_rates(row) for _, row in rows]
+    rates = [_rates(contrast) for _, contrast in rows]
     fast = max(map(len, ("throughput", *rates))) if any(rates) else 0
     told = [reading(one) for _, one in rows]
     reach = max(map(len, told))
@@ -75,9 +75,9 @@ def _table(swept: Swept, arm: str) -> Iterator[str]:
         yield f"{value:>{wide}}  {shown}{words:<{reach}}  {_verdict(one)}"
 
 
-def _rates(row: SweptContrast) -> str:
+def _rates(contrast: SweptContrast) -> str:
     """`"1 655 → 3 350 /s"`, the control's first; empty where it was not kept."""
-    rates = row.control_throughput, row.arm_throughput
+    rates = contrast.control_throughput, contrast.arm_throughput
     return "" if None in rates else f"{amount(rates[0])} → {amount(rates[1])} /s"
 
 
