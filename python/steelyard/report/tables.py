@@ -164,7 +164,7 @@ def work_rows(rows: Iterable[Work]) -> list[dict[str, str]]:
 
 
 def lag_line(lag: StandbyLag) -> str:
-    """`"on: 12 kB and 3 ms behind at the end of the median epoch, 1.2 MB and 40 ms at most"`."""
+    """`"on: 12 kB and 3 ms behind at the end of the median epoch, 1172 kB and 40 ms at most"`."""
     median, most = (
         f"{format_bytes(round(size))} and {format_duration(round(ms * NS_PER_MS))}"
         for size, ms in ((lag.bytes_median, lag.ms_median), (lag.bytes_most, lag.ms_most))
