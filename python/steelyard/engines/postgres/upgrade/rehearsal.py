@@ -48,6 +48,9 @@ from steelyard.model.units import format_bytes
 Report = Callable[[str], None]
 _BESIDE_BYTES = 256 << 20
 """Of new catalogues, their log and the dump of a schema."""
+_WEIGHED_COPIES = 7
+"""Where work is weighed afterwards: of each version the loaded one, one for each of four arms, and
+one that is being upgraded."""
 
 
 @dataclass(frozen=True)
@@ -83,7 +86,7 @@ def rehearse(request: UpgradeRequest, report: Report) -> UpgradeOutcome:
     for engine, option in ((old, "--old-bindir"), (new, "--new-bindir")):
         _require_layout(engine, state, option)
     _require_locales(place, state, (old, new))
-    _require_space(place)
+    _require_space(place, _WEIGHED_COPIES if request.weighs else 2)
     offered = read_server_settings(
         SettingsPlace(place.path, place.kind, request.configuration, request.reported)
     )
@@ -285,12 +288,13 @@ def _require_locales(place: DataPlace, state: OriginalState, builds: Sequence[Po
     require_locales(locales, builds)
 
 
-def _require_space(place: DataPlace) -> None:
-    """EngineError: there is no room for the copy and what is made of it."""
+def _require_space(place: DataPlace, copies: int) -> None:
+    """EngineError: there is no room for the copy and what is made of it, at any time until the
+    end."""
     root = open_cache().root
     require_room(
         "could not rehearse the upgrade",
-        2 * place.bytes + _BESIDE_BYTES,
+        copies * place.bytes + _BESIDE_BYTES,
         free_bytes(root),
-        detail=f'Needed under "{root}" for a copy of the data and the upgraded one.',
+        detail=f'Needed under "{root}" for {copies} copies of the data, as they are and upgraded.',
     )
