@@ -85,6 +85,8 @@ def rehearse(request: UpgradeRequest, report: Report) -> UpgradeOutcome:
     state = read_state(place)
     for engine, option in ((old, "--old-bindir"), (new, "--new-bindir")):
         _require_layout(engine, state, option)
+    if request.weighs:
+        _require_listed(place)
     _require_locales(place, state, (old, new))
     _require_space(place, _WEIGHED_COPIES if request.weighs else 2)
     offered = read_server_settings(
@@ -252,6 +254,16 @@ def _require_database(facts: ClusterFacts, database: str | None) -> None:
     if database is None and len(own) > 1:
         raise UsageError(
             "cannot choose among several databases", detail=listed, hint="Name one: --database NAME"
+        )
+
+
+def _require_listed(place: DataPlace) -> None:
+    """EngineError: no engine of the old version is listed, and copies that are weighed are upgraded
+    by one."""
+    if not any(each.answers(place.major or "") for each in discovered()):
+        raise EngineError(
+            f"cannot weigh your work: no engine of PostgreSQL {place.major} is listed",
+            hint="Add its programs first: steelyard engines add DIR",
         )
 
 
