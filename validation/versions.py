@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import shutil
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -167,6 +168,7 @@ def command(name: str, weighings: Mapping[str, Sequence[str]] = WEIGHINGS) -> li
 def weigh(name: str, words: Sequence[str], records: Path) -> dict[str, Any]:
     """Weigh one; what is kept of it."""
     record = records / name / "record"  # alone: not an attempt at another
+    shutil.rmtree(record, ignore_errors=True)  # what has no line is weighed anew
     load = os.getloadavg()[0]
     started = datetime.now(UTC).isoformat(timespec="seconds")
     verdict, contrast, environment = weighed(name, words, record)

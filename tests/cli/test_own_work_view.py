@@ -12,6 +12,7 @@ from engines.postgres.upgrade.test_outcome import OUTCOME
 from records.conftest import unpack
 from records.test_pairs import with_pair
 from steelyard.cli.command_line import load_command
+from steelyard.cli.commands.clusters.upgrade import _weighed_words
 from steelyard.cli.views.upgrades.own_work import (
     proposed_weighing,
     weighed_section,
@@ -20,6 +21,7 @@ from steelyard.cli.views.upgrades.own_work import (
 from steelyard.cli.views.upgrades.sections import Commands, Section, Table, terminal_text
 from steelyard.cli.weighing.upgrade import OwnWork
 from steelyard.engines.postgres.upgrade.outcome import UpgradeOutcome
+from steelyard.engines.postgres.upgrade.rehearsal import UpgradeRequest
 from steelyard.evaluation.rejudge import rejudge
 from steelyard.model.errors import SteelyardError
 from steelyard.study.read import read_study
@@ -65,6 +67,24 @@ def test_what_is_proposed_parses_as_the_commands_that_it_names() -> None:
         assert context.params["database"] == "shop"
         assert context.params["file"] == ["YOUR.sql"]
     assert study_of_words(tuple(shlex.split(lines[1])[1:])).control.version == "bundle-16.14"
+
+
+def test_a_backup_of_a_running_server_is_named_by_keys_of_the_study() -> None:
+    request = UpgradeRequest(
+        Path("/b/data"), "18", ("copy",), configuration=Path("/b.conf"), reported=True, partial="p"
+    )
+    work = OwnWork(None, ("q.sql",), "20m", "shop", ("workload.clients=3",), None)
+    words = _weighed_words(OUTCOME, request, work)
+    assert {"--from", "--database", "--config"}.isdisjoint(words)
+    study = study_of_words(words)
+    source = study.source
+    assert source is not None
+    assert (source.place, source.database, source.config) == ("/b/data", "shop", "/b.conf")
+    assert (source.reported, source.partial) == (True, "p")
+    assert (study.workload.name, study.workload.clients, study.workload.loads) == ("own", 3, 1)
+    named = _weighed_words(OUTCOME, replace(request, reported=False), work)
+    assert named[:6] == ("weigh", "upgrade", "--from", "/b/data", "--config", "/b.conf")
+    assert "--database" in named
 
 
 def test_a_verdict_is_a_line_for_each_whole_and_each_part(tmp_path: Path) -> None:

@@ -84,9 +84,9 @@ def page(found: Sequence[Json], pair: Pair) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _is_within(row: Json) -> bool:
+def _is_within(weighing: Json) -> bool:
     """Whether both arms are of one version."""
-    return len({arm["version"] for arm in row["arms"].values()}) == 1
+    return len({arm["version"] for arm in weighing["arms"].values()}) == 1
 
 
 def _row(one: Json) -> list[str]:
@@ -159,11 +159,11 @@ def _details(one: Json, pair: Pair) -> list[str]:
     ]
 
 
-def _sides(one: Json, pair: Pair) -> tuple[str, str, str]:
+def _sides(weighing: Json, pair: Pair) -> tuple[str, str, str]:
     """Headings of control, arm, and the change."""
-    if not _is_within(one):
+    if not _is_within(weighing):
         return pair.before, pair.after, pair.words
-    control, arm = one["arms"]
+    control, arm = weighing["arms"]
     return control, arm, f"{arm} against {control}"
 
 

@@ -80,7 +80,7 @@ def test_a_locale_that_this_machine_lacks_is_refused_with_its_databases() -> Non
 
 
 def test_a_locale_of_icu_needs_a_build_with_icu() -> None:
-    bundled: Postgres = find_postgres("18")
+    bundled: Postgres = find_postgres("bundle-18")
     assert not has_icu(bundled.identity.configure, 180004)
     assert has_icu("'--with-openssl'", 160000)
     assert has_icu("'--with-icu'", 150000)
@@ -93,5 +93,5 @@ def test_a_cluster_of_icu_is_refused_before_it_is_copied(home: Path) -> None:
     original = made_at(home, "15", "--locale-provider=icu", "--icu-locale=de")
     reports: list[str] = []
     with pytest.raises(EngineError, match="was made without ICU"):
-        rehearse(UpgradeRequest(original.directory, "18", ("copy",)), reports.append)
+        rehearse(UpgradeRequest(original.directory, "bundle-18", ("copy",)), reports.append)
     assert reports == []

@@ -100,9 +100,18 @@ def test_no_upgrade_is_begun_where_there_is_none_or_no_room(
         for version, words in (("16", "no later major version"), ("15.2", "no PostgreSQL")):
             with pytest.raises((UsageError, EngineError), match=words):
                 rehearsed(original, version, cache_of_upgrades)
+        monkeypatch.setattr(rehearsal, "discovered", list)
+        with pytest.raises(EngineError, match="no engine of PostgreSQL 16 is listed"):
+            rehearsed(original, "18", cache_of_upgrades, weighs=True)
+        monkeypatch.undo()
+        monkeypatch.setenv("STEELYARD_CACHE", str(cache_of_upgrades))
         monkeypatch.setattr(rehearsal, "free_bytes", lambda _: 1 << 20)
         with pytest.raises(EngineError, match="are needed, 1024 kB are free"):
             rehearsed(original, "18", cache_of_upgrades)
+        monkeypatch.setattr(rehearsal, "free_bytes", lambda _: 3 * 45_000_000 + (256 << 20))
+        with pytest.raises(EngineError, match="are needed") as refused:
+            rehearsed(original, "18", cache_of_upgrades, weighs=True)
+        assert "7 copies" in str(refused.value.detail)
         monkeypatch.undo()
     dump = home / "shop.sql"
     dump.write_text("-- PostgreSQL database dump\nSELECT 1;\n")

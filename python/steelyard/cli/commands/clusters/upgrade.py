@@ -148,29 +148,41 @@ def _answered(request: UpgradeRequest, work: OwnWork, shown: _Shown) -> str:
     if not work.given or outcome.answer == "no":
         shown.show(outcome, proposed if outcome.upgrades else None)
         return outcome.answer
-    options = work.options()
     try:
-        verdict = weigh_own_work(
-            weighing_words(outcome, _source_words(request), options), work.record, request.account
-        )
+        words = _weighed_words(outcome, request, work)
+        verdict = weigh_own_work(words, work.record, request.account)
     except BaseException:
         shown.show(outcome, proposed)
         raise
-    again = weighing_words(outcome, typed, options)
+    again = weighing_words(outcome, typed, work.options())
     shown.show(outcome, weighed_section(outcome, verdict, again), verdict)
     return outcome.answer
 
 
-def _source_words(request: UpgradeRequest) -> list[str]:
-    """Options of `steelyard weigh` for the data that were rehearsed on."""
-    words = ["--from", str(request.place)]
-    if request.configuration is not None:
-        words += ["--config", str(request.configuration)]
-    if request.reported:
-        words += ["--set", "source.reported=true"]
-    if request.partial:
-        words += ["--set", f"source.partial={json.dumps(request.partial)}"]
-    return words
+def _weighed_words(
+    outcome: UpgradeOutcome, request: UpgradeRequest, work: OwnWork
+) -> tuple[str, ...]:
+    """What stands after `steelyard` for the data that were rehearsed on. A base backup of ours has
+    the settings that its server reported, which only keys of the study can name."""
+    from dataclasses import replace
+
+    from steelyard.cli.views.upgrades.own_work import weighing_words
+
+    if not request.reported:
+        own = request.configuration
+        config = [] if own is None else ["--config", str(own)]
+        return weighing_words(outcome, ["--from", str(request.place), *config], work.options())
+    keys = {
+        "place": str(request.place),
+        "database": work.database,
+        "config": str(request.configuration),
+        "partial": request.partial or None,
+    }
+    changes = [f"source.{key}={json.dumps(value)}" for key, value in keys.items() if value]
+    first = [] if work.workload else ["workload=own"]
+    every = [*first, *changes, "source.reported=true"]
+    source = [word for change in every for word in ("--set", change)]
+    return weighing_words(outcome, source, replace(work, database=None).options())
 
 
 def _typed_words(request: UpgradeRequest, source: str) -> list[str]:

@@ -23,12 +23,13 @@ def weighing_words(
     outcome: UpgradeOutcome, source: Sequence[str], work: Sequence[str]
 ) -> tuple[str, ...]:
     """What stands after `steelyard`: study `upgrade` with the builds and the checksums of the
-    rehearsal. `source`: options of the data; `work`: of what is driven, and how long."""
+    rehearsal. One load of each: all are copies of one original, and share its pages. `source`:
+    options of the data; `work`: of what is driven, and how long."""
     changes = [("control", outcome.old_engine, outcome.old_bindir, outcome.old_checksums)]
     for arm in ("after", "checksums", "shipped"):
         checksums = outcome.old_checksums is (arm != "checksums")
         changes.append((f"arm.{arm}", outcome.new_engine, outcome.new_bindir, checksums))
-    words = ["weigh", "upgrade", *source, *work]
+    words = ["weigh", "upgrade", *source, "--set", "workload.loads=1", *work]
     for arm, engine, bindir, checksums in changes:
         build = f"version={engine}" if engine else f"bindir={bindir}"
         words += ["--set", f"{arm}.{build}"]

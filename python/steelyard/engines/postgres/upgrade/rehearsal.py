@@ -48,6 +48,9 @@ from steelyard.model.units import format_bytes
 Report = Callable[[str], None]
 _BESIDE_BYTES = 256 << 20
 """Of new catalogues, their log and the dump of a schema."""
+_WEIGHED_COPIES = 7
+"""Where work is weighed afterwards: of each version the loaded one, one for each of four arms, and
+one that is being upgraded."""
 
 
 @dataclass(frozen=True)
@@ -82,8 +85,10 @@ def rehearse(request: UpgradeRequest, report: Report) -> UpgradeOutcome:
     state = read_state(place)
     for engine, option in ((old, "--old-bindir"), (new, "--new-bindir")):
         _require_layout(engine, state, option)
+    if request.weighs:
+        _require_listed(place)
     _require_locales(place, state, (old, new))
-    _require_space(place)
+    _require_space(place, _WEIGHED_COPIES if request.weighs else 2)
     offered = read_server_settings(
         SettingsPlace(place.path, place.kind, request.configuration, request.reported)
     )
@@ -252,6 +257,16 @@ def _require_database(facts: ClusterFacts, database: str | None) -> None:
         )
 
 
+def _require_listed(place: DataPlace) -> None:
+    """EngineError: no engine of the old version is listed, and copies that are weighed are upgraded
+    by one."""
+    if not any(each.answers(place.major or "") for each in discovered()):
+        raise EngineError(
+            f"cannot weigh your work: no engine of PostgreSQL {place.major} is listed",
+            hint="Add its programs first: steelyard engines add DIR",
+        )
+
+
 def _listed_name(engine: Postgres) -> str:
     """By which a study requests the same build; "": it is not listed, and is named by its place."""
     own = engine.identity
@@ -285,12 +300,13 @@ def _require_locales(place: DataPlace, state: OriginalState, builds: Sequence[Po
     require_locales(locales, builds)
 
 
-def _require_space(place: DataPlace) -> None:
-    """EngineError: there is no room for the copy and what is made of it."""
+def _require_space(place: DataPlace, copies: int) -> None:
+    """EngineError: there is no room for the copy and what is made of it, at any time until the
+    end."""
     root = open_cache().root
     require_room(
         "could not rehearse the upgrade",
-        2 * place.bytes + _BESIDE_BYTES,
+        copies * place.bytes + _BESIDE_BYTES,
         free_bytes(root),
-        detail=f'Needed under "{root}" for a copy of the data and the upgraded one.',
+        detail=f'Needed under "{root}" for {copies} copies of the data, as they are and upgraded.',
     )
