@@ -14,8 +14,9 @@ METRIC = "rate at p50 <= 50ms"
 
 def test_an_arm_with_twice_the_work_carries_less(start: Callable[..., Underway]) -> None:
     weighing = start(
-        "rates", "aa", "--metric", METRIC, "--budget", "70s", "--set", "budget.epochs=2", "--seed", "4",
-        "--set", "workload.scale=1", "--set", "arm.weight.double_work=0.9",
+        "rates", "aa", "--metric", METRIC, "--budget", "70s", "--seed", "4",
+        "--set", "budget.epochs=2", "--set", "workload.scale=1",
+        "--set", "arm.weight.double_work=0.9",
         "--set", "control.price=0.504 USD/h", "--set", "arm.price=0.504 USD/h",
     )  # fmt: skip
     assert weighing.end(1200.0) == 0, weighing.said
