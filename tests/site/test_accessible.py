@@ -74,12 +74,13 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
         "question": next(site.glob("q/checksums-*.html")).as_uri(),
         "compare": f"{(site / 'compare.html').as_uri()}#a={a}&b={b}",
         "fleet": (site / "fleet.html").as_uri(),
+        "machines": (site / "machines.html").as_uri(),
     }
 
 
 KINDS = (
     *("report", "report without a verdict", "report of turns", "sweep"),
-    *("wall", "question", "compare", "fleet"),
+    *("wall", "question", "compare", "fleet", "machines"),
 )
 
 

@@ -11,10 +11,13 @@ from typing import Any
 
 import pytest
 
+from steelyard.cli.views.ci.markdown import markdown
+from steelyard.cli.views.verdict_view import render_verdict
 from steelyard.evaluation.rejudge import rejudge
 from steelyard.model.errors import StudyError, WeighingError
 from steelyard.record.reader import read_recorded
 from steelyard.record.record import Record
+from steelyard.report.page import write_report
 from steelyard.study.study import Study
 from story.asked import lines, study_of
 from story.scripted import ScriptedWorld
@@ -176,3 +179,52 @@ def test_an_arm_far_from_where_the_pilot_had_it_is_a_bound(
 def test_what_a_search_cannot_be_with_is_refused(changes: dict[str, Any], words: str) -> None:
     with pytest.raises(ValueError, match=words):
         rate_study(**changes)
+
+
+def test_rates_and_costs_stand_in_terminal_report_markdown_and_json(
+    world: ScriptedWorld, weigh_in: Weigh, tmp_path: Path
+) -> None:
+    carry(world, {"on": 2000.0, "off": 2200.0})
+    study = rate_study(
+        control={"name": "on", "price": "0.36 USD/h"},
+        arms=[{"name": "off", "checksums": False, "price": "0.45 USD/h"}],
+    )
+    told = weigh_in(world, study)
+    verdict = rejudge(read_recorded(Record.open(tmp_path / "record")))
+    on, off = verdict.costs
+    assert on.per_million == pytest.approx(
+        0.36 / (verdict.capacity[0].rate_per_second * 3600) * 1e6
+    )
+    [contrast] = verdict.contrasts
+    assert off.low_percent is not None
+    assert contrast.high_percent is not None
+    moved = (1 + off.low_percent / 100) * (1 + contrast.high_percent / 100)
+    assert moved == pytest.approx(0.45 / 0.36)
+    assert told["costs"][1]["sentence"] == off.sentence
+    terminal = " ".join(render_verdict(verdict, 100).split())
+    page = write_report(tmp_path / "record").read_text(encoding="utf-8")
+    for words in (
+        "off carries ",
+        "at p99 ≤ 20 ms",
+        f"on at 0.36 USD/h: {on.per_million:.4f}",
+        off.sentence,
+    ):
+        assert words in terminal
+    for words in ("What the arms carried", "What transactions cost", "0.45 USD/h"):
+        assert words in page
+    assert "a million transactions cost" in markdown(verdict)
+
+
+def test_a_throughput_is_priced_too_and_a_record_without_prices_says_nothing(
+    world: ScriptedWorld, weigh_in: Weigh, tmp_path: Path
+) -> None:
+    plain = weigh_in(world, study_of())
+    assert "costs" not in plain
+    assert "capacity" not in plain
+    priced = study_of(
+        control={"name": "on", "price": "0.36/h"},
+        arms=[{"name": "off", "checksums": False, "price": "0.36/h"}],
+    )
+    told = weigh_in(ScriptedWorld(tmp_path / "other"), priced, record="priced")
+    on, off = told["costs"]
+    assert (on["currency"], off["epochs"]) == ("", told["contrasts"][0]["epochs"])

@@ -101,6 +101,11 @@ def test_waiting_for_a_client_beside_idle_processors_is_seen() -> None:
     assert names(made) == []  # the processors are used
     idle = {name: {"server_cpu_us": Reading("server_cpu_us", "µs", 2e5)} for name in ("on", "off")}
     assert names(replace(made, readings=idle)) == ["clients too few"]
+    queued = {
+        name: {**own, "session_queue_us": Reading("session_queue_us", "µs", 3e6)}
+        for name, own in idle.items()
+    }
+    assert names(replace(made, readings=queued)) == []  # what else runs takes the processors
 
 
 def test_capacities_are_means_over_the_epochs_of_all_arms() -> None:

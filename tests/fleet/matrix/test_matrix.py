@@ -138,3 +138,15 @@ def test_what_is_wrong_in_a_matrix_is_named(tmp_path: Path, text: str, words: st
         read_matrix(_file(tmp_path, text))
     with pytest.raises(StudyError, match="matrix file not found"):
         read_matrix(tmp_path / "none.toml")
+
+
+def test_hosts_of_a_kind_have_its_price_in_both_arms(tmp_path: Path) -> None:
+    _mine(tmp_path)
+    text = 'studies = ["mine.toml"]\nkinds = ["small", "large"]\nprices = { small = "$0.08/h" }'
+    small, large = read_matrix(_file(tmp_path, text)).cells
+    assert small.changes[-2:] == ("control.price=$0.08/h", "arm.price=$0.08/h")
+    assert not any("price" in change for change in large.changes)
+    with pytest.raises(StudyError, match='"prices": "tiny" is none of the kinds of host'):
+        read_matrix(_file(tmp_path, 'studies = ["mine.toml"]\nprices = { tiny = "1/h" }'))
+    with pytest.raises(StudyError, match='invalid price: "1 a"; accepted'):
+        read_matrix(_file(tmp_path, 'studies = ["mine.toml"]\nprices = { any = "1 a" }'))

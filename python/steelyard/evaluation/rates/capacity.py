@@ -18,7 +18,7 @@ from steelyard.analysis.decision.looks import CONFIDENCE
 from steelyard.analysis.decision.t_interval import t_interval
 from steelyard.model.latency_goal import LatencyGoal
 from steelyard.model.memoize import memoize_by_identity
-from steelyard.model.readings import SERVER_CPU, ArmTotals, EpochTotals, RateVisit
+from steelyard.model.readings import SERVER_CPU, SESSION_QUEUE, ArmTotals, EpochTotals, RateVisit
 from steelyard.model.threat import Threat, raise_threat
 from steelyard.model.threat_kind import ThreatKind
 from steelyard.model.units import NS_PER_US, format_duration
@@ -35,7 +35,8 @@ IDLE_CLIENTS = 0.2
 WAITS_FOR_CLIENT = 0.5
 """Of the latency near the limit: so much of it spent waiting for a client ..."""
 IDLE_PROCESSORS = 0.6
-"""... while processors are used to no larger share, says that more clients would carry more."""
+"""... while processors are wanted for no larger share of the time, says that more clients would
+carry more."""
 
 
 def rule_of(search: SearchChoice) -> Rule:
@@ -189,17 +190,23 @@ def _few_clients(
     latency_ns = sum(part.latency_sum_ns for part in kept)
     lag_ns = sum(part.visit.lag_ns for part in kept if part.visit is not None)
     elapsed_ns = sum(own.elapsed_ns for own in totals) * len(plan.processors)
-    used_us = [epoch.amount(arm, SERVER_CPU) for epoch in epochs]
-    used_ns = float(np.sum(used_us)) * NS_PER_US + sum(own.driver_cpu_ns for own in totals)
-    if not latency_ns or not elapsed_ns or math.isnan(used_ns):
+    wanted_us = [_wanted_us(epoch, arm) for epoch in epochs]
+    wanted_ns = float(np.sum(wanted_us)) * NS_PER_US + sum(own.driver_cpu_ns for own in totals)
+    if not latency_ns or not elapsed_ns or math.isnan(wanted_ns):
         return
-    share, busy = lag_ns / latency_ns, used_ns / elapsed_ns
+    share, busy = lag_ns / latency_ns, wanted_ns / elapsed_ns
     if share > WAITS_FOR_CLIENT and busy < IDLE_PROCESSORS:
         seen = (
             f"{100 * share:.0f} % of the latency of {arm} was waiting for one of {plan.clients} "
-            f"clients, while processors were used to {100 * busy:.0f} %"
+            f"clients, while processors were wanted to {100 * busy:.0f} %"
         )
         yield raise_threat(ThreatKind.FEW_CLIENTS, seen)
+
+
+def _wanted_us(epoch: EpochTotals, arm: str) -> float:
+    """Time on processors, and runnable without one where that is counted."""
+    queue_us = epoch.amount(arm, SESSION_QUEUE)
+    return epoch.amount(arm, SERVER_CPU) + (0.0 if math.isnan(queue_us) else queue_us)
 
 
 def _visits(totals: ArmTotals) -> list[RateVisit]:

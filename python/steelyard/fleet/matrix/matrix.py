@@ -167,6 +167,12 @@ def read_matrix(file: Path) -> ReadMatrix:
         key = ".".join(map(str, first["loc"]))
         accepted = ", ".join(Matrix.model_fields)
         raise StudyError(f'{file}: "{key}": {first["msg"]}', hint=f"Keys: {accepted}.") from error
+    unknown = [kind for kind in matrix.prices if kind not in matrix.kinds]
+    if unknown:
+        raise StudyError(
+            f'{file}: "prices": "{unknown[0]}" is none of the kinds of host',
+            hint=f"Kinds: {', '.join(matrix.kinds)}.",
+        )
     cells = tuple(_cells(matrix, file.parent))
     names = [cell.name for cell in cells]
     twice = next((name for name in names if names.count(name) > 1), None)

@@ -27,7 +27,7 @@ def figures(verdict: Verdict, contrast: ContrastLine) -> list[tuple[str, str]]:
     """What was measured of both arms: `("throughput", "1 655 → 3 350 /s, 2.02 times")`, then
     percentiles of the latency; what the record does not have is left out."""
     rows = []
-    rates = [median_throughput(contrast.details, arm) for arm in (contrast.control, contrast.arm)]
+    rates = [_rate(verdict, contrast, arm) for arm in (contrast.control, contrast.arm)]
     if rates[0] is not None and rates[1] is not None:
         change = 100 * (rates[1] / rates[0] - 1) if rates[0] else None
         texts = (amount(_rounded(rates[0])), amount(_rounded(rates[1])))
@@ -53,6 +53,12 @@ def _latencies(verdict: Verdict, arm: str) -> dict[float, float]:
     if own or arm != verdict.contrasts[0].control:
         return own
     return {row.quantile: row.control_us for row in verdict.latency}
+
+
+def _rate(verdict: Verdict, contrast: ContrastLine, arm: str) -> float | None:
+    """What an arm carried where that was searched, else its median throughput."""
+    carried = {row.arm: row.rate_per_second for row in verdict.capacity}
+    return carried.get(arm) or median_throughput(contrast.details, arm)
 
 
 def us_pair(control_us: float, arm_us: float) -> str:
