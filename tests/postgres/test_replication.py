@@ -117,7 +117,11 @@ def test_an_arm_whose_standby_dies_is_lost_by_name(start: Start) -> None:
     for process in standbys(weighing):
         with suppress(psutil.Error):
             process.kill()
-    weighing.wait_for("standby1 died")
+    telemetry = weighing.record / "telemetry.jsonl"
+    until(lambda: telemetry.is_file() and bool(telemetry.read_text()), "the end of an epoch")
+    [first, *_] = [json.loads(line) for line in telemetry.read_text().splitlines()]
+    assert first["outcome"].startswith("crashed: synchronous_commit=")
+    assert "standby1 died" in first["error"][0]
     weighing.process.send_signal(signal.SIGINT)
     weighing.end()
     assert standbys(weighing) == []

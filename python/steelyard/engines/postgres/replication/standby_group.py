@@ -139,7 +139,11 @@ class StandbyGroup:
                 source = replace(primary, port=port)
             member.server.launch(member.slot, self._settings_of(member.name, source))
         for member in self.members:
-            member.server.await_ready()
+            try:
+                member.server.await_ready()
+            except ServerError as failure:
+                failure.primary = f"{member.name}: {failure.primary}"
+                raise
         self._await_streaming()
         self._require_confirmed()
 
@@ -172,7 +176,9 @@ class StandbyGroup:
                 time.sleep(_POLL_S)
 
     def suspend(self) -> None:
-        """Hold every process of them still; their lag must have been noted before."""
+        """Hold every process of them still; their lag must have been noted before. ServerError: one
+        has died."""
+        self.require_running()
         for member in self.members:
             member.server.suspend()
 
@@ -181,11 +187,14 @@ class StandbyGroup:
         return sum(member.server.resume() for member in self.members)
 
     def note_lag(self) -> None:
-        """Read it now, before the primary stands still: it is what `lag` gives from now on."""
+        """Read it now, before the primary stands still: it is what `lag` gives from now on.
+        ServerError: a standby has died."""
+        self.require_running()
         self._noted_lag = self._lag_now()
 
     def use(self) -> list[TreeUse]:
-        """What the processes of each used so far."""
+        """What the processes of each used so far. ServerError: one has died."""
+        self.require_running()
         return [member.server.use() for member in self.members]
 
     def lag(self) -> Lag:
