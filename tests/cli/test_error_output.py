@@ -43,6 +43,7 @@ FAILING: dict[str, tuple[str, ...]] = {
     "fleet": NOWHERE,
     "fleet collect": ("nowhere",),
     "fleet check": ("nowhere.toml",),
+    "fleet machines": NOWHERE,
     "fleet run": ("nowhere.toml",),
     "reproduce": ("nosuch",),
     "site": ("-o", "pages", *NOWHERE),

@@ -56,7 +56,7 @@ def test_there_is_a_page_a_feed_and_a_badge_for_every_question(
 
 def test_every_link_leads_to_a_file_and_a_place_of_the_site(site: Path) -> None:
     pages = {file: Page(file) for file in [*site.glob("*.html"), *site.glob("q/*.html")]}
-    assert len(pages) == 7
+    assert len(pages) == 8
     for file, page in pages.items():
         assert len(set(page.places)) == len(page.places), file
         for link in page.links:
