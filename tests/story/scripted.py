@@ -264,6 +264,9 @@ class ScriptedWorkload:
     ) -> Path:
         return self.world.template(engine, self.study, report, number=number, copies=copies)
 
+    def release_source(self) -> None:
+        """It has none."""
+
     def server_settings(self) -> ServerSettings | None:
         return None
 

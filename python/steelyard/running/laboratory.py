@@ -103,6 +103,9 @@ class WorkloadData(Protocol):
         `number` tells separate loads apart; `copies`: how many clones there must be room for.
         """
 
+    def release_source(self) -> None:
+        """Every arm has its data: what was made to be taken in goes."""
+
     def server_settings(self) -> ServerSettings | None:
         """The settings of the server that its data belonged to, read now; None: it loads its own
         data. EngineError: they are not those of the study, or cannot be read."""

@@ -56,7 +56,7 @@ from steelyard.tuning.probe.cached_probe import probe_facts
 from steelyard.workloads.checks import check, count_work, explain_probes
 from steelyard.workloads.loading.arm_sql import template_after_sql
 from steelyard.workloads.loading.existing_data import loaded_workload, require_workload
-from steelyard.workloads.loading.imported_data import import_template, server_settings
+from steelyard.workloads.loading.imported_data import drop_backup, import_template, server_settings
 from steelyard.workloads.loading.load import before_clients, load
 from steelyard.workloads.loading.template import description, template
 from steelyard.workloads.reading.resolved import resolve
@@ -247,6 +247,11 @@ class LoadedWorkload:
         found = template(engine, workload, scale, report, copies=copies, number=number)
         self._require_room(copies)
         return found
+
+    def release_source(self) -> None:
+        """A base backup that was taken for this weighing goes."""
+        if self._source is not None:
+            drop_backup(self._source)
 
     def server_settings(self) -> ServerSettings | None:
         """Of the study's source; None where it has none."""

@@ -334,6 +334,7 @@ def _templates(
                 data.template(engines[loader], report, number=number, copies=copies + left)
             )
         found[loader] = tuple(loads)
+    data.release_source()
     return {
         arm.name: _altered(study, arm, engines[loader], found[loader], data, progress)
         for arm, loader in ((arm, builds.loaders[arm.name]) for arm in study.every_arm)

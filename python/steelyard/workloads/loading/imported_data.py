@@ -146,9 +146,15 @@ def import_template(
                 data = made()
                 seconds = time.monotonic() - started
                 describe(data, _described(engine, place, source, taken, data, seconds))
-            if cache.templates in place.path.parents:  # a base backup that was made for this alone
-                shutil.rmtree(place.path.parent)
     return home / "data"
+
+
+def drop_backup(source: Source) -> None:
+    """Remove a base backup that was made for this weighing alone, of which every arm has its data
+    by now."""
+    place = Path(source.place)
+    if open_cache().templates in place.parents:
+        shutil.rmtree(place.parent, ignore_errors=True)
 
 
 def import_key(identity: Identity, source: Source, number: int) -> str:

@@ -111,7 +111,7 @@ def test_no_upgrade_is_begun_where_there_is_none_or_no_room(
         monkeypatch.setattr(rehearsal, "free_bytes", lambda _: 3 * 45_000_000 + (256 << 20))
         with pytest.raises(EngineError, match="are needed") as refused:
             rehearsed(original, "18", cache_of_upgrades, weighs=True)
-        assert "7 copies" in str(refused.value.detail)
+        assert "10 copies" in str(refused.value.detail)
         monkeypatch.undo()
     dump = home / "shop.sql"
     dump.write_text("-- PostgreSQL database dump\nSELECT 1;\n")

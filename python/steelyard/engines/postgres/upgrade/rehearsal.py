@@ -48,9 +48,9 @@ from steelyard.model.units import format_bytes
 Report = Callable[[str], None]
 _BESIDE_BYTES = 256 << 20
 """Of new catalogues, their log and the dump of a schema."""
-_WEIGHED_COPIES = 7
-"""Where work is weighed afterwards: of each version the loaded one, one for each of four arms, and
-one that is being upgraded."""
+_WEIGHED_COPIES = 10
+"""Where work is weighed afterwards: as `weigh` requires for two versions, each with one load, and
+four arms."""
 
 
 @dataclass(frozen=True)
