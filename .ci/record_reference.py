@@ -17,7 +17,7 @@ from steelyard.record.environment import Environment, Inspection
 from steelyard.record.epoch import EndLine, EpochLine, EventLine
 from steelyard.record.frozen import Frozen
 from steelyard.record.ledger import LedgerLine, NewLedgerLine
-from steelyard.record.plan import (Plan)
+from steelyard.record.plan import Plan
 from steelyard.record.record import FORMAT
 from steelyard.record.slice import SliceLine
 from steelyard.record.spent import SpentLine

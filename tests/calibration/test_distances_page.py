@@ -105,6 +105,6 @@ def test_every_weighing_is_a_study_in_turns(name: str) -> None:
     study, *words = WEIGHINGS[name]
     overrides = [word for flag, word in itertools.pairwise(words) if flag == "--set"]
     read = read_study(study, overrides)
-    [arm] = read.arms
+    [arm] = [arm for arm in read.arms if not arm.needs]  # the bundled builds lack the others
     acts = {"wal_compression", "data_checksums"} & read.declared_differences(arm)
     assert len(acts) == 1

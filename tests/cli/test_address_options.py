@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from own_cache import own_cache
-from steelyard.cli.options import source_options
 from steelyard.cli.options.address_options import (
     address_changes,
     require_agreed,
@@ -18,6 +17,7 @@ from steelyard.cli.options.address_options import (
 )
 from steelyard.cli.options.source_options import SourceOptions, back_up_whole
 from steelyard.engines.account import Account, choose_account
+from steelyard.engines.postgres.intake import running
 from steelyard.engines.postgres.intake.running import RunningServer
 from steelyard.model.errors import UsageError
 from steelyard.study.read import read_study
@@ -138,9 +138,9 @@ def test_a_copy_of_a_server_is_the_servers_accounts(
 ) -> None:
     owners: list[Account] = []
     server = RunningServer("host=db1", None, "18.4", 1, (), (("d", 1),), "postgres", {})
-    monkeypatch.setattr(source_options, "ask_running", lambda target: server)
+    monkeypatch.setattr(running, "ask_running", lambda target: server)
     monkeypatch.setattr(
-        source_options, "back_up", lambda server, directory, owner, report: owners.append(owner)
+        running, "back_up", lambda server, directory, owner, report: owners.append(owner)
     )
     with own_cache():
         changes = SourceOptions("host=db1", None, None, True, account).changes([])

@@ -394,8 +394,7 @@ class SystemClock:
 
 
 def _taken_from(source: Mapping[str, object] | None) -> Mapping[str, object] | None:
-    """What a template says of the data that it was made from. Before dumps were asked for the name
-    of their database, one had its file's name there."""
+    """What a template says of its data's source. Dumps once had their file's name as database."""
     if source is None or source["kind"] != "dump" or source["database"] != source["name"]:
         return source
     return {**source, "database": ""}

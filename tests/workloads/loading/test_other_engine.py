@@ -134,6 +134,7 @@ class Database:
             yield Connection(connection)
 
     checker = loader
+    counter = loader
     prober = loader
 
 

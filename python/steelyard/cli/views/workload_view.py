@@ -12,18 +12,19 @@ PURPOSES = {
     "transactions": ("pgbench", "reserva", "sysbench", "tproc-c", "tproc-c-client", "ycsb"),
     "parts of applications": ("insert-read", "jsonb", "queue", "select-insert", "time-series"),
     "slow queries": ("htap", "tproc-h"),
-    "yours": ("own",),
 }
-"""What built-in workloads are for, in the order in which they are listed."""
+"""What built-in workloads are for, in the order in which they are listed; others are yours."""
 
 
 def list_lines(workloads: Sequence[Workload]) -> list[str]:
     """All workloads with their titles, by purpose."""
     width = max(len(workload.name) for workload in workloads)
+    purpose_of = {name: purpose for purpose, names in PURPOSES.items() for name in names}
     lines = []
-    for purpose, names in PURPOSES.items():
-        lines.append(f"{purpose}:")
-        lines += [f"  {w.name:<{width}}  {w.title}" for w in workloads if w.name in names]
+    for purpose in (*PURPOSES, "yours"):
+        own = [w for w in workloads if purpose_of.get(w.name, "yours") == purpose]
+        lines += [f"{purpose}:"] if own else []
+        lines += [f"  {w.name:<{width}}  {w.title}" for w in own]
     return lines
 
 
