@@ -79,8 +79,17 @@ impl Beginning<'_> {
         }
         let text = &bytes[1..];
         let end = text.iter().position(|&byte| byte == 0);
-        Some(end.map_or(Beginning::Open, |end| Beginning::Refusal(&text[..end])))
+        let words = &text[..end.unwrap_or(text.len())];
+        if words.iter().any(|&byte| is_no_letter(byte)) {
+            return None; // a length after all, and an impossible one
+        }
+        Some(end.map_or(Beginning::Open, |_| Beginning::Refusal(words)))
     }
+}
+
+/// Whether a byte stands in no words of a server: a control character that breaks no line.
+fn is_no_letter(byte: u8) -> bool {
+    byte.is_ascii_control() && !byte.is_ascii_whitespace()
 }
 
 #[cold]

@@ -186,6 +186,14 @@ fn a_server_that_cannot_start_a_session_has_its_words_shown() {
 }
 
 #[test]
+fn an_impossible_length_is_not_waited_for_as_if_it_were_words() {
+    for bytes in [b"E\x7f\xff\xff\xff and so on".as_slice(), b"E\x01no such"] {
+        let error = Startup::new(credentials(None)).feed(bytes, &mut Vec::new());
+        assert!(error.unwrap_err().to_string().contains("impossible length"));
+    }
+}
+
+#[test]
 fn a_mysql_server_is_named() {
     let greeting = b"\x4a\0\0\0\x0a8.0.31\0\x01\0\0\0";
     for length in [0x4a, b'E', b'R', b'N'] {
