@@ -89,7 +89,7 @@ class PoolerPlan:
     name: str = "pgbouncer"  # or "pgpool"
     program: str | None = None  # its path; None: where it is installed
     connections: int = 16  # to the server, that all clients of a database share
-    clients: int = 1000
+    clients: int = 900  # what 1,024 open files have room for
 
 
 SOCKET, TCP, TLS, POOLED = "socket", "tcp", "tls", "pgbouncer"
