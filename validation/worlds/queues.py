@@ -39,7 +39,7 @@ class QueueWorld:
 
     name: str
     formula: str
-    """For the reader of docs/validation.md."""
+    """For the reader of docs/results/validation.md."""
     wander: float = 0.0
     """Sd of the machine's log speed, AR(1) with a correlation of 3 minutes."""
     gusts: float = 0.0

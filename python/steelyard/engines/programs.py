@@ -1,9 +1,10 @@
-"""Starts programs, and pins processes, as the server's account."""
+"""Starts programs, and pins processes, as the server's account; a port for one that listens."""
 
 from __future__ import annotations
 
 import errno
 import os
+import socket
 import subprocess
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
@@ -167,3 +168,10 @@ _DETAILS = {
     errno.EINVAL: "None of these processors may be used here (container, cpuset).",
     errno.EPERM: "The process belongs to another account than the server's.",
 }
+
+
+def free_port() -> int:
+    """A port of loopback that nothing listens on now."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])

@@ -13,8 +13,8 @@ import os
 import re
 import secrets
 import shutil
-import socket
 import time
+from collections import defaultdict
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Self
@@ -33,6 +33,7 @@ from steelyard.engines.local.place import (
 )
 from steelyard.engines.local.runs import OWNER_FILE, Leftover, dead_runs, registration
 from steelyard.engines.memory.group import remove_groups
+from steelyard.engines.programs import free_port
 from steelyard.model.errors import EngineError
 
 # A Unix socket's path has at most 107 bytes: TMPDIR is often too long for one.
@@ -56,14 +57,17 @@ class Run:
         self.places: tuple[Path, ...] = ()
         """Private directories in places of the user's, where arms' files are."""
         self._lock = lock
+        self._free_ports = defaultdict[int, int](free_port)
         self._started = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
 
-    def slot(self, number: int) -> Slot:
-        """The slot of this number; its directory exists, its port tells it from its neighbours."""
+    def slot(self, number: int, *, listens: bool = False) -> Slot:
+        """The slot of this number; its directory exists, its port tells it from its neighbours.
+        `listens`: on loopback too, so it is one that was free when the slot was first asked for."""
         path = self.directory / f"slot{number}"
         path.mkdir(exist_ok=True)
         path.chmod(0o711)  # the account passes through to its data directory
-        return Slot(number, path, self.sockets, PORT + number)
+        port = self._free_ports[number] if listens else PORT + number
+        return Slot(number, path, self.sockets, port)
 
     def place(self, name: str) -> Path:
         """A private directory in a place of the user's, removed when the weighing ends. UsageError,
@@ -111,13 +115,6 @@ class Run:
         self._lock.seek(0)
         self._lock.truncate()
         self._lock.write(json.dumps({**facts, **places}).encode())
-
-
-def free_port() -> int:
-    """A port of loopback that nothing listens on now."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def open_run(cache: Cache, account: Account) -> Run:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from steelyard.fleet.machines import MachineGroup, Ranked
-from steelyard.model.price import money
+from steelyard.model.price import money_with_ends
 from steelyard.model.units import format_rate, format_reading
 
 
@@ -29,9 +29,7 @@ def cost_text(ranked: Ranked) -> str:
     machine, price = ranked.machine, ranked.machine.price
     if price is None or machine.cost is None:
         return ""
-    low, high = ("unbounded" if end is None else money(end, "") for end in machine.cost_ends)
-    unit = f" {price.currency}" if price.currency else ""
-    return f"{money(machine.cost, '')} [{low}, {high}]{unit}"
+    return money_with_ends(machine.cost, machine.cost_ends, price.currency)
 
 
 def place_text(ranked: Ranked, place: int) -> str:

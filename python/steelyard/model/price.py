@@ -64,6 +64,13 @@ def parse_price(text: str) -> Price:
     return Price(amount, hours, _SIGNS.get(sign, sign.upper()))
 
 
+def money_with_ends(amount: float, ends: tuple[float | None, float | None], currency: str) -> str:
+    """`"0.0280 [0.0275, 0.0285] USD"`."""
+    low, high = ("unbounded" if end is None else money(end, "") for end in ends)
+    unit = f" {currency}" if currency else ""
+    return f"{money(amount, '')} [{low}, {high}]{unit}"
+
+
 def money(amount: float, currency: str) -> str:
     """`"0.0280 USD"`: three digits."""
     digits = max(0, 2 - math.floor(math.log10(amount))) if amount > 0 else 2

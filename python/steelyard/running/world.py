@@ -28,7 +28,7 @@ from steelyard.engines.intake import ServerSettings
 from steelyard.engines.loading import DATABASE, TemplateEngine, database_of
 from steelyard.engines.memory.rights import choose_cap
 from steelyard.engines.page_cache import Evicted, evict
-from steelyard.engines.registry import Run, free_port, open_run
+from steelyard.engines.registry import Run, open_run
 from steelyard.model.errors import ServerError, UsageError
 from steelyard.model.units import NS_PER_S
 from steelyard.record.environment import Environment
@@ -117,7 +117,6 @@ class LocalEngines:
         self._run = run
         self._cap: MemoryCap | None = None
         self._listens = False
-        self._ports: dict[int, int] = {}
 
     def of_arms(self, study: Study) -> dict[str, Engine]:
         """Arm → the build it names, of one builder if that can be; EngineError: what there is."""
@@ -139,10 +138,7 @@ class LocalEngines:
 
     def slot(self, number: int) -> Slot:
         """The slot of a number in this weighing's private place."""
-        slot = replace(self._run().slot(number), memory=self._cap)
-        if not self._listens:
-            return slot
-        return replace(slot, port=self._ports.setdefault(number, free_port()))
+        return replace(self._run().slot(number, listens=self._listens), memory=self._cap)
 
     def place(self, name: str) -> Path:
         """A private directory in a place of the user's."""

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from steelyard.engines.memory.group import ROOT, text_of
 from steelyard.model.readings import device_reading
-from steelyard.telemetry.capacity import filesystem
+from steelyard.telemetry.capacity import existing_ancestor, filesystem
 
 SECTOR_BYTES = 512
 """Whatever the block size of the device is."""
@@ -40,7 +40,7 @@ def devices_beneath(directory: Path, root: Path = ROOT) -> Devices:
     btrfs the devices of its mount's source are taken.
     """
     mounted = filesystem(directory, root)
-    number = os.stat(_existing(directory)).st_dev
+    number = os.stat(existing_ancestor(directory)).st_dev
     name = f"{os.major(number)}:{os.minor(number)}"
     found = root / "sys/dev/block" / name
     if not found.exists() and mounted.get("type") == "btrfs":
@@ -62,11 +62,6 @@ def device_numbers(names: Sequence[str], root: Path = ROOT) -> dict[str, str]:
     """Device → its number, "254:0"; one that has none is left out."""
     said = {name: text_of(root / "sys/class/block" / name / "dev").strip() for name in names}
     return {name: number for name, number in said.items() if number}
-
-
-def _existing(directory: Path) -> Path:
-    absolute = directory.absolute()
-    return next(each for each in (absolute, *absolute.parents) if each.exists())
 
 
 def _whole(device: Path) -> Path:

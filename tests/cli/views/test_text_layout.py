@@ -1,4 +1,4 @@
-"""Lines fit a terminal of 80 columns, and stay whole where nobody looks at columns."""
+"""Lines fit a terminal of 80 columns, and stay whole where there is no terminal."""
 
 from __future__ import annotations
 

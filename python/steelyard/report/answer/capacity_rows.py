@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from steelyard.model.price import money
+from steelyard.model.price import money_with_ends
 from steelyard.model.units import NS_PER_US, format_duration, format_rate
-from steelyard.record.rates.capacity import Capacity, Cost
+from steelyard.record.rates.capacity import Capacity
 from steelyard.record.verdict import Verdict
 from steelyard.report.contrast_text import reading_text
 
@@ -44,18 +44,10 @@ def cost_rows(verdict: Verdict) -> list[dict[str, str]]:
         {
             "arm": row.arm,
             "price": row.price,
-            "cost": cost_text(row),
+            "cost": money_with_ends(
+                row.per_million, (row.low_per_million, row.high_per_million), row.currency
+            ),
             "reading": reading_text(row) if row.control else "–",
         }
         for row in verdict.costs
     ]
-
-
-def cost_text(row: Cost) -> str:
-    """`"0.0280 [0.0275, 0.0285] USD"`."""
-    low, high = (
-        "unbounded" if end is None else money(end, "")
-        for end in (row.low_per_million, row.high_per_million)
-    )
-    unit = f" {row.currency}" if row.currency else ""
-    return f"{money(row.per_million, '')} [{low}, {high}]{unit}"

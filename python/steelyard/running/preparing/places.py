@@ -12,16 +12,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from steelyard.engines.cache import tree_bytes
-from steelyard.model.errors import EngineError, StudyError, UsageError
-from steelyard.model.units import format_bytes
+from steelyard.engines.cache import require_room, tree_bytes
+from steelyard.model.errors import StudyError, UsageError
 from steelyard.record.machine.arm_places import ArmPlace, FilesPlace
 from steelyard.running.laboratory import Laboratory
 from steelyard.running.measuring.file_places import FilePlaces
 from steelyard.study.address import LOG_APART
 from steelyard.study.arm import Arm
 from steelyard.study.study import Study
-from steelyard.telemetry.capacity import filesystem, space
+from steelyard.telemetry.capacity import existing_ancestor, filesystem, space
 from steelyard.telemetry.devices import devices_beneath
 
 LOG_BYTES = 1 << 30
@@ -64,13 +63,13 @@ class OpenPlaces:
             by_file_system[number] = by_file_system.get(number, 0) + size
         for directory in needed:
             wanted, free = by_file_system[os.stat(directory).st_dev], space(directory).free_bytes
-            if free < wanted:
-                raise EngineError(
-                    f'too little room in "{directory.parent}": {format_bytes(wanted)} are needed, '
-                    f"{format_bytes(free)} are free",
-                    detail="Needed for the arms' data there, and 1 GB for the log of each.",
-                    hint="Free some room, or choose a smaller scale: --set workload.scale=...",
-                )
+            require_room(
+                f'too little room in "{directory.parent}"',
+                wanted,
+                free,
+                detail="Needed for the arms' data there, and 1 GB for the log of each.",
+                hint="Free some room, or choose a smaller scale: --set workload.scale=...",
+            )
 
 
 def open_places(study: Study, laboratory: Laboratory) -> OpenPlaces:
@@ -156,7 +155,7 @@ def _mark(directory: Path | None) -> tuple[int, str, str] | None:
     """What is the same for directories of one file system, mounted alike; None: no directory."""
     if directory is None:
         return None
-    existing = next(each for each in (directory, *directory.parents) if each.exists())
+    existing = existing_ancestor(directory)
     mounted = filesystem(existing)
     options = _once(mounted.get("options", ""))
     return os.stat(existing).st_dev, mounted.get("type", ""), options

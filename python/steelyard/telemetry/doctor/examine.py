@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import resource
 import statistics
 import tempfile
 import time
@@ -14,6 +13,7 @@ from pathlib import Path
 from steelyard.engines.memory.group import ROOT
 from steelyard.model.units import NS_PER_S, NS_PER_US
 from steelyard.record.machine.drive_health import DriveHealth
+from steelyard.telemetry.capacity import existing_ancestor
 from steelyard.telemetry.doctor import kernel, memory, processors, storage
 from steelyard.telemetry.doctor.finding import Check, Finding, Host, Lately
 from steelyard.telemetry.host import HostSample, sample_host
@@ -66,7 +66,7 @@ def look_lately(
         clock_ns=clock_cost_ns(),
         sync_us=sync_time_us(directory) if write else None,
         io_uring=kernel.ring_refusal(),
-        locked_bytes=_locked_bytes(),
+        locked_bytes=kernel.locked_bytes(),
     )
     if isinstance(began, str) or isinstance(ended, str):
         unread = began if isinstance(began, str) else ended
@@ -79,12 +79,6 @@ def look_lately(
         throttled_share=use.throttled_ns / use.elapsed_ns,
         busy_processors=max(0.0, sum(use.busy_ns.values()) - own_ns) / use.elapsed_ns,
     )
-
-
-def _locked_bytes() -> int | None:
-    """None: any number."""
-    soft, _ = resource.getrlimit(resource.RLIMIT_MEMLOCK)
-    return None if soft == resource.RLIM_INFINITY else soft
 
 
 def _sample(directory: Path, root: Path) -> HostSample | str:
@@ -129,7 +123,7 @@ def sync_time_us(directory: Path) -> float | None:
     The file is made beside the data directories and removed; it is overwritten once before, since
     the first write of a block changes the file's size.
     """
-    standing = next(each for each in (directory, *directory.parents) if each.exists())
+    standing = existing_ancestor(directory)
     try:
         with tempfile.TemporaryFile(dir=standing, prefix="steelyard-doctor-") as file:
             number = file.fileno()

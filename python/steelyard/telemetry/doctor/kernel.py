@@ -119,9 +119,7 @@ def io_uring(host: Host) -> Finding:
 
 def io_uring_refusal() -> tuple[str, str] | None:
     """Why a server of this machine cannot use io_uring, and what to type; None: it can."""
-    soft, _ = resource.getrlimit(resource.RLIMIT_MEMLOCK)
-    locked = None if soft == resource.RLIM_INFINITY else soft
-    lately = Lately(io_uring=ring_refusal(), locked_bytes=locked)
+    lately = Lately(io_uring=ring_refusal(), locked_bytes=locked_bytes())
     why, remedy = _io_uring_refusal(Host(ROOT, lately=lately))
     return (why, remedy) if why else None
 
@@ -183,6 +181,12 @@ def ring_refusal() -> str:
         return errno.errorcode.get(number, str(number))
     os.close(descriptor)
     return ""
+
+
+def locked_bytes() -> int | None:
+    """What a process may lock of its memory; None: any number."""
+    soft, _ = resource.getrlimit(resource.RLIMIT_MEMLOCK)
+    return None if soft == resource.RLIM_INFINITY else soft
 
 
 def other_measurements(host: Host) -> Finding:

@@ -17,8 +17,8 @@ from steelyard.engines.capabilities.external import TCP
 from steelyard.engines.engine import Slot
 from steelyard.engines.postgres.access.loopback import listening, loopback_arguments
 from steelyard.engines.postgres.life.cluster import Cluster
+from steelyard.engines.programs import free_port
 from steelyard.model.errors import EngineError
-from steelyard.running.world import free_port
 
 OURSELVES = Account("", os.geteuid(), os.getegid())
 

@@ -87,7 +87,7 @@ def select_builds(
     says what is found and what to do.
     """
     chosen = choose_account(account)
-    selected = Selection(discovered, build_in, _nothing_found).select(wanted)
+    selected = Selection(discovered, build_in, _missing_build).select(wanted)
     return [_usable(build, chosen) for build in selected]
 
 
@@ -103,7 +103,7 @@ def _usable(build: Build, account: Account) -> SelectedBuild[Build]:
     return SelectedBuild(replace(usable, product=identity.kind), identity, account)
 
 
-def _nothing_found(version: str, found: Sequence[AvailableBuild[Build]]) -> EngineError:
+def _missing_build(version: str, found: Sequence[AvailableBuild[Build]]) -> EngineError:
     listed = ", ".join(
         f"{PRODUCTS[f.identity.kind]} {f.identity.version} ({f.identity.origin}, "
         f"{f.identity.bindir})"

@@ -30,7 +30,7 @@ from steelyard.engines.local.process_cleanup import (
 )
 from steelyard.engines.local.samples import tree
 from steelyard.engines.postgres.access.loopback import LOOPBACK, certificate_of
-from steelyard.engines.programs import launch, run
+from steelyard.engines.programs import free_port, launch, run
 from steelyard.model.endpoint import Endpoint
 from steelyard.model.errors import EngineError
 from steelyard.model.secrets.secret import Secret
@@ -110,7 +110,8 @@ class Pooler:
         """In front of the server at an address; with a password also encrypted on loopback.
         EngineError: it did not begin to serve."""
         program = require_program(plan)
-        port = server.port + _PORT_ABOVE if password is None else _free_port()
+        version = version_of(plan, account)
+        port = server.port + _PORT_ABOVE if password is None else free_port()
         address = replace(server, port=port)
         home = slot.path / "pooler"
         account.make_directory(home)
@@ -120,14 +121,14 @@ class Pooler:
                 _BY_SOCKET if password is None else _tls(home, slot, address, account, password)
             )
             text = _PGBOUNCER + secured
-            if version_of(plan, account) >= KEEPS_STATEMENTS:
+            if version >= KEEPS_STATEMENTS:
                 text += "max_prepared_statements = 200\n"
             words = ["-q", str(slot.path / "pooler.conf")]
         else:
             text = _PGPOOL
             words = ["-n", "-f", str(slot.path / "pooler.conf"), "-F", str(slot.path / "pcp.conf")]
             _write(slot.path / "pcp.conf", "")
-        sockets = "socket_dir" if version_of(plan, account) < (4, 4) else "unix_socket_directories"
+        sockets = "socket_dir" if version < (4, 4) else "unix_socket_directories"
         facts = {"address": server, "port": address.port, "plan": plan, "clients": clients}
         _write(slot.path / "pooler.conf", text.format(**facts, home=home, sockets=sockets))
         log = slot.path / "pooler.log"
@@ -218,12 +219,6 @@ def _tls(home: Path, slot: Slot, address: Endpoint, account: Account, password: 
 
     account.call(write)
     return _BY_TLS.format(listens=LOOPBACK, users=users, certificate=certificate, key=key)
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind((LOOPBACK, 0))
-        return int(probe.getsockname()[1])
 
 
 def _write(file: Path, text: str) -> None:

@@ -31,7 +31,7 @@ def select_builds(
     neither a build's own nor in an added npm build of the same version.
     """
     chosen = choose_account(account)
-    selected = Selection(discovered, _in_directory, _nothing_found).select(wanted)
+    selected = Selection(discovered, _in_directory, _missing_build).select(wanted)
     return [_usable(build, chosen, contrib=contrib) for build in selected]
 
 
@@ -50,7 +50,7 @@ def _usable(build: Build, account: Account, *, contrib: bool) -> SelectedBuild[B
     return SelectedBuild(usable, identity, account)
 
 
-def _nothing_found(version: str, known: Sequence[AvailableBuild[Build]]) -> EngineError:
+def _missing_build(version: str, known: Sequence[AvailableBuild[Build]]) -> EngineError:
     listed = ", ".join(
         f"{f.identity.version} ({f.identity.origin}, {f.identity.bindir})" for f in known
     )
