@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steelyard.model.units import format_duration
+from steelyard.model.units import format_digits, format_duration
 
 
 @pytest.mark.parametrize(
@@ -30,3 +30,29 @@ def test_a_duration_has_the_unit_that_its_digits_fit(nanoseconds: float, words: 
 @given(st.floats(1, 1e15))
 def test_no_duration_is_written_with_an_exponent(nanoseconds: float) -> None:
     assert "e" not in format_duration(nanoseconds)
+
+
+@pytest.mark.parametrize(
+    ("value", "digits", "words"),
+    [
+        (0.0, 3, "0"),
+        (0.012345, 3, "0.0123"),
+        (0.00001, 2, "0.00001"),
+        (99.6, 2, "100"),
+        (-10_812.0, 3, "-10 800"),
+        (8601.48, 6, "8 601.48"),
+        (1e6, 6, "1 000 000"),
+        (float("nan"), 3, "nan"),
+    ],
+)
+def test_digits_that_count_are_written_without_an_exponent(
+    value: float, digits: int, words: str
+) -> None:
+    assert format_digits(value, digits) == words
+
+
+@given(st.floats(-1e12, 1e12), st.integers(1, 6))
+def test_digits_hold_the_value_as_far_as_they_say(value: float, digits: int) -> None:
+    words = format_digits(value, digits)
+    assert "e" not in words
+    assert float(words.replace(" ", "")) == float(f"{value:.{digits}g}")

@@ -12,7 +12,7 @@ from steelyard.evaluation.drives import (
     endurance_unknown,
     too_few_steps,
 )
-from steelyard.model.units import format_bytes
+from steelyard.model.units import format_bytes, format_digits
 from steelyard.record.machine.drive_health import DriveHealth
 from steelyard.record.verdict import Verdict
 
@@ -158,6 +158,4 @@ def _hours(amount: Range) -> str:
 
 def _number(amount: float) -> str:
     """Three digits that count, in groups: 49 000, 11 300, 12.4."""
-    if amount < _LONG_H:
-        return f"{amount:.3g}"
-    return f"{float(f'{amount:.3g}'):,.0f}".replace(",", " ")
+    return format_digits(amount, 3)

@@ -21,7 +21,7 @@ import numpy as np
 from steelyard.analysis.decision.sign_flip import confidence_set
 from steelyard.history.entry import Entry, KnownBuild
 from steelyard.history.question import Point, Question
-from steelyard.model.units import format_percent, format_reading, percent_of_log
+from steelyard.model.units import format_digits, format_percent, format_reading, percent_of_log
 
 FEWEST_HOSTS = 6
 ALPHA = 0.05
@@ -105,7 +105,9 @@ class Across:
             parts.append(f"{format_percent(min(ends))} to {format_percent(max(ends))}")
         if self.differ_p is not None:
             more = "more than" if self.differ_p < ALPHA else "no more than"
-            parts.append(f"they differ {more} their epochs explain (p = {self.differ_p:.2g})")
+            parts.append(
+                f"they differ {more} their epochs explain (p = {format_digits(self.differ_p, 2)})"
+            )
         known = self.interval
         if known is not None:
             parts.append(f"{self.kind or 'hosts of this kind'}: {format_reading(*known)}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from decimal import Decimal
 
 NS_PER_US = 1_000
 NS_PER_MS = 1_000_000
@@ -72,6 +73,14 @@ def format_duration(nanoseconds: float) -> str:
     if nanoseconds >= 0.9995 * NS_PER_US:
         return f"{nanoseconds / NS_PER_US:.3g} µs"
     return f"{nanoseconds:.3g} ns"
+
+
+def format_digits(value: float, digits: int) -> str:
+    """`value` in that many significant digits, never with an exponent: `"0.0123"`, `"100"`,
+    `"10 800"`; groups of three by spaces from a thousand on."""
+    if not math.isfinite(value):
+        return str(value)
+    return f"{Decimal(f'{value:.{digits}g}'):,f}".replace(",", " ")
 
 
 def format_rate(per_second: float) -> str:

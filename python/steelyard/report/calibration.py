@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from steelyard.model.units import NS_PER_S, format_duration, format_percent
+from steelyard.model.units import NS_PER_S, format_digits, format_duration, format_percent
 from steelyard.record.contrast import ContrastLine
 from steelyard.record.epoch import LedgerBalance
 from steelyard.record.verdict import TrustLine, Verdict
@@ -30,7 +30,7 @@ def weight_text(weight: Weight) -> str:
         "left behind": weight.background,
     }
     said = [f"{100 * share:g} % {word}" for word, share in parts.items() if share]
-    said += [f"{100 * weight.stall:.3g} % stall"] if weight.stall else []
+    said += [f"{format_digits(100 * weight.stall, 3)} % stall"] if weight.stall else []
     return ", ".join(said) or "equal arms"
 
 
@@ -53,7 +53,7 @@ def _truth(contrast: ContrastLine) -> str:
     if low is None or high is None:
         return value
     half = (high - low) / 2
-    return f"{value.removesuffix(' %')} ± {half:.2g} %" if half >= _MATTERS else value
+    return f"{value.removesuffix(' %')} ± {format_digits(half, 2)} %" if half >= _MATTERS else value
 
 
 def coverage_text(contrasts: Sequence[ContrastLine], names: Mapping[str, str]) -> str:
@@ -100,7 +100,7 @@ def trust_of(verdict: Verdict, study: Study) -> Trust | None:
     return Trust(
         head=f"{'If that was chance, what' if missed else 'What'} this machine can be trusted for, "
         f"weighing two arms under {load_text(study)}, where epochs of equal arms scatter by "
-        f"{sd:.2g} %:",
+        f"{format_digits(sd, 2)} %:",
         rows=[(f"{row.percent:g} %", detection_time_text(row)) for row in verdict.trust],
         foot="A weighing this long detects that difference with 80 % power; loading and pilot come "
         "on top.",
@@ -155,7 +155,7 @@ def ledger_text(ledger: LedgerBalance | None) -> str:
 
 
 def _evidence(value: float) -> str:
-    return "over 1000" if value > 1000 else f"{value:.3g}"
+    return "over 1000" if value > 1000 else format_digits(value, 3)
 
 
 @dataclass(frozen=True)

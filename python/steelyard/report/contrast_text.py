@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from steelyard.model.units import NO_INFORMATION, format_percent, spread_words
+from steelyard.model.units import NO_INFORMATION, format_digits, format_percent, spread_words
 from steelyard.record.contrast import (
     ContrastDetails,
     ContrastLine,
@@ -111,7 +111,9 @@ def truth_text(truth: Truth | None) -> str:
     if truth is None:
         return ""
     low, high = truth.true_low_percent, truth.true_high_percent
-    half = f" ± {(high - low) / 2:.2g}" if low is not None and high is not None else ""
+    half = (
+        f" ± {format_digits((high - low) / 2, 2)}" if low is not None and high is not None else ""
+    )
     must = f"must read {format_percent(truth.true_percent).removesuffix(' %')}{half} %"
     if truth.covered is None:
         return must
@@ -148,7 +150,7 @@ def method_text(details: ContrastDetails) -> str:
         return (
             "Too few epochs for a verdict: an interval shown is a t interval, for orientation only."
         )
-    made.append(f"Its own level is {details.level * 100:.3g} %.")
+    made.append(f"Its own level is {format_digits(details.level * 100, 3)} %.")
     made.append(
         "Looks were planned before the first slice; their error rates add up to 5 % at most."
     )
@@ -165,7 +167,7 @@ def ordinal(number: int) -> str:
 def scope_text(contrast: ContrastLine, counts: Mapping[str, int]) -> str:
     """What the interval rests on: `"95 % confidence, 12 epochs, 768 blocks"`; `counts`: name → how
     many."""
-    parts = [f"{contrast.confidence * 100:.3g} % confidence"]
+    parts = [f"{format_digits(contrast.confidence * 100, 3)} % confidence"]
     for name, count in counts.items():
         parts.append(f"{_grouped(count)} {name if count != 1 else name[:-1]}")
     return ", ".join(parts)

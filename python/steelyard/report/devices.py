@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 
 from steelyard.model.readings import SLICES_NS, device_names, device_reading, known_values
-from steelyard.model.units import NS_PER_MS, NS_PER_S, format_bytes, format_duration
+from steelyard.model.units import NS_PER_MS, NS_PER_S, format_bytes, format_digits, format_duration
 from steelyard.record.epoch import EpochLine
 from steelyard.record.verdict import DeviceFigure, DeviceSummary
 from steelyard.report.tables import amount, counted_reading
@@ -100,7 +100,7 @@ def figure_rows(figures: Iterable[DeviceFigure]) -> list[dict[str, str]]:
 
 def _value(figure: DeviceFigure, value: float) -> str:
     if by_second(figure):
-        return f"{100 * value:.3g} %"
+        return f"{format_digits(100 * value, 3)} %"
     return amount(value, "ms" if figure.unit == "ms" else "")
 
 
@@ -141,9 +141,11 @@ def _figures(counts: Mapping[str, float]) -> str:
             continue
         each = format_duration(counts[spent] / count * NS_PER_MS)
         of = f" of {format_bytes(counts[size] / count)}" if size else ""
-        told.append(f"{count / seconds:.3g} {plural}/s{of} in {each}")
+        told.append(f"{format_digits(count / seconds, 3)} {plural}/s{of} in {each}")
     spent_ms = sum(counts[name] for name in ("read_ms", "write_ms", "discard_ms", "flush_ms"))
     queue = spent_ms * NS_PER_MS / elapsed_ns
     busy = min(1.0, counts["busy_ms"] * NS_PER_MS / elapsed_ns)
-    under_way = f"{queue:.2g} requests under way on average, busy {busy:.0%} of the time"
+    under_way = (
+        f"{format_digits(queue, 2)} requests under way on average, busy {busy:.0%} of the time"
+    )
     return "; ".join([", ".join(told) or "nothing", under_way])

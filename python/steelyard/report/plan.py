@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from steelyard.evaluation.factors.words import alias_sentences
-from steelyard.model.units import format_bytes
+from steelyard.model.units import format_bytes, format_digits
 from steelyard.record.factors import FactorsPlan
 from steelyard.record.machine.arm_places import MemoryPlan
 from steelyard.record.plan import LeftOutScript, Plan
@@ -35,7 +35,7 @@ def plan_rows(plan: Plan) -> list[tuple[str, str]]:
     """The plan as label and text, reasons included."""
     rows = [
         ("metric that decides", plan.metric.replace("_", " ")),
-        ("margin", f"±{100 * plan.margin:.3g} %"),
+        ("margin", f"±{format_digits(100 * plan.margin, 3)} %"),
         *(factor_rows(plan.factors) if plan.factors is not None else ()),
         *shown_layout(plan).plan_rows(plan),
         ("placement", because(plan.placement or "–", plan.placement_why)),
@@ -84,7 +84,7 @@ def _load(plan: Plan) -> str:
 
 def left_out_text(one: LeftOutScript) -> str:
     """`"07-insert-orders (3.1 % of the transactions): 5 of 5 tries failed: duplicate key ..."`."""
-    share = f"{100 * one.share:.2g} % of the transactions"
+    share = f"{format_digits(100 * one.share, 2)} % of the transactions"
     return f"{one.script} ({share}): {one.failed} of {one.tries} tries failed: {one.error}"
 
 

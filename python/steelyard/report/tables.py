@@ -12,6 +12,7 @@ from steelyard.model.units import (
     NS_PER_S,
     NS_PER_US,
     format_bytes,
+    format_digits,
     format_duration,
     format_percent,
     percent_of_log,
@@ -41,7 +42,7 @@ def amount(value: float | None, unit: str = "") -> str:
     size = abs(value)
     if 0 < size < SMALLEST:
         return f"{'< 0.001' if value > 0 else 'about 0'} {unit}".strip()
-    text = f"{value:,.0f}" if size >= 1000 else f"{value:.4g}"
+    text = f"{value:,.0f}" if size >= 1000 else format_digits(value, 4)
     return f"{text.replace(',', ' ')} {unit}".strip().replace("-", "−")
 
 

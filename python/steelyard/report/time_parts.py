@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from steelyard.model.units import NO_INFORMATION, NS_PER_US, format_duration
+from steelyard.model.units import NO_INFORMATION, NS_PER_US, format_digits, format_duration
 from steelyard.record.verdict import TimePart, TimeParts
 
 NO_PLANS: Mapping[str, Sequence[str]] = {}
@@ -54,8 +54,8 @@ def is_below_noise(part: TimePart) -> bool:
 
 
 def _figures(value: float) -> str:
-    size = f"{abs(value):.3g}"
-    return size if float(size) == 0 else f"{'−' if value < 0 else '+'}{size}"
+    size = format_digits(abs(value), 3)
+    return size if size == "0" else f"{'−' if value < 0 else '+'}{size}"
 
 
 def cause_sentence(told: TimeParts) -> str:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from steelyard.model.turn import Turn
-from steelyard.model.units import NS_PER_S, format_bytes, format_duration
+from steelyard.model.units import NS_PER_S, format_bytes, format_digits, format_duration
 from steelyard.record.plan import Plan, TurnChoices
 from steelyard.record.turns.turn_summary import (
     CurveLine,
@@ -258,7 +258,9 @@ def evenness_rows(lines: Iterable[EvennessLine]) -> list[Row]:
 
 def evenness_value(metric: str, value: float) -> str:
     """A CV as a percent, the others in transactions a second."""
-    return f"{100 * value:.3g} %" if metric == "throughput_cv" else amount(value, "tps")
+    return (
+        f"{format_digits(100 * value, 3)} %" if metric == "throughput_cv" else amount(value, "tps")
+    )
 
 
 def stall_sums(arms: Sequence[str], told: TurnSummary) -> list[Row]:
@@ -268,7 +270,9 @@ def stall_sums(arms: Sequence[str], told: TurnSummary) -> list[Row]:
         own = [one for one in told.stalls if one.arm == arm]
         stalled = sum(one.seconds for one in own)
         loaded = sum(one.turns * one.seconds for one in told.sums if one.arm == arm and one.seconds)
-        share = f" ({100 * stalled / loaded:.2g} % of the time)" if loaded and own else ""
+        share = (
+            f" ({format_digits(100 * stalled / loaded, 2)} % of the time)" if loaded and own else ""
+        )
         rows.append(
             {
                 "arm": arm,
@@ -296,7 +300,7 @@ def stall_rows(stalls: Sequence[StallLine]) -> list[Row]:
             "where": f"epoch {one.epoch}, {one.arm}",
             "at": _seconds_text(one.from_seconds) if one.from_seconds else "0 s",
             "length": f"{_seconds_text(one.seconds)}{', a storm' if one.storm else ''}",
-            "depth": f"{100 * one.depth:.2g} %",
+            "depth": f"{format_digits(100 * one.depth, 2)} %",
             "cause": one.cause,
         }
         for one in sorted(longest, key=lambda one: (one.epoch, one.arm, one.from_seconds))

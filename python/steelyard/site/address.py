@@ -7,6 +7,7 @@ import re
 
 from steelyard.history.entry import Entry, KnownReading, moment
 from steelyard.history.question import Question
+from steelyard.model.units import format_digits
 from steelyard.report.contrast_text import full_stop, reading_text
 
 WALL = "index.html"
@@ -59,4 +60,4 @@ def short_reading(reading: KnownReading) -> str:
 
 def margin_text(reading: KnownReading) -> str:
     """`"±1 %"`."""
-    return f"±{reading.margin_percent:.3g} %"
+    return f"±{format_digits(reading.margin_percent, 3)} %"

@@ -22,6 +22,7 @@ from steelyard.engines.adapters import workload_database
 from steelyard.engines.loading import DATABASE, WorkloadDatabase
 from steelyard.model.endpoint import Endpoint
 from steelyard.model.errors import UsageError
+from steelyard.model.units import format_digits
 from steelyard.running.measuring.load import driven, numbered
 from steelyard.running.replaying import replay_of
 from steelyard.study.study import LEAVE_OUT, Failing, WorkloadChoice
@@ -142,8 +143,8 @@ def without_failing(workload: DrivenWorkload, report: Callable[[str], None]) -> 
     whole = sum(script.weight for script in workload.scripts)
     for script in out:
         report(
-            f'left out script "{script.name}", {100 * script.weight / whole:.2g} % of the '
-            f"transactions: {tried[script.name].error}"
+            f'left out script "{script.name}", {format_digits(100 * script.weight / whole, 2)} % '
+            f"of the transactions: {tried[script.name].error}"
         )
     return replace(workload, scripts=rest)
 

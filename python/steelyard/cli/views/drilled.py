@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from steelyard.integrity.drill.matrix import PLANTED, Rate, partly_planted
+from steelyard.model.units import format_digits
 from steelyard.report.drill.grids import text_of
 from steelyard.report.drill.page import COLUMNS, grids, table, ways
 
@@ -85,7 +86,7 @@ def sentence(facts: Facts) -> str:
     known = [fault for fault, share in found["header sanity"].items() if share >= 0.99]
     remaining = {fault: share for fault, share in both.items() if fault not in known}
     caught = [fault for fault, share in remaining.items() if share >= 0.99]
-    missed = [f"{fault} ({100 * (1 - share):.3g} % of them)"
+    missed = [f"{fault} ({format_digits(100 * (1 - share), 3)} % of them)"
               for fault, share in remaining.items() if share < 0.99]  # fmt: skip
     files = {cell["fault"] for cell in facts["files"]} & {"stale file", "truncated segment"}
     cost = Cost(**facts["cost"]) if facts["cost"] else None
@@ -145,7 +146,7 @@ def undetected(cell: Facts) -> str:
         return "all"
     if missed >= 1e4:
         return f"{missed / 1e4:.1f} % [{low / 1e4:.1f}, {high / 1e4:.1f}]"
-    return f"{missed:.3g} [{low:.3g}, {high:.3g}]"
+    return f"{format_digits(missed, 3)} [{format_digits(low, 3)}, {format_digits(high, 3)}]"
 
 
 def render_algorithms(facts: Facts) -> str:
@@ -174,7 +175,8 @@ def render_algorithms(facts: Facts) -> str:
         for name, way in zip(names, ways, strict=True):
             cell = way["faults"][fault]
             missed, low, high = (100 * (1 - cell[n]) for n in ("share", "high", "low"))
-            lines.append(f"  {name.ljust(width)} {missed:10.4g} [{low:.3g}, {high:.3g}]")
+            span = ", ".join(format_digits(end, 3) for end in (low, high))
+            lines.append(f"  {name.ljust(width)} {format_digits(missed, 4):>10} [{span}]")
     lines += ["", answer(ways)]
     return "\n".join(lines)
 

@@ -12,7 +12,7 @@ from steelyard.driver.answer import Progress
 from steelyard.driver.summary import Ramp, ScriptSummary, Summary
 from steelyard.model.endpoint import POSTGRES, error_words
 from steelyard.model.readings import Reading
-from steelyard.model.units import NS_PER_S, NS_PER_US
+from steelyard.model.units import NS_PER_S, NS_PER_US, format_digits
 
 
 @dataclass(frozen=True)
@@ -111,7 +111,7 @@ def _open_loop(driven: Driven) -> list[str]:
         asked = (
             f"pace           × {driven.pace:g} of the captured arrivals"
             if driven.rate is None
-            else f"rate           {driven.rate:g} per second requested"
+            else f"rate           {format_digits(driven.rate, 6)} per second requested"
         )
         lines.append(
             f"{asked}; {driven.load.late_starts} began late; "
@@ -136,7 +136,7 @@ def _ramp(ramp: Ramp) -> list[str]:
         rows.append(" " * 13 + "".join(f"{cell:>11}" for cell in cells) + behind)
     if ramp.kept_up is None:
         return [*rows, "kept up        with none of these rates"]
-    return [*rows, f"kept up        with {ramp.kept_up:g} per second"]
+    return [*rows, f"kept up        with {format_digits(ramp.kept_up, 6)} per second"]
 
 
 def _script(script: ScriptSummary, *, alone: bool) -> list[str]:

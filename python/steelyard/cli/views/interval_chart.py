@@ -7,7 +7,7 @@
 
 from __future__ import annotations
 
-from steelyard.model.units import format_percent
+from steelyard.model.units import format_digits, format_percent
 from steelyard.record.contrast import JudgedContrast, PercentInterval
 from steelyard.report.charts.scale import Linear, decimals_of, reach_of, round_reach
 from steelyard.report.contrast_text import better_side
@@ -34,7 +34,12 @@ def interval_chart(contrast: JudgedContrast, margin_percent: float, width: int) 
     return [
         interval_line(contrast, x),
         *axis_lines(x, margin_percent),
-        _sides(f"◂ {left}", f"margin ±{margin_percent:.3g} %", f"{right} ▸", int(x.end) + 1),
+        _sides(
+            f"◂ {left}",
+            f"margin ±{format_digits(margin_percent, 3)} %",
+            f"{right} ▸",
+            int(x.end) + 1,
+        ),
     ]
 
 

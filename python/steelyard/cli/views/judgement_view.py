@@ -12,7 +12,7 @@ from steelyard.foreign.judgement.judgement import Judgement
 from steelyard.foreign.judgement.number_sets import RowOrder
 from steelyard.foreign.tools.steelyard_verdict import JUDGED, SavedVerdict
 from steelyard.model.threat import Threat
-from steelyard.model.units import format_percent
+from steelyard.model.units import format_digits, format_percent
 from steelyard.record.contrast import JudgedContrast
 from steelyard.report.contrast_text import MARKS, full_stop
 
@@ -106,7 +106,7 @@ def _arms(judgement: Judgement, width: int) -> list[str]:
 
 def _four(value: float) -> str:
     """Four significant digits, more before the point: `1053`, `0.1131`."""
-    return f"{value:.0f}" if abs(value) >= 1000 else f"{value:.4g}"
+    return f"{value:.0f}" if abs(value) >= 1000 else format_digits(value, 4)
 
 
 def _findings(judgement: Judgement, width: int) -> Iterator[str]:

@@ -5,7 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from steelyard.model.threat import Threat
-from steelyard.model.units import NS_PER_S, format_duration, format_percent, percent_of_log
+from steelyard.model.units import (
+    NS_PER_S,
+    format_digits,
+    format_duration,
+    format_percent,
+    percent_of_log,
+)
 from steelyard.record.contrast import ContrastLine
 from steelyard.record.plan import Plan
 from steelyard.record.verdict import Verdict
@@ -34,7 +40,9 @@ def _further_parts(plan: Plan) -> list[str]:
     if plan.left_out:
         share = 100 * sum(one.share for one in plan.left_out)
         kinds = "1 script" if len(plan.left_out) == 1 else f"{len(plan.left_out)} scripts"
-        parts.append(f"without {kinds} of the mix ({share:.2g} % of the transactions)")
+        parts.append(
+            f"without {kinds} of the mix ({format_digits(share, 2)} % of the transactions)"
+        )
     return parts
 
 

@@ -17,7 +17,7 @@ from steelyard.evaluation.threats.pool_warmth import BLOCK_BYTES
 from steelyard.model.readings import EpochTotals
 from steelyard.model.threat import Threat, raise_threat
 from steelyard.model.threat_kind import ThreatKind
-from steelyard.model.units import NS_PER_S, format_bytes, format_duration
+from steelyard.model.units import NS_PER_S, format_bytes, format_digits, format_duration
 
 RECORD_HEADER_BYTES = 24
 """SizeOfXLogRecord of xlogrecord.h: what a record takes in the log that is no image."""
@@ -152,7 +152,7 @@ def _images_told(epochs: Sequence[EpochTotals], both: tuple[str, str]) -> str:
     for name in both:
         found = _images(epochs, name)
         words.append(
-            f"{found.per_transaction:.2g} full-page images a transaction of {name}, "
+            f"{format_digits(found.per_transaction, 2)} full-page images a transaction of {name}, "
             f"up to {100 * found.most_of_wal:.0f} % of its WAL"
         )
     return " and ".join(words)

@@ -12,6 +12,7 @@ from steelyard.analysis.calibration.balance import OFF_BALANCE
 from steelyard.evaluation.plans.flips import flips
 from steelyard.model.threat import Threat, raise_threat
 from steelyard.model.threat_kind import ThreatKind
+from steelyard.model.units import format_digits
 from steelyard.record.environment import Difference, Inspection, SourceFacts
 from steelyard.record.epoch import LedgerBalance
 
@@ -81,7 +82,7 @@ def _ledger(standing: LedgerBalance) -> Threat:
     return raise_threat(
         ThreatKind.LEDGER,
         f"{times} of equal arms on this machine reached an e-value of "
-        f"{standing.largest_e_value:.3g}; "
+        f"{format_digits(standing.largest_e_value, 3)}; "
         f"equal arms reach {OFF_BALANCE:g} on 1 machine of 100 at most, however often one looks",
     )
 

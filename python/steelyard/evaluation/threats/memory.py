@@ -15,7 +15,7 @@ from steelyard.evaluation.transaction.bottleneck import GROUPS
 from steelyard.evaluation.transaction.time_parts import time_parts
 from steelyard.model.threat import Threat, raise_threat
 from steelyard.model.threat_kind import ThreatKind
-from steelyard.model.units import NS_PER_US, format_bytes, format_duration
+from steelyard.model.units import NS_PER_US, format_bytes, format_digits, format_duration
 from steelyard.record.environment import Environment
 from steelyard.record.epoch import Epoch, EvictedLine
 from steelyard.record.plan import Plan
@@ -58,7 +58,7 @@ def _not_storage_bound(
         read = _read_per_transaction(epochs, arm)
         if read is not None and read < LEAST_READ_BYTES:
             unlike.append(
-                f"{arm} read {read:.3g} bytes a transaction from the device"
+                f"{arm} read {format_digits(read, 3)} bytes a transaction from the device"
                 f"{_cached(epochs, plan, arm)}"
             )
     unlike = unlike or list(_on_processors(epochs, both))
@@ -126,9 +126,9 @@ def _not_evicted(epochs: Sequence[Epoch]) -> Iterator[Threat]:
     if kept:
         yield raise_threat(
             ThreatKind.NOT_EVICTED,
-            f"up to {100 * max(kept):.2g} % of the arms' files were still in the page cache after "
-            f"eviction, more than {100 * RESIDENT_SHARE:g} % before {len(kept)} of {len(epochs)} "
-            "epochs: reading them is charged to no arm's memory",
+            f"up to {format_digits(100 * max(kept), 2)} % of the arms' files were still in the "
+            f"page cache after eviction, more than {100 * RESIDENT_SHARE:g} % before {len(kept)} "
+            f"of {len(epochs)} epochs: reading them is charged to no arm's memory",
         )
 
 

@@ -23,6 +23,7 @@ from steelyard.model.readings import EpochTotals
 from steelyard.model.threat import Threat, raise_threat
 from steelyard.model.threat_kind import ThreatKind
 from steelyard.model.turn import Turn
+from steelyard.model.units import format_digits
 
 BLOCK_BYTES = 8192
 PARTS = 4
@@ -113,7 +114,7 @@ def threat_of(
         yield raise_threat(ThreatKind.POOL_NOT_WARM, seen, in_turns=turns)
         return
     percent = 100 * abs(float(moved.mean()))
-    seen = f"{' and '.join(words)}; that moves the contrast by about {percent:.2g} %"
+    seen = f"{' and '.join(words)}; that moves the contrast by about {format_digits(percent, 2)} %"
     certain = 0.0 not in t_interval(moved)
     fatal = certain and percent > 100 * margin
     yield raise_threat(ThreatKind.POOL_NOT_WARM, seen, invalidates=fatal, in_turns=turns)

@@ -20,7 +20,7 @@ from steelyard.model.memoize import memoize_by_identity
 from steelyard.model.readings import SERVER_CPU, ArmTotals, EpochTotals
 from steelyard.model.threat import Threat, raise_threat
 from steelyard.model.threat_kind import ThreatKind
-from steelyard.model.units import NS_PER_US, format_percent, percent_of_log
+from steelyard.model.units import NS_PER_US, format_digits, format_percent, percent_of_log
 from steelyard.record.epoch import Epoch
 from steelyard.record.plan import Plan
 from steelyard.study.design import FEWEST_LOADS
@@ -110,7 +110,7 @@ def _working_set(epochs: Sequence[Epoch], both: tuple[str, str], study: Study) -
         done = sum(e.totals.transactions_all.get(arm, 0) for e in epochs)
         read = float(np.nansum([e.totals.amount(arm, BLOCKS_READ) for e in epochs]))
         if done and (read / done > FEW_BLOCKS_READ) != (wanted == "exceeds"):
-            unlike.append(f"{arm} read {read / done:.2g} blocks a transaction")
+            unlike.append(f"{arm} read {format_digits(read / done, 2)} blocks a transaction")
     if unlike:
         seen = f"{' and '.join(unlike)}; the study says that its data {WORKING_SET_WORDS[wanted]}"
         yield raise_threat(ThreatKind.WORKING_SET, seen)

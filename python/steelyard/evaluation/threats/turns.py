@@ -39,6 +39,7 @@ from steelyard.model.turn import Turn
 from steelyard.model.units import (
     NS_PER_S,
     format_bytes,
+    format_digits,
     format_duration,
     format_percent,
     percent_of_log,
@@ -121,8 +122,8 @@ def _evicted(pairs: Sequence[Pair]) -> Iterator[Threat]:
     if not kept.any():
         return
     seen = (
-        f"up to {100 * float(shares[kept].max()):.2g} % of the arms' files were still in the page "
-        f"cache after eviction, more than {100 * RESIDENT_SHARE:g} % before "
+        f"up to {format_digits(100 * float(shares[kept].max()), 2)} % of the arms' files were "
+        f"still in the page cache after eviction, more than {100 * RESIDENT_SHARE:g} % before "
         f"{_counted(kept, pairs)}"
     )
     fatal = apart(shares[:, 1] - shares[:, 0], RESIDENT_SHARE)

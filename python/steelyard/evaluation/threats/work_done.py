@@ -19,7 +19,7 @@ from steelyard.analysis.decision.sign_flip import p_value
 from steelyard.model.readings import EpochTotals
 from steelyard.model.threat import Threat, raise_threat
 from steelyard.model.threat_kind import ThreatKind
-from steelyard.model.units import format_percent, percent_of_log
+from steelyard.model.units import format_digits, format_percent, percent_of_log
 from steelyard.record.environment import Inspection
 
 FEWEST_ROWS = 0.001
@@ -72,9 +72,8 @@ def work_threats(
     elif idle:
         [name] = idle
         other = theirs if name == control else ours
-        seen = (
-            f"{name} returned and changed no row, the other arm {other.rows:.3g} rows a transaction"
-        )
+        theirs_each = format_digits(other.rows, 3)
+        seen = f"{name} returned and changed no row, the other arm {theirs_each} rows a transaction"
         yield raise_threat(ThreatKind.WRONG_ANSWER, seen)
     elif not inspection.writes:
         yield from _unlike(epochs, control, arm)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from steelyard.model.units import format_digits
 from steelyard.record.contrast import Percent
 from steelyard.record.frozen import Frozen
 from steelyard.record.plan import TurnChoices
@@ -119,8 +120,10 @@ def near_words(turns: TurnChoices, arms: Sequence[str]) -> str:
     if not own:
         return f"{turns.time_scale:g} times as {near}"
     if math.isclose(min(own.values()), max(own.values()), rel_tol=NEARLY_ALIKE):
-        return f"{max(own.values()):.3g} times as {near}"
-    return " and ".join(f"{factor:.3g} times as {near} in {arm}" for arm, factor in own.items())
+        return f"{format_digits(max(own.values()), 3)} times as {near}"
+    return " and ".join(
+        f"{format_digits(factor, 3)} times as {near} in {arm}" for arm, factor in own.items()
+    )
 
 
 def scaled_words(turns: TurnChoices, arms: Sequence[str]) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from textwrap import shorten
 
 from steelyard.evaluation.plans.matching import statement_place
-from steelyard.model.units import NS_PER_US, format_duration
+from steelyard.model.units import NS_PER_US, format_digits, format_duration
 from steelyard.record.contrast import PercentInterval
 from steelyard.record.verdict import FlippedPlan, ScriptTime, Statement, Verdict
 from steelyard.report.answer.measured import times_text, us_pair
@@ -78,7 +78,7 @@ def _shown(row: ScriptTime | Statement, name: str, sql: str) -> dict[str, str]:
 
 
 def _percent(percent: float | None) -> str:
-    return "–" if percent is None else f"{percent:.3g} %"
+    return "–" if percent is None else f"{format_digits(percent, 3)} %"
 
 
 def _mean(microseconds: float | None) -> str:

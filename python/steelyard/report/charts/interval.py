@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from markupsafe import Markup
 
-from steelyard.model.units import format_percent
+from steelyard.model.units import format_digits, format_percent
 from steelyard.record.contrast import ReadContrast
 from steelyard.report.charts.drawing import Drawing
 from steelyard.report.charts.scale import Linear, decimals_of, reach_of
@@ -46,7 +46,7 @@ def _draw_margin(drawing: Drawing, x: Linear, margin: float) -> None:
     drawing.rect(x(-margin), 48, x(margin) - x(-margin), _BEAM_Y - 48, "margin")
     for side in (-margin, margin):
         drawing.line(x(side), 48, x(side), _BEAM_Y, "margin-edge")
-    drawing.text(x(0), _BEAM_Y + 38, f"0 · margin ±{margin:.3g} %", "", "middle")
+    drawing.text(x(0), _BEAM_Y + 38, f"0 · margin ±{format_digits(margin, 3)} %", "", "middle")
 
 
 def _draw_scale(drawing: Drawing, x: Linear, width: float) -> None:

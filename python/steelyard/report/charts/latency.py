@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from markupsafe import Markup
 
-from steelyard.model.units import format_duration
+from steelyard.model.units import format_digits, format_duration
 from steelyard.report.charts.drawing import Drawing
 from steelyard.report.charts.scale import Linear, Log
 
@@ -34,7 +34,7 @@ def draw_distribution(
     drawing.text(4, 12, "share of transactions per bin of 8 %", "quiet")
     for tick in y.ticks(5):
         drawing.line(_LEFT, y(tick), width - 10, y(tick), "grid")
-        drawing.text(_LEFT - 6, y(tick) + 4, f"{tick * 100:.3g} %", "", "end")
+        drawing.text(_LEFT - 6, y(tick) + 4, f"{format_digits(tick * 100, 3)} %", "", "end")
     for arm, some in shares.items():
         points = []
         for index in range(first, last + 1):
@@ -65,7 +65,7 @@ def draw_tail(
     drawing.text(4, 12, "share of transactions that took longer", "quiet")
     for tick in (tick for tick in (10.0**-power for power in range(9)) if tick >= y.low):
         drawing.line(_LEFT, y(tick), width - 10, y(tick), "grid")
-        drawing.text(_LEFT - 6, y(tick) + 4, f"{tick * 100:.6g} %", "", "end")
+        drawing.text(_LEFT - 6, y(tick) + 4, f"{format_digits(tick * 100, 6)} %", "", "end")
     for arm, some in slower.items():
         points = [
             (x(edges_ns[index]), y(some[index]))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from markupsafe import Markup
 
-from steelyard.model.units import NS_PER_US, format_duration, format_percent
+from steelyard.model.units import NS_PER_US, format_digits, format_duration, format_percent
 from steelyard.record.verdict import Latency
 from steelyard.report.charts.drawing import Drawing
 from steelyard.report.charts.scale import Linear, decimals_of
@@ -19,7 +19,7 @@ _FOOT = 30
 
 def quantile_name(quantile: float) -> str:
     """`"p50"`, `"p99.9"`."""
-    return f"p{quantile * 100:.6g}"
+    return f"p{format_digits(quantile * 100, 6)}"
 
 
 def draw_percentile_effects(

@@ -23,7 +23,7 @@ from steelyard.analysis.pilot.batch_means import (
 )
 from steelyard.engines.capabilities.checkpoints import PoolFill, Warmable
 from steelyard.engines.engine import Instance
-from steelyard.model.units import NS_PER_S, format_duration
+from steelyard.model.units import NS_PER_S, format_digits, format_duration
 from steelyard.record.plan import (
     Choices,
     PilotFigures,
@@ -170,8 +170,9 @@ class Pilot:
         name = by_load.settled.falling[0]
         first, last = by_load.settled.reads[name]
         seen = (
-            f"blocks read per transaction of {name} went from {first:.2g} to {last:.2g} in the "
-            f"pilot and were not level after {format_duration(cap_ns)} of load"
+            f"blocks read per transaction of {name} went from {format_digits(first, 2)} to "
+            f"{format_digits(last, 2)} in the pilot and were not level after "
+            f"{format_duration(cap_ns)} of load"
         )
         by_reading = self._watch(placement, "by reading", cap_ns)
         return self._longer(replace(by_reading, why=seen if by_reading.fills else ""))

@@ -22,7 +22,7 @@ from steelyard.driver.trial import (
 )
 from steelyard.engines.engine import Instance
 from steelyard.model.errors import StudyError, WeighingError
-from steelyard.model.units import NS_PER_S
+from steelyard.model.units import NS_PER_S, format_digits
 from steelyard.record.plan import LeftOutScript
 from steelyard.record.slice import SliceLine
 from steelyard.running.measuring.load import Load, Place, Visit
@@ -117,8 +117,8 @@ def _decided(setup: Setup, failing: Mapping[str, tuple[str, Tries]], progress: P
         _refuse_failing(out, failing, may_be_left_out=not in_streams & {*failing})
     for script in out:
         progress.note(
-            f'left out script "{script.script}", {100 * script.share:.2g} % of the transactions: '
-            f"{script.failed} of {script.tries} tries failed: {script.error}"
+            f'left out script "{script.script}", {format_digits(100 * script.share, 2)} % of the '
+            f"transactions: {script.failed} of {script.tries} tries failed: {script.error}"
         )
     if len(out) == len(setup.scripts):
         _refuse(setup, out)

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from steelyard.cli.views.ci.markdown import escaped
 from steelyard.evaluation.sweep import reading
-from steelyard.model.units import NS_PER_S, format_duration, format_percent
+from steelyard.model.units import NS_PER_S, format_digits, format_duration, format_percent
 from steelyard.record.contrast import ContrastLine, PercentInterval
 from steelyard.record.sweep import Swept, SweptContrast
 from steelyard.record.verdict import Cause, DeviceFigure, Probe, Query, Verdict
@@ -140,7 +140,7 @@ def _needed(percent: float, low: float, high: float) -> str:
     times = ((high - low) / 2 / abs(percent)) ** 2
     if not MANY_TIMES <= times < math.inf:
         return ""
-    return f"; ±{abs(percent):g} % takes about {times:.2g} times as many epochs"
+    return f"; ±{abs(percent):g} % takes about {format_digits(times, 2)} times as many epochs"
 
 
 def _ends(one: PercentInterval) -> tuple[float, float]:

@@ -17,6 +17,7 @@ from steelyard.foreign.series import Sheet
 from steelyard.foreign.source import Source
 from steelyard.foreign.tools.measured_runs import Run, csv_rows, float_in, sheet_of_runs
 from steelyard.foreign.vocabulary.units import unit_of
+from steelyard.model.units import format_digits
 
 _ROUNDED = 1e-3
 _ONE_FORK = "iterations of one fork are of one run"
@@ -61,8 +62,8 @@ def _notes(document: Document, index: int, result: Any, raw: Sequence[float]) ->
     mean = sum(raw) / len(raw)
     if score is not None and abs(score - mean) > _ROUNDED * abs(mean):
         yield (
-            f"result {index + 1}: the score, {score:.6g}, is not the mean of its raw data, "
-            f"{mean:.6g}: the raw data are judged"
+            f"result {index + 1}: the score, {format_digits(score, 6)}, is not the mean of its raw "
+            f"data, {format_digits(mean, 6)}: the raw data are judged"
         )
 
 
