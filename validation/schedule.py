@@ -75,6 +75,8 @@ ALIKE_IN_CYCLES = 20
 DOUBLE_WORK_IN_CYCLES = 10
 """Of each workload."""
 CYCLED_PERCENT = 10
+CYCLED_BUDGET = "20m"
+"""8 epochs with checkpoints about a quarter of a minute of own time apart."""
 CYCLED = ("layout=cycles", "cost=auto", "budget.epochs=8")
 CYCLED_TPCB = (*CYCLED, "workload.scripts={tpcb-like=1}", "workload.scale=20")
 CYCLED_TPROC_C = (*CYCLED, "workload=tproc-c", "workload.scale=4")
@@ -166,8 +168,10 @@ def _case(kind: str, number: int) -> Case:
     doubled = (f"arm.weight.double_work={percent}%",) if percent else ()
     if "in cycles" in kind or kind.endswith("in turns"):
         cycled = CYCLED_TPROC_C if kind.endswith("tproc-c") else CYCLED_TPCB
-        weighted = (*(cycled if "in cycles" in kind else TURNED), *doubled)
-        return Case(kind, number, weighted, double_work=percent / 100, budget=TURNED_BUDGET)
+        laid_out, budget = (
+            (cycled, CYCLED_BUDGET) if "in cycles" in kind else (TURNED, TURNED_BUDGET)
+        )
+        return Case(kind, number, (*laid_out, *doubled), double_work=percent / 100, budget=budget)
     if kind.endswith(("in sessions", "nodes")):
         return _of_sessions(Case(kind, number, (*SESSIONS, *doubled), percent / 100))
     here = MYSQL if kind.endswith("on MySQL") else WRITES if kind.endswith("with writes") else ()

@@ -23,17 +23,19 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from steelyard.engines.builds.same_builder import BuildRequest
-from steelyard.model.allowed import Allowed
 from steelyard.model.errors import UsageError
+from steelyard.model.settings.allowed import Allowed
+from steelyard.model.settings.value import with_unit
 from steelyard.tuning.profile.allowed_settings import Accepting, read_allowed_settings
 from steelyard.tuning.profile.proposing import ProfileRequest, propose
-from steelyard.tuning.profile.value import written
 from validation.pages.tuners import Proposals, page_with_tables
 from validation.results import FOLDER, Results
 
 RESULTS = Results(FOLDER / "tuners.jsonl")
 PAGE = Path(__file__).parents[1] / "docs" / "reference" / "tune.md"
 VERSION = "18"
+BUILD = f"bundle-{VERSION}"
+"""Whose settings are proposed, whatever other builds of it were added."""
 GB = 1 << 30
 
 
@@ -120,7 +122,7 @@ def ours(accepting: Accepting) -> Iterator[dict[str, str]]:
 
 def defaults(allowed: Mapping[str, Allowed]) -> dict[str, str]:
     """What the server assumes for every setting, as it would be written."""
-    return {name: written(known) for name, known in allowed.items()}
+    return {name: with_unit(known.default or "", known.unit) for name, known in allowed.items()}
 
 
 def ask_pgtune(checkout: Path) -> list[dict[str, str]]:
@@ -202,7 +204,7 @@ def main() -> int:
     account = "postgres" if os.geteuid() == 0 else None
     text = PAGE.read_text(encoding="utf-8")
     PAGE.write_text(
-        tables(text, read_allowed_settings("postgres", BuildRequest(VERSION, None), account)),
+        tables(text, read_allowed_settings("postgres", BuildRequest(BUILD, None), account)),
         encoding="utf-8",
     )
     return 0

@@ -1,13 +1,14 @@
-"""Weighs PostgreSQL 18 against 16, or 19 against 18, once on each workload.
+"""Weighs PostgreSQL 18 against 16, 19 against 18, or 16 to 18 step by step, on each workload.
 
-    python -m validation.versions [--pair 19-against-18] [--records DIR] [--only NAME]
+    python -m validation.versions [--pair 16-to-18] [--records DIR] [--only NAME]
 
 Every weighing is the command that its page shows, with a fixed seed; its result is a line of
-results/versions.jsonl, and what has a line of this very command is not weighed again. What writes
-in many pages is weighed in turns, over whole checkpoint cycles. At the end
-docs/results/18-against-16.md is written of the lines. 18 and 19 are Debian's, of one source:
-`steelyard engines add debian-18` and `debian-19` bring them. Wants an otherwise idle machine: half
-an hour or so for each that takes turns.
+results/versions*.jsonl, and what has a line of this very command is not weighed again. What writes
+in many pages is weighed over whole checkpoint cycles: `--pair 16-to-18` in cycles. At the end the
+page in docs/results/ is written of the lines. 18 and 19 are Debian's, of one source: `steelyard
+engines add debian-18` and `debian-19` bring them; those of the steps are of one builder too:
+`engines add 16.14`, `17.10` and `18.4`. Wants an otherwise idle machine: half an hour or so for
+each that writes.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ PAGE = Path(__file__).parents[1] / "docs" / "results" / "18-against-16.md"
 FORM = folded.Form(most_cells=12, stay=("workload",))
 OF_18 = Pair("16", "18")
 SEED = 1
+_COMMAND = "python -m validation.versions"
 _BY_TIME = ("--budget", "60s")
 _IN_TURNS = ("--budget", "30m")
 _IN_LONG_TURNS = ("--budget", "40m")
@@ -51,6 +53,25 @@ WEIGHINGS: Mapping[str, Sequence[str]] = {
         *("--set", _TOUCHES, "--set", "budget.epochs=12"),
     ),
 }
+_STEPS = (("16.14", "17.10"), ("17.10", "18.4"))
+_IN_CYCLES = ("--set", "layout=cycles", "--budget", "24m")
+
+
+def _step(workload: str, before: str, after: str) -> tuple[str, ...]:
+    builds = (f"control.version=npm-{before}", f"arm.version=npm-{after}")
+    asked = (*(() if workload == "pgbench" else (f"workload={workload}",)), *builds)
+    return ("versions", *(word for change in asked for word in ("--set", change)), *_IN_CYCLES)
+
+
+STEPS: Mapping[str, Sequence[str]] = {
+    f"{workload}-{before.partition('.')[0]}-{after.partition('.')[0]}": _step(
+        workload, before, after
+    )
+    for workload in ("pgbench", "tproc-c", "reserva")
+    for before, after in _STEPS
+}
+_BRIEFLY = ("--budget", "20m")
+"""In cycles: eight epochs, with checkpoints a quarter of a minute apart."""
 _OF_DEBIAN = ("--set", "control.version=debian-18", "--set", "arm.version=debian-19")
 _WITHIN_18 = ("--set", "control.version=debian-18", "--set", "arm.version=debian-18")
 _WITHIN_19 = ("--set", "control.version=debian-19", "--set", "arm.version=debian-19")
@@ -86,14 +107,14 @@ _WRITE = (
 _COPY = """workload.texts={copy = "COPY pgbench_accounts TO '/dev/null';"}"""
 _SCAN = "budget.counted={each = 1, blocks = 16, warmup = 2}"
 OF_19: Mapping[str, Sequence[str]] = {
-    "pgbench": ("versions", *_OF_DEBIAN, *_IN_TURNS),
-    "pgbench-as-shipped": ("versions", *_OF_DEBIAN, *_AS_SHIPPED, *_IN_TURNS),
-    "tproc-c": ("versions", "--set", "workload=tproc-c", *_OF_DEBIAN, *_IN_TURNS),
-    "reserva": ("versions", "--set", "workload=reserva", *_OF_DEBIAN, *_IN_LONG_TURNS),
-    "select-insert": ("versions", "--set", "workload=select-insert", *_OF_DEBIAN, *_IN_LONG_TURNS),
+    "pgbench": ("versions", *_OF_DEBIAN, *_BRIEFLY),
+    "pgbench-as-shipped": ("versions", *_OF_DEBIAN, *_AS_SHIPPED, *_BRIEFLY),
+    "tproc-c": ("versions", "--set", "workload=tproc-c", *_OF_DEBIAN, *_BRIEFLY),
+    "reserva": ("versions", "--set", "workload=reserva", *_OF_DEBIAN, *_BRIEFLY),
+    "select-insert": ("versions", "--set", "workload=select-insert", *_OF_DEBIAN, *_BRIEFLY),
     "foreign-keys": (
         *("versions", *_OF_DEBIAN, "--set", _FOREIGN_KEYS),
-        *("--set", "workload.scripts={child = 1}", "--set", _CHILD, *_IN_TURNS),
+        *("--set", "workload.scripts={child = 1}", "--set", _CHILD, *_BRIEFLY),
     ),
     "explain-analyze": (
         *("versions", *_OF_DEBIAN, "--set", "cost=foreground", "--set", "workload.clients=1"),
@@ -108,7 +129,7 @@ OF_19: Mapping[str, Sequence[str]] = {
     "toast-as-shipped": (
         *("versions", *_OF_DEBIAN, *_AS_SHIPPED, "--set", _DOCUMENTS),
         *("--set", "workload.scale=1", "--set", "workload.clients=4"),
-        *("--set", "workload.scripts={write = 1}", "--set", _WRITE, *_IN_TURNS),
+        *("--set", "workload.scripts={write = 1}", "--set", _WRITE, *_BRIEFLY),
     ),
     "tproc-h": ("queries", *_OF_DEBIAN, *_BY_TIME),
     "checksums-18": ("checksums", *_WITHIN_18, "--budget", "5m"),
@@ -152,10 +173,13 @@ class Comparison:
 def comparisons() -> Mapping[str, Comparison]:
     """Every pair of versions that has a page, or will."""
     results = Results(FOLDER / "versions-19.jsonl")
-    asked = "python -m validation.versions --pair 19-against-18"
+    asked = f"{_COMMAND} --pair 19-against-18"
     of_19 = Pair("18", "19", asked, results.path.name)
+    steps = Results(FOLDER / "versions-steps.jsonl")
+    stepwise = Pair("16", "18", f"{_COMMAND} --pair 16-to-18", steps.path.name, between=("17",))
     return {
         "18-against-16": Comparison(WEIGHINGS, RESULTS, PAGE, OF_18),
+        "16-to-18": Comparison(STEPS, steps, PAGE.with_name("16-to-18.md"), stepwise),
         "19-against-18": Comparison(OF_19, results, PAGE.with_name("19-against-18.md"), of_19),
     }
 

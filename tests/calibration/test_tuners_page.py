@@ -12,7 +12,7 @@ from steelyard.tuning.profile.allowed_settings import Accepting, read_allowed_se
 from tuning.profile.accepting import ALLOWED
 from validation import tuners
 from validation.pages.tuners import ALIKE, BY_SIZE, Proposals, page_with_tables
-from validation.tuners import PAGE, RESULTS, SERVERS, VERSION, tables
+from validation.tuners import BUILD, PAGE, RESULTS, SERVERS, tables
 
 IDENTITY = Identity("postgres", "18.4", 180004, "gcc", "", "", "bundle", "/bin", False)
 MARKS = f"{BY_SIZE}old\n<!-- end of figures -->\n{ALIKE}old\n<!-- end of figures -->\n"
@@ -21,7 +21,7 @@ MARKS = f"{BY_SIZE}old\n<!-- end of figures -->\n{ALIKE}old\n<!-- end of figures
 @pytest.mark.postgres
 def test_our_columns_are_what_the_program_proposes_today() -> None:
     kept = PAGE.read_text(encoding="utf-8")
-    accepting = read_allowed_settings("postgres", BuildRequest(VERSION, None), None)
+    accepting = read_allowed_settings("postgres", BuildRequest(BUILD, None), None)
     assert kept == tables(kept, accepting), "use .venv/bin/python -m validation.tuners"
 
 

@@ -13,7 +13,7 @@ from validation import versions
 from validation.pages.folded import outdated
 from validation.pages.versions import page
 from validation.results import Results
-from validation.versions import OF_18, OF_19, RESULTS, WEIGHINGS
+from validation.versions import OF_18, OF_19, RESULTS, STEPS, WEIGHINGS
 
 PAIR = "19-against-18"
 
@@ -125,6 +125,38 @@ def test_every_weighing_of_19_is_of_two_builds_from_one_source(name: str) -> Non
     versions_of = {"checksums-18": ("18", "18"), "checksums-19": ("19", "19")}
     named = versions_of.get(name, ("18", "19"))
     assert [arm.version for arm in read.every_arm] == [f"debian-{each}" for each in named]
+
+
+@pytest.mark.parametrize("name", list(STEPS))
+def test_every_step_is_weighed_in_cycles_of_two_builds_of_one_builder(name: str) -> None:
+    study, *options = STEPS[name]
+    read = read_study(study, [word for word in options if "=" in word])
+    workload, before, after = name.rsplit("-", 2)
+    assert (read.workload.name, read.layout) == (workload, "cycles")
+    named = [arm.version.removeprefix("npm-").partition(".")[0] for arm in read.every_arm]
+    assert named == [before, after]
+
+
+def test_steps_have_one_table_and_say_which_step_each_is() -> None:
+    builder = {"builder": "gcc 14"}
+    versions_of = {"16": "16.14", "17": "17.10", "18": "18.4"}
+    rows = [
+        weighed(
+            key=f"pgbench-{before}-{after}",
+            layout="cycles",
+            time_scale=10.0,
+            distance_seconds=30.0,
+            arms={n: {"version": versions_of[n], **builder} for n in (before, after)},
+            loads_of_epochs=[{before: 0, after: n % 2} for n in range(3)],
+        )
+        for before, after in (("16", "17"), ("17", "18"))
+    ]
+    text = page(rows, versions.comparisons()["16-to-18"].pair)
+    assert "# PostgreSQL 16 → 17 → 18, workload by workload" in text
+    assert "each step of PostgreSQL 16 → 17 → 18, both by one builder (gcc 14)" in text
+    assert "| [pgbench-17-18](#pgbench-17-18) | 18 against 17: +5.0 % of throughput |" in text
+    assert "| beside it | 16 | 17 | 17 against 16 | interval, 95 % |" in text
+    assert "By the load of 17, median" in text
 
 
 def test_what_is_weighed_within_a_version_has_a_table_of_its_own() -> None:

@@ -10,6 +10,7 @@ import pytest
 from own_cache import own_cache
 from steelyard.cli.options.address_options import (
     address_changes,
+    address_password,
     require_agreed,
     with_addresses,
     with_own_workload,
@@ -48,8 +49,13 @@ def test_one_address_is_the_studys_and_its_servers_settings_are_left_to_it() -> 
 
 
 def test_a_password_goes_to_the_environment_and_into_no_study() -> None:
-    changes = address_changes("postgresql://app:secret@db1/shop", None, "address=user=b")
+    addresses = ("postgresql://app:secret@db1/shop", None, "address=user=b")
+    changes, password = address_changes(*addresses), address_password(*addresses)
+    assert os.environ["PGPASSWORD"] == "", "nothing but `export` hands it on"
+    assert password is not None
+    password.export()
     assert os.environ["PGPASSWORD"] == "secret"
+    assert "secret" not in repr(password)
     assert "secret" not in str(changes)
     assert "user=app" in str(changes)
 
@@ -63,6 +69,9 @@ def test_a_sql_server_keeps_the_studys_workload_and_its_password_goes_to_the_env
     assert study.address == "sqlserver://sa@db1:1444/?encrypt=strict"
     assert study.workload.name == "select-insert"
     assert study.arms[1].settings == {"page_verify": "NONE"}
+    password = address_password(uri, None, None)
+    assert password is not None
+    password.export()
     assert os.environ["SQLCMDPASSWORD"] == "s@cret"
     assert without_passwords(["--address", uri]) == ["--address", study.address]
 
@@ -88,7 +97,7 @@ def test_databases_are_made_on_another_machine_only_where_that_was_agreed_to(
 
 def test_two_passwords_are_refused() -> None:
     with pytest.raises(UsageError, match="two passwords"):
-        address_changes(None, "address=host=a password=x", "address=host=b password=y")
+        address_password(None, "address=host=a password=x", "address=host=b password=y")
 
 
 def test_a_command_is_kept_without_its_passwords() -> None:

@@ -7,13 +7,13 @@ from steelyard.integrity.drill.drill import DrillResult
 from steelyard.integrity.drill.matrix import (
     PLANTED,
     QUERY_ERROR,
-    Matrix,
+    DetectionMatrix,
     Rate,
 )
 
 
 def test_what_could_not_be_planted_everywhere_and_what_needs_no_checksum_is_said() -> None:
-    matrix = Matrix()
+    matrix = DetectionMatrix()
     matrix.add("lost write", "FSM", "on", PLANTED, Rate(3, 20))
     matrix.add("lost write", "FSM", "on", QUERY_ERROR, Rate(0, 3))
     matrix.add("stale file", "FSM", "on", PLANTED, Rate(0, 20))
@@ -26,7 +26,9 @@ def test_what_could_not_be_planted_everywhere_and_what_needs_no_checksum_is_said
             "scrub": Rate(100, 100),
         },
     }
-    facts = DrillResult("18", 1, 20, 1.0, True, pages, matrix, Matrix(), [], None).to_json()
+    facts = DrillResult(
+        "18", 1, 20, 1.0, True, pages, matrix, DetectionMatrix(), [], None
+    ).to_json()
     words = render(facts)
     assert "  lost write, FSM: 3 of 20" in words
     assert "  stale file, FSM: 0 of 20" in words

@@ -15,7 +15,7 @@ from fleet.matrix.hosts_in_memory import MODIFIED_NS, MemoryHost, MemoryHosts
 from records.conftest import unpack
 from steelyard.cli.commands.records.fleet import run_matrix
 from steelyard.fleet.matrix import run
-from steelyard.fleet.matrix.matrix import Cell
+from steelyard.fleet.matrix.matrix import MatrixCell
 from steelyard.fleet.on_ray import hosts as of_hosts
 from steelyard.history.index import read_history
 
@@ -35,7 +35,7 @@ def ran(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
     def call(name: str, files: dict[str, bytes], kind: str = "any") -> tuple[int, dict[str, Any]]:
         (tmp_path / f"{name}.toml").write_text(f'studies = ["settings"]\nkinds = ["{kind}"]\n')
 
-        def of(_: Cell) -> dict[str, bytes]:
+        def of(_: MatrixCell) -> dict[str, bytes]:
             return files
 
         made = Hosts([MemoryHost("a", kind, files_of=of)])

@@ -18,7 +18,7 @@ from steelyard.cli.views.upgrades.own_work import (
     weighed_section,
     weighing_words,
 )
-from steelyard.cli.views.upgrades.sections import Commands, Section, Table, terminal_text
+from steelyard.cli.views.upgrades.sections import Commands, Section, SectionTable, terminal_text
 from steelyard.cli.weighing.upgrade import OwnWork
 from steelyard.engines.postgres.upgrade.outcome import UpgradeOutcome
 from steelyard.engines.postgres.upgrade.rehearsal import UpgradeRequest
@@ -90,7 +90,7 @@ def test_a_backup_of_a_running_server_is_named_by_keys_of_the_study() -> None:
 def test_a_verdict_is_a_line_for_each_whole_and_each_part(tmp_path: Path) -> None:
     verdict = rejudge(with_pair(unpack("three-arms", tmp_path)))
     section = weighed_section(OUTCOME, verdict, ["weigh", "upgrade"])
-    table = next(block for block in section.blocks if isinstance(block, Table))
+    table = next(block for block in section.blocks if isinstance(block, SectionTable))
     assert len(table.rows) == len(verdict.contrasts) + len(verdict.pairs)
     assert table.rows[0][0] == "the upgrade, all else as before"
     assert verdict.contrasts[0].verdict in table.rows[0]

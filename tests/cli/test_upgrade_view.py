@@ -9,7 +9,7 @@ from engines.postgres.upgrade.test_outcome import OUTCOME
 from steelyard.cli.views.upgrades.sections import (
     Commands,
     Section,
-    Table,
+    SectionTable,
     html_page,
     markdown,
     terminal_text,
@@ -19,13 +19,13 @@ from steelyard.cli.views.upgrades.upgrade_view import (
     output_sections,
     upgrade_sections,
 )
-from steelyard.engines.postgres.upgrade.outcome import Finding, SettingChange
+from steelyard.engines.postgres.upgrade.outcome import RehearsalFinding, SettingChange
 
 BLOCKED = replace(
     OUTCOME,
     findings=(
-        Finding("note", "tablespace 16390 at /mnt/fast stays there"),
-        Finding(
+        RehearsalFinding("note", "tablespace 16390 at /mnt/fast stays there"),
+        RehearsalFinding(
             "blocks",
             'prepared transaction "order 7" in database "shop"',
             "pg_upgrade refuses it.",
@@ -98,7 +98,7 @@ def test_names_of_others_are_no_markup_and_no_control_characters() -> None:
         "Evil",
         (
             "<script>x</script> `code` | \x1b[31m",
-            Table(("a", "b"), (("<b>|", "\x1b[0m"),)),
+            SectionTable(("a", "b"), (("<b>|", "\x1b[0m"),)),
             Commands(("echo '<i>\x1b'",)),
         ),
     )

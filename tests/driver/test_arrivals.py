@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 
 from steelyard.driver import arrivals
-from steelyard.driver.answer import ScriptAnswer, SliceAnswer
+from steelyard.driver.answer import SliceAnswer
 from steelyard.driver.arrivals import quantile_of_arrivals
 from steelyard.model.latency_goal import LatencyGoal
+from steelyard.record.slice import ScriptInSlice
 
 GOAL = LatencyGoal(0.99, 20_000_000)
 
@@ -30,7 +31,7 @@ def ranks(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 def answer(transactions: int, **figures: int) -> SliceAnswer:
     return SliceAnswer(
         arm="on", clients=8, transactions=transactions, busy_ns=1, latency_sum_ns=1,
-        scripts=(ScriptAnswer("s", transactions, "x"),), **figures,
+        scripts=(ScriptInSlice(name="s", transactions=transactions, latency="x"),), **figures,
     )  # fmt: skip
 
 

@@ -40,7 +40,7 @@ def test_what_is_no_ramp_is_wrong_usage(text: str) -> None:
 def counted(**changes: int) -> SliceAnswer:
     """What the driver answers of a step of a second with 1000 arrivals."""
     step = {"transactions": 1000, "busy_ns": 10**9, "end_ns": 10**9, "latency_sum_ns": 0}
-    return SliceAnswer("target", 1, **{**step, **changes})
+    return SliceAnswer.model_validate({"arm": "target", "clients": 1, **step, **changes})
 
 
 def test_the_rate_that_was_kept_up_with_lies_below_every_step_that_fell_behind() -> None:

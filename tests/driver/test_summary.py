@@ -7,17 +7,17 @@ from typing import Any
 import pytest
 
 from steelyard import _core
-from steelyard.driver.answer import ScriptAnswer, SliceAnswer
-from steelyard.driver.summary import Latency, summarize
+from steelyard.driver.answer import SliceAnswer
+from steelyard.driver.summary import LatencySummary, summarize
 from steelyard.model.errors import DriverError
 
 
 def _slice(**changes: Any) -> SliceAnswer:
     empty = {
         "arm": "a", "clients": 4, "transactions": 0, "busy_ns": 0, "latency_sum_ns": 0,
-        "scripts": (ScriptAnswer("s", 0, ""),),
+        "scripts": [{"name": "s"}],
     }  # fmt: skip
-    return SliceAnswer(**{**empty, **changes})
+    return SliceAnswer.model_validate({**empty, **changes})
 
 
 def test_throughput_is_work_per_loaded_second_of_all_slices() -> None:
@@ -45,7 +45,7 @@ def test_errors_of_all_slices_are_added_up_by_sqlstate() -> None:
 def test_nothing_done_has_no_latency_and_no_throughput() -> None:
     summary = summarize([_slice()])
     assert summary.throughput == 0.0
-    assert summary.latency_us == Latency()
+    assert summary.latency_us == LatencySummary()
 
 
 def test_an_empty_histogram_is_an_empty_text() -> None:

@@ -100,7 +100,7 @@ def test_another_unit_of_the_same_size_is_no_other_default(
         (default("16384", "8kB"), "128MB"),
         (default("256", "kB"), "256kB"),
         (default("1", "8kB"), "8kB"),
-        (default("300", "s"), "300s"),
+        (default("300", "s"), "5min"),
         (default("-1", "kB"), "-1"),
         (default("0", "ms"), "0"),
         (default("0.5"), "0.5"),

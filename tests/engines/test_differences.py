@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from steelyard.engines import differences
-from steelyard.engines.differences import ABSENT, Differences, apart, builds_differ
+from steelyard.engines.differences import ABSENT, SettingDifferences, apart, builds_differ
 from steelyard.engines.postgres.settings import SETTING_RULES
 from steelyard.evaluation.threats.inspection import differences_in_words
 from steelyard.model.errors import WeighingError
@@ -36,7 +36,7 @@ BUILD = Identity(
 )
 
 
-def compare(control: dict[str, str], arm: dict[str, str], declared: set[str]) -> Differences:
+def compare(control: dict[str, str], arm: dict[str, str], declared: set[str]) -> SettingDifferences:
     """The differences of two PostgreSQL servers."""
     return differences.compare(control, arm, declared, SETTING_RULES)
 

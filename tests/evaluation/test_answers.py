@@ -15,7 +15,7 @@ from record.made import details_of
 from steelyard.analysis.decision.looks import Terms
 from steelyard.evaluation.contrast import Contrast, WeighedContrast
 from steelyard.evaluation.judging import answer_words
-from steelyard.evaluation.rule import Verdict, VerdictKind
+from steelyard.evaluation.rule import Decision, VerdictKind
 from steelyard.evaluation.sentence import sentence_of
 from steelyard.model.estimate import LOG_RATIO, Estimate
 from steelyard.study.read import builtin_studies, read_study
@@ -47,7 +47,7 @@ def contrast_of(study_name: str, arm: str, kind: VerdictKind, log: float) -> Wei
         control=study.control.name,
         terms=terms,
         estimate=estimate,
-        verdict=Verdict(kind, kind not in (VerdictKind.INCONCLUSIVE, VerdictKind.EQUIVALENT)),
+        verdict=Decision(kind, kind not in (VerdictKind.INCONCLUSIVE, VerdictKind.EQUIVALENT)),
         epochs=12,
         blocks=700,
         forecast=None,

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from record.made import line_of
 from steelyard.analysis.decision.looks import Stage, Terms
-from steelyard.evaluation.rule import FailCondition, Verdict, VerdictKind, decide
+from steelyard.evaluation.rule import Decision, FailCondition, VerdictKind, decide
 from steelyard.model.errors import UsageError
 from steelyard.model.estimate import UNBOUNDED, Interval
 from steelyard.model.threat import raise_threat
@@ -48,7 +48,7 @@ def test_the_verdict_follows_from_the_sets_and_the_margin(
     main = Interval(low, high)
     narrower = inner(main) if math.isfinite(low) else main
     found = decide(Stage.LAST, main, narrower, THROUGHPUT)
-    assert found == Verdict(VerdictKind(kind), nonzero, at_least, ends=True)
+    assert found == Decision(VerdictKind(kind), nonzero, at_least, ends=True)
 
 
 @given(st.floats(-0.1, 0.1), st.floats(0.0, 0.1))
@@ -75,7 +75,7 @@ def test_no_verdict_denies_what_its_set_contains(low: float, width: float) -> No
 @pytest.mark.parametrize("stage", [Stage.TOO_FEW, Stage.BETWEEN])
 def test_outside_its_looks_a_weighing_says_nothing_and_goes_on(stage: Stage) -> None:
     main = Interval(-0.05, -0.03)
-    assert decide(stage, main, main, THROUGHPUT) == Verdict(VerdictKind.INCONCLUSIVE)
+    assert decide(stage, main, main, THROUGHPUT) == Decision(VerdictKind.INCONCLUSIVE)
 
 
 def test_an_early_difference_ends_the_weighing_only_if_its_set_is_narrow_or_it_was_asked_for() -> (

@@ -8,7 +8,7 @@ from record.made import details_of
 from steelyard.analysis.decision.forecast import Forecast, Need
 from steelyard.analysis.decision.looks import Terms
 from steelyard.evaluation.contrast import Contrast, WeighedContrast
-from steelyard.evaluation.rule import Verdict, VerdictKind
+from steelyard.evaluation.rule import Decision, VerdictKind
 from steelyard.evaluation.sentence import sentence_of
 from steelyard.model.estimate import LOG_RATIO, Estimate
 from steelyard.model.threat import raise_threat
@@ -17,7 +17,7 @@ from steelyard.model.units import log_of_percent
 
 
 def contrast(
-    verdict: Verdict,
+    verdict: Decision,
     percents: tuple[float, float, float],
     *,
     forecast: Forecast | None = None,
@@ -42,7 +42,7 @@ def contrast(
 
 
 SLOWER, FASTER = VerdictKind.SLOWER, VerdictKind.FASTER
-OPEN = Verdict(VerdictKind.INCONCLUSIVE)
+OPEN = Decision(VerdictKind.INCONCLUSIVE)
 SETTLES = Forecast(12, margin=Need(30, 48, 92), sign=Need(400, 600, 900))
 NEAR_MARGIN = Forecast(12, margin=None, sign=Need(14, 20, 34))
 
@@ -51,22 +51,22 @@ NEAR_MARGIN = Forecast(12, margin=None, sign=Need(14, 20, 34))
     ("judged", "words"),
     [
         (
-            contrast(Verdict(FASTER, True, False, True), (3.1, 2.6, 3.5)),
+            contrast(Decision(FASTER, True, False, True), (3.1, 2.6, 3.5)),
             "off is faster than on by 3.1 % [2.6, 3.5] of throughput (95 % interval, 12 epochs)",
         ),
         (
-            contrast(Verdict(SLOWER, True, True, True), (-3.06, -3.51, -2.6)),
+            contrast(Decision(SLOWER, True, True, True), (-3.06, -3.51, -2.6)),
             "off is slower than on by 3.1 % [2.6, 3.5] of throughput "
             "(95 % interval, 12 epochs), beyond ±1 %",
         ),
         (
-            contrast(Verdict(SLOWER, True), (1.24, 0.4, 2.1), metric="latency_mean"),
+            contrast(Decision(SLOWER, True), (1.24, 0.4, 2.1), metric="latency_mean"),
             "off is slower than on by 1.24 % [0.40, 2.10] of mean latency "
             "(95 % interval, 12 epochs)",
         ),
         (
             contrast(
-                Verdict(VerdictKind.EQUIVALENT),
+                Decision(VerdictKind.EQUIVALENT),
                 (0.12, -0.45, 0.69),
                 equivalence_interval_percent=[-0.31, 0.55],
                 equivalence_level_one_sided=0.04,
@@ -76,7 +76,7 @@ NEAR_MARGIN = Forecast(12, margin=None, sign=Need(14, 20, 34))
         ),
         (
             contrast(
-                Verdict(VerdictKind.EQUIVALENT, nonzero=True),
+                Decision(VerdictKind.EQUIVALENT, nonzero=True),
                 (0.5, 0.2, 0.9),
                 equivalence_interval_percent=[0.25, 0.8],
                 equivalence_level_one_sided=0.01,
@@ -121,7 +121,7 @@ def test_an_invalid_weighing_names_its_reason_and_gives_no_figure() -> None:
     reason = raise_threat(ThreatKind.DEBUG_BUILD, "debug profile")
     doubt = raise_threat(ThreatKind.STEAL, "12 %")
     judged = dataclasses.replace(
-        contrast(Verdict(VerdictKind.INVALID), (3.1, 2.6, 3.5)), threats=(doubt, reason)
+        contrast(Decision(VerdictKind.INVALID), (3.1, 2.6, 3.5)), threats=(doubt, reason)
     )
     assert sentence_of(judged) == (
         "invalid: nothing can be said of off against on: debug build of the driver"

@@ -10,7 +10,7 @@ from foreign.reading import GOLDEN
 from steelyard.foreign.comparison import Comparison, Options, compare
 from steelyard.foreign.formats import read_sheet
 from steelyard.foreign.metric_choice import in_two_units
-from steelyard.foreign.series import Grain, Order, Outcome, Rows, Series
+from steelyard.foreign.series import Grain, Order, Rows, Series, TransactionCounts
 from steelyard.foreign.source import open_source, source_of
 from steelyard.model.errors import NumbersError, UsageError
 
@@ -162,7 +162,7 @@ def test_what_became_of_transactions_is_known_where_every_file_of_an_arm_says_so
         return f"{counts}{failed} (1%)\ntps = 9.0\n"
 
     found = compared(("a", text(10)), ("a", text(5)), ("b", text(0)), ("b", "tps = 9.0\n"))
-    assert found.outcomes == {"a": Outcome(195, 15)}
+    assert found.outcomes == {"a": TransactionCounts(195, 15)}
 
 
 def test_throughput_with_the_time_to_connect_is_another_metric() -> None:

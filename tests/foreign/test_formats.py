@@ -13,7 +13,7 @@ from steelyard.foreign import formats
 from steelyard.foreign.format import TextFormat
 from steelyard.foreign.metric import TIME, Metric
 from steelyard.foreign.series import Series, Sheet
-from steelyard.foreign.source import Source, open_source, source_of
+from steelyard.foreign.source import SourceText, open_source, source_of
 from steelyard.model.errors import UsageError
 
 ROOT = Path(__file__).parents[2]
@@ -40,7 +40,7 @@ def test_every_format_is_told_by_its_content() -> None:
 
 
 def test_a_format_is_its_reader_and_its_line_in_the_list(monkeypatch: pytest.MonkeyPatch) -> None:
-    def read_tally(source: Source) -> Sheet:
+    def read_tally(source: SourceText) -> Sheet:
         values = np.array([float(len(line)) for line in source.text.split()])
         return Sheet(source.name, "tally", ((Metric(TIME, "s", False), (Series("", values),)),))
 

@@ -9,7 +9,7 @@ import pytest
 
 from foreign.reading import arms_of, refusal, sheet_of
 from steelyard.foreign import source as source_module
-from steelyard.foreign.source import Place, open_source, quoted, source_of
+from steelyard.foreign.source import TextPosition, open_source, quoted, source_of
 from steelyard.model.errors import NumbersError
 
 ROWS = "off,on\n1,2\n3,4\n"
@@ -91,7 +91,11 @@ def test_files_that_cannot_be_read_are_named(tmp_path: Path, name: str, said: st
 
 def test_places_count_lines_and_characters_from_one() -> None:
     source = source_of("aé\nb".encode(), "f")
-    assert [source.place_of(n) for n in (0, 1, 3)] == [Place(1, 1), Place(1, 2), Place(2, 1)]
+    assert [source.place_of(n) for n in (0, 1, 3)] == [
+        TextPosition(1, 1),
+        TextPosition(1, 2),
+        TextPosition(2, 1),
+    ]
 
 
 def test_quoted_pieces_are_short_and_printable() -> None:

@@ -10,7 +10,7 @@ import pytest
 from history.made import change_contrast
 from steelyard.history.entry import KnownBuild
 from steelyard.history.index import read_history
-from steelyard.history.question import Question, machines_of, questions_of
+from steelyard.history.question import QuestionHistory, machines_of, questions_of
 from steelyard.history.trend import (
     commit_of,
     read_commits,
@@ -22,7 +22,7 @@ from steelyard.model.errors import UsageError
 Keep = Callable[..., Path]
 
 
-def asked(records: Path) -> Question:
+def asked(records: Path) -> QuestionHistory:
     [question] = questions_of(read_history(records).entries)
     return question
 

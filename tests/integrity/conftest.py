@@ -22,10 +22,10 @@ from steelyard.engines.postgres.postgres import Postgres
 from steelyard.engines.programs import run as run_program
 from steelyard.engines.registry import Run
 from steelyard.integrity.drill.test_cluster import TestCluster, make_test_cluster
-from steelyard.integrity.scrub.layout import Layout
+from steelyard.integrity.scrub.layout import ClusterLayout
 
 VERSIONS = ("18", "16")
-LAYOUT = Layout(
+LAYOUT = ClusterLayout(
     system_identifier=7,
     timeline=2,
     major=18,

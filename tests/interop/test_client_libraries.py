@@ -21,7 +21,7 @@ from interop.places import free_port, installed, program
 from own_cache import own_server
 from steelyard.engines.postgres.libpq.connection_string import conninfo_of
 from steelyard.model.endpoint import Endpoint
-from steelyard.workloads.capturing.ledger import Outcome
+from steelyard.workloads.capturing.ledger import StatementOutcome
 
 pytestmark = [pytest.mark.postgres, pytest.mark.long]
 
@@ -44,8 +44,9 @@ LOGGED = {
     "pg_stat_statements.max": "5000",
 }
 EXPECTED = {
-    Outcome.FAILED, Outcome.SESSION, Outcome.FETCH, Outcome.SEVERAL, Outcome.IN_FAILED,
-    Outcome.REFUSED,
+    StatementOutcome.FAILED, StatementOutcome.SESSION, StatementOutcome.FETCH,
+    StatementOutcome.SEVERAL, StatementOutcome.IN_FAILED,
+    StatementOutcome.REFUSED,
 }  # fmt: skip
 """What may be left out of these loads."""
 

@@ -14,7 +14,7 @@ from underway import Underway, recorded
 
 from steelyard.record.record import Record
 from steelyard.running.laboratory import Laboratory
-from steelyard.running.measuring.load import Place, Visit
+from steelyard.running.measuring.load import SlicePlace, Visit
 from steelyard.running.preparing.preparation import prepare
 from steelyard.running.preparing.recording import Question, open_record
 from steelyard.running.world import LocalLaboratory
@@ -124,7 +124,7 @@ def test_background_work_is_charged_like_a_debt_with_cost_whole(
         setup.started_arms(0, "restore") as standing,
         setup.connect(standing, "symmetric", 1, {}) as load,
     ):
-        lines = list(load.run(visits, Place(0)))
+        lines = list(load.run(visits, SlicePlace(0)))
     control, own = ([line for line in lines if line.arm == arm] for arm in ("a", "b"))
     left = sum(x.left_ns for x in own) / sum(x.end_ns - x.start_ns for x in own)
     assert left == pytest.approx(WEIGHT, rel=0.4), "as long as that much work takes"

@@ -12,7 +12,7 @@ from own_cache import own_server
 from postgres.test_captured import steelyard
 from steelyard.engines.postgres.libpq.connection_string import conninfo_of
 from steelyard.model.endpoint import Endpoint
-from steelyard.workloads.capturing.ledger import Outcome
+from steelyard.workloads.capturing.ledger import StatementOutcome
 
 pytestmark = pytest.mark.postgres
 
@@ -60,8 +60,8 @@ def test_counted_statements_are_driven_with_values_of_their_columns(
     assert len({kind["fingerprint"] for kind in kinds}) == 2
     assert not [kind for kind in captured["kinds"] if "pg_stats" in kind["script"]]
     left_out = {one["why"]: one["statements"] for one in captured["left_out"]}
-    assert left_out[Outcome.NO_COLUMN] == 6  # length() and INSERT ... SELECT
-    assert left_out[Outcome.NO_SESSION] >= 2  # BEGIN and COMMIT
+    assert left_out[StatementOutcome.NO_COLUMN] == 6  # length() and INSERT ... SELECT
+    assert left_out[StatementOutcome.NO_SESSION] >= 2  # BEGIN and COMMIT
     shares = [one["statements_share"] for one in captured["left_out"]]
     assert captured["statements_share"] + sum(shares) == pytest.approx(1)
     rows = [

@@ -16,7 +16,7 @@ from steelyard.engines.postgres.selection import find_postgres
 from steelyard.engines.programs import CLEAN_ENVIRONMENT, run
 from steelyard.model.errors import EngineError
 from steelyard.workloads.capturing.entries import read_entries
-from steelyard.workloads.capturing.ledger import Ledger
+from steelyard.workloads.capturing.ledger import CaptureLedger
 from steelyard.workloads.capturing.mix import Mix, mix_of
 from steelyard.workloads.capturing.statements import statements
 from steelyard.workloads.capturing.transactions import transactions
@@ -57,7 +57,7 @@ def work(sockets: Path, port: int = PORT) -> None:
 
 
 def captured(log: Path) -> Mix:
-    ledger = Ledger()
+    ledger = CaptureLedger()
     return mix_of(transactions(statements(read_entries([log]), ledger)), ledger=ledger)
 
 

@@ -19,7 +19,7 @@ from engines.postgres.intake.conftest import original_at
 from engines.postgres.intake.original import OWNER, PORT, Original
 from postgres.test_captured import steelyard
 from steelyard.workloads.capturing.entries import read_entries
-from steelyard.workloads.capturing.ledger import Outcome
+from steelyard.workloads.capturing.ledger import StatementOutcome
 from steelyard.workloads.capturing.statements import LoggedStatement, statements
 from thinned import thinned
 
@@ -180,8 +180,9 @@ def test_cut_values_and_failures_of_a_real_server_are_left_out_by_name(
         captured = steelyard("workloads", "capture", str(log), "-o", str(made), directory=tmp_path)
         left_out = {one["why"]: one["statements"] for one in captured["left_out"]}
         assert left_out == {
-            Outcome.SESSION: 1, Outcome.CUT_VALUES: 5, Outcome.FAILED: 1, Outcome.IN_FAILED: 3,
-            Outcome.SEVERAL: 1,
+            StatementOutcome.SESSION: 1, StatementOutcome.CUT_VALUES: 5,
+            StatementOutcome.FAILED: 1, StatementOutcome.IN_FAILED: 3,
+            StatementOutcome.SEVERAL: 1,
         }, suffix  # fmt: skip
         assert captured["captured"] == 1
         shares = [one["statements_share"] for one in captured["left_out"]]
@@ -203,7 +204,7 @@ def test_what_a_server_cannot_prepare_is_left_out_by_name(server: Original, tmp_
         )
     assert [kind["script"] for kind in plain["kinds"]] == ["01-select-t"]
     [left_out] = plain["left_out"]
-    assert (left_out["why"], left_out["statements"]) == (Outcome.REFUSED, 2)
+    assert (left_out["why"], left_out["statements"]) == (StatementOutcome.REFUSED, 2)
     errors = {one["name"]: one["error"] for one in plain["refused"]}
     assert errors == {
         "select": "operator is not unique: unknown + unknown (SQLSTATE 42725)",

@@ -20,7 +20,7 @@ from steelyard.record.sweep import Swept
 from steelyard.record.verdict import Verdict
 from steelyard.reproductions.reproduction import (
     Claim,
-    Step,
+    ReproductionStep,
     claim_names,
     names,
     read_reproduction,
@@ -123,11 +123,11 @@ def test_a_page_sets_both_side_by_side_and_says_what_is_missing(tmp_path: Path) 
     assert "Published: +3.5 % of throughput for off. Ours: +2" in text
     assert "This is no test of it. Theirs were 24 GB of data in 64 GB of memory" in text
     assert text.count("Not yet weighed.") == 7
-    assert "Not yet weighed. It takes 60 minutes; `--longer` asks for it." in text
+    assert "Not yet weighed. It takes 45 minutes; `--longer` asks for it." in text
     assert "--set workload.scale=1500" in text
 
 
-def claimed(step: str, **claim: Any) -> Step:
+def claimed(step: str, **claim: Any) -> ReproductionStep:
     """A step of the study of checksums with one claim of "off"."""
     [found] = [one for one in read_reproduction("checksums").steps if one.name == step]
     made = Claim.model_validate({"arm": "off", "why": "Since it is so.", **claim})
@@ -148,7 +148,7 @@ def read_as(found: Verdict, low: float, high: float, **facts: Any) -> Verdict:
         ({"percent": 3.5}, (4.0, 5.0), "They **differ**"),
         ({"percent": -3.5}, (3.0, 4.0), "They **differ**"),
         ({"percent": 3.5}, (-1.0, 4.0), "**Cannot tell**: our interval holds it and no effect"),
-        ({"percent": 2.0}, (-18.0, 22.0), "±2 % takes about 1e+02 times as many epochs"),
+        ({"percent": 2.0}, (-18.0, 22.0), "±2 % takes about 100 times as many epochs"),
         ({"percent": 8.7}, (1.0, 30.0), "**the size is not told**"),
         ({"percent": 0}, (-4.0, 2.0), "**Cannot tell**: anything in"),
         ({"percent": 0}, (1.0, 2.0), "They **differ**: our interval does not hold zero"),

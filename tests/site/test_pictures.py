@@ -8,19 +8,19 @@ import pytest
 
 from steelyard.history.entry import Entry, KnownReading
 from steelyard.history.index import History
-from steelyard.history.question import Question, machines_of, questions_of
+from steelyard.history.question import QuestionHistory, machines_of, questions_of
 from steelyard.history.trend import trend_of
 from steelyard.site.over_time import draw_over_time, most_points
 from steelyard.site.pictures import BEAM_WIDTH, MOST_IN_STRIP, draw_beam, draw_strip, reach
 
 
 @pytest.fixture
-def question(history: History) -> Question:
+def question(history: History) -> QuestionHistory:
     return next(q for q in questions_of(history.entries) if q.label.startswith("checksums"))
 
 
 @pytest.fixture
-def reading(question: Question) -> KnownReading:
+def reading(question: QuestionHistory) -> KnownReading:
     return question.newest.reading
 
 
@@ -82,7 +82,7 @@ def test_the_strip_shows_the_last_twenty_the_newest_at_the_right(reading: KnownR
 
 
 def test_a_dot_of_the_chart_leads_to_its_report_and_one_without_is_none(
-    question: Question,
+    question: QuestionHistory,
 ) -> None:
     trend = trend_of(question, machines_of(question)[0])
 
@@ -97,7 +97,7 @@ def test_a_dot_of_the_chart_leads_to_its_report_and_one_without_is_none(
     assert picture.count('class="level-line"') == 2
 
 
-def test_a_narrow_chart_shows_the_last_that_have_room(question: Question) -> None:
+def test_a_narrow_chart_shows_the_last_that_have_room(question: QuestionHistory) -> None:
     trend = trend_of(question, machines_of(question)[0])
     picture = str(draw_over_time(trend, lambda entry: "", 200))
     assert most_points(200) == 5

@@ -23,7 +23,7 @@ from steelyard.running.laboratory import Laboratory
 from steelyard.study.study import Failing, Study
 from steelyard.telemetry.host import HostSample
 from steelyard.telemetry.slice_counters import MachineCounters
-from steelyard.telemetry.source import Source
+from steelyard.telemetry.source import TelemetrySource
 from steelyard.telemetry.sources import built_in_sources
 from steelyard.workloads.reading.scripts import Script
 from story.noop.engine import NoopEngine, NoopInstance
@@ -139,7 +139,7 @@ class ScriptedWorld:
             sources=self.sources(),
         )
 
-    def sources(self) -> tuple[Source, ...]:
+    def sources(self) -> tuple[TelemetrySource, ...]:
         return built_in_sources()
 
     def _checkpoints(

@@ -153,6 +153,7 @@ def test_a_weighing_goes_on_where_it_was_interrupted(
         ("cost", "whole"),
         ("source", "/data"),
         ("statement_counters", True),
+        ("archive", True),
     ],
 )
 def test_what_needs_a_server_of_ours_is_refused(key: str, value: Any) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from steelyard.engines.capabilities.memory import MemoryNeed
-from steelyard.engines.engine import Missing
+from steelyard.engines.engine import MissingFeature
 from steelyard.model.errors import EngineError, StudyError
 from story.asked import Watcher, study_of
 from story.scripted import ScriptedWorld
@@ -42,7 +42,7 @@ def test_sql_for_every_arm_is_no_difference(world: ScriptedWorld, weigh_in: Weig
 def test_a_need_that_is_not_met_is_refused_with_how_to_get_it(
     world: ScriptedWorld, weigh_in: Weigh
 ) -> None:
-    world.noop.lacks["jit"] = Missing("noop 1.0 was built without LLVM", "packages have it")
+    world.noop.lacks["jit"] = MissingFeature("noop 1.0 was built without LLVM", "packages have it")
     with pytest.raises(EngineError, match=r"needs jit, and noop 1\.0 was built without") as refused:
         weigh_in(world, study_of(needs=["lz4", "jit"]))
     assert refused.value.hint == "packages have it"

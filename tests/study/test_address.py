@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from steelyard.model.errors import StudyError
+from steelyard.study.read import read_study
 from steelyard.study.secrets import holds_password
 from steelyard.study.study import Study
 
@@ -129,3 +131,9 @@ def test_what_a_server_of_others_cannot_be_asked_for_is_refused_there_too(
     facts: dict[str, Any] = {"engine": "sqlserver", "address": "sqlserver://sa@db1", **changes}
     with pytest.raises(ValueError, match=said):
         study(**facts)
+
+
+def test_an_archive_is_of_the_log_of_postgresql() -> None:
+    with pytest.raises(StudyError, match=r'"archive" needs servers of PostgreSQL, not of mysql'):
+        read_study("mariadb-vs-mysql", ["archive=true"])
+    assert read_study("checksums-rw", ["archive=true"]).archive

@@ -17,7 +17,7 @@ from steelyard.model.readings import Kind, Sample
 from steelyard.record.verdict import Verdict
 from steelyard.report.page import render_page
 from steelyard.report.source import core_counts, read_source
-from steelyard.telemetry.source import RESET, EpochTelemetry, Moment, Source, reading
+from steelyard.telemetry.source import RESET, EpochTelemetry, Moment, TelemetrySource, reading
 from story.asked import study_of
 from story.scripted import ScriptedWorld
 
@@ -51,7 +51,7 @@ class Electricity:
 class Metered(ScriptedWorld):
     """The scripted world with one source more."""
 
-    def sources(self) -> tuple[Source, ...]:
+    def sources(self) -> tuple[TelemetrySource, ...]:
         return (*super().sources(), Electricity())
 
 
@@ -74,7 +74,7 @@ def test_a_source_of_a_tests_own_is_in_record_causes_summary_and_report(
 class Unmetered(ScriptedWorld):
     """The scripted world with a meter that stands still."""
 
-    def sources(self) -> Sequence[Source]:
+    def sources(self) -> Sequence[TelemetrySource]:
         return (*super().sources(), Electricity(step=0.0))
 
 
@@ -98,7 +98,7 @@ class Refused(Electricity):
 class Guarded(ScriptedWorld):
     """The scripted world with a meter whose reading is refused."""
 
-    def sources(self) -> Sequence[Source]:
+    def sources(self) -> Sequence[TelemetrySource]:
         return (*super().sources(), Refused())
 
 

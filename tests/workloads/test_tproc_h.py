@@ -30,7 +30,7 @@ from steelyard.evaluation.workload_rows import query_rows
 from steelyard.model.endpoint import Endpoint
 from steelyard.record.epoch import EpochLine
 from steelyard.record.totals import epoch_totals
-from steelyard.running.measuring.load import Place, Visit, slice_line
+from steelyard.running.measuring.load import SlicePlace, Visit, slice_line
 from steelyard.study.read import read_study
 from steelyard.workloads.checks import check
 from steelyard.workloads.loading.template import template
@@ -273,7 +273,7 @@ def test_a_query_that_times_out_counts_with_its_limit_in_its_row_and_is_never_dr
     placed = [
         slice_line(
             Visit(answer.arm, None, "measured", block, arm, each=1, script=stream[block]),
-            Place(0),
+            SlicePlace(0),
             answer,
         )
         for answer, (block, arm) in zip(lines, itertools.product(range(22), range(2)), strict=True)

@@ -13,7 +13,7 @@ import numpy as np
 
 from steelyard.analysis.decision.looks import FEWEST_FOR_VERDICT, Stage, Terms
 from steelyard.analysis.decision.sets import JudgingSets, judging_sets
-from steelyard.evaluation.rule import Verdict, VerdictKind, decide
+from steelyard.evaluation.rule import Decision, VerdictKind, decide
 from steelyard.model.estimate import Interval
 from steelyard.study.design import first_look
 from validation.worlds.world import Floats
@@ -36,7 +36,7 @@ class Question:
 class Ending:
     """How a weighing ended."""
 
-    verdict: Verdict
+    verdict: Decision
     epochs: int
     covered: bool
     """Whether the printed set held the truth."""

@@ -14,16 +14,16 @@ from validation.pages.table import paragraph, table
 
 Json = Mapping[str, Any]
 _HEAD = """
-    One weighing of each workload, PostgreSQL {before} (control) against {after}, {made}, settings
+    One weighing of each workload, {what}, {made}, settings
     that changed their defaults set alike. This page is written by `{command}` from
     `validation/results/{results}`: nothing on it was typed. It says what these weighings saw on one
     small machine, and not what an upgrade does on yours: `steelyard weigh versions --set
     workload=NAME` tells that.
 
-    Transactions that write are weighed in turns: each version alone over whole checkpoint cycles,
-    at the distance that stands beside it ([METHODOLOGY, 2a](../method/layouts.md#2a-turns)).
-    `tproc-h` reads alone and `insert-read` counts single statements: both are weighed in slices. A
-    row of another workload that says slices is of the seconds after a checkpoint.
+    Transactions that write are weighed over whole checkpoint cycles, at the distance that stands
+    beside it: in turns each version alone ([METHODOLOGY, 2a](../method/layouts.md#2a-turns)), in
+    cycles both at once, each in its own time ([2c](../method/layouts.md#2c-cycles)). A row that
+    says slices only reads, counts single statements, or is of the seconds after a checkpoint.
 
     Major versions cannot share data: each has loads of its own, which the epochs take in turn, so
     that the luck of one load is not taken for the version's. With two or three loads of each it is
@@ -45,10 +45,14 @@ class Pair:
     after: str
     command: str = "python -m validation.versions"
     results: str = "versions.jsonl"
+    between: tuple[str, ...] = ()
+    """Versions between the two: every weighing is of one step."""
 
     @property
     def words(self) -> str:
-        """`"18 against 16"`."""
+        """`"18 against 16"`; of steps `"16 → 17 → 18"`."""
+        if self.between:
+            return " → ".join((self.before, *self.between, self.after))
         return f"{self.after} against {self.before}"
 
 
@@ -59,10 +63,13 @@ def page(found: Sequence[Json], pair: Pair) -> str:
     across = [row for row in found if not _is_within(row)]
     within = [row for row in found if _is_within(row)]
     before, after = list((across or found)[0]["arms"].values())
-    makers = dict.fromkeys((before["builder"], after["builder"]))
+    makers = dict.fromkeys(
+        arm["builder"] for row in (across or found) for arm in row["arms"].values()
+    )
     head = _HEAD.format(
-        before=before["version"],
-        after=after["version"],
+        what=f"each step of PostgreSQL {pair.words}"
+        if pair.between
+        else f"PostgreSQL {before['version']} (control) against {after['version']}",
         made=f"both by one builder ({before['builder']})"
         if len(makers) == 1
         else f"**builds differ** ({' and '.join(makers)})",
@@ -73,7 +80,10 @@ def page(found: Sequence[Json], pair: Pair) -> str:
         f"# PostgreSQL {pair.words}, workload by workload",
         paragraph(head).strip(),
         f"Measured on {machines_words(one['machine'] for one in found)}.",
-        table(["workload", pair.words, *_COLUMNS], [_row(row) for row in across]),
+        table(
+            ["workload", "step" if pair.between else pair.words, *_COLUMNS],
+            [_row(row, stepwise=bool(pair.between)) for row in across],
+        ),
     ]
     if within:
         words = "What one thing takes within each version, its arm against its control:"
@@ -89,10 +99,11 @@ def _is_within(weighing: Json) -> bool:
     return len({arm["version"] for arm in weighing["arms"].values()}) == 1
 
 
-def _row(one: Json) -> list[str]:
+def _row(one: Json, *, stepwise: bool = False) -> list[str]:
+    step = f"{_step_of(one)}: " if stepwise else ""
     return [
         f"[{one['key']}](#{one['key']})",
-        f"{one['estimate_percent']:+.1f} % of {_metric(one)}",
+        f"{step}{one['estimate_percent']:+.1f} % of {_metric(one)}",
         _interval(one),
         one["verdict"],
         _layout(one),
@@ -101,6 +112,12 @@ def _row(one: Json) -> list[str]:
         ", ".join(dict.fromkeys(one["threats"])) or "none",
         f"{one['seconds'] / 60:.0f}",
     ]
+
+
+def _step_of(row: Json) -> str:
+    """`"17 against 16"`."""
+    before, after = (str(arm["version"]).partition(".")[0] for arm in row["arms"].values())
+    return f"{after} against {before}"
 
 
 def _layout(one: Json) -> str:
@@ -161,8 +178,11 @@ def _details(one: Json, pair: Pair) -> list[str]:
 
 def _sides(weighing: Json, pair: Pair) -> tuple[str, str, str]:
     """Headings of control, arm, and the change."""
-    if not _is_within(weighing):
+    if not _is_within(weighing) and not pair.between:
         return pair.before, pair.after, pair.words
+    if pair.between:
+        after, _, before = _step_of(weighing).partition(" against ")
+        return before, after, f"{after} against {before}"
     control, arm = weighing["arms"]
     return control, arm, f"{arm} against {control}"
 
@@ -181,7 +201,8 @@ def _by_load(one: Json, pair: Pair) -> list[str]:
         f"{100 * math.expm1(statistics.median(readings[load])):+.1f} % ({len(readings[load])})"
         for load in sorted(readings)
     )
-    return [f"By the load of {pair.after}, median of its epochs (how many): {', '.join(told)}."]
+    after = _step_of(one).partition(" ")[0] if pair.between else pair.after
+    return [f"By the load of {after}, median of its epochs (how many): {', '.join(told)}."]
 
 
 def _number(value: float) -> str:

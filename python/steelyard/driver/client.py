@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from types import TracebackType
 from typing import IO, Any, Self
 
-from steelyard.driver.answer import Progress, SliceAnswer
+from steelyard.driver.answer import SliceAnswer, SliceProgress
 from steelyard.driver.plan import DrivePlan, SliceRequest
 from steelyard.engines.defer_signals import defer_signals
 from steelyard.model.errors import DriverError
@@ -70,7 +70,7 @@ class Driver:
     def run(
         self,
         slices: Sequence[SliceRequest],
-        progress: Callable[[Progress], None] | None = None,
+        progress: Callable[[SliceProgress], None] | None = None,
     ) -> Iterator[SliceAnswer]:
         """Drive the slices in order; each is yielded as it ends. DriverError ends the driver.
 
@@ -82,7 +82,7 @@ class Driver:
             if "slice" in answer:
                 yield SliceAnswer.of_json(answer["slice"])
             elif progress is not None:
-                progress(Progress(**answer["progress"]))
+                progress(SliceProgress(**answer["progress"]))
         self._driving = False
 
     def run_one(self, request: SliceRequest) -> SliceAnswer:

@@ -8,13 +8,14 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from steelyard import _core
-from steelyard.driver.answer import CommandAnswer, ScriptAnswer, SliceAnswer
+from steelyard.driver.answer import SliceAnswer
 from steelyard.model.errors import UsageError
 from steelyard.model.units import NS_PER_S, NS_PER_US
+from steelyard.record.slice import ScriptInSlice, TimedStatement
 
 
 @dataclass(frozen=True)
-class Latency:
+class LatencySummary:
     """Mean, percentiles and maximum in µs; None where nothing was done."""
 
     mean: float | None = None
@@ -29,7 +30,7 @@ QUANTILES = {"p50": 0.5, "p95": 0.95, "p99": 0.99, "p999": 0.999}
 
 
 @dataclass(frozen=True)
-class Lag:
+class ScheduleLag:
     """How much later than intended transactions began, in µs."""
 
     mean: float | None
@@ -54,7 +55,7 @@ class ScriptSummary:
 
     name: str
     transactions: int
-    latency_us: Latency
+    latency_us: LatencySummary
     commands: tuple[CommandSummary, ...] = ()
     """Empty where commands are not timed."""
 
@@ -67,7 +68,7 @@ class Summary:
     seconds: float
     throughput: float
     """Transactions a second."""
-    latency_us: Latency
+    latency_us: LatencySummary
     errors: Mapping[str, int]
     """By SQLSTATE."""
     error_messages: Mapping[str, str]
@@ -81,7 +82,7 @@ class Summary:
     retried: int
     retries: int
     late_starts: int
-    schedule_lag_us: Lag
+    schedule_lag_us: ScheduleLag
     connections: int
     connection_us: float | None
     driver_cpu_us_per_transaction: float | None
@@ -99,14 +100,14 @@ class Summary:
         return shown
 
 
-def latency_us(latencies: Sequence[str]) -> Latency:
+def latency_us(latencies: Sequence[str]) -> LatencySummary:
     """Mean, percentiles and maximum of encoded histograms."""
     found = _core.histogram_quantiles(list(latencies), list(QUANTILES.values()))
     if found["count"] == 0:
-        return Latency()
+        return LatencySummary()
     shown = {"mean": found["mean_ns"], **dict(zip(QUANTILES, found["values"], strict=True))}
     shown["max"] = found["max_ns"]
-    return Latency(**{name: round(value / NS_PER_US, 3) for name, value in shown.items()})
+    return LatencySummary(**{name: round(value / NS_PER_US, 3) for name, value in shown.items()})
 
 
 def summarize(slices: Sequence[SliceAnswer]) -> Summary:
@@ -117,7 +118,7 @@ def summarize(slices: Sequence[SliceAnswer]) -> Summary:
     """
     errors: Counter[str] = Counter()
     messages: dict[str, str] = {}
-    scripts: dict[str, list[ScriptAnswer]] = {}
+    scripts: dict[str, list[ScriptInSlice]] = {}
     for one in slices:
         errors.update(one.errors)
         messages = {**one.error_messages, **messages}
@@ -150,7 +151,7 @@ def summarize(slices: Sequence[SliceAnswer]) -> Summary:
         retried=sum(one.retried for one in slices),
         retries=sum(one.retries for one in slices),
         late_starts=sum(one.late_starts for one in slices),
-        schedule_lag_us=Lag(
+        schedule_lag_us=ScheduleLag(
             mean=_mean_us([one.lag_sum_ns for one in slices], transactions + failed),
             max=max((one.lag_max_ns for one in slices), default=0) / NS_PER_US,
         ),
@@ -175,13 +176,13 @@ def _mean_us(spent_ns: Sequence[int], count: int) -> float | None:
     return round(sum(spent_ns) / count / NS_PER_US, 3) if count else None
 
 
-def _commands(parts: Sequence[ScriptAnswer]) -> tuple[CommandSummary, ...]:
+def _commands(parts: Sequence[ScriptInSlice]) -> tuple[CommandSummary, ...]:
     """Timed commands of one script, over its slices; empty where nothing is timed."""
     timed = [part.commands for part in parts if part.commands]
     return tuple(_command(slices) for slices in zip(*timed, strict=True))
 
 
-def _command(slices: Sequence[CommandAnswer]) -> CommandSummary:
+def _command(slices: Sequence[TimedStatement]) -> CommandSummary:
     executions = sum(one.executions for one in slices)
     return CommandSummary(
         line=slices[0].line,
@@ -223,7 +224,7 @@ def read_ramp(text: str) -> tuple[float, ...]:
 
 
 @dataclass(frozen=True)
-class Step:
+class RampStep:
     """One rate of a ramp."""
 
     rate: float
@@ -249,7 +250,7 @@ _OF_A_STEP = (
 class Ramp:
     """Every step by itself, and the highest rate below which every step kept up."""
 
-    steps: tuple[Step, ...]
+    steps: tuple[RampStep, ...]
     kept_up: float | None
 
     def to_json(self) -> dict[str, Any]:
@@ -272,10 +273,10 @@ def summarize_ramp(
     return Ramp(steps, max(kept, default=None))
 
 
-def _step(rate: float, one: SliceAnswer, limit_ms: float | None) -> Step:
+def _step(rate: float, one: SliceAnswer, limit_ms: float | None) -> RampStep:
     summary = summarize([one])
     behind = summary.failed + summary.skipped + summary.unstarted
     arrivals = summary.transactions + behind
     p99_us = summary.latency_us.p99
     slow = limit_ms is not None and (p99_us is None or p99_us > limit_ms * 1000)
-    return Step(rate, summary, arrivals > 0 and behind <= BEHIND * arrivals and not slow)
+    return RampStep(rate, summary, arrivals > 0 and behind <= BEHIND * arrivals and not slow)

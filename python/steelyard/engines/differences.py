@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 from steelyard.model.errors import WeighingError
 from steelyard.model.identity import Default, Identity
+from steelyard.model.settings.value import number_in, quantity, with_unit
 
 Difference = tuple[str, str, str]
 """(name of the setting, value of the control, value of the arm)."""
@@ -67,7 +68,7 @@ class SettingRules:
 
 
 @dataclass(frozen=True)
-class Differences:
+class SettingDifferences:
     """Where the settings of an arm are not those of the control, slot settings left out."""
 
     declared: list[Difference] = field(default_factory=list)
@@ -95,13 +96,13 @@ def compare(
     arm: Mapping[str, str],
     declared: Collection[str],
     rules: SettingRules,
-) -> Differences:
+) -> SettingDifferences:
     """Sort the differences between two servers' settings into declared, derived and not declared.
 
     With `"version"` among the declared, what only one build knows, what was compiled into it and
     where its files are is derived from it; a shared setting whose value differs is not.
     """
-    found = Differences()
+    found = SettingDifferences()
     for name in sorted({*control, *arm} - rules.slot):
         ours, theirs = control.get(name, ABSENT), arm.get(name, ABSENT)
         if ours == theirs:
@@ -167,17 +168,6 @@ def _without_warnings(cflags: str) -> str:
 
 Defaults = Mapping[str, Default]
 
-_FACTORS = {
-    "B": 1,
-    "kB": 1 << 10,
-    "8kB": 8 << 10,
-    "16kB": 16 << 10,
-    "32kB": 32 << 10,
-    "MB": 1 << 20,
-    "16MB": 16 << 20,
-}
-_SPANS_MS = {"ms": 1, "s": 1000, "min": 60_000}
-
 
 @dataclass(frozen=True)
 class Alignment:
@@ -228,40 +218,22 @@ def compare_defaults(
 
 def written(default: Default) -> str:
     """A default as one writes it in postgresql.conf: `"16kB"`, `"128MB"`, `"-1"`, `"on"`."""
-    if default.value is None:
-        return ABSENT
-    number = _number(default.value)
-    if number is None or number <= 0 or not default.unit:
-        return default.value
-    for unit, factor in (("GB", 1 << 30), ("MB", 1 << 20), ("kB", 1 << 10)):
-        if default.unit in _FACTORS and number * _FACTORS[default.unit] % factor == 0:
-            return f"{number * _FACTORS[default.unit] / factor:.0f}{unit}"
-    return f"{default.value}{default.unit}"
+    return ABSENT if default.value is None else with_unit(default.value, default.unit)
 
 
 def _alike(ours: Default, theirs: Default) -> bool:
     if ours.unit == theirs.unit:
         return ours.value == theirs.value
-    return _size(ours) == _size(theirs)
+    return _amount(ours) == _amount(theirs)
 
 
-def _size(default: Default) -> tuple[str, float | str]:
+def _amount(default: Default) -> tuple[str, float | str]:
     """A quantity without its unit; another unit for the same size is no other default."""
-    number = _number(default.value or "")
+    value = default.value or ""
+    number = number_in(value, "")
     if number is None or number <= 0:
-        return "", default.value or ""
-    if default.unit in _FACTORS:
-        return "bytes", number * _FACTORS[default.unit]
-    if default.unit in _SPANS_MS:
-        return "ms", number * _SPANS_MS[default.unit]
-    return default.unit, number
-
-
-def _number(text: str) -> float | None:
-    try:
-        return float(text)
-    except ValueError:
-        return None
+        return "", value
+    return quantity(value, default.unit) or (default.unit, number)
 
 
 def _settable(known: Defaults, unknown: Defaults, left_out: frozenset[str]) -> tuple[str, ...]:

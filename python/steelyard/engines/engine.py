@@ -105,7 +105,7 @@ class LoadableEngine(Engine, Loadable, Protocol):
 
 
 @dataclass(frozen=True)
-class Missing:
+class MissingFeature:
     """Something that a build was made without."""
 
     why: str  # "PostgreSQL 18.4 (bundle) was built without LLVM"
@@ -116,5 +116,5 @@ class Missing:
 class Abilities(Protocol):
     """An engine that can report what its build was made with."""
 
-    def missing(self, need: str) -> Missing | None:
+    def missing(self, need: str) -> MissingFeature | None:
         """What it lacks of a study's `needs`; None: it has that."""

@@ -7,7 +7,7 @@ from typing import Generic, Protocol, TypeVar
 
 from steelyard.analysis.decision.forecast import MOST_EPOCHS, Forecast, Need
 from steelyard.analysis.decision.looks import Terms
-from steelyard.evaluation.rule import Verdict, VerdictKind
+from steelyard.evaluation.rule import Decision, VerdictKind
 from steelyard.model.estimate import Estimate
 from steelyard.model.threat import Threat
 from steelyard.record.contrast import ContrastDetails, Ends
@@ -70,7 +70,7 @@ class Contrast(Generic[Details_co]):
     terms: Terms
     estimate: Estimate
     """Log ratio arm ÷ control of the metric, with the printed set."""
-    verdict: Verdict
+    verdict: Decision
     epochs: int
     """Usable epochs: those with a log ratio, infinite ones included."""
     blocks: int

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from steelyard.evaluation.drives import (
+    AmountRange,
     DriveChange,
-    Range,
     drive_changes,
     endurance,
     endurance_unknown,
@@ -143,14 +143,14 @@ def _endurance(change: DriveChange, work: str, seconds: float | None, *, at_most
     return "; ".join(told)
 
 
-def _terabytes(amount: Range) -> str:
+def _terabytes(amount: AmountRange) -> str:
     low, likely, high = (
         _number(each / _BYTES_PER_TB) for each in (amount.low, amount.likely, amount.high)
     )
     return f"{likely} TB ({low} to {high}; of 10¹² bytes, as makers rate drives)"
 
 
-def _hours(amount: Range) -> str:
+def _hours(amount: AmountRange) -> str:
     low, likely, high = (_number(each) for each in (amount.low, amount.likely, amount.high))
     years = f", {amount.likely / _HOURS_PER_YEAR:.1f} years" if amount.likely >= _LONG_H else ""
     return f"{likely} h ({low} to {high}{years})"

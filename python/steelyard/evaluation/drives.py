@@ -20,16 +20,16 @@ _HALF_STEP_PERCENT = 0.5
 
 
 @dataclass(frozen=True)
-class Range:
+class AmountRange:
     """An amount, and what it is at least and at most."""
 
     low: float
     likely: float
     high: float
 
-    def times(self, factor: float) -> Range:
+    def times(self, factor: float) -> AmountRange:
         """The amount and its ends multiplied."""
-        return Range(self.low * factor, self.likely * factor, self.high * factor)
+        return AmountRange(self.low * factor, self.likely * factor, self.high * factor)
 
 
 @dataclass(frozen=True)
@@ -92,10 +92,10 @@ def _is_same(first: DriveHealth, last: DriveHealth) -> bool:
 class Endurance:
     """What a drive can be written to in all, and how long the rest lasts."""
 
-    total_bytes: Range
-    left_at_lifetime_rate_h: Range | None
+    total_bytes: AmountRange
+    left_at_lifetime_rate_h: AmountRange | None
     """At the mean rate of its power-on hours."""
-    left_at_this_rate_h: Range | None
+    left_at_this_rate_h: AmountRange | None
     """At the rate of this load."""
 
 
@@ -118,8 +118,8 @@ def endurance(health: DriveHealth, bytes_per_s: float | None) -> Endurance | Non
     if used is None or written is None or endurance_unknown(health):
         return None
     shares = [(used + side * _HALF_STEP_PERCENT) / 100 for side in (1, 0, -1)]
-    total = Range(*(written / share for share in shares))
-    left = Range(total.low - written, total.likely - written, total.high - written)
+    total = AmountRange(*(written / share for share in shares))
+    left = AmountRange(total.low - written, total.likely - written, total.high - written)
     hours, hourly = health.power_on_h, (bytes_per_s or 0) * SECONDS_PER_HOUR
     return Endurance(
         total_bytes=total,

@@ -14,7 +14,7 @@ from steelyard.evaluation.contrast import AnswerWords, WeighedContrast
 from steelyard.evaluation.judge_epochs import contrast_of, percent_ends
 from steelyard.evaluation.layouts import judging_of
 from steelyard.evaluation.rates.capacity import read_search_epoch
-from steelyard.evaluation.rule import Verdict, VerdictKind, decide
+from steelyard.evaluation.rule import Decision, VerdictKind, decide
 from steelyard.evaluation.threats.epochs import threats_of_epochs
 from steelyard.evaluation.threats.inspection import inspection_threats, source_threats
 from steelyard.evaluation.threats.machine import drive_threats
@@ -247,9 +247,9 @@ def _secondary(
     stage = Stage(primary.details.look)
     over = primary.verdict.ends or ended or stage is Stage.LAST
     if stage is Stage.TOO_FEW or not over:
-        verdict = Verdict(VerdictKind.INCONCLUSIVE)
+        verdict = Decision(VerdictKind.INCONCLUSIVE)
         if contrast.verdict.kind is VerdictKind.INVALID:
-            verdict = Verdict(VerdictKind.INVALID)
+            verdict = Decision(VerdictKind.INVALID)
     else:
         verdict = decide(Stage.LAST, main, main, contrast.terms, contrast.threats)
     value = min(max(contrast.estimate.value, main.low), main.high)

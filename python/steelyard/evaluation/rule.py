@@ -32,7 +32,7 @@ class VerdictKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class Decision:
     """The verdict on one contrast, and whether the weighing may end with it."""
 
     kind: VerdictKind
@@ -50,22 +50,24 @@ def decide(
     equivalence: Interval,
     terms: Terms,
     threats: Iterable[Threat] = (),
-) -> Verdict:
+) -> Decision:
     """The verdict by the printed set and the equivalence set, both on the log scale."""
     nonzero = 0.0 not in main and stage is not Stage.TOO_FEW
     if any(threat.invalidates for threat in threats):
-        return Verdict(VerdictKind.INVALID, ends=_plan_is_over(stage))
+        return Decision(VerdictKind.INVALID, ends=_plan_is_over(stage))
     if stage in (Stage.TOO_FEW, Stage.BETWEEN):
-        return Verdict(VerdictKind.INCONCLUSIVE)
+        return Decision(VerdictKind.INCONCLUSIVE)
     low, high = terms.margins
     beyond = main.high < low or main.low > high
     if not beyond and equivalence.inside(low, high):
-        return Verdict(VerdictKind.EQUIVALENT, nonzero=nonzero, ends=True)
+        return Decision(VerdictKind.EQUIVALENT, nonzero=nonzero, ends=True)
     if not nonzero:
-        return Verdict(VerdictKind.INCONCLUSIVE, ends=_plan_is_over(stage) and not terms.open_ended)
+        return Decision(
+            VerdictKind.INCONCLUSIVE, ends=_plan_is_over(stage) and not terms.open_ended
+        )
     more = main.low > 0
     kind = VerdictKind.FASTER if more == terms.higher_is_better else VerdictKind.SLOWER
-    return Verdict(kind, True, beyond, ends=_may_end(stage, main, terms))
+    return Decision(kind, True, beyond, ends=_may_end(stage, main, terms))
 
 
 def _plan_is_over(stage: Stage) -> bool:

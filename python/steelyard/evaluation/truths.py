@@ -19,7 +19,7 @@ from steelyard.evaluation.judge_epochs import percent_ends
 from steelyard.model.estimate import Interval
 from steelyard.model.readings import EpochTotals
 from steelyard.model.units import percent_of_log
-from steelyard.record.contrast import ContrastLine, StallCounts, Truth
+from steelyard.record.contrast import ContrastLine, KnownTruth, StallCounts
 from steelyard.record.plan import Plan, Stall
 from steelyard.study.arm import Arm
 from steelyard.study.study import Study
@@ -34,7 +34,7 @@ class Weighed:
     epochs: Sequence[EpochTotals]  # those that every arm survived
 
 
-def truth_beside(weighed: Weighed, arm: Arm, contrast: ContrastLine) -> Truth | None:
+def truth_beside(weighed: Weighed, arm: Arm, contrast: ContrastLine) -> KnownTruth | None:
     """`true_percent` of an arm and its bounds, which go beside its contrast in verdict.json, and
     whether the contrast's interval holds it; None where it is not known.
 
@@ -45,7 +45,7 @@ def truth_beside(weighed: Weighed, arm: Arm, contrast: ContrastLine) -> Truth | 
     if not (study.differs_only_in_weight(arm) and study.control.weight.is_none):
         return None
     if arm.weight.is_none:
-        return Truth(true_percent=0.0, covered=_held(contrast, Interval(0.0, 0.0)))
+        return KnownTruth(true_percent=0.0, covered=_held(contrast, Interval(0.0, 0.0)))
     if weighed.plan.search is not None:
         return None  # of what a weight does to a quantile of latency no formula is known
     times_ns, debts = _control_times(weighed)
@@ -65,7 +65,7 @@ def truth_beside(weighed: Weighed, arm: Arm, contrast: ContrastLine) -> Truth | 
     if found.estimate.interval.width:
         told |= {"true_low_percent": ends["low_percent"], "true_high_percent": ends["high_percent"]}
     told["covered"] = _held(contrast, found.bounds)
-    return Truth.model_validate(told if seen is None else {**told, "stalls": seen})
+    return KnownTruth.model_validate(told if seen is None else {**told, "stalls": seen})
 
 
 def _held(contrast: ContrastLine, bounds: Interval) -> bool | None:

@@ -20,7 +20,7 @@ from steelyard.model.memoize import memoize_by_identity
 from steelyard.model.readings import ArmTotals, EpochTotals
 from steelyard.model.units import NS_PER_S
 from steelyard.record.slice import SliceLine
-from steelyard.record.verdict import Latency, Lateness, Probe, Query, StatementCost, Work
+from steelyard.record.verdict import Latency, Lateness, ProbeCount, Query, StatementCost, Work
 
 NS_PER_MINUTE = 60 * NS_PER_S
 SHOWN_QUANTILES = (0.5, 0.95, 0.99)
@@ -157,7 +157,7 @@ def _unfinished(epochs: Sequence[EpochTotals], arm: str, query: str) -> int:
     return sum(one.failed for one in every if one.script == query)
 
 
-def probe_rows(epochs: Sequence[EpochTotals], arms: Sequence[str]) -> list[Probe]:
+def probe_rows(epochs: Sequence[EpochTotals], arms: Sequence[str]) -> list[ProbeCount]:
     """What each probe counted in each arm: the median over epochs, the least and the most."""
     rows = []
     for arm in arms:
@@ -167,7 +167,7 @@ def probe_rows(epochs: Sequence[EpochTotals], arms: Sequence[str]) -> list[Probe
             for counter in counts[0]:
                 values = [float(one[counter]) for one in counts]
                 rows.append(
-                    Probe(
+                    ProbeCount(
                         arm=arm,
                         probe=probe,
                         counter=counter,

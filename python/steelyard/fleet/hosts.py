@@ -20,7 +20,7 @@ import numpy as np
 
 from steelyard.analysis.decision.sign_flip import confidence_set
 from steelyard.history.entry import Entry, KnownBuild
-from steelyard.history.question import Point, Question
+from steelyard.history.question import Point, QuestionHistory
 from steelyard.model.units import format_digits, format_percent, format_reading, percent_of_log
 
 FEWEST_HOSTS = 6
@@ -28,7 +28,7 @@ ALPHA = 0.05
 
 
 @dataclass(frozen=True)
-class Host:
+class HostResult:
     """An answer of a host, which is named as it was first."""
 
     machine: str
@@ -55,8 +55,8 @@ class Across:
     """`"18.4 (bundle) against 18.4 (bundle)"`, or of which versions."""
     kind: str
     """Of its hosts; empty: not known, as of what was weighed here."""
-    hosts: tuple[Host, ...]
-    left_out: tuple[tuple[Host, str], ...]
+    hosts: tuple[HostResult, ...]
+    left_out: tuple[tuple[HostResult, str], ...]
     """(answer, why it counts for none)."""
 
     @property
@@ -139,7 +139,7 @@ class Across:
         }
 
 
-def across(questions: Sequence[Question]) -> tuple[Across, ...]:
+def across(questions: Sequence[QuestionHistory]) -> tuple[Across, ...]:
     """Every question, by the builds that were weighed and the kind of host, each with the newest
     answer of a host."""
     names = host_names(point.entry for question in questions for point in question.points)
@@ -174,16 +174,16 @@ def host_names(entries: Iterable[Entry]) -> Mapping[str, str]:
 
 
 def _across(
-    question: Question,
+    question: QuestionHistory,
     builds: str,
     kind: str,
     points: Sequence[Point],
     names: Mapping[str, str],
 ) -> Across:
-    newest: dict[str, Host] = {}
+    newest: dict[str, HostResult] = {}
     left_out = []
     for point in points:
-        host = Host(names[point.entry.path], point)
+        host = HostResult(names[point.entry.path], point)
         why = _unfit(point)
         if why:
             left_out.append((host, why))

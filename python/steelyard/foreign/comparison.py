@@ -23,10 +23,10 @@ from steelyard.foreign.series import (
     Floats,
     Grain,
     Order,
-    Outcome,
     Rows,
     Series,
     Sheet,
+    TransactionCounts,
 )
 from steelyard.foreign.source import quoted
 from steelyard.foreign.vocabulary.units import SECONDS
@@ -51,7 +51,7 @@ class Comparison:
     """Why the order of measuring is not known; empty: it is the order of the rows."""
     apart: str = ""
     """Why rows are not paired although a column numbers them; empty: no column does."""
-    outcomes: Mapping[str, Outcome] = field(default_factory=dict)
+    outcomes: Mapping[str, TransactionCounts] = field(default_factory=dict)
     """What became of the transactions of arms, where all their files say so."""
     operating_points: Mapping[str, OperatingPoint] = field(default_factory=dict)
     """Throughput, latency and clients of arms of which all three are known."""
@@ -254,13 +254,13 @@ def _holds(sheet: Sheet, arm: str) -> bool:
     return any(one.arm == arm for _, some in sheet.metrics for one in some)
 
 
-def _outcomes(sheets: Sequence[Sheet], arms: Sequence[str]) -> dict[str, Outcome]:
+def _outcomes(sheets: Sequence[Sheet], arms: Sequence[str]) -> dict[str, TransactionCounts]:
     found = {}
     for arm in arms:
         own = [sheet.outcomes.get(arm) for sheet in sheets if _holds(sheet, arm)]
         known = [outcome for outcome in own if outcome is not None]
         if known and len(known) == len(own):
-            found[arm] = sum(known, Outcome(0, 0))
+            found[arm] = sum(known, TransactionCounts(0, 0))
     return found
 
 

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from steelyard.foreign.series import Floats, Grain, Order, Series
-from steelyard.foreign.source import Source, quoted
+from steelyard.foreign.source import SourceText, quoted
 from steelyard.foreign.tables.row_times import order_of
 from steelyard.model.errors import NumbersError
 
@@ -24,9 +24,9 @@ _CHANCE = math.log(1e-6)
 _MOST_DECIMALS = 9
 
 
-def refuse_copies(sources: Sequence[Source]) -> None:
+def refuse_copies(sources: Sequence[SourceText]) -> None:
     """NumbersError where two files hold the same text."""
-    first: dict[str, Source] = {}
+    first: dict[str, SourceText] = {}
     for source in sources:
         text = source.text.strip()
         if text in first:

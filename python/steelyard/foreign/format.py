@@ -8,7 +8,7 @@ from typing import Any
 
 from steelyard.foreign.json.document import Document
 from steelyard.foreign.series import Sheet
-from steelyard.foreign.source import Source
+from steelyard.foreign.source import SourceText
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,9 +17,9 @@ class TextFormat:
 
     name: str
     """As `--format` takes it."""
-    fits: Callable[[Source], bool]
+    fits: Callable[[SourceText], bool]
     """Whether a text is in this format."""
-    read: Callable[[Source], Sheet]
+    read: Callable[[SourceText], Sheet]
     """NumbersError with line and column where the text is not what it should be."""
     precedence: int = 1
     """Of several formats that fit a text the one with the lowest is taken."""
@@ -41,7 +41,7 @@ class JsonFormat:
     """Of a document that `check` has accepted."""
     repeats: Callable[[Any], bool] = lambda value: False
     """Whether a file may hold several values like this one, one after the other."""
-    bare: Callable[[Source], Source] = lambda source: source
+    bare: Callable[[SourceText], SourceText] = lambda source: source
     """A source without what the tool prints around its JSON; of another format as it is."""
 
     def fits(self, document: Document) -> bool:

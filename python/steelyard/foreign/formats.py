@@ -11,7 +11,7 @@ from steelyard.foreign.format import JsonFormat, TextFormat
 from steelyard.foreign.json.arms import read_json
 from steelyard.foreign.json.document import read_document
 from steelyard.foreign.series import Sheet
-from steelyard.foreign.source import Source
+from steelyard.foreign.source import SourceText
 from steelyard.foreign.tables.shapes import read_csv
 from steelyard.foreign.tools import (
     fio,
@@ -73,7 +73,7 @@ def format_names() -> tuple[str, ...]:
 
 
 def read_sheet(
-    source: Source, form: str | None = None, columns: Columns | None = None, alone: bool = True
+    source: SourceText, form: str | None = None, columns: Columns | None = None, alone: bool = True
 ) -> Sheet:
     """The sheet of a source, its format found by content where none is given. `alone`: whether it
     holds all arms, and is not one of several files."""
@@ -89,7 +89,7 @@ def read_sheet(
     return _read_json(source, form, columns or {}, alone)
 
 
-def saved_verdict_of(source: Source, form: str | None = None) -> SavedVerdict | None:
+def saved_verdict_of(source: SourceText, form: str | None = None) -> SavedVerdict | None:
     """The verdict of Steelyard that a source holds; None where it holds something else."""
     if form not in (None, "json", "steelyard") or not source.looks_like_json:
         return None
@@ -99,7 +99,7 @@ def saved_verdict_of(source: Source, form: str | None = None) -> SavedVerdict | 
     return read_verdict(document) if is_verdict(document.values[0]) else None
 
 
-def format_of(source: Source) -> str:
+def format_of(source: SourceText) -> str:
     """The name of the format that a text is in; a table is what is nothing else."""
     fitting = (one for one in TEXT_FORMATS if one.fits(source))
     if _bare(source).looks_like_json:
@@ -108,7 +108,7 @@ def format_of(source: Source) -> str:
     return found.name if found else "csv"
 
 
-def _read_json(source: Source, form: str, columns: Columns, alone: bool) -> Sheet:
+def _read_json(source: SourceText, form: str, columns: Columns, alone: bool) -> Sheet:
     """JSON in the named format; by "json" in the one that it is in."""
     document = read_document(_bare(source))
     if not document.values:
@@ -120,7 +120,7 @@ def _read_json(source: Source, form: str, columns: Columns, alone: bool) -> Shee
     return read_json(document, columns, alone)
 
 
-def _bare(source: Source) -> Source:
+def _bare(source: SourceText) -> SourceText:
     """The source without what tools print around their JSON."""
     for one in JSON_FORMATS:
         source = one.bare(source)

@@ -93,7 +93,7 @@ def _constant(series: Sequence[Series]) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class MetricChoice:
+class SheetMetric:
     """The metric of a sheet that is judged, and which others could have been."""
 
     metric: Metric
@@ -104,7 +104,7 @@ class MetricChoice:
     """Names of the rest of its numbers."""
 
 
-def choose(sheet: Sheet, name: str | None, unit: str | None) -> MetricChoice:
+def choose(sheet: Sheet, name: str | None, unit: str | None) -> SheetMetric:
     """The metric of that name, or else the surest one that can be in the given unit.
 
     UsageError where there is none, or none that is judged without being asked for; NumbersError
@@ -116,10 +116,10 @@ def choose(sheet: Sheet, name: str | None, unit: str | None) -> MetricChoice:
         metric, series = next(
             choice for choice in fitting if unit is None or choice[0].accepts(unit)
         )
-        return MetricChoice(metric, series, others=_others(sheet, metric))
+        return SheetMetric(metric, series, others=_others(sheet, metric))
     if sheet.chosen:
         _refuse_unit(sheet, sheet.metrics, unit)
-        return MetricChoice(*sheet.metrics[0])
+        return SheetMetric(*sheet.metrics[0])
     ranks = ranks_of(sheet)
     ranking = sorted(zip(ranks, sheet.metrics, strict=True), key=lambda choice: choice[0])
     fitting = [choice for _, choice in ranking if unit is None or choice[0].accepts(unit)]
@@ -137,7 +137,7 @@ def choose(sheet: Sheet, name: str | None, unit: str | None) -> MetricChoice:
     last = max(rank[id(first)], Rank.TIME)
     alike = [choice for choice in own if choice[0].column and rank[id(choice)] <= last]
     rivals = tuple(choice for choice in alike if choice is not first)
-    return MetricChoice(*first, rivals, _others(sheet, first[0]))
+    return SheetMetric(*first, rivals, _others(sheet, first[0]))
 
 
 def _others(sheet: Sheet, metric: Metric) -> tuple[str, ...]:
@@ -244,7 +244,7 @@ def _refuse_unknown(sheet: Sheet, metrics: Sequence[Metric]) -> None:
     )
 
 
-def refuse_opposites(chosen: Sequence[MetricChoice], higher_is_better: bool) -> None:
+def refuse_opposites(chosen: Sequence[SheetMetric], higher_is_better: bool) -> None:
     """UsageError where a column that could as well have been judged says the opposite.
 
     `chosen`: of all sheets; differences of less than two standard errors say nothing.

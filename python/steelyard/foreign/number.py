@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from steelyard.foreign.series import Floats
-from steelyard.foreign.source import Place, Source, quoted
+from steelyard.foreign.source import SourceText, TextPosition, quoted
 from steelyard.foreign.vocabulary.units import unit_of
 
 _NUMBER = re.compile(r"([+-]?[0-9]+(?:[.,][0-9]+)?(?:[eE][+-]?[0-9]+)?|[+-]?[.,][0-9]+)\s*(.*)")
@@ -26,13 +26,13 @@ _SPELLED = re.compile(r"(?:([0-9]+)h)?(?:([0-9]+)m(?:in)?)?([0-9]+(?:\.[0-9]+)?)
 _SCALES = {"k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9}
 _MISSING = {"", "na", "n/a", "null", "none", "-", "nan", ".", "?", "missing"}
 
-Spot = Callable[[int], Place]
+Spot = Callable[[int], TextPosition]
 """The place of the n-th text of a column."""
 
 
 def floats_of(
     texts: Sequence[str],
-    source: Source,
+    source: SourceText,
     spot: Spot,
     *,
     positive: bool = True,
@@ -104,7 +104,7 @@ def _plain(texts: Sequence[str]) -> Floats | None:
 
 
 def _careful(
-    texts: Sequence[str], source: Source, spot: Spot, decimal_comma: str
+    texts: Sequence[str], source: SourceText, spot: Spot, decimal_comma: str
 ) -> tuple[Floats, str]:
     """One by one, with units and decimal commas, or the error that names the first bad one."""
     parts = [_parts(text, source, spot, index) for index, text in enumerate(texts)]
@@ -125,7 +125,7 @@ def _careful(
     return np.array(values, dtype=np.float64), unit
 
 
-def _parts(text: str, source: Source, spot: Spot, index: int) -> tuple[str, str]:
+def _parts(text: str, source: SourceText, spot: Spot, index: int) -> tuple[str, str]:
     """The number and the unit behind it."""
     seconds = clock_seconds(text.strip())
     if seconds is not None:
@@ -148,7 +148,7 @@ _HOLE = "Leave the whole row out, or judge with --unpaired from a file without i
 
 
 def _refuse_ambiguous_commas(
-    numbers: Sequence[str], source: Source, spot: Spot, decimal_comma: str
+    numbers: Sequence[str], source: SourceText, spot: Spot, decimal_comma: str
 ) -> None:
     commas = [index for index, number in enumerate(numbers) if "," in number]
     points = [index for index, number in enumerate(numbers) if "." in number]
@@ -169,7 +169,7 @@ def _refuse_ambiguous_commas(
         )
 
 
-def _refused(text: str, value: float, source: Source, place: Place) -> Exception:
+def _refused(text: str, value: float, source: SourceText, place: TextPosition) -> Exception:
     shown = quoted(text.strip())
     if not np.isfinite(value):
         return source.error(f"{shown} is not a finite number", place, hint=_HOLE)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.foreign.metric import Metric
-from steelyard.foreign.source import Place
+from steelyard.foreign.source import TextPosition
 from steelyard.model.errors import NumbersError
 from steelyard.model.threat_kind import ThreatKind
 
@@ -83,7 +83,7 @@ class Series:
     """When each was measured, on a scale that all arms share; None where the file does not say."""
     until: float | None = None
     """When the last of it was measured, where that is known better than by the last moment."""
-    spot: Callable[[int], Place] | None = None
+    spot: Callable[[int], TextPosition] | None = None
     """The place of each in the file."""
     conditions: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """What was asked for, where the file says so: name → every value that it had ("bs": "4k")."""
@@ -97,7 +97,7 @@ class Series:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class TransactionCounts:
     """Counts of transactions, of one file or of all files of an arm."""
 
     tried: int
@@ -106,8 +106,8 @@ class Outcome:
     wrong: int = 0
     """Returned other rows than they should."""
 
-    def __add__(self, other: Outcome) -> Outcome:
-        return Outcome(
+    def __add__(self, other: TransactionCounts) -> TransactionCounts:
+        return TransactionCounts(
             self.tried + other.tried, self.troubled + other.troubled, self.wrong + other.wrong
         )
 
@@ -127,7 +127,7 @@ class Sheet:
     rows: Rows = Rows.APART
     clients: Mapping[str, float] = field(default_factory=dict)
     """How many clients each arm had, where the file says so."""
-    outcomes: Mapping[str, Outcome] = field(default_factory=dict)
+    outcomes: Mapping[str, TransactionCounts] = field(default_factory=dict)
     """What became of each arm's transactions, where the file says so."""
     connecting: bool | None = None
     """Whether throughput counts the time to connect; None where the file does not say."""

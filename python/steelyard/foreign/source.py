@@ -29,7 +29,7 @@ _MARKS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class TextPosition:
     """A line and a column, both counted from 1, the column in characters."""
 
     line: int
@@ -37,7 +37,7 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class SourceText:
     """The text of one file, lines ended by \\n, and the name it is called by."""
 
     name: str
@@ -46,7 +46,7 @@ class Source:
     def error(
         self,
         reason: str,
-        place: Place | None = None,
+        place: TextPosition | None = None,
         *,
         detail: str | None = None,
         hint: str | None = None,
@@ -55,10 +55,10 @@ class Source:
         at = f" line {place.line}, column {place.column}" if place else ""
         return NumbersError(f'"{self.name}"{at}: {reason}', detail=detail, hint=hint)
 
-    def place_of(self, offset: int) -> Place:
+    def place_of(self, offset: int) -> TextPosition:
         """The place of a character, counted from 0."""
         before = self.text.count("\n", 0, offset)
-        return Place(before + 1, offset - (self.text.rfind("\n", 0, offset) + 1) + 1)
+        return TextPosition(before + 1, offset - (self.text.rfind("\n", 0, offset) + 1) + 1)
 
     @property
     def looks_like_json(self) -> bool:
@@ -66,7 +66,7 @@ class Source:
         return self.text.lstrip()[:1] in ("{", "[")
 
 
-def open_source(path: Path, name: str | None = None) -> Source:
+def open_source(path: Path, name: str | None = None) -> SourceText:
     """The source of a file; NumbersError where it cannot be read or is not text."""
     called = name or str(path)
     try:
@@ -85,14 +85,14 @@ def open_source(path: Path, name: str | None = None) -> Source:
     return source_of(content, called)
 
 
-def source_of(content: bytes, name: str) -> Source:
+def source_of(content: bytes, name: str) -> SourceText:
     """The source of these bytes; NumbersError where they are not text within the limits."""
     if content.startswith(_GZIP):
         content = _unpacked(content, name)
     if len(content) > MOST_BYTES:
         raise _too_large(name)
     text = _decoded(content, name).replace("\r\n", "\n").replace("\r", "\n")
-    source = Source(name, text)
+    source = SourceText(name, text)
     if not text.strip():
         raise source.error("the file is empty", hint="It should hold numbers: see `judge -h`.")
     if "\0" in text:
@@ -133,14 +133,14 @@ def _decoded(content: bytes, name: str) -> str:
         before = content[: error.start]
         line = before.count(b"\n") + 1
         column = error.start - (before.rfind(b"\n") + 1) + 1
-        raise Source(name, "").error(
+        raise SourceText(name, "").error(
             f"byte 0x{content[error.start]:02x} is not {encoding.removesuffix('-sig').upper()}",
-            Place(line, column),
+            TextPosition(line, column),
             hint="This is not a text file, or it was saved in an old encoding: save it as UTF-8.",
         ) from None
 
 
-def _refuse_long_lines(source: Source) -> None:
+def _refuse_long_lines(source: SourceText) -> None:
     lines = source.text.split("\n")
     if len(lines) <= MOST_ROWS and max(map(len, lines)) <= LONGEST_LINE:
         return
@@ -151,10 +151,11 @@ def _refuse_long_lines(source: Source) -> None:
         start, line = end + 1, line + 1
         if line > MOST_ROWS:
             many = f"{MOST_ROWS:,}".replace(",", " ")
-            raise source.error(f"more than {many} lines, the limit", Place(line, 1))
+            raise source.error(f"more than {many} lines, the limit", TextPosition(line, 1))
     else:
         end = len(source.text)
     if end - start > LONGEST_LINE:
         raise source.error(
-            f"a line of more than {LONGEST_LINE:,} characters".replace(",", " "), Place(line, 1)
+            f"a line of more than {LONGEST_LINE:,} characters".replace(",", " "),
+            TextPosition(line, 1),
         )

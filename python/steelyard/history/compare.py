@@ -55,7 +55,7 @@ class ComparedPair:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class RecordComparison:
     """Two records side by side."""
 
     first: Entry
@@ -80,11 +80,11 @@ class Comparison:
         }
 
 
-def compare_records(first: Path, second: Path) -> Comparison:
+def compare_records(first: Path, second: Path) -> RecordComparison:
     """Two record folders. RecordError, StudyError: one cannot be read."""
     one, other = _entry(first), _entry(second)
     same, different = _facts_compared(one, other)
-    return Comparison(
+    return RecordComparison(
         one,
         other,
         same,

@@ -9,7 +9,7 @@ from datetime import date
 
 from steelyard.history.entry import Entry
 from steelyard.history.openmetrics import VERDICTS
-from steelyard.history.question import Question, machines_of
+from steelyard.history.question import QuestionHistory, machines_of
 from steelyard.model.errors import UsageError
 
 
@@ -62,7 +62,7 @@ def _fits(entry: Entry, wanted: Filter) -> bool:
     )
 
 
-def the_question(questions: Sequence[Question], named: str) -> Question:
+def the_question(questions: Sequence[QuestionHistory], named: str) -> QuestionHistory:
     """The question of that name, or the only one of that study. UsageError: none or several."""
     found = [one for one in questions if named in (one.name, one.label)]
     found = found or [one for one in questions if one.newest.entry.study == named]
@@ -83,7 +83,7 @@ def the_question(questions: Sequence[Question], named: str) -> Question:
     )
 
 
-def the_machine(question: Question, named: str | None) -> str:
+def the_machine(question: QuestionHistory, named: str | None) -> str:
     """The machine whose words hold `named`; without it the one with most weighings. UsageError:
     none, or several."""
     every = machines_of(question)

@@ -52,7 +52,7 @@ class Point:
 
 
 @dataclass(frozen=True)
-class Question:
+class QuestionHistory:
     """A question with its answers, the oldest first."""
 
     name: str
@@ -106,18 +106,18 @@ def asked_keys(keys: Mapping[str, str], arm: str) -> Mapping[str, str]:
     return own
 
 
-def questions_of(entries: Sequence[Entry]) -> tuple[Question, ...]:
+def questions_of(entries: Sequence[Entry]) -> tuple[QuestionHistory, ...]:
     """Every question that was answered, in the order of their labels."""
     points: dict[str, list[Point]] = {}
     for entry in sorted(entries, key=lambda one: (one.at, one.path)):
         for reading in entry.readings:
             points.setdefault(reading.question, []).append(Point(entry, reading))
     labels = _labels({name: some[-1] for name, some in points.items()})
-    made = [Question(name, labels[name], tuple(some)) for name, some in points.items()]
+    made = [QuestionHistory(name, labels[name], tuple(some)) for name, some in points.items()]
     return tuple(sorted(made, key=lambda one: (one.label, one.name)))
 
 
-def machines_of(question: Question) -> tuple[str, ...]:
+def machines_of(question: QuestionHistory) -> tuple[str, ...]:
     """The machines that it was weighed on, those with most weighings first."""
     every = [point.entry.machine_words for point in question.points]
     return tuple(sorted(set(every), key=lambda one: (-every.count(one), one)))

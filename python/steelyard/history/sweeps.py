@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from steelyard.history.entry import Entry
-from steelyard.history.question import Question, asked_keys
+from steelyard.history.question import QuestionHistory, asked_keys
 
 
 @dataclass(frozen=True)
@@ -18,7 +18,7 @@ class SweepOfQuestions:
     """Its folder, as the history names it."""
     key: str
     """`"clients"`: in what its points differ; empty: in nothing that makes a question."""
-    points: tuple[tuple[str, Question], ...]
+    points: tuple[tuple[str, QuestionHistory], ...]
     """(value, its question), numbers in their order."""
 
     @property
@@ -43,11 +43,11 @@ def in_order(values: Sequence[str]) -> list[str]:
 
 
 def sweeps_of(
-    questions: Sequence[Question],
-) -> tuple[tuple[SweepOfQuestions, ...], tuple[Question, ...]]:
+    questions: Sequence[QuestionHistory],
+) -> tuple[tuple[SweepOfQuestions, ...], tuple[QuestionHistory, ...]]:
     """Sweeps of at least two points, and the questions that are in none. A question belongs to the
     sweep that its newest answer is of."""
-    groups: dict[tuple[str, str, str], list[Question]] = {}
+    groups: dict[tuple[str, str, str], list[QuestionHistory]] = {}
     for question in questions:
         newest = question.newest
         key = (newest.entry.sweep, newest.reading.pair, newest.reading.metric)
@@ -57,7 +57,7 @@ def sweeps_of(
     return tuple(sweeps), tuple(each for each in questions if each.name not in members)
 
 
-def _sweep(sweep: str, questions: Sequence[Question]) -> SweepOfQuestions:
+def _sweep(sweep: str, questions: Sequence[QuestionHistory]) -> SweepOfQuestions:
     by_value = {value_of(question.newest.entry): question for question in questions}
     asked = [
         asked_keys(question.newest.entry.keys, question.newest.reading.arm)

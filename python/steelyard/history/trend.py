@@ -24,7 +24,7 @@ from steelyard.analysis.decision.sign_flip import Floats
 from steelyard.analysis.decision.t_interval import welch
 from steelyard.analysis.two_samples.change_points import FEWEST_ROWS, Segment, segments_of
 from steelyard.history.entry import KnownBuild, moment
-from steelyard.history.question import Point, Question
+from steelyard.history.question import Point, QuestionHistory
 from steelyard.model.errors import UsageError
 from steelyard.model.units import format_percent, log_of_percent, percent_of_log
 
@@ -102,10 +102,10 @@ class LevelStep:
 
 
 @dataclass(frozen=True)
-class Trend:
+class QuestionTrend:
     """A question over its weighings on one machine."""
 
-    question: Question
+    question: QuestionHistory
     machine: str
     order: Order
     points: tuple[TrendPoint, ...]
@@ -172,8 +172,8 @@ def read_commits(file: Path | None) -> tuple[str, ...]:
 
 
 def trend_of(
-    question: Question, machine: str, order: Order = "time", commits: Sequence[str] = ()
-) -> Trend:
+    question: QuestionHistory, machine: str, order: Order = "time", commits: Sequence[str] = ()
+) -> QuestionTrend:
     """The line of a question on one machine.
 
     `commits`: the order of commits, oldest first, as `git log --reverse --format=%H` prints them;
@@ -198,7 +198,7 @@ def trend_of(
     logs = np.array([_log(one.point) for one in points], dtype=np.float64)
     levels = segments_of(logs) if len(logs) else ()
     steps = tuple(_step(one, other, points, logs) for one, other in pairwise(levels))
-    return Trend(question, machine, order, points, levels, steps, tuple(left_out))
+    return QuestionTrend(question, machine, order, points, levels, steps, tuple(left_out))
 
 
 def commit_of(build: KnownBuild) -> str:

@@ -33,7 +33,7 @@ _TURNED = {"slower": "faster", "faster": "slower"}
 
 
 @dataclass(frozen=True)
-class Cost:
+class ChecksumCost:
     """The change of a weighing's metric by turning checksums on, from one record."""
 
     record: str
@@ -57,7 +57,7 @@ class Cost:
         }
 
 
-def last_cost(records: Path = Path("records")) -> Cost | None:
+def last_cost(records: Path = Path("records")) -> ChecksumCost | None:
     """The cost in the newest weighing below `records` with and without checksums; None: none.
 
     Studies whose name begins with "checksums" come first.
@@ -79,7 +79,7 @@ def last_cost(records: Path = Path("records")) -> Cost | None:
     return None
 
 
-def _cost_of(verdict: Path) -> Cost | None:
+def _cost_of(verdict: Path) -> ChecksumCost | None:
     """From the contrast of two arms that differ in checksums alone, on against off."""
     from steelyard.study.read import (
         read_recorded_study,  # brings pydantic, for records that are there
@@ -106,7 +106,7 @@ def _cost_of(verdict: Path) -> Cost | None:
                 judged = _TURNED.get(judged, judged)
             if not all(math.isfinite(number) for number in numbers):
                 continue
-            return Cost(
+            return ChecksumCost(
                 record=str(verdict.parent),
                 percent=numbers[0],
                 low_percent=numbers[1],
@@ -126,7 +126,7 @@ def _inverse(percent: float) -> float:
     return (1 / ratio - 1) * 100 if ratio > 0 else math.inf
 
 
-def cost_words(cost: Cost | None) -> str:
+def cost_words(cost: ChecksumCost | None) -> str:
     """`"throughput changes by −2.70 % [−3.10, −2.30] (slower; records/…, workload …)"`, the
     numbers and signs of the JSON; or that no weighing measured it."""
     if cost is None:
@@ -157,7 +157,7 @@ class EnablingEstimate:
     write_bytes_per_s: float
     same_disk: bool  # writing was measured on the disk of the data directory
     hints_logged: bool  # wal_log_hints is on: hint bits are logged already
-    cost: Cost | None
+    cost: ChecksumCost | None
     denied: tuple[tuple[str, str], ...] = ()  # unreadable, and not counted in the sums
 
     @property

@@ -109,6 +109,9 @@ SESSION_LOG = "session_log_us"
 processor or not."""
 
 
+WAL_BYTES, ARCHIVE_BYTES = "wal_bytes", "archive_bytes"
+"""Readings of the log that an arm wrote, and of what an archive of it would take, in bytes."""
+
 REPLAY_LAG_BYTES, REPLAY_LAG_MS = "replay_lag_bytes", "replay_lag_ms"
 """Readings of the standby of an arm that was furthest behind at the end of its measured slices: log
 that it had not replayed, and the age of the last transaction that it had."""

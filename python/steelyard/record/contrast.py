@@ -182,7 +182,7 @@ class StallCounts(Frozen):
     length_ns: int
 
 
-class Truth(Frozen):
+class KnownTruth(Frozen):
     """The truth beside a reading, where it is known."""
 
     true_percent: float
@@ -234,11 +234,11 @@ class ContrastLine(JudgedContrast):
     withdrawn: tuple[WithdrawnThreat, ...] = ()
 
     @property
-    def truth(self) -> Truth | None:
+    def truth(self) -> KnownTruth | None:
         """The true effect where it is known: of equal arms and of known weights."""
         if self.true_percent is None:
             return None
-        return Truth(
+        return KnownTruth(
             true_percent=self.true_percent,
             true_low_percent=self.true_low_percent,
             true_high_percent=self.true_high_percent,

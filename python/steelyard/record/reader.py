@@ -25,7 +25,7 @@ from steelyard.record.upgrade import (
     upgrade_verdict,
 )
 from steelyard.record.verdict import Verdict
-from steelyard.study.budget import Counted
+from steelyard.study.budget import FixedCount
 from steelyard.study.read import read_recorded_study
 from steelyard.study.study import Study
 
@@ -107,7 +107,7 @@ def as_weighed(study: Study, counted: CountedChoice | None) -> Study:
     """The study with slices by executions where the pilot chose them."""
     if counted is None:
         return study
-    cut = Counted(each=counted.each, blocks=counted.blocks, warmup=counted.warmup)
+    cut = FixedCount(each=counted.each, blocks=counted.blocks, warmup=counted.warmup)
     return study.model_copy(
         update={
             "budget": study.budget.model_copy(update={"counted": cut}),

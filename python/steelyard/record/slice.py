@@ -58,32 +58,16 @@ class TogetherLine(Frozen):
     machines: tuple[MachineInSlice, ...]
 
 
-class SliceLine(Frozen):
-    """One arm under load for a short time. Times in ns on the driver's monotonic clock."""
+class SliceFigures(Frozen):
+    """What the driver tells of one arm under load for a short time. Times in ns on its monotonic
+    clock."""
 
-    epoch: int
-    """From 0; negative in the pilot."""
-    attempt: int = 1
-    """Which try of the epoch: a torn one is run again, and its slices are left unseen."""
-    run: int | None = None
-    """Of the pilot: number of its series of slices."""
-    slot: int | None = None
     arm: str
-    kind: Literal["pilot", "warmup", "measured", "beyond"]
-    block: int
-    """From 0 for measured ones."""
-    position: int
-    """0: first of its block."""
-    script: str | None = None
-    """The only one of the slice, where scripts are taken in turn."""
-    excluded: bool = False
-    """In no geometric mean: it came before or after the queries."""
-    tag: str | None = None
     start_ns: int = 0
     end_ns: int = 0
     """When its last client was back."""
     length_ns: int | None = None
-    """None: it had no bell."""
+    """None: it had no bell (of the driver: 0)."""
     clients: int
     transactions: int
     """Begun in the slice, and succeeded."""
@@ -122,14 +106,38 @@ class SliceLine(Frozen):
     driver_queue_ns: int | None = None
     """Of it, runnable without a processor; None: this kernel does not count it."""
     scripts: tuple[ScriptInSlice, ...] = ()
+    late_ns: int | None = None
+    """How much later than ordered its last thread began, where it began by the clock."""
+    together: TogetherLine | None = None
+    """None: one machine drove it."""
+
+
+class SliceLine(SliceFigures):
+    """One slice: the driver's figures, and where it stands."""
+
+    epoch: int
+    """From 0; negative in the pilot."""
+    attempt: int = 1
+    """Which try of the epoch: a torn one is run again, and its slices are left unseen."""
+    run: int | None = None
+    """Of the pilot: number of its series of slices."""
+    slot: int | None = None
+    kind: Literal["pilot", "warmup", "measured", "beyond"]
+    block: int
+    """From 0 for measured ones."""
+    position: int
+    """0: first of its block."""
+    script: str | None = None
+    """The only one of the slice, where scripts are taken in turn."""
+    excluded: bool = False
+    """In no geometric mean: it came before or after the queries."""
+    tag: str | None = None
     left_ns: int = 0
     """Time of the work that the arm left to the background."""
     debt_ns: int = 0
     """Time to pay what was left to the background."""
     dropped: str | None = None
     """Why it is left out, for a cause that is blind to the arms."""
-    late_ns: int | None = None
-    """How much later than ordered its last thread began, where it began by the clock."""
     rate: float | None = None
     """Arrivals a second, of a search for the highest; None: there were none."""
     quantile_ns: int | None = None
@@ -137,8 +145,6 @@ class SliceLine(Frozen):
     among those that failed or never began."""
     within: bool | None = None
     """Whether it is within the limit; None: there is none."""
-    together: TogetherLine | None = None
-    """None: one machine drove it."""
 
     @property
     def busy_with_debt_ns(self) -> int:

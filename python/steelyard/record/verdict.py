@@ -184,7 +184,7 @@ class DeviceSummary(Frozen):
     """Why there are none."""
 
 
-class Probe(Frozen):
+class ProbeCount(Frozen):
     """What a probe counted in an arm, over epochs."""
 
     arm: str
@@ -360,7 +360,7 @@ class Verdict(Frozen):
     """What the devices did while each arm was driven; absent in older records."""
     standbys: tuple[StandbyLag, ...] = ()
     """Of arms with standbys, how far behind those were at the end."""
-    probes: tuple[Probe, ...]
+    probes: tuple[ProbeCount, ...]
     pages: Pages | None
     time: tuple[TimeParts, ...] = ()
     """Where the time of a transaction goes, one an arm."""

@@ -80,7 +80,7 @@ def coverage_text(contrasts: Sequence[ContrastLine], names: Mapping[str, str]) -
 
 
 @dataclass(frozen=True)
-class Trust:
+class ShownTrust:
     """Which differences a machine can detect, and in which time."""
 
     head: str
@@ -89,7 +89,7 @@ class Trust:
     foot: str
 
 
-def trust_of(verdict: Verdict, study: Study) -> Trust | None:
+def trust_of(verdict: Verdict, study: Study) -> ShownTrust | None:
     """None where nothing is known, and where the ledger shows that verdicts here are wrong."""
     if not verdict.trust or (verdict.ledger and verdict.ledger.off_balance):
         return None
@@ -97,7 +97,7 @@ def trust_of(verdict: Verdict, study: Study) -> Trust | None:
     sds = [one.details.epoch_sd_percent for one in verdict.contrasts if one.arm == name]
     sd = (sds[0] if sds else None) or 0.0
     missed = any(one.covered is False for one in verdict.contrasts)
-    return Trust(
+    return ShownTrust(
         head=f"{'If that was chance, what' if missed else 'What'} this machine can be trusted for, "
         f"weighing two arms under {load_text(study)}, where epochs of equal arms scatter by "
         f"{format_digits(sd, 2)} %:",
@@ -164,7 +164,7 @@ class ShownCalibration:
 
     rows: list[dict[str, str]]
     covered: str
-    trust: Trust | None
+    trust: ShownTrust | None
     trusted: list[dict[str, str]]
     ledger: str
 

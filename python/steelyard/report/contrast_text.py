@@ -11,9 +11,9 @@ from steelyard.record.contrast import (
     Ends,
     EpochDetail,
     JudgedContrast,
+    KnownTruth,
     PercentInterval,
     ReadContrast,
-    Truth,
 )
 
 MARKS = {"slower": "▼", "faster": "▲", "equivalent": "=", "inconclusive": "?", "invalid": "✕"}
@@ -106,7 +106,7 @@ def shown_sentence(contrast: JudgedContrast) -> str:
     return full_stop(text.removeprefix(f"{contrast.verdict.capitalize()}: "))
 
 
-def truth_text(truth: Truth | None) -> str:
+def truth_text(truth: KnownTruth | None) -> str:
     """Of equal arms and known weights: `"must read −2.91 %: the interval holds it"`; else empty."""
     if truth is None:
         return ""

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from steelyard.record.verdict import Verdict
-from steelyard.report.source import Border, Epoch, Source
+from steelyard.report.source import DroppedSlices, PageEpoch, PageSource
 
 
-def incident_rows(source: Source) -> list[dict[str, str]]:
+def incident_rows(source: PageSource) -> list[dict[str, str]]:
     """One row an incident, in the order of the epochs: `epoch`, `what`."""
     events: dict[int, list[str]] = {}
     for event in source.events:
@@ -27,12 +27,12 @@ def incident_rows(source: Source) -> list[dict[str, str]]:
     ]
 
 
-def epochs_with_incidents(source: Source) -> set[int]:
+def epochs_with_incidents(source: PageSource) -> set[int]:
     """The epochs (from 1) that are marked in the charts."""
     return {int(row["epoch"]) for row in incident_rows(source)}
 
 
-def _of_epoch(epoch: Epoch, borders: Mapping[str, Border]) -> Iterator[str]:
+def _of_epoch(epoch: PageEpoch, borders: Mapping[str, DroppedSlices]) -> Iterator[str]:
     if epoch.outcome != "complete":
         error = " ".join(epoch.error)
         yield f"{epoch.outcome}: {error}" if error else epoch.outcome

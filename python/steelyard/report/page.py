@@ -49,7 +49,7 @@ from steelyard.report.shown_contrast import show_contrast
 from steelyard.report.source import (
     LATENCY_EDGES_NS,
     CountLatencies,
-    Source,
+    PageSource,
     core_counts,
     read_source,
 )
@@ -89,7 +89,7 @@ class Brevity:
 _WHOLE = Brevity(contrasts=100, doubts=100, scripts=1000, characters=4000)
 
 
-def render_page(source: Source, brevity: Brevity | None = None) -> str:
+def render_page(source: PageSource, brevity: Brevity | None = None) -> str:
     """The page as text, at most 2 MB however many slices there were; with a brevity its first
     screen alone, to be printed."""
     template = "template.html.j2" if brevity is None else "brief/brief.html.j2"
@@ -128,7 +128,7 @@ def _printable(value: object) -> object:
     return type(value)(printable(value)) if isinstance(value, str) else value
 
 
-def _context(source: Source) -> dict[str, Any]:
+def _context(source: PageSource) -> dict[str, Any]:
     verdict, plan = source.verdict, source.plan
     defaults = verdict.defaults if verdict else None
     classes = _arm_classes(source)
@@ -194,7 +194,7 @@ def _context(source: Source) -> dict[str, Any]:
     }
 
 
-def _calibration(source: Source) -> ShownCalibration | None:
+def _calibration(source: PageSource) -> ShownCalibration | None:
     """None of a record in which no arm's truth is known."""
     if source.verdict is None or all(one.true_percent is None for one in source.contrasts):
         return None
@@ -205,7 +205,7 @@ def _calibration(source: Source) -> ShownCalibration | None:
     return calibration(source.verdict, study)
 
 
-def _arm_classes(source: Source) -> dict[str, str]:
+def _arm_classes(source: PageSource) -> dict[str, str]:
     """The style class that carries an arm's colour: the same arm, the same colour everywhere."""
     return {arm: f"arm{place % 6}" for place, arm in enumerate(source.arms)}
 
@@ -231,7 +231,7 @@ def _by_threat(by_arm: Iterable[tuple[str, Sequence[Doubt]]]) -> list[ShownThrea
     return list(found.values())
 
 
-def _slices(source: Source, classes: Mapping[str, str]) -> dict[str, Any] | None:
+def _slices(source: PageSource, classes: Mapping[str, str]) -> dict[str, Any] | None:
     total = sum(map(len, source.dots.values()))
     if not total or not shown_layout(source.plan).dots:
         return None
@@ -254,7 +254,7 @@ def _slices(source: Source, classes: Mapping[str, str]) -> dict[str, Any] | None
     }
 
 
-def _latency(source: Source, classes: Mapping[str, str]) -> dict[str, Any] | None:
+def _latency(source: PageSource, classes: Mapping[str, str]) -> dict[str, Any] | None:
     counts = {arm: some for arm, some in source.latency_counts.items() if sum(some)}
     effects = []
     latency = source.verdict.latency if source.verdict else ()

@@ -54,7 +54,7 @@ class SliceDot:
 
 
 @dataclass(frozen=True)
-class Border:
+class DroppedSlices:
     """Slices of an arm that were dropped in one epoch, and clients that were cancelled."""
 
     dropped: int = 0  # slices left out
@@ -63,7 +63,7 @@ class Border:
 
 
 @dataclass(frozen=True)
-class Epoch:
+class PageEpoch:
     """What a page shows of an epoch beside its slices."""
 
     number: int  # from 1, as people count
@@ -88,7 +88,7 @@ class Event:
 
 
 @dataclass(frozen=True)
-class Source:
+class PageSource:
     """Everything a page shows. Parts that a record does not hold yet are empty."""
 
     directory: Path
@@ -101,13 +101,13 @@ class Source:
     plans: Mapping[str, Mapping[str, str]]
     """Arm → statement → its query plan; empty where none were read."""
     verdict: Verdict | None
-    epochs: tuple[Epoch, ...]
+    epochs: tuple[PageEpoch, ...]
     events: tuple[Event, ...]
     dots: dict[str, list[SliceDot]]
     """Measured slices by arm, in the order of the plan's arms."""
     latency_counts: dict[str, list[int]] = field(default_factory=dict)
     """Transactions per bin of LATENCY_EDGES_NS, by arm."""
-    borders: dict[int, dict[str, Border]] = field(default_factory=dict)
+    borders: dict[int, dict[str, DroppedSlices]] = field(default_factory=dict)
     """Epoch (from 1) → arm → its dropped slices and cancelled clients, where there are any."""
     turns: dict[int, dict[str, Turn]] = field(default_factory=dict)
     """Epoch (from 1) → arm → its turn; empty where it was weighed in slices."""
@@ -140,17 +140,17 @@ def core_counts(latencies: list[str], edges_ns: list[int]) -> list[int]:
     return counts
 
 
-def read_source(directory: Path, count_latencies: CountLatencies) -> Source:
+def read_source(directory: Path, count_latencies: CountLatencies) -> PageSource:
     """Read a record; only plan.json must be there. Raises RecordError."""
     record = Record.open(directory)
     plan, telemetry = read_plan(record), read_telemetry(record)
-    borders: dict[int, dict[str, Border]] = {}
+    borders: dict[int, dict[str, DroppedSlices]] = {}
     lines, turns = telemetry.epochs, telemetry.turns
     measured = _kept(measured_slices(read_slices(record), lines, turns), borders)
     dots, counts = _read_slices(measured, _control_first(plan), count_latencies)
     title, question = _read_words(directory / "study.toml")
     environment, verdict = read_environment(record) or Environment(), read_verdict(record)
-    return Source(
+    return PageSource(
         directory=directory,
         title=title,
         question=question,
@@ -158,7 +158,7 @@ def read_source(directory: Path, count_latencies: CountLatencies) -> Source:
         environment=environment,
         plans=read_query_plans(record),
         verdict=verdict,
-        epochs=tuple(Epoch.of(line, plan.processors) for line in telemetry.epochs),
+        epochs=tuple(PageEpoch.of(line, plan.processors) for line in telemetry.epochs),
         events=tuple(Event(line.epoch + 1, line.event) for line in telemetry.events),
         dots=dots,
         latency_counts=counts,
@@ -221,15 +221,15 @@ def _read_slices(
 
 
 def _kept(
-    measured: Iterable[SliceLine], borders: dict[int, dict[str, Border]]
+    measured: Iterable[SliceLine], borders: dict[int, dict[str, DroppedSlices]]
 ) -> Iterator[SliceLine]:
     """The slices that were not dropped; dropped ones and cancelled clients are in `borders`."""
     for entry in measured:
         if entry.dropped or entry.capped:
             arms = borders.setdefault(entry.epoch + 1, {})
-            before = arms.get(entry.arm, Border())
+            before = arms.get(entry.arm, DroppedSlices())
             causes = [*before.causes, *([entry.dropped] if entry.dropped else [])]
-            arms[entry.arm] = Border(
+            arms[entry.arm] = DroppedSlices(
                 dropped=before.dropped + bool(entry.dropped),
                 causes=tuple(dict.fromkeys(causes)),
                 capped=before.capped + entry.capped,

@@ -51,6 +51,7 @@ CAUSES = {
     "wal_bytes": "WAL",
     "full_page_images": "full-page images",
     "full_page_image_bytes": "images' part of WAL",
+    "archive_bytes": "WAL archived, by gzip",
     "blocks_read": "blocks read",
     "blocks_written": "blocks written",
 }

@@ -24,7 +24,7 @@ from steelyard.report.charts.drawing import WIDE, both_widths
 from steelyard.report.charts.turns import draw_by_distance, draw_distances, draw_seconds
 from steelyard.report.contrast_text import reading_text
 from steelyard.report.layouts.shown_layout import shown_layout
-from steelyard.report.source import Source
+from steelyard.report.source import PageSource
 from steelyard.report.tables import amount
 
 Row = dict[str, str]
@@ -92,7 +92,7 @@ class ShownTurns:
     """Key of a column → the arm that it is of."""
 
 
-def shown_turns(source: Source, classes: Mapping[str, str]) -> ShownTurns | None:
+def shown_turns(source: PageSource, classes: Mapping[str, str]) -> ShownTurns | None:
     """None of a weighing in slices. Before there is a verdict, throughput by the second alone."""
     plan, verdict = source.plan, source.verdict
     layout, turns = shown_layout(plan), plan.turns
@@ -203,7 +203,9 @@ def other_ages(pair: tuple[str, str], cycle_seconds: Mapping[str, float | None])
     )
 
 
-def _seconds(source: Source, classes: Mapping[str, str]) -> tuple[list[tuple[int, Markup]], int]:
+def _seconds(
+    source: PageSource, classes: Mapping[str, str]
+) -> tuple[list[tuple[int, Markup]], int]:
     """Pictures of as many epochs as fit, and how many are left out."""
     shown: list[tuple[int, Markup]] = []
     size = 0

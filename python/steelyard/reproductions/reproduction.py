@@ -73,7 +73,7 @@ class CountClaim(StudyModel):
     why: str
 
 
-class Step(StudyModel):
+class ReproductionStep(StudyModel):
     """One weighing of a repetition."""
 
     name: str = Field(pattern=r"^[a-z0-9][a-z0-9-]*$")
@@ -122,7 +122,7 @@ class Reproduction(StudyModel):
     probe: bool = False
     """Whether its profiles are worked out from what the device does, so that it is probed first."""
     figures: tuple[Figure, ...]
-    steps: Annotated[tuple[Step, ...], Field(alias="step")] = ()
+    steps: Annotated[tuple[ReproductionStep, ...], Field(alias="step")] = ()
     """None of a claim that cannot be told here."""
     place: Path = Path()
     """The folder of its file."""
@@ -138,13 +138,15 @@ class Reproduction(StudyModel):
         """About how long its ordinary steps take on a small machine."""
         return sum(step.minutes for step in self.steps if not step.longer)
 
-    def chosen(self, only: str | None = None, *, longer: bool = False) -> tuple[Step, ...]:
+    def chosen(
+        self, only: str | None = None, *, longer: bool = False
+    ) -> tuple[ReproductionStep, ...]:
         """The steps that are weighed: one by name, or the ordinary ones, or all."""
         if only is not None:
             return tuple(step for step in self.steps if step.name == only)
         return tuple(step for step in self.steps if longer or not step.longer)
 
-    def words(self, step: Step, *, full: bool = False) -> tuple[str, ...]:
+    def words(self, step: ReproductionStep, *, full: bool = False) -> tuple[str, ...]:
         """What stands after `steelyard weigh`, with the place of a study of its own."""
         study, *more = step.weigh
         if study.endswith(".toml"):

@@ -22,7 +22,7 @@ from steelyard.record.machine.drive_health import DriveHealth
 from steelyard.study.study import Failing, Study
 from steelyard.telemetry.host import HostSample
 from steelyard.telemetry.slice_counters import MachineCounters
-from steelyard.telemetry.source import Source
+from steelyard.telemetry.source import TelemetrySource
 from steelyard.workloads.reading.scripts import Script
 
 ReportsStage = Callable[[str], None]
@@ -238,5 +238,5 @@ class Laboratory:
     drivers: LoadDrivers
     host: Host
     clock: Clock
-    sources: tuple[Source, ...]
+    sources: tuple[TelemetrySource, ...]
     """Telemetry: what is read of every arm beside the load."""

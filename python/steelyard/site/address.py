@@ -6,7 +6,7 @@ import hashlib
 import re
 
 from steelyard.history.entry import Entry, KnownReading, moment
-from steelyard.history.question import Question
+from steelyard.history.question import QuestionHistory
 from steelyard.model.units import format_digits
 from steelyard.report.contrast_text import full_stop, reading_text
 
@@ -17,17 +17,17 @@ MACHINES = "machines.html"
 FEED = "feed.atom"
 
 
-def question_page(question: Question) -> str:
+def question_page(question: QuestionHistory) -> str:
     """The page of a question, from the site's folder."""
     return f"q/{question.name}.html"
 
 
-def question_feed(question: Question) -> str:
+def question_feed(question: QuestionHistory) -> str:
     """Its Atom feed."""
     return f"q/{question.name}.atom"
 
 
-def badge(question: Question) -> str:
+def badge(question: QuestionHistory) -> str:
     """Its badge."""
     return f"badge/{question.name}.svg"
 

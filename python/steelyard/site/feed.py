@@ -9,7 +9,7 @@ from urllib.parse import quote
 from markupsafe import Markup, escape
 
 from steelyard.history.export import iso
-from steelyard.history.question import Point, Question
+from steelyard.history.question import Point, QuestionHistory
 from steelyard.report.contrast_text import MARKS
 from steelyard.site.address import sentence, short_reading
 
@@ -82,7 +82,7 @@ _PICTURE = Markup(
 )
 
 
-def draw_badge(question: Question) -> Markup:
+def draw_badge(question: QuestionHistory) -> Markup:
     """`checksums │ ▲ +3.3 % [2.7, 4.0]`; the verdict is a sign and a colour."""
     newest = question.newest
     name = newest.entry.study

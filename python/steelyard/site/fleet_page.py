@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from steelyard.fleet.hosts import Across, Host
-from steelyard.history.question import Question
+from steelyard.fleet.hosts import Across, HostResult
+from steelyard.history.question import QuestionHistory
 from steelyard.report.contrast_text import MARKS
 from steelyard.site import address
 from steelyard.site.address import short_reading, utc
@@ -84,7 +84,7 @@ class FleetShown:
 
 
 def show_fleet(
-    questions: Sequence[Question], found: Sequence[Across], reports: Mapping[str, str]
+    questions: Sequence[QuestionHistory], found: Sequence[Across], reports: Mapping[str, str]
 ) -> FleetShown:
     """The page of these questions; `found`: what hosts answered to them; `reports`: path of a
     record → the address of its report, or empty."""
@@ -104,7 +104,7 @@ def show_fleet(
 
 
 def _question(
-    question: Question, found: Sequence[Across], reports: Mapping[str, str]
+    question: QuestionHistory, found: Sequence[Across], reports: Mapping[str, str]
 ) -> FleetQuestion:
     end = reach(point.reading for point in question.points)
     return FleetQuestion(
@@ -131,7 +131,9 @@ def _kind(one: Across, end: float, reports: Mapping[str, str]) -> ShownKind:
     )
 
 
-def _host(host: Host, end: float, reports: Mapping[str, str], left_out: str = "") -> ShownHost:
+def _host(
+    host: HostResult, end: float, reports: Mapping[str, str], left_out: str = ""
+) -> ShownHost:
     entry, reading = host.point.entry, host.point.reading
     return ShownHost(
         machine=host.machine,

@@ -12,7 +12,7 @@ from steelyard.site.address import utc
 
 
 @dataclass(frozen=True)
-class ShownMachine:
+class RankedRow:
     """A row of a ranking."""
 
     place: int
@@ -33,7 +33,7 @@ class ShownRanking:
 
     title: str
     head: str
-    rows: tuple[ShownMachine, ...]
+    rows: tuple[RankedRow, ...]
 
 
 @dataclass(frozen=True)
@@ -80,9 +80,9 @@ def _group(group: MachineGroup, reports: Mapping[str, str]) -> ShownGroup:
 
 def _rows(
     ranked: Sequence[Ranked], text: Callable[[Ranked], str], reports: Mapping[str, str]
-) -> tuple[ShownMachine, ...]:
+) -> tuple[RankedRow, ...]:
     return tuple(
-        ShownMachine(
+        RankedRow(
             place=place + 1,
             name=item.machine.name,
             kind=item.machine.kind,

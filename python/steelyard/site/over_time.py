@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from markupsafe import Markup
 
 from steelyard.history.entry import Entry
-from steelyard.history.trend import Trend, TrendPoint
+from steelyard.history.trend import QuestionTrend, TrendPoint
 from steelyard.model.units import percent_of_log
 from steelyard.report.charts.drawing import Drawing
 from steelyard.report.charts.scale import Linear
@@ -29,7 +29,7 @@ def most_points(width: float) -> int:
     return int((width - _LEFT - _RIGHT) / (_FINGER if width < _PHONE else _NARROWEST))
 
 
-def draw_over_time(trend: Trend, address_of: AddressOf, width: float) -> Markup:
+def draw_over_time(trend: QuestionTrend, address_of: AddressOf, width: float) -> Markup:
     """The last weighings that have room, the oldest at the left, at equal distances; a dot leads
     to its report. Levels are drawn as lines where there are steps."""
     first = max(0, len(trend.points) - most_points(width))
@@ -60,7 +60,11 @@ def _draw_axis(drawing: Drawing, y: Linear, margin: float, width: float) -> None
 
 
 def _draw_levels(
-    drawing: Drawing, trend: Trend, first: int, y: Linear, across: tuple[Sequence[float], float]
+    drawing: Drawing,
+    trend: QuestionTrend,
+    first: int,
+    y: Linear,
+    across: tuple[Sequence[float], float],
 ) -> None:
     places, step = across
     if len(trend.levels) < 2 or not places:

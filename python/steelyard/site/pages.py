@@ -24,7 +24,7 @@ from steelyard.fleet.hosts import across
 from steelyard.fleet.machines import WhichMachine, which_machine
 from steelyard.history.entry import Entry
 from steelyard.history.index import History
-from steelyard.history.question import Point, Question, questions_of
+from steelyard.history.question import Point, QuestionHistory, questions_of
 from steelyard.model.errors import RecordError, UsageError
 from steelyard.model.files.bounded_json import open_regular
 from steelyard.model.files.own_directory import OwnDirectory
@@ -133,7 +133,7 @@ def _write_pages(texts: Mapping[str, str], rooms: Rooms) -> set[str]:
 
 
 def _pages(
-    history: History, questions: Sequence[Question], reports: dict[str, str]
+    history: History, questions: Sequence[QuestionHistory], reports: dict[str, str]
 ) -> dict[str, str]:
     """Address → text."""
     points = [point for question in questions for point in question.points]

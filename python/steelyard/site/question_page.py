@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 from markupsafe import Markup
 
 from steelyard.history.entry import Entry
-from steelyard.history.question import Point, Question, asked_keys, machines_of
+from steelyard.history.question import Point, QuestionHistory, asked_keys, machines_of
 from steelyard.history.trend import LevelStep, trend_of
 from steelyard.report.charts.drawing import WIDE, both_widths
 from steelyard.report.charts.interval import draw_interval
@@ -78,7 +78,7 @@ class QuestionShown:
     doubts: tuple[str, ...]
 
 
-def show_question(question: Question, reports: Mapping[str, str]) -> QuestionShown:
+def show_question(question: QuestionHistory, reports: Mapping[str, str]) -> QuestionShown:
     """The page of a question; `reports`: path of a record → its report's address, or empty."""
     newest = question.newest
     reading = newest.reading
@@ -107,7 +107,7 @@ def show_question(question: Question, reports: Mapping[str, str]) -> QuestionSho
     )
 
 
-def _machine(question: Question, machine: str, reports: Mapping[str, str]) -> ShownMachine:
+def _machine(question: QuestionHistory, machine: str, reports: Mapping[str, str]) -> ShownMachine:
     trend = trend_of(question, machine)
 
     def address_of(entry: Entry) -> str:

@@ -9,7 +9,7 @@ from markupsafe import Markup
 
 from steelyard.history.entry import Entry, Unread
 from steelyard.history.index import History
-from steelyard.history.question import Question
+from steelyard.history.question import QuestionHistory
 from steelyard.history.sweeps import SweepOfQuestions, sweeps_of
 from steelyard.report.contrast_text import MARKS
 from steelyard.site import address
@@ -78,7 +78,7 @@ class WallShown:
 
 
 def show_wall(
-    history: History, questions: Sequence[Question], reports: Mapping[str, str]
+    history: History, questions: Sequence[QuestionHistory], reports: Mapping[str, str]
 ) -> WallShown:
     """The wall of a history; `reports`: path of a record → the address of its report, or empty."""
     sweeps, others = sweeps_of(questions)
@@ -97,7 +97,7 @@ def show_wall(
     )
 
 
-def _row(question: Question, reports: Mapping[str, str]) -> WallRow:
+def _row(question: QuestionHistory, reports: Mapping[str, str]) -> WallRow:
     entry, reading = question.newest.entry, question.newest.reading
     here = [
         point.reading

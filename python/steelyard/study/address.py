@@ -28,6 +28,7 @@ _OURS = {
     "disk": "only servers that we start can be held to it",
     "statement_counters": "nothing is installed in a server that is not ours",
     "contrib": "nothing is installed in a server that is not ours",
+    "archive": "the files of its log are not ours to read",
 }
 """Keys of a study that need a server that we start, and why."""
 
@@ -116,3 +117,9 @@ def require_reachable(study: AddressedStudy, *, own_databases: bool) -> None:
                 f'arm "{arm.name or arm.role}" has "{named[0]}", which needs a server that we '
                 "start: at an address an arm has settings of its sessions, a role, a database"
             )
+
+
+def require_archivable(engine: str) -> None:
+    """ValueError: the log of such servers is not in files that an archive keeps one by one."""
+    if engine not in LOG_APART:
+        raise ValueError(f'"archive" needs servers of PostgreSQL, not of {engine}')

@@ -9,7 +9,7 @@ from pydantic import Field, model_validator
 from steelyard.study.values import Nanoseconds, StudyModel, at_least
 
 
-class Counted(StudyModel):
+class FixedCount(StudyModel):
     """Slices of so many executions in place of a time: for work that can be done only once."""
 
     each: Annotated[int, Field(ge=1)]
@@ -38,7 +38,7 @@ class Budget(StudyModel):
     """None: chosen from the budget, even, at least 10."""
     slice: Annotated[Nanoseconds, at_least("50ms")] | None = None
     """None: chosen by the pilot."""
-    counted: Counted | None = None
+    counted: FixedCount | None = None
     """None: slices are cut by time."""
 
     @model_validator(mode="after")
@@ -55,7 +55,7 @@ class Budget(StudyModel):
         )
 
 
-class Turns(StudyModel):
+class TurnBounds(StudyModel):
     """How one arm after the other is measured alone, over whole checkpoint cycles."""
 
     time_scale: Annotated[float, Field(ge=1, le=10_000)] | None = None

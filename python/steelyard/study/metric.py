@@ -25,7 +25,7 @@ def metric_word(value: str) -> str:
     return value
 
 
-class Decision(StudyModel):
+class DecisionRule(StudyModel):
     """What is decided, on which metric, at which margin."""
 
     metric: Annotated[str, AfterValidator(metric_word)] = "throughput"
@@ -45,7 +45,7 @@ class Decision(StudyModel):
         return goal_of(self.metric)
 
     @model_validator(mode="after")
-    def _one_end(self) -> Decision:
+    def _one_end(self) -> DecisionRule:
         if self.judged == "separately" and (self.first_verdict or self.open_ended):
             raise ValueError("arms judged separately are judged once: at the end of the plan")
         return self

@@ -7,7 +7,6 @@ an override does, and whose HINT shows what is accepted or the nearest name.
 from __future__ import annotations
 
 import difflib
-import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from importlib import resources
@@ -21,6 +20,7 @@ from steelyard.model.files.small_file import parse_toml, read_small
 from steelyard.model.secrets.redaction import redacted
 from steelyard.model.secrets.secret import is_secret
 from steelyard.study.arm import Level
+from steelyard.study.change import Change, key_of, toml_key, toml_text
 from steelyard.study.factors import FactorError, with_cells
 from steelyard.study.naming import renamed, with_names
 from steelyard.study.secrets import RECORDED
@@ -44,7 +44,7 @@ def read_study(name_or_file: str, overrides: Sequence[str] = ()) -> Study:
     usual = {*table.get("settings", ())} if file in builtin_studies().values() else set()
     for override in overrides:
         _override(table, override)
-    named = {one.partition("=")[0].strip().removeprefix("settings.") for one in overrides}
+    named = {key_of(one).removeprefix("settings.") for one in overrides}
     _lay_beneath(table, usual - named)
     study = _validate(table, file, overrides)
     changed = file in builtin_studies().values() and any(map(_of_an_arm, overrides))
@@ -58,8 +58,7 @@ def names_arm(study: str, arm: str) -> bool:
 
 
 def _of_an_arm(override: str) -> bool:
-    key = override.partition("=")[0].strip()
-    return key.startswith(("control.", "arm.", "settings."))
+    return key_of(override).startswith(("control.", "arm.", "settings."))
 
 
 def _lay_beneath(table: Table, usual: set[str]) -> None:
@@ -113,7 +112,7 @@ def _read_table(file: Path) -> Table:
 
 
 def _override(table: Table, override: str) -> None:
-    key, equals, text = override.partition("=")
+    key, equals, _ = override.partition("=")
     path = [part.strip() for part in key.split(".")]
     if not equals or not all(path):
         raise StudyError(
@@ -127,7 +126,7 @@ def _override(table: Table, override: str) -> None:
         )
     if len(path) == 1 and path[0] in _OF_EVERY_ARM:
         for arm in _every_arm(table):
-            arm[path[0]] = _value(text, is_text=True)
+            arm[path[0]] = _value_of(override, is_text=True)
         return
     if path[0] == "arm":
         target, path = _arm_of(table, path[1:], key)
@@ -144,11 +143,12 @@ def _override(table: Table, override: str) -> None:
             raise StudyError(f'"{part}" in override "{redacted(override)}" is not a table')
         target = inner
     if path == ["workload"]:  # another workload: the study's scale and scripts were the old one's
-        table["workload"] = {"name": text}
+        table["workload"] = {"name": str(_value_of(override, is_text=True))}
         return
     if path == ["name"]:  # it is no longer named by what it is
         target.pop("role", None)
-    target[path[-1]] = _value(text, is_text="settings" in path[:-1] or path[-1] in _TEXTS)
+    is_text = "settings" in path[:-1] or path[-1] in _TEXTS
+    target[path[-1]] = _value_of(override, is_text=is_text)
 
 
 def _every_arm(table: Table) -> list[Table]:
@@ -178,9 +178,12 @@ _TEXTS = ("name", "question", "version")
 """Keys whose values are texts, whatever they look like: version 18.10 is not the number 18.1."""
 
 
-def _value(text: str, *, is_text: bool) -> object:
-    """A TOML value, else the text itself. Of a text, quotes and truth values alone are TOML's: a
-    server's setting is what was typed, 1.10 and 0x10 too."""
+def _value_of(override: str, *, is_text: bool) -> object:
+    """Of a typed one a TOML value, else the text itself. Of a text, quotes and truth values alone
+    are TOML's: a server's setting is what was typed, 1.10 and 0x10 too."""
+    if isinstance(override, Change):
+        return override.value
+    text = override.partition("=")[2]
     try:
         value = parse_toml(f"value = {text}")["value"]
     except tomllib.TOMLDecodeError:
@@ -209,7 +212,7 @@ def _validate(
 def _place(file: Path, key: str, overrides: Sequence[str]) -> str:
     """The file before what is wrong in it: none where an override wrote the key, or the study is a
     built-in one, which is right by itself."""
-    written = [override.partition("=")[0].strip() for override in overrides]
+    written = [key_of(override) for override in overrides]
     by_override = any(f"{key}.".startswith(f"{other}.") for other in written) or any(
         other.startswith(f"{key}.") for other in written
     )
@@ -302,7 +305,7 @@ def write_study(study: Study) -> str:
     tables = {**shaped, "arm": shaped["arms"]}
     del tables["arms"]
     scalars = {k: v for k, v in tables.items() if k != "arm" and not isinstance(v, dict)}
-    lines = [f"{key} = {_toml(value)}" for key, value in scalars.items()]
+    lines = [f"{key} = {toml_text(value)}" for key, value in scalars.items()]
     for key, value in tables.items():
         if isinstance(value, dict):
             lines += ["", f"[{key}]", *_table_lines(value)]
@@ -313,28 +316,8 @@ def write_study(study: Study) -> str:
 
 
 def _table_lines(table: Mapping[str, Any]) -> list[str]:
-    return [f"{_toml_key(key)} = {_toml(value)}" for key, value in table.items()]
+    return [f"{toml_key(key)} = {toml_text(value)}" for key, value in table.items()]
 
-
-def _toml_key(key: str) -> str:
-    return key if key.replace("_", "").replace("-", "").isalnum() else _toml(key)
-
-
-def _toml(value: object) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, str):
-        escaped = value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
-        return '"' + _CONTROL.sub(lambda one: f"\\u{ord(one[0]):04x}", escaped) + '"'
-    if isinstance(value, list):
-        return "[" + ", ".join(map(_toml, value)) + "]"
-    if isinstance(value, dict):
-        return "{" + ", ".join(f"{_toml_key(k)} = {_toml(v)}" for k, v in value.items()) + "}"
-    return str(value)
-
-
-_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
-"""What a string of TOML may only hold spelt out."""
 
 _OF_EVERY_ARM = ("version", "directory", "wal_directory")
 """Keys of an arm that an override sets in the control and every arm where it names none."""

@@ -10,13 +10,18 @@ from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field, ValidationInfo, model_validator
 
-from steelyard.study.address import HOUSED, WHOLE_CYCLES, require_reachable
+from steelyard.study.address import (
+    HOUSED,
+    WHOLE_CYCLES,
+    require_archivable,
+    require_reachable,
+)
 from steelyard.study.answer import Answer, Group
 from steelyard.study.arm import Arm, Defaults, Level, Weight, shown_sql
-from steelyard.study.budget import Budget, Turns
+from steelyard.study.budget import Budget, TurnBounds
 from steelyard.study.disk import DiskRates
 from steelyard.study.factors import Factorial, Fraction, factorial
-from steelyard.study.metric import Decision, require_prices, require_searchable
+from steelyard.study.metric import DecisionRule, require_prices, require_searchable
 from steelyard.study.reaching.pooler import pooler_words, require_poolable
 from steelyard.study.reaching.replication import (
     differing_settings,
@@ -150,6 +155,8 @@ class Study(StudyModel):
     """Bring contrib's modules to builds that were made without them."""
     statement_counters: bool = False
     """Have every server count log and blocks of each statement; brings contrib too."""
+    archive: bool = False
+    """Tell what an archive of each arm's log would take, compressed by gzip."""
     memory: Annotated[Annotated[Bytes, Field(gt=0)] | None, BeforeValidator(unless_none)] = None
     """A cap on what each arm's server may have in memory, shared buffers and page cache included;
     the same for all. None: what the machine has."""
@@ -171,8 +178,8 @@ class Study(StudyModel):
     over whole checkpoint cycles; cycles: all arms run, each wholly still while another is under
     load, over whole checkpoint cycles of its own time. auto: where the work writes and an arm
     differs in what acts through checkpoints, cycles if memory holds all arms, else turns."""
-    turns: Turns = Turns()
-    decision: Decision = Decision()
+    turns: TurnBounds = TurnBounds()
+    decision: DecisionRule = DecisionRule()
     budget: Budget = Budget()
 
     @model_validator(mode="after")
@@ -195,6 +202,8 @@ class Study(StudyModel):
     @model_validator(mode="after")
     def _addresses_are_reached(self) -> Study:
         require_reachable(self, own_databases=self.uses_own_databases)
+        if self.archive:
+            require_archivable(self.engine)
         require_replicable(self)
         require_poolable(self)
         return self

@@ -32,7 +32,7 @@ from steelyard.telemetry.capacity import (
 )
 from steelyard.telemetry.devices import devices_beneath
 from steelyard.telemetry.doctor.examine import examine
-from steelyard.telemetry.doctor.finding import Host, Lately
+from steelyard.telemetry.doctor.finding import HostFacts, Lately
 from steelyard.telemetry.doctor.memory import HUGE_PAGES
 from steelyard.telemetry.doctor.processors import CLOCK_SOURCE, CPU
 from steelyard.telemetry.drives.reading import read_drives
@@ -85,7 +85,7 @@ def steelyard() -> dict[str, Any]:
 
 def machine(root: Path = ROOT) -> dict[str, Any]:
     """The hardware and kernel as the kernel reports them."""
-    system, host = os.uname(), Host(root, root)
+    system, host = os.uname(), HostFacts(root, root)
     processors = sorted(os.sched_getaffinity(0))
     return {
         "hostname": system.nodename,

@@ -19,7 +19,7 @@ Moment = Literal["closed", "border"]
 RESET = "the statistics were reset or lost meanwhile"
 
 
-class Source(Protocol):
+class TelemetrySource(Protocol):
     """Something that can be read of an arm beside the load."""
 
     @property
@@ -43,7 +43,9 @@ class Source(Protocol):
 class EpochTelemetry:
     """The samples of one epoch: opened before the load connects, closed after it has gone."""
 
-    def __init__(self, sources: Sequence[Source], standing: Mapping[str, Instance]) -> None:
+    def __init__(
+        self, sources: Sequence[TelemetrySource], standing: Mapping[str, Instance]
+    ) -> None:
         self._sources = sources
         self._standing = standing
         self._before = self._sample("closed")
@@ -94,7 +96,7 @@ class EpochTelemetry:
         }
 
 
-def _read(source: Source, instance: Instance) -> Sample:
+def _read(source: TelemetrySource, instance: Instance) -> Sample:
     """What a source gives; EngineError only where the server has gone: what a server does not let
     us see is missing, and the rest goes on."""
     needed = source.needs(instance)

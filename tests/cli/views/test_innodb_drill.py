@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from steelyard.cli.views.drills.innodb_drill import render
-from steelyard.integrity.drill.matrix import PLANTED, QUERY_ERROR, Matrix, Rate
+from steelyard.integrity.drill.matrix import PLANTED, QUERY_ERROR, DetectionMatrix, Rate
 from steelyard.integrity.innodb.drill.drill import INNOCHECKSUM, SCRUB, InnodbDrillResult
 
 
 def result(ended_by: BaseException | None = None) -> InnodbDrillResult:
-    matrix = Matrix()
+    matrix = DetectionMatrix()
     for algorithm, seen in (("none", 1), ("crc32", 4)):
         matrix.add("one bit", "rows", algorithm, PLANTED, Rate(4, 4))
         matrix.add("one bit", "rows", algorithm, QUERY_ERROR, Rate(seen, 4))

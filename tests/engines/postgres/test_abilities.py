@@ -39,7 +39,7 @@ def test_a_build_has_jit_where_its_module_stands(
 @pytest.mark.postgres
 @pytest.mark.parametrize("need", ["jit", "lz4", "io_uring", "tls"])
 def test_the_bundled_build_says_what_it_lacks(need: str) -> None:
-    lacking = find_postgres("18").missing(need)
+    lacking = find_postgres("bundle-18").missing(need)
     assert lacking is not None
     assert "(bundle) was built without" in lacking.why
 

@@ -51,7 +51,7 @@ def test_what_a_server_computes_from_a_declared_setting_is_derived(
 
 @pytest.mark.postgres
 def test_the_two_bundled_versions_come_from_one_builder() -> None:
-    newer, older = (find_postgres(version).identity for version in ("18", "16"))
+    newer, older = (find_postgres(build).identity for build in ("bundle-18", "bundle-16"))
     assert newer.version != older.version
     assert builds_differ(newer, older) == []
 

@@ -11,7 +11,7 @@ from record.made import details_of
 from steelyard.analysis.decision.looks import Terms
 from steelyard.evaluation.contrast import Contrast, WeighedContrast
 from steelyard.evaluation.rates.costs import costs
-from steelyard.evaluation.rule import Verdict, VerdictKind
+from steelyard.evaluation.rule import Decision, VerdictKind
 from steelyard.model.estimate import LOG_RATIO, Estimate
 from steelyard.study.study import Study
 
@@ -36,7 +36,7 @@ def contrast(rates: list[tuple[float, float]], low: float, high: float) -> Weigh
     ]  # fmt: skip
     value = sum(math.log(off / on) for on, off in rates) / len(rates)
     return Contrast(
-        arm="off", control="on", terms=Terms(8), verdict=Verdict(VerdictKind.FASTER),
+        arm="off", control="on", terms=Terms(8), verdict=Decision(VerdictKind.FASTER),
         estimate=Estimate(value, low, high, len(rates), LOG_RATIO, 0.95), epochs=len(rates),
         blocks=1, forecast=None, threats=(), details=details_of(epochs=epochs),
     )  # fmt: skip

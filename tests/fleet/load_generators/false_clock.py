@@ -8,7 +8,12 @@ from dataclasses import replace
 
 from steelyard.driver.plan import DrivePlan, SliceRequest
 from steelyard.fleet.checking.network import Nic
-from steelyard.fleet.load_generators.load_agent import Driven, LoadAgent, MachineFacts, Opened
+from steelyard.fleet.load_generators.load_agent import (
+    DrivenSlice,
+    LoadAgent,
+    LoadMachineFacts,
+    OpenedDriver,
+)
 
 
 class FarHand:
@@ -37,7 +42,7 @@ class FarHand:
         return self.hand.name
 
     @property
-    def facts(self) -> MachineFacts:
+    def facts(self) -> LoadMachineFacts:
         return self.hand.facts
 
     def false_ns(self, true_ns: int) -> int:
@@ -56,11 +61,11 @@ class FarHand:
     def network(self) -> Mapping[str, Nic]:
         return self.hand.network()
 
-    def open(self, plan: DrivePlan) -> Opened:
+    def open(self, plan: DrivePlan) -> OpenedDriver:
         self.plans.append(plan)
         return self.hand.open(plan)
 
-    def drive(self, request: SliceRequest, patience_s: float | None) -> Driven:
+    def drive(self, request: SliceRequest, patience_s: float | None) -> DrivenSlice:
         time.sleep(self.there_s)
         assert request.begin_ns is not None
         begin_ns = self.true_ns(request.begin_ns)
@@ -68,13 +73,12 @@ class FarHand:
         time.sleep(self.back_s)
         answer = driven.answer
         self.spans_ns.append((answer.start_ns, answer.end_ns))
-        told = replace(
-            answer,
-            start_ns=self.false_ns(answer.start_ns),
-            end_ns=self.false_ns(answer.end_ns),
-        )
+        false = {
+            "start_ns": self.false_ns(answer.start_ns),
+            "end_ns": self.false_ns(answer.end_ns),
+        }
         stamps = self.false_ns(driven.received_ns), self.false_ns(driven.answered_ns)
-        return Driven(*stamps, told)
+        return DrivenSlice(*stamps, answer.model_copy(update=false))
 
     def close(self) -> None:
         self.hand.close()

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from steelyard.fleet.matrix.host_agent import JobStatus, RecordFile
-from steelyard.fleet.matrix.matrix import Cell
+from steelyard.fleet.matrix.matrix import MatrixCell
 from steelyard.model.errors import DriverError
 
 PIECE = 7
@@ -27,11 +27,11 @@ class MemoryHost:
     busy: int = 0
     """How often another weighing is in the way."""
     altered: bool = False
-    files_of: Callable[[Cell], dict[str, bytes]] = lambda cell: {
+    files_of: Callable[[MatrixCell], dict[str, bytes]] = lambda cell: {
         "verdict.json": f"verdict of {cell.name}".encode(),
         "deep/slices.jsonl": b"x" * 100,
     }
-    running: Cell | None = None
+    running: MatrixCell | None = None
     looks: int = 0
     weighed: list[str] = field(default_factory=list)
     ended: int = 0
@@ -39,7 +39,7 @@ class MemoryHost:
     def __post_init__(self) -> None:
         self.machine = self.machine or (f"boot of {self.name}",)
 
-    def begin(self, cell: Cell) -> bool:
+    def begin(self, cell: MatrixCell) -> bool:
         assert self.running is None
         if self.busy:
             self.busy -= 1

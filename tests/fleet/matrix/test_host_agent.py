@@ -19,7 +19,7 @@ import pytest
 from own_cache import open_directory
 from steelyard.engines.file_lock import is_held
 from steelyard.fleet.matrix.host_agent import HostAgent, JobStatus
-from steelyard.fleet.matrix.matrix import Cell
+from steelyard.fleet.matrix.matrix import MatrixCell
 from thinned import thinned
 
 QUICK = ("workload.scale=1", "workload.clients=2", "budget.measuring=20s", "budget.slice=50ms")
@@ -27,9 +27,9 @@ HELD_BY_A_KEEPER = """
 import sys, time
 from pathlib import Path
 from steelyard.fleet.matrix.host_agent import HostAgent
-from steelyard.fleet.matrix.matrix import Cell
+from steelyard.fleet.matrix.matrix import MatrixCell
 agent = HostAgent(Path(sys.argv[1]))
-assert agent.begin(Cell("aa", (), "any", None, 0, 7, {changes!r}))
+assert agent.begin(MatrixCell("aa", (), "any", None, 0, 7, {changes!r}))
 print("begun", flush=True)
 time.sleep(600)
 """
@@ -44,8 +44,8 @@ def agent(tmp_path: Path) -> Iterator[HostAgent]:
 
 def _cell(
     study: str, files: tuple[tuple[str, str], ...] = (), changes: tuple[str, ...] = ()
-) -> Cell:
-    return Cell(study, files, "any", None, 0, 7, changes)
+) -> MatrixCell:
+    return MatrixCell(study, files, "any", None, 0, 7, changes)
 
 
 def _ended(agent: HostAgent, patience_s: float) -> JobStatus:

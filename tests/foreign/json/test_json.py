@@ -13,7 +13,7 @@ from foreign.reading import arms_of, only, refusal, sheet_of
 from steelyard.foreign.json.document import offset_of, read_document
 from steelyard.foreign.metric import LATENCY, THROUGHPUT, TIME, Metric
 from steelyard.foreign.series import Rows
-from steelyard.foreign.source import Source
+from steelyard.foreign.source import SourceText
 
 
 def test_lists_by_arm() -> None:
@@ -111,7 +111,7 @@ class Counted(str):
 
 def test_of_objects_a_line_no_line_copies_the_rest_of_the_text() -> None:
     text = Counted('{"arm": "off", "s": 1}\n{"arm": "on", "s": 2}\n' * 500)
-    assert len(read_document(Source("f.txt", text)).values) == 1_000
+    assert len(read_document(SourceText("f.txt", text)).values) == 1_000
     assert text.copied <= 2 * len(text)
 
 

@@ -19,7 +19,7 @@ from steelyard.foreign.formats import read_sheet
 from steelyard.foreign.judgement.judge_numbers import NO_SPREAD, judge_numbers
 from steelyard.foreign.judgement.judgement import NumberContrast
 from steelyard.foreign.metric import Metric
-from steelyard.foreign.series import Grain, Order, Outcome, Rows, Series
+from steelyard.foreign.series import Grain, Order, Rows, Series, TransactionCounts
 from steelyard.foreign.source import open_source
 from steelyard.model.errors import UsageError
 from steelyard.model.threat_kind import ThreatKind
@@ -341,22 +341,22 @@ def test_three_arms_say_how_their_rows_hang_together() -> None:
 def test_errors_of_one_arm_are_a_doubt_and_wrong_answers_take_the_verdict() -> None:
     rows = noise(30, 12), noise(31, 12)
 
-    def judged(a: Outcome, b: Outcome | None) -> NumberContrast:
+    def judged(a: TransactionCounts, b: TransactionCounts | None) -> NumberContrast:
         outcomes = {"a": a} if b is None else {"a": a, "b": b}
         return only(judge_numbers(numbers(*rows, outcomes=outcomes)))
 
     said = "errors or retries differ"
-    differing = judged(Outcome(14_000, 4_200), Outcome(10_000, 0))
+    differing = judged(TransactionCounts(14_000, 4_200), TransactionCounts(10_000, 0))
     (seen,) = (threat.seen for threat in differing.threats if threat.name == said)
     assert seen.startswith("0 of 10000 transactions of b failed, were retried or skipped, and 4200")
-    assert said in names(judged(Outcome(1_000, 0), Outcome(51_000, 50_000)))
+    assert said in names(judged(TransactionCounts(1_000, 0), TransactionCounts(51_000, 50_000)))
     for alike in (
-        (Outcome(10_000, 40), Outcome(10_000, 41)),
-        (Outcome(10_000, 0), Outcome(10, 0)),
-        (Outcome(0, 0), Outcome(0, 0)),
-        (Outcome(10_000, 400), None),
+        (TransactionCounts(10_000, 40), TransactionCounts(10_000, 41)),
+        (TransactionCounts(10_000, 0), TransactionCounts(10, 0)),
+        (TransactionCounts(0, 0), TransactionCounts(0, 0)),
+        (TransactionCounts(10_000, 400), None),
     ):
         assert said not in names(judged(*alike))
-    wrong = judged(Outcome(900, 0), Outcome(900, 0, wrong=3))
+    wrong = judged(TransactionCounts(900, 0), TransactionCounts(900, 0, wrong=3))
     assert wrong.verdict.kind.value == "invalid"
     assert "wrong answer from the workload" in names(wrong)

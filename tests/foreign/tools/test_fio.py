@@ -20,7 +20,7 @@ from foreign.reading import GOLDEN, golden_sheet, only, refusal, sheet_of
 from steelyard.foreign.comparison import Comparison, Options, compare
 from steelyard.foreign.judgement.judge_numbers import NO_SPREAD, judge_numbers
 from steelyard.foreign.metric import Metric
-from steelyard.foreign.series import Grain, Order, Outcome, Sheet
+from steelyard.foreign.series import Grain, Order, Sheet, TransactionCounts
 from steelyard.model.errors import SteelyardError, UsageError
 from steelyard.model.threat_kind import ThreatKind
 
@@ -303,7 +303,7 @@ def test_figures_that_not_every_output_has_are_left_out_and_said() -> None:
 
 
 def test_requests_that_failed_and_were_passed_over_are_a_doubt() -> None:
-    assert sheet_of(output(job(total_err=7))).outcomes == {"": Outcome(1007, 7)}
+    assert sheet_of(output(job(total_err=7))).outcomes == {"": TransactionCounts(1007, 7)}
     bad = output(job(total_err=400, first_error=5), second=9)
     found = judge_numbers(compared(("a", output(job())), ("b", bad)))
     assert ThreatKind.ERRORS_DIFFER in names(only_contrast(found))

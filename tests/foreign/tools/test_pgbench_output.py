@@ -7,7 +7,7 @@ import pytest
 from foreign.judged_files import judged, percent
 from foreign.reading import GOLDEN, assert_values, golden_sheet, only, refusal, sheet_of
 from steelyard.foreign.metric import LATENCY
-from steelyard.foreign.series import Grain, Outcome
+from steelyard.foreign.series import Grain, TransactionCounts
 
 
 def test_a_summary_is_one_repetition() -> None:
@@ -77,15 +77,15 @@ tps = 1000.0 ({counts} time{"s" if "reconnection" in counts else ""})
 
 def test_what_became_of_the_transactions_is_read() -> None:
     sheet = sheet_of(summary(20, 5) + summary(0, 3))
-    assert sheet.outcomes == {"": Outcome(tried=2020, troubled=28)}
+    assert sheet.outcomes == {"": TransactionCounts(tried=2020, troubled=28)}
     assert sheet_of(summary(20, 1020)).outcomes[""].troubled == 1020
-    assert golden_sheet("pgbench_summary.txt").outcomes == {"": Outcome(21239, 0)}
+    assert golden_sheet("pgbench_summary.txt").outcomes == {"": TransactionCounts(21239, 0)}
     assert sheet_of("tps = 5.5\n").outcomes == {}
     line = "progress: {}.0 s, 10.0 tps, lat 1.0 ms stddev 0.1, {} failed, lag 0.1 ms, 1 skipped\n"
     seconds = "".join(line.format(n, 4) for n in (1, 2, 3))
-    assert sheet_of(seconds).outcomes == {"": Outcome(45, 15)}
+    assert sheet_of(seconds).outcomes == {"": TransactionCounts(45, 15)}
     log = "0 1 500 0 1700000000 1\n0 2 failed 0 1700000000 2\n"
-    assert sheet_of(log).outcomes == {"": Outcome(2, 1)}
+    assert sheet_of(log).outcomes == {"": TransactionCounts(2, 1)}
 
 
 @pytest.mark.parametrize(

@@ -23,13 +23,13 @@ from steelyard.integrity.drill.consequences import (
     NEVER,
     UNREACHED,
     Consequence,
-    Event,
+    ReadEvent,
     damage_file,
     drill_consequences,
     rates,
     true_rows,
 )
-from steelyard.integrity.drill.matrix import Matrix, Rate, interval
+from steelyard.integrity.drill.matrix import DetectionMatrix, Rate, interval
 from steelyard.integrity.drill.test_cluster import TestCluster
 from steelyard.model.errors import UsageError
 from steelyard.report.drill.page import write_page
@@ -131,7 +131,7 @@ def test_every_feared_fault_changes_one_page_and_the_true_rows_are_those_loaded(
 
 
 def _told(fault: str, arm: str, *events: tuple[str, str, str]) -> Consequence:
-    return Consequence(fault, arm, tuple(Event(*event) for event in events))
+    return Consequence(fault, arm, tuple(ReadEvent(*event) for event in events))
 
 
 def test_when_each_noticed_first_is_what_was_seen_and_has_an_interval(tmp_path: Path) -> None:
@@ -149,10 +149,10 @@ def test_when_each_noticed_first_is_what_was_seen_and_has_an_interval(tmp_path: 
     of_reads = next(r for r in rates([warned, blind]) if r["who"] == "primary")
     assert (of_reads["noticed"], of_reads["times"]) == (1, 2)
     assert (of_reads["low"], of_reads["high"]) == pytest.approx(Rate(1, 2).interval())
-    recovery = Matrix()
+    recovery = DetectionMatrix()
     recovery.add("one bit", "WAL", "on", "query: error", Rate(20, 20))
     facts = drilling.DrillResult(
-        "18.4", 1, 20, 1.0, True, {}, Matrix(), recovery, [warned, blind], None
+        "18.4", 1, 20, 1.0, True, {}, DetectionMatrix(), recovery, [warned, blind], None
     ).to_json()
     assert json.loads(json.dumps(facts))["consequences"][0]["noticed"]["dump"] == AFTER_UPDATE
     words = render(facts)

@@ -29,7 +29,7 @@ from steelyard.integrity.drill.matrix import (
     ROW_COMPARISON,
     UNNOTICED,
     WRONG_ANSWER,
-    Matrix,
+    DetectionMatrix,
     Rate,
     interval,
 )
@@ -49,7 +49,7 @@ def cluster(request: pytest.FixtureRequest, run: Run) -> TestCluster:
 
 @pytest.mark.postgres
 def test_damage_is_detected_by_those_who_can_and_healed(cluster: TestCluster) -> None:
-    matrix = Matrix()
+    matrix = DetectionMatrix()
     drill_files(cluster, ["misdirected write", "lost write"], ["heap"], 1, quiet, matrix)
 
     def noticed(check: str, fault: str, arm: str) -> int:
@@ -136,7 +136,7 @@ def test_the_same_seed_plants_the_same_damage(cluster: TestCluster) -> None:
 def test_a_torn_page_is_healed_by_full_page_writes_and_seen_by_checksums_without(
     cluster: TestCluster,
 ) -> None:
-    matrix = Matrix()
+    matrix = DetectionMatrix()
     drill_recovery(cluster, FAULTS, 1, 1, quiet, matrix)
     healed = matrix.rate(UNNOTICED, place="crash, full_page_writes on")
     assert healed == Rate(healed.times, healed.times)
@@ -266,7 +266,7 @@ def test_a_drill_that_is_told_to_end_prints_what_it_saw(tmp_path: Path) -> None:
 
 
 def _facts() -> dict[str, object]:
-    matrix = Matrix()
+    matrix = DetectionMatrix()
     matrix.add("one bit", "heap", "on", QUERY_ERROR, Rate(19, 20))
     matrix.add("stale file", "heap", "off", WRONG_ANSWER, Rate(20, 20))
     pages = {
@@ -274,7 +274,7 @@ def _facts() -> dict[str, object]:
         "lost write": {"page checksum": Rate(0, 1_000_000)},
     }
     return drilling.DrillResult(
-        "18.4", 1, 20, 60.0, True, pages, matrix, Matrix(), [], None
+        "18.4", 1, 20, 60.0, True, pages, matrix, DetectionMatrix(), [], None
     ).to_json()
 
 

@@ -16,11 +16,11 @@ from steelyard.integrity.scrub.advice import (
     inspection_sql,
     repair_advice,
 )
-from steelyard.integrity.scrub.finding import Finding
+from steelyard.integrity.scrub.finding import Damage
 from steelyard.integrity.scrub.outcome import ScrubRequest
 from steelyard.integrity.scrub.scrub import scrub
 
-HEAP = Finding("base/5/16391", 3, "main", "checksum", database=5, filenode=16391, tablespace=1663)
+HEAP = Damage("base/5/16391", 3, "main", "checksum", database=5, filenode=16391, tablespace=1663)
 TABLE = Relation("shop", "public.orders", "r")
 MAPPED = replace(HEAP, catalogue=1259)
 VM = replace(HEAP, fork="vm")
@@ -61,7 +61,7 @@ CASES = [
 
 
 @pytest.mark.parametrize(("finding", "advised", "not_advised"), CASES)
-def test_advice_is_for_the_kind_of_file(finding: Finding, advised: str, not_advised: str) -> None:
+def test_advice_is_for_the_kind_of_file(finding: Damage, advised: str, not_advised: str) -> None:
     words = repair_advice(finding)
     assert advised in words
     assert not_advised not in words
@@ -91,7 +91,7 @@ def test_advice_is_for_the_kind_of_file(finding: Finding, advised: str, not_advi
         (replace(HEAP, reason="missing file"), ""),
     ],
 )
-def test_the_query_names_the_database_to_connect_to(finding: Finding, look: str) -> None:
+def test_the_query_names_the_database_to_connect_to(finding: Damage, look: str) -> None:
     assert inspection(finding) == look
 
 

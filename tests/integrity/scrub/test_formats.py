@@ -15,7 +15,7 @@ from steelyard.engines.postgres.life.cluster import Cluster
 from steelyard.engines.postgres.life.control import CONTROL_FILE
 from steelyard.integrity import checksum_cost
 from steelyard.integrity.checksum_cost import estimate_enabling
-from steelyard.integrity.scrub.outcome import Outcome, ScrubRequest
+from steelyard.integrity.scrub.outcome import ScrubOutcome, ScrubRequest
 from steelyard.integrity.scrub.scrub import scrub
 from steelyard.model.errors import EngineError, UsageError
 
@@ -77,7 +77,7 @@ def ours(made: Made) -> dict[str, object]:
     return {field: control[field] for field in SAID}
 
 
-def scrubbed(path: Path) -> Outcome:
+def scrubbed(path: Path) -> ScrubOutcome:
     return scrub(ScrubRequest(path, max_rate=0.0, gaps_s=(0.1,)), lambda *_: None)
 
 

@@ -14,7 +14,7 @@ import pytest
 from integrity.conftest import Made, back_up, backed_up, execute, page_of, plant, running
 from steelyard.cli.views.scrubbed import render
 from steelyard.engines.postgres.life.cluster import Cluster
-from steelyard.integrity.scrub.outcome import Outcome, ScrubRequest
+from steelyard.integrity.scrub.outcome import ScrubOutcome, ScrubRequest
 from steelyard.integrity.scrub.scrub import scrub
 from steelyard.integrity.scrub.wal import format_lsn
 from steelyard.model.errors import UsageError
@@ -25,7 +25,7 @@ FileOf = Callable[..., Path]
 PAGE = 8192
 
 
-def scrubbed(path: Path, **options: object) -> Outcome:
+def scrubbed(path: Path, **options: object) -> ScrubOutcome:
     return scrub(ScrubRequest(path, **options), lambda *_: None)  # type: ignore[arg-type]
 
 

@@ -11,7 +11,7 @@ from integrity.conftest import Made, execute, page_of, plant, running
 from steelyard._core import read_control
 from steelyard.engines.postgres.life.cluster import Cluster
 from steelyard.integrity.scrub.advice import finding_facts
-from steelyard.integrity.scrub.outcome import Outcome, ScrubRequest
+from steelyard.integrity.scrub.outcome import ScrubOutcome, ScrubRequest
 from steelyard.integrity.scrub.scrub import scrub
 from steelyard.model.errors import UsageError
 
@@ -21,7 +21,7 @@ FileOf = Callable[..., Path]
 PAGE = 8192
 
 
-def scrubbed(path: Path, catalogue: Path) -> Outcome:
+def scrubbed(path: Path, catalogue: Path) -> ScrubOutcome:
     return scrub(ScrubRequest(path, catalogue=catalogue), lambda *_: None)
 
 

@@ -14,7 +14,7 @@ import pytest
 from integrity.conftest import LAYOUT, Made, back_up, execute, page_of, plant, running
 from steelyard._core import page_checksum
 from steelyard.engines.postgres.life.cluster import Cluster
-from steelyard.integrity.scrub.outcome import Outcome, ScrubRequest
+from steelyard.integrity.scrub.outcome import ScrubOutcome, ScrubRequest
 from steelyard.integrity.scrub.scrub import scrub
 
 FileOf = Callable[..., Path]
@@ -23,7 +23,7 @@ START_S = 60
 UPDATES = [f"UPDATE plain SET filler = repeat('{text}', 190)" for text in "abc"]
 
 
-def scrubbed(path: Path, catalogue: Path) -> Outcome:
+def scrubbed(path: Path, catalogue: Path) -> ScrubOutcome:
     # The server is not reached: what a backend reads would drive out what replay left in memory.
     request = ScrubRequest(
         path, catalogue=catalogue, max_rate=0.0, gaps_s=(0.1,), server="host=/nowhere"
@@ -31,7 +31,7 @@ def scrubbed(path: Path, catalogue: Path) -> Outcome:
     return scrub(request, lambda *_: None)
 
 
-def is_behind(outcome: Outcome) -> bool:
+def is_behind(outcome: ScrubOutcome) -> bool:
     return any("older than at an earlier scrub, and no damage" in note for note in outcome.notes)
 
 

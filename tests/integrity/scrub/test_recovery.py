@@ -15,8 +15,8 @@ from steelyard._core import page_checksum, read_control
 from steelyard.engines.postgres.life.cluster import Cluster
 from steelyard.engines.postgres.life.control import PidFile, read_pid_file
 from steelyard.integrity.scrub.cluster_state import RunState, inspect_cluster, is_recovering
-from steelyard.integrity.scrub.layout import Layout
-from steelyard.integrity.scrub.outcome import Outcome, ScrubRequest
+from steelyard.integrity.scrub.layout import ClusterLayout
+from steelyard.integrity.scrub.outcome import ScrubOutcome, ScrubRequest
 from steelyard.integrity.scrub.scrub import scrub
 from steelyard.model.errors import UsageError
 
@@ -29,7 +29,7 @@ CONTROL = "global/pg_control"
 START_S = 30
 
 
-def scrubbed(path: Path, **options: object) -> Outcome:
+def scrubbed(path: Path, **options: object) -> ScrubOutcome:
     request = ScrubRequest(path, gaps_s=QUICK, **options)  # type: ignore[arg-type]
     return scrub(request, lambda *_: None)
 
@@ -235,7 +235,7 @@ def test_a_server_that_is_started_under_a_scrub_is_noticed(
     assert any("started here meanwhile" in note for note in outcome.notes)
 
 
-def layout_of(cluster: Cluster) -> Layout:
+def layout_of(cluster: Cluster) -> ClusterLayout:
     return inspect_cluster(cluster.directory).layout
 
 

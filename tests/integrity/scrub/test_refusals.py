@@ -13,7 +13,7 @@ import pytest
 
 from integrity.conftest import Made, plant
 from steelyard.engines.postgres.life.cluster import Cluster
-from steelyard.integrity.scrub.outcome import Outcome, ScrubRequest
+from steelyard.integrity.scrub.outcome import ScrubOutcome, ScrubRequest
 from steelyard.integrity.scrub.scrub import scrub
 from steelyard.model.errors import UsageError
 
@@ -24,7 +24,7 @@ PAGE = 8192
 WAITED_S = 1
 
 
-def scrubbed(path: Path, **options: object) -> Outcome:
+def scrubbed(path: Path, **options: object) -> ScrubOutcome:
     return scrub(ScrubRequest(path, **options), lambda *_: None)  # type: ignore[arg-type]
 
 

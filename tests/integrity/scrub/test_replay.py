@@ -9,11 +9,11 @@ import pytest
 
 from integrity.conftest import LAYOUT
 from steelyard.integrity.scrub.cluster_state import ClusterState, RunState
-from steelyard.integrity.scrub.finding import Finding, is_healed_by_replay
+from steelyard.integrity.scrub.finding import Damage, is_healed_by_replay
 
 UNLOGGED = (1663, 5, 16400)
 CRASHED = ClusterState(Path("x"), LAYOUT, RunState.CRASHED, replay_from=1000, replay_to=2000)
-TORN = Finding("base/5/16384", 3, "main", "checksum", lsn=1500, database=5, filenode=16384)
+TORN = Damage("base/5/16384", 3, "main", "checksum", lsn=1500, database=5, filenode=16384)
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from steelyard.engines.postgres.libpq.connection_string import client_flags, con
 from steelyard.engines.postgres.life.cluster import Cluster
 from steelyard.integrity.scrub.advice import finding_facts
 from steelyard.integrity.scrub.cluster_state import RunState
-from steelyard.integrity.scrub.outcome import Outcome, ScrubRequest
+from steelyard.integrity.scrub.outcome import ScrubOutcome, ScrubRequest
 from steelyard.integrity.scrub.scrub import scrub
 from thinned import thinned
 
@@ -29,7 +29,7 @@ PAGE = 8192
 QUICK = (0.2, 0.2, 0.4)
 
 
-def scrubbed(path: Path, **options: object) -> Outcome:
+def scrubbed(path: Path, **options: object) -> ScrubOutcome:
     return scrub(ScrubRequest(path, **options), lambda *_: None)  # type: ignore[arg-type]
 
 
@@ -101,7 +101,7 @@ def load(cluster: Cluster, until: float, wrong: list[str]) -> None:
         wrong.append(str(error))
 
 
-def under_load(made: Made, seconds: float, gaps_s: tuple[float, ...]) -> list[Outcome]:
+def under_load(made: Made, seconds: float, gaps_s: tuple[float, ...]) -> list[ScrubOutcome]:
     """Scrubs, one after the other, of a cluster that writes all the time."""
     outcomes, wrong = [], []
     with running(made, {"shared_buffers": "1MB", "bgwriter_delay": "10ms"}) as cluster:

@@ -16,8 +16,8 @@ from steelyard._core import kernels, page_checksum
 from steelyard.cli.views.scrubbed import render
 from steelyard.engines.postgres.life.cluster import Cluster
 from steelyard.integrity.scrub.cluster_state import RunState
-from steelyard.integrity.scrub.finding import Finding
-from steelyard.integrity.scrub.outcome import Outcome, ScrubRequest
+from steelyard.integrity.scrub.finding import Damage
+from steelyard.integrity.scrub.outcome import ScrubOutcome, ScrubRequest
 from steelyard.integrity.scrub.scrub import scrub
 from steelyard.model.errors import UsageError
 
@@ -27,7 +27,7 @@ FileOf = Callable[..., Path]
 PAGE = 8192
 
 
-def scrubbed(path: Path, **options: object) -> Outcome:
+def scrubbed(path: Path, **options: object) -> ScrubOutcome:
     return scrub(ScrubRequest(path, **options), lambda *_: None)  # type: ignore[arg-type]
 
 
@@ -42,7 +42,7 @@ def oracle(made: Made, directory: Path) -> tuple[int, int, set[tuple[str, int]]]
     return files, blocks, {(str(Path(p).relative_to(directory)), int(b)) for p, b in bad}
 
 
-def places(findings: tuple[Finding, ...]) -> set[tuple[str, int]]:
+def places(findings: tuple[Damage, ...]) -> set[tuple[str, int]]:
     return {(finding.path, finding.block) for finding in findings}
 
 

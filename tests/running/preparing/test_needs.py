@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import pytest
 
 from steelyard.cli.options import weigh_options
-from steelyard.engines.engine import Missing
+from steelyard.engines.engine import MissingFeature
 from steelyard.model.errors import UsageError
 from steelyard.running.preparing.needs import arms_left_out
 from steelyard.study.read import read_study
@@ -22,8 +22,10 @@ class Built(NoopEngine):
 
     lacks: tuple[str, ...] = ()
 
-    def missing(self, need: str) -> Missing | None:
-        return Missing(f"made without {need}", f"bring {need}") if need in self.lacks else None
+    def missing(self, need: str) -> MissingFeature | None:
+        return (
+            MissingFeature(f"made without {need}", f"bring {need}") if need in self.lacks else None
+        )
 
 
 def engines(study: Study, *lacks: str) -> dict[str, Built]:
@@ -34,14 +36,14 @@ def test_arms_are_left_out_by_what_their_build_lacks() -> None:
     study = read_study("wal-compression")
     assert [arm.name for arm in study.arms] == ["pglz", "lz4", "zstd"]
     left_out = arms_left_out(study, engines(study, "zstd"), {})
-    assert left_out == {"zstd": Missing("made without zstd", "bring zstd")}
+    assert left_out == {"zstd": MissingFeature("made without zstd", "bring zstd")}
     assert arms_left_out(study, engines(study), {}) == {}
 
 
 def test_what_the_kernel_refuses_counts_where_the_build_has_it() -> None:
     study, refusal = read_study("io-method"), {"io_uring": ("forbidden", "sysctl")}
     assert arms_left_out(study, engines(study), refusal) == {
-        "io_uring": Missing("forbidden", "sysctl")
+        "io_uring": MissingFeature("forbidden", "sysctl")
     }
     lacking = arms_left_out(study, engines(study, "io_uring"), refusal)
     assert lacking["io_uring"].why == "made without io_uring"

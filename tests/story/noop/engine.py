@@ -11,13 +11,13 @@ from pathlib import Path
 from steelyard.engines.capabilities.checkpoints import Cycle, PoolFill, Scaled, WalCounters
 from steelyard.engines.capabilities.memory import MemoryCap, MemoryNeed, MemoryUse
 from steelyard.engines.differences import SettingRules
-from steelyard.engines.engine import UNPROTECTED, Instance, Missing, Settings, Slot
-from steelyard.model.allowed import Allowed
+from steelyard.engines.engine import UNPROTECTED, Instance, MissingFeature, Settings, Slot
 from steelyard.model.endpoint import Endpoint
 from steelyard.model.errors import EngineError, ServerError, SteelyardError
 from steelyard.model.identity import BuildDefaults, Identity
 from steelyard.model.process import Process, TreeUse
 from steelyard.model.readings import Kind, Sample, StatementCounts
+from steelyard.model.settings.allowed import Allowed
 from steelyard.model.turn import Checkpoint
 from story.noop.journal import NOOP_IDENTITY, Call, Journal
 from story.noop.own_time import OwnTimeNoop, SuspendableNoop
@@ -311,7 +311,7 @@ class NoopEngine(OwnTimeNoop):
         """Names of settings that this build refuses."""
         self.allowed: dict[str, Allowed] = {}
         """What this build accepts for its settings."""
-        self.lacks: dict[str, Missing] = {}
+        self.lacks: dict[str, MissingFeature] = {}
         """What this build was made without, by the need of a study."""
         self._defaults = defaults
 
@@ -357,7 +357,7 @@ class NoopEngine(OwnTimeNoop):
         """Those that it was given."""
         return self.allowed
 
-    def missing(self, need: str) -> Missing | None:
+    def missing(self, need: str) -> MissingFeature | None:
         """What it was given as lacking."""
         return self.lacks.get(need)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from steelyard.telemetry.doctor import kernel, memory, processors, storage
-from steelyard.telemetry.doctor.finding import Check, Host, Lately, PlannedServers
+from steelyard.telemetry.doctor.finding import Check, HostFacts, Lately, PlannedServers
 from telemetry.doctor.test_findings import (
     CLOCK,
     CPU,
@@ -143,7 +143,7 @@ def test_advice_on_a_file_system_names_what_is_wrong_with_this_one(
 ) -> None:
     facts = {"type": kind, "options": options, "mount": "/"}
     monkeypatch.setattr(storage, "filesystem", lambda *_: facts)
-    found = storage.file_system(Host(tmp_path, tmp_path))
+    found = storage.file_system(HostFacts(tmp_path, tmp_path))
     assert advised in found.advice
     assert not_advised not in found.advice
 

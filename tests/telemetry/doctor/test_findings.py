@@ -13,7 +13,7 @@ from steelyard.record.machine.drive_health import ONCE_AT_THRESHOLD, DriveHealth
 from steelyard.telemetry.capacity import Space
 from steelyard.telemetry.doctor import memory, processors, storage
 from steelyard.telemetry.doctor.examine import CHECKS
-from steelyard.telemetry.doctor.finding import Check, Host, Lately, Level
+from steelyard.telemetry.doctor.finding import Check, HostFacts, Lately, Level
 
 CPU = "sys/devices/system/cpu"
 CLOCK = "sys/devices/system/clocksource/clocksource0/current_clocksource"
@@ -23,13 +23,13 @@ GROUP = {"proc/self/cgroup": "0::/\n", "sys/fs/cgroup/cgroup.procs": ""}
 Files = Mapping[str, str]
 
 
-def host(root: Path, files: Files, lately: Lately = Lately()) -> Host:  # noqa: B008  frozen
+def host(root: Path, files: Files, lately: Lately = Lately()) -> HostFacts:  # noqa: B008  frozen
     """A host with these files below a root of its own."""
     for name, text in files.items():
         path = root / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text + "\n")
-    return Host(root, root, lately)
+    return HostFacts(root, root, lately)
 
 
 def frequencies(low: int, high: int, governor: str = "performance") -> dict[str, str]:
@@ -226,7 +226,7 @@ UNREAD = DriveHealth(device="nvme0n1", source="sysfs", why_not="not available: n
 def test_the_health_of_the_drives_beneath_is_told(
     tmp_path: Path, drives: tuple[DriveHealth, ...], level: Level, seen: str
 ) -> None:
-    found = storage.drive_health(Host(tmp_path, tmp_path, drives=drives))
+    found = storage.drive_health(HostFacts(tmp_path, tmp_path, drives=drives))
     assert found.level == level
     assert seen in found.seen
 
@@ -234,7 +234,7 @@ def test_the_health_of_the_drives_beneath_is_told(
 DEVICE = "sys/class/block/{}/queue/{}"
 
 
-def drive(root: Path, name: str, **files: str) -> Host:
+def drive(root: Path, name: str, **files: str) -> HostFacts:
     """A host whose data stand on this drive."""
     device = root / "sys/devices" / name
     (device / "queue").mkdir(parents=True)
@@ -245,7 +245,7 @@ def drive(root: Path, name: str, **files: str) -> Host:
     (root / f"sys/dev/block/{os.major(number)}:{os.minor(number)}").symlink_to(device)
     for file, text in files.items():
         (device / file.replace("queue_", "queue/")).write_text(text + "\n")
-    return Host(root, root)
+    return HostFacts(root, root)
 
 
 @pytest.mark.parametrize(
@@ -345,7 +345,7 @@ def test_little_room_for_shared_memory_is_a_warning(
     real = os.statvfs(tmp_path / "dev/shm")
     told = os.statvfs_result((4096, 4096, blocks, blocks, blocks, *tuple(real)[5:10]))
     monkeypatch.setattr(os, "statvfs", lambda path: told)
-    assert memory.shared_memory(Host(tmp_path, tmp_path)).level == level
+    assert memory.shared_memory(HostFacts(tmp_path, tmp_path)).level == level
 
 
 def test_every_check_has_a_name_of_its_own_and_survives_a_host_that_shows_nothing(

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from steelyard.model.allowed import Allowed
 from steelyard.model.readings import WorkKind
+from steelyard.model.settings.allowed import Allowed
 from steelyard.tuning.profile.basis import Basis, Storage
 
 GB = 1 << 30

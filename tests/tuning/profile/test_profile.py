@@ -8,15 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steelyard.model.allowed import Allowed
 from steelyard.model.errors import UsageError
 from steelyard.model.readings import ProfileName, WorkKind
+from steelyard.model.settings.allowed import Allowed
+from steelyard.model.settings.value import number_in, size_bytes
 from steelyard.tuning.profile import profile
 from steelyard.tuning.profile.advice import (
     GROUPS,
     Advice,
     LeftAlone,
-    Profile,
+    TuningProfile,
     as_arm,
     as_configuration,
 )
@@ -29,7 +30,6 @@ from steelyard.tuning.profile.shares import (
     scaled,
     work_processes,
 )
-from steelyard.tuning.profile.value import counted, size_bytes
 from tuning.profile.accepting import ALLOWED, GB, PROBED, basis
 
 KINDS: tuple[WorkKind, ...] = ("oltp", "olap", "mixed")
@@ -85,7 +85,10 @@ def test_nothing_is_proposed_below_the_default_without_a_reason_and_its_source(
         return
     for one in made.advice:
         known = ALLOWED[one.name]
-        value, default = counted(one.value, known.unit), counted(known.default or "", known.unit)
+        value, default = (
+            number_in(one.value, known.unit),
+            number_in(known.default or "", known.unit),
+        )
         if value is None or default is None or value >= default:
             continue
         assert one.name in ("random_page_cost", "effective_cache_size"), one
@@ -243,7 +246,7 @@ def test_what_the_build_does_not_have_or_assumes_anyway_is_left_alone() -> None:
     assert "wal_compression" not in make_profile("ours", basis(), ALLOWED).settings
 
 
-def of_19(processors: int = 64, kind: WorkKind = "oltp") -> Profile:
+def of_19(processors: int = 64, kind: WorkKind = "oltp") -> TuningProfile:
     """Of a build of 19 with lz4 and zstd."""
     methods = ("pglz", "lz4", "zstd", "on", "off")
     gone = {name: known for name, known in ALLOWED.items() if name != "io_workers"}

@@ -12,12 +12,12 @@ from typing import Any
 
 from record.made import DETAILS, line_of, verdict_of
 from steelyard.model.errors import ServerError
+from steelyard.model.settings.value import GB, number_in
 from steelyard.record.contrast import ContrastLine, EpochDetail
 from steelyard.record.verdict import Verdict
 from steelyard.study.arm import Arm
 from steelyard.study.read import read_study
 from steelyard.study.study import Study
-from steelyard.tuning.profile.value import GB, counted
 from steelyard.tuning.search.race import Field, search
 from steelyard.tuning.search.space import ranges
 from steelyard.tuning.search.trial import BestCandidate
@@ -36,7 +36,7 @@ def no_effect(settings: Mapping[str, str]) -> float:
 
 def work_mem_helps(settings: Mapping[str, str]) -> float:
     """Log of throughput: best with 256 MB, a tenth less with every factor of four from there."""
-    size = counted(settings.get("work_mem", "4MB"), "MB") or 4
+    size = number_in(settings.get("work_mem", "4MB"), "MB") or 4
     return 0.3 - 0.1 * abs(math.log(size / 256, 4))
 
 

@@ -11,16 +11,17 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from steelyard.workloads.capturing.ledger import Outcome
+from steelyard.workloads.capturing.ledger import StatementOutcome
 
-Said = tuple[str, str, Outcome]
+Said = tuple[str, str, StatementOutcome]
 """ok, fail, fetch or prepared; the text; what becomes of it."""
 DONE, FAILED, IN_FAILED, SEVERAL, TWO_PHASE = (
-    Outcome.CAPTURED, Outcome.FAILED, Outcome.IN_FAILED, Outcome.SEVERAL, Outcome.TWO_PHASE,
+    StatementOutcome.CAPTURED, StatementOutcome.FAILED, StatementOutcome.IN_FAILED,
+    StatementOutcome.SEVERAL, StatementOutcome.TWO_PHASE,
 )  # fmt: skip
 
 
-def _all(outcome: Outcome, *texts: str) -> list[Said]:
+def _all(outcome: StatementOutcome, *texts: str) -> list[Said]:
     return [("ok", text, outcome) for text in texts]
 
 
@@ -51,12 +52,15 @@ UNITS: tuple[list[Said], ...] = (
     _all(SEVERAL, "BEGIN", READ, "COMMIT; BEGIN", READ, "COMMIT"),
     _all(TWO_PHASE, "BEGIN", READ, "PREPARE TRANSACTION 'g'"),
     _all(TWO_PHASE, "COMMIT PREPARED 'g'"),
-    [("fetch", "SELECT a FROM t", Outcome.FETCH)],
-    _all(Outcome.WRITES, "UPDATE t SET a = 1"),
-    _all(Outcome.SESSION, "SET work_mem = '8MB'"),
-    _all(Outcome.NO_BEGIN, "COMMIT"),
+    [("fetch", "SELECT a FROM t", StatementOutcome.FETCH)],
+    _all(StatementOutcome.WRITES, "UPDATE t SET a = 1"),
+    _all(StatementOutcome.SESSION, "SET work_mem = '8MB'"),
+    _all(StatementOutcome.NO_BEGIN, "COMMIT"),
 )  # fmt: skip
-LAST = (_all(Outcome.OPEN, "BEGIN", READ), _all(Outcome.OPEN, "BEGIN; SELECT 1", READ))
+LAST = (
+    _all(StatementOutcome.OPEN, "BEGIN", READ),
+    _all(StatementOutcome.OPEN, "BEGIN; SELECT 1", READ),
+)
 """What a session may end within."""
 
 
@@ -65,8 +69,8 @@ class Drawn:
     """Entries of a log in their order, and the truth about them."""
 
     entries: list[dict[str, str]] = field(default_factory=list)
-    statements: Counter[Outcome] = field(default_factory=Counter)
-    ms: dict[Outcome, float] = field(default_factory=lambda: defaultdict(float))
+    statements: Counter[StatementOutcome] = field(default_factory=Counter)
+    ms: dict[StatementOutcome, float] = field(default_factory=lambda: defaultdict(float))
 
     def add(self, process: int, severity: str, message: str, **more: str) -> None:
         """The next entry."""
@@ -79,7 +83,7 @@ class Drawn:
             }
         )  # fmt: skip
 
-    def count(self, outcome: Outcome, ms: float) -> None:
+    def count(self, outcome: StatementOutcome, ms: float) -> None:
         """The truth about a statement."""
         self.statements[outcome] += 1
         self.ms[outcome] += ms
@@ -144,7 +148,7 @@ def _say(draw: random.Random, drawn: Drawn, process: int, said: Said) -> None:
 def cut_last(drawn: Drawn) -> None:
     """Add an entry of which a copy of the log has only a part."""
     drawn.add(99, "LOG", "duration: 2.500 ms  statement: SELECT broken off")
-    drawn.count(Outcome.CUT_ENTRY, 2.5)
+    drawn.count(StatementOutcome.CUT_ENTRY, 2.5)
 
 
 def _stderr(entry: dict[str, str]) -> str:

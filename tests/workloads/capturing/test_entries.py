@@ -13,7 +13,7 @@ import pytest
 
 from steelyard.model.errors import UsageError
 from steelyard.workloads.capturing.entries import read_entries
-from steelyard.workloads.capturing.logs.entry import Entry
+from steelyard.workloads.capturing.logs.entry import LogEntry
 from steelyard.workloads.capturing.logs.stderr_log import USUAL, prefix_pattern
 
 MESSAGE = "duration: 1.5 ms  execute <unnamed>: SELECT *\n  FROM t\n WHERE a = $1"
@@ -28,7 +28,7 @@ def csv_line(message: str, detail: str = "", session: str = "6.1") -> str:
     return ",".join('"' + field.replace('"', '""') + '"' if field else "" for field in fields)
 
 
-def told(path: Path, prefix: str | None = None) -> Entry:
+def told(path: Path, prefix: str | None = None) -> LogEntry:
     [entry] = read_entries([path], prefix)
     assert (entry.message, entry.detail, entry.severity) == (MESSAGE, DETAIL, "LOG")
     return entry

@@ -6,7 +6,7 @@ from collections import defaultdict
 
 import pytest
 
-from steelyard.workloads.capturing.logs.entry import Entry
+from steelyard.workloads.capturing.logs.entry import LogEntry
 from steelyard.workloads.capturing.logs.languages import _tables, in_english, words
 
 LANGUAGES = ["de", "es", "fr", "it", "ja", "ka", "ko", "ru", "sv", "uk", "zh_CN"]
@@ -47,7 +47,7 @@ def test_every_message_comes_back_in_english(language: str) -> None:
             text, expected = translated, english
             for value in filled:
                 text, expected = text.replace("%s", value, 1), expected.replace("%s", value, 1)
-            [entry] = in_english([Entry("1", 0.0, table.get("LOG", ["LOG"])[0], text, "")])
+            [entry] = in_english([LogEntry("1", 0.0, table.get("LOG", ["LOG"])[0], text, "")])
             assert entry.severity == "LOG"
             assert entry.message == expected, (language, translated)
 
@@ -61,15 +61,15 @@ def test_parameters_keep_their_values(language: str) -> None:
     for translated in table["Parameters: %s"]:
         for label in (translated, translated[0].upper() + translated[1:]):  # since 16
             detail = label.replace("%s", values)
-            [entry] = in_english([Entry("1", 0.0, "LOG", text, detail)])
+            [entry] = in_english([LogEntry("1", 0.0, "LOG", text, detail)])
             assert entry.message == "duration: 1.5 ms  statement: select $1"
             assert entry.detail == f"Parameters: {values}"
 
 
 def test_english_and_unknown_messages_stay_as_they_are() -> None:
     entries = [
-        Entry("1", 0.0, "LOG", "statement: select 'Dauer: 0.1 ms  Anweisung: x'", ""),
-        Entry("1", 0.0, "LOG", "süre: 0,1 ms  deyim: select 1", ""),
-        Entry("1", 0.0, "ERROR", "Dauer: 0.1 ms", ""),
+        LogEntry("1", 0.0, "LOG", "statement: select 'Dauer: 0.1 ms  Anweisung: x'", ""),
+        LogEntry("1", 0.0, "LOG", "süre: 0,1 ms  deyim: select 1", ""),
+        LogEntry("1", 0.0, "ERROR", "Dauer: 0.1 ms", ""),
     ]  # fmt: skip
     assert list(in_english(entries)) == entries

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from steelyard.workloads.capturing.entries import read_entries
-from steelyard.workloads.capturing.ledger import Ledger, Outcome
+from steelyard.workloads.capturing.ledger import CaptureLedger, StatementOutcome
 from steelyard.workloads.capturing.mix import Mix, mix_of
 from steelyard.workloads.capturing.statements import statements
 from steelyard.workloads.capturing.transactions import transactions
@@ -19,7 +19,7 @@ from workloads.capturing.drawn_log import WRITTEN, cut_last, draw_log, write_log
 
 
 def captured(paths: list[Path], database: str | None = None) -> Mix:
-    ledger = Ledger()
+    ledger = CaptureLedger()
     return mix_of(transactions(statements(read_entries(paths), ledger, database)), ledger=ledger)
 
 
@@ -46,13 +46,13 @@ def test_of_a_drawn_log_every_statement_has_its_true_outcome(
     ledger.require_balance()
     assert mix.statements == drawn.statements.total() == ledger.total
     of_kinds = sum(kind.count * len(kind.shapes) for kind in chosen)
-    assert of_kinds == drawn.statements[Outcome.CAPTURED]
+    assert of_kinds == drawn.statements[StatementOutcome.CAPTURED]
 
 
 def test_a_statement_without_outcome_is_noticed() -> None:
-    ledger = Ledger(read=2)
-    ledger.enter(Outcome.CAPTURED)
+    ledger = CaptureLedger(read=2)
+    ledger.enter(StatementOutcome.CAPTURED)
     with pytest.raises(RuntimeError, match="1 outcomes for 2 statements"):
         ledger.require_balance()
-    ledger.enter(Outcome.FAILED)
+    ledger.enter(StatementOutcome.FAILED)
     ledger.require_balance()

@@ -9,7 +9,7 @@ import pytest
 
 from steelyard.model.errors import UsageError
 from steelyard.workloads.capturing import mix as mixing
-from steelyard.workloads.capturing.ledger import Ledger, Outcome
+from steelyard.workloads.capturing.ledger import CaptureLedger, StatementOutcome
 from steelyard.workloads.capturing.mix import Mix, mix_of
 from steelyard.workloads.capturing.redacting import redacted
 from steelyard.workloads.capturing.shapes import shape_of
@@ -33,7 +33,7 @@ def said(
 
 
 def mixed(*told: LoggedStatement) -> Mix:
-    return mix_of(transactions(told), ledger=Ledger(read=len(told)))
+    return mix_of(transactions(told), ledger=CaptureLedger(read=len(told)))
 
 
 def test_sessions_are_cut_into_transactions_with_the_pauses_between_them() -> None:
@@ -58,7 +58,7 @@ def test_sessions_are_cut_into_transactions_with_the_pauses_between_them() -> No
         ["COMMIT"], ["SELECT 2"], ["SELECT 9"],
     ]  # fmt: skip
     outcomes = {each.statements[0].text: each.outcome for each in found if each.outcome}
-    assert outcomes == {"COMMIT": Outcome.NO_BEGIN, "BEGIN": Outcome.OPEN}
+    assert outcomes == {"COMMIT": StatementOutcome.NO_BEGIN, "BEGIN": StatementOutcome.OPEN}
     whole = next(each for each in found if len(each.statements) == 4)
     assert whole.seconds == pytest.approx(0.008)
     assert whole.think_s == pytest.approx(1.5 - 0.002 - 1.2)
@@ -246,7 +246,7 @@ def test_reads_alone_are_driven_until_writes_are_asked_for(tmp_path: Path) -> No
     told = [said("SELECT 1"), *(said(f"UPDATE t SET a = {n}") for n in range(3))]
     captured = write_workload(mixed(*told), tmp_path / "reads", name="made", source="log")
     assert [kind.writes for _, kind in captured.scripts] == [False]
-    assert captured.left_out == ((Outcome.WRITES, 0.75, 0.75),)
+    assert captured.left_out == ((StatementOutcome.WRITES, 0.75, 0.75),)
     assert read_workload(tmp_path / "reads").tried_first
     captured = write_workload(
         mixed(*told), tmp_path / "all", name="made", source="log", writes=True

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steelyard.workloads.capturing.ledger import Ledger, Outcome
-from steelyard.workloads.capturing.mix import Kind, mix_of
+from steelyard.workloads.capturing.ledger import CaptureLedger, StatementOutcome
+from steelyard.workloads.capturing.mix import TransactionKind, mix_of
 from steelyard.workloads.capturing.passed.binary_values import UndecodableError, text_of
 from steelyard.workloads.capturing.passed.spool import passed_statements
 from steelyard.workloads.capturing.passed.type_names import type_name
@@ -205,8 +205,10 @@ SESSION = record(b"S", b"u\0shop\0app\0")
 END = record(b"X", b"")
 
 
-def read(*pieces: bytes, database: str | None = None) -> tuple[list[LoggedStatement], Ledger]:
-    ledger = Ledger()
+def read(
+    *pieces: bytes, database: str | None = None
+) -> tuple[list[LoggedStatement], CaptureLedger]:
+    ledger = CaptureLedger()
     events = list(passed_statements(io.BytesIO(b"".join(pieces)), ledger, database))
     return [one for one in events if not isinstance(one, SessionEnd)], ledger
 
@@ -228,7 +230,7 @@ def test_sessions_statements_and_their_values_are_read() -> None:
     assert [one.text for one in found] == ["SELECT 1", "SELECT $1, $2", "SELECT $1"]
     assert found[1].parameters == ("7", "8")
     assert found[1].types == (None, "int2"), "what a client declared, and not what was inferred"
-    assert found[2].outcome is Outcome.FAILED
+    assert found[2].outcome is StatementOutcome.FAILED
     assert [one.database for one in found] == ["shop"] * 3
     assert (found[0].seconds, found[0].ended) == (0.001, 1.0)
     assert ledger.read == 3
@@ -251,23 +253,24 @@ def test_what_cannot_be_read_is_left_out_by_its_name() -> None:
         )
     )
     assert [one.outcome for one in found] == [
-        Outcome.BINARY_VALUES, Outcome.BINARY_VALUES, Outcome.LONG_TEXT, None, Outcome.ENCODING,
+        StatementOutcome.BINARY_VALUES, StatementOutcome.BINARY_VALUES,
+        StatementOutcome.LONG_TEXT, None, StatementOutcome.ENCODING,
         None, None,
     ]  # fmt: skip
     assert not found[3].whole
     assert found[6].text == "SELECT 'Ã©'"
     mix = mix_of(transactions(iter(found)))
     assert mix.statements == len(found)
-    assert mix.ledger.statements[Outcome.CUT_VALUES] == 1
+    assert mix.ledger.statements[StatementOutcome.CUT_VALUES] == 1
 
 
 def test_statements_of_other_databases_are_left_out() -> None:
     found, ledger = read(piece(1, SESSION, statement("SELECT 1")), database="other")
-    assert found[0].outcome is Outcome.OTHER_DATABASE
+    assert found[0].outcome is StatementOutcome.OTHER_DATABASE
     assert ledger.databases == {"shop"}
 
 
-def kind_of(*found: LoggedStatement) -> Kind:
+def kind_of(*found: LoggedStatement) -> TransactionKind:
     [kind] = mix_of(transactions(iter(found))).kinds
     return kind
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from steelyard.workloads.capturing.mix import Kind
+from steelyard.workloads.capturing.mix import TransactionKind
 from steelyard.workloads.capturing.scripting import escaped_literal, script_of
 from steelyard.workloads.capturing.shapes import shape_of
 from steelyard.workloads.capturing.statements import Protocol
@@ -22,7 +22,7 @@ def script(text: str, rows: list[tuple[str | None, ...]], mode: Protocol) -> tup
         )
         for row in rows
     ]
-    words, drawn = script_of("s", Kind((shape,), len(rows), rows=list(values)), mode)
+    words, drawn = script_of("s", TransactionKind((shape,), len(rows), rows=list(values)), mode)
     return words.removesuffix("\n;\n"), drawn
 
 
@@ -71,5 +71,5 @@ def test_a_value_with_a_sign_makes_no_comment_of_the_minus_before_it() -> None:
     kinds = {shape[0].key for shape in read if shape is not None}
     assert len(kinds) == 1
     assert read[0] is not None
-    kind = Kind((read[0][0],), 2, rows=[("-1",), ("1",)])
+    kind = TransactionKind((read[0][0],), 2, rows=[("-1",), ("1",)])
     assert script_of("s", kind, "simple")[0].startswith("\\draw s p1\nSELECT a - :p1\n;")

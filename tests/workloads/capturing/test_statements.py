@@ -7,18 +7,18 @@ from dataclasses import replace
 
 import pytest
 
-from steelyard.workloads.capturing.ledger import Ledger, Outcome
-from steelyard.workloads.capturing.logs.entry import Entry
+from steelyard.workloads.capturing.ledger import CaptureLedger, StatementOutcome
+from steelyard.workloads.capturing.logs.entry import LogEntry
 from steelyard.workloads.capturing.statements import LoggedStatement, statements
 
 
-def read(entries: Iterable[Entry], ledger: Ledger | None = None) -> list[LoggedStatement]:
+def read(entries: Iterable[LogEntry], ledger: CaptureLedger | None = None) -> list[LoggedStatement]:
     return [event for event in statements(entries, ledger) if isinstance(event, LoggedStatement)]
 
 
-def entry(message: str, detail: str = "", session: str = "1", seconds: float = 0.0) -> Entry:
+def entry(message: str, detail: str = "", session: str = "1", seconds: float = 0.0) -> LogEntry:
     severity = "ERROR" if message.startswith("!") else "LOG"
-    return Entry(session, seconds, severity, message, detail)
+    return LogEntry(session, seconds, severity, message, detail)
 
 
 def test_statements_come_with_protocol_parameters_and_duration() -> None:
@@ -62,7 +62,7 @@ def test_a_duration_of_its_own_belongs_to_the_last_statement_of_its_session() ->
     assert found[0].ended == 1.2
     # Where durations have entries of their own, one without any was still running.
     outcomes = [one.outcome for one in found]
-    assert outcomes == [None, Outcome.FAILED, None, Outcome.RUNNING]
+    assert outcomes == [None, StatementOutcome.FAILED, None, StatementOutcome.RUNNING]
 
 
 @pytest.mark.parametrize(
@@ -95,14 +95,14 @@ def test_parameters_are_read_as_the_server_quotes_them(
 def test_what_is_cut_off_counts_where_it_may_be_a_statement(
     message: str, statements_there: int
 ) -> None:
-    ledger = Ledger()
+    ledger = CaptureLedger()
     found = read([replace(entry(message), whole=False)], ledger)
-    assert [one.outcome for one in found] == [Outcome.CUT_ENTRY] * statements_there
+    assert [one.outcome for one in found] == [StatementOutcome.CUT_ENTRY] * statements_there
     assert ledger.read == statements_there
 
 
 def test_time_is_that_of_parse_bind_and_execute() -> None:
-    ledger = Ledger()
+    ledger = CaptureLedger()
     found = read(
         [
             entry("duration: 1 ms  parse a:b: SELECT $1"),
@@ -124,9 +124,9 @@ def test_time_is_that_of_parse_bind_and_execute() -> None:
     durations = [(one.text, one.duration_ms, one.outcome) for one in found]
     assert durations == [
         ("SELECT $1", 7, None), ("SELECT $1", 24, None), ("SELECT 3", 448, None),
-        ("", 512, Outcome.NO_TEXT), ("SELECT 4", 1024, None),
+        ("", 512, StatementOutcome.NO_TEXT), ("SELECT 4", 1024, None),
     ]  # fmt: skip
-    assert ledger.seconds == {Outcome.NOT_EXECUTED: 0.032}
+    assert ledger.seconds == {StatementOutcome.NOT_EXECUTED: 0.032}
 
 
 @pytest.mark.parametrize(
@@ -136,14 +136,14 @@ def test_time_is_that_of_parse_bind_and_execute() -> None:
      "duração: 0,100 ms  comando: SELECT 1"],
 )  # fmt: skip
 def test_statements_in_another_language_are_counted_as_such(words: str) -> None:
-    assert [one.outcome for one in read([entry(words)])] == [Outcome.OTHER_LANGUAGE]
+    assert [one.outcome for one in read([entry(words)])] == [StatementOutcome.OTHER_LANGUAGE]
 
 
 def test_statements_of_other_databases_are_counted_as_such() -> None:
     entries = [replace(entry("statement: SELECT 1"), database=name) for name in ("a", "b", "a")]
-    ledger = Ledger()
+    ledger = CaptureLedger()
     found = [s for s in statements(entries, ledger, "a") if isinstance(s, LoggedStatement)]
-    assert [one.outcome for one in found].count(Outcome.OTHER_DATABASE) == 1
+    assert [one.outcome for one in found].count(StatementOutcome.OTHER_DATABASE) == 1
     assert ledger.databases == {"a", "b"}
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from steelyard.workloads.capturing.ledger import Outcome
+from steelyard.workloads.capturing.ledger import StatementOutcome
 from steelyard.workloads.capturing.statements import Event, LoggedStatement, SessionEnd
 from steelyard.workloads.capturing.transactions import effect_of, transactions
 
@@ -32,11 +32,11 @@ def test_the_effect_of_a_message(text: str, opens: bool, leaves_open: bool) -> N
     assert effect_of(text, is_open=True).is_open is leaves_open
 
 
-def said(text: str, session: str = "1", **more: bool | Outcome) -> LoggedStatement:
+def said(text: str, session: str = "1", **more: bool | StatementOutcome) -> LoggedStatement:
     return LoggedStatement(session, 0.0, 1.0, text, "simple", **more)  # type: ignore[arg-type]
 
 
-def outcomes(*events: Event) -> list[tuple[int, Outcome | None]]:
+def outcomes(*events: Event) -> list[tuple[int, StatementOutcome | None]]:
     """Of each transaction how many statements it has, and why it cannot be repeated."""
     return [(len(one.statements), one.outcome) for one in transactions(events)]
 
@@ -44,29 +44,32 @@ def outcomes(*events: Event) -> list[tuple[int, Outcome | None]]:
 def test_what_is_open_ends_with_its_session_or_with_a_next_begin() -> None:
     told = (said("BEGIN"), said("SELECT 1"))
     after = said("SELECT 2")
-    assert outcomes(*told, SessionEnd("1"), after) == [(2, Outcome.OPEN), (1, None)]
-    assert outcomes(*told, SessionEnd(None), after) == [(2, Outcome.OPEN), (1, None)]
-    assert outcomes(*told, SessionEnd("2"), after) == [(3, Outcome.OPEN)]
+    assert outcomes(*told, SessionEnd("1"), after) == [(2, StatementOutcome.OPEN), (1, None)]
+    assert outcomes(*told, SessionEnd(None), after) == [(2, StatementOutcome.OPEN), (1, None)]
+    assert outcomes(*told, SessionEnd("2"), after) == [(3, StatementOutcome.OPEN)]
     # Another session of the same process id: a BEGIN within a transaction warns.
     again = (*told, said("BEGIN"), said("COMMIT"))
-    assert outcomes(*again) == [(2, Outcome.OPEN), (2, None)]
+    assert outcomes(*again) == [(2, StatementOutcome.OPEN), (2, None)]
     warned = (*told, said("BEGIN", nested=True), said("COMMIT"))
     assert outcomes(*warned) == [(4, None)]
 
 
 def test_a_statement_that_failed_leaves_its_transaction_out() -> None:
-    failed = said("SELECT 1 / 0", outcome=Outcome.FAILED)
+    failed = said("SELECT 1 / 0", outcome=StatementOutcome.FAILED)
     begin, end, after = said("BEGIN"), said("COMMIT"), said("SELECT 2")
-    assert outcomes(begin, failed, end, after) == [(3, Outcome.IN_FAILED), (1, None)]
+    assert outcomes(begin, failed, end, after) == [(3, StatementOutcome.IN_FAILED), (1, None)]
     # Nothing but its end could follow: the end is not in the log.
-    assert outcomes(begin, failed, after) == [(2, Outcome.IN_FAILED), (1, None)]
-    assert outcomes(failed, after) == [(1, Outcome.FAILED), (1, None)]
-    message = said("BEGIN; SELECT 1 / 0; COMMIT", outcome=Outcome.FAILED)
-    assert outcomes(message, said("ROLLBACK"), after) == [(2, Outcome.IN_FAILED), (1, None)]
+    assert outcomes(begin, failed, after) == [(2, StatementOutcome.IN_FAILED), (1, None)]
+    assert outcomes(failed, after) == [(1, StatementOutcome.FAILED), (1, None)]
+    message = said("BEGIN; SELECT 1 / 0; COMMIT", outcome=StatementOutcome.FAILED)
+    assert outcomes(message, said("ROLLBACK"), after) == [
+        (2, StatementOutcome.IN_FAILED),
+        (1, None),
+    ]
 
 
 def test_what_has_no_text_leaves_the_transaction_around_it_out() -> None:
-    unknown = said("", outcome=Outcome.NO_TEXT)
+    unknown = said("", outcome=StatementOutcome.NO_TEXT)
     assert outcomes(said("BEGIN"), unknown, said("COMMIT"), said("SELECT 1")) == [
-        (1, Outcome.NO_TEXT), (2, Outcome.NO_TEXT), (1, None),
+        (1, StatementOutcome.NO_TEXT), (2, StatementOutcome.NO_TEXT), (1, None),
     ]  # fmt: skip

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from steelyard.engines.loading import RowShare
 from steelyard.fleet.load_generators.load_agent import machine_facts
-from steelyard.fleet.loading.copying import Sessions
+from steelyard.fleet.loading.copying import CopySessions
 from steelyard.model.endpoint import Endpoint
 
 
@@ -17,7 +17,7 @@ class NearCopier:
 
     number: int
     before_copy: Callable[[RowShare], None] = lambda _: None
-    sessions: Sessions = field(default_factory=Sessions)
+    sessions: CopySessions = field(default_factory=CopySessions)
     facts = machine_facts()
 
     @property

@@ -15,6 +15,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from steelyard.model.reasoned import Reasoned
+
 BATCHES = 10
 LATENCIES_A_SLICE = 20
 TRANSACTIONS_A_SLICE = 200
@@ -107,7 +109,7 @@ WAL_FLUSH_LIMIT = 0.2
 in memory shows none and durable updates most; the exact place of the line is not measured."""
 
 
-def choose_placement(wal_flush_share: float, parallel_plans: bool = False) -> tuple[str, str]:
+def choose_placement(wal_flush_share: float, parallel_plans: bool = False) -> Reasoned[str]:
     """What "auto" means, "symmetric" or "free", and why.
 
     `wal_flush_share`: share of the pilot's looks at active backends that waited for the WAL flush,
@@ -115,7 +117,5 @@ def choose_placement(wal_flush_share: float, parallel_plans: bool = False) -> tu
     """
     share = f"{100 * wal_flush_share:.0f} % of the pilot's samples waited for the WAL flush"
     if parallel_plans:
-        return "free", "a plan uses parallel workers, which cannot be pinned alike"
-    if wal_flush_share >= WAL_FLUSH_LIMIT:
-        return "free", share
-    return "symmetric", share
+        return Reasoned("free", "a plan uses parallel workers, which cannot be pinned alike")
+    return Reasoned("free" if wal_flush_share >= WAL_FLUSH_LIMIT else "symmetric", share)

@@ -57,7 +57,7 @@ def doctor(
     from steelyard.cli.views.text_layout import terminal_width
     from steelyard.engines.cache import cache_root
     from steelyard.telemetry.doctor.examine import findings, look_lately
-    from steelyard.telemetry.doctor.finding import Host, PlannedServers
+    from steelyard.telemetry.doctor.finding import HostFacts, PlannedServers
     from steelyard.telemetry.drives.reading import read_drives
 
     size = size_option("--shared-buffers", shared_buffers)
@@ -65,7 +65,7 @@ def doctor(
     place = directory or cache_root()
     # Said at once: nothing else is for that long.
     typer.echo(f"looking for {seconds:g} s at what else runs here", err=True)
-    host = Host(
+    host = HostFacts(
         place,
         lately=look_lately(place, seconds, write=write),
         drives=read_drives(place),

@@ -14,7 +14,7 @@ from steelyard.model.errors import UsageError
 
 if TYPE_CHECKING:
     from steelyard.foreign.comparison import NamedSheet
-    from steelyard.foreign.source import Source
+    from steelyard.foreign.source import SourceText
     from steelyard.foreign.tools.steelyard_verdict import SavedVerdict
 
 ORDERS = ("random", "alternating", "sequential", "unknown")
@@ -166,14 +166,14 @@ def _show_recorded(recorded: SavedVerdict, changed: bool, as_json: bool) -> None
     typer.echo(render_saved_verdict(recorded, terminal_width()))
 
 
-def _sources(files: Sequence[str]) -> list[tuple[str | None, Source]]:
+def _sources(files: Sequence[str]) -> list[tuple[str | None, SourceText]]:
     """Each file's arm, where it is named, and its text."""
     named = [_named(text) for text in files]
     return [(arm, _source(path)) for arm, path in named]
 
 
 def _sheets(
-    sources: Sequence[tuple[str | None, Source]], form: str | None, columns: Sequence[str]
+    sources: Sequence[tuple[str | None, SourceText]], form: str | None, columns: Sequence[str]
 ) -> list[NamedSheet]:
     from steelyard.foreign.copies import refuse_copies
     from steelyard.foreign.formats import read_sheet
@@ -199,7 +199,7 @@ def _named(text: str) -> tuple[str | None, str]:
     return arm, path
 
 
-def _source(path: str) -> Source:
+def _source(path: str) -> SourceText:
     from steelyard.foreign.source import MOST_BYTES, open_source, source_of
 
     if path == STANDARD_INPUT:

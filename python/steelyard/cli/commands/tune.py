@@ -16,7 +16,7 @@ from steelyard.cli.options.tune_options import PRINTED, SIZED, SOUGHT, WEIGHED, 
 from steelyard.model.errors import UsageError
 
 if TYPE_CHECKING:
-    from steelyard.tuning.profile.advice import Profile
+    from steelyard.tuning.profile.advice import TuningProfile
     from steelyard.tuning.profile.proposing import ProfileRequest
 
 STUDY, VERSION = "tuning", "18"
@@ -111,6 +111,7 @@ def _ablate(given: TuneOptions) -> None:
 def _search(given: TuneOptions) -> None:
     """Begin a search, or go on with one."""
     from steelyard.cli.weighing.search import SearchRequest, search_settings
+    from steelyard.study.change import Change
 
     if given.resume is not None:
         require_unchanged("a search", "tune", changed=given.changes_study)
@@ -119,9 +120,9 @@ def _search(given: TuneOptions) -> None:
         "a proposal, not to --search",
         detail="Candidates are made for as many servers as stand at once.",
     )
-    build = [] if given.version is None else [f"control.version={json.dumps(given.version)}"]
+    build: list[str] = [] if given.version is None else [Change("control.version", given.version)]
     if given.bindir is not None:
-        build.append(f"control.bindir={json.dumps(str(given.bindir.resolve()))}")
+        build.append(Change("control.bindir", str(given.bindir.resolve())))
     search_settings(
         SearchRequest(
             study=given.study or STUDY,
@@ -145,7 +146,9 @@ def _search(given: TuneOptions) -> None:
 
 def _changes(given: TuneOptions) -> list[str]:
     """Overrides of the study."""
-    clients = [] if given.clients is None else [f"workload.clients={given.clients}"]
+    from steelyard.study.change import Change
+
+    clients = [] if given.clients is None else [Change("workload.clients", given.clients)]
     return [*clients, *(given.overrides or ())]
 
 
@@ -183,7 +186,7 @@ def _propose(
     version: str,
     bindir: Path | None,
     account: str | None,
-) -> tuple[Profile, str]:
+) -> tuple[TuningProfile, str]:
     """The profile, and the build that it is for."""
     from steelyard.engines.builds.same_builder import BuildRequest
     from steelyard.engines.cache import cache_root, open_cache
@@ -197,7 +200,7 @@ def _propose(
     return made, f"PostgreSQL {accepting.identity.version}"
 
 
-def _form(made: Profile, form: own.Form, build: str) -> str:
+def _form(made: TuningProfile, form: own.Form, build: str) -> str:
     from steelyard.cli.views.machine.profile_view import profile_lines
     from steelyard.cli.views.text_layout import terminal_width
     from steelyard.tuning.profile.advice import as_arm, as_configuration, as_sql

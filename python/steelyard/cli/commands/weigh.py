@@ -57,15 +57,14 @@ def weigh(
     open_ended: parameter.OpenEnded = False,
 ) -> None:
     """Weigh the arms of a study against each other: a verdict, its interval, cause and doubts."""
-    from steelyard.cli.options.address_options import require_agreed, with_addresses
-    from steelyard.cli.options.arm_options import arm_changes, require_unlike, with_known_settings
+    from steelyard.cli.options.address_options import address_password, with_addresses
+    from steelyard.cli.options.arm_options import arm_changes, require_unlike
     from steelyard.cli.options.source_options import SourceOptions
     from steelyard.cli.options.weigh_options import (
         changes_of,
         ending_changes,
         one_query_changes,
         repeating_command,
-        resolve_arms,
     )
     from steelyard.cli.weighing.together import machine_changes
     from steelyard.study.read import read_study
@@ -73,7 +72,10 @@ def weigh(
     _require_places(record if resume is None and sweep is None else None, summary, junit)
     changes = arm_changes(study, control, arm, account)  # beneath --set
     changes += changes_of(overrides, budget, workload, file, pace, metric)
+    password = address_password(address, control, arm)
     changes = with_addresses(changes, address, control, arm)
+    if password is not None:
+        password.export()
     changes += one_query_changes(study, changes, file)
     if study is not None and sweep is None:
         require_unlike(read_study(study, changes))  # before data are copied
@@ -85,10 +87,10 @@ def weigh(
         request = (study, sweep, changes, drawn, record, resume, account, command, as_json)
         _sweep(*request, refused=bool(fail_if or summary or junit or machines))
         return
-    asked = _study(study, resume, changes, account)
-    known = with_known_settings(asked, control, arm, account)
-    chosen, conditions = resolve_arms(known, account), _conditions(fail_if)
-    require_agreed(chosen, agreed=yes)
+    from steelyard.cli.options.study_resolution import StudyRequest, resolve_study
+
+    chosen = resolve_study(StudyRequest(study, changes, control, arm, resume, account, agreed=yes))
+    conditions = _conditions(fail_if)
     verdict = _weighed(chosen, drawn, record, resume, command, account, ray)
     _show(verdict, conditions, as_json=as_json)
     _write_for_ci(verdict, conditions, summary, junit)
@@ -123,6 +125,7 @@ def _sweep(
     *,
     refused: bool,
 ) -> None:
+    from steelyard.cli.options.study_resolution import names_version
     from steelyard.cli.weighing.sweep import SweepRequest, begin_sweep, resume_sweep
 
     if refused:
@@ -135,13 +138,9 @@ def _sweep(
         resume_sweep(resume, account, as_json=as_json)
         return
     assert sweep is not None  # the caller asks where there is one
-    named = _names_version(changes)
+    named = names_version(changes)
     request = SweepRequest(study, sweep, changes, named, seed, record, account, command, as_json)
     begin_sweep(request)
-
-
-def _names_version(changes: Sequence[str]) -> bool:
-    return any(one.partition("=")[0].endswith(("version", "bindir")) for one in changes)
 
 
 def _conditions(fail_if: Sequence[str] | None) -> list[FailCondition]:
@@ -215,25 +214,3 @@ def _write_for_ci(
         write_named(summary, markdown(verdict, conditions))
     if xml is not None:
         write_named(xml, junit(verdict, conditions))
-
-
-def _study(name: str | None, resume: Path | None, changes: list[str], account: str | None) -> Study:
-    from steelyard.cli.options.arm_options import with_products
-    from steelyard.cli.options.weigh_options import resumed_study
-    from steelyard.study.read import read_study
-    from steelyard.workloads.reading.resolved import resolve, resolve_workload
-
-    if resume is not None:
-        return resumed_study(resume, changed=bool(name or changes))
-    if name is None:
-        raise UsageError(
-            "no study was named", hint="Try `steelyard weigh checksums`, or `steelyard studies`."
-        )
-    study = read_study(name, changes)
-    if study.source is not None:
-        from steelyard.workloads.loading.imported_data import resolve_source
-
-        study = resolve_source(study, version_named=_names_version(changes))
-    study = resolve_workload(study)
-    resolve(study.workload, study.engine)  # scripts that are missing or wrong, before all imports
-    return with_products(study, account)

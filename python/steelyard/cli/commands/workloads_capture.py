@@ -145,12 +145,12 @@ def _logged(
     logs: Sequence[Path], prefix: str | None, encoding: str | None, database: str | None
 ) -> Mix:
     from steelyard.workloads.capturing.entries import read_entries
-    from steelyard.workloads.capturing.ledger import Ledger, Outcome
+    from steelyard.workloads.capturing.ledger import CaptureLedger, StatementOutcome
     from steelyard.workloads.capturing.mix import mix_of
     from steelyard.workloads.capturing.statements import statements
     from steelyard.workloads.capturing.transactions import transactions
 
-    ledger = Ledger()
+    ledger = CaptureLedger()
     events = statements(read_entries(logs, prefix, encoding), ledger, database)
     mix = mix_of(transactions(events), ledger=ledger)
     if not ledger.read:
@@ -164,7 +164,7 @@ def _logged(
             f'cannot tell which statements are of database "{database}": the log does not say',
             hint="log_line_prefix needs %d for it; without --database all are taken.",
         )
-    if ledger.statements[Outcome.OTHER_DATABASE] == ledger.read:
+    if ledger.statements[StatementOutcome.OTHER_DATABASE] == ledger.read:
         others = ", ".join(sorted(ledger.databases - {""}))
         raise UsageError(
             f'the log holds no statement of database "{database}"', detail=f"It has: {others}."

@@ -21,7 +21,7 @@ from steelyard.driver.plan import DriveArm
 from steelyard.model.endpoint import Endpoint, on_this_machine
 from steelyard.model.errors import DriverError, EngineError, UsageError
 from steelyard.model.units import NS_PER_S, format_duration
-from steelyard.workloads.capturing.ledger import Ledger, Outcome
+from steelyard.workloads.capturing.ledger import CaptureLedger, StatementOutcome
 from steelyard.workloads.capturing.mix import Mix, mix_of
 from steelyard.workloads.capturing.passed.spool import passed_statements
 from steelyard.workloads.capturing.passed.type_names import NO_TYPES, Types
@@ -38,7 +38,7 @@ _CONNECT_S = 5.0
 
 
 @dataclass(frozen=True)
-class Added:
+class ForwardingDelay:
     """From receiving bytes to having forwarded them, in ns; the wake-up of the thread before it is
     not in it."""
 
@@ -55,7 +55,7 @@ class Passed:
 
     seconds: float
     status: Status
-    added: Added
+    added: ForwardingDelay
 
 
 @dataclass(frozen=True)
@@ -195,12 +195,14 @@ def passed_mix(
 ) -> Mix:
     """The kinds of what was passed through. `types_of`: reads the types that a database defines,
     where values of them were sent. UsageError: no statement was."""
-    ledger = Ledger()
+    ledger = CaptureLedger()
     notes.seek(0)
     events = passed_statements(notes, ledger, database, cache(partial(_types_of, types_of)))
     mix = mix_of(transactions(events), ledger=ledger)
     ledger.read += status["lost_statements"]
-    ledger.enter(Outcome.NOT_RECORDED, status["lost_ns"] / NS_PER_S, status["lost_statements"])
+    ledger.enter(
+        StatementOutcome.NOT_RECORDED, status["lost_ns"] / NS_PER_S, status["lost_statements"]
+    )
     if not ledger.read:
         raise UsageError(
             "no statement was passed through",
@@ -224,10 +226,10 @@ def _types_of(read: Callable[[str], Types], database: str) -> Types:
         return NO_TYPES
 
 
-def added_by(proxy: Proxy) -> Added:
+def added_by(proxy: Proxy) -> ForwardingDelay:
     """What the proxy itself added."""
     encoded = proxy.latencies()
     if not encoded:
-        return Added(0, 0.0, 0, (0,) * len(QUANTILES))
+        return ForwardingDelay(0, 0.0, 0, (0,) * len(QUANTILES))
     read = histogram_quantiles([encoded], list(QUANTILES))
-    return Added(read["count"], read["mean_ns"], read["max_ns"], tuple(read["values"]))
+    return ForwardingDelay(read["count"], read["mean_ns"], read["max_ns"], tuple(read["values"]))

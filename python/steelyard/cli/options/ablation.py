@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +9,7 @@ from pathlib import Path
 from steelyard.model.errors import UsageError
 from steelyard.model.readings import ProfileName, WorkKind
 from steelyard.study.arm import Arm, ProfileChoice
+from steelyard.study.change import Change
 from steelyard.study.read import read_study
 
 ABLATION = "tuning-ablation"
@@ -39,7 +39,7 @@ class AblationOptions:
                 f'cannot ablate with study "{name}": none of its arms has a profile',
                 hint='Give its arms one: profile = { name = "ours", without = ["log"] }.',
             )
-        changes = [] if self.memory is None else [f"memory={json.dumps(self.memory)}"]
+        changes: list[str] = [] if self.memory is None else [Change("memory", self.memory)]
         changes += self._arm("control", study.control)
         for arm in study.arms:
             changes += self._arm(f"arm.{arm.name}", arm)
@@ -47,15 +47,14 @@ class AblationOptions:
 
     def _arm(self, place: str, arm: Arm) -> Iterator[str]:
         if arm.profile is not None and (self.profile or self.work):
-            yield f"{place}.profile={self._choice(arm.profile)}"
+            yield Change(f"{place}.profile", self._choice(arm.profile))
         if self.version is not None:
-            yield f"{place}.version={json.dumps(self.version)}"
+            yield Change(f"{place}.version", self.version)
         if self.bindir is not None:
-            yield f"{place}.bindir={json.dumps(str(self.bindir.resolve()))}"
+            yield Change(f"{place}.bindir", str(self.bindir.resolve()))
 
-    def _choice(self, own: ProfileChoice) -> str:
-        """The arm's profile with what was named in place of its own, as an inline table."""
+    def _choice(self, own: ProfileChoice) -> dict[str, object]:
+        """The arm's profile with what was named in place of its own."""
         work = self.work or own.work
-        words = [f"name = {json.dumps(self.profile or own.name)}"]
-        words += [] if work is None else [f"work = {json.dumps(work)}"]
-        return f"{{{', '.join([*words, f'without = {json.dumps(own.without)}'])}}}"
+        worked = {} if work is None else {"work": work}
+        return {"name": self.profile or own.name, **worked, "without": list(own.without)}

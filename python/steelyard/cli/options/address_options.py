@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from steelyard.engines.postgres.libpq.connection_string import read_target
 from steelyard.engines.postgres.libpq.connection_words import (
@@ -16,6 +16,8 @@ from steelyard.engines.sqlserver import uri as sqlserver
 from steelyard.model.endpoint import Endpoint, on_this_machine
 from steelyard.model.errors import UsageError
 from steelyard.model.secrets.redaction import redacted
+from steelyard.model.secrets.secret import Secret
+from steelyard.study.change import Change, key_of
 from steelyard.study.secrets import holds_password
 from steelyard.study.study import Study
 
@@ -32,7 +34,7 @@ def with_addresses(
     given = {"--control": _of(control), "--arm": _of(arm)}
     said = [*changes, *(["address="] if common is not None else [])]
     missing = [option for option, words in given.items() if words is None]
-    if len(missing) == 1 and not any("address" in one.partition("=")[0] for one in said):
+    if len(missing) == 1 and not any("address" in key_of(one) for one in said):
         raise UsageError(
             f"the arms need an address each: {missing[0]} has none",
             hint=f'{missing[0]} address="host=... port=... dbname=..."',
@@ -45,44 +47,66 @@ def address_changes(common: str | None, control: str | None, arm: str | None) ->
     """The keys of the study that its address and those of its arms stand for; none where no address
     was given. `control`, `arm`: as the options of these names say, other words of theirs ignored.
 
-    A password goes to PGPASSWORD, where libpq and the load find it, and into no record.
-    UsageError: no connection string, or two passwords.
+    No password is among them: see `address_password`. UsageError: no connection string.
     """
-    given = {"address": common, "control.address": _of(control), "arm.address": _of(arm)}
-    found = {key: words for key, words in given.items() if words is not None}
-    if not found:
+    given = _given(common, control, arm)
+    if not given:
         return []
-    passwords = {connection_words(words).get("password") for words in found.values()} - {None}
+    # What the study would start its own servers with is none of a running one's.
+    return [Change("settings", {}), *(Change(key, _bare(words)) for key, words in given.items())]
+
+
+@dataclass(frozen=True)
+class AddressPassword:
+    """A password that an address held."""
+
+    variable: str
+    """Of the environment, where the clients of its server look for it."""
+    password: Secret
+
+    def export(self) -> None:
+        """Hand it to this process and those that it starts; it is in no study and no record."""
+        os.environ[self.variable] = self.password.reveal()
+
+
+def address_password(
+    common: str | None, control: str | None, arm: str | None
+) -> AddressPassword | None:
+    """The password in the addresses of a command; None: they hold none. UsageError: no connection
+    string or URI, or two passwords."""
+    if common is not None and sqlserver.is_sqlserver(common):
+        _, password = sqlserver.without_password(common)
+        return None if password is None else AddressPassword("SQLCMDPASSWORD", password)
+    every = _given(common, control, arm).values()
+    passwords = {connection_words(words).get("password") for words in every} - {None}
     if len(passwords) > 1:
         raise UsageError(
             "the addresses have two passwords",
             hint="Leave them to a password file, ~/.pgpass: a record must not hold them.",
         )
-    for password in passwords:
-        os.environ["PGPASSWORD"] = str(password)
-    # What the study would start its own servers with is none of a running one's.
-    return ["settings={}", *(f"{key}={json.dumps(_bare(words))}" for key, words in found.items())]
+    return next((AddressPassword("PGPASSWORD", Secret(str(word))) for word in passwords), None)
+
+
+def _given(common: str | None, control: str | None, arm: str | None) -> dict[str, str]:
+    """Key of the study → the address that an option gives."""
+    given = {"address": common, "control.address": _of(control), "arm.address": _of(arm)}
+    return {key: words for key, words in given.items() if words is not None}
 
 
 def _at_sqlserver(common: str, control: str | None, arm: str | None) -> list[str]:
-    """The key of the study; the password goes to SQLCMDPASSWORD, where sqlcmd looks too."""
+    """The key of the study."""
     if _of(control) is not None or _of(arm) is not None:
         raise UsageError(
             "the arms of SQL Server are databases on one server: give --address alone",
             hint="What they differ in are their settings: --set arm.settings.page_verify=NONE",
         )
     sqlserver.read_uri(common)
-    bare, password = sqlserver.without_password(common)
-    if password is not None:
-        os.environ["SQLCMDPASSWORD"] = password.reveal()
-    return [f"address={json.dumps(bare)}"]
+    return [Change("address", sqlserver.without_password(common)[0])]
 
 
 def with_own_workload(changes: Sequence[str]) -> list[str]:
     """Overrides in which the user's scripts are driven, unless a workload is named."""
-    named = any(
-        one.partition("=")[0] in ("workload", "workload.name", "workload.scale") for one in changes
-    )
+    named = any(key_of(one) in ("workload", "workload.name", "workload.scale") for one in changes)
     return [*([] if named else ["workload=own"]), *changes]
 
 

@@ -12,6 +12,7 @@ from steelyard.cli.options.address_options import ADDRESS
 from steelyard.cli.options.weigh_options import build_changes
 from steelyard.model.errors import UsageError
 from steelyard.study.arm import Arm
+from steelyard.study.change import Change
 from steelyard.study.naming import clean_name, what_differs, with_names
 from steelyard.study.read import names_arm
 from steelyard.study.study import Study
@@ -37,7 +38,7 @@ def arm_changes(
             file = Path(given.removeprefix(CONF)).expanduser()
             changes += _of_file(name, file)
             if study is not None and not names_arm(study, name) and clean_name(file.name):
-                changes.append(f"{name}.name={json.dumps(clean_name(file.name))}")
+                changes.append(Change(f"{name}.name", clean_name(file.name)))
             builds[name] = None
         else:
             builds[name] = None if given is None else Path(given)
@@ -59,7 +60,7 @@ def _of_file(name: str, file: Path) -> list[str]:
                 f'cannot weigh the settings of "{file}": "{printable(key)}" is no UTF-8',
                 hint="Write the file as UTF-8: a study holds nothing else.",
             )
-    return [f"{name}.settings.{key}={json.dumps(value)}" for key, value in found.settings.items()]
+    return [Change(f"{name}.settings.{key}", value) for key, value in found.settings.items()]
 
 
 def _say_left_out(file: Path, gone: Sequence[Neutralised]) -> None:

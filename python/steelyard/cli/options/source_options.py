@@ -5,7 +5,6 @@ Copies a running server for `--from DSN`, after asking, and keeps the settings i
 
 from __future__ import annotations
 
-import json
 import os
 import secrets
 import shutil
@@ -22,6 +21,7 @@ from steelyard.cli.command_line import say
 from steelyard.cli.options.address_options import with_own_workload
 from steelyard.model.errors import UsageError
 from steelyard.model.units import format_bytes
+from steelyard.study.change import Change
 
 if TYPE_CHECKING:
     from steelyard.engines.postgres.intake.running import RunningServer
@@ -62,7 +62,7 @@ class SourceOptions:
         keys = {"place": str(backup.data), "database": backup.database, "config": self._config()}
         if self.config is None:
             keys |= {"config": str(backup.settings), "partial": backup.partial or None}
-        reported = ["source.reported=true"] if self.config is None else []
+        reported = [Change("source.reported", True)] if self.config is None else []
         return [*_source(keys), *reported]
 
     def _config(self) -> str | None:
@@ -70,7 +70,7 @@ class SourceOptions:
 
 
 def _source(keys: Mapping[str, str | None]) -> list[str]:
-    return [f"source.{key}={json.dumps(value)}" for key, value in keys.items() if value is not None]
+    return [Change(f"source.{key}", value) for key, value in keys.items() if value is not None]
 
 
 def is_dsn(text: str) -> bool:

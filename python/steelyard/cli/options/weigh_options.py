@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,6 +13,7 @@ from steelyard.model.errors import UsageError
 from steelyard.model.identity import Identity
 from steelyard.record.record import PLAN
 from steelyard.study.budget import BUDGETS
+from steelyard.study.change import Change, key_of
 from steelyard.study.read import builtin_studies, read_recorded_study
 from steelyard.study.study import Study
 
@@ -31,15 +31,15 @@ def changes_of(
 ) -> list[str]:
     """The options of a command as overrides of its study: another workload first, then `--set`. At
     a pace the arms have the same throughput: their latencies are compared."""
-    changes = [f"workload={workload}"] if workload else []
+    changes: list[str] = [Change("workload", str(workload))] if workload else []
     if pace is not None:
-        changes += [f"workload.pace={pace}", "decision.metric=latency_mean"]
-    changes += [f"decision.metric={metric}"] if metric is not None else []
+        changes += [Change("workload.pace", pace), Change("decision.metric", "latency_mean")]
+    changes += [Change("decision.metric", metric)] if metric is not None else []
     changes += list(overrides or ())
     if budget:
         require_budget(budget)
-        changes += [f"budget.{key}={budget}" for key in BUDGETS]
-    changes += [f"workload.scripts={_scripts(files)}"] if files else []
+        changes += [Change(f"budget.{key}", budget) for key in BUDGETS]
+    changes += [Change("workload.scripts", _scripts(files))] if files else []
     return changes
 
 
@@ -49,16 +49,16 @@ def one_query_changes(
     """One client where a single script is given and turns out to be slow: what the query takes by
     itself is asked. Nothing where the command, or a study of the user's own, says how many."""
     own = study is None or study not in builtin_studies()
-    named = any(one.partition("=")[0].startswith("workload.clients") for one in changes)
+    named = any(key_of(one).startswith("workload.clients") for one in changes)
     if len(files or ()) != 1 or own or named:
         return []
-    return ["workload.clients_when_slow=1"]
+    return [Change("workload.clients_when_slow", 1)]
 
 
 def ending_changes(first_verdict: bool, open_ended: bool) -> list[str]:
     """The keys of the study that say when a weighing ends."""
     chosen = {"first_verdict": first_verdict, "open_ended": open_ended}
-    return [f"decision.{key}=true" for key, wanted in chosen.items() if wanted]
+    return [Change(f"decision.{key}", True) for key, wanted in chosen.items() if wanted]
 
 
 def resumed_study(resume: Path, *, changed: bool) -> Study:
@@ -139,15 +139,20 @@ def repeating_command(arguments: list[str], seed: int) -> tuple[str, ...]:
     return ("steelyard", *kept, *(() if seeded else ("--seed", str(seed))))
 
 
-def _scripts(files: Sequence[str]) -> str:
-    """`-f a.sql@3 -f select-only` as the inline table that a study holds."""
-    pairs = []
+def _scripts(files: Sequence[str]) -> dict[str, int]:
+    """`-f a.sql@3 -f select-only` as the table that a study holds."""
+    weights: dict[str, int] = {}
     for text in files:
         name, at, weight = text.rpartition("@")
         if at and not weight.isdigit():
             raise UsageError(f'invalid script weight: "{text}"', hint="Write -f SCRIPT@WEIGHT.")
-        pairs.append(f"{json.dumps(name if at else text)} = {weight if at else 1}")
-    return "{" + ", ".join(pairs) + "}"
+        script = name if at else text
+        if script in weights:
+            raise UsageError(
+                f'script "{script}" is named twice', hint="Give it one -f SCRIPT@WEIGHT."
+            )
+        weights[script] = int(weight) if at else 1
+    return weights
 
 
 def build_changes(
@@ -178,7 +183,7 @@ def build_changes(
         name: find_postgres("", place, account).identity for name, place in places.items()
     }
     _refuse_two_majors(identities["control"], identities["arm"], places)
-    return [f"{name}.bindir={json.dumps(str(place))}" for name, place in places.items()]
+    return [Change(f"{name}.bindir", str(place)) for name, place in places.items()]
 
 
 def _refuse_two_majors(control: Identity, arm: Identity, places: dict[str, Path]) -> None:

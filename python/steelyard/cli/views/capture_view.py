@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from steelyard.cli.driving.passing import QUANTILES, Passed, Status
 from steelyard.cli.views.text_layout import WHOLE, hanging
 from steelyard.model.units import NS_PER_S, format_duration
-from steelyard.workloads.capturing.ledger import Outcome
-from steelyard.workloads.capturing.mix import Kind
+from steelyard.workloads.capturing.ledger import StatementOutcome
+from steelyard.workloads.capturing.mix import TransactionKind
 from steelyard.workloads.capturing.writing import Captured
 
 
@@ -59,7 +59,7 @@ def _outcome_lines(captured: Captured, passed: Passed | None) -> Iterator[str]:
     """What was covered and left out, how it is sent, and what was passed through."""
     yield f"covered: {_shares(captured.statements_share, captured.seconds_share)}"
     for why, count, seconds in captured.left_out:
-        taken = "; --writes takes them" if why is Outcome.WRITES else ""
+        taken = "; --writes takes them" if why is StatementOutcome.WRITES else ""
         yield f"left out: {_shares(count, seconds)}: {why}{taken}"
     for refused in captured.refused:
         yield f"cannot be prepared: {refused.name}, {refused.count} times: {refused.error}"
@@ -117,7 +117,7 @@ def _counted(status: Status) -> str:
     return f" ({'; '.join(counts)})" if counts else ""
 
 
-def _mean_ms(kind: Kind) -> float:
+def _mean_ms(kind: TransactionKind) -> float:
     return 1000 * kind.seconds / kind.count
 
 
@@ -136,7 +136,7 @@ def captured_json(captured: Captured, passed: Passed | None = None) -> str:
         "protocols": dict(captured.protocols),
         "statements": ledger.total,
         "arrivals": captured.arrivals,
-        "captured": ledger.statements[Outcome.CAPTURED],
+        "captured": ledger.statements[StatementOutcome.CAPTURED],
         "statements_share": captured.statements_share,
         "seconds_share": captured.seconds_share,
         "kinds": [

@@ -72,7 +72,7 @@ def certainty(times: int) -> str:
 
 def sentence(facts: Facts) -> str:
     """ "You catch ...; you still miss .... The price: throughput changes by ..."."""
-    from steelyard.integrity.checksum_cost import Cost, cost_words
+    from steelyard.integrity.checksum_cost import ChecksumCost, cost_words
 
     if not facts["pages"]:
         return (
@@ -89,7 +89,7 @@ def sentence(facts: Facts) -> str:
     missed = [f"{fault} ({format_digits(100 * (1 - share), 3)} % of them)"
               for fault, share in remaining.items() if share < 0.99]  # fmt: skip
     files = {cell["fault"] for cell in facts["files"]} & {"stale file", "truncated segment"}
-    cost = Cost(**facts["cost"]) if facts["cost"] else None
+    cost = ChecksumCost(**facts["cost"]) if facts["cost"] else None
     return (
         f"You catch {', '.join(caught)}; you still miss {', '.join([*missed, *sorted(files)])}."
         + (f" {', '.join(known)} the server sees without them." if known else "")

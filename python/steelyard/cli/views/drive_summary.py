@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
-from steelyard.driver.answer import Progress
+from steelyard.driver.answer import SliceProgress
 from steelyard.driver.summary import Ramp, ScriptSummary, Summary
 from steelyard.model.endpoint import POSTGRES, error_words
 from steelyard.model.readings import Reading
@@ -164,16 +164,16 @@ class ProgressLines:
         self._every_s = every_s
         self._rate, self._limit, self._retries = rate, limit, retries
         self._dated = dated
-        self._last: Progress | None = None
+        self._last: SliceProgress | None = None
         self._steps_s = 0.0
 
-    def line(self, counts: Progress) -> str:
+    def line(self, counts: SliceProgress) -> str:
         """The line of the interval that ends with these counts."""
         if self._last is not None and counts.tick <= self._last.tick:
             # The next step of a ramp counts from the beginning.
             self._steps_s += (self._last.tick + 1) * self._every_s
             self._last = None
-        new = counts.since(self._last or Progress())
+        new = counts.since(self._last or SliceProgress())
         self._last = counts
         done = new.transactions
         mean_ms = deviation_ms = 0.0

@@ -10,8 +10,8 @@ from typing import Self, TextIO
 from steelyard.cli.terminal import own
 from steelyard.cli.views.text_layout import escaped
 from steelyard.integrity.scrub.cluster_state import RunState
-from steelyard.integrity.scrub.finding import Finding
-from steelyard.integrity.scrub.outcome import Outcome
+from steelyard.integrity.scrub.finding import Damage
+from steelyard.integrity.scrub.outcome import ScrubOutcome
 from steelyard.integrity.scrub.wal import format_lsn
 from steelyard.model.units import NS_PER_S, format_bytes, format_duration
 
@@ -70,7 +70,7 @@ def progress_line(read: int, total: int, wrong: int, again: int, seconds: float)
     return ", ".join(parts)
 
 
-def render(outcome: Outcome) -> str:
+def render(outcome: ScrubOutcome) -> str:
     """The complete text of an outcome."""
     layout = outcome.layout
     rate = outcome.bytes / outcome.seconds if outcome.seconds else 0.0
@@ -111,7 +111,7 @@ def not_read(denied: Sequence[tuple[str, str]]) -> list[str]:
     return lines
 
 
-def _listed(title: str, findings: tuple[Finding, ...], count: int) -> list[str]:
+def _listed(title: str, findings: tuple[Damage, ...], count: int) -> list[str]:
     if not count:
         return []
     lines = ["", f"{title}: {_counted(findings, count)}"]
@@ -122,7 +122,7 @@ def _listed(title: str, findings: tuple[Finding, ...], count: int) -> list[str]:
     return lines
 
 
-def _counted(findings: tuple[Finding, ...], count: int) -> str:
+def _counted(findings: tuple[Damage, ...], count: int) -> str:
     """ "2 blocks", "1 block, 1 file or directory"."""
     files = sum(finding.of_file for finding in findings)
     parts = []
@@ -133,7 +133,7 @@ def _counted(findings: tuple[Finding, ...], count: int) -> str:
     return ", ".join(parts)
 
 
-def _described(finding: Finding) -> list[str]:
+def _described(finding: Damage) -> list[str]:
     from steelyard.integrity.scrub.advice import inspection, repair_advice
 
     if finding.of_file:
@@ -161,7 +161,7 @@ def _described(finding: Finding) -> list[str]:
     return lines
 
 
-def reason_words(finding: Finding) -> str:
+def reason_words(finding: Damage) -> str:
     """The reason of a finding, as a phrase."""
     return {
         "checksum": f"checksum {finding.found} is stored, {finding.expected} is right for what is "

@@ -15,7 +15,7 @@ from steelyard.cli.views.script_lines import query_lines, script_lines, statemen
 from steelyard.cli.views.text_layout import contrast_table, wrapped
 from steelyard.model.threat import Threat
 from steelyard.model.units import NS_PER_S, format_duration
-from steelyard.record.contrast import ContrastLine, JudgedContrast, Truth, WithdrawnThreat
+from steelyard.record.contrast import ContrastLine, JudgedContrast, KnownTruth, WithdrawnThreat
 from steelyard.record.verdict import FlippedPlan, Pages, TimeParts, Verdict
 from steelyard.report.answer.capacity_rows import capacity_limit, capacity_rows, cost_rows
 from steelyard.report.answer.measured import figures, place_text
@@ -75,7 +75,7 @@ def render_verdict(verdict: Verdict, width: int) -> str:
 
 def contrast_lines(
     contrast: JudgedContrast,
-    known: Truth | None,
+    known: KnownTruth | None,
     margin_percent: float | None,
     width: int,
     measured: Sequence[str] = (),

@@ -35,7 +35,7 @@ from steelyard.record.sweep import POINTS, SWEEP_FILE, SWEPT_FILE, Swept
 from steelyard.record.verdict import Verdict
 from steelyard.reproductions.reproduction import (
     Reproduction,
-    Step,
+    ReproductionStep,
     machine_words,
     read_reproduction,
 )
@@ -231,7 +231,7 @@ def _go_on(folder: Path, *, as_json: bool) -> None:
         typer.echo(f"record  {folder}\npage    {folder / PAGE}")
 
 
-def _weigh(step: Step, words: Sequence[str], place: Path, account: str | None) -> None:
+def _weigh(step: ReproductionStep, words: Sequence[str], place: Path, account: str | None) -> None:
     """An ordinary weighing, of its own process, whatever of it was done before."""
     if _told(place) is not None:
         return

@@ -31,7 +31,7 @@ from steelyard.report.contrast_text import ends_of, reading_text
 from steelyard.running.layouts.choice import LAYOUTS, layout_beforehand
 from steelyard.study.read import read_study
 from steelyard.study.study import LayoutName, Study
-from steelyard.tuning.profile.advice import Profile
+from steelyard.tuning.profile.advice import TuningProfile
 from steelyard.tuning.profile.allowed_settings import Accepting, read_allowed_settings
 from steelyard.tuning.profile.arms import work_of
 from steelyard.tuning.profile.basis import memory_here
@@ -187,7 +187,7 @@ def _begun(
 
 def _proposed(
     request: SearchRequest, study: Study, accepting: Accepting
-) -> tuple[Profile, LayoutName]:
+) -> tuple[TuningProfile, LayoutName]:
     """The first candidate, and the layout of all weighings: with `auto` that of its settings, since
     candidates were made for so many servers at once, whatever they differ in."""
     wish = ProfileRequest(
@@ -198,14 +198,14 @@ def _proposed(
         data_bytes=request.data_bytes or data_bytes(study),
     )
 
-    def made(servers: int) -> Profile:
+    def made(servers: int) -> TuningProfile:
         cap, asked = study.memory, request.memory_bytes
         if asked is not None and asked < memory_here(cap, servers)[0]:
             cap = asked
         own = replace(wish, servers=servers, cap_bytes=cap)
         return propose(own, accepting, open_cache().root, cache_root())
 
-    def chosen(profile: Profile) -> LayoutName:
+    def chosen(profile: TuningProfile) -> LayoutName:
         settings = {"settings": profile.for_arm(), "profile": None}
         batch = [
             study.arms[0].model_copy(update={**settings, "name": str(n)}) for n in range(BATCH)

@@ -28,6 +28,7 @@ from steelyard.record.sweep import POINTS, SWEEP_FILE, SWEPT_FILE, SweepPlan, Sw
 from steelyard.record.verdict import Verdict
 from steelyard.report.sweep_page import write_sweep_page
 from steelyard.report.tables import amount
+from steelyard.study.change import Change
 from steelyard.study.read import read_study
 from steelyard.study.study import Study
 from steelyard.study.sweep import Sweep, read_sweep
@@ -122,14 +123,14 @@ def begin_sweep(request: SweepRequest) -> None:
     first = _study(request.study, sweep, changes, sweep.values[0], request)
     if first.source is not None:  # every point on the same files
         changes += [
-            f"source.{name}={json.dumps(value)}"
+            Change(f"source.{name}", value)
             for name, value in first.source.model_dump(exclude_none=True).items()
             if name != "beneath"  # every point's study has it from the built-in one
         ]
         if not request.version_named:
             own = {} if first.factors is not None else {f"arm.{a.name}": a for a in first.arms}
             arms = {"control": first.control, **own}
-            changes += [f"{place}.version={json.dumps(a.version)}" for place, a in arms.items()]
+            changes += [Change(f"{place}.version", a.version) for place, a in arms.items()]
     changes += _common_names(sweep, changes, first, request)
     plan = SweepPlan(
         key=sweep.key,
@@ -157,7 +158,7 @@ def _common_names(
     if len(places) > 2:
         return []
     return [
-        f"{place}.name={json.dumps(place)}"
+        Change(f"{place}.name", place)
         for place, one, other in zip(places, first.every_arm, last.every_arm, strict=True)
         if one.name != other.name
     ]

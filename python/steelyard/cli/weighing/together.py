@@ -19,7 +19,9 @@ _MORE = "option --ray names the cluster of load machines: add --machines N"
 
 def machine_changes(machines: int | None) -> list[str]:
     """The key of the study that `--machines` stands for."""
-    return [] if machines is None else [f"workload.machines={machines}"]
+    from steelyard.study.change import Change
+
+    return [] if machines is None else [Change("workload.machines", machines)]
 
 
 @contextmanager

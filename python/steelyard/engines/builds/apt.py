@@ -15,7 +15,7 @@ from pathlib import Path
 
 from steelyard.engines.builds.adding import new_directory
 from steelyard.engines.builds.pinned_packages import DEBIAN, PinnedPackage, compared
-from steelyard.engines.builds.run_tool import Answer, run_tool
+from steelyard.engines.builds.run_tool import ToolOutcome, run_tool
 from steelyard.model.errors import EngineError
 
 INSTEAD = (
@@ -164,7 +164,7 @@ def _program(name: str, what: str) -> str:
     return found
 
 
-def _failure(what: str, done: Answer) -> EngineError:
+def _failure(what: str, done: ToolOutcome) -> EngineError:
     """apt-get's error as an EngineError, without the addresses of its sources."""
     lines = [line[3:] for line in done.errors.splitlines() if line.startswith("E: ")]
     words = "; ".join(dict.fromkeys(lines)) or done.errors.strip()[-400:]

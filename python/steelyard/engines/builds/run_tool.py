@@ -16,7 +16,7 @@ TIMEOUT_S = 600
 
 
 @dataclass(frozen=True)
-class Answer:
+class ToolOutcome:
     """How a tool ended, and what it wrote."""
 
     status: int
@@ -26,7 +26,7 @@ class Answer:
 
 def run_tool(
     command: Sequence[str], place: Path, what: str, environment: Mapping[str, str] | None = None
-) -> Answer:
+) -> ToolOutcome:
     """The answer of a tool that runs in `place`, with our environment and `environment`.
 
     EngineError: `what` could not be fetched within TIMEOUT_S.
@@ -50,4 +50,4 @@ def run_tool(
             if process.poll() is None:
                 os.killpg(process.pid, signal.SIGKILL)
                 process.wait()
-    return Answer(process.returncode, said, errors.decode(errors="replace"))
+    return ToolOutcome(process.returncode, said, errors.decode(errors="replace"))

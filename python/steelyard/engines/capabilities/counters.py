@@ -115,6 +115,18 @@ class CountedStatements(Protocol):
 
 
 @runtime_checkable
+class ArchivedLog(Protocol):
+    """Tells what an archive of the log that it writes would take."""
+
+    def log_segment(self) -> str:
+        """The file of its log that it writes now, by name."""
+
+    def archive_share(self, first: str, last: str) -> float | None:
+        """Bytes that gzip makes of a byte of the log between two such files; None: there is no
+        whole file of it."""
+
+
+@runtime_checkable
 class CountedTransactions(Protocol):
     """Counts the transactions of a database, of all sessions together."""
 

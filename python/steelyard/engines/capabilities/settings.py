@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 from steelyard.engines.engine import Instance, LocalInstance, Settings, Slot
 
 if TYPE_CHECKING:
-    from steelyard.model.allowed import Allowed
     from steelyard.model.identity import BuildDefaults
+    from steelyard.model.settings.allowed import Allowed
 
 
 @runtime_checkable

@@ -18,7 +18,7 @@ _GONE_OR_GOING = (*_GONE, PermissionError)
 
 
 @dataclass(frozen=True)
-class Sample:
+class ProcessSample:
     """One line of /proc/PID/stat, as far as it matters here."""
 
     pid: int
@@ -35,7 +35,7 @@ class Sample:
         return self.state in "TtZX"
 
 
-def sample(pid: int) -> Sample | None:
+def sample(pid: int) -> ProcessSample | None:
     """The process now; None when it has gone."""
     try:
         with open(f"/proc/{pid}/stat", "rb") as file:
@@ -44,7 +44,7 @@ def sample(pid: int) -> Sample | None:
         return None
     # The second field is the name in parentheses and may hold spaces and parentheses itself.
     rest = line[line.rindex(b")") + 2 :].split()
-    return Sample(
+    return ProcessSample(
         pid=pid,
         state=rest[0].decode(),
         parent=int(rest[1]),
@@ -55,12 +55,12 @@ def sample(pid: int) -> Sample | None:
     )
 
 
-def tree(root: int) -> list[Sample]:
+def tree(root: int) -> list[ProcessSample]:
     """The process and all its descendants, the root first; empty when it has gone."""
     samples = {s.pid: s for s in map(sample, every_pid()) if s is not None}
     if root not in samples:
         return []
-    children: dict[int, list[Sample]] = {}
+    children: dict[int, list[ProcessSample]] = {}
     for one in samples.values():
         children.setdefault(one.parent, []).append(one)
     found = [samples[root]]
@@ -74,7 +74,7 @@ def every_pid() -> list[int]:
     return [int(name) for name in os.listdir("/proc") if name.isdecimal()]
 
 
-def times_ns(one: Sample) -> tuple[int, int]:
+def times_ns(one: ProcessSample) -> tuple[int, int]:
     """User and system time so far, and the time spent runnable without a processor, in ns.
 
     The first two fields of /proc/PID/schedstat count ns; without CONFIG_SCHED_INFO they are 0 or

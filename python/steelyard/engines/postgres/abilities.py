@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from steelyard.engines.account import Account
-from steelyard.engines.engine import Missing
+from steelyard.engines.engine import MissingFeature
 from steelyard.engines.postgres.builds.build import Build
 from steelyard.engines.postgres.settings import accepts
 from steelyard.model.identity import Identity
@@ -33,7 +33,7 @@ _OPTIONS = {
 """Need → the option of configure."""
 
 
-def missing(build: Build, identity: Identity, account: Account, need: str) -> Missing | None:
+def missing(build: Build, identity: Identity, account: Account, need: str) -> MissingFeature | None:
     """What the build lacks of a study's needs; None: it has it. KeyError: no such need."""
     if need == "io_workers":
         return _without_io_workers(build, identity, account)
@@ -43,17 +43,19 @@ def missing(build: Build, identity: Identity, account: Account, need: str) -> Mi
     name = f"PostgreSQL {identity.version} ({identity.origin})"
     others = _others(account, need)
     also = f" Found here with it: {', '.join(others)}." if others else ""
-    return Missing(
+    return MissingFeature(
         f"{name} was built without {made_with}",
         f"{who}: name it as the version of every arm, or by bindir.{also}",
     )
 
 
-def _without_io_workers(build: Build, identity: Identity, account: Account) -> Missing | None:
+def _without_io_workers(
+    build: Build, identity: Identity, account: Account
+) -> MissingFeature | None:
     """18 has a fixed number of workers; later versions have as many as are needed, up to one."""
     if accepts(build, account, {"io_workers": "3"}):
         return None
-    return Missing(
+    return MissingFeature(
         f"PostgreSQL {identity.version} ({identity.origin}) has no setting io_workers",
         "18 has it; from 19 on: --sweep settings.io_max_workers=3,8,16,32",
     )

@@ -10,8 +10,8 @@ from steelyard.engines.engine import Slot
 from steelyard.engines.postgres.life.cluster import Cluster
 from steelyard.engines.postgres.life.control import CHECKSUMS, read_layout
 from steelyard.engines.postgres.sql.session import read_allowed, read_defaults
-from steelyard.model.allowed import Allowed
 from steelyard.model.identity import BuildDefaults, Default
+from steelyard.model.settings.allowed import Allowed
 
 Create = Callable[..., Cluster]
 """Makes a cluster: (directory, protection=...)."""

@@ -10,7 +10,7 @@ from steelyard.engines.account import Account
 from steelyard.engines.capabilities.checkpoints import Cycle, Scaled
 from steelyard.engines.capabilities.external import PoolerPlan
 from steelyard.engines.capabilities.memory import MemoryNeed
-from steelyard.engines.engine import Instance, Missing, Settings, Slot
+from steelyard.engines.engine import Instance, MissingFeature, Settings, Slot
 from steelyard.engines.intake import ImportedCluster, Intake, Report, ServerSettings
 from steelyard.engines.local.owned_files import text_below
 from steelyard.engines.local.process_cleanup import ending_strays
@@ -36,9 +36,9 @@ from steelyard.engines.postgres.settings import (
 from steelyard.engines.postgres.sql.checkpoints import TOLD_BY, cycle_of, log_limit, scaled
 from steelyard.engines.postgres.sql.own_time import in_own_time
 from steelyard.engines.postgres.sql.statements import counting
-from steelyard.model.allowed import Allowed
 from steelyard.model.errors import EngineError
 from steelyard.model.identity import BuildDefaults, Identity
+from steelyard.model.settings.allowed import Allowed
 
 LOAD_SETTINGS: Mapping[str, str] = {
     **BULK_SETTINGS,
@@ -82,7 +82,7 @@ class Postgres:
         name = f"PostgreSQL {self._identity.version}"
         validate_settings(name, self._build, self._account, settings)
 
-    def missing(self, need: str) -> Missing | None:
+    def missing(self, need: str) -> MissingFeature | None:
         """What it was built without, and where a build is found that has it."""
         return missing(self._build, self._identity, self._account, need)
 

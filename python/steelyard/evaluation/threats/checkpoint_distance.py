@@ -15,6 +15,7 @@ import numpy as np
 
 from steelyard.evaluation.threats.pool_warmth import BLOCK_BYTES
 from steelyard.model.readings import EpochTotals
+from steelyard.model.settings.value import reported
 from steelyard.model.threat import Threat, raise_threat
 from steelyard.model.threat_kind import ThreatKind
 from steelyard.model.units import NS_PER_S, format_bytes, format_digits, format_duration
@@ -133,9 +134,9 @@ def by_settings(settings: Mapping[str, str]) -> Distance | None:
     The latter is max_wal_size / (1 + checkpoint_completion_target), as CalculateCheckpointSegments
     of xlog.c has it. None where a setting is missing or in a unit that is not known.
     """
-    timeout, unit = _number(settings.get("checkpoint_timeout", ""))
-    limit, limit_unit = _number(settings.get("max_wal_size", ""))
-    target, _ = _number(settings.get("checkpoint_completion_target", ""))
+    timeout, unit = reported(settings.get("checkpoint_timeout", ""))
+    limit, limit_unit = reported(settings.get("max_wal_size", ""))
+    target, _ = reported(settings.get("checkpoint_completion_target", ""))
     if timeout is None or limit is None or target is None or (unit, limit_unit) != ("s", "MB"):
         return None
     return Distance(timeout, limit * (1 << 20) / (1 + target))
@@ -167,14 +168,6 @@ def _images(epochs: Sequence[EpochTotals], arm: str) -> _Images:
     most = min(count * BLOCK_BYTES, max(0.0, written - records * RECORD_HEADER_BYTES))
     share = most / written if written else 0.0
     return _Images(float(count / done) if done else 0.0, float(share))
-
-
-def _number(text: str) -> tuple[float | None, str]:
-    value, _, unit = text.partition(" ")
-    try:
-        return float(value), unit
-    except ValueError:
-        return None, unit
 
 
 def _seconds(seconds: float) -> str:

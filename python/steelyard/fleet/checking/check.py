@@ -16,9 +16,9 @@ from steelyard.analysis.decision.t_interval import t_interval
 from steelyard.driver.answer import SliceAnswer
 from steelyard.driver.plan import DriveArm, DrivePlan, DriveScript, SliceRequest
 from steelyard.fleet.checking.network import Nic, NicCounters
-from steelyard.fleet.clocks.tracking import ClockTrack, Drift, Exchange, Offset
+from steelyard.fleet.clocks.tracking import ClockDrift, ClockTrack, Exchange, Offset
 from steelyard.fleet.load_generators.drivers import CrowdDrivers, Machines
-from steelyard.fleet.load_generators.load_agent import LoadGenerator, MachineFacts
+from steelyard.fleet.load_generators.load_agent import LoadGenerator, LoadMachineFacts
 from steelyard.model.endpoint import Endpoint
 from steelyard.model.estimate import Interval
 from steelyard.model.units import NS_PER_S
@@ -33,11 +33,11 @@ class LinkCheck:
     """What the coordinator sees of a machine."""
 
     name: str
-    facts: MachineFacts
+    facts: LoadMachineFacts
     round_trips_ns: tuple[int, ...]
     """Of all exchanges, rising."""
     offset: Offset
-    drift: Drift
+    drift: ClockDrift
     """Of its clock, over the whole check."""
     sent: dict[str, tuple[NicCounters, int | None]]
     """Interface → what it counted during the check, and its bytes a second each way."""

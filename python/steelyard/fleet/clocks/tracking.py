@@ -70,7 +70,7 @@ MOST_KEPT = 64
 
 
 @dataclass(frozen=True, slots=True)
-class Drift:
+class ClockDrift:
     """How fast another clock gains on ours, in ns a second (1000: 1 ppm), and within what."""
 
     ns_per_s: float
@@ -92,7 +92,7 @@ class ClockTrack:
         self._most_drift = most_drift
         self._kept: list[Exchange] = []
         self._first: Exchange | None = None
-        self._drift: Drift | None = None
+        self._drift: ClockDrift | None = None
         self._taken = 0
         self._round_trips_ns: deque[int] = deque(maxlen=RECENT)
 
@@ -137,7 +137,7 @@ class ClockTrack:
         return max(self._round_trips_ns, default=0)
 
     @property
-    def drift(self) -> Drift | None:
+    def drift(self) -> ClockDrift | None:
         """The mean drift between two exchanges, those that bound it most tightly; None of one."""
         return self._drift
 
@@ -152,7 +152,7 @@ class ClockTrack:
             now = exchange.offset(exchange.middle_ns, self._most_drift)
             if apart_s > 0:
                 gained_ns = (now.value_ns - then.value_ns) / apart_s
-                found = Drift(gained_ns, (then.bound_ns + now.bound_ns) / apart_s)
+                found = ClockDrift(gained_ns, (then.bound_ns + now.bound_ns) / apart_s)
                 if self._drift is None or found.bound_ns_per_s < self._drift.bound_ns_per_s:
                     self._drift = found
         self._taken += 1

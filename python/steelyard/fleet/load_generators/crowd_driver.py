@@ -25,8 +25,8 @@ from steelyard.fleet.load_generators.client_partition import (
     request_of,
     shares_of,
 )
-from steelyard.fleet.load_generators.load_agent import Driven, LoadGenerator, Opened
-from steelyard.fleet.load_generators.merging import Part, merged
+from steelyard.fleet.load_generators.load_agent import DrivenSlice, LoadGenerator, OpenedDriver
+from steelyard.fleet.load_generators.merging import MachinePart, merged
 from steelyard.model.errors import DriverError, ServerError
 from steelyard.model.units import NS_PER_S
 
@@ -55,7 +55,9 @@ class _Seat:
         received_ns, answered_ns = self.member.read_clock()
         self.clock.add(Exchange(sent_ns, received_ns, answered_ns, time.monotonic_ns()))
 
-    def drive(self, request: SliceRequest, patience_s: float | None) -> tuple[Driven, Exchange]:
+    def drive(
+        self, request: SliceRequest, patience_s: float | None
+    ) -> tuple[DrivenSlice, Exchange]:
         sent_ns = time.monotonic_ns()
         driven = self.member.drive(request, patience_s)
         back_ns = time.monotonic_ns()
@@ -91,7 +93,7 @@ class Crowd:
             raise
         self.io = ", ".join(sorted({one.io for one in opened}))
 
-    def _open(self, seat: _Seat, threads: int | None) -> Opened:
+    def _open(self, seat: _Seat, threads: int | None) -> OpenedDriver:
         wanted = threads or seat.member.facts.processors
         opened = seat.member.open(plan_of(self._plan, seat.share, wanted))
         seat.connected = {arm: list(pids) for arm, pids in opened.connected.items()}
@@ -160,13 +162,13 @@ class Crowd:
         ]
         return merged(parts)
 
-    def _part(self, seat: _Seat, driven: Driven, exchange: Exchange) -> Part:
+    def _part(self, seat: _Seat, driven: DrivenSlice, exchange: Exchange) -> MachinePart:
         seat.clock.add(exchange)
         answer, member = driven.answer, seat.member
         for client, pid in answer.reconnected:
             seat.connected[answer.arm][client] = pid
         offset = seat.clock.offset(seat.clock.ours_ns(answer.start_ns))
-        return Part(member.name, member.facts.processors, seat.share, offset, answer)
+        return MachinePart(member.name, member.facts.processors, seat.share, offset, answer)
 
     def _patience_s(self, request: SliceRequest, lead_ns: int) -> float | None:
         """None: the slice ends by a count, whatever time that takes; its machine sees that its

@@ -8,7 +8,11 @@ from typing import Protocol
 from steelyard.driver.plan import DrivePlan
 from steelyard.engines.access.load_machine import is_local
 from steelyard.fleet.load_generators.crowd_driver import Crowd
-from steelyard.fleet.load_generators.load_agent import LoadGenerator, MachineFacts, machine_facts
+from steelyard.fleet.load_generators.load_agent import (
+    LoadGenerator,
+    LoadMachineFacts,
+    machine_facts,
+)
 from steelyard.model.endpoint import Endpoint
 from steelyard.model.errors import DriverError, UsageError
 
@@ -68,7 +72,7 @@ class CrowdDrivers:
 
 
 def require_fit(
-    machines: Sequence[MachineFacts], places: Mapping[str, Endpoint], own: MachineFacts
+    machines: Sequence[LoadMachineFacts], places: Mapping[str, Endpoint], own: LoadMachineFacts
 ) -> None:
     """DriverError where machines have another Steelyard than this one. UsageError where a place, by
     the name that it has in messages, listens where they do not reach it."""
@@ -78,7 +82,7 @@ def require_fit(
             _require_reachable(name, endpoint)
 
 
-def _require_alike(machines: Sequence[MachineFacts], own: MachineFacts) -> None:
+def _require_alike(machines: Sequence[LoadMachineFacts], own: LoadMachineFacts) -> None:
     unlike = [
         f"{one.host}: {one.version}, {one.build_profile}"
         for one in machines

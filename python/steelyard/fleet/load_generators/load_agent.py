@@ -27,7 +27,7 @@ from steelyard.model.units import NS_PER_S
 
 
 @dataclass(frozen=True, slots=True)
-class MachineFacts:
+class LoadMachineFacts:
     """What must be known of a machine before it gets a share."""
 
     host: str
@@ -53,7 +53,7 @@ class MachineFacts:
 
 
 @dataclass(frozen=True, slots=True)
-class Opened:
+class OpenedDriver:
     """A driver that is connected to every arm of its share."""
 
     connected: Mapping[str, Sequence[int]]
@@ -62,7 +62,7 @@ class Opened:
 
 
 @dataclass(frozen=True, slots=True)
-class Driven:
+class DrivenSlice:
     """A slice that a machine drove, between two stamps of its clock."""
 
     received_ns: int
@@ -85,7 +85,7 @@ class LoadGenerator(Protocol):
         """Unlike that of every other machine."""
 
     @property
-    def facts(self) -> MachineFacts:
+    def facts(self) -> LoadMachineFacts:
         """What was found when it joined."""
 
     def read_clock(self) -> tuple[int, int]:
@@ -94,11 +94,11 @@ class LoadGenerator(Protocol):
     def network(self) -> Mapping[str, Nic]:
         """Its network interfaces by name, as they stand now."""
 
-    def open(self, plan: DrivePlan) -> Opened:
+    def open(self, plan: DrivePlan) -> OpenedDriver:
         """Start a driver on the machine, connected to every arm of its share. The plan holds no
         password: the machine has its own."""
 
-    def drive(self, request: SliceRequest, patience_s: float | None) -> Driven:
+    def drive(self, request: SliceRequest, patience_s: float | None) -> DrivenSlice:
         """Drive one slice; a driver that has not answered by then is ended. None: however long it
         takes, a driver that is not heard of meanwhile is ended."""
 
@@ -114,9 +114,9 @@ _MACHINE_ID = Path("/etc/machine-id")
 _BOOT = Path("/proc/sys/kernel/random/boot_id")
 
 
-def machine_facts() -> MachineFacts:
+def machine_facts() -> LoadMachineFacts:
     """Of the machine this is executed on."""
-    return MachineFacts(
+    return LoadMachineFacts(
         host=socket.gethostname(),
         boot=_BOOT.read_text(encoding="utf-8").strip(),
         machine_id=_machine_id(),
@@ -148,14 +148,14 @@ class LoadAgent:
         """Of this machine."""
         return read_nics()
 
-    def open(self, plan: DrivePlan) -> Opened:
+    def open(self, plan: DrivePlan) -> OpenedDriver:
         """Start the driver with this machine's passwords; DriverError: it could not connect."""
         self.close()
         arms = tuple(_with_own_password(arm) for arm in plan.arms)
         self._driver = Driver.start(replace(plan, arms=arms))
-        return Opened(self._driver.connected, self._driver.io)
+        return OpenedDriver(self._driver.connected, self._driver.io)
 
-    def drive(self, request: SliceRequest, patience_s: float | None) -> Driven:
+    def drive(self, request: SliceRequest, patience_s: float | None) -> DrivenSlice:
         """Drive one slice; DriverError: the driver died, or was killed after the timeout."""
         received_ns = time.monotonic_ns()
         if self._driver is None:
@@ -164,7 +164,7 @@ class LoadAgent:
             request = replace(request, progress_ns=HEARD_NS)
         with self._driving, _Deadline(self._driver.pid, patience_s or SILENT_S) as deadline:
             [answer] = self._driver.run([request], lambda _: deadline.put_off())
-        return Driven(received_ns, time.monotonic_ns(), answer)
+        return DrivenSlice(received_ns, time.monotonic_ns(), answer)
 
     def close(self) -> None:
         """End the driver. In the middle of a slice it is killed: its backends are left."""

@@ -4,18 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from steelyard import _core
-from steelyard.driver.answer import (
-    CommandAnswer,
-    MachineAnswer,
-    ScriptAnswer,
-    SliceAnswer,
-    Together,
-)
+from steelyard.driver.answer import SliceAnswer
 from steelyard.fleet.clocks.tracking import Offset
 from steelyard.fleet.load_generators.client_partition import Share
+from steelyard.record.slice import MachineInSlice, ScriptInSlice, TimedStatement, TogetherLine
 
 _SUMS = (
     *("clients", "transactions", "busy_ns", "latency_sum_ns", "latency_squares_ns2", "failed"),
@@ -26,7 +21,7 @@ _SUMS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class MachinePart:
     """What one machine answered, and where its clock stood when it began."""
 
     name: str
@@ -45,10 +40,10 @@ class Part:
         """When its last client was back, by our clock."""
         return self.answer.end_ns - self.offset.value_ns
 
-    def machine(self) -> MachineAnswer:
+    def machine(self) -> MachineInSlice:
         """As a line of the record keeps it."""
         answer = self.answer
-        return MachineAnswer(
+        return MachineInSlice(
             name=self.name,
             processors=self.processors,
             clients=answer.clients,
@@ -63,7 +58,7 @@ class Part:
         )
 
 
-def merged(parts: Sequence[Part]) -> SliceAnswer:
+def merged(parts: Sequence[MachinePart]) -> SliceAnswer:
     """One answer: sums over machines, histograms merged, times by our clock, and the skew.
 
     Durations were measured by one clock each; only the skew compares two. Its bound is that of the
@@ -78,29 +73,32 @@ def merged(parts: Sequence[Part]) -> SliceAnswer:
     starts = [part.start_ns for part in parts]
     bounds = sorted(part.offset.bound_ns for part in parts)
     skew_ns = round(max(starts) - min(starts))
-    together = Together(skew_ns, round(sum(bounds[-2:])), tuple(part.machine() for part in parts))
-    sums = {name: sum(getattr(one, name) for one in answers) for name in _SUMS}
-    return replace(
-        answers[0],
-        **sums,
-        start_ns=round(min(starts)),
-        end_ns=round(max(part.end_ns for part in parts)),
-        errors=dict(errors),
-        error_messages=messages,
-        reconnected=tuple(
+    together = TogetherLine(
+        skew_ns=skew_ns,
+        skew_bound_ns=round(sum(bounds[-2:])),
+        machines=tuple(part.machine() for part in parts),
+    )
+    both: dict[str, object] = {
+        **{name: sum(getattr(one, name) for one in answers) for name in _SUMS},
+        "start_ns": round(min(starts)),
+        "end_ns": round(max(part.end_ns for part in parts)),
+        "errors": dict(errors),
+        "error_messages": messages,
+        "reconnected": tuple(
             (part.share.first + client, pid)
             for part in parts
             for client, pid in part.answer.reconnected
         ),
-        lag_max_ns=max(one.lag_max_ns for one in answers),
-        debug=tuple(line for one in answers for line in one.debug),
-        scripts=tuple(
+        "lag_max_ns": max(one.lag_max_ns for one in answers),
+        "debug": tuple(line for one in answers for line in one.debug),
+        "scripts": tuple(
             _script(same) for same in zip(*(one.scripts for one in answers), strict=True)
         ),
-        late_ns=max(one.late_ns or 0 for one in answers),
-        driver_queue_ns=_sum_of_known([one.driver_queue_ns for one in answers]),
-        together=together,
-    )
+        "late_ns": max(one.late_ns or 0 for one in answers),
+        "driver_queue_ns": _sum_of_known([one.driver_queue_ns for one in answers]),
+        "together": together,
+    }
+    return answers[0].model_copy(update=both)
 
 
 def _sum_of_known(values: Sequence[int | None]) -> int | None:
@@ -109,10 +107,10 @@ def _sum_of_known(values: Sequence[int | None]) -> int | None:
     return sum(known) if len(known) == len(values) else None
 
 
-def _script(parts: Sequence[ScriptAnswer]) -> ScriptAnswer:
+def _script(parts: Sequence[ScriptInSlice]) -> ScriptInSlice:
     """One script on all machines."""
     commands = zip(*(one.commands for one in parts), strict=True)
-    return ScriptAnswer(
+    return ScriptInSlice(
         name=parts[0].name,
         transactions=sum(one.transactions for one in parts),
         latency=_core.histogram_merge([one.latency for one in parts]),
@@ -120,9 +118,10 @@ def _script(parts: Sequence[ScriptAnswer]) -> ScriptAnswer:
     )
 
 
-def _command(parts: Sequence[CommandAnswer]) -> CommandAnswer:
-    return replace(
-        parts[0],
+def _command(parts: Sequence[TimedStatement]) -> TimedStatement:
+    return TimedStatement(
+        line=parts[0].line,
+        text=parts[0].text,
         executions=sum(one.executions for one in parts),
         sum_ns=sum(one.sum_ns for one in parts),
         failures=sum(one.failures for one in parts),

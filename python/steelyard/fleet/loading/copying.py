@@ -16,7 +16,7 @@ from typing import Protocol
 from steelyard.engines.access.load_machine import crossing, end_sessions, own_password
 from steelyard.engines.adapters import workload_database
 from steelyard.engines.loading import Loader, RowShare, copy_share
-from steelyard.fleet.load_generators.load_agent import LostError, MachineFacts
+from steelyard.fleet.load_generators.load_agent import LoadMachineFacts, LostError
 from steelyard.model.endpoint import Endpoint
 from steelyard.model.errors import DriverError, ServerError, SteelyardError
 
@@ -30,7 +30,7 @@ class Copier(Protocol):
         """Unlike that of every other machine."""
 
     @property
-    def facts(self) -> MachineFacts:
+    def facts(self) -> LoadMachineFacts:
         """What was found when it joined."""
 
     def connect_to(self, target: Endpoint, sessions: int) -> tuple[int, ...]:
@@ -46,7 +46,7 @@ class Copier(Protocol):
         machine that is gone."""
 
 
-class Sessions:
+class CopySessions:
     """The connections of one machine to the loaded database."""
 
     def __init__(self) -> None:

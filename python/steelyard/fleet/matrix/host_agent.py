@@ -22,7 +22,7 @@ from typing import IO
 
 from steelyard.engines.cache import open_cache
 from steelyard.engines.file_lock import hold, is_held
-from steelyard.fleet.matrix.matrix import Cell
+from steelyard.fleet.matrix.matrix import MatrixCell
 from steelyard.fleet.matrix.watcher import KILLED_S, OUTPUT, STOP_S
 
 CHUNK_BYTES = 4 << 20
@@ -97,7 +97,7 @@ class HostAgent:
         self._lock: IO[bytes] | None = None
         self._weighing: _Weighing | None = None
 
-    def begin(self, cell: Cell) -> bool:
+    def begin(self, cell: MatrixCell) -> bool:
         """Start a weighing; False: another one runs on this host."""
         if self._weighing is not None:
             return False

@@ -108,7 +108,7 @@ class Matrix(BaseModel):
 
 
 @dataclass(frozen=True)
-class Cell:
+class MatrixCell:
     """One weighing of a matrix."""
 
     study: str
@@ -144,7 +144,7 @@ class Cell:
 class ReadMatrix:
     """A matrix as it was read, with the texts of its studies."""
 
-    cells: tuple[Cell, ...]
+    cells: tuple[MatrixCell, ...]
     digest: str
     """Of everything that its weighings depend on."""
 
@@ -183,7 +183,7 @@ def read_matrix(file: Path) -> ReadMatrix:
     return ReadMatrix(cells, digest)
 
 
-def _cells(matrix: Matrix, folder: Path) -> Iterator[Cell]:
+def _cells(matrix: Matrix, folder: Path) -> Iterator[MatrixCell]:
     common = [*matrix.set, *(f"budget.{key}={matrix.budget}" for key in BUDGETS if matrix.budget)]
     every = product(range(matrix.hosts), matrix.studies, matrix.versions or (None,), matrix.kinds)
     for number, (replicate, study, version, kind) in enumerate(every):
@@ -193,7 +193,7 @@ def _cells(matrix: Matrix, folder: Path) -> Iterator[Cell]:
         changes = (*common, *named, *priced)
         place = str(folder / study) if is_file(study) else study
         files = shipped(read_study(place, changes), study, folder)
-        yield Cell(
+        yield MatrixCell(
             study=f"./{Path(study).name}" if is_file(study) else study,
             files=files,
             kind=kind,

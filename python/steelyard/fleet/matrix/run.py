@@ -16,13 +16,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from steelyard.fleet.matrix.host_agent import RecordFile
-from steelyard.fleet.matrix.matrix import ANY_KIND, Cell, ReadMatrix
+from steelyard.fleet.matrix.matrix import ANY_KIND, MatrixCell, ReadMatrix
 from steelyard.fleet.matrix.state import (
     MOST_LOSSES,
     CellState,
-    Host,
     Hosts,
     MatrixState,
+    RemoteHost,
     open_state,
 )
 from steelyard.model.errors import DriverError, RecordError
@@ -37,8 +37,8 @@ Says = Callable[[str], None]
 
 @dataclass
 class _Running:
-    host: Host
-    cell: Cell
+    host: RemoteHost
+    cell: MatrixCell
 
 
 class MatrixRun:
@@ -90,7 +90,7 @@ class MatrixRun:
             self._says(f"begun  {cell.name} on {host.name}")
         return pending
 
-    def _next_for(self, host: Host) -> Cell | None:
+    def _next_for(self, host: RemoteHost) -> MatrixCell | None:
         """The first cell that waits for its kind, if its machine has not weighed that question."""
         done = {
             self._cells[name].question
@@ -122,18 +122,18 @@ class MatrixRun:
                 self._lose(one.host, error)
                 self._again(one.cell, own, error)
 
-    def _again(self, cell: Cell, own: CellState, error: DriverError) -> None:
+    def _again(self, cell: MatrixCell, own: CellState, error: DriverError) -> None:
         own.losses += 1
         own.how = "waiting" if own.losses < MOST_LOSSES else "failed"
         own.why = f'host "{own.host}" was lost: {error.primary}'
         own.host, own.machine = "", []
         self._says(f"lost   {cell.name}: {own.why}")
 
-    def _lose(self, host: Host, error: DriverError) -> None:
+    def _lose(self, host: RemoteHost, error: DriverError) -> None:
         self._lost.add(host.name)
         self._says(f"lost   host {host.name}: {error.primary}")
 
-    def _end(self, host: Host) -> None:
+    def _end(self, host: RemoteHost) -> None:
         try:
             host.end()
         except DriverError as error:
@@ -161,7 +161,7 @@ def _within(folder: Path, name: str) -> Path:
     return path
 
 
-def _fetch(host: Host, name: str, kept: RecordFile, path: Path) -> None:
+def _fetch(host: RemoteHost, name: str, kept: RecordFile, path: Path) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     digest = hashlib.sha256()
     with path.open("wb") as file:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Literal, Protocol
 
 from steelyard.fleet.matrix.host_agent import JobStatus, RecordFile
-from steelyard.fleet.matrix.matrix import Cell, ReadMatrix
+from steelyard.fleet.matrix.matrix import MatrixCell, ReadMatrix
 from steelyard.history.index import HOME, MATRIX
 from steelyard.model.errors import RecordError
 from steelyard.model.files.bounded_json import read_json
@@ -91,7 +91,7 @@ def _read(file: Path) -> dict[str, Any]:
     return found
 
 
-class Host(Protocol):
+class RemoteHost(Protocol):
     """A host with an agent. DriverError of any call: it is lost."""
 
     @property
@@ -107,7 +107,7 @@ class Host(Protocol):
     def kind(self) -> str:
         """Its kind, by its own label."""
 
-    def begin(self, cell: Cell) -> bool:
+    def begin(self, cell: MatrixCell) -> bool:
         """Start a weighing; False: another one runs there."""
 
     def job_status(self) -> JobStatus:
@@ -126,5 +126,5 @@ class Host(Protocol):
 class Hosts(Protocol):
     """The hosts of a fleet."""
 
-    def hosts(self) -> Sequence[Host]:
+    def hosts(self) -> Sequence[RemoteHost]:
         """Those that are there now."""

@@ -8,9 +8,9 @@ from contextlib import suppress
 from typing import Any
 
 from steelyard.fleet.load_generators.drivers import require_fit
-from steelyard.fleet.load_generators.load_agent import MachineFacts, machine_facts
+from steelyard.fleet.load_generators.load_agent import LoadMachineFacts, machine_facts
 from steelyard.fleet.matrix.host_agent import HostAgent, JobStatus, RecordFile
-from steelyard.fleet.matrix.matrix import ANY_KIND, Cell
+from steelyard.fleet.matrix.matrix import ANY_KIND, MatrixCell
 from steelyard.fleet.on_ray.cluster import (
     HOST,
     LONG_CALL_S,
@@ -36,7 +36,7 @@ class HostAgentActor:
     def __init__(self) -> None:
         self._agent = HostAgent()
 
-    def facts(self) -> MachineFacts:
+    def facts(self) -> LoadMachineFacts:
         """Of its machine; the first answer of an agent that has been started."""
         return machine_facts()
 
@@ -48,7 +48,7 @@ class HostAgentActor:
 class RayHost(Remote):
     """One host of a fleet; implements Host."""
 
-    def __init__(self, actor: Any, name: str, kind: str, facts: MachineFacts) -> None:
+    def __init__(self, actor: Any, name: str, kind: str, facts: LoadMachineFacts) -> None:
         super().__init__(actor, name)
         self.kind = kind
         self.facts = facts
@@ -58,7 +58,7 @@ class RayHost(Remote):
         """See Host."""
         return self.facts.identity
 
-    def begin(self, cell: Cell) -> bool:
+    def begin(self, cell: MatrixCell) -> bool:
         """See Host."""
         return bool(self.call("do", "begin", cell, patience_s=LONG_CALL_S))
 

@@ -11,8 +11,13 @@ from typing import Any
 from steelyard.driver.plan import DrivePlan, SliceRequest
 from steelyard.engines.loading import RowShare
 from steelyard.fleet.checking.network import Nic
-from steelyard.fleet.load_generators.load_agent import Driven, LoadAgent, MachineFacts, Opened
-from steelyard.fleet.loading.copying import SESSIONS, Sessions
+from steelyard.fleet.load_generators.load_agent import (
+    DrivenSlice,
+    LoadAgent,
+    LoadMachineFacts,
+    OpenedDriver,
+)
+from steelyard.fleet.loading.copying import SESSIONS, CopySessions
 from steelyard.fleet.on_ray.cluster import (
     CALL_S,
     HOST,
@@ -39,9 +44,9 @@ class HostActor:
 
     def __init__(self) -> None:
         self._hand = LoadAgent("this machine")
-        self._sessions = Sessions()
+        self._sessions = CopySessions()
 
-    def facts(self) -> MachineFacts:
+    def facts(self) -> LoadMachineFacts:
         """Of its machine."""
         return self._hand.facts
 
@@ -89,7 +94,7 @@ class HostActor:
 class RayMember(Remote):
     """One machine of the cluster; implements LoadGenerator and Copier."""
 
-    def __init__(self, actor: Any, name: str, facts: MachineFacts) -> None:
+    def __init__(self, actor: Any, name: str, facts: LoadMachineFacts) -> None:
         super().__init__(actor, name)
         self.facts = facts
 
@@ -103,14 +108,14 @@ class RayMember(Remote):
         found: Mapping[str, Nic] = self.call("network", patience_s=CALL_S)
         return found
 
-    def open(self, plan: DrivePlan) -> Opened:
+    def open(self, plan: DrivePlan) -> OpenedDriver:
         """Send the share of the plan, and wait until its clients are connected."""
-        opened: Opened = self.call("open", plan, patience_s=LONG_CALL_S)
+        opened: OpenedDriver = self.call("open", plan, patience_s=LONG_CALL_S)
         return opened
 
-    def drive(self, request: SliceRequest, patience_s: float | None) -> Driven:
+    def drive(self, request: SliceRequest, patience_s: float | None) -> DrivenSlice:
         """Order a slice; a machine that does not answer in time is lost."""
-        driven: Driven
+        driven: DrivenSlice
         if patience_s is None:
             driven = self.call_watched("drive", request, None)
         else:
@@ -202,7 +207,7 @@ class RayMachines:
             free = f"{name}-{number}"
         return free
 
-    def _join(self, places: Sequence[int]) -> dict[int, tuple[Any, MachineFacts]]:
+    def _join(self, places: Sequence[int]) -> dict[int, tuple[Any, LoadMachineFacts]]:
         """An actor for each place of the group. DriverError: one does not come up."""
         import ray
 
@@ -225,7 +230,7 @@ class RayMachines:
 
     def _join_once(
         self, places: Sequence[int], limit: float
-    ) -> dict[int, tuple[Any, MachineFacts]]:
+    ) -> dict[int, tuple[Any, LoadMachineFacts]]:
         import ray
 
         actors = {place: _actor(self._group, place) for place in places}

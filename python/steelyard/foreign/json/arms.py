@@ -18,7 +18,7 @@ from steelyard.foreign.json.document import Document, Number, Path
 from steelyard.foreign.metric import Metric
 from steelyard.foreign.number import floats_of
 from steelyard.foreign.series import Rows, Series, Sheet
-from steelyard.foreign.source import Place, quoted
+from steelyard.foreign.source import TextPosition, quoted
 from steelyard.foreign.tables.shapes import ShapeNames, read_by_shape
 from steelyard.foreign.tables.table import MOST_COLUMNS, Table
 from steelyard.foreign.tables.unit_column import contradiction
@@ -100,7 +100,7 @@ def _series(document: Document, arm: str, found: Any, path: Path) -> tuple[Serie
     if not texts:
         raise document.source.error(f"arm {quoted(arm)} is empty", document.place(0, path))
 
-    def spot(index: int) -> Place:
+    def spot(index: int) -> TextPosition:
         return document.place(0, (*path, index) if isinstance(found, list) else path)
 
     values, unit = floats_of(texts, document.source, spot)
@@ -180,7 +180,7 @@ def _records(
         place = document.place(*places[0])
         raise document.source.error("records without numbers", place, hint=_SHAPES)
 
-    def spot(row: int, column: int) -> Place:
+    def spot(row: int, column: int) -> TextPosition:
         value, path = places[row]
         has = flat[column] in records[row]
         return document.place(value, (*path, flat[column]) if has else path)

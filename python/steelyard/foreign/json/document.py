@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from steelyard.foreign.number import floats_of
-from steelyard.foreign.source import Place, Source, quoted
+from steelyard.foreign.source import SourceText, TextPosition, quoted
 
 _SPACE = re.compile(r"\s*")
 _BLANKS = re.compile(r"[ \t\n\r]*")
@@ -28,11 +28,11 @@ Path = Sequence[str | int]
 class Document:
     """The values of a JSON text, numbers kept as they were written, and where each began."""
 
-    source: Source
+    source: SourceText
     values: tuple[Any, ...]
     starts: tuple[int, ...]
 
-    def place(self, value: int, path: Path) -> Place:
+    def place(self, value: int, path: Path) -> TextPosition:
         """The place of what lies at `path` in the given value."""
         return self.source.place_of(offset_of(self.source.text, path, self.starts[value]))
 
@@ -47,7 +47,7 @@ class _RepeatedKeyError(ValueError):
     """An object has a key twice."""
 
 
-def read_document(source: Source) -> Document:
+def read_document(source: SourceText) -> Document:
     """All JSON values of a text, one after the other; NumbersError with the place of a fault."""
     decoder = json.JSONDecoder(
         parse_float=Number, parse_int=Number, parse_constant=Number, object_pairs_hook=_object
@@ -69,7 +69,9 @@ def read_document(source: Source) -> Document:
                 hint="Join its numbers in one list, or give one of them another name.",
             ) from None
         except RecursionError:
-            raise source.error("nested too deeply for a file of numbers", Place(1, 1)) from None
+            raise source.error(
+                "nested too deeply for a file of numbers", TextPosition(1, 1)
+            ) from None
         values.append(value)
         starts.append(at)
         at = _after_blanks(text, end)

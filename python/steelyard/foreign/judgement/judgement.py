@@ -14,7 +14,7 @@ from steelyard.evaluation.sentence import judged_line
 from steelyard.foreign.comparison import Comparison
 from steelyard.foreign.judgement.level_steps import Step, steps_of
 from steelyard.foreign.judgement.overview import Overview
-from steelyard.foreign.judgement.reading import Reading
+from steelyard.foreign.judgement.reading import InputReading
 from steelyard.foreign.series import Series
 from steelyard.record.contrast import Ends, JudgedContrast
 
@@ -103,7 +103,7 @@ class Judgement:
     findings: tuple[Finding, ...]
     cannot: str = ""
     """Why nothing can be judged; empty where something can."""
-    reading: Reading | None = None
+    reading: InputReading | None = None
     """What was taken for what."""
 
     def to_json(self) -> Json:

@@ -21,7 +21,7 @@ from steelyard.foreign.comparison import Comparison
 from steelyard.foreign.judgement.level_steps import rows_lie, step_words, steps_of, trend_words
 from steelyard.foreign.judgement.number_sets import NumberSets, RowOrder
 from steelyard.foreign.judgement.overview import Overview, Pairing, unlike
-from steelyard.foreign.series import Grain, Order, Outcome, Series
+from steelyard.foreign.series import Grain, Order, Series, TransactionCounts
 from steelyard.model.threat import Threat, raise_threat
 from steelyard.model.threat_kind import ThreatKind
 from steelyard.model.units import format_percent, log_of_percent, percent_of_log
@@ -78,7 +78,7 @@ def _errors(comparison: Comparison, arm: Series) -> Iterator[Threat]:
 
 
 def _counted_errors(
-    names: tuple[str, str], known: Sequence[Outcome], rows: tuple[int, int]
+    names: tuple[str, str], known: Sequence[TransactionCounts], rows: tuple[int, int]
 ) -> Iterator[Threat]:
     """Failures of which only the number is known: compared by rows, each with as many chances."""
     here, there = known

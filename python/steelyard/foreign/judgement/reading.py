@@ -16,7 +16,7 @@ _KINDS = {"latency_mean": "mean latency"}
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class InputReading:
     """What was taken for what, as the first lines of an answer say it."""
 
     form: str
@@ -70,10 +70,10 @@ class Reading:
         }
 
 
-def reading_of(comparison: Comparison, pairing: Pairing) -> Reading:
+def reading_of(comparison: Comparison, pairing: Pairing) -> InputReading:
     """The reading of a comparison; `pairing`: of its first arm with the control."""
     metric = comparison.metric
-    return Reading(
+    return InputReading(
         form=comparison.form,
         rows=tuple(len(arm.values) for arm in comparison.arms),
         arms=tuple(arm.arm for arm in comparison.arms),

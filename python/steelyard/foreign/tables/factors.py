@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from steelyard.foreign.series import Factor, FactorKind, Outcome
+from steelyard.foreign.series import Factor, FactorKind, TransactionCounts
 from steelyard.foreign.tables.column_roles import Roles
 from steelyard.foreign.tables.table import Table
 from steelyard.foreign.vocabulary.heading import Role
@@ -37,7 +37,7 @@ def _clients(roles: Roles) -> tuple[int, ...]:
     return (roles.clients,) if known and roles.clients is not None else ()
 
 
-def outcome_of(table: Table, roles: Roles, rows: Sequence[int]) -> Outcome | None:
+def outcome_of(table: Table, roles: Roles, rows: Sequence[int]) -> TransactionCounts | None:
     """What became of the transactions of some rows, by the columns that count failures; None where
     no column does. Without a count of all, `tried` is 0."""
     counted = [column for column in roles.outcomes if column not in roles.numbers]
@@ -51,7 +51,7 @@ def outcome_of(table: Table, roles: Roles, rows: Sequence[int]) -> Outcome | Non
             heading.name.strip().lower().replace(" ", "_") in _TRIED and heading.role is Role.COUNT
         ):
             tried = max(tried, _sum(table, column, rows))
-    return Outcome(max(tried, troubled) if tried else 0, troubled)
+    return TransactionCounts(max(tried, troubled) if tried else 0, troubled)
 
 
 def _sum(table: Table, column: int, rows: Sequence[int]) -> int:

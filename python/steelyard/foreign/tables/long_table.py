@@ -11,7 +11,7 @@ import numpy as np
 from steelyard.foreign.cells import Pairs, chosen_factors, joined, pairs_of, varying_factors
 from steelyard.foreign.number import Spot, floats_of
 from steelyard.foreign.series import Factor, FactorKind, Floats, Grain, Order, Rows, Series, Sheet
-from steelyard.foreign.source import Place
+from steelyard.foreign.source import TextPosition
 from steelyard.foreign.tables.column_roles import Roles
 from steelyard.foreign.tables.factors import factors_of, outcome_of
 from steelyard.foreign.tables.number_columns import number_columns
@@ -38,7 +38,7 @@ def read_long_table(table: Table, roles: Roles, form: str) -> Sheet:
     """The sheet of such a table, arms in the order of their first row."""
     if roles.arm is None or not (roles.numbers or roles.spare):
         raise table.source.error(
-            "no column holds numbers that were measured", Place(1, 1), hint=_SAY
+            "no column holds numbers that were measured", TextPosition(1, 1), hint=_SAY
         )
     labels = [label.strip() for label in table.columns[roles.arm]]
     _refuse_labels(table, roles.arm, labels)
@@ -190,7 +190,7 @@ def _apart(table: Table, roles: Roles, arms: _Arms, pairs: Pairs | None) -> str:
     return f'column "{name}" does not number every arm alike'
 
 
-def _spot(table: Table, column: int, row: int) -> Place:
+def _spot(table: Table, column: int, row: int) -> TextPosition:
     return table.spot(row, column)
 
 
@@ -201,7 +201,7 @@ def _by_arm(labels: Sequence[str], order: Indices) -> dict[str, Indices]:
     return {name: order[coded == code] for name, code in codes.items()}
 
 
-def _spot_of(spot: Spot, rows: Indices, index: int) -> Place:
+def _spot_of(spot: Spot, rows: Indices, index: int) -> TextPosition:
     return spot(int(rows[index]))
 
 

@@ -6,7 +6,7 @@ would be a mixture of what was measured and what was not.
 
 from __future__ import annotations
 
-from steelyard.foreign.source import Place
+from steelyard.foreign.source import TextPosition
 from steelyard.foreign.tables.table import Table
 from steelyard.foreign.vocabulary.heading import Role, heading_of
 from steelyard.foreign.vocabulary.units import unit_of
@@ -34,7 +34,7 @@ def spread_names(table: Table) -> Table:
     (number,) = numbers
     cells = table.columns[number]
 
-    def spot(row: int, column: int) -> Place:
+    def spot(row: int, column: int) -> TextPosition:
         return table.spot(row * width + column, number)
 
     columns = tuple(cells[column::width] for column in range(width))

@@ -10,7 +10,7 @@ from steelyard.foreign.metric import Metric
 from steelyard.foreign.metric_ranks import rank_of
 from steelyard.foreign.number import floats_of
 from steelyard.foreign.series import Floats, Series
-from steelyard.foreign.source import Place
+from steelyard.foreign.source import TextPosition
 from steelyard.foreign.tables.column_roles import Roles
 from steelyard.foreign.tables.table import Table
 from steelyard.foreign.tables.unit_column import metric_in, unit_named
@@ -51,5 +51,5 @@ def number_columns(
     return tuple(metrics), tuple(unreadable)
 
 
-def _spot(table: Table, column: int, row: int) -> Place:
+def _spot(table: Table, column: int, row: int) -> TextPosition:
     return table.spot(row, column)

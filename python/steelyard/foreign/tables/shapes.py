@@ -9,7 +9,7 @@ import numpy as np
 
 from steelyard.foreign.cells import chosen_factors
 from steelyard.foreign.series import Factor, Floats, Grain, Series, Sheet
-from steelyard.foreign.source import Source
+from steelyard.foreign.source import SourceText
 from steelyard.foreign.tables.column_roles import Roles, roles_of
 from steelyard.foreign.tables.factors import factors_of, outcome_of
 from steelyard.foreign.tables.long_table import read_long_table, refuse_mixture
@@ -33,7 +33,7 @@ class ShapeNames:
 CSV = ShapeNames("CSV, long form", "CSV, a column an arm", "CSV, one arm")
 
 
-def read_csv(source: Source, columns: Mapping[str, str], alone: bool = True) -> Sheet:
+def read_csv(source: SourceText, columns: Mapping[str, str], alone: bool = True) -> Sheet:
     """The sheet of a text of lines and cells; `columns`: role → column, as the user said; `alone`:
     whether it is the only file, and so holds all arms."""
     return read_by_shape(spread_names(read_table(source)), columns, CSV, alone)

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from steelyard.foreign.number import has_decimal_comma, is_missing, is_number
-from steelyard.foreign.source import Place, Source, quoted
+from steelyard.foreign.source import SourceText, TextPosition, quoted
 from steelyard.foreign.vocabulary.heading import Role, heading_of
 from steelyard.foreign.vocabulary.units import UNIT_WORDS, unit_of
 
@@ -42,10 +42,10 @@ _QUOTED = re.compile(r'\s*"((?:[^"]|"")*)"\s*')
 class Table:
     """Columns of texts; `header` is None where the first line already holds numbers."""
 
-    source: Source
+    source: SourceText
     header: tuple[str, ...] | None
     columns: tuple[tuple[str, ...], ...]
-    spot: Callable[[int, int], Place]
+    spot: Callable[[int, int], TextPosition]
     """The place of the cell in a row and a column, both counted from 0."""
     lines: tuple[int, ...] = ()
     """The line of each row."""
@@ -86,23 +86,23 @@ def _is_text(cells: Sequence[str]) -> bool:
     return 2 * words > len(known)
 
 
-def read_table(source: Source) -> Table:
+def read_table(source: SourceText) -> Table:
     """The table of a text; NumbersError for ragged rows, with line and column."""
     numbers, lines = _framed(*_lines(source))
     separator = separator_of(lines[0]) or _blanks_of(lines)
     columns = _columns(source, numbers, lines, separator)
     if len(columns) > MOST_COLUMNS:
-        place = Place(numbers[0], 1)
+        place = TextPosition(numbers[0], 1)
         raise source.error(f"{len(columns)} columns: more than {MOST_COLUMNS}, the limit", place)
     first = [column[0] for column in columns]
     header = None if _measured(columns) else tuple(first)
     below = 0 if header is None else 1
     if len(lines) == below:
-        raise source.error("there is a heading, but no row of numbers", Place(numbers[0], 1))
+        raise source.error("there is a heading, but no row of numbers", TextPosition(numbers[0], 1))
 
-    def spot(row: int, column: int) -> Place:
+    def spot(row: int, column: int) -> TextPosition:
         line = lines[below + row]
-        return Place(numbers[below + row], _starts(line, separator)[column] + 1)
+        return TextPosition(numbers[below + row], _starts(line, separator)[column] + 1)
 
     _refuse_same_names(source, header, (numbers[0], lines[0]), separator)
     body = tuple(tuple(column[below:]) for column in columns)
@@ -110,7 +110,7 @@ def read_table(source: Source) -> Table:
 
 
 def _columns(
-    source: Source, numbers: Sequence[int], lines: Sequence[str], separator: Separator
+    source: SourceText, numbers: Sequence[int], lines: Sequence[str], separator: Separator
 ) -> list[Sequence[str]]:
     """Columns of cells, every row as wide as the first. Plain tables are cut all at once: a list
     a row would take ten times as long."""
@@ -175,7 +175,7 @@ def _blanks_of(lines: Sequence[str]) -> re.Pattern[str]:
     return _WITH_UNIT if joined else _WORD
 
 
-def _lines(source: Source) -> tuple[Sequence[int], list[str]]:
+def _lines(source: SourceText) -> tuple[Sequence[int], list[str]]:
     """Numbers and texts of the lines that are neither blank nor comments."""
     lines = source.text.rstrip("\n").split("\n")
     if "#" not in source.text and all(lines) and not any(map(str.isspace, lines)):
@@ -218,7 +218,7 @@ Separator = str | re.Pattern[str]
 Cut = Callable[[int, str], Sequence[str]]
 
 
-def _cutter(separator: Separator, has_quotes: bool, source: Source) -> Cut:
+def _cutter(separator: Separator, has_quotes: bool, source: SourceText) -> Cut:
     if not isinstance(separator, str):
         return lambda number, line: separator.findall(line)
     if not has_quotes:
@@ -230,7 +230,7 @@ def _cutter(separator: Separator, has_quotes: bool, source: Source) -> Cut:
             match = _QUOTED.fullmatch(cell)
             if match is None and cell.lstrip().startswith('"'):
                 raise source.error(
-                    "a quote that is not closed on its line", Place(number, start + 1)
+                    "a quote that is not closed on its line", TextPosition(number, start + 1)
                 )
             cells.append(match[1].replace('""', '"') if match else cell)
         return cells
@@ -258,7 +258,7 @@ def _starts(line: str, separator: Separator) -> list[int]:
 
 
 def _ragged(
-    source: Source, number: int, line: str, separator: Separator, found: int, width: int
+    source: SourceText, number: int, line: str, separator: Separator, found: int, width: int
 ) -> Exception:
     starts = _starts(line, separator)
     column = starts[width] if found > width and width < len(starts) else len(line)
@@ -267,18 +267,18 @@ def _ragged(
         hint = "If the comma is a decimal comma, separate the cells by semicolons."
     return source.error(
         f"{found} cell{'s' if found != 1 else ''} where the first line has {width}",
-        Place(number, column + 1),
+        TextPosition(number, column + 1),
         hint=hint,
     )
 
 
 def _refuse_same_names(
-    source: Source, header: Sequence[str] | None, first: tuple[int, str], separator: Separator
+    source: SourceText, header: Sequence[str] | None, first: tuple[int, str], separator: Separator
 ) -> None:
     seen: set[str] = set()
     for column, name in enumerate(header or ()):
         bare = name.strip()
         if bare and bare in seen:
-            place = Place(first[0], _starts(first[1], separator)[column] + 1)
+            place = TextPosition(first[0], _starts(first[1], separator)[column] + 1)
             raise source.error(f"two columns are called {quoted(bare)}", place)
         seen.add(bare)

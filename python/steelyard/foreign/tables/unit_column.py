@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from steelyard.foreign.metric import Metric
-from steelyard.foreign.source import Place, Source
+from steelyard.foreign.source import SourceText, TextPosition
 from steelyard.foreign.tables.table import Table
 from steelyard.foreign.vocabulary.heading import Heading, Role
 from steelyard.foreign.vocabulary.units import SECONDS, unit_of
@@ -67,7 +67,7 @@ def metric_in(
     return metric
 
 
-def contradiction(source: Source, place: Place, unit: str, metric: Metric) -> Exception:
+def contradiction(source: SourceText, place: TextPosition, unit: str, metric: Metric) -> Exception:
     """The error for numbers in another unit than their metric has."""
     return source.error(
         f"mixed units: {unit} for {metric.words}", place, hint="Write all numbers in one unit."

@@ -10,7 +10,7 @@ import numpy as np
 from steelyard.foreign.metric import LATENCY, THROUGHPUT, TIME, Metric
 from steelyard.foreign.number import Spot, floats_of, is_missing
 from steelyard.foreign.series import Factor, FactorKind, Grain, Order, Rows, Series, Sheet
-from steelyard.foreign.source import Place, quoted
+from steelyard.foreign.source import TextPosition, quoted
 from steelyard.foreign.tables.column_roles import Roles
 from steelyard.foreign.tables.factors import factors_of
 from steelyard.foreign.tables.row_times import slices_of, times_of
@@ -43,7 +43,7 @@ def read_wide_table(table: Table, roles: Roles, form: str) -> Sheet:
         key=lambda entry: _KINDS.index(entry[0].name) if entry[0].name in _KINDS else len(_KINDS)
     )
     if not metrics or not metrics[0][1]:
-        raise table.source.error("there is no column of numbers", Place(1, 1))
+        raise table.source.error("there is no column of numbers", TextPosition(1, 1))
     equal = len({len(entry.values) for _, arms in metrics for entry in arms}) == 1
     named = bool(factors) and equal and not instead
     return Sheet(

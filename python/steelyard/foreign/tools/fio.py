@@ -16,11 +16,11 @@ import numpy as np
 from steelyard.foreign.format import JsonFormat
 from steelyard.foreign.json.document import Document
 from steelyard.foreign.metric import Metric
-from steelyard.foreign.series import Outcome, Series, Sheet
-from steelyard.foreign.source import Place, Source, quoted
+from steelyard.foreign.series import Series, Sheet, TransactionCounts
+from steelyard.foreign.source import SourceText, TextPosition, quoted
 from steelyard.foreign.tools.fio_figures import (
     LOADS,
-    Entry,
+    FioJob,
     conditions_of,
     did,
     figure_at,
@@ -35,7 +35,7 @@ _OPTION = re.compile(rf"\s*+({_STRING})\s*+:\s*+{_STRING}\s*+,?+")
 _OPTIONS = re.compile(rf'"(?:job|global) options"\s*+:\s*+\{{((?:{_OPTION.pattern})*+)')
 
 
-def without_notes(source: Source) -> Source:
+def without_notes(source: SourceText) -> SourceText:
     """The source with every value at its line and column; another than fio's as it is.
 
     fio prints notes and errors to its standard output too, before its JSON and between several, and
@@ -80,7 +80,7 @@ class _Run:
     """One output of fio."""
 
     number: int
-    jobs: Mapping[str, tuple[Entry, ...]]
+    jobs: Mapping[str, tuple[FioJob, ...]]
     """By name, "" where there is one; several entries are workers that ran at once."""
     began: float
     ended: float
@@ -144,9 +144,9 @@ def _run(document: Document, number: int) -> _Run:
     listed = value.get(key)
     if not isinstance(listed, list) or not listed:
         raise document.source.error("this output of fio has no jobs", document.place(number, ()))
-    jobs: dict[str, tuple[Entry, ...]] = {}
+    jobs: dict[str, tuple[FioJob, ...]] = {}
     for index in _of_each(listed):
-        entry = Entry(document, number, index, key)
+        entry = FioJob(document, number, index, key)
         name = _name_of(entry)
         jobs[name] = (*jobs.get(name, ()), entry)
         if any(jobs[name][0].at(key) != entry.at(key) for key in ("groupid", "job options")):
@@ -167,7 +167,7 @@ def _of_each(listed: Sequence[Any]) -> list[int]:
     return each or list(range(len(listed)))
 
 
-def _name_of(entry: Entry) -> str:
+def _name_of(entry: FioJob) -> str:
     """The name of a job that ended as it should."""
     name = entry.at("jobname")
     if not isinstance(name, str):
@@ -209,7 +209,7 @@ def _asked(run: _Run, job: str) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
     return first.document.values[run.number], first.value
 
 
-def _spot_of(runs: Sequence[_Run], job: str) -> Callable[[int], Place]:
+def _spot_of(runs: Sequence[_Run], job: str) -> Callable[[int], TextPosition]:
     return lambda row: runs[row].jobs[job][0].place()
 
 
@@ -222,12 +222,14 @@ def _conditions(runs: Sequence[_Run], job: str) -> dict[str, tuple[str, ...]]:
     return found
 
 
-def _outcome(runs: Sequence[_Run]) -> Outcome:
+def _outcome(runs: Sequence[_Run]) -> TransactionCounts:
     """Requests, and those that failed where the job went on (continue_on_error)."""
     entries = [entry for run in runs for own in run.jobs.values() for entry in own]
     done = sum(entry.figure(side, "total_ios") for entry in entries for side in did([entry]))
     failed = sum(entry.figure("total_err") for entry in entries)
-    return Outcome(int(min(done + failed, _MOST_COUNTED)), int(min(failed, _MOST_COUNTED)))
+    return TransactionCounts(
+        int(min(done + failed, _MOST_COUNTED)), int(min(failed, _MOST_COUNTED))
+    )
 
 
 def _notes(runs: Sequence[_Run]) -> Iterator[str]:

@@ -14,7 +14,7 @@ from typing import Any
 from steelyard.foreign.json.document import Document, Number, Path
 from steelyard.foreign.metric import Metric
 from steelyard.foreign.number import floats_of
-from steelyard.foreign.source import Place
+from steelyard.foreign.source import TextPosition
 
 SIDES = ("read", "write", "trim", "mixed")
 """The last with unified_rw_reporting."""
@@ -24,7 +24,7 @@ Figures = dict[Metric, float]
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class FioJob:
     """One object of `jobs`: a job, or one of its workers."""
 
     document: Document
@@ -38,7 +38,7 @@ class Entry:
         """As it stands in the file."""
         return self.document.values[self.run][self.key][self.index]
 
-    def place(self, *path: str) -> Place:
+    def place(self, *path: str) -> TextPosition:
         """The place of the entry, or of what lies at a path in it."""
         return self.document.place(self.run, (self.key, self.index, *path))
 
@@ -66,7 +66,7 @@ def figure_at(document: Document, run: int, path: Path, found: Any) -> float:
     return float(values[0])
 
 
-def figures_of(workers: Sequence[Entry]) -> Figures:
+def figures_of(workers: Sequence[FioJob]) -> Figures:
     """Those of the sides on which a job did anything."""
     found: Figures = {}
     for side in SIDES:
@@ -88,17 +88,17 @@ def is_percentile(metric: Metric) -> bool:
     return _OF_A_PERCENTILE.search(metric.name) is not None
 
 
-def did(workers: Sequence[Entry]) -> tuple[str, ...]:
+def did(workers: Sequence[FioJob]) -> tuple[str, ...]:
     """The sides on which a job did anything."""
     return tuple(s for s in SIDES if any(one.figure(s, "total_ios") for one in workers))
 
 
-def seconds_of(entries: Sequence[Entry]) -> float:
+def seconds_of(entries: Sequence[FioJob]) -> float:
     """How long the longest of them read or wrote."""
     return max(one.figure(side, "runtime") for one in entries for side in SIDES) / 1e3
 
 
-def _rate(busy: Sequence[Entry], side: str, rate: str, total: str) -> float:
+def _rate(busy: Sequence[FioJob], side: str, rate: str, total: str) -> float:
     """A job's rate; of several workers all that they did over the time of the longest, as fio's
     own group_reporting has it (stat.c, sum_thread_stats)."""
     if len(busy) == 1:
@@ -107,7 +107,7 @@ def _rate(busy: Sequence[Entry], side: str, rate: str, total: str) -> float:
     return 1e3 * sum(one.figure(side, total) for one in busy) / longest if longest else 0.0
 
 
-def _latencies(workers: Sequence[Entry], side: str, word: str, key: str) -> Figures:
+def _latencies(workers: Sequence[FioJob], side: str, word: str, key: str) -> Figures:
     """Mean and percentiles in µs; of several workers the mean by requests alone."""
     timed = [(one, n) for one in workers if (n := one.figure(side, key, "N"))]
     if not timed:

@@ -20,8 +20,8 @@ import numpy as np
 from steelyard.foreign.format import TextFormat
 from steelyard.foreign.metric import THROUGHPUT, TIME, Metric
 from steelyard.foreign.series import Factor, FactorKind, Grain, Series, Sheet
-from steelyard.foreign.source import Place, Source, quoted
-from steelyard.foreign.tools.measured_runs import Run, sheet_of_runs
+from steelyard.foreign.source import SourceText, TextPosition, quoted
+from steelyard.foreign.tools.measured_runs import MeasuredRun, sheet_of_runs
 
 _NEW = re.compile(r"System achieved ([0-9]{1,15}) NOPM from ([0-9]{1,15}) (.*?) ?TPM")
 _OLD = re.compile(r"System achieved ([0-9]{1,15}) (.*?) ?TPM at ([0-9]{1,15}) NOPM")
@@ -40,7 +40,7 @@ _TCOUNT = re.compile(r'\{\s*"[^"]{1,40} tpm":\s*\{')
 _COUNTED = re.compile(r'"([0-9]{1,15})":\s*"[0-9]{4}-')
 
 
-def is_hammerdb(source: Source) -> bool:
+def is_hammerdb(source: SourceText) -> bool:
     """Whether a text is HammerDB's."""
     head = source.text.split("\n", _HEAD)[:_HEAD]
     if _TCOUNT.match(source.text.lstrip()):
@@ -49,7 +49,7 @@ def is_hammerdb(source: Source) -> bool:
     return known or any(_COUNT.match(line) for line in head)
 
 
-def read_hammerdb(source: Source) -> Sheet:
+def read_hammerdb(source: SourceText) -> Sheet:
     """The results of one arm; without any, the counter's minutes."""
     nopm, tpm, lines, users = [], [], [], list[str]()
     # `jobs … tcount` of version 5 and later: {"PostgreSQL tpm": {"90204": "2024-07-25 10:11:22"}}.
@@ -70,7 +70,7 @@ def read_hammerdb(source: Source) -> Sheet:
         elif _FAILED.search(line):
             raise source.error(
                 f"virtual users failed, the results are those of fewer: {quoted(line.strip())}",
-                Place(number, 1),
+                TextPosition(number, 1),
                 hint="Leave this run out, and ask why they failed: the arm may be the cause.",
             )
     if not lines and (queries := _queries(source)):
@@ -79,7 +79,7 @@ def read_hammerdb(source: Source) -> Sheet:
         return _of_counter(source, counted)
     for name, values in (("NOPM", nopm), ("TPM", tpm)):
         if 0 in values:
-            place = Place(lines[values.index(0)], 1)
+            place = TextPosition(lines[values.index(0)], 1)
             raise source.error(f"a result of 0 {name}: the run did no work, or failed", place)
     factors = (Factor("virtual users", FactorKind.LOAD, tuple(users)),) if all(users) else ()
     series = [Series("", np.array(values), factors=factors) for values in (nopm, tpm)]
@@ -94,19 +94,19 @@ def read_hammerdb(source: Source) -> Sheet:
     )
 
 
-def _queries(source: Source) -> list[Run]:
+def _queries(source: SourceText) -> list[MeasuredRun]:
     """The times of TPROC-H's queries."""
     return [
-        Run({Metric(TIME, "s", False): float(match[2])}, number, f"query {match[1]}")
+        MeasuredRun({Metric(TIME, "s", False): float(match[2])}, number, f"query {match[1]}")
         for number, line in enumerate(source.text.split("\n"), start=1)
         if (match := _QUERY.search(line)) and match[2].count(".") < 2
     ]
 
 
-def _of_counter(source: Source, counted: list[float]) -> Sheet:
+def _of_counter(source: SourceText, counted: list[float]) -> Sheet:
     values = np.array(counted)
     if not values.any():
-        raise source.error("no result of HammerDB with NOPM and TPM in it", Place(1, 1))
+        raise source.error("no result of HammerDB with NOPM and TPM in it", TextPosition(1, 1))
     # The counter starts before the first transaction and goes on after the last; between lie the
     # minutes in which virtual users begin and end.
     usual = float(np.median(values[values >= values.max() / 2]))

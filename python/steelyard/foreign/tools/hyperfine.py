@@ -13,7 +13,7 @@ from steelyard.foreign.json.document import Document, Number
 from steelyard.foreign.metric import TIME, Metric
 from steelyard.foreign.number import Spot, floats_of
 from steelyard.foreign.series import Order, Series, Sheet
-from steelyard.foreign.source import Place, Source, quoted
+from steelyard.foreign.source import SourceText, TextPosition, quoted
 from steelyard.foreign.tables.table import read_table
 from steelyard.foreign.vocabulary.units import unit_of
 
@@ -39,7 +39,7 @@ def read_hyperfine(document: Document) -> Sheet:
         key = "times" if isinstance(result.get("times"), list) and result["times"] else "mean"
         texts = result["times"] if key == "times" else [result.get("mean")]
 
-        def spot(index: int, number: int = number, key: str = key) -> Place:
+        def spot(index: int, number: int = number, key: str = key) -> TextPosition:
             path = ("results", number, key, *((index,) if key == "times" else ()))
             return document.place(0, path)
 
@@ -79,17 +79,17 @@ def _names(results: Sequence[Mapping[str, Any]]) -> list[str]:
     return [f"{name} (result {number})" for number, name in enumerate(named, start=1)]
 
 
-def is_hyperfine_table(source: Source) -> bool:
+def is_hyperfine_table(source: SourceText) -> bool:
     """Whether a text is hyperfine's export as CSV or Markdown."""
     head = source.text.lstrip().partition("\n")[0]
     return head.startswith("command,mean,stddev,median,") or _MARKDOWN.match(head) is not None
 
 
-def read_hyperfine_table(source: Source) -> Sheet:
+def read_hyperfine_table(source: SourceText) -> Sheet:
     """An arm a command, its mean: one value, from which nothing can be judged."""
     table = read_table(source)
     if len(table.columns) < 2:
-        raise source.error("a table of hyperfine without its means", Place(1, 1))
+        raise source.error("a table of hyperfine without its means", TextPosition(1, 1))
     unit = unit_of(table.name(1).rpartition("[")[2].rstrip("]")) or "s"
     series = []
     for row, command in enumerate(table.columns[0]):
@@ -105,7 +105,7 @@ def read_hyperfine_table(source: Source) -> Sheet:
     )
 
 
-def _at(place: Place) -> Spot:
+def _at(place: TextPosition) -> Spot:
     return lambda _: place
 
 

@@ -12,12 +12,12 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from steelyard.foreign.metric import Metric
-from steelyard.foreign.series import Factor, FactorKind, Grain, Outcome, Series, Sheet
-from steelyard.foreign.source import Place, Source, quoted
+from steelyard.foreign.series import Factor, FactorKind, Grain, Series, Sheet, TransactionCounts
+from steelyard.foreign.source import SourceText, TextPosition, quoted
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class MeasuredRun:
     """One measurement, from its beginning to its end, or a slice of one."""
 
     figures: Mapping[Metric, float]
@@ -32,13 +32,13 @@ class Run:
 
 
 def sheet_of_runs(
-    source: Source,
+    source: SourceText,
     form: str,
-    runs: Sequence[Run],
+    runs: Sequence[MeasuredRun],
     *,
     label: str = "benchmark",
     slices: str = "",
-    outcome: Outcome | None = None,
+    outcome: TransactionCounts | None = None,
     clients: float | None = None,
     notes: Sequence[str] = (),
 ) -> Sheet:
@@ -49,7 +49,9 @@ def sheet_of_runs(
     common = [m for m in runs[0].figures if all(m in run.figures for run in runs)] if runs else []
     judged = [m for m in common if all(run.figures[m] > 0 for run in runs)]
     if not judged:
-        raise source.error(f"no figure above zero that every run of this {form} has", Place(1, 1))
+        raise source.error(
+            f"no figure above zero that every run of this {form} has", TextPosition(1, 1)
+        )
     factors = _factors(runs, label)
     grain = Grain.SLICE if slices else Grain.REPETITION
     lines = tuple(run.line for run in runs)
@@ -61,7 +63,7 @@ def sheet_of_runs(
             values,
             grain,
             weights=np.ones(len(values)) if slices and metric.higher_is_better is False else None,
-            spot=lambda row: Place(lines[row], 1),
+            spot=lambda row: TextPosition(lines[row], 1),
             factors=factors,
             instead=slices,
         )
@@ -79,7 +81,7 @@ def sheet_of_runs(
     )
 
 
-def _factors(runs: Sequence[Run], label: str) -> tuple[Factor, ...]:
+def _factors(runs: Sequence[MeasuredRun], label: str) -> tuple[Factor, ...]:
     factors = []
     if any(run.label for run in runs):
         factors.append(Factor(label, FactorKind.LABEL, tuple(run.label for run in runs)))
@@ -95,7 +97,7 @@ Row = Mapping[str, str]
 
 
 def csv_rows(
-    source: Source,
+    source: SourceText,
     form: str,
     columns: Sequence[str],
     *,
@@ -113,17 +115,21 @@ def csv_rows(
         missing = [name for name in columns if name not in (reader.fieldnames or ())]
         if missing:
             reason = f"no column {quoted(missing[0])}: this is not {form}"
-            raise source.error(reason, Place(first + 1, 1))
+            raise source.error(reason, TextPosition(first + 1, 1))
         for number, row in enumerate(reader, start=begin):
             yield number, {key: value or "" for key, value in row.items() if key is not None}
     except csv.Error as error:
-        raise source.error(f"this is not CSV: {error}", Place(first + reader.line_num, 1)) from None
+        raise source.error(
+            f"this is not CSV: {error}", TextPosition(first + reader.line_num, 1)
+        ) from None
 
 
-def float_in(source: Source, row: Row, column: str, line: int) -> float:
+def float_in(source: SourceText, row: Row, column: str, line: int) -> float:
     """The number in a column of a row; NumbersError with its line where there is none."""
     try:
         return float(row[column])
     except ValueError:
         shown = quoted(row[column])
-        raise source.error(f"{shown} is no number of {quoted(column)}", Place(line, 1)) from None
+        raise source.error(
+            f"{shown} is no number of {quoted(column)}", TextPosition(line, 1)
+        ) from None

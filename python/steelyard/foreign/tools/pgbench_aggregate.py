@@ -16,8 +16,8 @@ import numpy as np
 
 from steelyard.foreign.format import TextFormat
 from steelyard.foreign.metric import LATENCY, THROUGHPUT, Metric
-from steelyard.foreign.series import Floats, Grain, Outcome, Series, Sheet
-from steelyard.foreign.source import Place, Source, quoted
+from steelyard.foreign.series import Floats, Grain, Series, Sheet, TransactionCounts
+from steelyard.foreign.source import SourceText, TextPosition, quoted
 
 _LINE = re.compile(r"[0-9]{9,11} [0-9]{1,15}(?: [0-9]{1,30}){4,14}")
 _SUM_LAG = 6
@@ -25,12 +25,12 @@ _SKIPPED, _RETRIED, _FAILURES = 10, 11, 13
 _FEWEST_WHOLE = 2
 
 
-def is_aggregate(source: Source) -> bool:
+def is_aggregate(source: SourceText) -> bool:
     """Whether a text begins as such a log."""
     return _LINE.fullmatch(source.text.lstrip("\n").partition("\n")[0].rstrip()) is not None
 
 
-def read_aggregate(source: Source) -> Sheet:
+def read_aggregate(source: SourceText) -> Sheet:
     """Mean latency of the intervals, and throughput of those that are whole."""
     rows: list[list[float]] = []
     lines: list[int] = []
@@ -39,7 +39,8 @@ def read_aggregate(source: Source) -> Sheet:
             continue
         if not _LINE.fullmatch(line.strip()):
             raise source.error(
-                f"{quoted(line)} is no line of an aggregated log of pgbench", Place(number, 1)
+                f"{quoted(line)} is no line of an aggregated log of pgbench",
+                TextPosition(number, 1),
             )
         cells = [float(cell) for cell in line.split()]
         lag = cells[_SUM_LAG] if len(cells) > _SUM_LAG else 0.0
@@ -47,7 +48,9 @@ def read_aggregate(source: Source) -> Sheet:
         lines.append(number)
     table = np.array(rows)
     if not (table[:, 1] * table[:, 2]).any():
-        raise source.error("no transaction with a latency in any interval", Place(lines[0], 1))
+        raise source.error(
+            "no transaction with a latency in any interval", TextPosition(lines[0], 1)
+        )
     return _sheet(source, table, tuple(lines))
 
 
@@ -60,7 +63,7 @@ def _troubled(cells: Sequence[float]) -> tuple[float, float]:
     return skipped + retried + failed, skipped + failed
 
 
-def _sheet(source: Source, table: Floats, lines: tuple[int, ...]) -> Sheet:
+def _sheet(source: SourceText, table: Floats, lines: tuple[int, ...]) -> Sheet:
     starts, counts, sums, lags, troubled, missing = table.T
     served = (counts > 0) & (sums > 0)  # without a transaction there is no latency
     latency = (
@@ -93,7 +96,9 @@ def _sheet(source: Source, table: Floats, lines: tuple[int, ...]) -> Sheet:
         form="pgbench --aggregate-interval",
         metrics=tuple(metrics),
         lines=lines,
-        outcomes={"": Outcome(int((counts + missing).sum()), int(min(troubled.sum(), tried)))},
+        outcomes={
+            "": TransactionCounts(int((counts + missing).sum()), int(min(troubled.sum(), tried)))
+        },
         notes=tuple(notes),
     )
 

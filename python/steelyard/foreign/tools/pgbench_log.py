@@ -14,19 +14,19 @@ import numpy as np
 
 from steelyard.foreign.format import TextFormat
 from steelyard.foreign.series import Floats, Sheet
-from steelyard.foreign.source import Place, Source, quoted
+from steelyard.foreign.source import SourceText, TextPosition, quoted
 from steelyard.foreign.tools.request_times import sheet_of_requests
 
 _LINE = re.compile(r"[0-9]+ [0-9]+ (?:[0-9]+|[a-z]+) [0-9]+ [0-9]{9,11} [0-9]{1,6}(?: [0-9]+){0,2}")
 _WORDS = {"skipped", "failed", "serialization", "deadlock", "serialization_failure"}
 
 
-def is_log(source: Source) -> bool:
+def is_log(source: SourceText) -> bool:
     """Whether a text begins as such a log."""
     return _LINE.fullmatch(source.text.lstrip("\n").partition("\n")[0].rstrip()) is not None
 
 
-def read_log(source: Source) -> Sheet:
+def read_log(source: SourceText) -> Sheet:
     """Mean latency of consecutive transactions, at most 2,000 rows, and throughput by seconds."""
     latencies: list[float] = []
     ends: list[float] = []
@@ -49,11 +49,11 @@ def read_log(source: Source) -> Sheet:
         latencies.append(latency)
         ends.append(ended)
     if not latencies:
-        raise source.error("no transaction that was completed", Place(1, 1))
+        raise source.error("no transaction that was completed", TextPosition(1, 1))
     return _sheet(source, np.array(latencies), np.array(ends), left_out)
 
 
-def _sheet(source: Source, latencies: Floats, ends: Floats, left_out: dict[str, int]) -> Sheet:
+def _sheet(source: SourceText, latencies: Floats, ends: Floats, left_out: dict[str, int]) -> Sheet:
     return sheet_of_requests(
         source,
         "pgbench -l",
@@ -68,10 +68,10 @@ def _sheet(source: Source, latencies: Floats, ends: Floats, left_out: dict[str, 
     )
 
 
-def _torn(source: Source, number: int, line: str) -> Exception:
+def _torn(source: SourceText, number: int, line: str) -> Exception:
     return source.error(
         f"{quoted(line)} is no line of a log of pgbench",
-        Place(number, 1),
+        TextPosition(number, 1),
         hint="A log that was cut off may end in half a line: remove it.",
     )
 

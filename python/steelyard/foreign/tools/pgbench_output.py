@@ -20,11 +20,11 @@ from steelyard.foreign.series import (
     FactorKind,
     Floats,
     Grain,
-    Outcome,
     Series,
     Sheet,
+    TransactionCounts,
 )
-from steelyard.foreign.source import Place, Source, quoted
+from steelyard.foreign.source import SourceText, TextPosition, quoted
 from steelyard.foreign.vocabulary.units import SECONDS
 
 RATE = Metric(THROUGHPUT, "transactions/s", True)
@@ -79,7 +79,7 @@ class _Summary:
     tps: float
     latency_ms: float | None
     clients: int | None
-    outcome: Outcome | None
+    outcome: TransactionCounts | None
     connecting: bool | None
     """Whether the time to connect counts."""
     line: int
@@ -100,7 +100,7 @@ class _Second:
     line: int
 
 
-def is_pgbench(source: Source) -> bool:
+def is_pgbench(source: SourceText) -> bool:
     """Whether a text is what pgbench printed."""
     return (
         re.search(r"^(?:\S+ )?(tps = |progress: [0-9.]+ s, |latency average)", source.text, re.M)
@@ -108,7 +108,7 @@ def is_pgbench(source: Source) -> bool:
     )
 
 
-def read_pgbench(source: Source) -> Sheet:
+def read_pgbench(source: SourceText) -> Sheet:
     """The sheet of one arm: summaries where there are several, else progress where there is any."""
     summaries, seconds = _parsed(source)
     if len(summaries) <= 1 and len(seconds) > 1:
@@ -116,7 +116,7 @@ def read_pgbench(source: Source) -> Sheet:
     if not summaries:
         raise source.error(
             "no complete summary of pgbench, and fewer than two lines of progress",
-            Place(1, 1),
+            TextPosition(1, 1),
             hint='Keep all that pgbench prints, to the last line, "tps = ...".',
         )
     conditions = _factors(summaries)
@@ -154,7 +154,7 @@ def read_pgbench(source: Source) -> Sheet:
     )
 
 
-def _foreign(source: Source) -> bool:
+def _foreign(source: SourceText) -> bool:
     """Whether a summary says in other words than English ones what its tps are."""
     found = _LINE_OF_TPS.findall(source.text)
     return any(not re.fullmatch("[a-z ]*", said) for said in found) or any(
@@ -162,7 +162,7 @@ def _foreign(source: Source) -> bool:
     )
 
 
-def _parsed(source: Source) -> tuple[list[_Summary], list[_Second]]:
+def _parsed(source: SourceText) -> tuple[list[_Summary], list[_Second]]:
     """All summaries and all lines of progress, in the order of the file."""
     reader = _Reader(source)
     for number, line in enumerate(source.text.split("\n"), start=1):
@@ -173,7 +173,7 @@ def _parsed(source: Source) -> tuple[list[_Summary], list[_Second]]:
 class _Reader:
     """Takes line after line, and completes a summary by its last."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: SourceText) -> None:
         self.source = source
         self.summaries: list[_Summary] = []
         self.seconds: list[_Second] = []
@@ -195,12 +195,14 @@ class _Reader:
         elif _ABORTED.match(line):
             raise self.source.error(
                 f"the run was aborted, its results are incomplete: {quoted(line)}",
-                Place(number, 1),
+                TextPosition(number, 1),
                 hint="Leave this run out, and ask why it was aborted: the arm may be the cause.",
             )
         elif line.startswith("tps ="):
             shown = quoted(line[5:].strip())
-            raise self.source.error(f"{shown} is not a number of transactions", Place(number, 7))
+            raise self.source.error(
+                f"{shown} is not a number of transactions", TextPosition(number, 7)
+            )
         else:
             self._note(line)
 
@@ -242,50 +244,56 @@ def _factors(summaries: Sequence[_Summary]) -> tuple[Factor, ...]:
     )
 
 
-def _second(source: Source, number: int, line: str) -> _Second:
+def _second(source: SourceText, number: int, line: str) -> _Second:
     match = _PROGRESS.match(line)
     if match is None:
-        raise source.error(f"a line of progress that is torn: {quoted(line)}", Place(number, 1))
+        raise source.error(
+            f"a line of progress that is torn: {quoted(line)}", TextPosition(number, 1)
+        )
     lagged = match[4] is not None and _LAG.search(match[4]) is not None
     troubled = sum(int(count) for count, _ in _SECOND_COUNTS.findall(match[4] or ""))
     return _Second(float(match[1]), float(match[2]), float(match[3] or 0), lagged, troubled, number)
 
 
-def _outcome(counts: Mapping[str, int]) -> Outcome | None:
+def _outcome(counts: Mapping[str, int]) -> TransactionCounts | None:
     if "processed" not in counts:
         return None
     failed, skipped = counts.get("failed", 0), counts.get("skipped", 0)
     tried = counts["processed"] + failed + skipped
     # Some that failed had been retried before.
-    return Outcome(tried, min(failed + skipped + counts.get("retried", 0), tried))
+    return TransactionCounts(tried, min(failed + skipped + counts.get("retried", 0), tried))
 
 
-def _outcomes(summaries: Sequence[_Summary]) -> dict[str, Outcome]:
+def _outcomes(summaries: Sequence[_Summary]) -> dict[str, TransactionCounts]:
     """What became of the transactions of all summaries, where all say so."""
     known = [one.outcome for one in summaries if one.outcome is not None]
-    return {"": sum(known, Outcome(0, 0))} if known and len(known) == len(summaries) else {}
+    return (
+        {"": sum(known, TransactionCounts(0, 0))} if known and len(known) == len(summaries) else {}
+    )
 
 
-def _connecting(source: Source, summaries: Sequence[_Summary]) -> bool | None:
+def _connecting(source: SourceText, summaries: Sequence[_Summary]) -> bool | None:
     """Whether the time to connect counts; NumbersError where it does in some summaries only."""
     first = summaries[0].connecting
     for one in summaries:
         if one.connecting != first:
             raise source.error(
                 "the time to connect counts in some of the tps and not in others",
-                Place(one.line, 1),
+                TextPosition(one.line, 1),
                 hint="Run all alike: with pgbench -C, or without.",
             )
     return first
 
 
 def _of_progress(
-    source: Source, summaries: Sequence[_Summary], seconds: Sequence[_Second]
+    source: SourceText, summaries: Sequence[_Summary], seconds: Sequence[_Second]
 ) -> Sheet:
     tps = np.array([one.tps for one in seconds])
     # Seconds in which nothing was done count as such: time without work.
     if not tps.any():
-        raise source.error("no transaction in any line of progress", Place(seconds[0].line, 1))
+        raise source.error(
+            "no transaction in any line of progress", TextPosition(seconds[0].line, 1)
+        )
     latency = np.array([one.latency_ms for one in seconds])
     conditions = summaries[0].conditions if summaries else {}
     factors = tuple(
@@ -316,19 +324,19 @@ def _of_progress(
     )
 
 
-def _outcome_of_seconds(seconds: Sequence[_Second]) -> Outcome:
+def _outcome_of_seconds(seconds: Sequence[_Second]) -> TransactionCounts:
     """What became of the transactions by lines of progress alone."""
     timestamps = [one.moment for one in seconds]
     length = float(np.median(np.diff(timestamps)))
     troubled = sum(one.troubled for one in seconds)
     done = sum(one.tps for one in seconds) * max(length, 0.0)
-    return Outcome(round(min(done, 1e15)) + troubled, troubled)
+    return TransactionCounts(round(min(done, 1e15)) + troubled, troubled)
 
 
-def _positive(values: Sequence[float], summaries: Sequence[_Summary], source: Source) -> Floats:
+def _positive(values: Sequence[float], summaries: Sequence[_Summary], source: SourceText) -> Floats:
     for value, summary in zip(values, summaries, strict=True):
         if not 0 < value < float("inf"):
-            raise source.error("tps is zero: nothing was done", Place(summary.line, 7))
+            raise source.error("tps is zero: nothing was done", TextPosition(summary.line, 7))
     return np.array(values)
 
 

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from steelyard.foreign.metric import LATENCY, THROUGHPUT, Metric
-from steelyard.foreign.series import Floats, Grain, Outcome, Series, Sheet
-from steelyard.foreign.source import Source
+from steelyard.foreign.series import Floats, Grain, Series, Sheet, TransactionCounts
+from steelyard.foreign.source import SourceText
 
 BIN_S = 1.0
 REQUESTS_A_ROW = 10
@@ -19,7 +19,7 @@ MOST_LOG_ROWS = 2_000
 
 
 def sheet_of_requests(
-    source: Source,
+    source: SourceText,
     form: str,
     latencies: Floats,
     moments: Floats,
@@ -55,6 +55,6 @@ def sheet_of_requests(
         source.name,
         form,
         tuple(metrics),
-        outcomes={"": Outcome(len(moments) + troubled, troubled)},
+        outcomes={"": TransactionCounts(len(moments) + troubled, troubled)},
         notes=(*notes, f"a row is the mean of {size} {noun}, in the order of their ends"),
     )

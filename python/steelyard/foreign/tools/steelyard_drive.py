@@ -13,7 +13,7 @@ from steelyard.foreign.format import JsonFormat
 from steelyard.foreign.json.document import Document, Number
 from steelyard.foreign.metric import LATENCY, THROUGHPUT, Metric
 from steelyard.foreign.number import floats_of
-from steelyard.foreign.series import Outcome, Series, Sheet
+from steelyard.foreign.series import Series, Sheet, TransactionCounts
 from steelyard.foreign.tools.steelyard_verdict import is_verdict
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def read_drive(document: Document) -> Sheet:
             hint="Name it alone: steelyard judge RECORD shows what it says.",
         )
     rates, latencies, clients = [], [], set()
-    outcome, machine = Outcome(0, 0), []
+    outcome, machine = TransactionCounts(0, 0), []
     for number, value in enumerate(document.values):
         rates.append(_number(document, number, value, ("throughput",)))
         outcome += _outcome(value)
@@ -82,7 +82,7 @@ def _machine(value: Mapping[str, Any]) -> list[Seen]:
     return seen_on(values, range(int(values["processors"])))
 
 
-def _outcome(value: Mapping[str, Any]) -> Outcome:
+def _outcome(value: Mapping[str, Any]) -> TransactionCounts:
     """What became of the transactions of a summary; counts that it does not give are 0."""
 
     def count(key: str) -> int:
@@ -94,7 +94,7 @@ def _outcome(value: Mapping[str, Any]) -> Outcome:
     idle = count("skipped") + count("unstarted")
     troubled = max(failed + count("retried"), raised) + idle
     tried = max(count("transactions") + failed + idle, troubled)
-    return Outcome(tried, troubled, count("wrong_rows"))
+    return TransactionCounts(tried, troubled, count("wrong_rows"))
 
 
 def _count(found: Any) -> int:

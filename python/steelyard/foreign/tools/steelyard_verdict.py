@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from steelyard.foreign.json.document import Document, Number, Path
 from steelyard.foreign.source import quoted
 from steelyard.model.threat import Threat
-from steelyard.record.contrast import JudgedContrast, Truth, WithdrawnThreat
+from steelyard.record.contrast import JudgedContrast, KnownTruth, WithdrawnThreat
 
 if TYPE_CHECKING:
     from steelyard.record.verdict import TimeParts
@@ -29,7 +29,7 @@ class SavedContrast:
     """What is shown of a contrast of a verdict of any version."""
 
     judged: JudgedContrast
-    truth: Truth | None
+    truth: KnownTruth | None
     withdrawn: tuple[WithdrawnThreat, ...]
     margin_percent: float | None
 
@@ -158,11 +158,11 @@ def _shown(contrast: Json) -> SavedContrast:
     return SavedContrast(judged, _truth(contrast), withdrawn, margin)
 
 
-def _truth(contrast: Json) -> Truth | None:
+def _truth(contrast: Json) -> KnownTruth | None:
     true, covered = _finite(contrast.get("true_percent")), contrast.get("covered")
     if true is None:
         return None
-    return Truth(
+    return KnownTruth(
         true_percent=true,
         true_low_percent=_finite(contrast.get("true_low_percent")),
         true_high_percent=_finite(contrast.get("true_high_percent")),

@@ -52,7 +52,7 @@ _HEADER_BYTES = 24
 
 
 @dataclass(frozen=True)
-class Event:
+class ReadEvent:
     """What one reader of a damaged page met at one moment."""
 
     reader: str
@@ -66,7 +66,7 @@ class Consequence:
 
     fault: str
     arm: str
-    events: tuple[Event, ...]
+    events: tuple[ReadEvent, ...]
 
     def noticed(self) -> dict[str, str]:
         """When each reader noticed first, or never, or that the damage did not reach it."""
@@ -158,7 +158,7 @@ def _plant(cluster: TestCluster, file: DamagedFile) -> None:
     cluster.write(cluster.files[0, "heap"], file.content)
 
 
-def _back_up_unread(cluster: TestCluster, arm: str, file: DamagedFile) -> list[Event]:
+def _back_up_unread(cluster: TestCluster, arm: str, file: DamagedFile) -> list[ReadEvent]:
     """A backup and a dump, each the first to read the page."""
     cluster.prepare(arm)
     try:
@@ -175,7 +175,7 @@ def _back_up_unread(cluster: TestCluster, arm: str, file: DamagedFile) -> list[E
     )
 
 
-def _read_first(cluster: TestCluster, arm: str, file: DamagedFile) -> list[Event]:
+def _read_first(cluster: TestCluster, arm: str, file: DamagedFile) -> list[ReadEvent]:
     """The page is read and updated on a server with a standby, then backed up and dumped."""
     cluster.prepare(arm)
     standby = cluster.clone.clone(cluster.slot.path / "standby")
@@ -195,7 +195,7 @@ def _read_first(cluster: TestCluster, arm: str, file: DamagedFile) -> list[Event
 
 def _read_and_update(
     cluster: TestCluster, server: Cluster, standby: Cluster, neighbour: int
-) -> list[Event]:
+) -> list[ReadEvent]:
     truth = true_rows()
     healthy = copy_standby_rows(server, standby)
     # A read may prune the page, and the log then holds all of it.
@@ -231,8 +231,8 @@ def true_rows(updated: int | None = None) -> list[Row]:
     ]
 
 
-def _events(*events: tuple[str, str, str | None]) -> list[Event]:
-    return [Event(reader, when, word) for reader, when, word in events if word is not None]
+def _events(*events: tuple[str, str, str | None]) -> list[ReadEvent]:
+    return [ReadEvent(reader, when, word) for reader, when, word in events if word is not None]
 
 
 def _keep_log(cluster: TestCluster) -> Settings:

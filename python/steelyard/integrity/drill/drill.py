@@ -13,7 +13,7 @@ from steelyard.engines.postgres.postgres import Postgres
 from steelyard.engines.postgres.selection import find_postgres
 from steelyard.engines.postgres.sql.drill_tables import PLACES
 from steelyard.engines.registry import open_run
-from steelyard.integrity.checksum_cost import Cost, last_cost
+from steelyard.integrity.checksum_cost import ChecksumCost, last_cost
 from steelyard.integrity.drill.algorithms import (
     Verification,
     compare_algorithms,
@@ -23,7 +23,7 @@ from steelyard.integrity.drill.algorithms import (
 from steelyard.integrity.drill.consequences import Consequence, drill_consequences, rates
 from steelyard.integrity.drill.faults import FAULTS
 from steelyard.integrity.drill.files import drill_files
-from steelyard.integrity.drill.matrix import Matrix, Rate
+from steelyard.integrity.drill.matrix import DetectionMatrix, Rate
 from steelyard.integrity.drill.recovery import drill_recovery
 from steelyard.integrity.drill.test_cluster import make_test_cluster
 from steelyard.model.errors import EngineError, SteelyardError, UsageError
@@ -60,10 +60,10 @@ class DrillResult:
     seconds: float
     amcheck: bool
     pages: dict[str, dict[str, Rate]]
-    files: Matrix
-    recovery: Matrix
+    files: DetectionMatrix
+    recovery: DetectionMatrix
     consequences: list[Consequence]
-    cost: Cost | None
+    cost: ChecksumCost | None
     ended_by: BaseException | None = None
     """What ended the drill early (Ctrl-C, SIGTERM, a failure); the caller raises it at the end."""
 
@@ -107,7 +107,7 @@ def drill(request: DrillRequest, progress: Progress) -> DrillResult:
         )
         cluster = make_test_cluster(engine, run.slot(0), request.copies)
         pages: dict[str, dict[str, Rate]] = {}
-        files, recovery, consequences = Matrix(), Matrix(), list[Consequence]()
+        files, recovery, consequences = DetectionMatrix(), DetectionMatrix(), list[Consequence]()
         ended_by: BaseException | None = None
         try:
             if "memory" in request.parts:

@@ -19,7 +19,7 @@ from steelyard.integrity.drill.matrix import (
     SERVER_LOG,
     UNNOTICED,
     WRONG_ANSWER,
-    Matrix,
+    DetectionMatrix,
     Rate,
     settings_of,
 )
@@ -43,7 +43,7 @@ def drill_files(
     places: Sequence[str],
     seed: int,
     progress: Progress,
-    matrix: Matrix,
+    matrix: DetectionMatrix,
 ) -> None:
     """Plant every fault in every place under every arm, once in each copy.
 
@@ -103,7 +103,7 @@ def plant_in_copies(
 
 def _run_checks(
     cluster: TestCluster, case: tuple[str, str, str], damaged: dict[int, list[int]],
-    catalogue: Path, matrix: Matrix,
+    catalogue: Path, matrix: DetectionMatrix,
 ) -> None:  # fmt: skip
     fault, place, arm = case
 

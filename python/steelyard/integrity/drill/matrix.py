@@ -66,7 +66,7 @@ def interval(noticed: int, times: int) -> tuple[float, float]:
 
 
 @dataclass
-class Matrix:
+class DetectionMatrix:
     """Rates by fault, place, arm and check; a check that was not available has none."""
 
     cells: dict[CellKey, Rate] = field(default_factory=lambda: defaultdict(lambda: Rate(0, 0)))

@@ -27,7 +27,7 @@ from steelyard.integrity.drill.matrix import (
     ROW_COMPARISON,
     UNNOTICED,
     WRONG_ANSWER,
-    Matrix,
+    DetectionMatrix,
     Rate,
     settings_of,
 )
@@ -52,7 +52,7 @@ def drill_recovery(
     times: int,
     seed: int,
     progress: Progress,
-    matrix: Matrix,
+    matrix: DetectionMatrix,
 ) -> None:
     """Plant each of the given faults `times` times in pages, the log and pg_xact.
 
@@ -103,7 +103,7 @@ def _tear_once(
     size: int,
     settings: Settings,
     rng: random.Random,
-    matrix: Matrix,
+    matrix: DetectionMatrix,
 ) -> None:
     _, _, arm = case
     number, truth, _ = _crashed(cluster, arm, settings)
@@ -134,7 +134,7 @@ def torn_pages_of(old: bytes, new: bytes, size: int) -> list[tuple[int, bytes]]:
 
 
 def _break_log_once(
-    cluster: TestCluster, case: tuple[str, str, str], rng: random.Random, matrix: Matrix
+    cluster: TestCluster, case: tuple[str, str, str], rng: random.Random, matrix: DetectionMatrix
 ) -> None:
     fault, _, arm = case
     number, truth, committed = _crashed(cluster, arm, {})
@@ -152,7 +152,7 @@ def _break_log_once(
 
 
 def _break_commits_once(
-    cluster: TestCluster, case: tuple[str, str, str], rng: random.Random, matrix: Matrix
+    cluster: TestCluster, case: tuple[str, str, str], rng: random.Random, matrix: DetectionMatrix
 ) -> None:
     fault, _, arm = case
     cluster.prepare(arm)
@@ -190,7 +190,7 @@ def _observe(
     settings: Settings,
     number: int | None,
     truth: Answers | None,
-    matrix: Matrix,
+    matrix: DetectionMatrix,
 ) -> None:
     """Start the damaged clone and query it; a server that refuses to start has noticed."""
     truths = cluster.truth if number is None or truth is None else {number: truth}
@@ -213,7 +213,7 @@ def _observe(
         matrix.add(*case, check, Rate(int(did), 1))
 
 
-def _scrub(cluster: TestCluster, case: tuple[str, str, str], matrix: Matrix) -> None:
+def _scrub(cluster: TestCluster, case: tuple[str, str, str], matrix: DetectionMatrix) -> None:
     """Scrub the stopped clone: whether it reports damage, or only pages that replay heals."""
     bad, needs_replay = checks.scrub_classes(cluster)
     matrix.add(*case, "scrub", Rate(int(bad), 1))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from steelyard.engines.postgres.sql.relation_files import NAME_OF_DATABASE
-from steelyard.integrity.scrub.finding import Finding
+from steelyard.integrity.scrub.finding import Damage
 from steelyard.integrity.scrub.wal import format_lsn
 
 _INDEX_KINDS = frozenset("iI")
@@ -37,7 +37,7 @@ _CATALOGUE = (
 _GONE = "What is missing is gone from this copy: "
 
 
-def finding_facts(finding: Finding) -> dict[str, Any]:
+def finding_facts(finding: Damage) -> dict[str, Any]:
     """A finding with its advice, as `scrub --json` gives it."""
     facts: dict[str, Any] = {
         "path": finding.path,
@@ -62,7 +62,7 @@ def finding_facts(finding: Finding) -> dict[str, Any]:
     return facts
 
 
-def inspection_sql(finding: Finding) -> str:
+def inspection_sql(finding: Damage) -> str:
     """A query that shows how the server sees the block; "": there is none."""
     fork, block = finding.fork, finding.block
     if finding.temporary or finding.of_file:
@@ -80,7 +80,7 @@ def inspection_sql(finding: Finding) -> str:
     return f"{first}SELECT * FROM page_header(get_raw_page('{_quoted(name)}', '{fork}', {block}))"
 
 
-def inspection(finding: Finding) -> str:
+def inspection(finding: Damage) -> str:
     """The query with the database to connect to; "": there is none."""
     sql = inspection_sql(finding)
     if not sql:
@@ -94,7 +94,7 @@ def inspection(finding: Finding) -> str:
     return f"in the database with OID {oid} ({NAME_OF_DATABASE.format(oid=oid)}): {sql}"
 
 
-def repair_advice(finding: Finding) -> str:
+def repair_advice(finding: Damage) -> str:
     """What to do, harmless steps first."""
     if finding.needs_replay:
         return "Nothing yet: recovery makes it right. Let it recover, stop it, and scrub again."
@@ -107,7 +107,7 @@ def repair_advice(finding: Finding) -> str:
     return _repair(finding)
 
 
-def _file_repair(finding: Finding) -> str:
+def _file_repair(finding: Damage) -> str:
     if finding.reason == "missing database":
         return (
             "Every table of that database is gone from this copy: see whether the directory was "
@@ -130,7 +130,7 @@ def _file_repair(finding: Finding) -> str:
     return f"{_GONE}restore the file from a backup, or fail over to a standby."
 
 
-def _repair(finding: Finding) -> str:
+def _repair(finding: Damage) -> str:
     relation = finding.relation
     name = relation.name if relation is not None else "the relation"
     if finding.reason == "backwards":
@@ -152,7 +152,7 @@ def _repair(finding: Finding) -> str:
     return _CATALOGUE if finding.catalogue else _save(finding, name)
 
 
-def _save(finding: Finding, name: str) -> str:
+def _save(finding: Damage, name: str) -> str:
     """What to do about the only copy of rows."""
     if finding.reason == "too long":
         return "No server writes it: find out what did, and restore the file from a backup."

@@ -16,7 +16,7 @@ from steelyard.engines.postgres.life.control import (
     read_regular,
 )
 from steelyard.integrity.scrub.backup.archive_paths import manifest_end
-from steelyard.integrity.scrub.layout import Layout, read_error, read_layout, read_major
+from steelyard.integrity.scrub.layout import ClusterLayout, read_error, read_layout, read_major
 from steelyard.integrity.scrub.wal import log_end, parse_lsn
 from steelyard.model.errors import UsageError
 
@@ -40,7 +40,7 @@ class ClusterState:
     """A data directory as it was found."""
 
     directory: Path
-    layout: Layout
+    layout: ClusterLayout
     run_state: RunState
     pid: int | None = None  # of the server that runs there
     replay_from: int | None = None  # replay may heal pages from this LSN on
@@ -82,7 +82,7 @@ def inspect_cluster(
 
 
 def _cluster(
-    directory: Path, layout: Layout, run_state: RunState, pid: int | None, recovering: bool
+    directory: Path, layout: ClusterLayout, run_state: RunState, pid: int | None, recovering: bool
 ) -> ClusterState:
     if not recovering:
         return ClusterState(directory, layout, run_state, pid)
@@ -106,7 +106,7 @@ def _cluster(
     )
 
 
-def _directory_backup(directory: Path, layout: Layout) -> ClusterState:
+def _directory_backup(directory: Path, layout: ClusterLayout) -> ClusterState:
     return backup_state(
         directory,
         layout,
@@ -121,7 +121,7 @@ def _directory_backup(directory: Path, layout: Layout) -> ClusterState:
 
 def backup_state(
     directory: Path,
-    layout: Layout,
+    layout: ClusterLayout,
     *,
     named: Path,
     label: str,
@@ -180,7 +180,7 @@ def _backup_start(label: str) -> int | None:
     return parse_lsn(found[1]) if found else None
 
 
-def is_recovering(layout: Layout, lock: PidFile | None) -> bool:
+def is_recovering(layout: ClusterLayout, lock: PidFile | None) -> bool:
     """Whether a running server may not have reached a consistent state yet.
 
     A standby accepts connections ("ready") as soon as it has.

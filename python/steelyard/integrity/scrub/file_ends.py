@@ -9,19 +9,19 @@ from dataclasses import replace
 from steelyard._core import Segment, broken_forks, walk_cluster
 from steelyard.integrity.scrub.backup.archive_paths import manifest_files
 from steelyard.integrity.scrub.cluster_state import ClusterState, RunState
-from steelyard.integrity.scrub.finding import Finding, finding_of, fork_of, lsn_of, page_at
-from steelyard.integrity.scrub.layout import Layout
+from steelyard.integrity.scrub.finding import Damage, finding_of, fork_of, lsn_of, page_at
+from steelyard.integrity.scrub.layout import ClusterLayout
 
 _BETWEEN_WALKS_S = 1.0
 _END_REASONS = ("short", "missing segment")
 
 
 def add_file_ends(
-    findings: Sequence[Finding],
+    findings: Sequence[Damage],
     segments: Sequence[Segment],
     denied: Collection[str],
     state: ClusterState,
-) -> list[Finding]:
+) -> list[Damage]:
     """The findings, and one for each file or fork that ends too early.
 
     `denied`: labels of files already reported as incomplete, where a broken archive ends.
@@ -47,7 +47,7 @@ def add_file_ends(
     ]
 
 
-def whole_segments(segments: Sequence[Segment], layout: Layout) -> list[Segment]:
+def whole_segments(segments: Sequence[Segment], layout: ClusterLayout) -> list[Segment]:
     """The segments, each up to where a segment ends: a longer file may be one without end."""
     most = layout.segment_blocks * layout.page_bytes
     return [
@@ -56,7 +56,7 @@ def whole_segments(segments: Sequence[Segment], layout: Layout) -> list[Segment]
     ]
 
 
-def _overlong(segments: Sequence[Segment], layout: Layout) -> list[Finding]:
+def _overlong(segments: Sequence[Segment], layout: ClusterLayout) -> list[Damage]:
     """Files that are longer than a segment; `segments` are cut to that."""
     most = layout.segment_blocks * layout.page_bytes
     findings = []
@@ -71,7 +71,7 @@ def _overlong(segments: Sequence[Segment], layout: Layout) -> list[Finding]:
     return findings
 
 
-def _truncated(finding: Finding, missing: int) -> Finding:
+def _truncated(finding: Damage, missing: int) -> Damage:
     return replace(
         finding,
         missing_bytes=missing,
@@ -90,7 +90,7 @@ def _missing_bytes(segments: Sequence[Segment], state: ClusterState) -> dict[str
 
 def _gaps(
     segments: Sequence[Segment], by_label: dict[str, Segment], state: ClusterState
-) -> list[Finding]:
+) -> list[Damage]:
     """Missing and truncated segments; on a running server, those that a second look confirms."""
     layout = state.layout
     broken = broken_forks(list(segments), layout.page_bytes, layout.segment_blocks)
@@ -110,7 +110,9 @@ def _gaps(
     return findings
 
 
-def _lsn_behind(broken: Segment, block: int, segments: Sequence[Segment], layout: Layout) -> int:
+def _lsn_behind(
+    broken: Segment, block: int, segments: Sequence[Segment], layout: ClusterLayout
+) -> int:
     """The LSN of the first page behind a gap: before the start of replay, it was not growing."""
     fork = fork_of(broken)
     behind = [
@@ -123,7 +125,7 @@ def _lsn_behind(broken: Segment, block: int, segments: Sequence[Segment], layout
     return lsn_of(page_at(min(behind, key=lambda s: s.segment), 0, layout.page_bytes))
 
 
-def _last_lsn(short: Segment, segments: Sequence[Segment], layout: Layout) -> int:
+def _last_lsn(short: Segment, segments: Sequence[Segment], layout: ClusterLayout) -> int:
     """The LSN of the last whole page that has one: before the start of replay, it was not growing.
 
     A file is extended by empty pages, so the last ones may have no LSN. 0: no page has one, as in a

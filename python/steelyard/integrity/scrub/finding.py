@@ -13,7 +13,7 @@ from steelyard.engines.postgres.life.control import open_regular
 from steelyard.engines.postgres.sql.relation_files import Relation
 from steelyard.integrity.scrub.backup.archive_paths import GZIP_SUFFIXES
 from steelyard.integrity.scrub.cluster_state import ClusterState
-from steelyard.integrity.scrub.layout import Layout
+from steelyard.integrity.scrub.layout import ClusterLayout
 
 if TYPE_CHECKING:
     from steelyard._core import Told
@@ -24,7 +24,7 @@ _TEMPORARY = re.compile(r"t\d+_.*")
 
 
 @dataclass(frozen=True)
-class Finding:
+class Damage:
     """One wrong block, the wrong end of a file, or what is missing as a whole."""
 
     path: str
@@ -60,10 +60,10 @@ class Finding:
         return _TEMPORARY.fullmatch(self.path.rpartition("/")[2]) is not None
 
 
-def finding_of(segment: Segment, block: int, fault: Told, layout: Layout) -> Finding:
+def finding_of(segment: Segment, block: int, fault: Told, layout: ClusterLayout) -> Damage:
     """A finding from the fault that the scan reports for a block, counted over its fork."""
     reason, expected, found, lsn, before = fault
-    return Finding(
+    return Damage(
         path=segment.label,
         block=block,
         fork=segment.fork,
@@ -93,7 +93,7 @@ def unlogged_relations(segments: Iterable[Segment]) -> frozenset[RelationKey]:
 
 
 def is_healed_by_replay(
-    finding: Finding, state: ClusterState, unlogged: frozenset[RelationKey]
+    finding: Damage, state: ClusterState, unlogged: frozenset[RelationKey]
 ) -> bool:
     """Whether the recovery that this cluster needs anyway makes the page right.
 
@@ -107,7 +107,7 @@ def is_healed_by_replay(
     return state.replay_to is not None and _is_replayed(finding, state.replay_from, state)
 
 
-def _is_replayed(finding: Finding, start: int, state: ClusterState) -> bool:
+def _is_replayed(finding: Damage, start: int, state: ClusterState) -> bool:
     end = state.replay_to or 0
     if finding.missing_bytes:
         return False  # it was longer when the backup was taken
@@ -123,7 +123,7 @@ def _is_replayed(finding: Finding, start: int, state: ClusterState) -> bool:
     return torn and start <= finding.lsn <= end
 
 
-def _is_reset(finding: Finding, unlogged: frozenset[RelationKey]) -> bool:
+def _is_reset(finding: Damage, unlogged: frozenset[RelationKey]) -> bool:
     if finding.temporary:
         return True
     relation = (finding.tablespace, finding.database, finding.filenode)
@@ -137,11 +137,11 @@ Fork = tuple[int, int, int, str, bool]
 
 
 def add_damage_guesses(
-    findings: Sequence[Finding],
+    findings: Sequence[Damage],
     scanned: Sequence[Segment],
     segments: Sequence[Segment],
     state: ClusterState,
-) -> list[Finding]:
+) -> list[Damage]:
     """The findings, the first thousand of them with a guess.
 
     `scanned`: the segments that have the findings; `segments`: all of them, for the forks' lengths.

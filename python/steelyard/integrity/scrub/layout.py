@@ -23,7 +23,7 @@ _BETWEEN_READS_S = 0.05
 
 
 @dataclass(frozen=True)
-class Layout:
+class ClusterLayout:
     """What the control file holds about a cluster."""
 
     system_identifier: int
@@ -88,7 +88,7 @@ def major_of(text: str) -> int:
     return int(text)
 
 
-def read_layout(file: Path, major: int) -> Layout:
+def read_layout(file: Path, major: int) -> ClusterLayout:
     """The content of a control file. UsageError: unreadable, damaged, or of another version.
 
     A running server may rewrite it at any moment, so a wrong CRC is retried for a second.
@@ -114,7 +114,7 @@ def read_layout(file: Path, major: int) -> Layout:
             f'control file "{file}" is of another version than PG_VERSION, which says {major}',
             detail=f"Its pg_control_version is {control['pg_control_version']}.",
         )
-    return Layout(
+    return ClusterLayout(
         system_identifier=control["system_identifier"],
         timeline=control["timeline"],
         major=major,

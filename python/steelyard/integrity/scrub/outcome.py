@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from steelyard.integrity.scrub.advice import finding_facts
 from steelyard.integrity.scrub.cluster_state import ClusterState, RunState
-from steelyard.integrity.scrub.finding import Finding
-from steelyard.integrity.scrub.layout import Layout
+from steelyard.integrity.scrub.finding import Damage
+from steelyard.integrity.scrub.layout import ClusterLayout
 from steelyard.integrity.scrub.wal import format_lsn
 
 if TYPE_CHECKING:
@@ -23,18 +23,18 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class ScrubOutcome:
     """Everything that a scrub found."""
 
     path: str
-    layout: Layout
+    layout: ClusterLayout
     run_state: RunState
     files: int
     blocks: int
     bytes: int
     seconds: float
-    bad: tuple[Finding, ...]
-    needs_replay: tuple[Finding, ...] = ()
+    bad: tuple[Damage, ...]
+    needs_replay: tuple[Damage, ...] = ()
     unlisted: int = 0  # bad blocks beyond those in the list
     transient: int = 0  # blocks that were wrong at first and right when read again
     vanished: tuple[str, ...] = ()

@@ -20,7 +20,7 @@ from steelyard.integrity.scrub.backup.archive_paths import archives_of
 from steelyard.integrity.scrub.cluster_state import ClusterState, RunState, inspect_cluster
 from steelyard.integrity.scrub.file_ends import add_file_ends, whole_segments
 from steelyard.integrity.scrub.finding import (
-    Finding,
+    Damage,
     RelationKey,
     add_damage_guesses,
     finding_of,
@@ -30,9 +30,9 @@ from steelyard.integrity.scrub.finding import (
 from steelyard.integrity.scrub.layout import read_error
 from steelyard.integrity.scrub.lsn_catalogue import LsnCatalogue, open_catalogue
 from steelyard.integrity.scrub.missing.cluster_files import ClusterFiles
-from steelyard.integrity.scrub.missing.missing import Missing, find_missing
+from steelyard.integrity.scrub.missing.missing import MissingReport, find_missing
 from steelyard.integrity.scrub.outcome import (
-    Outcome,
+    ScrubOutcome,
     ScrubRequest,
     scan_notes,
     scan_options,
@@ -54,7 +54,7 @@ Progress = Callable[[int, int, int, int], None]
 """Called with bytes read, bytes in all, wrong blocks, and blocks that are being reread."""
 
 
-def scrub(request: ScrubRequest, progress: Progress) -> Outcome:
+def scrub(request: ScrubRequest, progress: Progress) -> ScrubOutcome:
     """Read every page of a cluster or base backup. UsageError: it cannot be read, and why."""
     began = time.monotonic()
     with _usage_errors(request.path):
@@ -283,7 +283,7 @@ def _outcome(
     state: ClusterState,
     ready: _Preparation,
     scanned: Scanned,
-) -> Outcome:
+) -> ScrubOutcome:
     layout, unlogged = state.layout, unlogged_relations(ready.segments)
     findings = [
         finding_of(ready.remaining[index], block, fault, layout)
@@ -299,7 +299,7 @@ def _outcome(
     findings = [replace(f, needs_replay=is_healed_by_replay(f, state, unlogged)) for f in findings]
     went_back = {finding.path for finding in findings if finding.reason == "backwards"}
     notes += scan_notes(state, scanned, len(went_back))
-    return Outcome(
+    return ScrubOutcome(
         path=str(request.path),
         layout=state.layout,
         run_state=state.run_state,
@@ -318,17 +318,17 @@ def _outcome(
 
 
 def _missing(
-    request: ScrubRequest, state: ClusterState, ready: _Preparation, findings: Sequence[Finding]
-) -> Missing:
+    request: ScrubRequest, state: ClusterState, ready: _Preparation, findings: Sequence[Damage]
+) -> MissingReport:
     """What a directory lacks; archives say themselves what they lost."""
     if ready.archive is not None:
-        return Missing()
+        return MissingReport()
     denied = [*(label for label, _ in ready.denied)]
     damaged = {(f.path, f.block) for f in findings}
     return find_missing(ClusterFiles(state, ready.segments, denied, damaged), request.server)
 
 
-def _placed(finding: Finding, missing: Missing, unlogged: Collection[RelationKey]) -> Finding:
+def _placed(finding: Damage, missing: MissingReport, unlogged: Collection[RelationKey]) -> Damage:
     """The finding with the database's name, and what kind of relation its file is of."""
     key = (finding.tablespace, finding.database, finding.filenode)
     return replace(
@@ -340,8 +340,8 @@ def _placed(finding: Finding, missing: Missing, unlogged: Collection[RelationKey
 
 
 def _name_relations(
-    request: ScrubRequest, state: ClusterState, findings: list[Finding]
-) -> tuple[list[Finding], list[str]]:
+    request: ScrubRequest, state: ClusterState, findings: list[Damage]
+) -> tuple[list[Damage], list[str]]:
     """The findings with the names of their relations, if a server can be queried, and notes."""
     if not findings or (request.server is None and state.run_state is not RunState.RUNNING):
         return findings, []

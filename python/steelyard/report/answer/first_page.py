@@ -8,7 +8,7 @@ from steelyard.model.units import NS_PER_S, format_bytes, format_duration
 from steelyard.record.environment import MachineFacts
 from steelyard.report.incidents import interruption_text
 from steelyard.report.layouts.shown_layout import shown_layout
-from steelyard.report.source import Source
+from steelyard.report.source import PageSource
 from steelyard.report.tables import forecast_text
 
 Rows = tuple[tuple[str, str], ...]
@@ -28,18 +28,18 @@ class FirstPage:
     """(label, text): the difference, traffic, data, machine, server, how long."""
 
 
-def first_page(source: Source) -> FirstPage:
+def first_page(source: PageSource) -> FirstPage:
     """Of a record, with or without a verdict."""
     return FirstPage(_doubts(source), tuple(_limits(source)), tuple(_weighed(source)))
 
 
-def _doubts(source: Source) -> Rows:
+def _doubts(source: PageSource) -> Rows:
     every = [threat for line in source.contrasts for threat in line.threats]
     every.sort(key=lambda threat: not threat.invalidates)
     return tuple(dict.fromkeys((threat.name, threat.seen or "–") for threat in every))
 
 
-def _limits(source: Source) -> list[str]:
+def _limits(source: PageSource) -> list[str]:
     verdict, plan = source.verdict, source.plan
     if verdict is None:
         return ["There is no verdict: no result is claimed."]
@@ -63,7 +63,7 @@ def _limits(source: Source) -> list[str]:
     return [sentence for sentence in sentences if sentence]
 
 
-def _weighed(source: Source) -> Rows:
+def _weighed(source: PageSource) -> Rows:
     verdict, environment = source.verdict, source.environment
     place = verdict.place if verdict else None
     machine = environment.machine
@@ -80,7 +80,7 @@ def _weighed(source: Source) -> Rows:
     return tuple((label, text) for label, text in rows if text)
 
 
-def _difference(source: Source) -> str:
+def _difference(source: PageSource) -> str:
     """`"data_checksums: on against off"`, the control's value first; of builds their versions."""
     plan, verdict = source.plan, source.verdict
     declared = verdict.differences.declared if verdict else ()
@@ -91,7 +91,7 @@ def _difference(source: Source) -> str:
     return "; ".join(shown) or arms
 
 
-def _traffic(source: Source) -> str:
+def _traffic(source: PageSource) -> str:
     plan, verdict = source.plan, source.verdict
     place = verdict.place if verdict else None
     name = place.workload if place else str(source.environment.workload.get("name", ""))
@@ -104,7 +104,7 @@ def _traffic(source: Source) -> str:
     return ", ".join(filter(None, (name, mix, clients, kind)))
 
 
-def _data(source: Source) -> str:
+def _data(source: PageSource) -> str:
     facts, verdict = source.environment.source, source.verdict
     place = verdict.place if verdict else None
     if facts is not None:
@@ -125,13 +125,13 @@ def _machine(machine: MachineFacts, processors: int | None, memory_bytes: int) -
     return ", ".join(filter(None, (machine.processor, count, memory, virtual)))
 
 
-def _products(source: Source) -> list[str]:
+def _products(source: PageSource) -> list[str]:
     builds = [about.build for about in source.environment.arms.values()]
     named = [f"{build.get('kind', '')} {build.get('version', '')}".strip() for build in builds]
     return list(dict.fromkeys(filter(None, named)))
 
 
-def _duration(source: Source) -> str:
+def _duration(source: PageSource) -> str:
     verdict = source.verdict
     if verdict is None or not verdict.contrasts:
         return ""

@@ -18,7 +18,7 @@ _SWATCH = 11
 
 
 @dataclass(frozen=True)
-class Part:
+class BarPart:
     """A part of a bar: its name in the key, its style classes, its length, and what it says."""
 
     name: str
@@ -28,7 +28,7 @@ class Part:
 
 
 def draw_bar(
-    drawing: Drawing, label: str, parts: Sequence[Part], x: Linear, top: float = 0
+    drawing: Drawing, label: str, parts: Sequence[BarPart], x: Linear, top: float = 0
 ) -> None:
     """Parts side by side in their order; those of zero or less are drawn as nothing."""
     drawing.text(x.start, top + 14, label, "strong")
@@ -44,9 +44,9 @@ def draw_bar(
         at += part.value
 
 
-def key_rows(parts: Sequence[Part], width: float) -> list[list[tuple[float, Part]]]:
+def key_rows(parts: Sequence[BarPart], width: float) -> list[list[tuple[float, BarPart]]]:
     """The parts in lines that fit, each with its place."""
-    rows: list[list[tuple[float, Part]]] = [[]]
+    rows: list[list[tuple[float, BarPart]]] = [[]]
     at = float(SIDE)
     for part in parts:
         needed = _SWATCH + 5 + CHARACTER * len(part.name) + 14
@@ -58,7 +58,7 @@ def key_rows(parts: Sequence[Part], width: float) -> list[list[tuple[float, Part
     return rows
 
 
-def draw_key(drawing: Drawing, rows: Sequence[Sequence[tuple[float, Part]]], top: float) -> None:
+def draw_key(drawing: Drawing, rows: Sequence[Sequence[tuple[float, BarPart]]], top: float) -> None:
     """A swatch and the name of every part; `top`: base line of the first row."""
     for number, row in enumerate(rows):
         y = top + number * KEY_ROW

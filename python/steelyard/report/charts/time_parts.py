@@ -13,7 +13,7 @@ from steelyard.report.charts.stacked_bar import (
     KEY_ROW,
     ROW,
     SIDE,
-    Part,
+    BarPart,
     draw_bar,
     draw_key,
     key_rows,
@@ -51,15 +51,15 @@ def draw_time_parts(told: TimeParts, width: float) -> Markup:
     return drawing.svg()
 
 
-def _drawn(parts: Sequence[Part]) -> float:
+def _drawn(parts: Sequence[BarPart]) -> float:
     """The length of a bar: a rest below zero has none."""
     return sum(max(0.0, part.value) for part in parts)
 
 
-def _bar(parts: Sequence[TimePart], values_us: Sequence[float]) -> list[Part]:
+def _bar(parts: Sequence[TimePart], values_us: Sequence[float]) -> list[BarPart]:
     """The parts of an arm's bar, with its times."""
     return [
-        Part(PART_NAMES[part.part], f"part {part.part}", value_us, time_text(value_us))
+        BarPart(PART_NAMES[part.part], f"part {part.part}", value_us, time_text(value_us))
         for part, value_us in zip(parts, values_us, strict=True)
     ]
 

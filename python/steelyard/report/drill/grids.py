@@ -22,7 +22,7 @@ _RECOVERY = (
 
 
 @dataclass(frozen=True)
-class Cell:
+class GridCell:
     """What stands in a field, and how sure it is."""
 
     text: str
@@ -41,7 +41,7 @@ class Grid:
     title: str
     note: str
     columns: tuple[str, ...]
-    rows: tuple[tuple[str, tuple[Cell, ...]], ...]
+    rows: tuple[tuple[str, tuple[GridCell, ...]], ...]
 
 
 def recovery_grid(cells: Sequence[Facts]) -> Grid:
@@ -111,31 +111,31 @@ def _line(label: str, width: int, texts: Sequence[str], widths: Sequence[int]) -
     return f"{label.ljust(width)}{cells}".rstrip()
 
 
-def _share(cell: Facts | None) -> Cell:
+def _share(cell: Facts | None) -> GridCell:
     if cell is None or not cell["times"]:
-        return Cell("-")
+        return GridCell("-")
     low, high = 100 * cell["low"], 100 * cell["high"]
     share = f"{100 * cell['share']:.0f}"
-    return Cell(share, f"{low:.0f}, {high:.0f}", _kind(cell), _tip(cell))
+    return GridCell(share, f"{low:.0f}, {high:.0f}", _kind(cell), _tip(cell))
 
 
-def _words(rate: Facts | None) -> Cell:
+def _words(rate: Facts | None) -> GridCell:
     if rate is None:
-        return Cell("-")
-    return Cell(_counted(rate["saw"]), kind=_kind(rate), tip=_tip(rate))
+        return GridCell("-")
+    return GridCell(_counted(rate["saw"]), kind=_kind(rate), tip=_tip(rate))
 
 
-def _first(found: Sequence[Facts], fault: str, arm: str, who: str) -> Cell:
+def _first(found: Sequence[Facts], fault: str, arm: str, who: str) -> GridCell:
     whens = Counter(
         each["noticed"][who]
         for each in found
         if (each["fault"], each["arm"]) == (fault, arm) and who in each["noticed"]
     )
     if not whens:
-        return Cell("-")
+        return GridCell("-")
     met = set(whens) - {UNREACHED}
     kind = "" if not met else "none" if met == {NEVER} else "some" if NEVER in met else "all"
-    return Cell(_counted(whens), kind=kind)
+    return GridCell(_counted(whens), kind=kind)
 
 
 def _counted(words: Mapping[str, int]) -> str:

@@ -18,7 +18,7 @@ from steelyard.report.charts.stacked_bar import (
     KEY_ROW,
     ROW,
     SIDE,
-    Part,
+    BarPart,
     draw_bar,
     draw_key,
     key_rows,
@@ -89,7 +89,7 @@ def _time(seconds: float) -> str:
 def draw_wall_time(spent: Spent, width: float) -> Markup:
     """The bar is as long as the whole; phases stand in the order of a weighing."""
     parts = [
-        Part(
+        BarPart(
             PHASE_WORDS[one.phase],
             f"part spent-{one.phase.replace(' ', '-')}",
             one.seconds,

@@ -23,7 +23,7 @@ from steelyard.record.spent import Phase
 from steelyard.record.totals import epoch_totals
 from steelyard.record.window import WindowLine
 from steelyard.running.cycles.series import ArmSeries
-from steelyard.running.cycles.suspension import Suspension
+from steelyard.running.cycles.suspension import ArmSuspension
 from steelyard.running.cycles.window import ArmWindow
 from steelyard.running.measuring.arm_loss import ArmLostError
 from steelyard.running.measuring.arm_readings import (
@@ -34,7 +34,7 @@ from steelyard.running.measuring.arm_readings import (
 )
 from steelyard.running.measuring.driving import drive
 from steelyard.running.measuring.epoch import COMPLETE, Ending, blame, keep_logs
-from steelyard.running.measuring.load import Load, Place, Visit
+from steelyard.running.measuring.load import Load, SlicePlace, Visit
 from steelyard.running.measuring.observation import checkpointer_of
 from steelyard.running.measuring.wait_samples import WaitSamples
 from steelyard.running.preparing.setup import Setup
@@ -63,7 +63,7 @@ class CyclesRunner:
         """Run one epoch and write its lines. Raises nothing for an arm that died: the outcome says
         so."""
         setup, design = self._setup, self._design
-        place = Place(epoch, attempt, slots=design.slots_of(epoch))
+        place = SlicePlace(epoch, attempt, slots=design.slots_of(epoch))
         self._began_ns = self._clock.now_ns()
         lines: list[SliceLine] = []
         host_before = setup.laboratory.host.sample()
@@ -88,7 +88,7 @@ class CyclesRunner:
         return Epoch(line, epoch_totals(line, lines))
 
     def _measure_or_lose(
-        self, place: Place, lines: list[SliceLine]
+        self, place: SlicePlace, lines: list[SliceLine]
     ) -> tuple[Ending, EpochReadings, Mapping[str, WindowLine]]:
         ending, seen, windows = Ending(), EpochReadings(), dict[str, WindowLine]()
         try:
@@ -110,7 +110,7 @@ class CyclesRunner:
 
     def _measure(
         self,
-        place: Place,
+        place: SlicePlace,
         instances: Mapping[str, Instance],
         lines: list[SliceLine],
         windows: dict[str, WindowLine],
@@ -125,7 +125,7 @@ class CyclesRunner:
         ):
             self._checkpoint(place.epoch, instances)
             readings.border()
-            suspension = Suspension(instances)
+            suspension = ArmSuspension(instances)
             own = {arm: ArmWindow(arm, series[arm], self._limits) for arm in instances}
             with suspension.held():
                 self._blocks(place, load, waits, suspension, own, lines)
@@ -139,10 +139,10 @@ class CyclesRunner:
 
     def _blocks(
         self,
-        place: Place,
+        place: SlicePlace,
         load: Load,
         waits: WaitSamples,
-        suspension: Suspension,
+        suspension: ArmSuspension,
         windows: Mapping[str, ArmWindow],
         lines: list[SliceLine],
     ) -> None:

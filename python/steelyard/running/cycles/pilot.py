@@ -23,8 +23,9 @@ from steelyard.analysis.pilot.turn_lengths import (
 from steelyard.engines.capabilities.checkpoints import CycleSettings, OwnTimeSettings, Scaled
 from steelyard.engines.engine import Engine, Settings
 from steelyard.model.errors import EngineError, StudyError
+from steelyard.model.reasoned import Reasoned
 from steelyard.model.units import NS_PER_MS, NS_PER_S, format_duration
-from steelyard.record.plan import TURNS, Choices, ChosenLayout, PilotFigures, TurnChoices, Upkeep
+from steelyard.record.plan import TURNS, Choices, ChosenLayout, PilotFigures, TurnChoices
 from steelyard.record.turns.turn_summary import scaled_words
 from steelyard.running.cycles.log_limit import LogLimit
 from steelyard.running.cycles.sharing import room_of, shared_write_back
@@ -35,7 +36,6 @@ from steelyard.running.stopwatch import Progress
 from steelyard.running.turns.pilot import (
     ROUNDED_SHARE,
     PilotLook,
-    choose_pilot_placement,
     choose_turns,
     is_continuous,
     limits_by_arm,
@@ -44,6 +44,7 @@ from steelyard.running.turns.pilot import (
     require_scale,
     scale_reason,
     stated_ns,
+    wal_flush_share,
     wish_of,
 )
 from steelyard.running.turns.solo_run import SoloRun, cycle_engine
@@ -90,33 +91,26 @@ def choose_cycles(setup: Setup, seen: PilotLook, progress: Progress) -> Choices:
     """The choices for a weighing in cycles, by what a pilot saw. StudyError: the budget does not
     hold 8 epochs."""
     study, design, looked, lay_ns = setup.study, setup.design, seen.arms, seen.lay_ns
-    placement, why, share = choose_pilot_placement(study, looked)
+    share = wal_flush_share(looked)
     every = [line for each in looked.values() for line in each.lines]
     done = sum(line.transactions for line in every)
     latency_ns = sum(line.latency_sum_ns for line in every) / done
     cycles = {arm: _arm_cycle(setup, arm, each) for arm, each in looked.items()}
     lengths = _lengths(setup, looked, cycles, lay_ns=lay_ns, latency_s=latency_ns / NS_PER_S)
     LogLimit(setup, looked, cycles, lengths).apply(progress)
-    upkeep, upkeep_why = _upkeep(setup, lay_ns, lengths.epoch_s)
+    worth_ns = RESTORE_SHARE * lengths.epoch_s * NS_PER_S
     control = looked[design.arms[0]]
     busy_s = sum(line.busy_ns / line.clients for line in every) / NS_PER_S
     turns = _choices(setup, looked, lengths)
     _announce(setup, turns, lengths, progress)
     slice_ns = round(lengths.slice_s * 1000) * NS_PER_MS
-    return Choices(
-        layout=setup.layout.name,
-        layout_why=setup.layout.why,
-        cost=setup.cost,
-        cost_why=setup.cost_why,
-        slice_ns=slice_ns,
-        slice_why=_slice_why(looked),
+    return setup.choices(
+        slice_ns=Reasoned(slice_ns, _slice_why(looked)),
+        placement=setup.place(share),
+        upkeep=setup.file_upkeep(lay_ns, worth_ns, "three tenths of an epoch"),
         visit_ns=slice_ns,
-        placement=placement,
-        placement_why=why,
         warmup_ns=turns.warmup_cap_ns,
         epochs=lengths.epochs,
-        upkeep=upkeep,
-        upkeep_why=upkeep_why,
         s0=CYCLES_S0,
         stalls=find_stalls(study, per_transaction_ns(control)),
         pilot=PilotFigures(
@@ -288,16 +282,6 @@ def _timers(by_arm: Mapping[str, Sequence[str]]) -> Iterator[str]:
     for words in dict.fromkeys(each for timers in by_arm.values() for each in timers):
         arms = [arm for arm, timers in by_arm.items() if words in timers]
         yield words if len(arms) == len(by_arm) else f"{words} (in {' and '.join(arms)})"
-
-
-def _upkeep(setup: Setup, lay_ns: int, epoch_s: float) -> tuple[Upkeep, str]:
-    """How the files are kept equal from epoch to epoch, by what laying them took in the pilot."""
-    took = format_duration(lay_ns)
-    if lay_ns <= RESTORE_SHARE * epoch_s * NS_PER_S:
-        return "restore", f"putting the files back takes {took} an epoch"
-    if setup.own_slots.exchangeable():
-        return "exchange", f"putting the files back takes {took}; any arm may use any copy"
-    return "carry", f"putting the files back takes {took}, much of an epoch"
 
 
 def _announce(setup: Setup, turns: TurnChoices, lengths: CycleLengths, progress: Progress) -> None:

@@ -16,14 +16,14 @@ from steelyard.record.slice import SliceLine
 from steelyard.record.turns.seconds import DebtLine
 from steelyard.running.cycles.suspension import OwnTime
 from steelyard.running.laboratory import Host
-from steelyard.running.turns.seconds import Border, Series, read_border
+from steelyard.running.turns.seconds import Border, SecondSeries, read_border
 
 
 @dataclass
 class _Due:
     """A slice that has ended, whose later border is not read yet."""
 
-    series: Series
+    series: SecondSeries
 
 
 class ArmSeries:
@@ -38,8 +38,8 @@ class ArmSeries:
         self._due: _Due | None = None
         self._reading: Future[Border] | None = None
         self.time = OwnTime()
-        self.warm = Series()
-        self.measured = Series()
+        self.warm = SecondSeries()
+        self.measured = SecondSeries()
         self.starts_ns: list[int] = []
         """Own time at which each measured slice began."""
 
@@ -47,7 +47,7 @@ class ArmSeries:
         """A slice is about to begin: read what the border before it has."""
         self._reading = self._reader.submit(self._read)
 
-    def add(self, line: SliceLine, series: Series) -> None:
+    def add(self, line: SliceLine, series: SecondSeries) -> None:
         """A slice that has ended, of one of the two series."""
         self.settle()
         began_ns = self.time.add(line.start_ns, line.end_ns)

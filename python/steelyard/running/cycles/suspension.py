@@ -42,7 +42,7 @@ class OwnTime:
         return min(self.own_starts_ns[place] + wall_ns - self.starts_ns[place], after[0])
 
 
-class Suspension:
+class ArmSuspension:
     """The arms of an epoch, of which one at a time is awake."""
 
     def __init__(self, arms: Mapping[str, Instance]) -> None:

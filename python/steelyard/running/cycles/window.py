@@ -8,7 +8,7 @@ from steelyard.record.slice import SliceLine
 from steelyard.record.turns.seconds import CheckpointLine, DebtLine
 from steelyard.record.window import WindowLine
 from steelyard.running.cycles.series import ArmSeries
-from steelyard.running.turns.seconds import Series
+from steelyard.running.turns.seconds import SecondSeries
 from steelyard.telemetry.devices import DeviceCounts
 
 WARM_UP, MEASURED, BEYOND = "warmup", "measured", "beyond"
@@ -51,7 +51,7 @@ class ArmWindow:
         """A slice of the arm that has ended, and what follows from it for the next."""
         series = self.series
         self._slices += 1
-        columns = {WARM_UP: series.warm, MEASURED: series.measured}.get(line.kind, Series())
+        columns = {WARM_UP: series.warm, MEASURED: series.measured}.get(line.kind, SecondSeries())
         series.add(line, columns)
         columns.devices.append(devices)
         # What began after the last slice, or was seen only then, counts in this one: compared by

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from steelyard.evaluation.threats.checkpoint_distance import ACTS_THROUGH_CHECKPOINTS
+from steelyard.model.settings.value import size_bytes
 from steelyard.record.plan import CYCLES, SLICES, TURNS, Choices, ChosenLayout
 from steelyard.running.layouts.cycles import MOST_ARMS, Cycles
 from steelyard.running.layouts.layout import Layout
@@ -17,7 +18,6 @@ from steelyard.running.stopwatch import Progress
 from steelyard.study.address import IN_CYCLES, IN_TURNS
 from steelyard.study.study import LayoutName, Study
 from steelyard.tuning.profile.basis import memory_here
-from steelyard.tuning.profile.value import size_bytes
 from steelyard.workloads.reading.resolved import data_bytes, resolve
 from steelyard.workloads.reading.scripts import Script
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Protocol
 
 from steelyard.engines.engine import Engine, Settings
+from steelyard.model.reasoned import Reasoned
 from steelyard.record.epoch import Epoch
 from steelyard.record.plan import Choices
 from steelyard.running.preparing.memory_room import Room
@@ -15,7 +16,7 @@ from steelyard.running.stopwatch import Progress
 from steelyard.study.study import Study
 from steelyard.workloads.reading.scripts import Script
 
-Cost = tuple[str, str]
+Cost = Reasoned[str]
 """What is charged to an arm, "foreground", "whole" or "cycles", and why."""
 
 

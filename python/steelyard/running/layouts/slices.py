@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from steelyard.engines.engine import Engine, Settings
 from steelyard.model.errors import StudyError
+from steelyard.model.reasoned import Reasoned
 from steelyard.record.plan import Choices
 from steelyard.running.layouts.layout import Cost
 from steelyard.running.measuring.counted import pilot_counted
@@ -48,7 +49,7 @@ class Slices:
         of another arm."""
         if study.is_external and not study.uses_own_databases:
             why = "what a server that is not ours leaves to the background is no arm's"
-            return "foreground", why
+            return Reasoned("foreground", why)
         writes = any(script.writes for script in scripts)
         if study.uses_own_databases and writes and study.cost == "foreground":
             raise StudyError(
@@ -58,11 +59,11 @@ class Slices:
                 hint='Leave out "cost": a CHECKPOINT after each slice is charged to its arm.',
             )
         if study.cost != "auto":
-            return study.cost, "the study says so"
+            return Reasoned(study.cost, "the study says so")
         if writes:
             why = "the work writes: what it leaves to the background is charged to its arm"
-            return "whole", why
-        return "foreground", "the work only reads"
+            return Reasoned("whole", why)
+        return Reasoned("foreground", "the work only reads")
 
     def servers_at_once(self, study: Study) -> int:
         """All of them."""

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from steelyard.analysis.pilot.turn_lengths import least_budget_s
 from steelyard.engines.engine import Engine, Settings
+from steelyard.model.reasoned import Reasoned
 from steelyard.model.units import NS_PER_S
 from steelyard.record.plan import Choices
 from steelyard.running.layouts.layout import Cost
@@ -19,7 +20,7 @@ from steelyard.running.turns.solo_run import cycle_engine, require_cycles
 from steelyard.study.study import Study
 from steelyard.workloads.reading.scripts import Script
 
-WHOLE_CYCLES: Cost = (
+WHOLE_CYCLES: Cost = Reasoned(
     "cycles",
     "whole checkpoint cycles are measured: what an arm leaves is in them",
 )

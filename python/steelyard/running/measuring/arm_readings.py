@@ -5,20 +5,32 @@ Reads how many transactions the servers ended while a load by several machines w
 Drivers count the answers that they got; on one machine their sums are the load's by construction,
 on several they are compared with the servers' own counts.
 
-Reads what servers count of each statement over the measured slices.
+Reads what servers count of each statement over the measured slices, and what an archive of their
+log would take.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 
-from steelyard.engines.capabilities.counters import CountedStatements, CountedTransactions
+from steelyard.engines.capabilities.counters import (
+    ArchivedLog,
+    CountedStatements,
+    CountedTransactions,
+)
 from steelyard.engines.engine import Instance
 from steelyard.engines.loading import DATABASE
 from steelyard.evaluation.workload_rows import work_per_minute
 from steelyard.model.errors import EngineError
-from steelyard.model.readings import ENDED_TRANSACTIONS, Reading, StatementCounts, between
+from steelyard.model.readings import (
+    ARCHIVE_BYTES,
+    ENDED_TRANSACTIONS,
+    WAL_BYTES,
+    Reading,
+    StatementCounts,
+    between,
+)
 from steelyard.record.epoch import (
     ArmLine,
     PartLine,
@@ -99,6 +111,33 @@ class EndedTransactions:
         return sum(known) if self._whole and len(known) == len(found) else None
 
 
+class ArchiveReadings:
+    """What an archive of the log that arms write from the first border on would take."""
+
+    def __init__(self, standing: Mapping[str, Instance]) -> None:
+        self._standing = {
+            arm: server for arm, server in standing.items() if isinstance(server, ArchivedLog)
+        }
+        self._first: dict[str, str] = {}
+
+    def border(self) -> None:
+        """At a border of the measured slices; only the first is read."""
+        if not self._first:
+            self._first = {arm: server.log_segment() for arm, server in self._standing.items()}
+
+    def readings(self, arm: str, log: Sequence[Reading]) -> list[Reading]:
+        """The reading of an arm, whose log is among its others; none where it is not asked for."""
+        instance = self._standing.get(arm)
+        written = next((reading for reading in log if reading.name == WAL_BYTES), None)
+        if instance is None or written is None:
+            return []
+        share = instance.archive_share(self._first[arm], instance.log_segment())
+        if share is None or written.value is None:
+            missing = written.missing or "no whole segment of log was written"
+            return [replace(written, name=ARCHIVE_BYTES, value=None, missing=missing)]
+        return [replace(written, name=ARCHIVE_BYTES, value=share * written.value)]
+
+
 @dataclass(frozen=True)
 class SliceReadings:
     """What was seen during the measured slices of each arm."""
@@ -130,6 +169,7 @@ class ArmReadings:
         counted = standing if setup.study.statement_counters else {}
         with setup.phase("read"):
             self._statements = StatementReadings(counted)
+            self._archive = ArchiveReadings(standing if setup.study.archive else {})
             self._telemetry = EpochTelemetry(setup.laboratory.sources, standing)
             self._done: Mapping[str, Mapping[str, float]] = {}
             several = setup.laboratory.drivers.machines > 1
@@ -141,6 +181,7 @@ class ArmReadings:
             require_streaming(self._standing)
             self._telemetry.border()
             self._statements.border()
+            self._archive.border()
             self._done = self._done or self._counts()
 
     def close(
@@ -184,12 +225,12 @@ class ArmReadings:
 
     def _line(self, arm: str, own: Sequence[SliceLine], borders: Sequence[int]) -> ArmLine:
         measured = [line for line in own if line.kind == "measured"]
-        parts = self._telemetry.parts(arm)
+        parts, readings = self._telemetry.parts(arm), self._telemetry.readings(arm)
         return ArmLine(
             driver_cpu_ns=sum(line.driver_cpu_ns for line in measured),
             transactions=sum(line.transactions for line in measured),
             all_transactions=sum(line.transactions for line in own),
-            readings=reading_lines(self._telemetry.readings(arm)),
+            readings=reading_lines([*readings, *self._archive.readings(arm, readings)]),
             parts=tuple(
                 PartLine(first_block=first, values=values)
                 for first, values in zip(borders, parts, strict=False)

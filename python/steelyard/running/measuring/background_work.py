@@ -8,7 +8,6 @@ does not, and processor time then disagrees.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 
 from steelyard.driver.answer import SliceAnswer
 from steelyard.driver.plan import SliceRequest
@@ -44,12 +43,11 @@ class BackgroundWork:
             return answer, 0
         self._owed[answer.arm] -= count
         done = drive(SliceRequest(arm=arm, count=count))
-        both = replace(
-            answer,
-            lost=answer.lost + done.lost,
-            reconnected=(*answer.reconnected, *done.reconnected),
-        )
-        return both, done.end_ns - done.start_ns
+        ended = {
+            "lost": answer.lost + done.lost,
+            "reconnected": (*answer.reconnected, *done.reconnected),
+        }
+        return answer.model_copy(update=ended), done.end_ns - done.start_ns
 
 
 Stalls = Mapping[str, Stall]

@@ -9,18 +9,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from steelyard.analysis.decision.looks import DEFAULT_S0
-from steelyard.analysis.pilot.batch_means import choose_placement
 from steelyard.model.errors import StudyError
-from steelyard.record.plan import Choices, PilotFigures
+from steelyard.model.reasoned import Reasoned
+from steelyard.record.plan import Choices, PilotFigures, Upkeep
 from steelyard.record.reader import SLICES
 from steelyard.record.slice import SliceLine
 from steelyard.running.measuring.background_work import find_stalls
 from steelyard.running.measuring.driving import require_answers, require_work
-from steelyard.running.measuring.load import Place, Visit, lay_out
+from steelyard.running.measuring.load import SlicePlace, Visit, lay_out
 from steelyard.running.measuring.observation import WaitSampling
 from steelyard.running.preparing.setup import Setup
 from steelyard.running.stopwatch import Progress
-from steelyard.study.budget import Counted
+from steelyard.study.budget import FixedCount
 from steelyard.study.design import Design
 from steelyard.study.study import Study
 
@@ -46,7 +46,7 @@ def counted_visits(design: Design, epoch: int, study: Study) -> tuple[list[Visit
     )
 
 
-def counted_blocks(study: Study, counted: Counted) -> tuple[int, int]:
+def counted_blocks(study: Study, counted: FixedCount) -> tuple[int, int]:
     """Warm-up and measured blocks of an epoch. Where scripts are taken one by one the study counts
     queries: every pass through the stream has a block more for each excluded script."""
     stream = _one_by_one(study, counted)
@@ -74,7 +74,7 @@ def require_whole_passes(study: Study) -> None:
             )
 
 
-def _one_by_one(study: Study, counted: Counted) -> tuple[str, ...]:
+def _one_by_one(study: Study, counted: FixedCount) -> tuple[str, ...]:
     """The scripts that the only client takes in turn, where each is a slice; else none."""
     streams = study.workload.streams
     alone = bool(streams) and study.workload.clients == 1 and counted.each == 1
@@ -85,20 +85,19 @@ def _queries(stream: Sequence[str], study: Study) -> int:
     return sum(script not in study.workload.excluded for script in stream)
 
 
-def pilot_counted(setup: Setup, counted: Counted, progress: Progress) -> Choices:
+def pilot_counted(setup: Setup, counted: FixedCount, progress: Progress) -> Choices:
     """What one discarded epoch shows; WeighingError: the workload cannot work."""
     study, design = setup.study, setup.design
     progress.stage("pilot: look what the work takes")
-    asked, why = setup.placement
-    first = "symmetric" if asked == "auto" else asked
+    first, seed = setup.first_placement, design.script_seed(PILOT)
     with (
         setup.started_arms(0, "restore") as standing,
-        setup.connect(standing, first, design.script_seed(PILOT), find_stalls(study, None)) as load,
+        setup.connect(standing, first, seed, find_stalls(study, None)) as load,
     ):
         watch = WaitSampling(list(standing.values()))
         try:
             warm_up, measured = counted_visits(design, PILOT, study)
-            place = Place(PILOT)
+            place = SlicePlace(PILOT)
             with setup.phase("pilot"):
                 lines = [*load.run(warm_up, place), *load.run(measured, place)]
             lines = [line.model_copy(update={"kind": "pilot"}) for line in lines]
@@ -110,27 +109,16 @@ def pilot_counted(setup: Setup, counted: Counted, progress: Progress) -> Choices
     require_work(lines)
     require_answers(lines)
     done = sum(line.transactions for line in lines)
-    placement, placement_why = choose_placement(share) if asked == "auto" else (asked, why)
     visit_ns = _mean_visit_ns(lines)
     control_ns = _per_transaction_ns([x for x in lines if x.arm == design.arms[0]])
-    return Choices(
-        layout=setup.layout.name,
-        layout_why=setup.layout.why,
-        cost=setup.cost,
-        cost_why=setup.cost_why,
-        slice_ns=visit_ns,
-        slice_why=f"{counted.each} executions of each client: the study says so",
+    why = f"{counted.each} executions of each client: the study says so"
+    return setup.choices(
+        slice_ns=Reasoned(visit_ns, why),
+        placement=setup.place(share),
+        upkeep=_upkeep(study),
         visit_ns=visit_ns,
-        placement=placement,
-        placement_why=placement_why,
         warmup_ns=counted_blocks(study, counted)[0] * len(design.arms) * visit_ns,
         epochs=design.epochs,
-        upkeep="exchange"
-        if study.uses_own_databases
-        else "reconnect"
-        if study.is_external
-        else "restore",
-        upkeep_why="" if study.is_external else "what an epoch used up is put back",
         s0=DEFAULT_S0,
         stalls=find_stalls(study, control_ns),
         pilot=PilotFigures(
@@ -142,6 +130,12 @@ def pilot_counted(setup: Setup, counted: Counted, progress: Progress) -> Choices
             trials=(),
         ),
     )
+
+
+def _upkeep(study: Study) -> Reasoned[Upkeep]:
+    if study.is_external:
+        return Reasoned("exchange" if study.uses_own_databases else "reconnect", "")
+    return Reasoned("restore", "what an epoch used up is put back")
 
 
 def _mean_visit_ns(lines: Sequence[SliceLine]) -> int:

@@ -15,7 +15,7 @@ from steelyard.model.errors import WeighingError
 from steelyard.record.reader import SLICES
 from steelyard.record.slice import SliceLine
 from steelyard.running.measuring.arm_loss import ArmLostError
-from steelyard.running.measuring.load import Load, Place, Visit
+from steelyard.running.measuring.load import Load, SlicePlace, Visit
 from steelyard.running.preparing.setup import Setup
 
 
@@ -79,7 +79,9 @@ DROPPED = "machine suspended"
 """What a dropped slice's line in the record says."""
 
 
-def drive(setup: Setup, load: Load, visits: Sequence[Visit], place: Place) -> Iterator[SliceLine]:
+def drive(
+    setup: Setup, load: Load, visits: Sequence[Visit], place: SlicePlace
+) -> Iterator[SliceLine]:
     """Run visits; each line as it is recorded. ArmLostError where an arm lost its connections."""
     detector = SuspendDetector(setup.laboratory.clock.suspended_ns)
     for answered in load.run(visits, place):
@@ -91,7 +93,9 @@ def drive(setup: Setup, load: Load, visits: Sequence[Visit], place: Place) -> It
             raise ArmLostError.in_slice(line.arm, line.errors)
 
 
-def drive_pilot(setup: Setup, load: Load, visits: Sequence[Visit], place: Place) -> list[SliceLine]:
+def drive_pilot(
+    setup: Setup, load: Load, visits: Sequence[Visit], place: SlicePlace
+) -> list[SliceLine]:
     """Run visits of a pilot, each recorded as it ends; WeighingError where an arm lost its
     connections: no epoch would go better."""
     lines = []

@@ -28,7 +28,7 @@ from steelyard.running.measuring.arm_readings import (
 )
 from steelyard.running.measuring.counted import counted_visits
 from steelyard.running.measuring.driving import drive
-from steelyard.running.measuring.load import Load, Place, Visit, lay_out
+from steelyard.running.measuring.load import Load, SlicePlace, Visit, lay_out
 from steelyard.running.measuring.wait_samples import WaitSamples
 from steelyard.running.preparing.setup import Setup
 from steelyard.study.design import block_count
@@ -63,7 +63,7 @@ class EpochRunner:
         Raises nothing for an arm that died: the outcome says so.
         """
         slots = self._design.slots_of(epoch)
-        place = Place(epoch, attempt, slots=slots)
+        place = SlicePlace(epoch, attempt, slots=slots)
         lines: list[SliceLine] = []
         host = self._setup.laboratory.host
         host_before, others_before = host.sample(), host.other_loads()
@@ -89,7 +89,7 @@ class EpochRunner:
         return Epoch(line, epoch_totals(line, lines))
 
     def _measure_or_lose(
-        self, place: Place, lines: list[SliceLine]
+        self, place: SlicePlace, lines: list[SliceLine]
     ) -> tuple[Ending, EpochReadings]:
         ending, seen = Ending(), EpochReadings()
         try:
@@ -109,7 +109,7 @@ class EpochRunner:
         return ending, seen
 
     def _measure(
-        self, place: Place, standing: Mapping[str, Instance], lines: list[SliceLine]
+        self, place: SlicePlace, standing: Mapping[str, Instance], lines: list[SliceLine]
     ) -> EpochReadings:
         readings = ArmReadings(self._setup, standing)
         seed = self._design.script_seed(place.epoch)
@@ -135,7 +135,9 @@ class EpochRunner:
         parts = borders if len(borders) == PARTS else ()
         return readings.close(lines, parts, SliceReadings(waits.lines(), machine))
 
-    def _driven(self, load: Load, visits: Sequence[Visit], place: Place) -> Iterator[SliceLine]:
+    def _driven(
+        self, load: Load, visits: Sequence[Visit], place: SlicePlace
+    ) -> Iterator[SliceLine]:
         """Measured visits, each recorded as it ends."""
         return drive(self._setup, load, visits, place)
 

@@ -49,7 +49,7 @@ cancelled and charged until then."""
 
 
 @dataclass(frozen=True)
-class Place:
+class SlicePlace:
     """Where slices stand in the record."""
 
     epoch: int
@@ -203,7 +203,7 @@ class Load:
             checkpointer.close()
         self._driver.close()
 
-    def run(self, visits: Sequence[Visit], place: Place) -> Iterator[SliceLine]:
+    def run(self, visits: Sequence[Visit], place: SlicePlace) -> Iterator[SliceLine]:
         """Run visits in order; one line a visit as it ends, `debt_ns` among its numbers."""
         if not self._whole and not self._background:
             requests = [self._request(visit) for visit in visits]
@@ -371,24 +371,18 @@ def _freezable(instance: Instance) -> Freezable:
 
 
 def slice_line(
-    visit: Visit, place: Place, answer: SliceAnswer, *, left_ns: int = 0, debt_ns: int = 0
+    visit: Visit, place: SlicePlace, answer: SliceAnswer, *, left_ns: int = 0, debt_ns: int = 0
 ) -> SliceLine:
     """What the record keeps of a visit; `left_ns`: see `BackgroundWork`; `debt_ns`: charged."""
-    placed = {"kind": visit.kind, "block": visit.block, "position": visit.position}
-    named = {} if visit.arrivals is None else asdict(visit.arrivals.figures(answer))
-    named |= {"script": visit.script} if visit.script is not None else {}
-    named |= {"excluded": True} if visit.excluded else {}
-    if visit.length_ns is None:
-        named["length_ns"] = None  # it had no bell
-    if left_ns:
-        named["left_ns"] = left_ns
-    where: dict[str, object] = {"epoch": place.epoch}
-    if place.run is None:
-        where |= {"attempt": place.attempt}
-    else:
-        where |= {"run": place.run}
-    if place.slots:
-        where["slot"] = place.slots[visit.arm]
-    return SliceLine.model_validate(
-        {**where, **answer.to_json(), **placed, **named, "debt_ns": debt_ns}
-    )
+    where: dict[str, object] = {
+        "epoch": place.epoch,
+        **({"attempt": place.attempt} if place.run is None else {"run": place.run}),
+        **({"slot": place.slots[visit.arm]} if place.slots else {}),
+        **{"kind": visit.kind, "block": visit.block, "position": visit.position},
+        **({} if visit.script is None else {"script": visit.script}),
+        **({"excluded": True} if visit.excluded else {}),
+        **({"length_ns": None} if visit.length_ns is None else {}),  # it had no bell
+        **({"left_ns": left_ns} if left_ns else {}),
+        **({} if visit.arrivals is None else asdict(visit.arrivals.figures(answer))),
+    }
+    return answer.placed(**where, debt_ns=debt_ns)

@@ -18,11 +18,11 @@ from steelyard.analysis.decision.looks import DEFAULT_S0
 from steelyard.analysis.pilot.batch_means import (
     SliceTrial,
     allowed_lengths,
-    choose_placement,
     choose_slice,
 )
 from steelyard.engines.capabilities.checkpoints import PoolFill, Warmable
 from steelyard.engines.engine import Instance
+from steelyard.model.reasoned import Reasoned, plan_keys
 from steelyard.model.units import NS_PER_S, format_digits, format_duration
 from steelyard.record.plan import (
     Choices,
@@ -35,13 +35,12 @@ from steelyard.record.plan import (
 from steelyard.record.slice import SliceLine
 from steelyard.running.measuring.background_work import find_stalls
 from steelyard.running.measuring.driving import drive_pilot
-from steelyard.running.measuring.load import Load, Place, Visit
+from steelyard.running.measuring.load import Load, SlicePlace, Visit
 from steelyard.running.measuring.load_watch import BlockEnded, LoadWatch, Settled, typical_ns
 from steelyard.running.measuring.slow_work import SlowExecutionsError, SlowWatch, pilot_slow
 from steelyard.running.preparing.setup import Setup
 from steelyard.running.stopwatch import Progress
 from steelyard.study.design import LEAST_EPOCHS, longer_epochs, slice_candidates
-from steelyard.study.study import Placement
 
 BATCHES = 10
 FIRST_PILOT = -2
@@ -92,47 +91,37 @@ class Pilot:
     def run(self) -> Choices:
         """The choices for this weighing; an arm that cannot start or do work is an error here."""
         setup, study, seed = self._setup, self._study, self._design.script_seed
-        asked, _ = setup.placement
         self._progress.stage("pilot: watch the load settle")
-        first: Placement = "symmetric" if asked == "auto" else asked
         try:
-            warming = self._warm_up(first)
+            warming = self._warm_up(setup.first_placement)
         except SlowExecutionsError:
             chosen = pilot_slow(setup, self._progress)
             if chosen is not None:
                 return self._kept_equal(chosen)
             self._may_be_slow = False  # only the first executions were
-            warming = self._warm_up(first)
+            warming = self._warm_up(setup.first_placement)
         setup, settling = self._setup, warming.settled
-        placement, placement_why = self._placement(settling)
+        placement = setup.place(settling.wal_flush_share)
         seeming = find_stalls(study, settling.control_ns)
         self._progress.stage("pilot: compare slice lengths")
         with (
             setup.started_arms(1, "restore", warming.warm) as standing,
-            setup.connect(standing, placement, seed(SECOND_PILOT), seeming) as load,
+            setup.connect(standing, placement.value, seed(SECOND_PILOT), seeming) as load,
         ):
             best, slice_why, trials, control_ns = self._compare_slices(load, warming)
             driver_io = load.io
         best_visit_ns = next(t.visit_ns for t in trials if t.length_ns == best.length_ns)
-        upkeep, upkeep_why = self._upkeep()
-        return Choices(
-            layout=setup.layout.name,
-            layout_why=setup.layout.why,
-            cost=setup.cost,
-            cost_why=setup.cost_why,
-            slice_ns=best.length_ns,
-            slice_why=slice_why,
-            visit_ns=best_visit_ns,
+        return setup.choices(
+            slice_ns=Reasoned(best.length_ns, slice_why),
             placement=placement,
-            placement_why=placement_why,
+            upkeep=self._upkeep(),
+            visit_ns=best_visit_ns,
             warmup_ns=warming.warmup_ns,
             warm=warming.warm,
             warm_why=warming.why,
             warm_ns=warming.warm_ns,
             epochs=self._design.epochs,
             epochs_why=warming.epochs_why,
-            upkeep=upkeep,
-            upkeep_why=upkeep_why,
             s0=best.standard_error if math.isfinite(best.standard_error) else DEFAULT_S0,
             stalls=find_stalls(study, control_ns),
             pilot=PilotFigures(
@@ -156,8 +145,7 @@ class Pilot:
         """Choices by executions, with how the files are kept equal from epoch to epoch."""
         self._setup = self._setup.as_chosen(chosen)
         self._design = self._setup.design
-        upkeep, why = self._upkeep()
-        return chosen.model_copy(update={"upkeep": upkeep, "upkeep_why": why})
+        return chosen.model_copy(update=plan_keys(upkeep=self._upkeep()))
 
     def _warm_up(self, placement: str) -> _Warming:
         """By load; where blocks read do not become level, on pools that were filled by reading;
@@ -178,7 +166,7 @@ class Pilot:
         return self._longer(replace(by_reading, why=seen if by_reading.fills else ""))
 
     def _cap_ns(self) -> int:
-        cap_ns = WARMUP_CAP_NS[self._setup.cost]
+        cap_ns = WARMUP_CAP_NS[self._setup.cost.value]
         return min(cap_ns, max(3 * NS_PER_S, self._design.epoch_ns // 2))
 
     def _watch(self, placement: str, warm: Warm, cap_ns: int) -> _Warming:
@@ -193,7 +181,7 @@ class Pilot:
                 slow = SlowWatch(self._study).note if self._may_be_slow else None
                 again = warm == "by reading"
                 watch = LoadWatch(self._design.arms, standing, run, mapped=again, seen=slow)
-                length_ns = slice_candidates(self._design.epoch_ns, setup.cost)[0]
+                length_ns = slice_candidates(self._design.epoch_ns, setup.cost.value)[0]
                 settled = watch.watch(cap_ns, length_ns)
                 longest_ns = self._study.budget.measuring // LEAST_EPOCHS // 2
                 if again and not settled.warm and longest_ns > cap_ns:
@@ -225,10 +213,6 @@ class Pilot:
         what = what or "blocks read and page faults"
         why = f"{what} per transaction {level} after {taken} of load"
         return replace(warming, epochs_why=why)
-
-    def _placement(self, settling: Settled) -> tuple[str, str]:
-        asked, why = self._setup.placement
-        return choose_placement(settling.wal_flush_share) if asked == "auto" else (asked, why)
 
     def _compare_slices(
         self, load: Load, warming: _Warming
@@ -262,7 +246,7 @@ class Pilot:
         """Lengths worth comparing: long enough for the transactions, short enough to compare."""
         if self._study.budget.slice is not None:
             return [self._study.budget.slice]
-        every = slice_candidates(self._design.epoch_ns, self._setup.cost)
+        every = slice_candidates(self._design.epoch_ns, self._setup.cost.value)
         if self._study.workload.machines > 1:
             every = tuple(n for n in every if n >= SHORTEST_TOGETHER_NS) or every[-1:]
         rate = settling.transactions_per_second
@@ -274,7 +258,7 @@ class Pilot:
         return fit
 
     def _warm_lengths(self, warming: _Warming) -> list[int]:
-        length_ns = slice_candidates(self._design.epoch_ns, self._setup.cost)[0]
+        length_ns = slice_candidates(self._design.epoch_ns, self._setup.cost.value)[0]
         return [length_ns] * max(1, round(warming.warmup_ns / (len(self._design.arms) * length_ns)))
 
     def _trial(self, length_ns: int, rounds: Sequence[_TrialSlice]) -> SliceTrial:
@@ -297,7 +281,7 @@ class Pilot:
             [Visit(arms[arm], length_ns, "pilot", block, place) for place, arm in enumerate(order)]
             for block, (length_ns, order) in enumerate(zip(lengths_ns, orders, strict=True))
         ]
-        place, lines = Place(epoch, run=self._runs), []
+        place, lines = SlicePlace(epoch, run=self._runs), []
         groups = blocks if ended is not None else [[visit for each in blocks for visit in each]]
         for group in groups:
             with self._setup.phase("pilot"):
@@ -307,22 +291,20 @@ class Pilot:
             lines += done
         return lines
 
-    def _upkeep(self) -> tuple[Upkeep, str]:
+    def _upkeep(self) -> Reasoned[Upkeep]:
         """How the files are kept equal from epoch to epoch, by what putting them back costs."""
         started = self._setup.laboratory.clock.now_ns()
         with self._setup.started_arms(0, "restore"):
             pass
         took_ns = self._setup.laboratory.clock.now_ns() - started
         if self._study.uses_own_databases:
-            return "exchange", "databases are drawn, set and rebuilt afresh, and not put back"
+            why = "databases are drawn, set and rebuilt afresh, and not put back"
+            return Reasoned("exchange", why)
         if self._study.is_external:
-            return "reconnect", "the servers are not ours: only connections are opened afresh"
-        took = format_duration(took_ns)
-        if took_ns <= max(self._design.epoch_ns / 3, ALWAYS_WORTH_NS):
-            return "restore", f"putting the files back and restarting takes {took} an epoch"
-        if self._setup.slots.exchangeable():
-            return "exchange", f"putting the files back takes {took}; any arm may use any copy"
-        return "carry", f"putting the files back takes {took}, more than a third of an epoch"
+            why = "the servers are not ours: only connections are opened afresh"
+            return Reasoned("reconnect", why)
+        worth_ns = max(self._design.epoch_ns / 3, ALWAYS_WORTH_NS)
+        return self._setup.file_upkeep(took_ns, worth_ns, "a third of an epoch")
 
 
 def _mean_visit_ns(rounds: Sequence[_TrialSlice], length_ns: int) -> int:

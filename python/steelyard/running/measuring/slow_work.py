@@ -10,19 +10,19 @@ import statistics
 from collections.abc import Sequence
 
 from steelyard.analysis.decision.looks import DEFAULT_S0
-from steelyard.analysis.pilot.batch_means import choose_placement
 from steelyard.analysis.pilot.counted_slices import (
     CountedCut,
     cut_by_count,
     longest_timed_ns,
     too_slow,
 )
+from steelyard.model.reasoned import Reasoned
 from steelyard.model.units import NS_PER_S, format_duration
 from steelyard.record.plan import Choices, CountedChoice, PilotFigures
 from steelyard.record.slice import SliceLine
 from steelyard.running.measuring.background_work import find_stalls
 from steelyard.running.measuring.driving import drive_pilot, require_answers, require_work
-from steelyard.running.measuring.load import Place, Visit
+from steelyard.running.measuring.load import SlicePlace, Visit
 from steelyard.running.measuring.load_watch import typical_ns
 from steelyard.running.measuring.observation import WaitSampling
 from steelyard.running.preparing.setup import Setup
@@ -86,19 +86,18 @@ def pilot_slow(setup: Setup, progress: Progress) -> Choices | None:
     study = setup.study
     clients = study.workload.clients_when_slow or study.workload.clients
     trial = setup.by_count(CountedChoice(each=1, warmup=0, blocks=MOST_TIMED, clients=clients), 0)
-    first = "symmetric" if study.placement == "auto" else study.placement
     progress.stage("pilot: time single executions")
     seed, stalls = setup.design.script_seed(TIMED_PILOT), find_stalls(study, None)
     with (
         trial.started_arms(0, "restore") as standing,
-        trial.connect(standing, first, seed, stalls) as load,
+        trial.connect(standing, setup.first_placement, seed, stalls) as load,
     ):
         waits = WaitSampling(list(standing.values()))
         lines: list[SliceLine] = []
         try:
             for block in range(MOST_TIMED):
                 visits = _block(trial, block)
-                lines += drive_pilot(trial, load, visits, Place(TIMED_PILOT, run=1))
+                lines += drive_pilot(trial, load, visits, SlicePlace(TIMED_PILOT, run=1))
                 taken_ns = sum(map(_visit_ns, lines))
                 if block + 1 >= LEAST_TIMED and taken_ns >= LONG_ENOUGH_NS:
                     break
@@ -115,7 +114,7 @@ def pilot_slow(setup: Setup, progress: Progress) -> Choices | None:
     }
     fixed = study.budget.epochs
     between = (FEWEST_EPOCHS, setup.design.epochs) if fixed is None else (fixed, fixed)
-    cut = cut_by_count(times, study.budget.measuring, between, setup.cost)
+    cut = cut_by_count(times, study.budget.measuring, between, setup.cost.value)
     chosen = _choices(trial, cut, lines, share, driver_io)
     progress.note(chosen.slice_why + _whole(chosen, len(setup.design.arms)))
     return chosen
@@ -146,32 +145,21 @@ def _choices(
     visit_ns = cut.each * round(statistics.fmean(map(_visit_ns, later)))
     done = sum(line.transactions for line in lines)
     latency_ns = sum(line.latency_sum_ns for line in lines) / done
-    placement, placement_why = (
-        choose_placement(share)
-        if study.placement == "auto"
-        else (study.placement, "the study says so")
-    )
     clients = study.workload.clients
     control_ns = typical_ns(later, arms[0])
     number = "1 execution" if cut.each == 1 else f"{cut.each} executions"
     whose = "" if clients == 1 else f" of each of {clients} clients"
-    return Choices(
-        layout=trial.layout.name,
-        layout_why=trial.layout.why,
-        cost=trial.cost,
-        cost_why=trial.cost_why,
-        slice_ns=visit_ns,
-        slice_why=(
-            f"an execution takes about {format_duration(round(latency_ns))}, too long for slices "
-            f"by time: a slice is {number}{whose}"
-        ),
+    why = (
+        f"an execution takes about {format_duration(round(latency_ns))}, too long for slices by "
+        f"time: a slice is {number}{whose}"
+    )
+    return trial.choices(
+        slice_ns=Reasoned(visit_ns, why),
+        placement=trial.place(share),
+        upkeep=Reasoned("restore", ""),
         visit_ns=visit_ns,
-        placement=placement,
-        placement_why=placement_why,
         warmup_ns=cut.warmup * len(arms) * visit_ns,
         epochs=cut.epochs,
-        upkeep="restore",
-        upkeep_why="",
         s0=DEFAULT_S0,
         stalls=find_stalls(study, control_ns),
         counted=CountedChoice(each=cut.each, warmup=cut.warmup, blocks=cut.blocks, clients=clients),

@@ -10,7 +10,7 @@ from steelyard.engines.capabilities.memory import (
     NeedsMemory,
     shared_memory_bytes,
 )
-from steelyard.engines.engine import Abilities, Engine, Missing
+from steelyard.engines.engine import Abilities, Engine, MissingFeature
 from steelyard.model.errors import EngineError, StudyError, UsageError
 from steelyard.running.laboratory import Laboratory
 from steelyard.study.reaching.pooler import pooler_of
@@ -43,16 +43,16 @@ def require_needs(study: Study, engines: Mapping[str, Engine], laboratory: Labor
 
 def arms_left_out(
     study: Study, engines: Mapping[str, Engine], refusals: Mapping[str, tuple[str, str]]
-) -> dict[str, Missing]:
+) -> dict[str, MissingFeature]:
     """Arm that needs what its build or the kernel has not → that, in words, and how to get it.
     `refusals`: need → what the kernel says, and what to type."""
-    left_out: dict[str, Missing] = {}
+    left_out: dict[str, MissingFeature] = {}
     for arm in study.arms:
         for need in arm.needs:
             engine = engines[arm.name]
             missing = engine.missing(need) if isinstance(engine, Abilities) else None
             if missing is None and need in refusals:
-                missing = Missing(*refusals[need])
+                missing = MissingFeature(*refusals[need])
             if missing is not None:
                 left_out.setdefault(arm.name, missing)
     return left_out

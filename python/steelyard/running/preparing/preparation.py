@@ -74,14 +74,13 @@ def prepare(kept: OpenRecord, laboratory: Laboratory, progress: Progress) -> Ite
             if places is None
             else _own_servers(kept, data, engines, laboratory, layout, places, progress)
         )
-        cost, cost_why = layout.cost(study, data.scripts)
+        cost = layout.cost(study, data.scripts)
         setup = Setup(
             laboratory=laboratory,
             study=study,
-            design=draw_design(study, kept.question.seed, cost),
+            design=draw_design(study, kept.question.seed, cost.value),
             layout=chosen,
             cost=cost,
-            cost_why=cost_why,
             slots=slots,
             data=data,
             record=kept.record,

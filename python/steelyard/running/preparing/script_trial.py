@@ -22,10 +22,11 @@ from steelyard.driver.trial import (
 )
 from steelyard.engines.engine import Instance
 from steelyard.model.errors import StudyError, WeighingError
+from steelyard.model.reasoned import Reasoned
 from steelyard.model.units import NS_PER_S, format_digits
 from steelyard.record.plan import LeftOutScript
 from steelyard.record.slice import SliceLine
-from steelyard.running.measuring.load import Load, Place, Visit
+from steelyard.running.measuring.load import Load, SlicePlace, Visit
 from steelyard.running.preparing.recording import OpenRecord
 from steelyard.running.preparing.setup import Setup
 from steelyard.running.stopwatch import Progress
@@ -37,6 +38,7 @@ LONG_ENOUGH_NS = 60 * NS_PER_S
 """Each script is tried so often, less often after this time."""
 _EPOCH = -4
 _FREE = "free"
+_FOREGROUND = Reasoned("foreground", "scripts are only tried")
 
 
 def try_scripts(setup: Setup, kept: OpenRecord, progress: Progress) -> Setup:
@@ -195,14 +197,14 @@ def _client(
         update={"clients": clients, "threads": 0, "streams": (tuple(names),), "timed": False}
     )
     alone = replace(
-        setup, study=setup.study.model_copy(update={"workload": work}), cost="foreground"
+        setup, study=setup.study.model_copy(update={"workload": work}), cost=_FOREGROUND
     )
     return alone.connect(arms, _FREE, setup.design.script_seed(_EPOCH), {})
 
 
 def _one(load: Load, arm: str, length_ns: int) -> SliceLine:
     visit = Visit(arm, length_ns, "pilot", 0, 0, each=1)
-    [line] = load.run([visit], Place(_EPOCH))
+    [line] = load.run([visit], SlicePlace(_EPOCH))
     return line
 
 

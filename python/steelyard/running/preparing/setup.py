@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, replace
+from typing import Any
 
+from steelyard.analysis.pilot.batch_means import choose_placement
 from steelyard.engines.capabilities.checkpoints import PoolFill
 from steelyard.engines.engine import Instance
 from steelyard.model.errors import EngineError, StudyError
+from steelyard.model.reasoned import Reasoned, plan_keys
+from steelyard.model.units import format_duration
 from steelyard.record.machine.arm_places import ArmPlace, MemoryPlan
 from steelyard.record.plan import Choices, ChosenLayout, CountedChoice, LeftOutScript, Upkeep, Warm
 from steelyard.record.reader import as_weighed
@@ -36,8 +40,8 @@ class Setup:
     study: Study
     design: Design
     layout: ChosenLayout
-    cost: str  # "foreground", "whole", or "cycles"
-    cost_why: str
+    cost: Reasoned[str]
+    """"foreground", "whole", or "cycles"."""
     slots: Slots | Sessions
     data: WorkloadData
     record: Record
@@ -73,11 +77,49 @@ class Setup:
         raise StudyError("whole checkpoint cycles need servers that we start and stop")
 
     @property
-    def placement(self) -> tuple[Placement, str]:
+    def placement(self) -> Reasoned[Placement]:
         """ "symmetric", "partition", "free", or "auto" for the pilot to choose; and why."""
         if self.study.is_external:
-            return "free", "the servers' processes are not ours to place"
-        return self.study.placement, "the study says so"
+            return Reasoned("free", "the servers' processes are not ours to place")
+        return Reasoned(self.study.placement, "the study says so")
+
+    @property
+    def first_placement(self) -> str:
+        """That of the pilot."""
+        asked = self.placement.value
+        return "symmetric" if asked == "auto" else asked
+
+    def place(self, wal_flush_share: float) -> Reasoned[str]:
+        """The placement of the weighing; `wal_flush_share`: of the pilot's looks at active backends
+        those that waited for the log to reach the disk, 0 … 1."""
+        asked, why = self.placement
+        return choose_placement(wal_flush_share) if asked == "auto" else Reasoned(asked, why)
+
+    def file_upkeep(self, took_ns: float, most_ns: float, span: str) -> Reasoned[Upkeep]:
+        """How the files are kept equal from epoch to epoch, by what putting them back took: no more
+        than `most_ns`, which is "a fifth of a turn" and the like."""
+        took = format_duration(took_ns)
+        if took_ns <= most_ns:
+            return Reasoned("restore", f"putting the files back takes {took} an epoch")
+        if self.own_slots.exchangeable():
+            why = f"putting the files back takes {took}; any arm may use any copy"
+            return Reasoned("exchange", why)
+        return Reasoned("carry", f"putting the files back takes {took}, more than {span}")
+
+    def choices(
+        self,
+        *,
+        slice_ns: Reasoned[int],
+        placement: Reasoned[str],
+        upkeep: Reasoned[Upkeep],
+        **rest: Any,
+    ) -> Choices:
+        """What a pilot chose, with what was chosen before it; `rest`: other fields of `Choices`."""
+        layout = Reasoned(self.layout.name, self.layout.why)
+        reasoned = plan_keys(
+            layout=layout, cost=self.cost, slice_ns=slice_ns, placement=placement, upkeep=upkeep
+        )
+        return Choices(**reasoned, **rest)
 
     def watched(self, arms: Mapping[str, Instance]) -> dict[str, Instance]:
         """Those of the arms whose sessions are looked at in their measured slices."""
@@ -96,7 +138,7 @@ class Setup:
                 self.study,
                 arms,
                 data=self.data,
-                cost=self.cost,
+                cost=self.cost.value,
                 placement=placement,
                 seed=seed,
                 stalls=stalls,
@@ -121,7 +163,7 @@ class Setup:
         """The same in another number of epochs, the design drawn anew from its seed."""
         if epochs == self.design.epochs:
             return self
-        design = draw_design(self.study, self.design.seed, self.cost, epochs)
+        design = draw_design(self.study, self.design.seed, self.cost.value, epochs)
         return replace(self, design=design)
 
     def laid_out(self, layout: ChosenLayout) -> Setup:

@@ -16,7 +16,7 @@ from steelyard.record.plan import Choices, SearchChoice
 from steelyard.record.slice import SliceLine
 from steelyard.running.measuring.driving import drive
 from steelyard.running.measuring.epoch import EpochRunner
-from steelyard.running.measuring.load import Load, Place, Visit
+from steelyard.running.measuring.load import Load, SlicePlace, Visit
 from steelyard.running.preparing.setup import Setup
 
 
@@ -29,7 +29,9 @@ class SearchRunner(EpochRunner):
         self._goal = LatencyGoal(search.quantile, search.limit_ns)
         self._searches: dict[str, Search] = {}
 
-    def _driven(self, load: Load, visits: Sequence[Visit], place: Place) -> Iterator[SliceLine]:
+    def _driven(
+        self, load: Load, visits: Sequence[Visit], place: SlicePlace
+    ) -> Iterator[SliceLine]:
         """Each visit chooses the rate of the next of its arm; one that is dropped is repeated."""
         for visit in visits:
             if visit.block == 0:

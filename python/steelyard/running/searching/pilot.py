@@ -28,7 +28,7 @@ from steelyard.model.units import NS_PER_MS, NS_PER_S, format_duration
 from steelyard.record.plan import Choices, SearchChoice, SearchPilot
 from steelyard.record.slice import SliceLine
 from steelyard.running.measuring.driving import drive_pilot, require_work
-from steelyard.running.measuring.load import Load, Place, Visit
+from steelyard.running.measuring.load import Load, SlicePlace, Visit
 from steelyard.running.measuring.pilot import Pilot
 from steelyard.running.preparing.setup import Setup
 from steelyard.running.stopwatch import Progress
@@ -154,7 +154,7 @@ class _SearchPilot:
             for place, arm in enumerate(order)
         ]
         with self._setup.phase("pilot"):
-            return drive_pilot(self._setup, load, drawn, Place(THIRD_PILOT, run=1))
+            return drive_pilot(self._setup, load, drawn, SlicePlace(THIRD_PILOT, run=1))
 
     def _require_within(self, reading: Reading | None, line: SliceLine) -> None:
         if reading is None or not reading.at_end:

@@ -24,7 +24,7 @@ from steelyard.record.turns.turn import LostTurnLine, TurnLine
 from steelyard.running.measuring.arm_loss import ArmLostError
 from steelyard.running.measuring.arm_readings import reading_lines
 from steelyard.running.measuring.epoch import Ending, keep_logs, with_other_loads
-from steelyard.running.measuring.load import Place
+from steelyard.running.measuring.load import SlicePlace
 from steelyard.running.preparing.setup import Setup
 from steelyard.running.stopwatch import Progress
 from steelyard.running.turns.turn import ReportsPhase, TurnPlace, TurnRunner
@@ -40,7 +40,7 @@ LostTurns = Mapping[tuple[int, str], LostTurnLine]
 class _Where:
     """An epoch that is run, and what of it there is already."""
 
-    place: Place
+    place: SlicePlace
     seed: int
     done: dict[str, MeasuredTurn]
     lost: dict[str, LostTurnLine]
@@ -84,7 +84,7 @@ class TurnsRunner:
         order, slots = design.start_order(epoch), design.slots_of(epoch)
         done = {arm: turn for (n, arm), turn in self._done.items() if n == epoch}
         lost = {arm: turn for (n, arm), turn in self._lost.items() if n == epoch}
-        place = Place(epoch, attempt, slots=slots)
+        place = SlicePlace(epoch, attempt, slots=slots)
         where = _Where(place, design.script_seed(epoch), done, lost)
         lines = [line for turn in done.values() for line in turn.slices]
         host = self._setup.laboratory.host

@@ -11,7 +11,6 @@ import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
-from steelyard.analysis.pilot.batch_means import choose_placement
 from steelyard.analysis.pilot.cycle_lengths import CycleLengths
 from steelyard.analysis.pilot.log_curve import LogCurve
 from steelyard.analysis.pilot.turn_lengths import (
@@ -26,8 +25,9 @@ from steelyard.analysis.pilot.turn_lengths import (
 )
 from steelyard.engines.capabilities.checkpoints import CycleSettings
 from steelyard.model.errors import StudyError
+from steelyard.model.reasoned import Reasoned
 from steelyard.model.units import NS_PER_S, format_duration
-from steelyard.record.plan import Choices, PilotFigures, TurnChoices, TurnLimits, Upkeep
+from steelyard.record.plan import Choices, PilotFigures, TurnChoices, TurnLimits
 from steelyard.record.turns.turn_summary import scaled_words
 from steelyard.running.measuring.background_work import find_stalls
 from steelyard.running.preparing.setup import Setup
@@ -62,11 +62,11 @@ def look_at_arms(setup: Setup, budget_ns: int, progress: Progress) -> PilotLook:
     cannot start or do work."""
     study, design = setup.study, setup.design
     progress.stage("pilot: every arm alone")
-    asked = study.placement
-    first = "symmetric" if asked == "auto" else asked
     most_s = longest_look_s(wish_of(study, budget_ns), len(design.arms))
     with setup.laid_arms(0, "restore"):
-        looked = {arm: drive_alone(setup, arm, first, most_s) for arm in design.arms}
+        looked = {
+            arm: drive_alone(setup, arm, setup.first_placement, most_s) for arm in design.arms
+        }
     return PilotLook(looked, laying_ns(setup, progress))
 
 
@@ -80,10 +80,11 @@ def choose_turns(setup: Setup, seen: PilotLook, progress: Progress) -> Choices:
     """The choices for a weighing in turns, by what a pilot saw. StudyError: the budget does not
     hold 8 epochs."""
     study, design, looked, lay_ns = setup.study, setup.design, seen.arms, seen.lay_ns
-    placement, why, share = choose_pilot_placement(study, looked)
+    share = wal_flush_share(looked)
     lengths = _lengths(setup, looked, lay_ns=0)
-    upkeep, upkeep_why = _upkeep(setup, lay_ns, lengths.turn_s)
-    if upkeep == "restore":
+    worth_ns = RESTORE_SHARE * lengths.turn_s * NS_PER_S
+    upkeep = setup.file_upkeep(lay_ns, worth_ns, "a fifth of a turn")
+    if upkeep.value == "restore":
         lengths = _lengths(setup, looked, lay_ns=lay_ns)
     control = looked[design.arms[0]]
     control_ns = per_transaction_ns(control)
@@ -95,20 +96,13 @@ def choose_turns(setup: Setup, seen: PilotLook, progress: Progress) -> Choices:
     turns = _turn_choices(setup, looked, lengths)
     _require_many(study, turns, max(per_transaction_ns(one) for one in looked.values()))
     _tell(setup, turns, lengths, progress)
-    return Choices(
-        layout=setup.layout.name,
-        layout_why=setup.layout.why,
-        cost=setup.cost,
-        cost_why=setup.cost_why,
-        slice_ns=slice_ns,
-        slice_why="a turn is driven and read second by second",
+    return setup.choices(
+        slice_ns=Reasoned(slice_ns, "a turn is driven and read second by second"),
+        placement=setup.place(share),
+        upkeep=upkeep,
         visit_ns=slice_ns,
-        placement=placement,
-        placement_why=why,
         warmup_ns=turns.warmup_cap_ns,
         epochs=lengths.epochs,
-        upkeep=upkeep,
-        upkeep_why=upkeep_why,
         s0=TURN_S0,
         stalls=find_stalls(study, control_ns),
         pilot=PilotFigures(
@@ -123,13 +117,9 @@ def choose_turns(setup: Setup, seen: PilotLook, progress: Progress) -> Choices:
     )
 
 
-def choose_pilot_placement(study: Study, looked: Mapping[str, SoloRun]) -> tuple[str, str, float]:
-    """The placement, why, and the share of sessions that waited for the log to reach the disk."""
-    share = sum(one.wal_flush_share for one in looked.values()) / len(looked)
-    if study.placement == "auto":
-        placement, why = choose_placement(share)
-        return placement, why, share
-    return study.placement, "the study says so", share
+def wal_flush_share(looked: Mapping[str, SoloRun]) -> float:
+    """The share of sessions that waited for the log to reach the disk, 0 … 1."""
+    return sum(one.wal_flush_share for one in looked.values()) / len(looked)
 
 
 def require_scale(study: Study, largest: Mapping[str, float]) -> None:
@@ -327,17 +317,6 @@ def laying_ns(setup: Setup, progress: Progress) -> int:
     began_ns = clock.now_ns()
     with setup.laid_arms(0, "restore"):
         return clock.now_ns() - began_ns
-
-
-def _upkeep(setup: Setup, lay_ns: int, turn_s: float) -> tuple[Upkeep, str]:
-    """How the files are kept equal from epoch to epoch, by what laying them took in the pilot:
-    restored where that is less than a fifth of a turn."""
-    took = format_duration(lay_ns)
-    if lay_ns <= RESTORE_SHARE * turn_s * NS_PER_S:
-        return "restore", f"putting the files back takes {took} an epoch"
-    if setup.own_slots.exchangeable():
-        return "exchange", f"putting the files back takes {took}; any arm may use any copy"
-    return "carry", f"putting the files back takes {took}, more than a fifth of a turn"
 
 
 def per_transaction_ns(one: SoloRun) -> float:

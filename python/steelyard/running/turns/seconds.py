@@ -16,7 +16,7 @@ from steelyard.record.slice import SliceLine
 from steelyard.record.turns.seconds import DebtLine, DeviceSecondsLine, SecondsLine
 from steelyard.running.laboratory import Host
 from steelyard.running.measuring.driving import drive
-from steelyard.running.measuring.load import Load, Place, Visit
+from steelyard.running.measuring.load import Load, SlicePlace, Visit
 from steelyard.running.measuring.observation import use_of
 from steelyard.running.measuring.wait_samples import WaitSamples
 from steelyard.running.preparing.setup import Setup
@@ -51,7 +51,7 @@ def read_border(instance: Instance, watch: CheckpointWatch, host: Host) -> Borde
 
 
 @dataclass
-class Series:
+class SecondSeries:
     """Seconds of a turn as they end: the lines, and what was read at each border."""
 
     lines: list[SliceLine] = field(default_factory=list)
@@ -130,7 +130,7 @@ class SecondBySecond:
         watch: CheckpointWatch,
         waits: WaitSamples,
         arm: str,
-        place: Place,
+        place: SlicePlace,
         kept: list[SliceLine],
     ) -> None:
         self._setup = setup
@@ -143,9 +143,9 @@ class SecondBySecond:
         self._kept = kept
         self._reader = ThreadPoolExecutor(1, thread_name_prefix="turn reader")
         self._last = self._read()
-        self._due: tuple[Series, Future[Border]] | None = None
+        self._due: tuple[SecondSeries, Future[Border]] | None = None
 
-    def run(self, series: Series, kind: str, length_ns: int) -> SliceLine:
+    def run(self, series: SecondSeries, kind: str, length_ns: int) -> SliceLine:
         """One more slice of a series; what is read at its end joins the series with the next."""
         visit = Visit(self._arm, length_ns, kind, block=len(series.lines), position=0)
         driven = drive(self._setup, self._load, [visit], self._place)

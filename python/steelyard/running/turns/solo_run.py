@@ -22,7 +22,7 @@ from steelyard.model.units import NS_PER_MS, NS_PER_S
 from steelyard.record.slice import SliceLine
 from steelyard.running.measuring.background_work import find_stalls
 from steelyard.running.measuring.driving import drive_pilot, require_work
-from steelyard.running.measuring.load import Load, Place, Visit
+from steelyard.running.measuring.load import Load, SlicePlace, Visit
 from steelyard.running.measuring.observation import WaitSampling, settings_of, use_of
 from steelyard.running.preparing.setup import Setup
 from steelyard.running.turns.turn import await_quiet, watch_checkpoints
@@ -157,7 +157,7 @@ def _drive(
         whole_cycle_s(watch.seen) is None and written[-1] < enough_bytes and seconds[-1] < most_s
     ):
         visit = Visit(arm, SECOND_NS, "pilot", len(lines), 0)
-        lines += drive_pilot(setup, load, [visit], Place(PILOT, run=1))
+        lines += drive_pilot(setup, load, [visit], SlicePlace(PILOT, run=1))
         after, before, dirtied = watch.pulse(), dirtied, written_bytes(instance)
         use.dirtied_bytes.append(max(0, dirtied - before))
         use.devices.append(load.device_use())

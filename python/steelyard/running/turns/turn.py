@@ -33,10 +33,10 @@ from steelyard.running.measuring.arm_readings import (
     SliceReadings,
     reading_lines,
 )
-from steelyard.running.measuring.load import Place
+from steelyard.running.measuring.load import SlicePlace
 from steelyard.running.measuring.wait_samples import WaitSamples
 from steelyard.running.preparing.setup import Setup
-from steelyard.running.turns.seconds import SecondBySecond, Series
+from steelyard.running.turns.seconds import SecondBySecond, SecondSeries
 from steelyard.telemetry.host import host_readings
 
 QUIET_BYTES = 16 << 20
@@ -62,7 +62,7 @@ class TurnPlace:
 
     arm: str
     position: int  # 0: first of its epoch
-    place: Place
+    place: SlicePlace
     seed: int
 
     @property
@@ -81,7 +81,7 @@ class _Seen:
     checkpoints: tuple[Checkpoint, ...]
     at_start: DebtLine
     at_end: DebtLine
-    measured: Series
+    measured: SecondSeries
     read: EpochReadings
 
 
@@ -151,7 +151,7 @@ class TurnRunner:
     ) -> _Seen:
         choices, setup, arm = self._choices, self._setup, where.arm
         readings = ArmReadings(setup, {arm: instance})
-        warm, measured, place = Series(), Series(), where.place
+        warm, measured, place = SecondSeries(), SecondSeries(), where.place
         with (
             setup.connect({arm: instance}, choices.placement, where.seed, choices.stalls) as load,
             closing(watch_checkpoints(instance, self._clock.now_ns)) as watch,
@@ -179,7 +179,7 @@ class TurnRunner:
             )
         return _Seen(end, level, at_checkpoint, checkpoints, at_start, at_end, measured, read)
 
-    def _warm_up(self, seconds: SecondBySecond, series: Series) -> bool:
+    def _warm_up(self, seconds: SecondBySecond, series: SecondSeries) -> bool:
         limit_ns = self._clock.now_ns() + self._turns.warmup_cap_ns
         while not series.level:
             if self._clock.now_ns() >= limit_ns:
@@ -191,7 +191,7 @@ class TurnRunner:
         self,
         arm: str,
         seconds: SecondBySecond,
-        series: Series,
+        series: SecondSeries,
         watch: CheckpointWatch,
         level: bool,
         since_ns: int,
@@ -210,7 +210,7 @@ class TurnRunner:
         self,
         arm: str,
         seconds: SecondBySecond,
-        series: Series,
+        series: SecondSeries,
         watch: CheckpointWatch,
         at_checkpoint: bool,
     ) -> TurnEnd:

@@ -15,7 +15,7 @@ from steelyard.model.units import NS_PER_S, NS_PER_US
 from steelyard.record.machine.drive_health import DriveHealth
 from steelyard.telemetry.capacity import existing_ancestor
 from steelyard.telemetry.doctor import kernel, memory, processors, storage
-from steelyard.telemetry.doctor.finding import Check, Finding, Host, Lately
+from steelyard.telemetry.doctor.finding import Check, HostFacts, HostFinding, Lately
 from steelyard.telemetry.host import HostSample, sample_host
 
 CHECKS = (*processors.CHECKS, *kernel.CHECKS, *memory.CHECKS, *storage.CHECKS)
@@ -27,24 +27,24 @@ _BLOCK = bytes(8192)
 
 def examine(
     directory: Path, lately: Lately, drives: tuple[DriveHealth, ...] = (), root: Path = ROOT
-) -> list[Finding]:
+) -> list[HostFinding]:
     """Every check of a host whose data directories would stand in `directory`; `drives`: what the
     drives beneath it say of themselves."""
-    return findings(Host(directory, root, lately, drives))
+    return findings(HostFacts(directory, root, lately, drives))
 
 
-def findings(host: Host) -> list[Finding]:
+def findings(host: HostFacts) -> list[HostFinding]:
     """Every check of a host."""
     return [_finding(check, host) for check in CHECKS]
 
 
-def _finding(check: Check, host: Host) -> Finding:
+def _finding(check: Check, host: HostFacts) -> HostFinding:
     """What a check finds; files that are not as the kernel writes them cost that check alone."""
     try:
         return check(host)
     except (OSError, ValueError, IndexError) as reason:
         name = check.__name__.replace("_", " ")
-        return Finding(name, "unseen", f"could not be read: {reason}", "", "", "")
+        return HostFinding(name, "unseen", f"could not be read: {reason}", "", "", "")
 
 
 def look_lately(
@@ -90,7 +90,7 @@ def _sample(directory: Path, root: Path) -> HostSample | str:
 
 
 def _heat(root: Path) -> Mapping[str, int | None]:
-    return Host(root, root).numbers(processors.THROTTLE_COUNTS)
+    return HostFacts(root, root).numbers(processors.THROTTLE_COUNTS)
 
 
 def _grown(before: Mapping[str, int | None], after: Mapping[str, int | None]) -> int | None:

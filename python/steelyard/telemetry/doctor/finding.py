@@ -15,7 +15,7 @@ Level = Literal["good", "note", "warning", "unseen"]
 
 
 @dataclass(frozen=True)
-class Finding:
+class HostFinding:
     """What was seen of one thing, what it matters for and how much, and what to do."""
 
     name: str
@@ -64,7 +64,7 @@ class PlannedServers:
 
 
 @dataclass(frozen=True)
-class Host:
+class HostFacts:
     """What checks read: files below a root, a directory for data, and what was measured."""
 
     directory: Path
@@ -110,7 +110,7 @@ class Host:
         return found
 
 
-Check = Callable[[Host], Finding]
+Check = Callable[[HostFacts], HostFinding]
 
 
 def chosen(text: str | None) -> str | None:

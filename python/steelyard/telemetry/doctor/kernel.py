@@ -10,7 +10,7 @@ import resource
 
 from steelyard.engines.memory.group import ROOT
 from steelyard.model.units import format_bytes
-from steelyard.telemetry.doctor.finding import Check, Finding, Host, Lately, Level
+from steelyard.telemetry.doctor.finding import Check, HostFacts, HostFinding, Lately, Level
 from steelyard.telemetry.host import memory_bytes, other_loads
 
 LAZY_BY_DEFAULT = (7, 0)
@@ -31,7 +31,7 @@ _SETUP = 425
 _PARAMETERS_BYTES = 120
 
 
-def preemption(host: Host) -> Finding:
+def preemption(host: HostFacts) -> HostFinding:
     """Whether the kernel takes the processor from a server that holds a spinlock."""
     mode, seen_in = _preemption_mode(host)
     release = _release(host)
@@ -45,7 +45,7 @@ def preemption(host: Host) -> Finding:
     name = mode or ("lazy or full" if new else "the mode cannot be seen")
     kernel = "" if release is None else f", Linux {release[0]}.{release[1]}"
     beside = f", {pages or 'no'} huge pages" if new or mode in ("lazy", "realtime") else ""
-    return Finding(
+    return HostFinding(
         "preemption",
         level,
         f"{name}{f' ({seen_in})' if seen_in else ''}{kernel}{beside}",
@@ -68,7 +68,7 @@ def _preemption_advice(mode: str | None, level: Level) -> str:
     return "none needed"
 
 
-def _preemption_mode(host: Host) -> tuple[str | None, str]:
+def _preemption_mode(host: HostFacts) -> tuple[str | None, str]:
     """The mode, and the file that says it; None: none does."""
     if host.number("sys/kernel/realtime") == 1:
         return "realtime", "/sys/kernel/realtime"
@@ -88,13 +88,13 @@ def _preemption_mode(host: Host) -> tuple[str | None, str]:
     return ("realtime", "uname -v") if "PREEMPT_RT" in version else (None, "")
 
 
-def _release(host: Host) -> tuple[int, int] | None:
+def _release(host: HostFacts) -> tuple[int, int] | None:
     """(major, minor) of the kernel; None: it cannot be read."""
     numbers = re.match(r"(\d+)\.(\d+)", host.text("proc/sys/kernel/osrelease") or "")
     return None if numbers is None else (int(numbers[1]), int(numbers[2]))
 
 
-def io_uring(host: Host) -> Finding:
+def io_uring(host: HostFacts) -> HostFinding:
     """Whether a server may use io_uring here, and which builds have it."""
     why, remedy = _io_uring_refusal(host)
     level: Level = "note" if why else "good"
@@ -105,7 +105,7 @@ def io_uring(host: Host) -> Finding:
     ):
         level, why = "unseen", "this kernel has no kernel.io_uring_disabled, and it was not tried"
     builds = [f"{name} {'has' if has else 'lacks'} it" for name, has in host.io_uring.items()]
-    return Finding(
+    return HostFinding(
         "io_uring",
         level,
         "; ".join([why or "allowed", *builds]),
@@ -120,11 +120,11 @@ def io_uring(host: Host) -> Finding:
 def io_uring_refusal() -> tuple[str, str] | None:
     """Why a server of this machine cannot use io_uring, and what to type; None: it can."""
     lately = Lately(io_uring=ring_refusal(), locked_bytes=locked_bytes())
-    why, remedy = _io_uring_refusal(Host(ROOT, lately=lately))
+    why, remedy = _io_uring_refusal(HostFacts(ROOT, lately=lately))
     return (why, remedy) if why else None
 
 
-def _io_uring_refusal(host: Host) -> tuple[str, str]:
+def _io_uring_refusal(host: HostFacts) -> tuple[str, str]:
     """Why a server cannot use it, and what to type; empty: nothing speaks against it."""
     allow = "as root: sysctl -w kernel.io_uring_disabled=0"
     switch = host.number("proc/sys/kernel/io_uring_disabled")
@@ -142,7 +142,7 @@ def _io_uring_refusal(host: Host) -> tuple[str, str]:
     return _locked_out(host)
 
 
-def _refused_with(error: str, host: Host) -> tuple[str, str]:
+def _refused_with(error: str, host: HostFacts) -> tuple[str, str]:
     """What a refusal of the kernel means, and what to type."""
     filtered = re.search(r"^Seccomp:\s*2$", host.text("proc/self/status") or "", re.MULTILINE)
     known = {
@@ -157,7 +157,7 @@ def _refused_with(error: str, host: Host) -> tuple[str, str]:
     return known.get(error, (f"refused with {error}", "io_method = worker"))
 
 
-def _locked_out(host: Host) -> tuple[str, str]:
+def _locked_out(host: HostFacts) -> tuple[str, str]:
     """Whether the rings of a server would be more than may be locked, where that is counted."""
     limit, release = host.lately.locked_bytes, _release(host)
     needed = PROCESSES * RING_BYTES
@@ -189,12 +189,12 @@ def locked_bytes() -> int | None:
     return None if soft == resource.RLIM_INFINITY else soft
 
 
-def other_measurements(host: Host) -> Finding:
+def other_measurements(host: HostFacts) -> HostFinding:
     """What else is measured on this machine now."""
     proc = host.root / "proc"
     others = other_loads(proc) if proc.is_dir() else ()
     seen = ", ".join(f"{other.command} (process {other.pid})" for other in others)
-    return Finding(
+    return HostFinding(
         "other measurements",
         "warning" if others else "good",
         seen or "none by Steelyard",

@@ -8,7 +8,7 @@ from pathlib import Path
 from steelyard.engines.capabilities.memory import HUGE_PAGE_BYTES, shared_memory_bytes
 from steelyard.model.units import format_bytes
 from steelyard.telemetry.capacity import memory_left
-from steelyard.telemetry.doctor.finding import Check, Finding, Host, Level, chosen
+from steelyard.telemetry.doctor.finding import Check, HostFacts, HostFinding, Level, chosen
 from steelyard.telemetry.host import memory_bytes
 
 HUGE_PAGES = "sys/kernel/mm/transparent_hugepage/enabled"
@@ -18,11 +18,11 @@ LEAST_SHARED_BYTES = 256 << 20
 LEAST_FREE_BYTES = 1 << 30
 
 
-def transparent_huge_pages(host: Host) -> Finding:
+def transparent_huge_pages(host: HostFacts) -> HostFinding:
     """Whether the kernel makes huge pages of anonymous memory by itself."""
     mode = chosen(host.text(HUGE_PAGES))
     level: Level = "unseen" if mode is None else "warning" if mode == "always" else "good"
-    return Finding(
+    return HostFinding(
         "transparent huge pages",
         level,
         mode or "this kernel has none",
@@ -33,7 +33,7 @@ def transparent_huge_pages(host: Host) -> Finding:
     )
 
 
-def huge_pages(host: Host) -> Finding:
+def huge_pages(host: HostFacts) -> HostFinding:
     """Huge pages that were set aside, and how many servers here need."""
     memory = memory_bytes(host.root)
     total, free = memory.get("HugePages_Total", 0), memory.get("HugePages_Free", 0)
@@ -47,7 +47,7 @@ def huge_pages(host: Host) -> Finding:
         seen += (
             f"; {whose} need{'s' if host.planned is None else ''} {needed} of {format_bytes(page)}"
         )
-    return Finding(
+    return HostFinding(
         "huge pages",
         level,
         seen,
@@ -58,7 +58,7 @@ def huge_pages(host: Host) -> Finding:
     )
 
 
-def _pages_needed(host: Host, page_bytes: int) -> tuple[int, str]:
+def _pages_needed(host: HostFacts, page_bytes: int) -> tuple[int, str]:
     """Huge pages that servers need beside those in use, and which servers; 0: no server is known.
 
     Of a server that runs by its shared memory, as shared_memory_size_in_huge_pages rounds it; of
@@ -109,7 +109,7 @@ def shared_segments(proc: Path) -> list[int]:
     return list(sizes.values())
 
 
-def swap(host: Host) -> Finding:
+def swap(host: HostFacts) -> HostFinding:
     """Swap, and how eagerly it is used."""
     memory = memory_bytes(host.root)
     total, eager = memory.get("SwapTotal", 0), host.number("proc/sys/vm/swappiness")
@@ -119,7 +119,7 @@ def swap(host: Host) -> Finding:
         level = "warning" if (eager or 0) > SWAPPINESS else "note"
     seen = f"{format_bytes(total)}, {format_bytes(used)} in use, swappiness {eager}"
     lower = "vm.swappiness = 1 to 10, or " if level == "warning" else ""
-    return Finding(
+    return HostFinding(
         "swap",
         level,
         seen if total else "none",
@@ -130,7 +130,7 @@ def swap(host: Host) -> Finding:
     )
 
 
-def waiting_to_be_written(host: Host) -> Finding:
+def waiting_to_be_written(host: HostFacts) -> HostFinding:
     """How much written data the kernel lets pile up before it writes."""
     background = host.number("proc/sys/vm/dirty_background_bytes") or 0
     ratio = host.number("proc/sys/vm/dirty_background_ratio")
@@ -139,7 +139,7 @@ def waiting_to_be_written(host: Host) -> Finding:
     level: Level = "warning" if background > MOST_WAITING_BYTES else "good"
     if not background:
         level = "unseen"
-    return Finding(
+    return HostFinding(
         "write-back",
         level,
         f"from {format_bytes(background)} on" if background else "dirty limits cannot be read",
@@ -150,14 +150,14 @@ def waiting_to_be_written(host: Host) -> Finding:
     )
 
 
-def memory(host: Host) -> Finding:
+def memory(host: HostFacts) -> HostFinding:
     """Memory that is free for servers, limits of control groups included."""
     available = memory_bytes(host.root).get("MemAvailable", 0)
     left = memory_left(host.root)
     free = available if left is None else min(left, available)
     level: Level = "warning" if free < LEAST_FREE_BYTES else "good"
     limit = "" if left is None or left >= available else ", by the limit of a control group"
-    return Finding(
+    return HostFinding(
         "memory",
         level if available else "unseen",
         f"{format_bytes(free)} available{limit}",
@@ -168,7 +168,7 @@ def memory(host: Host) -> Finding:
     )
 
 
-def shared_memory(host: Host) -> Finding:
+def shared_memory(host: HostFacts) -> HostFinding:
     """Room in /dev/shm, where parallel queries exchange rows."""
     level: Level = "unseen"
     seen = "/dev/shm cannot be seen"
@@ -180,7 +180,7 @@ def shared_memory(host: Host) -> Finding:
         room = status.f_bavail * status.f_frsize
         level = "warning" if room < LEAST_SHARED_BYTES else "good"
         seen = f"{format_bytes(room)} free"
-    return Finding(
+    return HostFinding(
         "/dev/shm",
         level,
         seen,

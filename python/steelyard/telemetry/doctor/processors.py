@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from steelyard.telemetry.capacity import processor_quota
-from steelyard.telemetry.doctor.finding import Check, Finding, Host, Level
+from steelyard.telemetry.doctor.finding import Check, HostFacts, HostFinding, Level
 
 CPU = "sys/devices/system/cpu"
 THROTTLE_COUNTS = f"{CPU}/cpu[0-9]*/thermal_throttle/core_throttle_count"
@@ -22,7 +22,7 @@ FASTEST_SAMPLING = 100_000
 _EVERY_TIME = "every figure in time"
 
 
-def governor(host: Host) -> Finding:
+def governor(host: HostFacts) -> HostFinding:
     """Every processor's frequency governor."""
     found = set(host.every(f"{CPU}/cpu[0-9]*/cpufreq/scaling_governor").values())
     offered = set(" ".join(host.every(GOVERNORS).values()).split())
@@ -33,7 +33,7 @@ def governor(host: Host) -> Finding:
     seen = ", ".join(sorted(found))
     if not found:
         level, seen = "unseen", "no cpufreq: a hypervisor or the firmware decides"
-    return Finding(
+    return HostFinding(
         "governor",
         level,
         seen,
@@ -44,7 +44,7 @@ def governor(host: Host) -> Finding:
     )
 
 
-def turbo(host: Host) -> Finding:
+def turbo(host: HostFacts) -> HostFinding:
     """Whether the processor may exceed its nominal frequency while it is cool."""
     off, boost = host.number(f"{CPU}/intel_pstate/no_turbo"), host.number(f"{CPU}/cpufreq/boost")
     level: Level = "unseen"
@@ -55,7 +55,7 @@ def turbo(host: Host) -> Finding:
     if off is not None or boost is not None:
         on = off == 0 if off is not None else boost == 1
         level, seen = ("note", "on") if on else ("good", "off")
-    return Finding(
+    return HostFinding(
         "turbo",
         level,
         seen,
@@ -66,7 +66,7 @@ def turbo(host: Host) -> Finding:
     )
 
 
-def frequency_range(host: Host) -> Finding:
+def frequency_range(host: HostFacts) -> HostFinding:
     """Whether frequencies are held at one value."""
     low = _known(host.numbers(f"{CPU}/cpu[0-9]*/cpufreq/scaling_min_freq"))
     high = _known(host.numbers(f"{CPU}/cpu[0-9]*/cpufreq/scaling_max_freq"))
@@ -77,7 +77,7 @@ def frequency_range(host: Host) -> Finding:
         least, most = min(low), max(high)
         advice = f"cpupower frequency-set -d {most // 1000}MHz"
         level, seen = ("note" if least < most else "good"), f"{least // 1000}–{most // 1000} MHz"
-    return Finding(
+    return HostFinding(
         "frequency range",
         level,
         seen,
@@ -87,14 +87,14 @@ def frequency_range(host: Host) -> Finding:
     )
 
 
-def smt(host: Host) -> Finding:
+def smt(host: HostFacts) -> HostFinding:
     """Whether two hardware threads share a core."""
     active = host.number(f"{CPU}/smt/active")
     level: Level = "unseen"
     seen = "smt/active is not there"
     if active is not None:
         level, seen = ("note", "on") if active else ("good", "off")
-    return Finding(
+    return HostFinding(
         "hardware threads (SMT)",
         level,
         seen,
@@ -106,7 +106,7 @@ def smt(host: Host) -> Finding:
     )
 
 
-def heat(host: Host) -> Finding:
+def heat(host: HostFacts) -> HostFinding:
     """Whether cores were slowed down by their heat while nothing was done."""
     counts = host.numbers(THROTTLE_COUNTS)
     known = _known(counts)
@@ -118,7 +118,7 @@ def heat(host: Host) -> Finding:
         seen = f"{ever} times since the start" + (f", {now} just now" if now else "")
         unread = [name.split("/")[-3] for name, count in counts.items() if count is None]
         seen += f"; could not be read of {', '.join(unread)}" if unread else ""
-    return Finding(
+    return HostFinding(
         "heat",
         level,
         seen,
@@ -132,7 +132,7 @@ def _known(numbers: Mapping[str, int | None]) -> list[int]:
     return [number for number in numbers.values() if number is not None]
 
 
-def steal(host: Host) -> Finding:
+def steal(host: HostFacts) -> HostFinding:
     """Time that other guests had the processors of this one."""
     share = host.lately.steal_share
     level: Level = "unseen"
@@ -140,7 +140,7 @@ def steal(host: Host) -> Finding:
     if share is not None:
         level = "warning" if share > STEAL_SHARE else "good"
         seen = f"{share:.1%} of the time of all processors"
-    return Finding(
+    return HostFinding(
         "stolen time",
         level,
         seen,
@@ -150,7 +150,7 @@ def steal(host: Host) -> Finding:
     )
 
 
-def quota(host: Host) -> Finding:
+def quota(host: HostFacts) -> HostFinding:
     """A quota on processor time, and whether it stopped this group."""
     allowed, share = processor_quota(host.root), host.lately.throttled_share
     level: Level = "good"
@@ -158,7 +158,7 @@ def quota(host: Host) -> Finding:
     if allowed is not None:
         level = "warning" if share and share > THROTTLED_SHARE else "note"
         seen = f"{allowed:g} processors" + (f"; stopped for {share:.1%}" if share else "")
-    return Finding(
+    return HostFinding(
         "processor quota",
         level,
         seen,
@@ -169,7 +169,7 @@ def quota(host: Host) -> Finding:
     )
 
 
-def neighbours(host: Host) -> Finding:
+def neighbours(host: HostFacts) -> HostFinding:
     """What else runs on the processors now."""
     busy = host.lately.busy_processors
     level: Level = "unseen"
@@ -177,7 +177,7 @@ def neighbours(host: Host) -> Finding:
     if busy is not None:
         level = "warning" if busy > BUSY_PROCESSORS else "good"
         seen = f"{busy:.2f} processors in use by others"
-    return Finding(
+    return HostFinding(
         "neighbours",
         level,
         seen,
@@ -187,7 +187,7 @@ def neighbours(host: Host) -> Finding:
     )
 
 
-def numa(host: Host) -> Finding:
+def numa(host: HostFacts) -> HostFinding:
     """Memory nodes, and what moves pages between them."""
     nodes = len(host.every("sys/devices/system/node/node[0-9]*/cpulist")) or 1
     moves = host.number("proc/sys/kernel/numa_balancing") == 1
@@ -200,7 +200,7 @@ def numa(host: Host) -> Finding:
     seen += ", zone_reclaim_mode on" if nodes > 1 and reclaims else ""
     wrong = [("kernel.numa_balancing", moves), ("vm.zone_reclaim_mode", reclaims)]
     settings = ", ".join(f"{name} = 0" for name, on in wrong if on)
-    return Finding(
+    return HostFinding(
         "memory nodes (NUMA)",
         level,
         seen,
@@ -211,7 +211,7 @@ def numa(host: Host) -> Finding:
     )
 
 
-def clock(host: Host) -> Finding:
+def clock(host: HostFacts) -> HostFinding:
     """The clock source, and what a reading costs."""
     others = (host.text(CLOCK_SOURCES) or "").split()
     name = host.text(CLOCK_SOURCE)
@@ -222,7 +222,7 @@ def clock(host: Host) -> Finding:
         slow = cost is not None and cost > SLOW_CLOCK_NS
         level = "warning" if slow or name in ("hpet", "acpi_pm", "jiffies") else "good"
         seen += "" if cost is None else f", {cost:.0f} ns a reading"
-    return Finding(
+    return HostFinding(
         "clock",
         level,
         seen,
@@ -246,12 +246,12 @@ def _clock_advice(name: str, others: Sequence[str]) -> str:
     return f"{offered}: boot with tsc=reliable, or ask whoever runs the hypervisor for tsc"
 
 
-def autogroup(host: Host) -> Finding:
+def autogroup(host: HostFacts) -> HostFinding:
     """Whether the scheduler shares processors between terminals first."""
     on = host.number("proc/sys/kernel/sched_autogroup_enabled")
     level: Level = "unseen" if on is None else "note" if on else "good"
     seen = "this kernel has none" if on is None else "on" if on else "off"
-    return Finding(
+    return HostFinding(
         "autogroup",
         level,
         seen,
@@ -263,11 +263,11 @@ def autogroup(host: Host) -> Finding:
     )
 
 
-def isolation(host: Host) -> Finding:
+def isolation(host: HostFacts) -> HostFinding:
     """Processors that the scheduler leaves alone."""
     command = (host.text("proc/cmdline") or "").split()
     held = [word for word in command if word.startswith(("isolcpus=", "nohz_full=", "rcu_nocbs="))]
-    return Finding(
+    return HostFinding(
         "isolated processors",
         "note" if held else "good",
         ", ".join(held) or "none",
@@ -277,11 +277,11 @@ def isolation(host: Host) -> Finding:
     )
 
 
-def interrupts(host: Host) -> Finding:
+def interrupts(host: HostFacts) -> HostFinding:
     """Whether a daemon moves interrupts between processors."""
     names = host.every("proc/[0-9]*/comm").values()
     running = "irqbalance" in names
-    return Finding(
+    return HostFinding(
         "interrupts",
         "note" if running else "good",
         "irqbalance moves them" if running else "no irqbalance",
@@ -292,11 +292,11 @@ def interrupts(host: Host) -> Finding:
     )
 
 
-def address_space(host: Host) -> Finding:
+def address_space(host: HostFacts) -> HostFinding:
     """Whether memory is laid out anew in every process."""
     mode = host.number("proc/sys/kernel/randomize_va_space")
     level: Level = "unseen" if mode is None else "good" if mode == 2 else "note"
-    return Finding(
+    return HostFinding(
         "address space layout",
         level,
         "it cannot be seen" if mode is None else f"randomize_va_space {mode}",
@@ -307,13 +307,13 @@ def address_space(host: Host) -> Finding:
     )
 
 
-def sampling(host: Host) -> Finding:
+def sampling(host: HostFacts) -> HostFinding:
     """How often perf may interrupt a processor."""
     rate = host.number("proc/sys/kernel/perf_event_max_sample_rate")
     level: Level = "unseen"
     if rate is not None:
         level = "note" if rate > FASTEST_SAMPLING else "good"
-    return Finding(
+    return HostFinding(
         "perf's sampling rate",
         level,
         "it cannot be seen" if rate is None else f"at most {rate} a second",
@@ -323,7 +323,7 @@ def sampling(host: Host) -> Finding:
     )
 
 
-def power(host: Host) -> Finding:
+def power(host: HostFacts) -> HostFinding:
     """Whether a laptop runs from its battery."""
     online = host.every("sys/class/power_supply/*/online")
     level: Level = "good"
@@ -331,7 +331,7 @@ def power(host: Host) -> Finding:
     if online:
         plugged = any(value == "1" for value in online.values())
         level, seen = ("good", "mains") if plugged else ("warning", "battery")
-    return Finding(
+    return HostFinding(
         "power supply",
         level,
         seen,

@@ -9,7 +9,7 @@ from steelyard.model.units import NS_PER_US, format_bytes, format_duration
 from steelyard.record.machine.drive_health import ONCE_AT_THRESHOLD, DriveHealth
 from steelyard.telemetry.capacity import filesystem, space
 from steelyard.telemetry.devices import device_counts, devices_beneath
-from steelyard.telemetry.doctor.finding import Check, Finding, Host, Level, chosen
+from steelyard.telemetry.doctor.finding import Check, HostFacts, HostFinding, Level, chosen
 
 FASTEST_SYNC_US = 20.0
 SLOWEST_SYNC_US = 5000.0
@@ -23,7 +23,7 @@ _UNSAFE = frozenset({"nobarrier", "barrier=0", "data=writeback"})
 _SLOW = frozenset({"sync", "discard", "strictatime"})
 
 
-def scheduler(host: Host) -> Finding:
+def scheduler(host: HostFacts) -> HostFinding:
     """The I/O scheduler of every device beneath."""
     found = devices_beneath(host.directory, host.root)
     modes = {
@@ -45,7 +45,7 @@ def scheduler(host: Host) -> Finding:
         for name, mode in modes.items()
         if mode not in (None, "none", better[name])
     )
-    return Finding(
+    return HostFinding(
         "I/O scheduler",
         level,
         seen or found.unmapped,
@@ -56,7 +56,7 @@ def scheduler(host: Host) -> Finding:
     )
 
 
-def file_system(host: Host) -> Finding:
+def file_system(host: HostFacts) -> HostFinding:
     """The file system and its options."""
     found = filesystem(host.directory, host.root)
     kind, options = found.get("type", ""), set(found.get("options", "").split(","))
@@ -68,7 +68,7 @@ def file_system(host: Host) -> Finding:
     elif kind in _COPIES or options & _SLOW or not options & {"noatime", "relatime"}:
         level = "note"
     odd = sorted(options & (_UNSAFE | _SLOW))
-    return Finding(
+    return HostFinding(
         "file system",
         level,
         f"{kind} on {found.get('mount')}{': ' if odd else ''}{', '.join(odd)}"
@@ -96,7 +96,7 @@ def _mount_advice(kind: str, options: Set[str], mount: str) -> str:
     return "; ".join(advice) or "none needed"
 
 
-def write_cache(host: Host) -> Finding:
+def write_cache(host: HostFacts) -> HostFinding:
     """Whether the device keeps writes in a cache, and is told to flush it."""
     leaves = devices_beneath(host.directory, host.root).leaves
     modes = {name: host.text(f"sys/class/block/{name}/queue/write_cache") for name in leaves}
@@ -106,7 +106,7 @@ def write_cache(host: Host) -> Finding:
     level: Level = "unseen" if not any(modes.values()) else "warning" if unflushed else "good"
     seen = ", ".join(f"{name}: {mode}" for name, mode in modes.items() if mode)
     seen += f"; no flush ever on {', '.join(unflushed)}" if unflushed else ""
-    return Finding(
+    return HostFinding(
         "write cache",
         level,
         seen or "it cannot be seen",
@@ -117,7 +117,7 @@ def write_cache(host: Host) -> Finding:
     )
 
 
-def drive_health(host: Host) -> Finding:
+def drive_health(host: HostFacts) -> HostFinding:
     """What the drives say of their own health."""
     known = [one for one in host.drives if one.source]
     level: Level = "unseen"
@@ -128,7 +128,7 @@ def drive_health(host: Host) -> Finding:
     elif any("warnings" in one.model_fields_set for one in known):
         level = "good"
     seen = "; ".join(", ".join(_health_words(one)) for one in host.drives)
-    return Finding(
+    return HostFinding(
         "drive health",
         level,
         seen or "it was not read",
@@ -170,7 +170,7 @@ def _health_words(one: DriveHealth) -> Iterator[str]:
         yield one.why_not
 
 
-def durable_write(host: Host) -> Finding:
+def durable_write(host: HostFacts) -> HostFinding:
     """How long a write takes until it is safe on the device."""
     took = host.lately.sync_us
     level: Level = "unseen"
@@ -180,7 +180,7 @@ def durable_write(host: Host) -> Finding:
             "warning" if took < FASTEST_SYNC_US else "note" if took > SLOWEST_SYNC_US else "good"
         )
         seen = f"{format_duration(took * NS_PER_US)} (median) for 8 kB"
-    return Finding(
+    return HostFinding(
         "durable write",
         level,
         seen,
@@ -194,11 +194,11 @@ def durable_write(host: Host) -> Finding:
     )
 
 
-def room(host: Host) -> Finding:
+def room(host: HostFacts) -> HostFinding:
     """Room for data directories."""
     found = space(host.directory)
     level: Level = "warning" if found.free_bytes < LEAST_ROOM_BYTES else "good"
-    return Finding(
+    return HostFinding(
         "room on disk",
         level,
         f"{format_bytes(found.free_bytes)} of {format_bytes(found.total_bytes)} free",
@@ -209,13 +209,13 @@ def room(host: Host) -> Finding:
     )
 
 
-def open_files(host: Host) -> Finding:
+def open_files(host: HostFacts) -> HostFinding:
     """How many files a process may have open."""
     import resource
 
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     level: Level = "warning" if hard != resource.RLIM_INFINITY and hard < 1024 else "good"
-    return Finding(
+    return HostFinding(
         "open files",
         level,
         f"{soft}, at most {'any' if hard == resource.RLIM_INFINITY else hard}",
@@ -225,7 +225,7 @@ def open_files(host: Host) -> Finding:
     )
 
 
-def rights(host: Host) -> Finding:
+def rights(host: HostFacts) -> HostFinding:
     """Whether servers can be placed, and their use be read."""
     root, seen = os.geteuid() == 0, "root"
     level: Level = "good"
@@ -235,7 +235,7 @@ def rights(host: Host) -> Finding:
     paranoid = host.number("proc/sys/kernel/perf_event_paranoid")
     seen += "" if scope is None else f", ptrace_scope {scope}"
     seen += "" if paranoid is None else f", perf_event_paranoid {paranoid}"
-    return Finding(
+    return HostFinding(
         "rights",
         level,
         seen,
@@ -246,10 +246,10 @@ def rights(host: Host) -> Finding:
     )
 
 
-def pressure(host: Host) -> Finding:
+def pressure(host: HostFacts) -> HostFinding:
     """Whether the kernel tells how long tasks stood still for want of something."""
     found = host.every("proc/pressure/*")
-    return Finding(
+    return HostFinding(
         "pressure (PSI)",
         "good" if found else "unseen",
         ", ".join(path.rpartition("/")[2] for path in found)

@@ -29,7 +29,7 @@ _AFTER_KILL_S = 0.2
 
 
 @dataclass(frozen=True)
-class Answer:
+class ProgramOutput:
     """What a program printed, and its exit status."""
 
     output: str
@@ -43,7 +43,7 @@ def find_program(name: str) -> str | None:
     return shutil.which(name, path=path)
 
 
-def answer_of(command: Sequence[str], within_s: float) -> Answer | None:
+def answer_of(command: Sequence[str], within_s: float) -> ProgramOutput | None:
     """The output of the program, in the C locale; None where it did not end in time.
 
     It has a session of its own: Ctrl-C does not reach it, and its children end with it. A command
@@ -62,7 +62,7 @@ def answer_of(command: Sequence[str], within_s: float) -> Answer | None:
             start_new_session=True,
         )
     except OSError as error:
-        return Answer("", str(error), 127)
+        return ProgramOutput("", str(error), 127)
     try:
         output, errors = process.communicate(timeout=max(0.0, within_s))
     except BaseException as interrupted:
@@ -70,7 +70,7 @@ def answer_of(command: Sequence[str], within_s: float) -> Answer | None:
         if isinstance(interrupted, subprocess.TimeoutExpired):
             return None
         raise
-    return Answer(output, errors, process.returncode)
+    return ProgramOutput(output, errors, process.returncode)
 
 
 def _leave_behind(process: subprocess.Popen[str]) -> None:
@@ -162,7 +162,7 @@ def _by_nvme_cli(node: str, ends: float) -> tuple[Facts, str]:
     return facts, "" if facts else "nvme's JSON has no smart log"
 
 
-def _said(answer: Answer, program: str) -> str:
+def _said(answer: ProgramOutput, program: str) -> str:
     """The first line of what a program printed in place of JSON."""
     words = (answer.errors or answer.output).strip().partition("\n")[0][:200]
     return _explained(f"{program} ended with status {answer.status}: {words or 'it said nothing'}")

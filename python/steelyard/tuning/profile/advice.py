@@ -47,7 +47,7 @@ class LeftAlone:
 
 
 @dataclass(frozen=True)
-class MemoryNeed:
+class ProfileMemoryNeed:
     """What a server may take at most with a profile, by the documentation's own formulas."""
 
     shared_bytes: int
@@ -62,14 +62,14 @@ class MemoryNeed:
 
 
 @dataclass(frozen=True)
-class Profile:
+class TuningProfile:
     """Settings for one server."""
 
     name: str
     basis: Basis
     advice: tuple[Advice, ...]
     left_alone: tuple[LeftAlone, ...]
-    need: MemoryNeed
+    need: ProfileMemoryNeed
     restart: frozenset[str]
     """Names of those that are read only at a start."""
     defaults: Mapping[str, str]
@@ -109,7 +109,7 @@ class Profile:
         }
 
 
-def as_configuration(profile: Profile) -> str:
+def as_configuration(profile: TuningProfile) -> str:
     """Lines for postgresql.conf, each with its reason."""
     basis = profile.basis
     lines = [
@@ -126,7 +126,7 @@ def as_configuration(profile: Profile) -> str:
     return "\n".join(lines) + "\n"
 
 
-def as_sql(profile: Profile) -> str:
+def as_sql(profile: TuningProfile) -> str:
     """ALTER SYSTEM for each, then what makes them take effect."""
     lines = [f"ALTER SYSTEM SET {one.name} = {_quoted(one)};" for one in profile.advice]
     restart = sorted(profile.restart)
@@ -136,7 +136,7 @@ def as_sql(profile: Profile) -> str:
     return "\n".join(lines) + "\n"
 
 
-def as_arm(profile: Profile) -> str:
+def as_arm(profile: TuningProfile) -> str:
     """An arm for a study."""
     lines = ["[[arm]]", f'name = "{profile.name}"', "[arm.settings]"]
     lines += [f"{name} = {json.dumps(value)}" for name, value in profile.for_arm().items()]

@@ -10,9 +10,9 @@ from steelyard.engines.builds.same_builder import BuildRequest
 from steelyard.engines.cache import open_cache
 from steelyard.engines.capabilities.settings import AllowedSettings
 from steelyard.engines.registry import open_run
-from steelyard.model.allowed import Allowed
 from steelyard.model.errors import EngineError
 from steelyard.model.identity import Identity
+from steelyard.model.settings.allowed import Allowed
 
 
 @dataclass(frozen=True)

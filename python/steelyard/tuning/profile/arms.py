@@ -11,7 +11,7 @@ from steelyard.model.errors import UsageError
 from steelyard.model.readings import WorkKind
 from steelyard.study.arm import Arm, ProfileChoice
 from steelyard.study.study import Study
-from steelyard.tuning.profile.advice import Profile
+from steelyard.tuning.profile.advice import TuningProfile
 from steelyard.tuning.profile.allowed_settings import Accepting, read_allowed_settings
 from steelyard.tuning.profile.proposing import ProfileRequest, propose
 
@@ -120,6 +120,6 @@ def _wish(
     )
 
 
-def _said(arm: Arm, profile: Profile, chosen: Mapping[str, str]) -> str:
+def _said(arm: Arm, profile: TuningProfile, chosen: Mapping[str, str]) -> str:
     listed = ", ".join(f"{name} {value}" for name, value in chosen.items())
     return f"profile of {arm.name} ({profile.basis.memory_from}): {listed or 'nothing'}"

@@ -6,19 +6,19 @@ import bisect
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from steelyard.model.allowed import Allowed
 from steelyard.model.errors import UsageError
 from steelyard.model.readings import ProfileName
+from steelyard.model.settings.allowed import Allowed
+from steelyard.model.settings.value import number_in, size_bytes, with_unit
 from steelyard.model.units import format_bytes
 from steelyard.tuning.profile import shares
-from steelyard.tuning.profile.advice import Advice, LeftAlone, MemoryNeed, Profile
+from steelyard.tuning.profile.advice import Advice, LeftAlone, ProfileMemoryNeed, TuningProfile
 from steelyard.tuning.profile.basis import Basis
 from steelyard.tuning.profile.rules import advised, left_alone
 from steelyard.tuning.profile.shares import HASH_TIMES, SESSION_BYTES, work_processes
-from steelyard.tuning.profile.value import counted, size_bytes, written
 
 
-def make_profile(name: ProfileName, basis: Basis, allowed: Mapping[str, Allowed]) -> Profile:
+def make_profile(name: ProfileName, basis: Basis, allowed: Mapping[str, Allowed]) -> TuningProfile:
     """A profile that this build accepts, whose memory is there, and that undercuts no default
     without a reason.
 
@@ -41,22 +41,22 @@ def most_clients(basis: Basis, allowed: Mapping[str, Allowed]) -> int:
     return bisect.bisect_left(range(1, basis.clients + 1), True, key=lambda n: not fits(n))
 
 
-def _made(name: ProfileName, basis: Basis, allowed: Mapping[str, Allowed]) -> Profile:
+def _made(name: ProfileName, basis: Basis, allowed: Mapping[str, Allowed]) -> TuningProfile:
     wanted, untouched = _wanted(name, basis, allowed)
     fitting, dropped = _fitted(wanted, allowed)
     known = {one.name: allowed[one.name] for one in fitting}
-    return Profile(
+    return TuningProfile(
         name=name,
         basis=basis,
         advice=fitting,
         left_alone=(*untouched, *dropped),
         need=memory_need({one.name: one.value for one in fitting}, basis, allowed),
         restart=frozenset(n for n, one in known.items() if one.needs_restart),
-        defaults={n: written(one) for n, one in known.items()},
+        defaults={n: with_unit(one.default or "", one.unit) for n, one in known.items()},
     )
 
 
-def _too_large(made: Profile, allowed: Mapping[str, Allowed]) -> UsageError:
+def _too_large(made: TuningProfile, allowed: Mapping[str, Allowed]) -> UsageError:
     basis, need = made.basis, made.need
     if made.name != "ours":
         hint = "The table was made for 378 GB; `--profile theirs` scales it."
@@ -79,7 +79,7 @@ def _too_large(made: Profile, allowed: Mapping[str, Allowed]) -> UsageError:
 
 def memory_need(
     settings: Mapping[str, str], basis: Basis, allowed: Mapping[str, Allowed]
-) -> MemoryNeed:
+) -> ProfileMemoryNeed:
     """What a server may take at most with some settings, the others at the build's defaults.
 
     Sessions: each its own 10 MB, and work_mem for one operation and a half that hashes, of long
@@ -97,19 +97,19 @@ def memory_need(
     known = allowed.get("autovacuum_max_workers")
     workers = settings.get("autovacuum_max_workers") or (known and known.default) or "0"
     each = own if own > 0 else maintenance
-    return MemoryNeed(
+    return ProfileMemoryNeed(
         shared_bytes=round(size("shared_buffers") + max(0.0, size("wal_buffers"))),
         sessions_bytes=round(
             work_processes(basis, settings) * size("work_mem") * work_times(settings)
             + basis.clients * SESSION_BYTES
         ),
-        upkeep_bytes=round(maintenance + each * (counted(workers, "") or 0)),
+        upkeep_bytes=round(maintenance + each * (number_in(workers, "") or 0)),
     )
 
 
 def work_times(settings: Mapping[str, str]) -> float:
     """How many times work_mem a session may take: half an operation more than one that hashes."""
-    own = counted(settings.get("hash_mem_multiplier", ""), "")
+    own = number_in(settings.get("hash_mem_multiplier", ""), "")
     return HASH_TIMES if own is None else 1.5 * max(1.0, own)
 
 
@@ -149,13 +149,13 @@ def _fitted(
 def _is_default(one: Advice, known: Allowed) -> bool:
     if known.default is None:
         return False
-    value, default = counted(one.value, known.unit), counted(known.default, known.unit)
+    value, default = number_in(one.value, known.unit), number_in(known.default, known.unit)
     return one.value == known.default if value is None else value == default
 
 
 def _is_less(one: Advice, known: Allowed) -> bool:
     """Whether it is below a default that is a number; -1 stands for something else."""
-    value, default = counted(one.value, known.unit), counted(known.default or "", known.unit)
+    value, default = number_in(one.value, known.unit), number_in(known.default or "", known.unit)
     return value is not None and default is not None and 0 <= value < default
 
 
@@ -167,7 +167,7 @@ def _with_default_why(one: Advice, known: Allowed) -> Advice:
 
 
 def _bounded(one: Advice, known: Allowed) -> Advice:
-    value = counted(one.value, known.unit)
+    value = number_in(one.value, known.unit)
     if value is None or known.low is None or known.high is None:
         return one
     inside = min(max(value, known.low), known.high)

@@ -8,7 +8,7 @@ from pathlib import Path
 from steelyard.model.readings import ProfileName, WorkKind
 from steelyard.telemetry.capacity import existing_ancestor
 from steelyard.tuning.probe.cached_probe import last_probe, why_not_kept
-from steelyard.tuning.profile.advice import Profile
+from steelyard.tuning.profile.advice import TuningProfile
 from steelyard.tuning.profile.allowed_settings import Accepting
 from steelyard.tuning.profile.basis import (
     Basis,
@@ -35,7 +35,9 @@ class ProfileRequest:
     disk_bytes: int | None = None  # free where the log would stand
 
 
-def propose(wish: ProfileRequest, accepting: Accepting, place: Path | None, cache: Path) -> Profile:
+def propose(
+    wish: ProfileRequest, accepting: Accepting, place: Path | None, cache: Path
+) -> TuningProfile:
     """The profile of a server whose data stand at `place`; UsageError: its memory does not do.
 
     Without a place nothing of this machine's disks counts: the server may stand on another one.

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from steelyard.model.allowed import Allowed
 from steelyard.model.readings import WorkKind
+from steelyard.model.settings.allowed import Allowed
+from steelyard.model.settings.value import GB, MB, size_text
 from steelyard.model.units import format_bytes
 from steelyard.tuning.profile.advice import Advice, LeftAlone
 from steelyard.tuning.profile.basis import Basis
 from steelyard.tuning.profile.shares import SESSIONS_SHARE, Shares, work_processes
-from steelyard.tuning.profile.value import GB, MB, size_text
 
 FIRST_OF_19 = 190000
 DOCS = "PostgreSQL documentation"

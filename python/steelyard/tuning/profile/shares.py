@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from steelyard.model.allowed import Allowed
 from steelyard.model.readings import Group, WorkKind
+from steelyard.model.settings.allowed import Allowed
+from steelyard.model.settings.value import GB, MB, number_in, size_bytes, size_text
 from steelyard.tuning.profile.advice import Advice
 from steelyard.tuning.profile.basis import Basis
-from steelyard.tuning.profile.value import GB, MB, counted, size_bytes, size_text
 
 SESSION_BYTES = 10 * MB
 """Of a session beside its work_mem: caches of its catalogue, its stack, its page tables."""
@@ -68,7 +68,7 @@ def work_processes(basis: Basis, settings: Mapping[str, str]) -> int:
     """That may take work_mem for an operation at once: of long queries parallel workers too."""
     if basis.kind != "olap":
         return basis.clients
-    known = (counted(settings.get(name, usual), "") for name, usual in _WORKERS.items())
+    known = (number_in(settings.get(name, usual), "") for name, usual in _WORKERS.items())
     a_query, in_all = (int(one or 0) for one in known)
     return basis.clients + min(basis.clients * a_query, in_all)
 

@@ -12,8 +12,8 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from steelyard.model.allowed import Allowed
 from steelyard.model.errors import SteelyardError, UsageError, WeighingError
+from steelyard.model.settings.allowed import Allowed
 from steelyard.model.units import format_percent, percent_of_log
 from steelyard.record.verdict import Verdict
 from steelyard.study.arm import Arm

@@ -6,14 +6,14 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from steelyard.model.allowed import Allowed
 from steelyard.model.errors import UsageError
+from steelyard.model.settings.allowed import Allowed
+from steelyard.model.settings.value import GB, MB, size_bytes, size_text
 from steelyard.model.units import format_bytes
-from steelyard.tuning.profile.advice import MemoryNeed
+from steelyard.tuning.profile.advice import ProfileMemoryNeed
 from steelyard.tuning.profile.basis import Basis
 from steelyard.tuning.profile.profile import memory_need, work_times
 from steelyard.tuning.profile.shares import work_processes
-from steelyard.tuning.profile.value import GB, MB, size_bytes, size_text
 
 Point = Mapping[str, float | str]
 """Setting → where in its range: a number in the unit of its range, or a word."""
@@ -101,7 +101,7 @@ class Room:
             )
         return fitting
 
-    def need(self, settings: Mapping[str, str]) -> MemoryNeed:
+    def need(self, settings: Mapping[str, str]) -> ProfileMemoryNeed:
         """What a server may take at most with these settings above the control's."""
         return memory_need({**self.control, **settings}, self.basis, self.allowed)
 

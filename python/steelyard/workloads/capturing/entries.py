@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Literal
 
 from steelyard.workloads.capturing.logs.csvlog import is_csvlog, read_csvlog
-from steelyard.workloads.capturing.logs.entry import Entry
+from steelyard.workloads.capturing.logs.entry import LogEntry
 from steelyard.workloads.capturing.logs.jsonlog import read_jsonlog
 from steelyard.workloads.capturing.logs.languages import in_english
 from steelyard.workloads.capturing.logs.opening import opened
 from steelyard.workloads.capturing.logs.stderr_log import (
-    Line,
+    LogLine,
     pattern_of,
     plain_lines,
     read_stderr,
@@ -29,7 +29,7 @@ _HEAD_LINES = 200
 
 def read_entries(
     paths: Sequence[Path], prefix: str | None = None, encoding: str | None = None
-) -> Iterator[Entry]:
+) -> Iterator[LogEntry]:
     """The entries of logs, the oldest file first. `prefix`: log_line_prefix of a stderr log.
 
     UsageError: a file is no log that can be read.
@@ -45,7 +45,7 @@ def _begins_at(path: Path, prefix: str | None, encoding: str | None) -> float:
     return 0.0 if first is None else first.seconds
 
 
-def _of_file(path: Path, prefix: str | None, encoding: str | None) -> Iterator[Entry]:
+def _of_file(path: Path, prefix: str | None, encoding: str | None) -> Iterator[LogEntry]:
     with opened(path, encoding) as file:
         head = list(islice(file, _HEAD_LINES))
     kind = format_of(head)
@@ -73,21 +73,21 @@ def format_of(head: Sequence[str]) -> Format:
     return "csv" if is_csvlog(first) else "stderr"
 
 
-def _json(path: Path, file: Iterable[str], prefix: str | None) -> Iterator[Entry]:
+def _json(path: Path, file: Iterable[str], prefix: str | None) -> Iterator[LogEntry]:
     """Entries as they are; of envelopes that hold lines, what these are by their prefix."""
     records = read_jsonlog(path, file)
     head = list(islice(records, _HEAD_LINES))
     texts = [line for text in head if isinstance(text, str) for line in text.splitlines()]
     if not texts:
-        yield from (entry for entry in head if isinstance(entry, Entry))
-        yield from (entry for entry in records if isinstance(entry, Entry))
+        yield from (entry for entry in head if isinstance(entry, LogEntry))
+        yield from (entry for entry in records if isinstance(entry, LogEntry))
         return
     pattern = pattern_of(path, texts, prefix)
 
-    def lines() -> Iterator[Line]:
+    def lines() -> Iterator[LogLine]:
         for source in (head, records):
             for record in source:
                 if isinstance(record, str):
-                    yield from (Line(text) for text in record.removesuffix("\n").split("\n"))
+                    yield from (LogLine(text) for text in record.removesuffix("\n").split("\n"))
 
     yield from read_stderr(lines(), pattern)

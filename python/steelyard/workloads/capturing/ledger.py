@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 
-class Outcome(StrEnum):
+class StatementOutcome(StrEnum):
     """What became of a statement; the value is how it is worded."""
 
     CAPTURED = "captured"
@@ -42,11 +42,11 @@ class Outcome(StrEnum):
 
 
 @dataclass
-class Ledger:
+class CaptureLedger:
     """Statements and seconds by outcome."""
 
-    statements: Counter[Outcome] = field(default_factory=Counter)
-    seconds: dict[Outcome, float] = field(default_factory=lambda: defaultdict(float))
+    statements: Counter[StatementOutcome] = field(default_factory=Counter)
+    seconds: dict[StatementOutcome, float] = field(default_factory=lambda: defaultdict(float))
     read: int = 0
     """Statements that a reader has taken out of a log, each of which gets one outcome."""
     plans: int = 0
@@ -54,12 +54,14 @@ class Ledger:
     databases: set[str] = field(default_factory=set)
     """In which the statements were executed, as far as the log says."""
 
-    def enter(self, outcome: Outcome, seconds: float = 0.0, statements: int = 1) -> None:
+    def enter(self, outcome: StatementOutcome, seconds: float = 0.0, statements: int = 1) -> None:
         """Count statements under what became of them."""
         self.statements[outcome] += statements
         self.seconds[outcome] += seconds
 
-    def move(self, before: Outcome, after: Outcome, seconds: float, statements: int) -> None:
+    def move(
+        self, before: StatementOutcome, after: StatementOutcome, seconds: float, statements: int
+    ) -> None:
         """Count statements under another outcome than they had."""
         self.enter(before, -seconds, -statements)
         self.enter(after, seconds, statements)
@@ -74,10 +76,12 @@ class Ledger:
         """Seconds of all outcomes."""
         return sum(self.seconds.values())
 
-    def copy(self) -> Ledger:
+    def copy(self) -> CaptureLedger:
         """Another ledger with the same counts."""
         seconds = defaultdict(float, self.seconds)
-        return Ledger(Counter(self.statements), seconds, self.read, self.plans, self.databases)
+        return CaptureLedger(
+            Counter(self.statements), seconds, self.read, self.plans, self.databases
+        )
 
     def require_balance(self) -> None:
         """RuntimeError unless every statement that was read has its outcome: a defect here."""

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from steelyard.workloads.capturing.ledger import Ledger, Outcome
+from steelyard.workloads.capturing.ledger import CaptureLedger, StatementOutcome
 from steelyard.workloads.capturing.shapes import Shape, shape_of
 from steelyard.workloads.capturing.statements import LoggedStatement, Protocol
 from steelyard.workloads.capturing.transactions import LoggedTransaction, is_of_session
@@ -27,7 +27,7 @@ Row = tuple[str | None, ...]
 
 
 @dataclass
-class Kind:
+class TransactionKind:
     """Transactions that do the same with other values."""
 
     shapes: tuple[Shape, ...]
@@ -82,8 +82,8 @@ class Kind:
 class Mix:
     """All kinds of a log, and what of it is in none."""
 
-    kinds: list[Kind]
-    ledger: Ledger = field(default_factory=Ledger)
+    kinds: list[TransactionKind]
+    ledger: CaptureLedger = field(default_factory=CaptureLedger)
     """Of what is in no kind."""
 
     @property
@@ -100,14 +100,16 @@ class Mix:
 Readings = list[tuple[Shape, tuple[str, ...]]]
 
 
-def mix_of(logged: Iterable[LoggedTransaction], seed: int = 0, ledger: Ledger | None = None) -> Mix:
+def mix_of(
+    logged: Iterable[LoggedTransaction], seed: int = 0, ledger: CaptureLedger | None = None
+) -> Mix:
     """The kinds of a log's transactions, the most frequent first. `seed`: of the sample of values
     where a kind has more than are kept. `ledger`: gets what is in no kind."""
     groups: dict[Key, _Group] = {}
-    mix, draw = Mix([], ledger if ledger is not None else Ledger()), random.Random(seed)
+    mix, draw = Mix([], ledger if ledger is not None else CaptureLedger()), random.Random(seed)
     for transaction in logged:
         read = transaction.outcome or _read(transaction)
-        if isinstance(read, Outcome):
+        if isinstance(read, StatementOutcome):
             for statement in transaction.statements:
                 mix.ledger.enter(statement.outcome or read, statement.seconds)
             continue
@@ -123,7 +125,7 @@ class _Group:
     beside parameters."""
 
     def __init__(self) -> None:
-        self.kinds: dict[tuple[str, ...], Kind] = {}
+        self.kinds: dict[tuple[str, ...], TransactionKind] = {}
         self._is_split = True
 
     def add(self, transaction: LoggedTransaction, read: Readings, draw: random.Random) -> None:
@@ -140,13 +142,13 @@ class _Group:
                 self.kinds = {(): _joined(list(self.kinds.values()), draw)}
                 self._is_split, literals = False, ()
         shapes = tuple(shape for shape, _ in read)
-        _add(self.kinds.setdefault(literals, Kind(shapes)), transaction, read, draw)
+        _add(self.kinds.setdefault(literals, TransactionKind(shapes)), transaction, read, draw)
 
 
-def _joined(kinds: Sequence[Kind], draw: random.Random) -> Kind:
+def _joined(kinds: Sequence[TransactionKind], draw: random.Random) -> TransactionKind:
     """One kind of several, with a fair sample of their values."""
     first, total = kinds[0], sum(kind.count for kind in kinds)
-    joined = Kind(first.shapes, total, sum(kind.seconds for kind in kinds))
+    joined = TransactionKind(first.shapes, total, sum(kind.seconds for kind in kinds))
     most = min(KEPT_ROWS, sum(len(kind.rows) for kind in kinds))
     for kind in kinds:
         joined.times_s = (joined.times_s + kind.times_s)[:KEPT_ROWS]
@@ -171,29 +173,31 @@ def _key(read: Readings) -> Key:
     return tuple(key)
 
 
-def _read(transaction: LoggedTransaction) -> Readings | Outcome:
+def _read(transaction: LoggedTransaction) -> Readings | StatementOutcome:
     """Its statements' shapes with their literals, or why it cannot be repeated."""
     readings = []
     is_single = len(transaction.statements) == 1
     for statement in transaction.statements:
         if is_of_session(statement.text, alone=is_single):
-            return Outcome.SESSION
+            return StatementOutcome.SESSION
         reading = shape_of(statement.text)
         if reading is None:
-            return Outcome.SEVERAL
+            return StatementOutcome.SEVERAL
         numbers = reading[0].numbers
         highest = max((number for number in numbers if number is not None), default=0)
         if highest > len(statement.parameters) and statement.whole:
-            return Outcome.NO_VALUES
+            return StatementOutcome.NO_VALUES
         if not statement.whole:
-            return Outcome.CUT_VALUES
+            return StatementOutcome.CUT_VALUES
         if numbers.count(None) + len({*numbers} - {None}) > MOST_VALUES:
-            return Outcome.MANY_VALUES
+            return StatementOutcome.MANY_VALUES
         readings.append(reading)
     return readings
 
 
-def _add(kind: Kind, transaction: LoggedTransaction, read: Readings, draw: random.Random) -> None:
+def _add(
+    kind: TransactionKind, transaction: LoggedTransaction, read: Readings, draw: random.Random
+) -> None:
     kind.count += 1
     kind.seconds += transaction.seconds
     if len(kind.times_s) < KEPT_ROWS:

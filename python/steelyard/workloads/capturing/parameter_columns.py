@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from steelyard.workloads.capturing.ledger import Outcome
-from steelyard.workloads.capturing.mix import MOST_VALUES, Kind, Mix
+from steelyard.workloads.capturing.ledger import StatementOutcome
+from steelyard.workloads.capturing.mix import MOST_VALUES, Mix, TransactionKind
 from steelyard.workloads.capturing.shapes import shape_of
 from steelyard.workloads.capturing.transactions import SESSION, first_word
 
@@ -154,7 +154,7 @@ ROWS = 1000
 _LIMIT = "10"
 
 
-class Counted(Protocol):
+class CalledStatement(Protocol):
     """A statement without its values, and how often it was called."""
 
     @property
@@ -199,7 +199,7 @@ class _Column:
 
 
 def mix_of_counted(
-    counted: Sequence[Counted],
+    counted: Sequence[CalledStatement],
     statistics: Callable[[Sequence[str]], Sequence[Known]],
     seed: int = 0,
 ) -> Mix:
@@ -211,7 +211,7 @@ def mix_of_counted(
     for one, met in read:
         mix.ledger.read += one.calls
         kind = _kind(one, met, columns, draw)
-        if isinstance(kind, Outcome):
+        if isinstance(kind, StatementOutcome):
             mix.ledger.enter(kind, one.seconds, one.calls)
         else:
             mix.kinds.append(kind)
@@ -219,32 +219,32 @@ def mix_of_counted(
 
 
 def _kind(
-    one: Counted,
+    one: CalledStatement,
     met: ParameterColumns | None,
     columns: Mapping[tuple[str, str], _Column],
     draw: random.Random,
-) -> Kind | Outcome:
+) -> TransactionKind | StatementOutcome:
     if first_word(one.text) in SESSION or first_word(one.text) in ("begin", "commit", "rollback"):
-        return Outcome.NO_SESSION
+        return StatementOutcome.NO_SESSION
     shape = shape_of(one.text)
     if met is None or shape is None:
-        return Outcome.SEVERAL
+        return StatementOutcome.SEVERAL
     numbers = shape[0].numbers
     if numbers.count(None) + len({*numbers} - {None}) > MOST_VALUES:
-        return Outcome.MANY_VALUES
+        return StatementOutcome.MANY_VALUES
     drawn: dict[int, Callable[[], str]] = {}
     for number in (n for n in shape[0].numbers if n is not None):
         if number not in met.columns:
-            return Outcome.NO_COLUMN
+            return StatementOutcome.NO_COLUMN
         column = met.columns[number]
         if column is None:
             drawn[number] = lambda: _LIMIT
             continue
         known = _of(met, column.table, column.column, columns)
         if known is None or not (known.known.common or known.known.bounds):
-            return Outcome.NO_STATISTICS
+            return StatementOutcome.NO_STATISTICS
         drawn[number] = lambda known=known: known.draw(draw)  # type: ignore[misc]
-    kind = Kind((shape[0],), count=one.calls, seconds=one.seconds)
+    kind = TransactionKind((shape[0],), count=one.calls, seconds=one.seconds)
     kind.times_s.append(one.seconds / one.calls)
     kind.protocols["extended"] += one.calls
     for _ in range(ROWS if drawn else 1):

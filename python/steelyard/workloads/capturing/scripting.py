@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from steelyard.model.secrets.redaction import holds_secret
-from steelyard.workloads.capturing.mix import Kind
+from steelyard.workloads.capturing.mix import TransactionKind
 from steelyard.workloads.capturing.redacting import end_of_comment, redacted, redacted_piece
 from steelyard.workloads.capturing.statements import Protocol
 
@@ -44,7 +44,9 @@ class _Drawn:
         return self.names[key]
 
 
-def script_of(name: str, kind: Kind, mode: Protocol, salt: bytes | None = None) -> tuple[str, Rows]:
+def script_of(
+    name: str, kind: TransactionKind, mode: Protocol, salt: bytes | None = None
+) -> tuple[str, Rows]:
     """The script of a kind, and the rows that it draws from: only values that differ are drawn.
     A parameter is one variable however often it is used."""
     drawn, lines, at = _Drawn(), list[str](), 0
@@ -74,7 +76,7 @@ def script_of(name: str, kind: Kind, mode: Protocol, salt: bytes | None = None) 
     return "\n".join(lines) + "\n", [list(row) for row in zip(*drawn.columns, strict=True)]
 
 
-def texts_of(kind: Kind, mode: Protocol) -> list[str]:
+def texts_of(kind: TransactionKind, mode: Protocol) -> list[str]:
     """Its statements as a server gets them, in simple mode those of the first execution."""
     texts, at, declared = list[str](), 0, kind.declared
     for shape in kind.shapes:

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from steelyard.workloads.capturing.ledger import Ledger, Outcome
-from steelyard.workloads.capturing.logs.entry import Entry
+from steelyard.workloads.capturing.ledger import CaptureLedger, StatementOutcome
+from steelyard.workloads.capturing.logs.entry import LogEntry
 
 Protocol = Literal["simple", "extended", "prepared"]
 
@@ -53,7 +53,7 @@ class LoggedStatement:
     user: str = ""
     database: str = ""
     application: str = ""
-    outcome: Outcome | None = None
+    outcome: StatementOutcome | None = None
     """Why it cannot be repeated; None: it was executed, and may be."""
     nested: bool = False
     """Whether the server warned that a transaction was in progress."""
@@ -94,7 +94,7 @@ class _Session:
 
 
 def statements(
-    entries: Iterable[Entry], ledger: Ledger | None = None, database: str | None = None
+    entries: Iterable[LogEntry], ledger: CaptureLedger | None = None, database: str | None = None
 ) -> Iterator[Event]:
     """The statements of a log in the order of its entries, and the ends of its sessions.
 
@@ -102,7 +102,7 @@ def statements(
     left out. With log_statement a statement is logged before it is executed and its duration, if
     at all, in an entry of its own afterwards.
     """
-    ledger = ledger if ledger is not None else Ledger()
+    ledger = ledger if ledger is not None else CaptureLedger()
     for event in _Reader(ledger).events(entries):
         if isinstance(event, SessionEnd):
             yield event
@@ -111,7 +111,7 @@ def statements(
 
 
 def of_database(
-    statement: LoggedStatement, ledger: Ledger, database: str | None
+    statement: LoggedStatement, ledger: CaptureLedger, database: str | None
 ) -> LoggedStatement:
     """The statement, which `ledger` counts; one of another database than the named one is left
     out."""
@@ -119,17 +119,17 @@ def of_database(
     if statement.database:
         ledger.databases.add(statement.database)
     other = database is not None and statement.database != database
-    return replace(statement, outcome=Outcome.OTHER_DATABASE) if other else statement
+    return replace(statement, outcome=StatementOutcome.OTHER_DATABASE) if other else statement
 
 
 class _Reader:
-    def __init__(self, ledger: Ledger) -> None:
+    def __init__(self, ledger: CaptureLedger) -> None:
         self._ledger = ledger
         self._sessions: dict[str, _Session] = {}
         self._timed = False
         """Whether durations have entries of their own."""
 
-    def events(self, entries: Iterable[Entry]) -> Iterator[Event]:
+    def events(self, entries: Iterable[LogEntry]) -> Iterator[Event]:
         for entry in entries:
             if not entry.whole:
                 yield from self._cut(entry)
@@ -146,16 +146,16 @@ class _Reader:
             elif entry.severity == "LOG":
                 yield from self._logged(entry)
             elif _OTHER_LANGUAGE.match(entry.message):
-                yield _without_text(entry, Outcome.OTHER_LANGUAGE)
+                yield _without_text(entry, StatementOutcome.OTHER_LANGUAGE)
         for name in list(self._sessions):
             yield from self._end(name)
 
-    def _of(self, entry: Entry) -> _Session:
+    def _of(self, entry: LogEntry) -> _Session:
         session = self._sessions.setdefault(entry.session, _Session())
         session.user, session.database = entry.user or session.user, entry.database
         return session
 
-    def _logged(self, entry: Entry) -> Iterator[Event]:
+    def _logged(self, entry: LogEntry) -> Iterator[Event]:
         message = entry.message
         if (alone := _DURATION_ALONE.match(message)) is not None:
             yield from self._duration(entry, float(alone["ms"]))
@@ -167,7 +167,7 @@ class _Reader:
             elif message.startswith(_SESSION_BEGINS + _SESSION_ENDS):
                 yield from self._end(entry.session)
             elif _OTHER_LANGUAGE.match(message):
-                yield _without_text(entry, Outcome.OTHER_LANGUAGE)
+                yield _without_text(entry, StatementOutcome.OTHER_LANGUAGE)
             elif _PLAN.match(message):
                 self._ledger.plans += 1
             return
@@ -186,7 +186,7 @@ class _Reader:
         else:
             yield statement
 
-    def _duration(self, entry: Entry, ms: float) -> Iterator[Event]:
+    def _duration(self, entry: LogEntry, ms: float) -> Iterator[Event]:
         """An entry that is a duration alone: of the statement before it, or a step of the next."""
         session = self._of(entry)
         if session.waiting is None:
@@ -207,12 +207,12 @@ class _Reader:
             else statement
         )
 
-    def _unnamed(self, entry: Entry, keep: int) -> Iterator[Event]:
+    def _unnamed(self, entry: LogEntry, keep: int) -> Iterator[Event]:
         """Durations whose statements the log does not have, but for the latest."""
         session = self._of(entry)
         while len(session.alone_ms) > keep:
             ms = session.alone_ms.pop(0)
-            yield _without_text(entry, Outcome.NO_TEXT, ms)
+            yield _without_text(entry, StatementOutcome.NO_TEXT, ms)
 
     def _answered(self, session: _Session) -> Iterator[Event]:
         """A statement that had no duration before the next one began."""
@@ -226,50 +226,51 @@ class _Reader:
         else:
             session.nested = True
 
-    def _failed(self, entry: Entry) -> Iterator[Event]:
+    def _failed(self, entry: LogEntry) -> Iterator[Event]:
         session, text = self._of(entry), entry.statement.strip()
         waiting = session.waiting
         if waiting is not None and (
             waiting.text == text or (not text and entry.severity == "ERROR")
         ):
             session.waiting = None
-            yield replace(waiting, outcome=Outcome.FAILED)
+            yield replace(waiting, outcome=StatementOutcome.FAILED)
         elif text:
             yield from self._answered(session)
             yield from self._unnamed(entry, keep=_STEPS)
             yield self._with_steps(
-                session, replace(_without_text(entry, Outcome.FAILED), text=text, duration_ms=0.0)
+                session,
+                replace(_without_text(entry, StatementOutcome.FAILED), text=text, duration_ms=0.0),
             )
         if entry.severity != "ERROR":
             yield from self._end(None if entry.severity == "PANIC" else entry.session)
 
-    def _cut(self, entry: Entry) -> Iterator[Event]:
+    def _cut(self, entry: LogEntry) -> Iterator[Event]:
         """What is cut before its text may be a statement as well."""
         message, match = entry.message, _STATEMENT.match(entry.message)
         if match is not None and match["how"] not in ("parse", "bind"):
             ms = float(match["ms"] or 0.0)
-            yield replace(_without_text(entry, Outcome.CUT_ENTRY, ms), text=match["text"])
+            yield replace(_without_text(entry, StatementOutcome.CUT_ENTRY, ms), text=match["text"])
         elif match is None and any(word[: len(message)] == message[: len(word)] for word in _FIRST):
-            yield _without_text(entry, Outcome.CUT_ENTRY)
+            yield _without_text(entry, StatementOutcome.CUT_ENTRY)
 
     def _end(self, name: str | None) -> Iterator[Event]:
         names = list(self._sessions) if name is None else [name]
         for ended in names:
             session = self._sessions.pop(ended, _Session())
             if session.waiting is not None:
-                running = Outcome.RUNNING if self._timed else None
+                running = StatementOutcome.RUNNING if self._timed else None
                 yield replace(session.waiting, outcome=running)
             for ms in session.alone_ms:
                 yield LoggedStatement(
                     ended, 0.0, ms, "", "simple", database=session.database,
-                    outcome=Outcome.NO_TEXT,
+                    outcome=StatementOutcome.NO_TEXT,
                 )  # fmt: skip
             for ms in session.steps_ms.values():
-                self._ledger.enter(Outcome.NOT_EXECUTED, ms / 1000, statements=0)
+                self._ledger.enter(StatementOutcome.NOT_EXECUTED, ms / 1000, statements=0)
         yield SessionEnd(name)
 
 
-def _is_other(session: _Session, entry: Entry) -> bool:
+def _is_other(session: _Session, entry: LogEntry) -> bool:
     """Whether the entry is of a later session of the same process id."""
     return bool(
         (session.user and entry.user and session.user != entry.user)
@@ -277,19 +278,21 @@ def _is_other(session: _Session, entry: Entry) -> bool:
     )
 
 
-def _without_text(entry: Entry, outcome: Outcome, ms: float | None = None) -> LoggedStatement:
+def _without_text(
+    entry: LogEntry, outcome: StatementOutcome, ms: float | None = None
+) -> LoggedStatement:
     return LoggedStatement(
         entry.session, entry.seconds, ms, "", "simple", user=entry.user, database=entry.database,
         application=entry.application, outcome=outcome, exact=entry.exact,
     )  # fmt: skip
 
 
-def _statement(entry: Entry, match: re.Match[str]) -> LoggedStatement:
+def _statement(entry: LogEntry, match: re.Match[str]) -> LoggedStatement:
     name, outcome = match["name"], None
     if name is not None and name.startswith(_FETCH):
-        outcome = Outcome.FETCH
+        outcome = StatementOutcome.FETCH
     elif match["fast"]:
-        outcome = Outcome.FASTPATH
+        outcome = StatementOutcome.FASTPATH
     protocol: Protocol = "simple"
     if name is not None:
         protocol = "extended" if name.startswith("<unnamed>") else "prepared"

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from steelyard.workloads.capturing.ledger import Outcome
+from steelyard.workloads.capturing.ledger import StatementOutcome
 from steelyard.workloads.capturing.statements import Event, LoggedStatement, SessionEnd
 
 _BLANK = r"(?:\s|--[^\n]*(?:\n|$)|/\*.*?\*/)"
@@ -26,9 +26,9 @@ SESSION = {
     "close", "move", "lock",
 }  # fmt: skip
 """First words of what is no part of a transaction's work, or cannot be repeated from a log."""
-_ALONE = {Outcome.OTHER_DATABASE, Outcome.FETCH, Outcome.CUT_ENTRY}
+_ALONE = {StatementOutcome.OTHER_DATABASE, StatementOutcome.FETCH, StatementOutcome.CUT_ENTRY}
 """What changes nothing of the transaction around it."""
-_UNKNOWN = {Outcome.NO_TEXT, Outcome.OTHER_LANGUAGE}
+_UNKNOWN = {StatementOutcome.NO_TEXT, StatementOutcome.OTHER_LANGUAGE}
 """What did something in the transaction around it, if there is one."""
 
 
@@ -38,7 +38,7 @@ class LoggedTransaction:
 
     statements: tuple[LoggedStatement, ...]  # BEGIN and COMMIT among them where they were said
     think_s: float | None  # until the session's next one began; None: not known
-    outcome: Outcome | None = None
+    outcome: StatementOutcome | None = None
     """Why it cannot be repeated; None: it may be."""
 
     @property
@@ -52,7 +52,7 @@ class _Open:
     """A transaction of a session that has not ended."""
 
     statements: list[LoggedStatement]
-    outcome: Outcome | None = None
+    outcome: StatementOutcome | None = None
     aborted: bool = False
     """Whether a statement failed, and none but its end may follow."""
 
@@ -65,7 +65,7 @@ class _Session:
 
 
 @dataclass(frozen=True)
-class Effect:
+class TransactionEffect:
     """What a message does to the transaction of its session."""
 
     is_open: bool
@@ -91,7 +91,7 @@ def is_of_session(text: str, *, alone: bool = False) -> bool:
     return first_word(text) in SESSION and (alone or _LOCAL.match(text) is None)
 
 
-def effect_of(text: str, is_open: bool) -> Effect:
+def effect_of(text: str, is_open: bool) -> TransactionEffect:
     """What a message does where a transaction is open or not."""
     several = ";" in text.rstrip().rstrip(";")
     steps = _steps(text) if several else ()
@@ -101,7 +101,7 @@ def effect_of(text: str, is_open: bool) -> Effect:
     return replace(effect, several=True)
 
 
-def _effect(steps: Iterable[str], is_open: bool) -> Effect:
+def _effect(steps: Iterable[str], is_open: bool) -> TransactionEffect:
     passes_end = begins = two_phase = False
     for step in steps:
         if step == "begin":
@@ -109,7 +109,7 @@ def _effect(steps: Iterable[str], is_open: bool) -> Effect:
         elif step in ("end", "prepare"):
             is_open, passes_end = False, True
         two_phase = two_phase or step in ("prepare", "prepared")
-    return Effect(is_open, passes_end, begins, two_phase=two_phase)
+    return TransactionEffect(is_open, passes_end, begins, two_phase=two_phase)
 
 
 def _step(text: str) -> str:
@@ -192,23 +192,23 @@ def _closed(session: _Session) -> Iterator[LoggedTransaction]:
     if session.last is not None:
         yield session.last
     if session.open is not None and session.open.statements:
-        yield _done(session.open, Outcome.OPEN)
+        yield _done(session.open, StatementOutcome.OPEN)
 
 
-def _done(open_: _Open, otherwise: Outcome | None = None) -> LoggedTransaction:
+def _done(open_: _Open, otherwise: StatementOutcome | None = None) -> LoggedTransaction:
     """An open transaction as it ended. `otherwise`: why it cannot be repeated, however it ended."""
     outcomes = [each.outcome for each in open_.statements if each.outcome is not None]
     outcome = otherwise or open_.outcome
-    if Outcome.FAILED in outcomes:
-        outcome = Outcome.IN_FAILED
+    if StatementOutcome.FAILED in outcomes:
+        outcome = StatementOutcome.IN_FAILED
     elif outcomes:
-        outcome = Outcome.OPEN if outcomes[-1] is Outcome.RUNNING else outcomes[0]
+        outcome = StatementOutcome.OPEN if outcomes[-1] is StatementOutcome.RUNNING else outcomes[0]
     return LoggedTransaction(tuple(open_.statements), None, outcome)
 
 
 def _followed(session: _Session, statement: LoggedStatement) -> Iterator[LoggedTransaction]:
     """What ends with a statement, or before it."""
-    failed = statement.outcome in (Outcome.FAILED, Outcome.RUNNING)
+    failed = statement.outcome in (StatementOutcome.FAILED, StatementOutcome.RUNNING)
     effect = effect_of(statement.text, session.open is not None)
     if session.open is not None and not failed and _is_next_session(session.open, statement):
         # Another session of the same process id, or its end is not in the log.
@@ -236,7 +236,9 @@ def _followed(session: _Session, statement: LoggedStatement) -> Iterator[LoggedT
     if effect.passes_end:
         current.outcome = current.outcome or _why(effect)
         yield from _follow(session, _done(current))
-        session.open = _Open([], Outcome.SEVERAL) if effect.is_open and not failed else None
+        session.open = (
+            _Open([], StatementOutcome.SEVERAL) if effect.is_open and not failed else None
+        )
 
 
 def _is_next_session(open_: _Open, statement: LoggedStatement) -> bool:
@@ -253,19 +255,19 @@ def _is_next_session(open_: _Open, statement: LoggedStatement) -> bool:
 
 
 def _single(
-    session: _Session, statement: LoggedStatement, effect: Effect
+    session: _Session, statement: LoggedStatement, effect: TransactionEffect
 ) -> Iterator[LoggedTransaction]:
     """A statement outside a transaction."""
     outcome = statement.outcome or _why(effect)
     if effect.passes_end and not effect.several:
-        outcome = outcome or Outcome.NO_BEGIN
+        outcome = outcome or StatementOutcome.NO_BEGIN
     yield from _follow(session, LoggedTransaction((statement,), None, outcome))
 
 
-def _why(effect: Effect) -> Outcome | None:
+def _why(effect: TransactionEffect) -> StatementOutcome | None:
     if effect.two_phase:
-        return Outcome.TWO_PHASE
-    return Outcome.SEVERAL if effect.several else None
+        return StatementOutcome.TWO_PHASE
+    return StatementOutcome.SEVERAL if effect.several else None
 
 
 def _follow(session: _Session, done: LoggedTransaction) -> Iterator[LoggedTransaction]:

@@ -13,8 +13,8 @@ from pathlib import Path
 
 from steelyard.model.errors import UsageError
 from steelyard.model.files.printable import printable_line
-from steelyard.workloads.capturing.ledger import Ledger, Outcome
-from steelyard.workloads.capturing.mix import Kind, Mix
+from steelyard.workloads.capturing.ledger import CaptureLedger, StatementOutcome
+from steelyard.workloads.capturing.mix import Mix, TransactionKind
 from steelyard.workloads.capturing.redacting import redacted_piece
 from steelyard.workloads.capturing.scripting import script_of, texts_of
 from steelyard.workloads.capturing.statements import Protocol
@@ -61,8 +61,8 @@ class Captured:
 
     folder: Path
     mode: Protocol
-    scripts: tuple[tuple[str, Kind], ...]
-    ledger: Ledger
+    scripts: tuple[tuple[str, TransactionKind], ...]
+    ledger: CaptureLedger
     """Its shares add up to the log."""
     refused: tuple[Refused, ...] = ()
     arrivals: int | None = None
@@ -71,22 +71,22 @@ class Captured:
     @property
     def statements_share(self) -> float:
         """Of the log's statements, those that are driven."""
-        return self.ledger.statements[Outcome.CAPTURED] / self.ledger.total
+        return self.ledger.statements[StatementOutcome.CAPTURED] / self.ledger.total
 
     @property
     def seconds_share(self) -> float | None:
         """Of the time that all statements took; None: the log does not say."""
         total = self.ledger.total_s
-        return self.ledger.seconds[Outcome.CAPTURED] / total if total else None
+        return self.ledger.seconds[StatementOutcome.CAPTURED] / total if total else None
 
     @property
-    def left_out(self) -> tuple[tuple[Outcome, float, float | None], ...]:
+    def left_out(self) -> tuple[tuple[StatementOutcome, float, float | None], ...]:
         """Why, with its share of the statements and of the time; the largest first."""
         total, total_s = self.ledger.total, self.ledger.total_s
         rows = [
             (outcome, count / total, self.ledger.seconds[outcome] / total_s if total_s else None)
             for outcome, count in self.ledger.statements.most_common()
-            if outcome is not Outcome.CAPTURED and (count or self.ledger.seconds[outcome])
+            if outcome is not StatementOutcome.CAPTURED and (count or self.ledger.seconds[outcome])
         ]
         return tuple(rows)
 
@@ -97,15 +97,17 @@ class Captured:
         return sum((kind.protocols for _, kind in self.scripts), Counter())
 
 
-def choose_kinds(mix: Mix, *, writes: bool, most: int) -> tuple[list[Kind], Ledger]:
+def choose_kinds(
+    mix: Mix, *, writes: bool, most: int
+) -> tuple[list[TransactionKind], CaptureLedger]:
     """The kinds that are driven, and what became of every statement."""
-    chosen, ledger = list[Kind](), mix.ledger.copy()
+    chosen, ledger = list[TransactionKind](), mix.ledger.copy()
     for kind in sorted(mix.kinds, key=lambda kind: (-max(kind.seconds, 0.0), -kind.count)):
-        outcome = Outcome.CAPTURED
+        outcome = StatementOutcome.CAPTURED
         if kind.writes and not writes:
-            outcome = Outcome.WRITES
+            outcome = StatementOutcome.WRITES
         elif len(chosen) == most:
-            outcome = Outcome.BEYOND
+            outcome = StatementOutcome.BEYOND
         else:
             chosen.append(kind)
         ledger.enter(outcome, kind.seconds, kind.count * len(kind.shapes))
@@ -158,7 +160,7 @@ def write_workload(
     return Captured(folder, mode, tuple(scripts), ledger, refused, count)
 
 
-def _arrivals(kinds: Sequence[Kind]) -> list[Arrival] | None:
+def _arrivals(kinds: Sequence[TransactionKind]) -> list[Arrival] | None:
     """When each transaction began, from the first one on; None: it is not known of all of them, or
     they are too many."""
     if any(len(kind.arrivals_s) != kind.count for kind in kinds):
@@ -176,14 +178,14 @@ def require_new(folder: Path) -> None:
 
 
 def _preparable(
-    kinds: Sequence[Kind], ledger: Ledger, errors_of: ErrorsOf, salt: bytes | None
-) -> tuple[list[Kind], tuple[Refused, ...]]:
+    kinds: Sequence[TransactionKind], ledger: CaptureLedger, errors_of: ErrorsOf, salt: bytes | None
+) -> tuple[list[TransactionKind], tuple[Refused, ...]]:
     """Kinds that can be prepared as they would be sent, and the others. With a salt, what the
     server said of them is left out: it may hold values."""
     mode = _mode(kinds)
     texts = [texts_of(kind, mode) for kind in kinds]
     errors = iter(errors_of([text for of_kind in texts for text in of_kind]))
-    good, refused = list[Kind](), list[Refused]()
+    good, refused = list[TransactionKind](), list[Refused]()
     for kind, of_kind in zip(kinds, texts, strict=True):
         failures = [error for error in itertools.islice(errors, len(of_kind)) if error is not None]
         if not failures:
@@ -193,7 +195,7 @@ def _preparable(
         name = _name(0, kind, salt).partition("-")[2]
         refused.append(Refused(name, kind.count, f"{message}(SQLSTATE {failures[0].sqlstate})"))
         count = kind.count * len(kind.shapes)
-        ledger.move(Outcome.CAPTURED, Outcome.REFUSED, kind.seconds, count)
+        ledger.move(StatementOutcome.CAPTURED, StatementOutcome.REFUSED, kind.seconds, count)
     return good, tuple(refused)
 
 
@@ -205,15 +207,15 @@ def _write(path: Path, text: str) -> None:
 _ENGLISH = "The server writes English with lc_messages = C."
 
 
-def _hint(ledger: Ledger) -> str:
-    if ledger.statements[Outcome.OTHER_LANGUAGE]:
+def _hint(ledger: CaptureLedger) -> str:
+    if ledger.statements[StatementOutcome.OTHER_LANGUAGE]:
         return _ENGLISH
-    if ledger.statements[Outcome.WRITES]:
+    if ledger.statements[StatementOutcome.WRITES]:
         return "--writes takes along transactions that write."
     return "log_min_duration_statement = 0 logs every statement with its parameters."
 
 
-def _mode(kinds: Sequence[Kind]) -> Protocol:
+def _mode(kinds: Sequence[TransactionKind]) -> Protocol:
     """As most statements came. A literal that differs need not be a parameter's equal, nor stand
     where one may: where there is one, all are sent as simple."""
     if any(len({row[place] for row in kind.rows}) > 1 for kind in kinds for place in kind.literals):
@@ -224,7 +226,7 @@ def _mode(kinds: Sequence[Kind]) -> Protocol:
     return "prepared" if came["prepared"] >= came["extended"] else "extended"
 
 
-def _name(number: int, kind: Kind, salt: bytes | None) -> str:
+def _name(number: int, kind: TransactionKind, salt: bytes | None) -> str:
     """`02-select-orders`: its place, what it does, and to which table."""
     shown = [redacted_piece("".join(shape.pieces), salt or b"") for shape in kind.shapes]
     words = [match[0].lower() if (match := _WORD.search(shown[0])) else "do"]
@@ -235,7 +237,7 @@ def _name(number: int, kind: Kind, salt: bytes | None) -> str:
 
 
 def _description(
-    name: str, source: str, mode: Protocol, scripts: Sequence[tuple[str, Kind]]
+    name: str, source: str, mode: Protocol, scripts: Sequence[tuple[str, TransactionKind]]
 ) -> str:
     """workload.toml."""
     quoted, source = json.dumps, printable_line(source)

@@ -24,7 +24,7 @@ from steelyard.workloads.loading.tables import (
     rows_of,
     run_parallel,
 )
-from steelyard.workloads.reading.workload import Table, Workload
+from steelyard.workloads.reading.workload import Workload, WorkloadTable
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,7 @@ def _fill_tables(
     streams = {t.name: rows_of(workload, t, scale, encoding) for t in workload.tables}
     progress.expect(sum(stream.rows for stream in streams.values() if stream))
 
-    def piece(table: Table, loader: Loader) -> None:
+    def piece(table: WorkloadTable, loader: Loader) -> None:
         stream = streams[table.name]
         expected = workload.rows_at(table, scale)
         schema = groups.get(table.name, [])
@@ -185,7 +185,7 @@ def _at_once() -> int:
 def _count(
     loader: Loader,
     workload: Workload,
-    table: Table,
+    table: WorkloadTable,
     scale: int,
     filled: dict[str, FilledTable],
 ) -> int:

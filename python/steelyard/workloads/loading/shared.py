@@ -25,7 +25,7 @@ from steelyard.engines.loading import (
 from steelyard.model.errors import ServerError, UsageError
 from steelyard.workloads.loading.disk_space import LoadProgress, Report
 from steelyard.workloads.loading.tables import FilledTable, Halt, rows_of, run_parallel
-from steelyard.workloads.reading.workload import Table, Workload
+from steelyard.workloads.reading.workload import Workload, WorkloadTable
 
 FEWEST_CHUNKS = 32
 """Of a share, each about a megabyte, unless the table has fewer. A COPY lengthens its table by up
@@ -90,7 +90,7 @@ def fill_together(
     copied = copied_shares(loader)
     filled: dict[str, FilledTable] = {}
 
-    def settle(table: Table, loader: Loader) -> None:
+    def settle(table: WorkloadTable, loader: Loader) -> None:
         own = [one for one in copied if one.table == table.name]
         filled[table.name] = _settled(loader, workload, table, scale, *cut[table.name], own)
 
@@ -101,7 +101,7 @@ def fill_together(
 
 
 def _cut(
-    workload: Workload, table: Table, scale: int, encoding: RowEncoding, copiers: Copiers
+    workload: Workload, table: WorkloadTable, scale: int, encoding: RowEncoding, copiers: Copiers
 ) -> tuple[int, list[RowShare]]:
     """Rows that are generated for a table, and its shares; none where it starts empty."""
     stream = rows_of(workload, table, scale, encoding)
@@ -129,7 +129,7 @@ def _cut(
 def _settled(
     loader: Loader,
     workload: Workload,
-    table: Table,
+    table: WorkloadTable,
     scale: int,
     expected: int,
     shares: Sequence[RowShare],

@@ -12,7 +12,7 @@ from steelyard._core import RowStream
 from steelyard.engines.loading import Loader, RowEncoding, WorkloadDatabase
 from steelyard.model.errors import ServerError, UsageError
 from steelyard.workloads.loading.disk_space import LoadProgress
-from steelyard.workloads.reading.workload import Table, Workload
+from steelyard.workloads.reading.workload import Workload, WorkloadTable
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class FilledTable:
 
 
 def rows_of(
-    workload: Workload, table: Table, scale: int, encoding: RowEncoding = "copy"
+    workload: Workload, table: WorkloadTable, scale: int, encoding: RowEncoding = "copy"
 ) -> RowStream | None:
     """The rows that are generated for a table; None where it starts empty or SQL fills it."""
     if table.generator is None or table.rows_per_scale == 0:
@@ -48,7 +48,7 @@ def require_generators(workload: Workload) -> None:
 def fill(
     loader: Loader,
     workload: Workload,
-    table: Table,
+    table: WorkloadTable,
     expected: int | None,
     schema: Sequence[str],
     stream: RowStream | None,

@@ -56,7 +56,7 @@ class Option(BaseModel):
         return number if self.low <= number <= self.high else None
 
 
-class Mix(BaseModel):
+class ScriptMix(BaseModel):
     """Scripts and their weights, for the options that it names."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)

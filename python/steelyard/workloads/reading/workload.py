@@ -29,7 +29,7 @@ from steelyard._core import script_statements
 from steelyard.model.errors import UsageError
 from steelyard.workloads.reading.arrivals import ARRIVALS, Arrival, read_arrivals
 from steelyard.workloads.reading.dialects import GENERIC, dialect_names, language
-from steelyard.workloads.reading.option import Mix, Option, OptionValue
+from steelyard.workloads.reading.option import Option, OptionValue, ScriptMix
 from steelyard.workloads.reading.rows import read_rows
 
 DESCRIPTION = "workload.toml"
@@ -75,7 +75,7 @@ def _words(value: object) -> object:
 _Name = Annotated[str, Field(pattern=r"^[a-z_][a-z0-9_]*$")]
 
 
-class Table(_Model):
+class WorkloadTable(_Model):
     """A table of the workload and how many rows it has."""
 
     name: _Name
@@ -137,14 +137,14 @@ class Workload(_Model):
     """The kinds of engine that it is for; none: those that it has tables for."""
     seed: Annotated[int, Field(ge=0, lt=2**63)] = 0
     """Of every random row: equal seeds make equal bytes."""
-    tables: tuple[Table, ...] = ()
+    tables: tuple[WorkloadTable, ...] = ()
     loaded: bool = True
     """Whether it loads its data; else they are external: a study's source provides them."""
     tried_first: bool = False
     """Whether scripts that fail before the load are left out, and those that write tried on a copy:
     a captured transaction may need what others wrote before it, or types that the log lacks."""
     options: dict[str, Option] = {}
-    mixes: tuple[Mix, ...] = ()
+    mixes: tuple[ScriptMix, ...] = ()
     """The scripts that are driven where a study names none: the first mix that fits."""
     begins: dict[str, int] = {}
     """Variables that its scripts change, as they are before a client's first transaction."""
@@ -190,13 +190,13 @@ class Workload(_Model):
         """The largest scale whose database is no larger than `room` bytes; 0: none."""
         return min(self.max_scale, max(0, room - self.bytes_fixed) // self.bytes_each)
 
-    def rows_at(self, table: Table, scale: int) -> int | None:
+    def rows_at(self, table: WorkloadTable, scale: int) -> int | None:
         """Rows of a table before `last.sql`; None: not known."""
         if table.rows_per_scale is None:
             return None
         return scale * self.quantity(f"tables.{table.name}.rows_per_scale", table.rows_per_scale)
 
-    def last_rows_at(self, table: Table, scale: int) -> int | None:
+    def last_rows_at(self, table: WorkloadTable, scale: int) -> int | None:
         """Rows that `last.sql` inserts into a table; None: not known."""
         if table.last_per_scale is None:
             return None

@@ -10,7 +10,7 @@ from dataclasses import replace
 import pytest
 
 from engines.mysql.thread_states import states_of
-from steelyard.engines.local.samples import Sample, sample
+from steelyard.engines.local.samples import ProcessSample, sample
 from steelyard.engines.mysql.life import thread_account as module
 from steelyard.engines.mysql.life.thread_account import freeze, thaw, threads_of
 from steelyard.model.errors import ServerError
@@ -49,7 +49,7 @@ def running_for(looks: int, tid: int, monkeypatch: pytest.MonkeyPatch) -> list[i
     """/proc says for that many looks at a thread that it runs; the looks at it so far."""
     seen: list[int] = []
 
-    def told(pid: int) -> Sample | None:
+    def told(pid: int) -> ProcessSample | None:
         found = sample(pid)
         if pid != tid or found is None:
             return found
@@ -88,7 +88,7 @@ def test_a_process_with_a_thread_that_does_not_stop_is_not_held(
 def test_an_interrupt_meanwhile_leaves_the_process_going(
     process: subprocess.Popen[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def interrupted(pid: int) -> Sample | None:
+    def interrupted(pid: int) -> ProcessSample | None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(module, "sample", interrupted)

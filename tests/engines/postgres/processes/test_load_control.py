@@ -11,7 +11,7 @@ import psycopg
 import pytest
 
 from steelyard.engines.engine import Slot
-from steelyard.engines.local.samples import Sample, sample, tree
+from steelyard.engines.local.samples import ProcessSample, sample, tree
 from steelyard.engines.postgres.libpq.connection_string import conninfo_of
 from steelyard.engines.postgres.life.cluster import Cluster
 from steelyard.engines.postgres.postgres import Postgres
@@ -81,7 +81,7 @@ def test_a_stop_that_is_still_pending_is_taken_back(
     running.freeze()
     now = freezing.sample
 
-    def not_yet(pid: int) -> Sample | None:
+    def not_yet(pid: int) -> ProcessSample | None:
         found = now(pid)
         return None if found is None else replace(found, state="R")
 

@@ -18,7 +18,7 @@ from steelyard.engines.postgres.builds.find import discovered
 from steelyard.engines.postgres.libpq.connection_string import conninfo_of
 from steelyard.engines.postgres.life.cluster import Cluster
 from steelyard.engines.postgres.selection import find_postgres
-from steelyard.engines.postgres.sql.buffer_pool import Relation, chosen
+from steelyard.engines.postgres.sql.buffer_pool import PoolRelation, chosen
 
 BLOCK = 8192
 SETTINGS = {"autovacuum": "off", "max_parallel_workers_per_gather": "0", "shared_buffers": "32MB"}
@@ -37,8 +37,8 @@ DELETE FROM wide WHERE id % 100 = 0;
 """
 
 
-def _relation(number: int, blocks: int, *, is_index: bool) -> Relation:
-    return Relation(number, is_index, blocks, blocks, "", "", is_index, None, None)
+def _relation(number: int, blocks: int, *, is_index: bool) -> PoolRelation:
+    return PoolRelation(number, is_index, blocks, blocks, "", "", is_index, None, None)
 
 
 @given(st.lists(st.tuples(st.booleans(), st.integers(0, 500)), max_size=8), st.integers(1, 1000))

@@ -15,7 +15,7 @@ from steelyard.engines.postgres.upgrade.outcome import (
     Analyzed,
     Attempt,
     Enabling,
-    Finding,
+    RehearsalFinding,
     StatisticsOutcome,
     UpgradeOutcome,
     failure_words,
@@ -75,8 +75,8 @@ def test_without_anything_that_blocks_the_answer_is_yes() -> None:
 
 
 def test_what_the_copy_got_over_is_done_first() -> None:
-    noted = replace(OUTCOME, findings=(Finding("note", "a tablespace"),))
-    blocked = replace(OUTCOME, findings=(Finding("blocks", "a prepared transaction"),))
+    noted = replace(OUTCOME, findings=(RehearsalFinding("note", "a tablespace"),))
+    blocked = replace(OUTCOME, findings=(RehearsalFinding("blocks", "a prepared transaction"),))
     assert (noted.answer, blocked.answer) == ("yes", "after")
 
 

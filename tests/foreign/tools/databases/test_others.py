@@ -8,7 +8,7 @@ from foreign.judged_files import INPUTS, doubts, judged, percent
 from foreign.reading import assert_values, only, refusal, sheet_of
 from steelyard.foreign.formats import format_of, read_sheet
 from steelyard.foreign.metric import LATENCY, THROUGHPUT
-from steelyard.foreign.series import Grain, Outcome, Sheet
+from steelyard.foreign.series import Grain, Sheet, TransactionCounts
 from steelyard.foreign.source import open_source
 
 
@@ -40,7 +40,7 @@ def test_a_summary_of_ycsb_has_a_rate_and_the_latencies_of_each_operation() -> N
     failed = (
         "[OVERALL], Throughput(ops/sec), 5.5\n[READ], Operations, 90\n[READ], Return=ERROR, 9\n"
     )
-    assert sheet_of(failed).outcomes == {"": Outcome(90, 9)}
+    assert sheet_of(failed).outcomes == {"": TransactionCounts(90, 9)}
 
 
 def test_a_summary_of_benchbase_is_one_repetition_with_its_conditions() -> None:

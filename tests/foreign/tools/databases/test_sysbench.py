@@ -7,7 +7,7 @@ import pytest
 from foreign.judged_files import INPUTS, doubts, judged, judged_text, percent, verdict
 from foreign.reading import assert_values, only, refusal, sheet_of
 from steelyard.foreign.formats import format_of
-from steelyard.foreign.series import Grain, Outcome
+from steelyard.foreign.series import Grain, TransactionCounts
 from steelyard.foreign.source import open_source
 
 SUMMARY = """sysbench 1.0.20 (using bundled LuaJIT 2.1.0-beta2)
@@ -50,7 +50,7 @@ def test_a_summary_is_one_repetition_with_its_rate_latency_and_outcome() -> None
         "latency mean in ms",
     ]
     assert only(sheet).grain is Grain.REPETITION
-    assert sheet.outcomes == {"": Outcome(20_007, 7)}
+    assert sheet.outcomes == {"": TransactionCounts(20_007, 7)}
 
 
 def test_both_generations_are_read() -> None:

@@ -9,7 +9,7 @@ import pytest
 from foreign.judged_files import INPUTS, doubts, judged, judged_text, percent
 from foreign.reading import assert_values, only, refusal, sheet_of
 from steelyard.foreign.formats import format_of, read_sheet
-from steelyard.foreign.series import Grain, Outcome
+from steelyard.foreign.series import Grain, TransactionCounts
 from steelyard.foreign.source import open_source
 
 
@@ -53,7 +53,7 @@ def test_requests_that_failed_are_counted_and_left_out() -> None:
     rows = "".join(
         f"{1.7e12 + n:.0f},{40 + n},a,200,{'false' if n > 7 else 'true'}\n" for n in range(10)
     )
-    assert sheet_of(head + rows).outcomes == {"": Outcome(10, 2)}
+    assert sheet_of(head + rows).outcomes == {"": TransactionCounts(10, 2)}
     judgement = judged_text(head + rows * 30, head + rows.replace("false", "true") * 30)
     assert "errors or retries differ" in doubts(judgement)
 
@@ -70,7 +70,7 @@ def test_a_summary_of_wrk_is_one_repetition() -> None:
     assert {factor.name for factor in only(sheet).factors} == {"duration", "threads", "connections"}
     trouble = "  Socket errors: connect 1, read 2, write 3, timeout 4\nRequests/sec:  9.5\n"
     text = "  Thread Stats   Avg\n  90 requests in 9.0s, 1MB read\n" + trouble
-    assert sheet_of(text).outcomes == {"": Outcome(90, 10)}
+    assert sheet_of(text).outcomes == {"": TransactionCounts(90, 10)}
 
 
 OHA = {"summary": {"successRate": 0.9, "requestsPerSec": 1000.5, "average": 0.01}}

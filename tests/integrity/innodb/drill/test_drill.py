@@ -17,7 +17,7 @@ from steelyard.integrity.drill.matrix import (
     QUERY_ERROR,
     UNNOTICED,
     WRONG_ANSWER,
-    Matrix,
+    DetectionMatrix,
 )
 from steelyard.integrity.innodb.drill.drill import (
     INNOCHECKSUM,
@@ -62,7 +62,7 @@ def server(request: pytest.FixtureRequest) -> Iterator[TestServer]:
 
 @pytest.mark.long
 def test_each_algorithm_notices_what_it_can(server: TestServer) -> None:
-    matrix, checked = Matrix(), server.algorithm != "none"
+    matrix, checked = DetectionMatrix(), server.algorithm != "none"
     faults = ("run of bits", "misdirected write", "lost write")
     request = InnodbDrillRequest("", copies=COPIES, faults=faults, places=("rows",))
     drill_server(server, request, lambda _: None, matrix)

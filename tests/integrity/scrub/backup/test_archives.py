@@ -15,7 +15,7 @@ from integrity.conftest import Made, back_up, execute, page_of, plant, running
 from steelyard.cli.views.scrubbed import render
 from steelyard.engines.postgres.libpq.connection_string import client_flags
 from steelyard.engines.postgres.life.cluster import Cluster
-from steelyard.integrity.scrub.outcome import Outcome, ScrubRequest
+from steelyard.integrity.scrub.outcome import ScrubOutcome, ScrubRequest
 from steelyard.integrity.scrub.scrub import scrub
 
 pytestmark = pytest.mark.postgres
@@ -26,7 +26,7 @@ PAGE = 8192
 BROKEN = "the archive is broken: "
 
 
-def scrubbed(path: Path) -> Outcome:
+def scrubbed(path: Path) -> ScrubOutcome:
     return scrub(ScrubRequest(path), lambda *_: None)
 
 

@@ -15,7 +15,7 @@ from steelyard.cli.views.scrubbed import render
 from steelyard.engines.postgres.life.cluster import Cluster
 from steelyard.integrity.scrub.advice import repair_advice
 from steelyard.integrity.scrub.cluster_state import RunState
-from steelyard.integrity.scrub.outcome import Outcome, ScrubRequest
+from steelyard.integrity.scrub.outcome import ScrubOutcome, ScrubRequest
 from steelyard.integrity.scrub.scrub import scrub
 from thinned import thinned
 
@@ -26,12 +26,12 @@ MAP = "pg_filenode.map"
 UNREACHED = "host=/nowhere"
 
 
-def scrubbed(path: Path, **options: object) -> Outcome:
+def scrubbed(path: Path, **options: object) -> ScrubOutcome:
     request = ScrubRequest(path, max_rate=0.0, gaps_s=(0.1,), **options)  # type: ignore[arg-type]
     return scrub(request, lambda *_: None)
 
 
-def reasons(outcome: Outcome) -> list[tuple[str, str]]:
+def reasons(outcome: ScrubOutcome) -> list[tuple[str, str]]:
     return sorted((finding.path, finding.reason) for finding in outcome.bad)
 
 

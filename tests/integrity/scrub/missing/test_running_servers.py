@@ -12,7 +12,7 @@ from integrity.conftest import Made, back_up, execute, running
 from steelyard.engines.postgres.libpq.connection_string import conninfo_of
 from steelyard.engines.postgres.life.cluster import Cluster
 from steelyard.integrity.scrub.missing import missing
-from steelyard.integrity.scrub.outcome import Outcome, ScrubRequest
+from steelyard.integrity.scrub.outcome import ScrubOutcome, ScrubRequest
 from steelyard.integrity.scrub.scrub import scrub
 from thinned import thinned
 
@@ -42,7 +42,7 @@ def change(cluster: Cluster, stop: threading.Event, wrong: list[str]) -> None:
         wrong.append(str(error))
 
 
-def scrubbed(cluster: Cluster, server: str | None) -> Outcome:
+def scrubbed(cluster: Cluster, server: str | None) -> ScrubOutcome:
     request = ScrubRequest(cluster.directory, max_rate=0.0, gaps_s=(0.1,), server=server)
     return scrub(request, lambda *_: None)
 

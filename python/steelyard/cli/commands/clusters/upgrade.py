@@ -167,6 +167,7 @@ def _weighed_words(
     from dataclasses import replace
 
     from steelyard.cli.views.upgrades.own_work import weighing_words
+    from steelyard.study.change import Change
 
     if not request.reported:
         own = request.configuration
@@ -178,9 +179,9 @@ def _weighed_words(
         "config": str(request.configuration),
         "partial": request.partial or None,
     }
-    changes = [f"source.{key}={json.dumps(value)}" for key, value in keys.items() if value]
+    changes = [Change(f"source.{key}", value) for key, value in keys.items() if value]
     first = [] if work.workload else ["workload=own"]
-    every = [*first, *changes, "source.reported=true"]
+    every = [*first, *changes, Change("source.reported", True)]
     source = [word for change in every for word in ("--set", change)]
     return weighing_words(outcome, source, replace(work, database=None).options())
 

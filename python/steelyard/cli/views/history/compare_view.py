@@ -6,7 +6,7 @@ import math
 import textwrap
 from collections.abc import Iterator, Sequence
 
-from steelyard.history.compare import ComparedPair, Comparison, FactDifference
+from steelyard.history.compare import ComparedPair, FactDifference, RecordComparison
 from steelyard.history.entry import KnownScript
 from steelyard.history.ratio import Refusal
 from steelyard.model.errors import UsageError
@@ -15,7 +15,7 @@ from steelyard.report.contrast_text import reading_text
 _LONGEST = 60
 
 
-def comparison_lines(compared: Comparison, width: int) -> Iterator[str]:
+def comparison_lines(compared: RecordComparison, width: int) -> Iterator[str]:
     """Both verdicts, their ratio, what differs, and how much is the same."""
     yield f"first   {compared.first.path}"
     yield f"second  {compared.second.path}"

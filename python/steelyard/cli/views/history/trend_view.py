@@ -6,12 +6,12 @@ import textwrap
 from collections.abc import Iterator
 
 from steelyard.cli.views.history.list_view import reading_words
-from steelyard.history.trend import Trend
+from steelyard.history.trend import QuestionTrend
 
 _FEWEST_COLUMNS = 16
 
 
-def trend_lines(trend: Trend, width: int) -> Iterator[str]:
+def trend_lines(trend: QuestionTrend, width: int) -> Iterator[str]:
     """The printed lines of a trend."""
     yield from textwrap.wrap(f"{trend.question.label} on {trend.machine}", width)
     yield from _rows(trend, width)
@@ -23,7 +23,7 @@ def trend_lines(trend: Trend, width: int) -> Iterator[str]:
         yield from textwrap.wrap(f"left out: {record}: {why}", width, subsequent_indent="  ")
 
 
-def _rows(trend: Trend, width: int) -> Iterator[str]:
+def _rows(trend: QuestionTrend, width: int) -> Iterator[str]:
     told = [(one.place, one.point.reading) for one in trend.points]
     if not told:
         return

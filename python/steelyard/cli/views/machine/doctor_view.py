@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from steelyard.cli.views.text_layout import wrapped
-from steelyard.telemetry.doctor.finding import Finding, Level
+from steelyard.telemetry.doctor.finding import HostFinding, Level
 
 _MARKS: dict[Level, str] = {"warning": "!", "note": "·", "good": "✓", "unseen": "?"}
 _TITLES: dict[Level, str] = {
@@ -16,7 +16,7 @@ _TITLES: dict[Level, str] = {
 }
 
 
-def doctor_lines(findings: Sequence[Finding], width: int) -> list[str]:
+def doctor_lines(findings: Sequence[HostFinding], width: int) -> list[str]:
     """Every finding, by level; advice where there is something to do."""
     lines = [_summary(findings)]
     for level, title in _TITLES.items():
@@ -31,7 +31,7 @@ def doctor_lines(findings: Sequence[Finding], width: int) -> list[str]:
     return lines
 
 
-def _summary(findings: Sequence[Finding]) -> str:
+def _summary(findings: Sequence[HostFinding]) -> str:
     counts = {level: sum(one.level == level for one in findings) for level in _TITLES}
     warnings = counts["warning"]
     told = f"{warnings or 'no'} warning{'' if warnings == 1 else 's'}"

@@ -5,13 +5,13 @@ from __future__ import annotations
 
 from steelyard.cli.views.text_layout import wrapped
 from steelyard.model.units import format_bytes
-from steelyard.tuning.profile.advice import GROUPS, Advice, Profile
+from steelyard.tuning.profile.advice import GROUPS, Advice, TuningProfile
 
 _NAME, _VALUE = 34, 20
 _TEXT = "    "
 
 
-def profile_lines(profile: Profile, build: str, width: int) -> list[str]:
+def profile_lines(profile: TuningProfile, build: str, width: int) -> list[str]:
     """What it is made from, the settings by groups, what is left alone, and the memory it takes."""
     basis = profile.basis
     lines = wrapped(
@@ -51,14 +51,14 @@ def profile_lines(profile: Profile, build: str, width: int) -> list[str]:
     return lines
 
 
-def _probed(profile: Profile) -> str:
+def _probed(profile: TuningProfile) -> str:
     storage = profile.basis.storage
     if storage is None or storage.why_not:
         return ""
     return f", {storage.device} as probed {storage.taken[:10]}"
 
 
-def _setting(one: Advice, profile: Profile, width: int) -> list[str]:
+def _setting(one: Advice, profile: TuningProfile, width: int) -> list[str]:
     mark = " *" if one.name in profile.restart else ""
     was = profile.defaults.get(one.name, "")
     head = f"  {one.name}".ljust(_NAME) + f"{was:>10} → {one.value}".ljust(_VALUE) + mark

@@ -13,18 +13,18 @@ from steelyard.evaluation.sweep import reading
 from steelyard.model.units import NS_PER_S, format_digits, format_duration, format_percent
 from steelyard.record.contrast import ContrastLine, PercentInterval
 from steelyard.record.sweep import Swept, SweptContrast
-from steelyard.record.verdict import Cause, DeviceFigure, Probe, Query, Verdict
+from steelyard.record.verdict import Cause, DeviceFigure, ProbeCount, Query, Verdict
 from steelyard.report.contrast_text import QUANTITIES, ends_of, interval_text, reading_text
 from steelyard.report.devices import figure_name
 from steelyard.report.tables import cause_name
-from steelyard.reproductions.reproduction import Claim, CountClaim, Step
+from steelyard.reproductions.reproduction import Claim, CountClaim, ReproductionStep
 
 MANY_TIMES = 1.5
 """From so many times as many epochs on it is worth saying."""
 Reading = ContrastLine | SweptContrast | Query | Cause | DeviceFigure
 
 
-def agreement(step: Step, found: Verdict | Swept) -> Iterator[str]:
+def agreement(step: ReproductionStep, found: Verdict | Swept) -> Iterator[str]:
     """A sentence or two on each claim of a step; nothing on one that the result has nothing of."""
     for claim in step.claims:
         for place, one in _read_of(found, claim):
@@ -148,11 +148,11 @@ def _ends(one: PercentInterval) -> tuple[float, float]:
     return (-100.0 if low is None else low, math.inf if high is None else high)
 
 
-def _is_of(count: CountClaim, one: Probe) -> bool:
+def _is_of(count: CountClaim, one: ProbeCount) -> bool:
     return (one.arm, one.probe, one.counter) == (count.arm, count.probe, count.counter)
 
 
-def _counted(count: CountClaim, one: Probe) -> str:
+def _counted(count: CountClaim, one: ProbeCount) -> str:
     ends = "" if one.least == one.most else f" ({one.least:,.0f} … {one.most:,.0f})"
     agree = one.least <= count.value <= one.most
     told = "They **agree**." if agree else f"They **differ**: it would be {count.value:,.0f}."

@@ -21,7 +21,7 @@ from steelyard.report.devices import by_second, figure_rows, not_available, told
 from steelyard.report.layouts.shown_layout import layout_named
 from steelyard.report.tables import cause_rows, query_rows, work_rows
 from steelyard.report.turns import evenness_rows, stall_sums, sum_rows
-from steelyard.reproductions.reproduction import Reproduction, Step
+from steelyard.reproductions.reproduction import Reproduction, ReproductionStep
 
 IMAGES = "wal_full_page_images"
 """Of a probe; that there were none is a result too."""
@@ -97,7 +97,7 @@ def _figures(study: Reproduction) -> str:
     return "\n".join(["| | control | arm | told as |", "|---|---|---|---|", *rows])
 
 
-def _step(name: str, step: Step, found: Verdict | Swept | None) -> Iterator[str]:
+def _step(name: str, step: ReproductionStep, found: Verdict | Swept | None) -> Iterator[str]:
     if step.note:
         yield step.note
     if found is None:

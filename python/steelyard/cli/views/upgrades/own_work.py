@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Iterator, Sequence
 from textwrap import shorten
 
-from steelyard.cli.views.upgrades.sections import Block, Commands, Section, Table
+from steelyard.cli.views.upgrades.sections import Block, Commands, Section, SectionTable
 from steelyard.engines.postgres.upgrade.outcome import UpgradeOutcome
 from steelyard.record.verdict import FlippedPlan, ScriptTime, Verdict
 from steelyard.report.answer.scripts import script_counts, script_rows
@@ -72,7 +72,7 @@ def _blocks(outcome: UpgradeOutcome, verdict: Verdict, again: Sequence[str]) -> 
     yield shown_sentence(verdict.contrasts[0])
     labels = _labels(outcome)
     lines = (*verdict.contrasts, *verdict.pairs)
-    yield Table(
+    yield SectionTable(
         ("", verdict.contrasts[0].metric.replace("_", " "), "verdict"),
         tuple((labels[n], reading_text(line), line.verdict) for n, line in enumerate(lines)),
     )
@@ -109,7 +109,7 @@ def _scripts(label: str, rows: Sequence[ScriptTime]) -> Iterator[Block]:
         return
     yield f"scripts, {label}: {script_counts(rows)}"
     shown = script_rows(rows)[:_MOST_SCRIPTS]
-    yield Table(
+    yield SectionTable(
         ("script", "of time", "before", "after", "change"),
         tuple(
             (row["metric"], row["share"], row["control"], row["arm"], row["reading"])

@@ -12,7 +12,7 @@ from steelyard.model.files.printable import printable
 
 
 @dataclass(frozen=True)
-class Table:
+class SectionTable:
     """Rows under a heading; the first column is left-aligned."""
 
     heading: tuple[str, ...]
@@ -48,7 +48,7 @@ def _continued(line: str) -> list[str]:
     return [*(f"{part} \\" for part in parts[:-1]), parts[-1]]
 
 
-Block = str | Table | Commands
+Block = str | SectionTable | Commands
 """A paragraph, an item that begins with "- ", a table, commands."""
 
 
@@ -73,12 +73,12 @@ def terminal_text(sentence: str, sections: Sequence[Section], width: int) -> str
 def _terminal(block: Block, width: int) -> list[str]:
     if isinstance(block, Commands):
         return [f"    {line}" for line in block.continued]
-    if isinstance(block, Table):
+    if isinstance(block, SectionTable):
         return [f"  {line}" for line in _aligned(block)]
     return [line for part in block.split("\n") for line in wrapped(part, width, "  ")]
 
 
-def _aligned(table: Table) -> list[str]:
+def _aligned(table: SectionTable) -> list[str]:
     every = (table.heading, *table.rows)
     wide = [max(len(row[column]) for row in every) for column in range(len(table.heading))]
     return [
@@ -105,7 +105,7 @@ def markdown(sentence: str, sections: Sequence[Section]) -> str:
 def _markdown(block: Block) -> str:
     if isinstance(block, Commands):
         return "\n".join(["```sh", *map(printable, block.continued), "```"])
-    if isinstance(block, Table):
+    if isinstance(block, SectionTable):
         rule = ["---", *["---:"] * (len(block.heading) - 1)]
         rows = (block.heading, tuple(rule), *block.rows)
         return "\n".join(f"| {' | '.join(map(_cell, row))} |" for row in rows)
@@ -156,7 +156,7 @@ def html_page(sentence: str, sections: Sequence[Section]) -> str:
 def _html(block: Block) -> str:
     if isinstance(block, Commands):
         return f"<pre>{html.escape(chr(10).join(map(printable, block.continued)))}</pre>"
-    if isinstance(block, Table):
+    if isinstance(block, SectionTable):
         head = "".join(f'<th scope="col">{_escape(cell)}</th>' for cell in block.heading)
         rows = "".join(
             f"<tr>{''.join(f'<td>{_escape(cell)}</td>' for cell in row)}</tr>" for row in block.rows

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from steelyard.cli.views.upgrades.sections import Block, Commands, Section, Table
+from steelyard.cli.views.upgrades.sections import Block, Commands, Section, SectionTable
 from steelyard.cli.views.upgrades.steps import OLD_DATA, upgrade_steps
 from steelyard.engines.postgres.upgrade.outcome import (
     CONSUMING,
     Attempt,
-    Finding,
+    RehearsalFinding,
     SettingChange,
     UpgradeOutcome,
 )
@@ -77,7 +77,7 @@ def _may_we(outcome: UpgradeOutcome) -> Iterator[Block]:
             yield from _finding(words, finding)
 
 
-def _finding(words: str, finding: Finding) -> Iterator[Block]:
+def _finding(words: str, finding: RehearsalFinding) -> Iterator[Block]:
     detail = f"\n{finding.detail}" if finding.detail else ""
     yield f"- {words}: {finding.what}" + detail.replace("\n", "\n  ")
     if finding.commands:
@@ -85,7 +85,7 @@ def _finding(words: str, finding: Finding) -> Iterator[Block]:
 
 
 def _costs(outcome: UpgradeOutcome) -> Iterator[Block]:
-    yield Table(
+    yield SectionTable(
         ("way", "downtime", "pg_upgrade", "schema", "files", "sync", "space"),
         tuple(_cost_row(each, outcome) for each in outcome.upgrades),
     )

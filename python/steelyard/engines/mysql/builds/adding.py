@@ -25,7 +25,7 @@ from steelyard.engines.mysql.builds import fetching
 from steelyard.engines.mysql.builds.accessible_copy import accessible_build
 from steelyard.engines.mysql.builds.added import KINDS, Added, description, read_engine
 from steelyard.engines.mysql.builds.build import MARIADB, MYSQL, Build, build_in
-from steelyard.engines.mysql.builds.fetching import Source, mariadb_source, mysql_source
+from steelyard.engines.mysql.builds.fetching import FetchableBuild, mariadb_source, mysql_source
 from steelyard.engines.mysql.builds.provenance import identify
 from steelyard.model.errors import EngineError
 
@@ -96,7 +96,7 @@ def add_directory(directory: Path, name: str | None, account: Account, cache: Ca
         return _read(home)
 
 
-def _source(product: str, version: str, half: Path, say: Says) -> Source:
+def _source(product: str, version: str, half: Path, say: Says) -> FetchableBuild:
     if product == MYSQL:
         return mysql_source(version)
     say(f"ask apt for the builds of MariaDB {version}".rstrip())

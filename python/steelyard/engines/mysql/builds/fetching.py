@@ -43,7 +43,7 @@ class Unpacked:
     released: str
 
 
-class Source(Protocol):
+class FetchableBuild(Protocol):
     """One build that can be fetched."""
 
     @property

@@ -47,18 +47,18 @@ def handlers(*, private: bool) -> dict[str, Handler]:
     guarded: dict[str, Handler] = {
         "caching_sha2_password": CachingSha2,
         "sha256_password": Sha256,
-        "mysql_old_password": Refusal.of("mysql_old_password, which is not known here"),
+        "mysql_old_password": LoginRefusal.of("mysql_old_password, which is not known here"),
     }
     if not private:
         for plugin in ("mysql_clear_password", "dialog"):
-            guarded[plugin] = Refusal.of(
+            guarded[plugin] = LoginRefusal.of(
                 f"the password itself ({plugin}), which only goes through a Unix socket or an "
                 "encrypted connection whose certificate is verified"
             )
     return guarded
 
 
-class Refusal:
+class LoginRefusal:
     """Ends the connection instead of an answer."""
 
     def __init__(self, asked: str) -> None:
@@ -84,7 +84,7 @@ class _Sha2:
         self._connection = connection
 
     def _refuse(self) -> None:
-        Refusal(
+        LoginRefusal(
             f"the password itself ({self.plugin}), which only goes through a Unix socket or an "
             "encrypted connection"
         ).authenticate(None)

@@ -54,7 +54,7 @@ _MAPPED = re.compile(r"(?:\A|(?<!\\)\n)(\d+) ")
 
 
 @dataclass(frozen=True)
-class Entry:
+class CopiedPath:
     """A directory or a regular file that a copy would hold."""
 
     name: str
@@ -80,7 +80,7 @@ class Entry:
         return opened
 
 
-def contents(directory: Path) -> Iterator[Entry]:
+def contents(directory: Path) -> Iterator[CopiedPath]:
     """What a copy would hold, parents first. The directory itself may be a link.
 
     EngineError names what cannot be taken in: a link that leads nowhere, as that of a tablespace
@@ -93,30 +93,30 @@ def contents(directory: Path) -> Iterator[Entry]:
             if status is not None and not stat.S_ISREG(status.st_mode):
                 raise _refused(directory / name, f"it is {kind_of(status)}", status)
             if status is not None:
-                yield _checked(Entry(name, directory / name, status, top))
+                yield _checked(CopiedPath(name, directory / name, status, top))
         for name in DIRECTORIES:
             status = _status(name, directory / name, name, top)
             if status is not None:
-                yield from _directory(Entry(name, directory / name, status, top), 1)
+                yield from _directory(CopiedPath(name, directory / name, status, top), 1)
     finally:
         os.close(top)
 
 
-def _directory(entry: Entry, depth: int) -> Iterator[Entry]:
+def _directory(entry: CopiedPath, depth: int) -> Iterator[CopiedPath]:
     """A directory, or a link to one, and what is below it."""
     if depth > _DEEPEST:
         raise EngineError(f'could not take in "{entry.path}": its directories are too deep')
     opened = _opened(entry)
     try:
         status = os.fstat(opened)
-        yield _checked(Entry(entry.name, entry.path, status, entry.parent))
+        yield _checked(CopiedPath(entry.name, entry.path, status, entry.parent))
         for name in _names(entry, opened):
             inner = f"{entry.name}/{name}"
             path = entry.path / name
             found = _status(name, path, inner, opened)
             if found is None:
                 raise _vanished(inner)
-            below = Entry(inner, path, found, opened)
+            below = CopiedPath(inner, path, found, opened)
             if stat.S_ISREG(found.st_mode):
                 yield _checked(below)
             else:
@@ -125,7 +125,7 @@ def _directory(entry: Entry, depth: int) -> Iterator[Entry]:
         os.close(opened)
 
 
-def _names(directory: Entry, opened: int) -> list[str]:
+def _names(directory: CopiedPath, opened: int) -> list[str]:
     """The names in an open directory that a copy needs, sorted."""
     rule = next((names for where, names in _NAMES if where.fullmatch(directory.name)), None)
     names = sorted(
@@ -147,7 +147,7 @@ def _left_out(directory: str, name: str) -> bool:
     return name.startswith(_LEFT_OUT[:2]) or inner in _LEFT_OUT or inner in EMPTY
 
 
-def _opened(entry: Entry) -> int:
+def _opened(entry: CopiedPath) -> int:
     """A descriptor of a directory; of the one that a link leads to, where PostgreSQL makes one."""
     mode = entry.status.st_mode
     follow = stat.S_ISLNK(mode)
@@ -163,7 +163,7 @@ def _opened(entry: Entry) -> int:
         raise _loose(entry, error) from error
 
 
-def _loose(link: Entry, error: OSError) -> EngineError:
+def _loose(link: CopiedPath, error: OSError) -> EngineError:
     """The error of a link that could not be followed."""
     where = os.readlink(link.path.name, dir_fd=link.parent)
     primary = f'could not take in "{link.name}": its link to "{where}" '
@@ -185,7 +185,7 @@ def _status(name: str, path: Path, inner: str, parent: int) -> os.stat_result | 
         raise _unreadable(path, error) from error
 
 
-def _checked(entry: Entry) -> Entry:
+def _checked(entry: CopiedPath) -> CopiedPath:
     """The entry itself. EngineError: its directory's owner has no right to it."""
     wrong = refusal(os.fstat(entry.parent), entry.status)
     if wrong is not None:

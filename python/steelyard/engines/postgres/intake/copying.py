@@ -13,7 +13,7 @@ from steelyard.engines.cache import free_bytes
 from steelyard.engines.copying import copy_opened
 from steelyard.engines.intake import DataPlace, Report
 from steelyard.engines.local.owned_files import names_below
-from steelyard.engines.postgres.intake.contents import EMPTY, Entry, contents
+from steelyard.engines.postgres.intake.contents import EMPTY, CopiedPath, contents
 from steelyard.engines.postgres.intake.place import Digest, digest_of
 from steelyard.model.errors import EngineError
 from steelyard.model.units import NS_PER_S, format_bytes, format_duration
@@ -92,7 +92,7 @@ def copy_in(
         )
 
 
-def _copy(entry: Entry, target: Path) -> os.stat_result:
+def _copy(entry: CopiedPath, target: Path) -> os.stat_result:
     """Make the target; the status of what was copied."""
     if entry.is_directory:
         target.mkdir(mode=0o700)

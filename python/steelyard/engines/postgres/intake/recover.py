@@ -32,7 +32,7 @@ _ROLES = (
 
 
 @dataclass(frozen=True)
-class Opened:
+class Recovery:
     """What was found and done."""
 
     database: str  # its name in the original
@@ -49,7 +49,7 @@ class Opening:
         self._account = account
         self._cluster = cluster
 
-    def open_up(self, slot: Slot, database: str | None) -> Opened:
+    def open_up(self, slot: Slot, database: str | None) -> Recovery:
         """Recover, add our superuser, rename the database, stop.
 
         UsageError: several databases, and none was named; EngineError: half a backup; ServerError:
@@ -65,7 +65,7 @@ class Opening:
             self._cluster.stop()
         return replace(opened, doubts=tuple(doubts))
 
-    def _named(self, session: psycopg.Connection, database: str | None) -> Opened:
+    def _named(self, session: psycopg.Connection, database: str | None) -> Recovery:
         """The database in the name that every weighed one has."""
         gone = []
         for name, place in session.execute(
@@ -90,7 +90,7 @@ class Opening:
         ]
         with self._session(DATABASE):  # whether this build can open it: locale, ICU
             pass
-        return Opened(chosen, size, tuple(gone), tuple(doubts))
+        return Recovery(chosen, size, tuple(gone), tuple(doubts))
 
     def _missing_extensions(self) -> list[str]:
         with self._session(DATABASE) as session:

@@ -25,7 +25,7 @@ from steelyard.engines.postgres.intake.dumps.format import Dump, DumpFormat, ope
 from steelyard.engines.postgres.intake.dumps.lexer import (
     DumpLexer,
     PsqlCommand,
-    Statement,
+    SqlStatement,
     refused_command,
 )
 from steelyard.engines.postgres.intake.dumps.metered_file import MeteredFile
@@ -161,7 +161,7 @@ class _Restore:
             )
         raise refused_command(command)
 
-    def _statement(self, statement: Statement) -> None:
+    def _statement(self, statement: SqlStatement) -> None:
         self._empty &= statement.words[:1] in (("SET",), ("SELECT",), ())
         try:
             if statement.reads_rows:
@@ -184,7 +184,7 @@ class _Restore:
                 hint="Dump it in UTF-8: pg_dump -E UTF8 -Fc -f FILE DATABASE",
             )
 
-    def _execute(self, statement: Statement) -> None:
+    def _execute(self, statement: SqlStatement) -> None:
         guarded = self._session.in_transaction and may_be_passed_over(statement)
         if guarded:
             self._session.execute(b"SAVEPOINT steelyard_dump")
@@ -197,7 +197,7 @@ class _Restore:
         if guarded and self._session.in_transaction:
             self._session.execute(b"RELEASE steelyard_dump")
 
-    def _after_error(self, statement: Statement, error: StatementError) -> None:
+    def _after_error(self, statement: SqlStatement, error: StatementError) -> None:
         """Go on where an error is harmless or can be mended; else it is raised again."""
         if is_harmless(statement, error.sqlstate):
             return
@@ -220,7 +220,7 @@ class _Restore:
     def _names_dump(self, error: SteelyardError) -> bool:
         return str(self._dump.path) in error.primary
 
-    def _failed(self, statement: Statement, error: StatementError) -> ServerError:
+    def _failed(self, statement: SqlStatement, error: StatementError) -> ServerError:
         # Up to the first quote: what stands in literals is somebody's data, or a password.
         shown = " ".join(statement.text.split(b"'")[0].decode(errors="replace").split())
         cut = len(shown) > _SHOWN or b"'" in statement.text

@@ -34,6 +34,7 @@ from steelyard.engines.postgres.sql.buffer_pool import fill_pool
 from steelyard.engines.postgres.sql.checkpoints import LogWatch, require_seen
 from steelyard.engines.postgres.sql.counters import KINDS, sample_counters
 from steelyard.engines.postgres.sql.database import PostgresDatabase
+from steelyard.engines.postgres.sql.log_archive import archive_share, log_segment
 from steelyard.engines.postgres.sql.plans import read_plans
 from steelyard.engines.postgres.sql.session import Checkpoints, read_settings
 from steelyard.engines.postgres.sql.statements import (
@@ -243,6 +244,14 @@ class Cluster(OwnServer[Build, Server]):
         """What the load's statements in a database did so far."""
         conninfo = self._conninfo(self.address.database)
         return read_statements(conninfo, self._identity.version_number, database)
+
+    def log_segment(self) -> str:
+        """The segment of its log that it writes now."""
+        return log_segment(self._conninfo(self.address.database))
+
+    def archive_share(self, first: str, last: str) -> float | None:
+        """What gzip makes of a byte of whole segments between two."""
+        return archive_share(self._account, self._directory, first, last)
 
     def wait_probe(self, database: str) -> WaitProbe:
         """A session that sees what client backends wait for."""

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import os
-import re
 from pathlib import Path
 
 from steelyard.engines.account import Account
 from steelyard.engines.engine import Settings
 from steelyard.engines.postgres.life.control import control_of
+from steelyard.model.settings.value import size_bytes
 
 MAIN, AUTOMATIC = "postgresql.conf", "postgresql.auto.conf"
-_SIZE = re.compile(r"\s*([0-9]+(?:\.[0-9]*)?)\s*(B|kB|MB|GB|TB)?\s*")
-_UNITS = {"B": 1, "kB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30, "TB": 1 << 40}
 _LIMITS = {"min_wal_size": 80 << 20, "max_wal_size": 1 << 30}
 """Their defaults, whatever the size of a segment (guc_tables.c). A server does not start where one
 is less than two segments (ReadControlFile of xlog.c)."""
@@ -58,7 +56,8 @@ def enough_log(directory: Path, settings: Settings) -> dict[str, str]:
     raised = {
         name: f"{least >> 20}MB"
         for name, value in settings.items()
-        if name in _LIMITS and (size := _bytes(value)) is not None and size < least
+        # None: the server says what is wrong with it.
+        if name in _LIMITS and (size := size_bytes(value, "MB")) is not None and size < least
     }
     return {**settings, **raised}
 
@@ -75,9 +74,3 @@ def _least_bytes(directory: Path) -> int:
     except (OSError, ValueError):  # of a version that is not known yet: the server decides
         return 0
     return 2 * int(control["wal_segment_size"])
-
-
-def _bytes(value: str) -> int | None:
-    """A size in bytes, of a setting in megabytes; None: the server says what is wrong with it."""
-    match = _SIZE.fullmatch(value)
-    return None if match is None else int(float(match[1]) * _UNITS[match[2] or "MB"])

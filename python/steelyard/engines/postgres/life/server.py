@@ -18,7 +18,7 @@ from steelyard.engines.local.process_cleanup import (
     kill_inside,
     wait_for_orphans,
 )
-from steelyard.engines.local.samples import Sample, tree
+from steelyard.engines.local.samples import ProcessSample, tree
 from steelyard.engines.local.server_process import ServerProcess, begin
 from steelyard.engines.memory.group import MemoryGroup
 from steelyard.engines.postgres.builds.build import Build
@@ -89,7 +89,7 @@ class Server(ServerProcess):
 
         The postmaster is held first, so that it can neither start nor clean up anything between.
         """
-        members: list[Sample] = []
+        members: list[ProcessSample] = []
         if self.running:
             self.process.send_signal(signal.SIGSTOP)
             members = tree(self.pid)

@@ -10,7 +10,7 @@ from pathlib import Path
 from steelyard.engines.account import Account
 from steelyard.engines.local.samples import (
     NS_PER_TICK,
-    Sample,
+    ProcessSample,
     sample,
     times_ns,
     transferred,
@@ -104,7 +104,7 @@ class TreeAccount:
             ),
         )
 
-    def _close(self, members: Sequence[Sample], times: Sequence[int]) -> None:
+    def _close(self, members: Sequence[ProcessSample], times: Sequence[int]) -> None:
         """Book what ended since the last reading."""
         children = {
             (m.pid, m.started): t
@@ -116,10 +116,10 @@ class TreeAccount:
         self._ended_ns = max(printed, self._ended_ns + gone)
         self._seen = children
 
-    def _consistent(self) -> tuple[list[Sample], list[int], list[int]]:
+    def _consistent(self) -> tuple[list[ProcessSample], list[int], list[int]]:
         """Members, their processor time and their time without a processor, with no process waited
         for while they were read."""
-        members: list[Sample] = []
+        members: list[ProcessSample] = []
         times: list[int] = []
         queued: list[int] = []
         for _ in range(_TRIES):
@@ -137,7 +137,7 @@ class TreeAccount:
                 break
         return members, times, queued
 
-    def _kind(self, member: Sample) -> str:
+    def _kind(self, member: ProcessSample) -> str:
         if member.pid == self.root:
             return POSTMASTER
         key = (member.pid, member.started)

@@ -44,7 +44,7 @@ _PLAIN = (
 
 
 @dataclass(frozen=True)
-class Relation:
+class PoolRelation:
     """A table or an index, as the server describes it."""
 
     oid: int
@@ -58,7 +58,7 @@ class Relation:
     order_by: str | None  # of an index
     cut: bool = False  # only the beginning of it is meant
 
-    def first(self, blocks: int) -> Relation:
+    def first(self, blocks: int) -> PoolRelation:
         """As many of its blocks, from its beginning."""
         if blocks >= self.blocks:
             return self
@@ -92,13 +92,13 @@ def fill_pool(conninfo: str, version_number: int) -> PoolFill:
     return PoolFill(pool_bytes=pool * block_bytes, read_bytes=read, by=how)
 
 
-def read_relations(connection: Any, version_number: int) -> list[Relation]:
+def read_relations(connection: Any, version_number: int) -> list[PoolRelation]:
     """Every relation that a load may use, but for the catalogs."""
     rows = connection.execute(query("relations", version_number).encode()).fetchall()
-    return [Relation(*row) for row in rows]
+    return [PoolRelation(*row) for row in rows]
 
 
-def chosen(relations: Sequence[Relation], pool_blocks: int) -> list[Relation]:
+def chosen(relations: Sequence[PoolRelation], pool_blocks: int) -> list[PoolRelation]:
     """What is read of them, in order: together no more blocks than the pool has."""
     found = []
     left = pool_blocks
@@ -110,7 +110,7 @@ def chosen(relations: Sequence[Relation], pool_blocks: int) -> list[Relation]:
     return found[::-1]
 
 
-def _prewarm(connection: Any, relations: Sequence[Relation]) -> list[Relation]:
+def _prewarm(connection: Any, relations: Sequence[PoolRelation]) -> list[PoolRelation]:
     connection.execute("CREATE EXTENSION IF NOT EXISTS pg_prewarm")
     place = connection.execute(
         "SELECT n.nspname FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace "
@@ -125,7 +125,7 @@ def _prewarm(connection: Any, relations: Sequence[Relation]) -> list[Relation]:
     return list(relations)
 
 
-def _query(connection: Any, relations: Sequence[Relation]) -> list[Relation]:
+def _query(connection: Any, relations: Sequence[PoolRelation]) -> list[PoolRelation]:
     done = []
     for one in relations:
         if one.is_index:
@@ -138,7 +138,7 @@ def _query(connection: Any, relations: Sequence[Relation]) -> list[Relation]:
     return done
 
 
-def _by_ctid(table: Relation) -> Iterator[str]:
+def _by_ctid(table: PoolRelation) -> Iterator[str]:
     """Queries for the first row of every block. Whether there is one does not matter: a ctid's
     block is read to find out."""
     for first in range(0, table.blocks, BLOCKS_A_QUERY):
@@ -149,7 +149,7 @@ def _by_ctid(table: Relation) -> Iterator[str]:
         )
 
 
-def _read_index(connection: Any, index: Relation) -> bool:
+def _read_index(connection: Any, index: PoolRelation) -> bool:
     """Read an index in its order; False where the planner would use another, or the table too."""
     where = f" WHERE {index.condition}" if index.condition else ""
     limit = str(max(1, index.rows)) if index.cut else "ALL"

@@ -18,6 +18,7 @@ from steelyard.engines.capabilities.checkpoints import Cycle, Scaled, WalCounter
 from steelyard.engines.postgres.sql.queries import query
 from steelyard.engines.postgres.sql.session import connect
 from steelyard.model.errors import EngineError
+from steelyard.model.settings.value import reported, size_bytes
 from steelyard.model.turn import Checkpoint
 from steelyard.model.units import NS_PER_S
 
@@ -102,19 +103,16 @@ def _target(settings: Mapping[str, str]) -> float:
 
 
 def _segment_mb(settings: Mapping[str, str]) -> int:
-    size, _, unit = settings.get("wal_segment_size", "16777216 B").partition(" ")
-    bytes_a_unit = {"B": 1, "kB": 1 << 10, "MB": _MB}.get(unit, 1)
-    return max(1, int(size) * bytes_a_unit // _MB)
+    size, unit = reported(settings.get("wal_segment_size", "16777216 B"))
+    return max(1, int(size_bytes(f"{size or 0:.0f}", unit) or 0) // _MB)
 
 
 def _number(settings: Mapping[str, str], name: str, unit: str) -> float:
-    value, _, own = settings.get(name, "").partition(" ")
-    try:
-        if own == unit:
-            return float(value)
-    except ValueError:
-        pass
-    raise EngineError(f'could not read setting "{name}": the server reports "{value} {own}"')
+    text = settings.get(name, "")
+    value, own = reported(text)
+    if value is None or own != unit:
+        raise EngineError(f'could not read setting "{name}": the server reports "{text}"')
+    return value
 
 
 def require_seen(settings: Mapping[str, str]) -> None:

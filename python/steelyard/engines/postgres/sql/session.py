@@ -9,10 +9,10 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from steelyard.engines.postgres.libpq.connection_string import conninfo_of
-from steelyard.model.allowed import Allowed
 from steelyard.model.endpoint import Endpoint
 from steelyard.model.errors import EngineError, ServerError
 from steelyard.model.identity import Default
+from steelyard.model.settings.allowed import Allowed
 
 if TYPE_CHECKING:
     import psycopg

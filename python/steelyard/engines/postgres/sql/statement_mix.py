@@ -98,24 +98,24 @@ def column_statistics(target: Endpoint, tables: Iterable[str]) -> list[ColumnSta
 
 
 @dataclass(frozen=True)
-class ParseError:
+class ServerParseError:
     """Why a server cannot parse a statement; its message may hold values."""
 
     sqlstate: str
     message: str
 
 
-def parse_errors(target: Endpoint, texts: Sequence[str]) -> list[ParseError | None]:
+def parse_errors(target: Endpoint, texts: Sequence[str]) -> list[ServerParseError | None]:
     """Of each text why the target cannot parse it with parameters without types, as the driver
     sends them; None: it can. Nothing is executed. ServerError: it cannot be reached."""
-    errors = list[ParseError | None]()
+    errors = list[ServerParseError | None]()
     with connected(target) as session:
         session.execute("SET client_encoding = UTF8")
         errors += [_parse_error(session, text) for text in texts]
     return errors
 
 
-def _parse_error(session: psycopg.Connection, text: str) -> ParseError | None:
+def _parse_error(session: psycopg.Connection, text: str) -> ServerParseError | None:
     from psycopg import Error
 
     try:
@@ -125,5 +125,5 @@ def _parse_error(session: psycopg.Connection, text: str) -> ParseError | None:
     except Error as error:
         if error.sqlstate == _SYNTAX and not _PREPARABLE.match(text):
             return None
-        return ParseError(error.sqlstate or "", error.diag.message_primary or str(error))
+        return ServerParseError(error.sqlstate or "", error.diag.message_primary or str(error))
     return None

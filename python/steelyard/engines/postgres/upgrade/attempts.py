@@ -28,7 +28,7 @@ from steelyard.engines.postgres.upgrade.outcome import (
     CONSUMING,
     Attempt,
     Enabling,
-    Finding,
+    RehearsalFinding,
     StatisticsOutcome,
 )
 from steelyard.engines.postgres.upgrade.pg_upgrade import WORK, Upgrader, extension_updates
@@ -52,7 +52,7 @@ class Rehearsed:
     """What was tried so far."""
 
     attempts: list[Attempt] = field(default_factory=list)
-    findings: list[Finding] = field(default_factory=list)
+    findings: list[RehearsalFinding] = field(default_factory=list)
     mismatch: str = ""
     enabling: Enabling | None = None
     statistics: StatisticsOutcome | None = None
@@ -129,7 +129,7 @@ class Attempts:
         """Upgrade in a way, where pg_upgrade offers it here."""
         if not self._upgrader.applies(way):
             what = f"pg_upgrade of {self._major} has no --{way}"
-            self._rehearsed.findings.append(Finding("note", what))
+            self._rehearsed.findings.append(RehearsalFinding("note", what))
             return
         if way in CONSUMING:
             self._report(f"copy the old cluster again, for --{way}")
@@ -216,7 +216,7 @@ class Attempts:
         build = self._upgrader.old.build
         if not (build.bindir / "pg_checksums").is_file():
             what = f"pg_checksums is not in {build.bindir}: enabling checksums was not timed"
-            self._rehearsed.findings.append(Finding("note", what))
+            self._rehearsed.findings.append(RehearsalFinding("note", what))
             return False
         self._report("pg_checksums --enable, on the old copy")
         data = self._old.data
@@ -228,7 +228,9 @@ class Attempts:
         )
         if timed.status != 0:
             words = timed.output.strip()
-            self._rehearsed.findings.append(Finding("note", "pg_checksums --enable failed", words))
+            self._rehearsed.findings.append(
+                RehearsalFinding("note", "pg_checksums --enable failed", words)
+            )
             return False
         self._rehearsed.enabling = Enabling(round(timed.seconds, 3), tree_bytes(self._old.path))
         return True

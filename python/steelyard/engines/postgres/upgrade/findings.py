@@ -7,17 +7,17 @@ from collections.abc import Iterator
 from steelyard.engines.postgres.upgrade.facts import ClusterFacts
 from steelyard.engines.postgres.upgrade.outcome import (
     Attempt,
-    Finding,
+    RehearsalFinding,
     identifier,
     literal,
     psql_command,
 )
 
 
-def copy_findings(facts: ClusterFacts) -> Iterator[Finding]:
+def copy_findings(facts: ClusterFacts) -> Iterator[RehearsalFinding]:
     """What pg_upgrade would refuse in the original, and was resolved in the copy."""
     for gid, database in facts.prepared:
-        yield Finding(
+        yield RehearsalFinding(
             "blocks",
             f'prepared transaction "{gid}" in database "{database}"',
             "pg_upgrade refuses a cluster with any. In the copy it was rolled back; whether it is "
@@ -28,7 +28,7 @@ def copy_findings(facts: ClusterFacts) -> Iterator[Finding]:
             ),
         )
     for name in facts.closed:
-        yield Finding(
+        yield RehearsalFinding(
             "blocks",
             f'database "{name}" admits no connections',
             "pg_upgrade needs to open all but template0. In the copy it was opened.",
@@ -36,12 +36,12 @@ def copy_findings(facts: ClusterFacts) -> Iterator[Finding]:
         )
 
 
-def extension_findings(old: ClusterFacts, new: ClusterFacts) -> Iterator[Finding]:
+def extension_findings(old: ClusterFacts, new: ClusterFacts) -> Iterator[RehearsalFinding]:
     """Extensions by name that the new build lacks, or has in another version."""
     for name, version, databases in _installed(old):
         where = ", ".join(databases)
         if name not in new.available:
-            yield Finding(
+            yield RehearsalFinding(
                 "blocks",
                 f'extension "{name}" {version} is not in the new build',
                 f"It is created in database {where}. Install its package for the new version "
@@ -51,7 +51,7 @@ def extension_findings(old: ClusterFacts, new: ClusterFacts) -> Iterator[Finding
                 ),
             )
         elif new.available[name] != version:
-            yield Finding(
+            yield RehearsalFinding(
                 "do",
                 f'extension "{name}" is {version}, the new build has {new.available[name]}',
                 f"pg_upgrade leaves it as it is. In database {where}, afterwards:",
@@ -71,20 +71,20 @@ def _installed(facts: ClusterFacts) -> list[tuple[str, str, list[str]]]:
     return [(name, version, where) for (name, version), where in sorted(databases.items())]
 
 
-def content_findings(old: ClusterFacts, new: ClusterFacts) -> Iterator[Finding]:
+def content_findings(old: ClusterFacts, new: ClusterFacts) -> Iterator[RehearsalFinding]:
     """Where the upgraded copy does not hold what the old one did: that must not happen."""
     for name in old.slots:
         if name not in new.slots:
-            yield Finding("blocks", f"replication slot {name} is not in the upgraded copy")
+            yield RehearsalFinding("blocks", f"replication slot {name} is not in the upgraded copy")
     for database, before in old.databases.items():
         after = new.databases.get(database)
         if after is None:
-            yield Finding("blocks", f'database "{database}" is not in the upgraded copy')
+            yield RehearsalFinding("blocks", f'database "{database}" is not in the upgraded copy')
             continue
         for noun in ("relations", "large_objects"):
             counts = getattr(before, noun), getattr(after, noun)
             if counts[0] != counts[1]:
-                yield Finding(
+                yield RehearsalFinding(
                     "note",
                     f'database "{database}" had {counts[0]} {noun.replace("_", " ")}, and has '
                     f"{counts[1]} when upgraded",
@@ -93,11 +93,11 @@ def content_findings(old: ClusterFacts, new: ClusterFacts) -> Iterator[Finding]:
                 )
 
 
-def refused_finding(attempt: Attempt, what: str) -> Finding:
+def refused_finding(attempt: Attempt, what: str) -> RehearsalFinding:
     """pg_upgrade's own refusal, in its words."""
-    return Finding("blocks", what, attempt.reason)
+    return RehearsalFinding("blocks", what, attempt.reason)
 
 
-def unavailable_way(attempt: Attempt) -> Finding:
+def unavailable_way(attempt: Attempt) -> RehearsalFinding:
     """A way that this file system does not offer."""
-    return Finding("note", f"--{attempt.way} does not work here", attempt.reason)
+    return RehearsalFinding("note", f"--{attempt.way} does not work here", attempt.reason)

@@ -12,7 +12,7 @@ from pathlib import Path
 from steelyard.engines.intake import DataPlace
 from steelyard.engines.local.owned_files import names_below, read_below
 from steelyard.engines.postgres.life.control import control_of, unreadable_control
-from steelyard.engines.postgres.upgrade.outcome import Finding, literal, psql_command
+from steelyard.engines.postgres.upgrade.outcome import RehearsalFinding, literal, psql_command
 from steelyard.model.errors import EngineError
 
 FIRST_CARRIED = 17
@@ -79,14 +79,16 @@ def _links(path: Path) -> Iterator[tuple[str, str]]:
             yield oid, os.readlink(link)
 
 
-def state_findings(place: DataPlace, state: OriginalState, old: int, new: int) -> list[Finding]:
+def state_findings(
+    place: DataPlace, state: OriginalState, old: int, new: int
+) -> list[RehearsalFinding]:
     """What the files alone show. `old`, `new`: major versions."""
     findings = []
     directory = shlex.quote(str(place.path))
     whole = place.kind == "data directory"
     if state.standby or "recovery" in state.state:
         findings.append(
-            Finding(
+            RehearsalFinding(
                 "blocks" if whole else "note",
                 "it is a standby's data directory",
                 "pg_upgrade refuses one that was shut down in recovery. The copy was recovered as "
@@ -95,7 +97,7 @@ def state_findings(place: DataPlace, state: OriginalState, old: int, new: int) -
         )
     elif state.state != "shut down" and whole:
         findings.append(
-            Finding(
+            RehearsalFinding(
                 "blocks",
                 "it was not shut down cleanly",
                 f'Its control file says "{state.state}". The copy was recovered.',
@@ -112,14 +114,14 @@ def state_findings(place: DataPlace, state: OriginalState, old: int, new: int) -
 
 def slot_findings(
     slots: tuple[tuple[str, bool], ...], old: int, *, rehearsed: bool = False
-) -> list[Finding]:
+) -> list[RehearsalFinding]:
     """Slots are carried over from 17 on, the logical ones alone. `rehearsed`: the copy has them."""
     physical = tuple(name for name, logical in slots if not logical)
     logical = tuple(name for name, logical in slots if logical)
     findings = []
     if physical:
         findings.append(
-            Finding(
+            RehearsalFinding(
                 "do",
                 f"replication slot {', '.join(physical)} (physical) is not carried over",
                 "Its standbys are made anew; make it again after the upgrade.",
@@ -131,7 +133,7 @@ def slot_findings(
         )
     if logical and old >= FIRST_CARRIED and rehearsed:
         findings.append(
-            Finding(
+            RehearsalFinding(
                 "do",
                 f"replication slot {', '.join(logical)} (logical) is carried over by pg_upgrade",
                 "So it was in the copy, but for what blocks. Disable its subscription before the "
@@ -141,7 +143,7 @@ def slot_findings(
         )
     elif logical and old >= FIRST_CARRIED:
         findings.append(
-            Finding(
+            RehearsalFinding(
                 "do",
                 f"replication slot {', '.join(logical)} (logical) is carried over, on conditions",
                 "Its consumer must have confirmed everything before the last shutdown, and the new "
@@ -151,7 +153,7 @@ def slot_findings(
         )
     elif logical:
         findings.append(
-            Finding(
+            RehearsalFinding(
                 "do",
                 f"replication slot {', '.join(logical)} (logical) is not carried over from {old}",
                 "Its consumer needs a new slot and a new initial copy, or an upgrade by logical "
@@ -165,17 +167,17 @@ def slot_findings(
     return findings
 
 
-def _tablespace_finding(oid: str, where: str, new: int) -> Finding:
+def _tablespace_finding(oid: str, where: str, new: int) -> RehearsalFinding:
     remains = [name for name in _names(where) if name.startswith(f"PG_{new}_")]
     if remains:
-        return Finding(
+        return RehearsalFinding(
             "blocks",
             f'tablespace {oid} holds "{remains[0]}" already',
             "It is of an earlier upgrade or another cluster of the new version; pg_upgrade refuses "
             "it. Make sure that no cluster uses it.",
             ("ls " + shlex.quote(f"{where}/{remains[0]}"),),
         )
-    return Finding(
+    return RehearsalFinding(
         "note",
         f"tablespace {oid} at {where} stays there",
         f"pg_upgrade makes a directory PG_{new}_... beside the old one in it. On the copy it was "

@@ -20,7 +20,7 @@ PARTS = ("checks", "dump of the schema", "new catalogues", "restore of the schem
 
 
 @dataclass(frozen=True)
-class Finding:
+class RehearsalFinding:
     """Something that was seen before, or by the rehearsal, with what to type."""
 
     level: Level
@@ -109,7 +109,7 @@ class UpgradeOutcome:
     wal_segment_bytes: int
     old_checksums: bool
     mismatch: str  # what pg_upgrade says with the new version's default; "": they agree
-    findings: tuple[Finding, ...]
+    findings: tuple[RehearsalFinding, ...]
     settings: tuple[SettingChange, ...]
     attempts: tuple[Attempt, ...]
     enabling: Enabling | None
@@ -124,7 +124,7 @@ class UpgradeOutcome:
         return re.split(r"\D", self.new_version)[0]
 
     @property
-    def blocking(self) -> tuple[Finding, ...]:
+    def blocking(self) -> tuple[RehearsalFinding, ...]:
         """What must be resolved before."""
         return tuple(each for each in self.findings if each.level == "blocks")
 

@@ -32,7 +32,11 @@ from steelyard.engines.postgres.upgrade.original_state import (
     slot_findings,
     state_findings,
 )
-from steelyard.engines.postgres.upgrade.outcome import Finding, SettingChange, UpgradeOutcome
+from steelyard.engines.postgres.upgrade.outcome import (
+    RehearsalFinding,
+    SettingChange,
+    UpgradeOutcome,
+)
 from steelyard.engines.postgres.upgrade.pg_upgrade import (
     NEW_PROGRAMS,
     OLD_PROGRAMS,
@@ -190,7 +194,7 @@ class _Rehearsal:
             cluster.stop()
         return facts
 
-    def _findings(self, facts: ClusterFacts) -> list[Finding]:
+    def _findings(self, facts: ClusterFacts) -> list[RehearsalFinding]:
         old, new = _major(self.old), _major(self.new)
         findings = state_findings(self.place, self.state, old, new)
         findings += slot_findings(self.request.slots, old)

@@ -15,7 +15,7 @@ from steelyard.engines.account import Account
 from steelyard.engines.intake import DataPlace
 from steelyard.engines.local.owned_files import overwrite, read_below
 from steelyard.engines.postgres.upgrade.copies import CopyHome
-from steelyard.engines.postgres.upgrade.outcome import Finding, literal, psql_command
+from steelyard.engines.postgres.upgrade.outcome import RehearsalFinding, literal, psql_command
 from steelyard.model.errors import EngineError
 
 _STATE = "state"
@@ -55,18 +55,18 @@ def refused_slots(noted: str) -> list[tuple[str, str]]:
     return list(dict.fromkeys(_REFUSED.findall(noted)))
 
 
-def refused_slot_finding(name: str, why: str) -> Finding:
+def refused_slot_finding(name: str, why: str) -> RehearsalFinding:
     """Why pg_upgrade would refuse the original for a slot, which was dropped in the copy."""
     drop = psql_command(f"SELECT pg_drop_replication_slot({literal(name)})")
     if why == "is invalid":
-        return Finding(
+        return RehearsalFinding(
             "blocks",
             f"logical replication slot {name} is invalid",
             "pg_upgrade refuses a cluster with any. Its consumer needs a new slot and a new "
             "initial copy. In the copy it was dropped.",
             (drop,),
         )
-    return Finding(
+    return RehearsalFinding(
         "blocks",
         f"logical replication slot {name} has not consumed the whole log",
         "Let its consumer catch up, then stop the server: what was written since waits for it. "

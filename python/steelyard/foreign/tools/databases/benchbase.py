@@ -10,8 +10,8 @@ from steelyard.foreign.format import JsonFormat, TextFormat
 from steelyard.foreign.json.document import Document, number_at, words_at
 from steelyard.foreign.metric import LATENCY, THROUGHPUT, Metric
 from steelyard.foreign.series import Floats, Grain, Series, Sheet
-from steelyard.foreign.source import Place, Source
-from steelyard.foreign.tools.measured_runs import Run, csv_rows, float_in, sheet_of_runs
+from steelyard.foreign.source import SourceText, TextPosition
+from steelyard.foreign.tools.measured_runs import MeasuredRun, csv_rows, float_in, sheet_of_runs
 from steelyard.foreign.tools.request_times import sheet_of_requests
 
 _RATE = Metric(THROUGHPUT, "requests/s", True)
@@ -34,7 +34,7 @@ def read_benchbase(document: Document) -> Sheet:
     return sheet_of_runs(document.source, "BenchBase summary", runs)
 
 
-def _summary(document: Document, number: int) -> Run:
+def _summary(document: Document, number: int) -> MeasuredRun:
     value = document.values[number]
     candidates = {
         _RATE: number_at(document, value, (_KEY,), number),
@@ -47,15 +47,15 @@ def _summary(document: Document, number: int) -> Run:
     loads = {name: words_at(value, (name,)) for name in _LOADS if name in value}
     conditions = {name: words_at(value, (name,)) for name in _CONDITIONS if name in value}
     figures = {metric: amount for metric, amount in candidates.items() if amount is not None}
-    return Run(figures, document.place(number, ()).line, "", loads, conditions)
+    return MeasuredRun(figures, document.place(number, ()).line, "", loads, conditions)
 
 
-def is_benchbase_csv(source: Source) -> bool:
+def is_benchbase_csv(source: SourceText) -> bool:
     """Whether a text is a results.csv or raw.csv of BenchBase."""
     return source.text.lstrip().startswith((_RESULTS, _RAW))
 
 
-def read_benchbase_csv(source: Source) -> Sheet:
+def read_benchbase_csv(source: SourceText) -> Sheet:
     """One arm: windows of one run, or its requests."""
     if source.text.lstrip().startswith(_RAW):
         starts, latencies = _columns(source, "Start Time (microseconds)", "Latency (microseconds)")
@@ -71,7 +71,7 @@ def read_benchbase_csv(source: Source) -> Sheet:
         )
     rates, latencies = _columns(source, _KEY, "Average Latency (millisecond)")
     if not rates.any():
-        raise source.error("no request in any window", Place(2, 1))
+        raise source.error("no request in any window", TextPosition(2, 1))
     mean = Series("", latencies, Grain.SLICE, weights=rates)
     return Sheet(
         source.name,
@@ -83,13 +83,13 @@ def read_benchbase_csv(source: Source) -> Sheet:
     )
 
 
-def _columns(source: Source, first: str, second: str) -> tuple[Floats, Floats]:
+def _columns(source: SourceText, first: str, second: str) -> tuple[Floats, Floats]:
     rows = list(csv_rows(source, "BenchBase's CSV", (first, second)))
     table = np.array(
         [[float_in(source, row, name, n) for name in (first, second)] for n, row in rows]
     )
     if not rows or not np.isfinite(table).all():
-        raise source.error("no row of numbers", Place(1, 1))
+        raise source.error("no row of numbers", TextPosition(1, 1))
     return table[:, 0], table[:, 1]
 
 

@@ -7,8 +7,8 @@ import re
 from steelyard.foreign.format import TextFormat
 from steelyard.foreign.metric import TIME, Metric
 from steelyard.foreign.series import Sheet
-from steelyard.foreign.source import Place, Source, quoted
-from steelyard.foreign.tools.measured_runs import Run, sheet_of_runs
+from steelyard.foreign.source import SourceText, TextPosition, quoted
+from steelyard.foreign.tools.measured_runs import MeasuredRun, sheet_of_runs
 
 _SECONDS = Metric(TIME, "s", False)
 _AVERAGE = re.compile(r"\s*Average number of seconds to run all queries: ([0-9.]+) seconds")
@@ -19,7 +19,7 @@ _CSV = re.compile(
 )
 
 
-def is_mysqlslap(source: Source) -> bool:
+def is_mysqlslap(source: SourceText) -> bool:
     """Whether a text is mysqlslap's report, or its CSV."""
     first = source.text.lstrip().partition("\n")[0]
     return "Average number of seconds to run all queries" in source.text or bool(
@@ -27,24 +27,26 @@ def is_mysqlslap(source: Source) -> bool:
     )
 
 
-def read_mysqlslap(source: Source) -> Sheet:
+def read_mysqlslap(source: SourceText) -> Sheet:
     """One arm: seconds to run all queries."""
-    runs: list[Run] = []
+    runs: list[MeasuredRun] = []
     loads: dict[str, str] = {}
     for number, line in enumerate(source.text.split("\n"), start=1):
         if match := _CSV.fullmatch(line):
             load = {"clients": match[4], "queries a client": match[5]}
             kind = f"{match[2] or ''}{match[1]}"
-            runs.append(Run({_SECONDS: float(match[3])}, number, kind, load))
+            runs.append(MeasuredRun({_SECONDS: float(match[3])}, number, kind, load))
         elif match := _AVERAGE.match(line):
             loads = {}
-            runs.append(Run({_SECONDS: float(match[1])}, number, "", loads))
+            runs.append(MeasuredRun({_SECONDS: float(match[1])}, number, "", loads))
         elif match := _CLIENTS.match(line):
             loads["clients"] = match[1]
         elif match := _QUERIES.match(line):
             loads["queries a client"] = match[1]
         elif runs and _CSV.fullmatch(source.text.lstrip().partition("\n")[0]) and line.strip():
-            raise source.error(f"{quoted(line)} is no line of mysqlslap's CSV", Place(number, 1))
+            raise source.error(
+                f"{quoted(line)} is no line of mysqlslap's CSV", TextPosition(number, 1)
+            )
     return sheet_of_runs(source, "mysqlslap", runs, label="load")
 
 

@@ -12,9 +12,9 @@ import numpy as np
 
 from steelyard.foreign.format import TextFormat
 from steelyard.foreign.metric import LATENCY, THROUGHPUT, Metric
-from steelyard.foreign.series import Factor, FactorKind, Grain, Outcome, Series, Sheet
-from steelyard.foreign.source import Place, Source, quoted
-from steelyard.foreign.tools.measured_runs import Run, sheet_of_runs
+from steelyard.foreign.series import Factor, FactorKind, Grain, Series, Sheet, TransactionCounts
+from steelyard.foreign.source import SourceText, TextPosition, quoted
+from steelyard.foreign.tools.measured_runs import MeasuredRun, sheet_of_runs
 
 TPS = Metric(THROUGHPUT, "transactions/s", True)
 QPS = Metric("queries", "queries/s", True)
@@ -37,14 +37,14 @@ _OWN = re.compile(
 _CSV = re.compile(r"[0-9]+,[0-9]+(?:,[0-9]+\.[0-9]+){8}\s*")
 
 
-def is_sysbench(source: Source) -> bool:
+def is_sysbench(source: SourceText) -> bool:
     """Whether a text is what sysbench printed."""
     return _OWN.search(source.text) is not None
 
 
-def read_sysbench(source: Source) -> Sheet:
+def read_sysbench(source: SourceText) -> Sheet:
     """The sheet of one arm: summaries, or the intervals where no summary is complete."""
-    runs: list[Run] = []
+    runs: list[MeasuredRun] = []
     intervals: list[tuple[int, float, int, float]] = []
     figures: dict[Metric, float] = {}
     loads: dict[str, str] = {}
@@ -62,10 +62,10 @@ def read_sysbench(source: Source) -> Sheet:
             )
         elif match := _TRANSACTIONS.match(line):
             figures, done = {TPS: float(match[2])}, done + int(match[1])
-            runs.append(Run(figures, number, "", dict(loads), dict(conditions)))
+            runs.append(MeasuredRun(figures, number, "", dict(loads), dict(conditions)))
         elif match := _EVENTS.match(line):
             figures = {Metric(THROUGHPUT, "events/s", True): float(match[1])}
-            runs.append(Run(figures, number, "", dict(loads), dict(conditions)))
+            runs.append(MeasuredRun(figures, number, "", dict(loads), dict(conditions)))
         elif match := _QUERIES.match(line):
             figures[QPS] = float(match[1])
         elif match := _AVERAGE.match(line):
@@ -75,28 +75,28 @@ def read_sysbench(source: Source) -> Sheet:
         elif line.startswith("FATAL:"):
             raise source.error(
                 f"the run failed, its results are incomplete: {quoted(line)}",
-                Place(number, 1),
+                TextPosition(number, 1),
                 hint="Leave this run out, and ask why it failed: the arm may be the cause.",
             )
     if not runs:
         return _of_intervals(source, intervals)
-    outcome = Outcome(done + troubled, troubled) if done else None
+    outcome = TransactionCounts(done + troubled, troubled) if done else None
     notes = ["lines of intervals were left out: the summaries are the repetitions"]
     return sheet_of_runs(
         source, "sysbench", runs, outcome=outcome, notes=notes if intervals else ()
     )
 
 
-def _of_intervals(source: Source, intervals: Sequence[tuple[int, float, int, float]]) -> Sheet:
+def _of_intervals(source: SourceText, intervals: Sequence[tuple[int, float, int, float]]) -> Sheet:
     if len(intervals) < 2:
         raise source.error(
             "no complete summary of sysbench, and fewer than two lines of intervals",
-            Place(1, 1),
+            TextPosition(1, 1),
             hint='Keep all that sysbench prints, with "transactions: … per sec."',
         )
     rates = np.array([tps for _, tps, _, _ in intervals])
     if not rates.any():
-        raise source.error("no transaction in any interval", Place(intervals[0][2], 1))
+        raise source.error("no transaction in any interval", TextPosition(intervals[0][2], 1))
     threads = tuple(str(interval[0]) for interval in intervals)
     factors = (Factor("threads", FactorKind.LOAD, threads),)
     done, failed = float(rates.sum()), sum(interval[3] for interval in intervals)
@@ -105,19 +105,19 @@ def _of_intervals(source: Source, intervals: Sequence[tuple[int, float, int, flo
         source.name,
         "sysbench --report-interval",
         ((TPS, (series,)),),
-        outcomes={"": Outcome(round(done + failed), round(failed))},
+        outcomes={"": TransactionCounts(round(done + failed), round(failed))},
         lines=tuple(interval[2] for interval in intervals),
     )
 
 
-def is_sysbench_csv(source: Source) -> bool:
+def is_sysbench_csv(source: SourceText) -> bool:
     """Whether a text has lines of intervals as CSV: time, threads, tps, qps, reads, writes, other,
     latency, errors, reconnects."""
     first, _, rest = source.text.lstrip().partition("\n")
     return bool(_CSV.fullmatch(first) and _CSV.fullmatch(rest.partition("\n")[0] or first))
 
 
-def read_sysbench_csv(source: Source) -> Sheet:
+def read_sysbench_csv(source: SourceText) -> Sheet:
     """The seconds of one run."""
     rows: list[list[float]] = []
     lines: list[int] = []
@@ -125,12 +125,14 @@ def read_sysbench_csv(source: Source) -> Sheet:
         if not line.strip():
             continue
         if not _CSV.fullmatch(line):
-            raise source.error(f"{quoted(line)} is no line of sysbench's CSV", Place(number, 1))
+            raise source.error(
+                f"{quoted(line)} is no line of sysbench's CSV", TextPosition(number, 1)
+            )
         rows.append([float(cell) for cell in line.split(",")])
         lines.append(number)
     table = np.array(rows)
     if not table[:, 2].any():
-        raise source.error("no transaction in any interval", Place(lines[0], 1))
+        raise source.error("no transaction in any interval", TextPosition(lines[0], 1))
     factors = (
         Factor("threads", FactorKind.LOAD, tuple(f"{threads:g}" for threads in table[:, 1])),
     )
@@ -144,7 +146,7 @@ def read_sysbench_csv(source: Source) -> Sheet:
         source.name,
         "sysbench CSV",
         tuple(metrics),
-        outcomes={"": Outcome(round(done + failed), round(failed))},
+        outcomes={"": TransactionCounts(round(done + failed), round(failed))},
         lines=tuple(lines),
     )
 

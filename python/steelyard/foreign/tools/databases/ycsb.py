@@ -6,9 +6,9 @@ import re
 
 from steelyard.foreign.format import TextFormat
 from steelyard.foreign.metric import LATENCY, THROUGHPUT, Metric
-from steelyard.foreign.series import Outcome, Sheet
-from steelyard.foreign.source import Source
-from steelyard.foreign.tools.measured_runs import Run, sheet_of_runs
+from steelyard.foreign.series import Sheet, TransactionCounts
+from steelyard.foreign.source import SourceText
+from steelyard.foreign.tools.measured_runs import MeasuredRun, sheet_of_runs
 from steelyard.foreign.vocabulary.units import unit_of
 
 _LINE = re.compile(r"\[([A-Za-z_-]+)\], ([A-Za-z0-9.=_-]+?)(?:\(([a-z/]+)\))?, ([0-9.eE+-]+)\s*$")
@@ -17,14 +17,14 @@ _RATE = Metric(THROUGHPUT, "operations/s", True)
 _GOOD = {"Return=OK", "Return=0"}
 
 
-def is_ycsb(source: Source) -> bool:
+def is_ycsb(source: SourceText) -> bool:
     """Whether a text holds a summary of YCSB."""
     return _STARTS.search(source.text) is not None
 
 
-def read_ycsb(source: Source) -> Sheet:
+def read_ycsb(source: SourceText) -> Sheet:
     """One arm: throughput, and the latencies of each operation."""
-    runs: list[Run] = []
+    runs: list[MeasuredRun] = []
     figures: dict[Metric, float] = {}
     tried = troubled = 0
     for number, line in enumerate(source.text.split("\n"), start=1):
@@ -35,11 +35,11 @@ def read_ycsb(source: Source) -> Sheet:
         amount = _float(value)
         if (section, name) == ("OVERALL", "RunTime"):
             figures = {}
-            runs.append(Run(figures, number))
+            runs.append(MeasuredRun(figures, number))
         elif (section, name) == ("OVERALL", "Throughput"):
             if not runs or _RATE in figures:
                 figures = {}
-                runs.append(Run(figures, number))
+                runs.append(MeasuredRun(figures, number))
             figures[_RATE] = amount
         elif name == "Operations":
             failed = section.upper().endswith("-FAILED")
@@ -50,9 +50,10 @@ def read_ycsb(source: Source) -> Sheet:
         elif runs and (metric := _latency(section, name, unit)) is not None:
             figures[metric] = amount
     ordered = [
-        Run({m: run.figures[m] for m in sorted(run.figures, key=_place)}, run.line) for run in runs
+        MeasuredRun({m: run.figures[m] for m in sorted(run.figures, key=_place)}, run.line)
+        for run in runs
     ]
-    outcome = Outcome(max(tried, troubled), troubled) if tried else None
+    outcome = TransactionCounts(max(tried, troubled), troubled) if tried else None
     return sheet_of_runs(source, "YCSB", ordered, outcome=outcome)
 
 

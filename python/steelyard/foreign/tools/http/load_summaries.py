@@ -8,9 +8,9 @@ from typing import Any
 from steelyard.foreign.format import JsonFormat, TextFormat
 from steelyard.foreign.json.document import Document, number_at
 from steelyard.foreign.metric import LATENCY, THROUGHPUT, Metric
-from steelyard.foreign.series import Outcome, Sheet
-from steelyard.foreign.source import Place, Source
-from steelyard.foreign.tools.measured_runs import Run, csv_rows, float_in, sheet_of_runs
+from steelyard.foreign.series import Sheet, TransactionCounts
+from steelyard.foreign.source import SourceText, TextPosition
+from steelyard.foreign.tools.measured_runs import MeasuredRun, csv_rows, float_in, sheet_of_runs
 from steelyard.foreign.vocabulary.units import unit_of
 
 _RATE = Metric(THROUGHPUT, "requests/s", True)
@@ -26,14 +26,14 @@ _STATUS = re.compile(r"\s+Non-2xx or 3xx responses: ([0-9]+)")
 _MILLISECONDS = {"us": 1e-3, "ms": 1.0, "s": 1e3, "m": 6e4}
 
 
-def is_wrk(source: Source) -> bool:
+def is_wrk(source: SourceText) -> bool:
     """Whether a text is what wrk or wrk2 printed."""
     return _PER_SECOND.search(source.text) is not None and "Thread Stats" in source.text
 
 
-def read_wrk(source: Source) -> Sheet:
+def read_wrk(source: SourceText) -> Sheet:
     """One arm: a row a summary, its rate and mean latency."""
-    runs: list[Run] = []
+    runs: list[MeasuredRun] = []
     figures: dict[Metric, float] = {}
     loads: dict[str, str] = {}
     done = troubled = 0
@@ -52,8 +52,8 @@ def read_wrk(source: Source) -> Sheet:
         elif match := _STATUS.match(line):
             troubled += int(match[1])
         elif match := _PER_SECOND.match(line):
-            runs.append(Run({_RATE: float(match[1]), **figures}, number, "", dict(loads)))
-    outcome = Outcome(max(done, troubled), troubled) if done else None
+            runs.append(MeasuredRun({_RATE: float(match[1]), **figures}, number, "", dict(loads)))
+    outcome = TransactionCounts(max(done, troubled), troubled) if done else None
     return sheet_of_runs(source, "wrk", runs, outcome=outcome)
 
 
@@ -76,12 +76,12 @@ def _is_k6(value: dict[str, Any]) -> bool:
 
 def read_load_summary(document: Document) -> Sheet:
     """One arm: a row a summary."""
-    runs, outcome = [], Outcome(0, 0)
+    runs, outcome = [], TransactionCounts(0, 0)
     for number, value in enumerate(document.values):
         line = document.place(number, ()).line
         figures, failed = _figures(document, number, value)
         known = {metric: amount for metric, amount in figures.items() if amount is not None}
-        runs.append(Run(known, line))
+        runs.append(MeasuredRun(known, line))
         outcome += failed
     form = "oha" if _is_oha(document.values[0]) else "k6"
     form = "vegeta" if _is_vegeta(document.values[0]) else form
@@ -92,7 +92,7 @@ def read_load_summary(document: Document) -> Sheet:
 
 def _figures(
     document: Document, number: int, value: Any
-) -> tuple[dict[Metric, float | None], Outcome]:
+) -> tuple[dict[Metric, float | None], TransactionCounts]:
     def at(*path: str) -> float | None:
         return number_at(document, value, path, number)
 
@@ -123,11 +123,11 @@ def _has_values(value: Any) -> bool:
     )
 
 
-def _outcome(requests: float, success: float | None) -> Outcome:
+def _outcome(requests: float, success: float | None) -> TransactionCounts:
     """What became of requests by the share that succeeded; nothing where it is not said."""
     if success is None or not 0 <= success <= 1 or not 0 < requests < 1e15:
-        return Outcome(0, 0)
-    return Outcome(round(requests), round(requests * (1 - success)))
+        return TransactionCounts(0, 0)
+    return TransactionCounts(round(requests), round(requests * (1 - success)))
 
 
 WRK = TextFormat("wrk", is_wrk, read_wrk, precedence=4)
@@ -145,12 +145,12 @@ _AGGREGATED = "Aggregated"
 _MOST = 1e15
 
 
-def is_locust(source: Source) -> bool:
+def is_locust(source: SourceText) -> bool:
     """Whether a text is such a file."""
     return source.text.lstrip().startswith(_HEAD)
 
 
-def read_locust(source: Source) -> Sheet:
+def read_locust(source: SourceText) -> Sheet:
     """One arm: requests a second and mean latency of every endpoint."""
     runs, tried, failed = [], 0, 0
     columns = (*_HEAD.rstrip(",").split(","), "Requests/s", "Average Response Time")
@@ -166,10 +166,10 @@ def read_locust(source: Source) -> Sheet:
             Metric(LATENCY, "ms", False): mean,
         }
         if not 0 <= bad <= done < _MOST:
-            raise source.error("counts that cannot be", Place(number, 1))
+            raise source.error("counts that cannot be", TextPosition(number, 1))
         tried, failed = tried + int(done), failed + int(bad)
-        runs.append(Run(figures, number, f"{row['Type']} {row['Name']}".strip()))
-    outcome = Outcome(max(tried, failed), failed)
+        runs.append(MeasuredRun(figures, number, f"{row['Type']} {row['Name']}".strip()))
+    outcome = TransactionCounts(max(tried, failed), failed)
     return sheet_of_runs(source, "locust stats", runs, label="endpoint", outcome=outcome)
 
 

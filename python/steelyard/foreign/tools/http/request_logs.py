@@ -14,7 +14,7 @@ import numpy as np
 
 from steelyard.foreign.format import TextFormat
 from steelyard.foreign.series import Sheet
-from steelyard.foreign.source import Place, Source
+from steelyard.foreign.source import SourceText, TextPosition
 from steelyard.foreign.tools.measured_runs import Row, csv_rows, float_in
 from steelyard.foreign.tools.request_times import sheet_of_requests
 
@@ -104,7 +104,7 @@ _PERCENTILES = "Percentage served,Time in ms"
 _VEGETA = re.compile(r"[0-9]{19},[0-9]{1,3},[0-9]+,[0-9]+,[0-9]+,")
 
 
-def _layout(source: Source) -> _Layout | None:
+def _layout(source: SourceText) -> _Layout | None:
     head = source.text.lstrip().partition("\n")[0]
     if _VEGETA.match(head):
         return _LAYOUTS[-1]
@@ -115,22 +115,22 @@ def _layout(source: Source) -> _Layout | None:
     return None
 
 
-def is_request_log(source: Source) -> bool:
+def is_request_log(source: SourceText) -> bool:
     """Whether a text is one of these logs."""
     return _layout(source) is not None or source.text.lstrip().startswith(_PERCENTILES)
 
 
-def read_request_log(source: Source) -> Sheet:
+def read_request_log(source: SourceText) -> Sheet:
     """The requests of one arm in the order of their moments; those that failed are counted."""
     layout = _layout(source)
     if source.text.lstrip().startswith(_PERCENTILES):
         raise source.error(
             "a distribution of latencies: its rows are percentiles, and no repetitions",
-            Place(1, 1),
+            TextPosition(1, 1),
             hint="Keep the requests themselves: ab -g FILE.",
         )
     if layout is None:
-        raise source.error("this is no log of requests that is known", Place(1, 1))
+        raise source.error("this is no log of requests that is known", TextPosition(1, 1))
     latencies: list[float] = []
     moments: list[float] = []
     failed = 0
@@ -148,7 +148,7 @@ def read_request_log(source: Source) -> Sheet:
     values, ends = np.array(latencies), np.array(moments)
     finite = bool(np.isfinite(values).all() and np.isfinite(ends).all())
     if not (finite and len(values) and (values >= 0).all() and values.any()):
-        raise source.error("no request that succeeded", Place(1, 1))
+        raise source.error("no request that succeeded", TextPosition(1, 1))
     return sheet_of_requests(
         source,
         f"{layout.tool}, a line a request",

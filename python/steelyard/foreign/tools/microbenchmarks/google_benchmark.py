@@ -12,8 +12,8 @@ from steelyard.foreign.format import JsonFormat, TextFormat
 from steelyard.foreign.json.document import Document, number_at, words_at
 from steelyard.foreign.metric import TIME, Metric
 from steelyard.foreign.series import Sheet
-from steelyard.foreign.source import Place, Source, quoted
-from steelyard.foreign.tools.measured_runs import Run, csv_rows, float_in, sheet_of_runs
+from steelyard.foreign.source import SourceText, TextPosition, quoted
+from steelyard.foreign.tools.measured_runs import MeasuredRun, csv_rows, float_in, sheet_of_runs
 from steelyard.foreign.vocabulary.units import unit_of
 
 _AGGREGATE = re.compile(r"_(mean|median|stddev|cv|min|max)$")
@@ -45,16 +45,16 @@ def read_google_benchmark(document: Document) -> Sheet:
             number_at(document, entry, (key,), base=("benchmarks", index))
             for key in ("real_time", "cpu_time")
         )
-        runs.append(Run(_figures(unit, real, cpu), place.line, name))
+        runs.append(MeasuredRun(_figures(unit, real, cpu), place.line, name))
     return sheet_of_runs(document.source, "Google Benchmark JSON", runs)
 
 
-def is_google_csv(source: Source) -> bool:
+def is_google_csv(source: SourceText) -> bool:
     """Whether a text is Google Benchmark's CSV."""
     return re.search(rf"^{_HEAD}", source.text, re.M) is not None
 
 
-def read_google_csv(source: Source) -> Sheet:
+def read_google_csv(source: SourceText) -> Sheet:
     """One arm, a row a repetition."""
     lines = source.text.split("\n")
     first = next((n for n, line in enumerate(lines) if line.startswith(_HEAD)), 0)
@@ -63,9 +63,9 @@ def read_google_csv(source: Source) -> Sheet:
         if _AGGREGATE.search(row["name"]):
             continue
         if row.get("error_occurred", "").lower() == "true":
-            raise _failed(source, row["name"], Place(number, 1))
+            raise _failed(source, row["name"], TextPosition(number, 1))
         real, cpu = (float_in(source, row, key, number) for key in ("real_time", "cpu_time"))
-        runs.append(Run(_figures(row["time_unit"] or "ns", real, cpu), number, row["name"]))
+        runs.append(MeasuredRun(_figures(row["time_unit"] or "ns", real, cpu), number, row["name"]))
     return sheet_of_runs(source, "Google Benchmark CSV", runs)
 
 
@@ -79,7 +79,7 @@ def _figures(unit: str, real: float | None, cpu: float | None) -> dict[Metric, f
     return figures
 
 
-def _failed(source: Source, name: str, place: Place) -> Exception:
+def _failed(source: SourceText, name: str, place: TextPosition) -> Exception:
     return source.error(
         f"benchmark {quoted(name)} failed",
         place,

@@ -14,8 +14,8 @@ from steelyard.foreign.format import JsonFormat, TextFormat
 from steelyard.foreign.json.document import Document, number_at, numbers_at, words_at
 from steelyard.foreign.metric import THROUGHPUT, TIME, Metric
 from steelyard.foreign.series import Sheet
-from steelyard.foreign.source import Source
-from steelyard.foreign.tools.measured_runs import Run, csv_rows, float_in, sheet_of_runs
+from steelyard.foreign.source import SourceText
+from steelyard.foreign.tools.measured_runs import MeasuredRun, csv_rows, float_in, sheet_of_runs
 from steelyard.foreign.vocabulary.units import unit_of
 from steelyard.model.units import format_digits
 
@@ -40,7 +40,7 @@ def is_jmh(value: Any) -> bool:
 def read_jmh(document: Document) -> Sheet:
     """One arm, a row a fork of a benchmark."""
     results = document.values[0]
-    runs: list[Run] = []
+    runs: list[MeasuredRun] = []
     slices, notes = "", list[str]()
     for index, result in enumerate(results):
         fork_values = list(_forks(document, index, result))
@@ -92,7 +92,7 @@ def _is_object(result: Any) -> bool:
     return isinstance(result.get("primaryMetric"), dict)
 
 
-def _run(document: Document, index: int, result: Any, score: float) -> Run:
+def _run(document: Document, index: int, result: Any, score: float) -> MeasuredRun:
     params = result.get("params")
     named = [f"{k}={v}" for k, v in params.items()] if isinstance(params, dict) else []
     metric = score_metric(
@@ -101,7 +101,7 @@ def _run(document: Document, index: int, result: Any, score: float) -> Run:
     conditions = {name: words_at(result, (name,)) for name in _CONDITIONS if name in result}
     line = document.place(0, (index,)).line
     label = " ".join([words_at(result, ("benchmark",)), *named])
-    return Run({metric: score}, line, label, {}, conditions)
+    return MeasuredRun({metric: score}, line, label, {}, conditions)
 
 
 def score_metric(mode: str, unit: str) -> Metric:
@@ -112,14 +112,14 @@ def score_metric(mode: str, unit: str) -> Metric:
     return Metric(TIME, known, False, "Score")
 
 
-def is_jmh_text(source: Source) -> bool:
+def is_jmh_text(source: SourceText) -> bool:
     """Whether a text is JMH's CSV, or has the table that JMH prints."""
     head = source.text.lstrip().split("\n", 1)[0]
     table = re.search(r"^Benchmark\s.*Mode\s+Cnt\s+Score", source.text, re.M)
     return head.startswith('"Benchmark","Mode","Threads"') or table is not None
 
 
-def read_jmh_text(source: Source) -> Sheet:
+def read_jmh_text(source: SourceText) -> Sheet:
     """One arm, a row a benchmark: its score."""
     if source.text.lstrip().startswith('"Benchmark"'):
         runs = list(_of_csv(source))
@@ -130,17 +130,17 @@ def read_jmh_text(source: Source) -> Sheet:
         if match:
             label = " ".join([match[1], *match[2].split()])
             score = float(match[5].replace(",", ""))
-            runs.append(Run({score_metric(match[3], match[6]): score}, number, label))
+            runs.append(MeasuredRun({score_metric(match[3], match[6]): score}, number, label))
     return sheet_of_runs(source, "JMH", runs)
 
 
-def _of_csv(source: Source) -> Iterator[Run]:
+def _of_csv(source: SourceText) -> Iterator[MeasuredRun]:
     for number, row in csv_rows(source, "JMH's CSV", ("Benchmark", "Mode", "Score", "Unit")):
         params = [f"{k[7:]}={v}" for k, v in row.items() if k.startswith("Param: ")]
         score = float_in(source, row, "Score", number)
         label = " ".join([row["Benchmark"], *params])
         loads = {"threads": row.get("Threads", "")}
-        yield Run({score_metric(row["Mode"], row["Unit"]): score}, number, label, loads)
+        yield MeasuredRun({score_metric(row["Mode"], row["Unit"]): score}, number, label, loads)
 
 
 JSON = JsonFormat("jmh", "results of JMH", is_jmh, read_jmh)

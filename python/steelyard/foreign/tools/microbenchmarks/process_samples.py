@@ -13,8 +13,8 @@ from steelyard.foreign.format import JsonFormat, TextFormat
 from steelyard.foreign.json.document import Document, number_at, numbers_at, words_at
 from steelyard.foreign.metric import TIME, Metric
 from steelyard.foreign.series import Sheet
-from steelyard.foreign.source import Place, Source
-from steelyard.foreign.tools.measured_runs import Run, csv_rows, float_in, sheet_of_runs
+from steelyard.foreign.source import SourceText, TextPosition
+from steelyard.foreign.tools.measured_runs import MeasuredRun, csv_rows, float_in, sheet_of_runs
 from steelyard.foreign.vocabulary.units import unit_of
 
 _SECONDS = Metric(TIME, "s", False)
@@ -47,12 +47,12 @@ def read_pytest_benchmark(document: Document) -> Sheet:
     return _sheet(document.source, "pytest-benchmark JSON", samples, _SECONDS)
 
 
-def is_criterion(source: Source) -> bool:
+def is_criterion(source: SourceText) -> bool:
     """Whether a text is a raw.csv of Criterion."""
     return source.text.lstrip().startswith(_RAW)
 
 
-def read_criterion(source: Source) -> Sheet:
+def read_criterion(source: SourceText) -> Sheet:
     """One arm: time of one iteration in every sample."""
     samples: dict[str, list[float]] = {}
     unit = "ns"
@@ -61,7 +61,7 @@ def read_criterion(source: Source) -> Sheet:
         count = float_in(source, row, "iteration_count", number)
         value = float_in(source, row, "sample_measured_value", number)
         if not count > 0:
-            raise source.error("a sample without iterations", Place(number, 1))
+            raise source.error("a sample without iterations", TextPosition(number, 1))
         unit = unit_of(row["unit"]) or row["unit"]
         name = "/".join(row[key] for key in ("group", "function", "value") if row[key])
         samples.setdefault(name, []).append(value / count)
@@ -86,13 +86,13 @@ def read_criterion_sample(document: Document) -> Sheet:
 
 
 def _sheet(
-    source: Source, form: str, samples: Mapping[str, Sequence[float]], metric: Metric
+    source: SourceText, form: str, samples: Mapping[str, Sequence[float]], metric: Metric
 ) -> Sheet:
     if len(samples) == 1:
         ((name, values),) = samples.items()
-        runs = [Run({metric: value}, 1, name) for value in values]
+        runs = [MeasuredRun({metric: value}, 1, name) for value in values]
         return sheet_of_runs(source, form, runs, slices=_ROUNDS if len(values) > 1 else "")
-    runs = [Run({metric: sum(own) / len(own)}, 1, name) for name, own in samples.items()]
+    runs = [MeasuredRun({metric: sum(own) / len(own)}, 1, name) for name, own in samples.items()]
     return sheet_of_runs(source, form, runs)
 
 

@@ -23,7 +23,7 @@ from steelyard.engines.mysql.sql.drill_tables import DRILL_QUERIES
 from steelyard.engines.registry import open_run
 from steelyard.integrity.drill.drill import Progress, require_known
 from steelyard.integrity.drill.files import score
-from steelyard.integrity.drill.matrix import NO_START, PLANTED, Matrix, Rate
+from steelyard.integrity.drill.matrix import NO_START, PLANTED, DetectionMatrix, Rate
 from steelyard.integrity.drill.test_cluster import MOST_BYTES
 from steelyard.integrity.innodb.drill.faults import FAULTS, PLACES, damaged_page, pages_by_place
 from steelyard.integrity.innodb.drill.test_server import (
@@ -64,7 +64,7 @@ class InnodbDrillResult:
     seed: int
     copies: int
     seconds: float
-    files: Matrix
+    files: DetectionMatrix
     ended_by: BaseException | None = None
     """What ended the drill early (Ctrl-C, SIGTERM, a failure); the caller raises it at the end."""
 
@@ -102,7 +102,7 @@ def drill_innodb(request: InnodbDrillRequest, progress: Progress) -> InnodbDrill
     require_known("place", request.places, PLACES)
     [engine] = find_arms([BuildRequest(request.version)], request.account, contrib=False)
     name, algorithms = product(engine.identity), algorithms_of(engine.identity)
-    matrix, ended_by = Matrix(), None
+    matrix, ended_by = DetectionMatrix(), None
     with open_run(open_cache(), engine.account) as run:
         try:
             for algorithm in algorithms:
@@ -123,7 +123,7 @@ def drill_innodb(request: InnodbDrillRequest, progress: Progress) -> InnodbDrill
 
 
 def drill_server(
-    server: TestServer, request: InnodbDrillRequest, progress: Progress, matrix: Matrix
+    server: TestServer, request: InnodbDrillRequest, progress: Progress, matrix: DetectionMatrix
 ) -> None:
     """Plant every fault in every place, once in each copy, and count what notices it.
 
@@ -161,7 +161,7 @@ def plant_in_copies(server: TestServer, fault: str, place: str, rng: random.Rand
 
 
 def _run_checks(
-    server: TestServer, fault: str, place: str, damaged: Sequence[int], matrix: Matrix
+    server: TestServer, fault: str, place: str, damaged: Sequence[int], matrix: DetectionMatrix
 ) -> None:
     def count(check: str, noticed: Iterable[int] | None, times: int = len(damaged)) -> None:
         if noticed is not None:

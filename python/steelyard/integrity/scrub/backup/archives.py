@@ -21,7 +21,7 @@ from steelyard.engines.postgres.sql.relation_files import DEFAULT_TABLESPACE, GL
 from steelyard.integrity.scrub.backup.archive_paths import manifest_files
 from steelyard.integrity.scrub.backup.tar_members import BrokenArchiveError, Member, members
 from steelyard.integrity.scrub.cluster_state import ClusterState, backup_state
-from steelyard.integrity.scrub.layout import Layout, major_of, read_layout
+from steelyard.integrity.scrub.layout import ClusterLayout, major_of, read_layout
 from steelyard.integrity.scrub.wal import named_end
 from steelyard.model.errors import UsageError
 
@@ -35,7 +35,7 @@ _SEGMENT_BYTES = 1 << 30
 _WAL_SEGMENT_BYTES = 16 << 20
 
 
-def guess_layout(paths: Sequence[Path]) -> Layout | None:
+def guess_layout(paths: Sequence[Path]) -> ClusterLayout | None:
     """The layout of most tables' first pages, with segments of default size; None: no page found.
 
     Fields that only a control file holds are 0. UsageError: an unsupported version.
@@ -46,7 +46,7 @@ def guess_layout(paths: Sequence[Path]) -> Layout | None:
     page_bytes = Counter(len(page) for page in pages).most_common(1)[0][0]
     pages = [page for page in pages if len(page) == page_bytes]
     right = sum(judge_page(page, 0, True) is None for page in pages)
-    return Layout(
+    return ClusterLayout(
         system_identifier=0,
         timeline=1,
         major=major_of(version),
@@ -273,7 +273,7 @@ def _state(paths: list[Path], listing: _Listing) -> ClusterState:
     return state
 
 
-def _guessed_layout(paths: list[Path], missing: str, listing: _Listing) -> Layout:
+def _guessed_layout(paths: list[Path], missing: str, listing: _Listing) -> ClusterLayout:
     """The layout when base.tar ends before the control file, or before PG_VERSION."""
     layout = guess_layout(paths)
     if layout is None:
@@ -292,7 +292,7 @@ def _guessed_layout(paths: list[Path], missing: str, listing: _Listing) -> Layou
     return layout
 
 
-def _layout_in(control: bytes, major: int) -> Layout:
+def _layout_in(control: bytes, major: int) -> ClusterLayout:
     import tempfile
 
     with tempfile.NamedTemporaryFile(prefix="steelyard-control-") as file:
@@ -331,7 +331,7 @@ def scan_compressed(paths: Sequence[Path], archive: Archive, wanted: Sequence[Se
 
 
 def _check_pages(
-    member: Member, number: int, segment: Segment, layout: Layout, scanned: Scanned
+    member: Member, number: int, segment: Segment, layout: ClusterLayout, scanned: Scanned
 ) -> None:
     scanned["files"] += 1
     block = segment.segment * layout.segment_blocks

@@ -22,7 +22,7 @@ from steelyard.engines.postgres.sql.relation_files import (
 )
 from steelyard.integrity.scrub.backup.archive_paths import manifest_files
 from steelyard.integrity.scrub.cluster_state import ClusterState, RunState
-from steelyard.integrity.scrub.finding import Finding
+from steelyard.integrity.scrub.finding import Damage
 from steelyard.integrity.scrub.missing.cluster_files import MAP, ClusterFiles, RelationKey
 from steelyard.model.errors import ServerError
 
@@ -35,10 +35,10 @@ _NOT_SEEN = "not seen: relation files that are missing"
 
 
 @dataclass
-class Missing:
+class MissingReport:
     """What is missing, what cannot be decided, and what else was learned of the catalogues."""
 
-    findings: list[Finding] = field(default_factory=list)
+    findings: list[Damage] = field(default_factory=list)
     undecided: list[tuple[str, str]] = field(default_factory=list)
     """(label, reason) of what is missing from a backup and may have been dropped meanwhile."""
     notes: list[str] = field(default_factory=list)
@@ -48,7 +48,7 @@ class Missing:
     """OIDs of the system catalogues that a map names, by their files."""
 
 
-def find_missing(files: ClusterFiles, server: str | None) -> Missing:
+def find_missing(files: ClusterFiles, server: str | None) -> MissingReport:
     """What a directory should hold and does not. `server`: a connection string, else that of
     postmaster.pid. On a cluster that may be running, what a second look confirms."""
     missing = _look(files, server)
@@ -59,8 +59,8 @@ def find_missing(files: ClusterFiles, server: str | None) -> Missing:
     return missing
 
 
-def _look(files: ClusterFiles, server: str | None) -> Missing:
-    missing = Missing()
+def _look(files: ClusterFiles, server: str | None) -> MissingReport:
+    missing = MissingReport()
     manifest = _manifest(files.state)
     if manifest:
         missing.findings += islice(_by_manifest(files, manifest), MOST_MISSING)
@@ -120,14 +120,14 @@ def _manifest(state: ClusterState) -> Mapping[str, int]:
     return {label: size for label, size in sizes.items() if label.startswith(_DATA)}
 
 
-def _by_manifest(files: ClusterFiles, manifest: Mapping[str, int]) -> Iterator[Finding]:
+def _by_manifest(files: ClusterFiles, manifest: Mapping[str, int]) -> Iterator[Damage]:
     for label, size in sorted(manifest.items()):
         if not files.is_there(label):
             detail = f"backup_manifest lists it, with {size} bytes"
-            yield Finding(label, 0, "main", "missing file", guess_detail=detail)
+            yield Damage(label, 0, "main", "missing file", guess_detail=detail)
 
 
-def _map_of(files: ClusterFiles, home: str, missing: Missing) -> Mapping[int, int]:
+def _map_of(files: ClusterFiles, home: str, missing: MissingReport) -> Mapping[int, int]:
     """A map; {}: the server would refuse it, which is a finding, or nothing is known of it."""
     label = f"{home}/{MAP}"
     if files.is_unread(label) or not files.is_there(home):
@@ -144,7 +144,7 @@ def _map_of(files: ClusterFiles, home: str, missing: Missing) -> Mapping[int, in
         detail = str(error)
     database = 0 if home == "global" else int(home.rpartition("/")[2])
     missing.findings.append(
-        Finding(label, 0, "main", "relation map", guess_detail=detail, database=database)
+        Damage(label, 0, "main", "relation map", guess_detail=detail, database=database)
     )
     return {}
 
@@ -159,7 +159,7 @@ def _maps_of(
     files: ClusterFiles,
     databases: list[Database],
     shared: Mapping[int, int],
-    missing: Missing,
+    missing: MissingReport,
     *,
     lasting: bool,
 ) -> dict[int, Mapping[int, int]]:
@@ -176,14 +176,14 @@ def _maps_of(
             _expect_mapped(files, (database.tablespace, database.oid), mapping, missing)
         elif database.valid and lasting:
             detail = f'{NAMES[PG_DATABASE]} names it, for database "{database.name}"'
-            gone = Finding(home, 0, "main", "missing database", guess_detail=detail)
+            gone = Damage(home, 0, "main", "missing database", guess_detail=detail)
             place = (database.oid, database.tablespace)
             missing.findings.append(replace(gone, database=place[0], tablespace=place[1]))
     return maps
 
 
 def _expect_mapped(
-    files: ClusterFiles, place: tuple[int, int], mapping: Mapping[int, int], missing: Missing
+    files: ClusterFiles, place: tuple[int, int], mapping: Mapping[int, int], missing: MissingReport
 ) -> None:
     for oid, filenode in mapping.items():
         key = (*place, filenode)
@@ -194,8 +194,8 @@ def _expect_mapped(
 
 
 def _by_pg_class(
-    files: ClusterFiles, database: Database, mapping: Mapping[int, int], missing: Missing
-) -> Iterator[Finding]:
+    files: ClusterFiles, database: Database, mapping: Mapping[int, int], missing: MissingReport
+) -> Iterator[Damage]:
     try:
         relations = files.relations(database.oid, database.tablespace, mapping)
     except (OSError, KeyError):
@@ -212,7 +212,7 @@ def _by_pg_class(
         yield _missing_file(files, key, detail, relation.kind)
 
 
-def _by_server(files: ClusterFiles, expected: ServerFiles) -> Iterator[Finding]:
+def _by_server(files: ClusterFiles, expected: ServerFiles) -> Iterator[Damage]:
     names = {database.oid: database.name for database in expected.databases}
     homes = {d.oid: files.home(d.oid, d.tablespace) for d in expected.databases}
     for relation in expected.relations:
@@ -227,9 +227,9 @@ def _named_by(database: str, relation: str) -> str:
     return f'{NAMES[PG_CLASS]} of database "{database}" names it, for "{relation}"'
 
 
-def _missing_file(files: ClusterFiles, key: RelationKey, detail: str, kind: str = "") -> Finding:
+def _missing_file(files: ClusterFiles, key: RelationKey, detail: str, kind: str = "") -> Damage:
     tablespace, database, filenode = key
-    return Finding(
+    return Damage(
         path=f"{files.home(database, tablespace)}/{filenode}",
         block=0,
         fork="main",
@@ -242,7 +242,9 @@ def _missing_file(files: ClusterFiles, key: RelationKey, detail: str, kind: str 
     )
 
 
-def _ask_server(files: ClusterFiles, server: str | None, missing: Missing) -> ServerFiles | None:
+def _ask_server(
+    files: ClusterFiles, server: str | None, missing: MissingReport
+) -> ServerFiles | None:
     """What the server that runs here expects; None: there is none, or it cannot be queried."""
     state = files.state
     if state.run_state is not RunState.RUNNING:

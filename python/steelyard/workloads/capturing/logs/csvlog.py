@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from steelyard.model.errors import UsageError
-from steelyard.workloads.capturing.logs.entry import Entry, Names, entry_of, starts_with_stamp
+from steelyard.workloads.capturing.logs.entry import LogEntry, Names, entry_of, starts_with_stamp
 
 # Columns since 14 (config.sgml, "Using CSV-Format Log Output"); 13 ends with backend_type.
 COLUMNS = (
@@ -41,7 +41,7 @@ def _is_heading(row: Sequence[str]) -> bool:
     return bool(row) and {name.strip() for name in row} >= set(COLUMNS[:2])
 
 
-def read_csvlog(path: Path, file: Iterable[str]) -> Iterator[Entry]:
+def read_csvlog(path: Path, file: Iterable[str]) -> Iterator[LogEntry]:
     """The entries of a file. UsageError: one in it has too few columns; the last one may."""
     csv.field_size_limit(sys.maxsize)
     names: Sequence[str] = COLUMNS
@@ -68,4 +68,4 @@ def read_csvlog(path: Path, file: Iterable[str]) -> Iterator[Entry]:
                 detail=f"csvlog has at least {_FEWEST_COLUMNS}.",
             )
         entry = entry_of(cut[1], NAMES)
-        yield Entry(**{**entry.__dict__, "whole": False})
+        yield LogEntry(**{**entry.__dict__, "whole": False})

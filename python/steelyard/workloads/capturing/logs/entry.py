@@ -12,7 +12,7 @@ _STAMP = re.compile(r"(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d:\d\d(?:\.\d{1,6})?)")
 
 
 @dataclass(frozen=True)
-class Entry:
+class LogEntry:
     """One message of a session."""
 
     session: str
@@ -62,7 +62,7 @@ class Names:
     statement: str
 
 
-def entry_of(fields: Mapping[str, Any], names: Names) -> Entry:
+def entry_of(fields: Mapping[str, Any], names: Names) -> LogEntry:
     """An entry of named fields."""
 
     def word(name: str) -> str:
@@ -70,7 +70,7 @@ def entry_of(fields: Mapping[str, Any], names: Names) -> Entry:
         return "" if value is None else str(value)
 
     stamp = word(names.time)
-    return Entry(
+    return LogEntry(
         session=next((word(name) for name in names.sessions if word(name)), ""),
         seconds=seconds_of(stamp),
         severity=word(names.severity),

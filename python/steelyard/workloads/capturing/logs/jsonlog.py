@@ -15,7 +15,7 @@ from typing import Any
 
 from steelyard.model.errors import UsageError
 from steelyard.workloads.capturing.logs.csvlog import NAMES
-from steelyard.workloads.capturing.logs.entry import Entry, Names, entry_of
+from steelyard.workloads.capturing.logs.entry import LogEntry, Names, entry_of
 
 _JSONLOG = Names(
     ("session_id", "pid"), "timestamp", "error_severity", "user", "dbname", "statement"
@@ -29,7 +29,7 @@ _TEXTS = ("textPayload", "log", "message", "@message", "MESSAGE")
 """Where an envelope has a line of a stderr log."""
 _LISTS = ("records", "events", "entries")
 
-Record = Entry | str
+Record = LogEntry | str
 """An entry, or lines of a stderr log."""
 
 
@@ -101,13 +101,13 @@ def _objects(path: Path, lines: Iterable[str]) -> Iterator[Any]:
     raise UsageError(f'could not read log "{path}": line {broken[0]} is no entry')
 
 
-def _cut(text: str) -> Entry:
+def _cut(text: str) -> LogEntry:
     message = text.partition('"message"')[2].lstrip(' :"')
-    return Entry("", 0.0, "LOG", message, "", whole=False)
+    return LogEntry("", 0.0, "LOG", message, "", whole=False)
 
 
 def _records(path: Path, value: Any) -> Iterator[Record]:
-    if isinstance(value, Entry):
+    if isinstance(value, LogEntry):
         yield value
         return
     if not isinstance(value, Mapping):

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from importlib.resources import files
 
-from steelyard.workloads.capturing.logs.entry import Entry
+from steelyard.workloads.capturing.logs.entry import LogEntry
 
 _TABLE = "languages.toml"
 _DURATION = "duration: %s"
@@ -91,7 +91,7 @@ def _pattern(translated: str, is_timed: bool) -> re.Pattern[str]:
     return re.compile(f"^{woven}{'$' if groups else ''}", re.DOTALL | re.IGNORECASE)
 
 
-def in_english(entries: Iterable[Entry]) -> Iterator[Entry]:
+def in_english(entries: Iterable[LogEntry]) -> Iterator[LogEntry]:
     """The entries with severity, message and label of the parameters in English."""
     known = words()
     latest: _Language | None = None
@@ -104,7 +104,7 @@ def in_english(entries: Iterable[Entry]) -> Iterator[Entry]:
         yield replace(entry, severity=severity, message=message, detail=detail)
 
 
-def _translated(entry: Entry, latest: _Language | None) -> tuple[str, str, _Language | None]:
+def _translated(entry: LogEntry, latest: _Language | None) -> tuple[str, str, _Language | None]:
     """Message and detail in English where they are known, and the language of them; that of the
     entries before is tried first."""
     others = (language for language in languages().values() if language is not latest)

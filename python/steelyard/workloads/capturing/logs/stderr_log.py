@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from steelyard.model.errors import UsageError
-from steelyard.workloads.capturing.logs.entry import Entry, is_exact, seconds_of
+from steelyard.workloads.capturing.logs.entry import LogEntry, is_exact, seconds_of
 from steelyard.workloads.capturing.logs.languages import words
 from steelyard.workloads.capturing.logs.languages import words as english_words
 
@@ -112,7 +112,7 @@ _BEHIND = 64
 
 
 @dataclass(frozen=True)
-class Line:
+class LogLine:
     """A line of a log without its line feed, and what an envelope says of it."""
 
     text: str
@@ -127,7 +127,7 @@ class _Block:
     """A line that begins an entry, and the lines after it."""
 
     match: re.Match[str]
-    line: Line
+    line: LogLine
     more: list[str] = field(default_factory=list)
 
 
@@ -169,19 +169,19 @@ def _beginning(head: Sequence[str]) -> str:
     return _LEVEL.split(head[0], maxsplit=1)[0][:_LONGEST_PREFIX].rstrip() if head else ""
 
 
-def plain_lines(file: Iterable[str], head: Sequence[str]) -> Iterator[Line]:
+def plain_lines(file: Iterable[str], head: Sequence[str]) -> Iterator[LogLine]:
     """Lines of a file; where every line ends in CR LF, the CR is the file's and not a value's."""
     ends_in_cr = bool(head) and all(line.endswith("\r\n") for line in head if line.endswith("\n"))
     for text in file:
         whole = text.endswith("\n")
         words = text.removesuffix("\n")
-        yield Line(words.removesuffix("\r") if ends_in_cr else words, whole=whole)
+        yield LogLine(words.removesuffix("\r") if ends_in_cr else words, whole=whole)
 
 
-def read_stderr(lines: Iterable[Line], pattern: re.Pattern[str]) -> Iterator[Entry]:
+def read_stderr(lines: Iterable[LogLine], pattern: re.Pattern[str]) -> Iterator[LogEntry]:
     """An entry and its continuation lines, which begin with a tab; its DETAIL is an entry of its
     own in the file."""
-    latest: deque[Entry] = deque()
+    latest: deque[LogEntry] = deque()
     block: _Block | None = None
     for line in lines:
         match = pattern.match(line.text)
@@ -200,7 +200,7 @@ def read_stderr(lines: Iterable[Line], pattern: re.Pattern[str]) -> Iterator[Ent
     yield from latest
 
 
-def _take(latest: deque[Entry], block: _Block) -> None:
+def _take(latest: deque[LogEntry], block: _Block) -> None:
     """Add an entry, or what belongs to the latest one of its session."""
     known = {name: value or "" for name, value in block.match.groupdict().items()}
     words = "\n".join([known["message"], *block.more])
@@ -212,12 +212,12 @@ def _take(latest: deque[Entry], block: _Block) -> None:
         for place in range(len(latest) - 1, -1, -1):
             if latest[place].session == session:
                 whole = latest[place].whole and block.line.whole
-                latest[place] = Entry(**{**latest[place].__dict__, name: words, "whole": whole})
+                latest[place] = LogEntry(**{**latest[place].__dict__, name: words, "whole": whole})
                 return
         return
     stamp, seconds = known.get("time", ""), known.get("seconds", "")
     latest.append(
-        Entry(
+        LogEntry(
             session=session,
             seconds=float(seconds) if seconds else seconds_of(stamp) or block.line.seconds,
             severity=known["severity"],

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
 from steelyard.workloads.capturing.logs.entry import is_exact, seconds_of
-from steelyard.workloads.capturing.logs.stderr_log import Line
+from steelyard.workloads.capturing.logs.stderr_log import LogLine
 
 _LINE = re.compile(
     r"^(?:<\d+>1? ?)?(?P<time>[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d"
@@ -27,7 +27,7 @@ class _Message:
     """What a process has written under one number."""
 
     number: str
-    lines: list[Line] = field(default_factory=list)
+    lines: list[LogLine] = field(default_factory=list)
 
 
 def is_syslog(line: str) -> bool:
@@ -41,7 +41,7 @@ def syslog_text(line: str) -> str:
     return "" if match is None else _plain(match["text"])
 
 
-def syslog_lines(file: Iterable[str], begins: Callable[[str], object]) -> Iterator[Line]:
+def syslog_lines(file: Iterable[str], begins: Callable[[str], object]) -> Iterator[LogLine]:
     """The lines as PostgreSQL wrote them, those of a message together. `begins`: whether a text
     begins an entry.
 
@@ -63,10 +63,10 @@ def syslog_lines(file: Iterable[str], begins: Callable[[str], object]) -> Iterat
                 yield from messages.pop(next(iter(messages))).lines
             message = messages[process] = _Message(match["number"])
         seconds, exact = _time(match["time"])
-        line = Line(text, process, seconds, exact, raw.endswith("\n"))
+        line = LogLine(text, process, seconds, exact, raw.endswith("\n"))
         if message.lines and not text.startswith("\t") and not begins(text):
             before = message.lines.pop()
-            line = Line(before.text + text, process, seconds, exact, line.whole)
+            line = LogLine(before.text + text, process, seconds, exact, line.whole)
         message.lines.append(line)
     for message in messages.values():
         yield from message.lines

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import IO
 
-from steelyard.workloads.capturing.ledger import Ledger, Outcome
+from steelyard.workloads.capturing.ledger import CaptureLedger, StatementOutcome
 from steelyard.workloads.capturing.logs.opening import codec_of
 from steelyard.workloads.capturing.passed.binary_values import UndecodableError, text_of
 from steelyard.workloads.capturing.passed.type_names import NO_TYPES, Types, type_name
@@ -28,7 +28,8 @@ _VALUE = struct.Struct("<Bi")
 _TEXT_CUT, _VALUES_CUT, _NESTED = 1, 2, 4
 _PROTOCOLS: tuple[Protocol, ...] = ("simple", "extended", "prepared")
 _OUTCOMES = (
-    None, Outcome.FAILED, Outcome.FETCH, Outcome.FASTPATH, Outcome.NOT_EXECUTED, Outcome.RUNNING,
+    None, StatementOutcome.FAILED, StatementOutcome.FETCH, StatementOutcome.FASTPATH,
+    StatementOutcome.NOT_EXECUTED, StatementOutcome.RUNNING,
 )  # fmt: skip
 """By notes.rs, `Became`."""
 _TEXT, _BINARY = 0, 1
@@ -71,7 +72,7 @@ class _Session:
 
 def passed_statements(
     file: IO[bytes],
-    ledger: Ledger,
+    ledger: CaptureLedger,
     database: str | None = None,
     types_of: TypesOf | None = None,
 ) -> Iterator[Event]:
@@ -152,16 +153,16 @@ def _statement(session: _Session, body: bytes) -> LoggedStatement:
         nested=bool(flags & _NESTED),
     )
     if flags & _TEXT_CUT:
-        return replace(statement, outcome=outcome or Outcome.LONG_TEXT)
+        return replace(statement, outcome=outcome or StatementOutcome.LONG_TEXT)
     if session.codec is None and not known.text.isascii():
-        return replace(statement, outcome=outcome or Outcome.ENCODING)
+        return replace(statement, outcome=outcome or StatementOutcome.ENCODING)
     try:
         text = known.text.decode(session.codec or "ascii").strip()
         parameters = _parameters(values, known, session.codec or "ascii", types)
     except UnicodeDecodeError:
-        return replace(statement, outcome=outcome or Outcome.ENCODING)
+        return replace(statement, outcome=outcome or StatementOutcome.ENCODING)
     except UndecodableError:
-        return replace(statement, text=text, outcome=outcome or Outcome.BINARY_VALUES)
+        return replace(statement, text=text, outcome=outcome or StatementOutcome.BINARY_VALUES)
     whole = not flags & _VALUES_CUT
     return replace(statement, text=text, parameters=parameters, whole=whole)
 

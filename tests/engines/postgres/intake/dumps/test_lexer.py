@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from steelyard.engines.postgres.intake.dumps import lexer
-from steelyard.engines.postgres.intake.dumps.lexer import DumpLexer, PsqlCommand, Statement
+from steelyard.engines.postgres.intake.dumps.lexer import DumpLexer, PsqlCommand, SqlStatement
 from steelyard.model.errors import UsageError
 
 Parts = list[tuple[str, bytes]]
@@ -54,7 +54,7 @@ def parts(content: bytes, most: int = 1 << 20, *, standard: bool = True) -> Part
 def _parts(dump: DumpLexer) -> Iterator[tuple[str, bytes]]:
     for part in dump:
         yield "command" if isinstance(part, PsqlCommand) else "statement", part.text
-        if isinstance(part, Statement) and part.reads_rows:
+        if isinstance(part, SqlStatement) and part.reads_rows:
             yield "rows", b"".join(dump.rows())
 
 

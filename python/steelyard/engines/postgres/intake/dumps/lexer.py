@@ -52,7 +52,7 @@ class Readable(Protocol):
 
 
 @dataclass(frozen=True)
-class Statement:
+class SqlStatement:
     """A statement of SQL."""
 
     line: int
@@ -97,7 +97,7 @@ class DumpLexer:
         """Whether the line was read that pg_dump writes first, and not yet the one it writes
         last."""
 
-    def __iter__(self) -> Iterator[Statement | PsqlCommand]:
+    def __iter__(self) -> Iterator[SqlStatement | PsqlCommand]:
         while True:
             self._skip()
             if self._at == len(self._text):
@@ -162,7 +162,7 @@ class DumpLexer:
         if last >= 0:
             self.cut_off = not self._text.startswith(_COMPLETE, last)
 
-    def _statement(self) -> Statement:
+    def _statement(self) -> SqlStatement:
         start, line = self._at, self._current_line()
         words: list[str] = []
         depth = blocks = tokens = 0
@@ -202,7 +202,7 @@ class DumpLexer:
                 break
             before = token
         self._at = at
-        return Statement(line, bytes(self._text[start:at]), tuple(words[:_WORDS]))
+        return SqlStatement(line, bytes(self._text[start:at]), tuple(words[:_WORDS]))
 
     def _span(self, words: list[str], depth: int) -> re.Pattern[bytes]:
         """What may be passed over: words count outside of parentheses, as far as they are kept,

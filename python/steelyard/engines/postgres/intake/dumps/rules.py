@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from steelyard.engines.intake import Neutralised
-from steelyard.engines.postgres.intake.dumps.lexer import Statement
+from steelyard.engines.postgres.intake.dumps.lexer import SqlStatement
 
 _SILENTLY = (
     # Owners, rights and tablespaces: always (own-data.md). The database itself is made already.
@@ -59,7 +59,7 @@ _ROLE = re.compile(r'role "(.*)" does not exist')
 _PARAMETER = re.compile(r"SET\s+(?:SESSION\s+|LOCAL\s+)?([\w.]+)", re.IGNORECASE)
 
 
-def created_database(statement: Statement) -> str:
+def created_database(statement: SqlStatement) -> str:
     """The name of the database that a statement makes; empty: it makes none."""
     if not statement.begins("CREATE", "DATABASE"):
         return ""
@@ -71,7 +71,7 @@ def created_database(statement: Statement) -> str:
     return name.decode(errors="replace")
 
 
-def is_left_out(statement: Statement) -> bool:
+def is_left_out(statement: SqlStatement) -> bool:
     """Whether a statement is not executed."""
     return (
         any(statement.begins(*words) for words in (*_SILENTLY, *_AND_SAID))
@@ -80,7 +80,7 @@ def is_left_out(statement: Statement) -> bool:
     )
 
 
-def left_out(statement: Statement) -> Neutralised | None:
+def left_out(statement: SqlStatement) -> Neutralised | None:
     """What the copy is without, since a statement was left out; None: what it never has. No value
     is in it: it may be a password."""
     reason = next((why for words, why in _AND_SAID.items() if statement.begins(*words)), None)
@@ -93,18 +93,18 @@ def left_out(statement: Statement) -> Neutralised | None:
     return Neutralised(" ".join(text.split()), reason)
 
 
-def _settings_in_a_database(statement: Statement) -> bool:
+def _settings_in_a_database(statement: SqlStatement) -> bool:
     pairs = zip(statement.words, statement.words[1:], strict=False)
     return statement.words[:2] in (("ALTER", "ROLE"), ("ALTER", "USER")) and _IN_A_DATABASE in pairs
 
 
-def may_be_passed_over(statement: Statement) -> bool:
+def may_be_passed_over(statement: SqlStatement) -> bool:
     """Whether an error of a statement may not matter: it then must not end a transaction."""
     heads = (("DROP",), ("CREATE",), ("ALTER",), ("SET",))
     return statement.words[:1] in heads or statement.begins(*_UNLINK)
 
 
-def is_harmless(statement: Statement, sqlstate: str) -> bool:
+def is_harmless(statement: SqlStatement, sqlstate: str) -> bool:
     """Whether a statement may fail so: what it removes, as --clean does, is not there, or what it
     makes, every database has."""
     words = statement.words
@@ -116,7 +116,7 @@ def is_harmless(statement: Statement, sqlstate: str) -> bool:
     return sqlstate == "42710" and words[:1] == ("CREATE",) and "PLPGSQL" in words[1:5]
 
 
-def unknown_setting(statement: Statement, sqlstate: str, version: str) -> Neutralised | None:
+def unknown_setting(statement: SqlStatement, sqlstate: str, version: str) -> Neutralised | None:
     """What the copy is without where a statement sets what this version does not know."""
     if sqlstate != "42704" or not statement.begins("SET"):
         return None
@@ -126,7 +126,7 @@ def unknown_setting(statement: Statement, sqlstate: str, version: str) -> Neutra
     )
 
 
-def missing_role(statement: Statement, sqlstate: str, primary: str) -> str | None:
+def missing_role(statement: SqlStatement, sqlstate: str, primary: str) -> str | None:
     """The role that a policy, a user mapping or the like names and the copy lacks."""
     named = _ROLE.fullmatch(primary)
     if sqlstate != "42704" or named is None or statement.words[:1] not in (("CREATE",), ("ALTER",)):

@@ -6,8 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steelyard.model.allowed import Allowed
-from steelyard.tuning.profile.value import counted, size_bytes, size_text, written
+from steelyard.model.settings.value import (
+    number_in,
+    quantity,
+    reported,
+    size_bytes,
+    size_text,
+    with_unit,
+)
 
 
 @given(st.integers(1 << 10, 1 << 42))
@@ -50,7 +56,7 @@ def test_a_size_has_two_figures_and_more_and_the_largest_unit_that_shows_them(
 def test_a_value_is_counted_in_the_servers_unit(
     value: str, unit: str, number: float | None
 ) -> None:
-    assert counted(value, unit) == number
+    assert number_in(value, unit) == number
 
 
 @pytest.mark.parametrize(
@@ -59,15 +65,47 @@ def test_a_value_is_counted_in_the_servers_unit(
         ("16384", "8kB", "128MB"),
         ("65536", "kB", "64MB"),
         ("1024", "MB", "1GB"),
+        ("10241", "kB", "10241kB"),
+        ("16777216", "B", "16MB"),
+        ("1.5", "ms", "1500us"),
+        ("90", "s", "90s"),
         ("300", "s", "5min"),
         ("200", "ms", "200ms"),
         ("-1", "kB", "-1"),
         ("off", "", "off"),
         ("4", "", "4"),
-        (None, "", ""),
     ],
 )
 def test_a_default_is_written_as_a_configuration_file_has_it(
-    default: str | None, unit: str, text: str
+    default: str, unit: str, text: str
 ) -> None:
-    assert written(Allowed("integer", default, unit, None, None, (), "user")) == text
+    assert with_unit(default, unit) == text
+
+
+@given(st.integers(1, 1 << 20), st.sampled_from(["B", "kB", "8kB", "MB", "us", "ms", "s", "min"]))
+def test_what_is_written_is_what_was_meant(number: int, unit: str) -> None:
+    assert quantity(with_unit(str(number), unit), unit) == quantity(str(number), unit)
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "known"),
+    [
+        ("16MB", "8kB", ("bytes", 16 << 20)),
+        ("2", "8kB", ("bytes", 16384)),
+        ("2.", "MB", ("bytes", 2 << 20)),
+        (" 1 h ", "s", ("ns", 3.6e12)),
+        ("1h", "MB", None),
+        ("1", "", None),
+        ("on", "ms", None),
+    ],
+)
+def test_a_quantity_is_of_bytes_or_of_time(
+    value: str, unit: str, known: tuple[str, float] | None
+) -> None:
+    assert quantity(value, unit) == known
+
+
+def test_a_value_is_read_as_a_server_reports_it() -> None:
+    assert reported("300 s") == (300.0, "s")
+    assert reported("0.9") == (0.9, "")
+    assert reported("") == (None, "")

@@ -1,0 +1,67 @@
+"""Makes of what a command says the study that is weighed, step by step, or that of a record."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from steelyard.cli.options.address_options import require_agreed
+from steelyard.cli.options.arm_options import with_known_settings, with_products
+from steelyard.cli.options.weigh_options import resolve_arms, resumed_study
+from steelyard.model.errors import UsageError
+from steelyard.study.change import key_of
+from steelyard.study.read import read_study
+from steelyard.study.study import Study
+from steelyard.workloads.reading.resolved import resolve, resolve_workload
+
+
+@dataclass(frozen=True)
+class StudyRequest:
+    """A study as it was asked for."""
+
+    name: str | None
+    """Built in, or a file; None: that of the record."""
+    changes: Sequence[str]
+    control: str | None
+    """What `--control` says, and `arm` what `--arm` does."""
+    arm: str | None
+    resume: Path | None
+    """The record to go on with."""
+    account: str | None
+    """Of the servers."""
+    agreed: bool
+    """To write at an address."""
+
+
+def names_version(changes: Sequence[str]) -> bool:
+    """Whether a change says which version or build an arm is."""
+    return any(key_of(change).endswith(("version", "bindir")) for change in changes)
+
+
+def resolve_study(request: StudyRequest) -> Study:
+    """The study that is weighed. UsageError, StudyError: it is wrong, or was not agreed to;
+    EngineError: a build is not there."""
+    study = _read(request)
+    study = with_known_settings(study, request.control, request.arm, request.account)
+    study = resolve_arms(study, request.account)
+    require_agreed(study, agreed=request.agreed)
+    return study
+
+
+def _read(request: StudyRequest) -> Study:
+    """With its data found, its workload completed, and its arms named by their builds."""
+    if request.resume is not None:
+        return resumed_study(request.resume, changed=bool(request.name or request.changes))
+    if request.name is None:
+        raise UsageError(
+            "no study was named", hint="Try `steelyard weigh checksums`, or `steelyard studies`."
+        )
+    study = read_study(request.name, request.changes)
+    if study.source is not None:
+        from steelyard.workloads.loading.imported_data import resolve_source
+
+        study = resolve_source(study, version_named=names_version(request.changes))
+    study = resolve_workload(study)
+    resolve(study.workload, study.engine)  # scripts that are missing or wrong, before all imports
+    return with_products(study, request.account)
