@@ -31,7 +31,7 @@ from validation.weighed import machine_of, revision, weighed
 
 RESULTS = Results(FOLDER / "versions.jsonl")
 PAGE = Path(__file__).parents[1] / "docs" / "results" / "18-against-16.md"
-FORM = folded.Form(most_cells=12, stay=("workload",))
+FORM = folded.Form(most_cells=12, stay=("workload", "study"))
 OF_18 = Pair("16", "18")
 SEED = 1
 _COMMAND = "python -m validation.versions"

@@ -51,7 +51,7 @@ def line(record: Path, key: str, told: dict[str, Any]) -> dict[str, Any]:
 def test_a_sweep_has_a_row_a_point_and_the_reason_of_one_that_failed(tmp_path: Path) -> None:
     text = page([line(tmp_path, "checksums by clients", {"sweep": SWEEP})], list(WEIGHINGS))
     assert "> by clients, off against on: as said." in text
-    assert "| 8 | off against on | -4.1 % | [-6.0, unbounded] % | slower | 12 | processor |" in text
+    assert "| 8 | off against on | −4.1 % | [−6.0, unbounded] % | slower | 12 | processor |" in text
     assert "256: no room." in text
     assert "15 minutes" in text
     assert "Not yet weighed: factorial." in text
@@ -62,8 +62,8 @@ def test_a_factorial_has_its_effects_and_what_a_factor_does_at_each_level(
 ) -> None:
     text = page([line(tmp_path, "factorial", FACTORIAL)], [])
     assert "> a × b matters." in text
-    assert "| a × b | -4.1 % | [-6.0, unbounded] % | 0.0123 | matters |" in text
-    assert "| a | b: on | -4.1 % | [-6.0, unbounded] % |" in text
+    assert "| a × b | −4.1 % | [−6.0, unbounded] % | 0.0123 | matters |" in text
+    assert "| a | b: on | −4.1 % | [−6.0, unbounded] % |" in text
     assert "4 cells in 16 epochs, and 1 in which one was not measured; 25 minutes." in text
     assert "Doubts: drift." in text
     assert "Not yet weighed" not in text

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import PurePosixPath
 from typing import Any
@@ -54,3 +55,34 @@ def test_the_rule_sees_classes_that_manage_or_help() -> None:
     assert list(drawer_classes("a.rs", "pub struct Misc;"))
     assert not list(drawer_classes("a.py", "class Slot: ..."))
     assert not list(drawer_classes("a.rs", "pub enum TypesetError {}"))
+
+
+TWINS = {
+    "Added": "engines added, of either kind of server",
+    "Build": "of either kind of server",
+    "Checkpoints": "sessions of either kind of server",
+    "Contrast": "judged, and as the public API shows it",
+    "DiscoveredBuild": "of either kind of server",
+    "GuardedConnection": "to either kind of server",
+    "LogWatch": "of either kind of server",
+    "Reading": "of an arm's epoch, and of a search for a rate",
+    "Series": "of rows from elsewhere, and of the pieces of a turn",
+    "Server": "of either kind",
+    "Stall": "of a known weight, and as it is seen",
+    "WaitProbe": "a protocol, and PostgreSQL's",
+}
+"""Classes that share a name, and what keeps them apart. This list only becomes shorter."""
+
+
+def classes_of(text: str) -> Iterator[str]:
+    yield from (
+        node.name
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
+    )
+
+
+def test_a_name_is_one_classs(tree: Any) -> None:
+    texts = [text for path, text in tree.ending(".py") if path.startswith("python/steelyard/")]
+    counted = Counter(name for text in texts for name in classes_of(text))
+    assert {name for name, count in counted.items() if count > 1} == {*TWINS}

@@ -16,7 +16,7 @@ from validation.cases.cycled import (
     cases,
 )
 from validation.pages.shares import BOUND
-from validation.pages.table import at_most, paragraph, percent, table
+from validation.pages.table import at_most, paragraph, percent, signed, table
 from validation.proportion import Proportion
 from validation.results import Results
 from validation.worlds.cycle_atlas import CYCLE_WORLDS
@@ -179,7 +179,7 @@ def _mean(total: float, count: int) -> str:
 
 
 def _signed(total: float, count: int) -> str:
-    return f"{100 * total / count:+.2f}" if count else "–"
+    return signed(100 * total / count, 2) if count else "–"
 
 
 def _share(count: int, weighings: int) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from steelyard.reproductions.reproduction import machine_words
-from validation.pages.table import paragraph, table
+from validation.pages.table import paragraph, signed, table
 
 Json = Mapping[str, Any]
 _HEAD = """
@@ -113,7 +113,7 @@ def _sentences(told: Json) -> list[str]:
 
 def _effect(one: Json) -> list[str]:
     middle = one["estimate_percent"]
-    ends = ["unbounded" if one[f"{end}_percent"] is None else f"{one[f'{end}_percent']:+.1f}"
+    ends = ["unbounded" if one[f"{end}_percent"] is None else signed(one[f"{end}_percent"], 1)
             for end in ("low", "high")]  # fmt: skip
-    estimate = "–" if middle is None else f"{middle:+.1f} %"
+    estimate = "–" if middle is None else f"{signed(middle, 1)} %"
     return [estimate, f"[{ends[0]}, {ends[1]}] %"]

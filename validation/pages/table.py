@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from steelyard.model.units import format_percent
 from validation.proportion import Proportion
 
 
@@ -16,6 +17,11 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 def paragraph(text: str) -> str:
     """Text from indented source lines, as one line each paragraph."""
     return "\n\n".join(" ".join(part.split()) for part in text.split("\n\n"))
+
+
+def signed(value: float, digits: int) -> str:
+    """`"+1.20"`, `"−0.85"` with a real minus, and a zero without a sign."""
+    return format_percent(value, digits).removesuffix(" %")
 
 
 def at_most(found: Proportion, bound: float) -> str:

@@ -2,37 +2,37 @@
 
 from __future__ import annotations
 
-import math
 import shlex
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from steelyard.model.units import format_percent, percent_of_log
 from steelyard.reproductions.reproduction import machines_words
-from validation.pages.table import paragraph, table
+from validation.pages.table import paragraph, signed, table
 
 Json = Mapping[str, Any]
 _HEAD = """
-    One weighing of each workload, {what}, {made}, settings
-    that changed their defaults set alike. This page is written by `{command}` from
-    `validation/results/{results}`: nothing on it was typed. It says what these weighings saw on one
-    small machine, and not what an upgrade does on yours: `steelyard weigh versions --set
-    workload=NAME` tells that.
+    One weighing of each workload, {what}, {made}, settings that changed their defaults set alike.
+    Written by `{command}` from `validation/results/{results}`. It says what these weighings saw on
+    one small machine; what an upgrade does on yours, `steelyard weigh versions` tells.
 
-    Transactions that write are weighed over whole checkpoint cycles, at the distance that stands
-    beside it: in turns each version alone ([METHODOLOGY, 2a](../method/layouts.md#2a-turns)), in
-    cycles both at once, each in its own time ([2c](../method/layouts.md#2c-cycles)). A row that
-    says slices only reads, counts single statements, or is of the seconds after a checkpoint.
-
-    Major versions cannot share data: each has loads of its own, which the epochs take in turn, so
-    that the luck of one load is not taken for the version's. With two or three loads of each it is
-    still the least known part; the interval has it only as far as the loads differ.
+    What writes is weighed over whole checkpoint cycles, at the distance that stands beside it: in
+    [turns](../method/layouts.md#2a-turns) or in [cycles](../method/layouts.md#2c-cycles). A row
+    that says slices only reads, counts single statements, or is of the seconds after a checkpoint.
+    Major versions cannot share data: each has loads of its own, which the epochs take in turn; the
+    luck of a load is in the interval only as far as two or three loads differ.
 """
 _COLUMNS = (
     "interval, 95 %", "verdict", "layout", "epochs", "sd of an epoch", "doubts",
     "minutes, all in all",
 )  # fmt: skip
+_HOW = (
+    "weighed", "verdict", "command", "size", "loads of each version", "by load of the arm (epochs)",
+    "seconds under load", "started",
+)  # fmt: skip
+_BESIDE = ("weighed", "counted", "control", "arm", "change", "interval, 95 %")
 _CAUSES = 4
 """How many causes are shown: those that read furthest from nothing."""
 
@@ -89,8 +89,9 @@ def page(found: Sequence[Json], pair: Pair) -> str:
         words = "What one thing takes within each version, its arm against its control:"
         rows = [_row(row) for row in within]
         parts += [words, table(["study", "arm against control", *_COLUMNS], rows)]
-    for one in found:
-        parts += _details(one, pair)
+    beside = [row for weighing in found for row in _beside(weighing)]
+    parts += ["## Beside it", table(_BESIDE, beside)]
+    parts += ["## How each was weighed", table(_HOW, [_weighed(weighing) for weighing in found])]
     return "\n\n".join(parts) + "\n"
 
 
@@ -102,8 +103,8 @@ def _is_within(weighing: Json) -> bool:
 def _row(one: Json, *, stepwise: bool = False) -> list[str]:
     step = f"{_step_of(one)}: " if stepwise else ""
     return [
-        f"[{one['key']}](#{one['key']})",
-        f"{step}{one['estimate_percent']:+.1f} % of {_metric(one)}",
+        one["key"],
+        f"{step}{format_percent(one['estimate_percent'], 1)} of {_metric(one)}",
         _interval(one),
         one["verdict"],
         _layout(one),
@@ -137,72 +138,57 @@ def _metric(one: Json) -> str:
 def _interval(one: Json) -> str:
     if one["low_percent"] is None or one["high_percent"] is None:
         return "unbounded"
-    return f"{one['low_percent']:+.1f} … {one['high_percent']:+.1f} %"
+    return f"{signed(one['low_percent'], 1)} … {signed(one['high_percent'], 1)} %"
 
 
-def _details(one: Json, pair: Pair) -> list[str]:
+def _weighed(one: Json) -> list[str]:
+    """How it was weighed: a row of the last table."""
     workload = one["workload"]
     loads = one["loads"]["arms"].values()
     options = ", ".join(f"{name} {value}" for name, value in workload["options"].items())
-    told = [
-        f"Scale {workload['scale']}, {workload['clients']} clients"
-        + (f" ({options})" if options else "")
-        + ". Loads of each version: "
-        + ", ".join(f"{load['count']} in {load['seconds']:.0f} s" for load in loads)
-        + f". Under load {one['measured_seconds']:.0f} s. Started {one['started']}, load average "
-        f"{one['load_before']} before; commit {one['revision']}."
-    ]
-    rows = [*one["work"], *_strongest(one["causes"])]
-    shown = table(
-        ["beside it", *_sides(one, pair), "interval, 95 %"],
-        [
-            [
-                f"{_metric(row)}, {row['unit']}",
-                _number(row["control_value"]),
-                _number(row["arm_value"]),
-                f"{row['estimate_percent']:+.1f} %",
-                _interval(row),
-            ]
-            for row in rows
-        ],
-    )
+    command = f"steelyard weigh {shlex.join(one['words'])}".replace("\n", " ").replace("|", "\\|")
     return [
-        f"## {one['key']}",
-        f"{one['sentence']}.",
-        f"```\nsteelyard weigh {shlex.join(one['words'])}\n```",
-        *told,
-        *_by_load(one, pair),
-        *([shown] if rows else []),
+        one["key"],
+        one["sentence"],
+        f"`{command}`",
+        f"scale {workload['scale']}, {workload['clients']} clients"
+        + (f" ({options})" if options else ""),
+        ", ".join(f"{load['count']} in {load['seconds']:.0f} s" for load in loads),
+        _by_load(one) or "–",
+        f"{one['measured_seconds']:.0f}",
+        f"{one['started']}, load average {one['load_before']}, commit {one['revision']}",
     ]
 
 
-def _sides(weighing: Json, pair: Pair) -> tuple[str, str, str]:
-    """Headings of control, arm, and the change."""
-    if not _is_within(weighing) and not pair.between:
-        return pair.before, pair.after, pair.words
-    if pair.between:
-        after, _, before = _step_of(weighing).partition(" against ")
-        return before, after, f"{after} against {before}"
-    control, arm = weighing["arms"]
-    return control, arm, f"{arm} against {control}"
+def _beside(one: Json) -> list[list[str]]:
+    """What was counted beside it: rows of a table."""
+    return [
+        [
+            one["key"],
+            f"{_metric(row)}, {row['unit']}",
+            _number(row["control_value"]),
+            _number(row["arm_value"]),
+            format_percent(row["estimate_percent"], 1),
+            _interval(row),
+        ]
+        for row in (*one["work"], *_strongest(one["causes"]))
+    ]
 
 
-def _by_load(one: Json, pair: Pair) -> list[str]:
-    """What the epochs of each load of the later version read by themselves: the luck of a load,
-    where it shows."""
+def _by_load(one: Json) -> str:
+    """What the epochs of each load of the later version read by themselves, in the median, and how
+    many they are: the luck of a load, where it shows; empty where all share one."""
     arm = list(one["arms"])[-1]
     readings: dict[int, list[float]] = {}
     if len(one["loads_of_epochs"]) == len(one["d"]):
         for loads, d in zip(one["loads_of_epochs"], one["d"], strict=True):
             readings.setdefault(loads[arm], []).append(d)
     if len(readings) < 2:
-        return []
-    told = (
-        f"{100 * math.expm1(statistics.median(readings[load])):+.1f} % ({len(readings[load])})"
-        for load in sorted(readings)
+        return ""
+    medians = {load: percent_of_log(statistics.median(logs)) for load, logs in readings.items()}
+    return ", ".join(
+        f"{format_percent(medians[load], 1)} ({len(readings[load])})" for load in sorted(readings)
     )
-    after = _step_of(one).partition(" ")[0] if pair.between else pair.after
-    return [f"By the load of {after}, median of its epochs (how many): {', '.join(told)}."]
 
 
 def _number(value: float) -> str:

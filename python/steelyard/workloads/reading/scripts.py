@@ -13,14 +13,7 @@ from steelyard.model.errors import StudyError, UsageError
 from steelyard.model.files.small_file import read_small_bytes
 from steelyard.workloads.reading.dialects import GENERIC, language
 from steelyard.workloads.reading.workload import Workload, WorkloadFile
-
-# What a statement can begin its writing with. A function that writes is not seen: a study then
-# says cost = "whole" itself.
-_WRITES = re.compile(
-    r"\b(insert|update|delete|merge|truncate|copy|call|do|create|alter|drop|vacuum|analyze"
-    r"|cluster|reindex|refresh|nextval|setval|into)\b",
-    re.IGNORECASE,
-)
+from steelyard.workloads.reading.writing import writes
 
 Tables = Mapping[str, Sequence[Sequence[str | None]]]
 """Rows that scripts draw from, by name."""
@@ -78,8 +71,7 @@ def resolve_scripts(
         except ValueError as error:
             raise StudyError(f'script "{name}" is wrong', detail=str(error)) from error
         if own is not None or name not in workload.scripts:
-            writes = any(_WRITES.search(statement) for statement in statements)
-            script = Script(name, script.text, weight, None, writes)
+            script = Script(name, script.text, weight, None, any(map(writes, statements)))
         pause_ns = longest_pause_ns(name, script.text, defined, tried, workload.kind)
         several = len(statements) > 1 or bool(_BRANCH.search(script.text))
         resolved.append(replace(script, pause_ns=pause_ns, several=several))

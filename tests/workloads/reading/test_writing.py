@@ -1,0 +1,82 @@
+"""A statement writes or only reads by what it is, not by the words that stand in it."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from steelyard.workloads.reading.writing import writes
+
+READS = [
+    "SELECT * FROM t WHERE action = 'update'",
+    "select call, do, copy from phones",
+    "  -- insert later\n /* delete? */ (SELECT 1) UNION (SELECT 2)",
+    "EXPLAIN ANALYZE SELECT sum(abalance) FROM pgbench_accounts",
+    "EXPLAIN (ANALYZE, BUFFERS OFF) SELECT 1",
+    "explain analyse verbose select 1",
+    "COPY pgbench_accounts TO STDOUT",
+    "COPY (SELECT aid FROM pgbench_accounts) TO '/dev/null' WITH (FORMAT csv)",
+    "copy t (a, b) to stdout",
+    "WITH a AS (SELECT 1) SELECT * FROM a",
+    "VALUES (1), (2)",
+    "TABLE t",
+    "BEGIN",
+    "COMMIT",
+    "SHOW work_mem",
+    "SET LOCAL work_mem = '4MB'",
+    "FETCH 100 FROM c",
+]
+WRITES = [
+    "INSERT INTO t VALUES (1)",
+    "update t set a = 1",
+    "/* read */ DELETE FROM t",
+    "MERGE INTO t USING s ON true WHEN MATCHED THEN DO NOTHING",
+    "SELECT * FROM t FOR UPDATE",
+    "SELECT * FROM t FOR NO KEY UPDATE SKIP LOCKED",
+    "SELECT * FROM t\nFOR KEY\nSHARE",
+    "SELECT * FROM t LOCK IN SHARE MODE",
+    "SELECT a INTO b FROM t",
+    "SELECT nextval('s')",
+    "WITH gone AS (DELETE FROM t RETURNING *) SELECT * FROM gone",
+    "WITH a AS (SELECT 1) INSERT INTO t SELECT * FROM a",
+    "EXPLAIN ANALYZE DELETE FROM t",
+    "EXPLAIN (ANALYZE true) UPDATE t SET a = 1",
+    "COPY t FROM STDIN",
+    "COPY t TO '/tmp/out.csv'",
+    "COPY t TO PROGRAM 'cat > /tmp/out'",
+    "COPY (DELETE FROM t RETURNING *) TO STDOUT",
+    "COPY t FROM STDIN -- to stdout",
+    "COPY t TO '/tmp/x' /* to stdout */",
+    "COPY (SELECT 1) TO PROGRAM 'cat' -- ) to stdout",
+    "CALL payment(1)",
+    "DO $$ BEGIN END $$",
+    "TRUNCATE t",
+    "VACUUM t",
+    "ANALYZE t",
+    "CREATE TABLE t (a int)",
+    "REPLACE INTO t VALUES (1)",
+    "REFRESH MATERIALIZED VIEW v",
+]
+
+
+@pytest.mark.parametrize("statement", READS)
+def test_what_only_reads(statement: str) -> None:
+    assert not writes(statement)
+
+
+@pytest.mark.parametrize("statement", WRITES)
+def test_what_writes(statement: str) -> None:
+    assert writes(statement)
+
+
+@given(st.text(), st.sampled_from(WRITES))
+def test_what_stands_behind_a_statement_makes_no_reader_of_a_writer(
+    behind: str, statement: str
+) -> None:
+    assert writes(f"{statement} {behind}")
+
+
+@given(st.text())
+def test_any_text_has_an_answer(text: str) -> None:
+    assert writes(text) in (True, False)
