@@ -53,7 +53,7 @@ WEIGHINGS: Mapping[str, Sequence[str]] = {
         *("--set", _TOUCHES, "--set", "budget.epochs=12"),
     ),
 }
-_STEPS = (("16.14", "17.10"), ("17.10", "18.4"))
+_UPGRADES = (("16.14", "17.10"), ("17.10", "18.4"))
 _IN_CYCLES = ("--set", "layout=cycles", "--budget", "24m")
 
 
@@ -68,7 +68,7 @@ STEPS: Mapping[str, Sequence[str]] = {
         workload, before, after
     )
     for workload in ("pgbench", "tproc-c", "reserva")
-    for before, after in _STEPS
+    for before, after in _UPGRADES
 }
 _BRIEFLY = ("--budget", "20m")
 """In cycles: eight epochs, with checkpoints a quarter of a minute apart."""

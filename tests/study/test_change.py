@@ -1,7 +1,8 @@
-"""A change holds its value, and its text says the same to whoever reads it."""
+"""A change holds its value, and its text reads back as the same."""
 
 from __future__ import annotations
 
+import copy
 import tomllib
 from typing import Any
 
@@ -38,6 +39,12 @@ def test_a_value_is_not_read_again() -> None:
     assert study.workload.scripts == {"a b.sql": 3}
     assert key_of(Change("workload.clients", 4)) == "workload.clients"
     assert Change("workload.clients", 4) == "workload.clients=4"
+
+
+def test_a_copy_is_the_same_change() -> None:
+    change = Change("workload.scripts", {"a.sql": 3})
+    copied = copy.deepcopy(change)
+    assert (copied, copied.key, copied.value) == (change, change.key, change.value)
 
 
 def test_another_workload_is_named_by_its_text_too() -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from validation.cases.rates import EPOCHS, PARTS, WEIGHINGS_A_PART, SearchTally, cases
 from validation.pages.shares import BOUND
-from validation.pages.table import at_most, paragraph, percent, table
+from validation.pages.table import at_most, paragraph, percent, signed, table
 from validation.proportion import Proportion
 from validation.results import Results
 from validation.worlds.queues import LIMIT_S, QUEUE_WORLDS, SERVERS, VISIT_S, VISITS, QueueWorld
@@ -91,8 +91,8 @@ def _unequal(cells: _Cells, worlds: Iterable[QueueWorld]) -> str:
         item, truth = cells.tallies[world.name], cells.truths[world.name]
         rows.append([
             world.name, *_scatter(item),
-            f"{100 * truth:+.2f}".replace("-", "−"),
-            f"{100 * item.error / item.weighings:+.2f}".replace("-", "−"),
+            signed(100 * truth, 2),
+            signed(100 * item.error / item.weighings, 2),
             at_most(Proportion(item.missed, item.weighings), BOUND),
             percent(Proportion(item.alarms, item.weighings)),
             at_most(Proportion(item.wrong, item.weighings), BOUND),

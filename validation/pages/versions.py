@@ -32,7 +32,7 @@ _HOW = (
     "weighed", "verdict", "command", "size", "loads of each version", "by load of the arm (epochs)",
     "seconds under load", "started",
 )  # fmt: skip
-_BESIDE = ("weighed", "counted", "control", "arm", "change", "interval, 95 %")
+_COUNTS = ("weighed", "counted", "control", "arm", "change", "interval, 95 %")
 _CAUSES = 4
 """How many causes are shown: those that read furthest from nothing."""
 
@@ -89,8 +89,8 @@ def page(found: Sequence[Json], pair: Pair) -> str:
         words = "What one thing takes within each version, its arm against its control:"
         rows = [_row(row) for row in within]
         parts += [words, table(["study", "arm against control", *_COLUMNS], rows)]
-    beside = [row for weighing in found for row in _beside(weighing)]
-    parts += ["## Beside it", table(_BESIDE, beside)]
+    counts = [row for weighing in found for row in _count_rows(weighing)]
+    parts += ["## Beside it", table(_COUNTS, counts)]
     parts += ["## How each was weighed", table(_HOW, [_weighed(weighing) for weighing in found])]
     return "\n\n".join(parts) + "\n"
 
@@ -160,18 +160,18 @@ def _weighed(one: Json) -> list[str]:
     ]
 
 
-def _beside(one: Json) -> list[list[str]]:
+def _count_rows(weighing: Json) -> list[list[str]]:
     """What was counted beside it: rows of a table."""
     return [
         [
-            one["key"],
+            weighing["key"],
             f"{_metric(row)}, {row['unit']}",
             _number(row["control_value"]),
             _number(row["arm_value"]),
             format_percent(row["estimate_percent"], 1),
             _interval(row),
         ]
-        for row in (*one["work"], *_strongest(one["causes"]))
+        for row in (*weighing["work"], *_strongest(weighing["causes"]))
     ]
 
 

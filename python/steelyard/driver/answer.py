@@ -35,12 +35,13 @@ class SliceAnswer(SliceFigures):
         """As the driver writes it, without secrets that a server quotes; RecordError: a figure is
         missing or not known here."""
         answer = super().of_json(value, place)
-        words: dict[str, object] = {
-            "error_messages": {code: redacted(text) for code, text in answer.error_messages.items()}
-        }
+        words: dict[str, object] = {}
+        if answer.error_messages:
+            messages = answer.error_messages.items()
+            words["error_messages"] = {code: redacted(text) for code, text in messages}
         if answer.aborted is not None:
             words["aborted"] = redacted(answer.aborted)
-        return answer.model_copy(update=words) if answer.errors or answer.aborted else answer
+        return answer.model_copy(update=words) if words else answer
 
     def placed(self, **place: Any) -> SliceLine:
         """As a line of the record: its figures, and where it stands."""

@@ -1,4 +1,4 @@
-"""One change of a study: a key and its value, and the text in which a person would type it."""
+"""One change of a study: a key, its value, and the text that sets it on a command line."""
 
 from __future__ import annotations
 
@@ -25,6 +25,9 @@ class Change(str):
         made = super().__new__(cls, f"{key}={toml_text(value)}")
         made.key, made.value = key, value
         return made
+
+    def __reduce__(self) -> tuple[type[Change], tuple[str, object]]:
+        return type(self), (self.key, self.value)
 
 
 def key_of(change: str) -> str:

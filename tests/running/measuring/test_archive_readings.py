@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, cast
 
 from steelyard.engines.engine import Instance
+from steelyard.model.errors import EngineError
 from steelyard.model.readings import ARCHIVE_BYTES, WAL_BYTES, Reading
 from steelyard.running.measuring.arm_readings import ArchiveReadings
 
@@ -47,6 +48,17 @@ def test_where_no_segment_was_filled_it_is_missing_with_its_reason() -> None:
     assert (found.value, found.missing) == (None, "no whole segment of log was written")
     [reset] = read(Server(0.5), Reading(WAL_BYTES, "bytes", None, "reset"))
     assert (reset.value, reset.missing) == (None, "reset")
+
+
+def test_a_server_that_is_gone_by_then_leaves_no_figure_and_ends_nothing() -> None:
+    server = Server(0.5)
+
+    def gone(first: str, last: str) -> float:
+        raise EngineError("could not read where the log stands")
+
+    server.archive_share = gone  # type: ignore[method-assign]
+    [found] = read(server, LOG)
+    assert (found.value, found.missing) == (None, "could not read where the log stands")
 
 
 def test_arms_that_do_not_tell_have_none() -> None:

@@ -47,7 +47,7 @@ def address_changes(common: str | None, control: str | None, arm: str | None) ->
     """The keys of the study that its address and those of its arms stand for; none where no address
     was given. `control`, `arm`: as the options of these names say, other words of theirs ignored.
 
-    No password is among them: see `address_password`. UsageError: no connection string.
+    No password is among them: `address_password` has it, and refuses what is no address.
     """
     given = _given(common, control, arm)
     if not given:

@@ -131,9 +131,12 @@ class ArchiveReadings:
         written = next((reading for reading in log if reading.name == WAL_BYTES), None)
         if instance is None or written is None:
             return []
-        share = instance.archive_share(self._first[arm], instance.log_segment())
-        if share is None or written.value is None:
+        try:
+            share = instance.archive_share(self._first[arm], instance.log_segment())
             missing = written.missing or "no whole segment of log was written"
+        except EngineError as reason:
+            share, missing = None, reason.primary
+        if share is None or written.value is None:
             return [replace(written, name=ARCHIVE_BYTES, value=None, missing=missing)]
         return [replace(written, name=ARCHIVE_BYTES, value=share * written.value)]
 

@@ -103,8 +103,8 @@ def _target(settings: Mapping[str, str]) -> float:
 
 
 def _segment_mb(settings: Mapping[str, str]) -> int:
-    size, unit = reported(settings.get("wal_segment_size", "16777216 B"))
-    return max(1, int(size_bytes(f"{size or 0:.0f}", unit) or 0) // _MB)
+    size = size_bytes(settings.get("wal_segment_size", "16777216 B"), "B")
+    return max(1, int(size or 0) // _MB)
 
 
 def _number(settings: Mapping[str, str], name: str, unit: str) -> float:
