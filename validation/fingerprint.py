@@ -1,8 +1,8 @@
 """Computes the fingerprint of code: results made by code that does something else are not mixed.
 
-Comments, docstrings, layout and the place of code do not count: neither the module in which a
-function lies, nor the order of the statements of a module, nor the imports that bring a name of
-this project. Anything else does.
+Comments, docstrings, layout, the names of local variables and the place of code do not count:
+neither the module in which a function lies, nor the order of the statements of a module, nor the
+imports that bring a name of this project. Anything else does.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ import inspect
 import textwrap
 from collections.abc import Iterable, Iterator
 from typing import Any
+
+from validation.local_names import without_local_names
 
 PACKAGES = ("steelyard", "validation", "__future__")
 """Of imports from these only the renamed names count (`from … import a as b`)."""
@@ -33,7 +35,7 @@ def essence_of(source: str) -> list[str]:
             if isinstance(body, list) and body:
                 kept = [one for statement in body for one in _counted(statement)]
                 setattr(node, name, kept or ([ast.Pass()] if name == "body" else []))
-    return sorted(ast.unparse(statement) for statement in tree.body)
+    return sorted(ast.unparse(statement) for statement in without_local_names(tree).body)
 
 
 def _of(part: Any) -> list[str]:

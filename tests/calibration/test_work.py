@@ -167,6 +167,69 @@ def test_moved_code_keeps_its_fingerprint_and_a_renamed_import_does_not() -> Non
     assert essence_of("if A:\n    pass\nelse:\n    f()") != essence_of("if A:\n    pass")
 
 
+@pytest.mark.parametrize(
+    ("here", "there"),
+    [
+        ("def f(x):\n a = x\n return a", "def f(x):\n b = x\n return b"),
+        ("def f(x):\n return [a for a in x if a]", "def f(x):\n return [b for b in x if b]"),
+        ("def f(x):\n return {a: b for a, b in x}", "def f(x):\n return {b: a for b, a in x}"),
+        ("F = lambda a, *, b=1: a + b", "F = lambda c, *, d=1: c + d"),
+        ("def f():\n for a in g(): yield a", "def f():\n for e in g(): yield e"),
+        ("def f():\n with g() as a: a()", "def f():\n with g() as b: b()"),
+        (
+            "def f():\n try: g()\n except E as a: raise a",
+            "def f():\n try: g()\n except E as b: raise b",
+        ),
+        (
+            "def f(x):\n match x:\n  case [a, *b] | {'k': a, **b}: g(a, b)",
+            "def f(x):\n match x:\n  case [c, *d] | {'k': c, **d}: g(c, d)",
+        ),
+        ("def f(x):\n g(a := x)\n return a", "def f(x):\n g(b := x)\n return b"),
+        (
+            "def f(x):\n [a := y for y in x]\n return a",
+            "def f(x):\n [b := z for z in x]\n return b",
+        ),
+        (
+            "def f():\n a = 1\n def g(): return a\n return g",
+            "def f():\n b = 1\n def g(): return b\n return g",
+        ),
+        (
+            "class C:\n def f(self):\n  a = 1\n  return a",
+            "class C:\n def f(self):\n  b = 1\n  return b",
+        ),
+    ],
+)
+def test_what_a_local_variable_is_called_does_not_count(here: str, there: str) -> None:
+    assert essence_of(here) == essence_of(there)
+
+
+@pytest.mark.parametrize(
+    ("here", "there"),
+    [
+        ("def f(x): return x", "def f(y): return y"),  # a call may name it
+        ("def f(a, b):\n c, d = a, b\n return c", "def f(a, b):\n c, d = a, b\n return d"),
+        ("def f():\n a = 1\n return a", "def f():\n a = 1\n return b"),
+        ("def f(x):\n return [a for a in x]", "def f(x):\n return [b for a in x]"),
+        ("def f():\n global a\n a = 1", "def f():\n global b\n b = 1"),
+        ("A = 1", "B = 1"),
+        ("class C:\n a = 1", "class C:\n b = 1"),
+        ("def f(x):\n a = x\n return a.a", "def f(x):\n b = x\n return b.b"),
+        ("def f(x):\n a = x\n return g(a=a)", "def f(x):\n b = x\n return g(b=b)"),
+        (
+            "def f():\n a = 1\n class C:\n  a = 2\n  def g(self): return a",
+            "def f():\n a = 1\n class C:\n  a = 2\n  def g(self): return C.a",
+        ),
+        (
+            "def f():\n a = 1\n def g():\n  a = 2\n  return a\n return a",
+            "def f():\n a = 1\n def g():\n  nonlocal a\n  a = 2\n  return a\n return a",
+        ),
+        ("def f(x):\n a = b = x\n return a, b", "def f(x):\n a = b = x\n return b, a"),
+    ],
+)
+def test_which_variable_is_meant_counts(here: str, there: str) -> None:
+    assert essence_of(here) != essence_of(there)
+
+
 def test_where_code_is_cut_into_modules_does_not_count(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
