@@ -65,18 +65,18 @@ def line(x1: float, y1: float, x2: float, y2: float, kind: str = "line") -> str:
     return f'<path class="{kind}" d="M{x1:g} {y1:g}L{x2:g} {y2:g}"/>'
 
 
-def text(x: float, y: float, words: str, kind: str = "") -> str:
+def text(x: float, y: float, label: str, kind: str = "") -> str:
     """Words at a place; `kind` has `middle`, `end`, `small`, `name`."""
-    return f'<text class="{kind}" x="{x:g}" y="{y:g}">{escape(words)}</text>'
+    return f'<text class="{kind}" x="{x:g}" y="{y:g}">{escape(label)}</text>'
 
 
 def key(y: float, names: Sequence[tuple[str, str]]) -> Iterator[str]:
     """Colours and what they mean, in a row."""
     x = 20.0
-    for kind, words in names:
+    for kind, meaning in names:
         yield box(x, y - 10, 12, 12, kind)
-        yield text(x + 18, y, words, "small")
-        x += 34 + 6.4 * len(words)
+        yield text(x + 18, y, meaning, "small")
+        x += 34 + 6.4 * len(meaning)
 
 
 def nesting() -> str:
@@ -92,8 +92,8 @@ def nesting() -> str:
     marks += [box(120, 90, 90, 36, "rest"), text(165, 106, "restart,", "middle small"),
               text(165, 120, "drawn slots", "middle small")]  # fmt: skip
     marks += [box(212, 90, 70, 36, "other"), text(247, 143, "warm-up", "middle small")]
-    for place, first in enumerate([0, 1, 1, 0, 1, 0, 0, 1]):
-        x = 286 + place * 52
+    for position, first in enumerate([0, 1, 1, 0, 1, 0, 0, 1]):
+        x = 286 + position * 52
         kinds = ("control", "arm") if first == 0 else ("arm", "control")
         marks += [box(x, 90, 23, 36, kinds[0]), box(x + 24, 90, 23, 36, kinds[1])]
     marks += [line(286 + 2 * 52, 128, 120, 176), line(286 + 3 * 52 - 5, 128, 700, 176)]
@@ -129,9 +129,9 @@ def _requests() -> Iterator[str]:
             x += length
 
 
-def _lane(y: float, name: str, words: str) -> tuple[str, str]:
+def _lane(y: float, name: str, description: str) -> tuple[str, str]:
     """The name of a layout and what it does."""
-    return text(20, y, name, "name"), text(80, y, words, "small")
+    return text(20, y, name, "name"), text(80, y, description, "small")
 
 
 def layouts() -> str:
@@ -214,10 +214,10 @@ def sign_changes() -> str:
     marks += [line(at(low), 244, at(high), 244, "interval"),
               f'<circle class="arm" cx="{at(mean):g}" cy="244" r="6"/>']  # fmt: skip
     marks += [line(at(end), 236, at(end), 252, "tick") for end in (low, high)]
-    words = (
+    label = (
         f"{percent_of_log(mean):+.1f} % [{percent_of_log(low):+.1f}, {percent_of_log(high):+.1f}]"
     )
-    marks.append(text(at(high) + 14, 249, words, "name"))
+    marks.append(text(at(high) + 14, 249, label, "name"))
     k, group = chosen_set.k, chosen_set.group
     ends = f"The set ends at the {k}th smallest and the {k}th largest mean: "
     beyond = f"of {group} changes of signs {2 * k} lie beyond ({200 * k / group:.1f} %)."
@@ -238,26 +238,26 @@ def _signed(microseconds: float) -> str:
 def parts() -> str:
     """The mean time of a transaction in both arms, in parts that add up, and their differences."""
     lines = map(json.loads, CAUSES.read_text(encoding="utf-8").splitlines())
-    [known] = [entry for entry in lines if entry["key"] == "checksums"]
-    kinds = dict(zip((p["part"] for p in known["parts"]), ("control", "rest", "good", "other"),
+    [weighing] = [result for result in lines if result["key"] == "checksums"]
+    kinds = dict(zip((p["part"] for p in weighing["parts"]), ("control", "rest", "good", "other"),
                      strict=False))  # fmt: skip
     marks = list[str]()
-    scale = 540 / max(known["control_us"], known["arm_us"])
+    scale = 540 / max(weighing["control_us"], weighing["arm_us"])
     for row, (name, side) in enumerate(
-        ((known["control"], "control_us"), (known["arm"], "arm_us"))
+        ((weighing["control"], "control_us"), (weighing["arm"], "arm_us"))
     ):
         x, y = 130.0, 24 + row * 44
         marks.append(text(20, y + 20, f"checksums {name}", "name"))
-        for part in known["parts"]:
+        for part in weighing["parts"]:
             width = part[side] * scale
             marks.append(box(x, y, max(width - 1, 0.5), 30, kinds[part["part"]]))
             x += width
-        marks.append(text(x + 8, y + 20, f"{known[side]:.1f} µs", "name"))
+        marks.append(text(x + 8, y + 20, f"{weighing[side]:.1f} µs", "name"))
     marks += key(128, [(kinds[p["part"]], PART_NAMES.get(p["part"], p["part"]))
-                       for p in known["parts"]])  # fmt: skip
+                       for p in weighing["parts"]])  # fmt: skip
     marks += [text(20, 162, "differences, with joint 95 % intervals", "small"),
-              line(470, 172, 470, 172 + 30 * len(known["parts"]), "axis")]  # fmt: skip
-    for row, part in enumerate(known["parts"]):
+              line(470, 172, 470, 172 + 30 * len(weighing["parts"]), "axis")]  # fmt: skip
+    for row, part in enumerate(weighing["parts"]):
         y = 178 + row * 30
         marks.append(text(20, y + 14, PART_NAMES.get(part["part"], part["part"])))
         left, right = sorted((470.0, 470 + 80 * part["difference_us"]))
@@ -266,8 +266,8 @@ def parts() -> str:
             line(470 + 80 * part["low_us"], y + 9, 470 + 80 * part["high_us"], y + 9, "tick")
         )
         marks.append(text(740, y + 14, _signed(part["difference_us"]), "end"))
-    bottom = 178 + 30 * len(known["parts"]) + 20
-    total = known["arm_us"] - known["control_us"]
+    bottom = 178 + 30 * len(weighing["parts"]) + 20
+    total = weighing["arm_us"] - weighing["control_us"]
     marks += [line(20, bottom - 14, 740, bottom - 14),
               text(20, bottom + 4, "a transaction", "name"),
               text(740, bottom + 4, _signed(total), "end name")]  # fmt: skip

@@ -74,12 +74,12 @@ def table_of(catalog: dict[str, str]) -> list[tuple[str, str]]:
 def opened(text: str, english: str) -> str:
     """The translation with as many %s as the English one, the last of them whatever follows."""
     text = text.replace("%s%s%s", "%s")
-    wanted = english.count("%s")
+    expected = english.count("%s")
     places = [match.start() for match in re.finditer("%", text)]
-    if len(places) <= wanted and not english.startswith(("disconnection", "connection")):
+    if len(places) <= expected and not english.startswith(("disconnection", "connection")):
         return text
-    cut = places[wanted - 1] if wanted else len(text)
-    return text[:cut] + ("%s" if wanted else "")
+    cut = places[expected - 1] if expected else len(text)
+    return text[:cut] + ("%s" if expected else "")
 
 
 def main(folder: str, version: str) -> None:

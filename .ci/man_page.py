@@ -67,33 +67,35 @@ def man_page() -> str:
     """The whole page, as troff."""
     os.environ.update({"COLUMNS": str(WIDTH), "TERMINAL_WIDTH": str(WIDTH), "NO_COLOR": "1"})
     parts = [HEAD.format(version=__version__)]
-    for words in sorted(commands()):
-        command = load_command(words[0])
-        for word in words[1:]:
+    for path in sorted(commands()):
+        command = load_command(path[0])
+        for word in path[1:]:
             command = command.commands[word]
-        parts += _section(words, command)
+        parts += _section(path, command)
     return "".join(parts) + FOOT
 
 
-def _section(words: tuple[str, ...], command: Any) -> Iterator[str]:
-    name = " ".join(("steelyard", *words))
+def _section(path: tuple[str, ...], command: Any) -> Iterator[str]:
+    name = " ".join(("steelyard", *path))
     options = {"resilient_parsing": True, "help_option_names": ["-h", "--help"]}
     with command.make_context(name, [], **options) as context:
-        usage = " ".join(("steelyard", *words, *command.collect_usage_pieces(context)))
+        usage = " ".join(("steelyard", *path, *command.collect_usage_pieces(context)))
         yield f'.SS "{escaped(usage)}"\n'
         yield f"{escaped(' '.join((command.help or '').split()))}\n"
         for parameter in command.get_params(context):
             record = parameter.get_help_record(context)
             if record is not None:
-                names, told = record
-                yield f".TP\n\\fB{escaped(names)}\\fR\n{escaped(' '.join(told.split()))}\n"
+                names, description = record
+                yield f".TP\n\\fB{escaped(names)}\\fR\n{escaped(' '.join(description.split()))}\n"
 
 
 def escaped(text: str) -> str:
     """Text that troff prints as it stands; a line of it never begins as a request does."""
     text = text.replace("\\", "\\e").replace("-", "\\-").replace('"', "\\(dq")
     text = re.sub(r"^([.'])", r"\\&\1", text)
-    return "".join(one if one.isascii() else f"\\[u{ord(one):04X}]" for one in text)
+    return "".join(
+        character if character.isascii() else f"\\[u{ord(character):04X}]" for character in text
+    )
 
 
 if __name__ == "__main__":

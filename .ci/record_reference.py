@@ -80,7 +80,10 @@ def _by_definition(schema: dict[str, object]) -> str:
     """A schema with a line a definition; titles that repeat names are left out."""
     definitions = schema["$defs"]
     assert isinstance(definitions, dict)
-    lines = [f'  "{name}": {json.dumps(_untitled(one))}' for name, one in definitions.items()]
+    lines = [
+        f'  "{name}": {json.dumps(_untitled(definition))}'
+        for name, definition in definitions.items()
+    ]
     title = json.dumps(schema["title"])
     return '{\n "title": ' + title + ',\n "$defs": {\n' + ",\n".join(lines) + "\n }\n}"
 
@@ -88,9 +91,9 @@ def _by_definition(schema: dict[str, object]) -> str:
 def _untitled(value: object) -> object:
     if isinstance(value, dict):
         # A property may be called "title"; a title is a text.
-        kept = {k: v for k, v in value.items() if k != "title" or not isinstance(v, str)}
-        return {key: _untitled(one) for key, one in kept.items()}
-    return [_untitled(one) for one in value] if isinstance(value, list) else value
+        fields = {k: v for k, v in value.items() if k != "title" or not isinstance(v, str)}
+        return {key: _untitled(part) for key, part in fields.items()}
+    return [_untitled(part) for part in value] if isinstance(value, list) else value
 
 
 def _table(model: type[Frozen]) -> str:
@@ -109,7 +112,7 @@ def _table(model: type[Frozen]) -> str:
 
 def _notes(model: type[Frozen]) -> dict[str, str]:
     """Field → the text below it, of the class and those it is derived from."""
-    found: dict[str, str] = {}
+    notes: dict[str, str] = {}
     for owner in model.__mro__:
         if not (issubclass(owner, Frozen) and owner is not Frozen):
             continue
@@ -117,11 +120,11 @@ def _notes(model: type[Frozen]) -> dict[str, str]:
         [defined] = tree.body
         assert isinstance(defined, ast.ClassDef)
         for field, text in pairwise(defined.body):
-            named = isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name)
-            if named and isinstance(text, ast.Expr) and isinstance(text.value, ast.Constant):
-                words = " ".join(str(text.value.value).split())
-                found.setdefault(field.target.id, words)  # type: ignore[union-attr]
-    return found
+            is_field = isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name)
+            if is_field and isinstance(text, ast.Expr) and isinstance(text.value, ast.Constant):
+                note = " ".join(str(text.value.value).split())
+                notes.setdefault(field.target.id, note)  # type: ignore[union-attr]
+    return notes
 
 
 def _shape(value: dict[str, object]) -> str:
@@ -129,11 +132,12 @@ def _shape(value: dict[str, object]) -> str:
     if "$ref" in value:
         return str(value["$ref"]).rpartition("/")[2]
     if "anyOf" in value:
-        return " or ".join(_shape(one) for one in value["anyOf"])  # type: ignore[attr-defined]
+        alternatives = value["anyOf"]
+        return " or ".join(map(_shape, alternatives))  # type: ignore[arg-type]
     if "const" in value:
         return f'"{value["const"]}"'
     if "enum" in value:
-        return ", ".join(f'"{one}"' for one in value["enum"])  # type: ignore[attr-defined]
+        return ", ".join(f'"{choice}"' for choice in value["enum"])  # type: ignore[attr-defined]
     inner = value.get("items") or value.get("additionalProperties")
     if isinstance(inner, dict):
         mapping = value.get("type") == "object"

@@ -37,9 +37,9 @@ def reference() -> str:
     """The whole page."""
     os.environ.update({"COLUMNS": str(WIDTH), "TERMINAL_WIDTH": str(WIDTH), "NO_COLOR": "1"})
     parts = [HEAD, purposes()]
-    for words in sorted(commands()):
-        said = CliRunner().invoke(app, [*words, "--help"], prog_name="steelyard")
-        parts.append(f"## steelyard {' '.join(words)}\n\n```\n{said.stdout.strip()}\n```\n")
+    for path in sorted(commands()):
+        output = CliRunner().invoke(app, [*path, "--help"], prog_name="steelyard")
+        parts.append(f"## steelyard {' '.join(path)}\n\n```\n{output.stdout.strip()}\n```\n")
     return "\n".join(parts)
 
 
@@ -55,15 +55,15 @@ def purposes() -> str:
 
 def commands() -> list[tuple[str, ...]]:
     """Every command by its words, subcommands after their groups."""
-    return [words for name in COMMANDS for words in _below(load_command(name), (name,))]
+    return [path for name in COMMANDS for path in _below(load_command(name), (name,))]
 
 
-def _below(command: object, words: tuple[str, ...]) -> list[tuple[str, ...]]:
+def _below(command: object, path: tuple[str, ...]) -> list[tuple[str, ...]]:
     inner = getattr(command, "commands", {})
-    found = [words]
+    paths = [path]
     for name, each in inner.items():
-        found += _below(each, (*words, name))
-    return found
+        paths += _below(each, (*path, name))
+    return paths
 
 
 if __name__ == "__main__":

@@ -95,7 +95,9 @@ def _contents(source: Path) -> str:
         entries = [f"{folder}/README", *(f"{folder}/{page.stem}" for page in pages)]
         parts.append(_tree(name, entries[:1] if folder in NESTED else entries))
     for folder, page in NESTED.items():
-        names = sorted(own.stem for own in (source / folder).glob("*.md") if own.stem != "README")
+        names = sorted(
+            file.stem for file in (source / folder).glob("*.md") if file.stem != "README"
+        )
         below = folder.removeprefix(str(Path(page).parent)).strip("/")
         entries = [f"{below}/{stem}" if below else stem for stem in names]
         opened = source / page
@@ -107,8 +109,8 @@ def _contents(source: Path) -> str:
 
 def _tree(caption: str, entries: list[str]) -> str:
     listed = "\n".join(entries)
-    named = f":caption: {caption}\n" if caption else ""
-    return f"```{{toctree}}\n:hidden:\n{named}:maxdepth: 1\n\n{listed}\n```\n"
+    option = f":caption: {caption}\n" if caption else ""
+    return f"```{{toctree}}\n:hidden:\n{option}:maxdepth: 1\n\n{listed}\n```\n"
 
 
 def _linked(page: Path, source: Path) -> str:
@@ -119,12 +121,12 @@ def _linked(page: Path, source: Path) -> str:
         before, target, anchor = match[1], match[2], match[3] or ""
         if re.match(r"[a-z]+:", target) or target.startswith("examples/"):
             return match[0]
-        place = (page.parent / target).resolve()
-        if place == source / "README.md":
+        path = (page.parent / target).resolve()
+        if path == source / "README.md":
             target = f"{'../' * len(page.relative_to(source).parent.parts)}index.md"
-        elif (place / "README.md").exists():
+        elif (path / "README.md").exists():
             target = target.rstrip("/") + "/README.md"
-        elif not place.exists():
+        elif not path.exists():
             return before.rpartition("](")[0].lstrip("!")[1:]
         return f"{before}{target}{anchor})"
 
@@ -201,8 +203,8 @@ def build(site: Path) -> list[str]:
     lay_out(SOURCE)
     shutil.rmtree(site, ignore_errors=True)
     command = [sys.executable, "-m", "sphinx", "-b", "html", "-W", "--keep-going", "-q"]
-    made = subprocess.run([*command, "-j", "2", str(SOURCE), str(site)], check=False)
-    if made.returncode:
+    done = subprocess.run([*command, "-j", "2", str(SOURCE), str(site)], check=False)
+    if done.returncode:
         return ["Sphinx refused the pages, as it said above"]
     shutil.rmtree(site / ".doctrees", ignore_errors=True)
     show_examples(site)

@@ -29,9 +29,9 @@ def versions(root: Path) -> dict[str, str]:
 
 def main(tag: str, root: Path = ROOT) -> int:
     """Name what differs."""
-    wrong = {file: one for file, one in versions(root).items() if f"v{one}" != tag}
-    for file, one in wrong.items():
-        print(f'error: tag "{tag}" is not the version of {file}, {one}', file=sys.stderr)
+    wrong = {file: version for file, version in versions(root).items() if f"v{version}" != tag}
+    for file, version in wrong.items():
+        print(f'error: tag "{tag}" is not the version of {file}, {version}', file=sys.stderr)
     return 1 if wrong else 0
 
 

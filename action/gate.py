@@ -34,96 +34,96 @@ PER_PAGE = 100
 SIGN = {"closed": "✗", "passed": "✓", "open": "?"}
 
 
-def main(words: Sequence[str] | None = None) -> int:
+def main(arguments: Sequence[str] | None = None) -> int:
     """The exit status: 0 open or passed, 1 closed, else what `steelyard` ended with."""
-    asked = _parser().parse_args(words)
+    options = _parser().parse_args(arguments)
     try:
-        status: int = asked.step(asked)
+        status: int = options.step(options)
     except (OSError, ValueError, KeyError) as failure:
         print(f"error: {failure}", file=sys.stderr)
         return WRONG
     return status
 
 
-def name(asked: argparse.Namespace) -> int:
+def name(options: argparse.Namespace) -> int:
     """Tell the job what its artefact is called, and which ones the other hosts leave."""
-    stem = f"steelyard-{slug(asked.name)}"
+    stem = f"steelyard-{slug(options.name)}"
     # A slug has no two dashes in a row: no other gate's artefact begins with these letters.
-    told = {"artefact": f"{stem}--{slug(asked.host)}", "pattern": f"{stem}--*"}
-    tell("GITHUB_OUTPUT", "".join(f"{key}={value}\n" for key, value in told.items()))
-    print(told["artefact"])
+    outputs = {"artefact": f"{stem}--{slug(options.host)}", "pattern": f"{stem}--*"}
+    tell("GITHUB_OUTPUT", "".join(f"{key}={value}\n" for key, value in outputs.items()))
+    print(outputs["artefact"])
     return PASSED
 
 
-def weigh(asked: argparse.Namespace) -> int:
+def weigh(options: argparse.Namespace) -> int:
     """Weigh, and write gate.json and gate.md beside the record."""
-    out: Path = asked.out
+    out: Path = options.out
     out.mkdir(parents=True, exist_ok=True)
     forget(out)
-    runner = trusted(asked)
-    said = out / "verdict.md"
-    for_ci = ["--summary", str(said), "--junit", str(out / "junit.xml")]
-    for_ci += [word for one in lines(asked.fail_if) for word in ("--fail-if", one)]
-    done = weighed(asked, asked.budget, out / "record", lines(asked.set), for_ci)
+    runner = trusted(options)
+    summary = out / "verdict.md"
+    for_ci = ["--summary", str(summary), "--junit", str(out / "junit.xml")]
+    for_ci += [word for condition in lines(options.fail_if) for word in ("--fail-if", condition)]
+    done = weighed(options, options.budget, out / "record", lines(options.set), for_ci)
     if done.returncode not in (PASSED, CLOSED):
         return done.returncode
     verdict = json.loads(done.stdout)
-    found = {
-        "name": asked.name or asked.study,
+    gate = {
+        "name": options.name or options.study,
         "outcome": outcome(verdict, closed=done.returncode == CLOSED),
         "settled_in_minutes": minutes_more(verdict),
         "runner": runner,
-        "summary": said.read_text(encoding="utf-8"),
+        "summary": summary.read_text(encoding="utf-8"),
     }
-    keep(out, found, page(found))
-    return CLOSED if found["outcome"] == "closed" and asked.hosts == 1 else PASSED
+    keep(out, gate, page(gate))
+    return CLOSED if gate["outcome"] == "closed" and options.hosts == 1 else PASSED
 
 
-def agree(asked: argparse.Namespace) -> int:
+def agree(options: argparse.Namespace) -> int:
     """Join what every host found: closed only where as many as were asked for are, passed only
     where as many found nothing to close it for."""
-    left = [one for one in asked.found if (one / "gate.json").is_file()]
-    without = [one.name for one in asked.found if one not in left]
-    found = [json.loads((one / "gate.json").read_text(encoding="utf-8")) for one in left]
-    forget(asked.out)
-    if not found:
+    left = [folder for folder in options.found if (folder / "gate.json").is_file()]
+    without = [folder.name for folder in options.found if folder not in left]
+    gates = [json.loads((folder / "gate.json").read_text(encoding="utf-8")) for folder in left]
+    forget(options.out)
+    if not gates:
         raise ValueError("no host has left a verdict")
-    closed = sum(one["outcome"] == "closed" for one in found)
-    passed = sum(one["outcome"] == "passed" for one in found)
+    closed = sum(gate["outcome"] == "closed" for gate in gates)
+    passed = sum(gate["outcome"] == "passed" for gate in gates)
     joined: dict[str, Any] = {
-        "name": found[0]["name"],
-        "outcome": "closed" if closed >= asked.hosts else "open",
-        "hosts": len(found),
+        "name": gates[0]["name"],
+        "outcome": "closed" if closed >= options.hosts else "open",
+        "hosts": len(gates),
         "without_a_verdict": without,
     }
-    if passed == len(found) >= asked.hosts:
+    if passed == len(gates) >= options.hosts:
         joined["outcome"] = "passed"
-    told = f"{closed} of {len(found)} hosts would close the gate; {asked.hosts} must agree."
-    if len(found) < asked.hosts:
-        told += f" Only {len(found)} of {asked.hosts} came to a verdict, so it stays open."
+    sentence = f"{closed} of {len(gates)} hosts would close the gate; {options.hosts} must agree."
+    if len(gates) < options.hosts:
+        sentence += f" Only {len(gates)} of {options.hosts} came to a verdict, so it stays open."
     if without:
-        told += f" Without a verdict: {', '.join(without)}."
-    parts = [f"### {SIGN[joined['outcome']]} {joined['name']}: {joined['outcome']}", told]
-    parts += [page(one) for one in found]
-    keep(asked.out, joined, "\n\n".join(parts) + "\n")
+        sentence += f" Without a verdict: {', '.join(without)}."
+    parts = [f"### {SIGN[joined['outcome']]} {joined['name']}: {joined['outcome']}", sentence]
+    parts += [page(gate) for gate in gates]
+    keep(options.out, joined, "\n\n".join(parts) + "\n")
     return CLOSED if joined["outcome"] == "closed" else PASSED
 
 
-def comment(asked: argparse.Namespace) -> int:
+def comment(options: argparse.Namespace) -> int:
     """Write the page into the pull request's one comment of this name."""
     number = pull_request()
     if number is None:
         print("no pull request, so nothing to comment on")
         return PASSED
-    mark = f"<!-- steelyard: {asked.name} -->"
-    body = f"{mark}\n{asked.page.read_text(encoding='utf-8')}"
+    mark = f"<!-- steelyard: {options.name} -->"
+    body = f"{mark}\n{options.page.read_text(encoding='utf-8')}"
     base = f"{os.environ['GITHUB_API_URL']}/repos/{os.environ['GITHUB_REPOSITORY']}/issues"
     try:
-        known = comment_with(mark, asked.author, f"{base}/{number}/comments")
-        if known is None:
+        comment_id = comment_with(mark, options.author, f"{base}/{number}/comments")
+        if comment_id is None:
             request("POST", f"{base}/{number}/comments", {"body": body})
         else:
-            request("PATCH", f"{base}/comments/{known}", {"body": body})
+            request("PATCH", f"{base}/comments/{comment_id}", {"body": body})
     except urllib.error.HTTPError as failure:
         if failure.code not in (403, 404):
             raise
@@ -132,35 +132,35 @@ def comment(asked: argparse.Namespace) -> int:
     return PASSED
 
 
-def trusted(asked: argparse.Namespace) -> dict[str, Any]:
+def trusted(options: argparse.Namespace) -> dict[str, Any]:
     """What equal arms read on this kind of runner, weighed once and kept in --known."""
     kind = runner_kind()
-    file: Path = asked.known / f"{slug(asked.study)}.json"
+    file: Path = options.known / f"{slug(options.study)}.json"
     if file.is_file():
-        kept: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
-        if kept.get("kind") == kind:
-            return kept
-    equal = argparse.Namespace(**{**vars(asked), "arm": asked.control})
-    kept_in = asked.out / "equal-arms"
-    done = weighed(equal, asked.equal_budget, kept_in, alike(lines(asked.set)), [])
+        stored: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+        if stored.get("kind") == kind:
+            return stored
+    equal = argparse.Namespace(**{**vars(options), "arm": options.control})
+    record = options.out / "equal-arms"
+    done = weighed(equal, options.equal_budget, record, alike(lines(options.set)), [])
     if done.returncode != PASSED:
         return {"kind": kind, "failed": done.returncode}
     [contrast] = json.loads(done.stdout)["contrasts"]
-    found = {
+    runner = {
         "kind": kind,
         "low_percent": contrast["low_percent"],
         "high_percent": contrast["high_percent"],
         "told_apart": contrast["nonzero"],
         "smallest_visible_percent": contrast["details"]["smallest_visible_percent"],
-        "budget": asked.equal_budget,
+        "budget": options.equal_budget,
     }
-    asked.known.mkdir(parents=True, exist_ok=True)
-    file.write_text(json.dumps(found), encoding="utf-8")
-    return found
+    options.known.mkdir(parents=True, exist_ok=True)
+    file.write_text(json.dumps(runner), encoding="utf-8")
+    return runner
 
 
 def weighed(
-    asked: argparse.Namespace,
+    options: argparse.Namespace,
     budget: str,
     record: Path,
     keys: Sequence[str],
@@ -168,9 +168,9 @@ def weighed(
 ) -> subprocess.CompletedProcess[str]:
     """A weighing that has ended; its verdict is on standard output."""
     command = [
-        *(*shlex.split(asked.program), "weigh", asked.study, *arms_of(asked)),
+        *(*shlex.split(options.program), "weigh", options.study, *arms_of(options)),
         *("--budget", budget, "--record", str(record), "--json"),
-        *(word for one in keys for word in ("--set", one)),
+        *(word for key in keys for word in ("--set", key)),
         *more,
     ]
     return subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
@@ -181,30 +181,34 @@ def outcome(verdict: dict[str, Any], *, closed: bool) -> str:
     if closed:
         return "closed"
     unsure = {"inconclusive", "invalid"}
-    return "open" if any(one["verdict"] in unsure for one in verdict["contrasts"]) else "passed"
+    return (
+        "open"
+        if any(contrast["verdict"] in unsure for contrast in verdict["contrasts"])
+        else "passed"
+    )
 
 
 def minutes_more(verdict: dict[str, Any]) -> int | None:
     """How much longer it would have to be under load to be told; None: no time would be enough."""
-    waits = [one["forecast_seconds"] for one in verdict["contrasts"]
-             if one["verdict"] == "inconclusive"]  # fmt: skip
-    if not waits or any(one is None for one in waits):
+    waits = [contrast["forecast_seconds"] for contrast in verdict["contrasts"]
+             if contrast["verdict"] == "inconclusive"]  # fmt: skip
+    if not waits or any(wait is None for wait in waits):
         return None
     return max(1, math.ceil(max(waits) / 60))
 
 
-def page(found: dict[str, Any]) -> str:
+def page(gate: dict[str, Any]) -> str:
     """What is said of a weighing on one host: Markdown."""
-    parts = [found["summary"].rstrip()]
-    if found["outcome"] == "open":
-        more = found["settled_in_minutes"]
+    parts = [gate["summary"].rstrip()]
+    if gate["outcome"] == "open":
+        more = gate["settled_in_minutes"]
         settled = (
             "more time would hardly settle it"
             if more is None
             else f"about {more} more minute{'s' if more > 1 else ''} would settle it"
         )
         parts.append(f"Not told, so the gate stays open: {settled}.")
-    parts.append(runner_words(found["runner"]))
+    parts.append(runner_words(gate["runner"]))
     return "\n\n".join(parts) + "\n"
 
 
@@ -212,33 +216,38 @@ def runner_words(runner: dict[str, Any]) -> str:
     """What this runner can see."""
     if "failed" in runner:
         return f"Equal arms could not be weighed on this runner (status {runner['failed']})."
-    seen = runner["smallest_visible_percent"]
+    visible = runner["smallest_visible_percent"]
     ends = [
         "unbounded" if runner[f"{end}_percent"] is None else f"{runner[f'{end}_percent']:+.1f} %"
         for end in ("low", "high")
     ]
-    told = f"This runner ({runner['kind']}) read equal arms as {ends[0]} to {ends[1]}"
+    text = f"This runner ({runner['kind']}) read equal arms as {ends[0]} to {ends[1]}"
     if runner["told_apart"]:
-        return f"{told}: **it told them apart**, so doubt what else it says (one in twenty does)."
-    if seen is None:
-        return f"{told}."
-    return f"{told}; it sees ±{seen:.1f} % four times in five, in {runner['budget']} under load."
+        return f"{text}: **it told them apart**, so doubt what else it says (one in twenty does)."
+    if visible is None:
+        return f"{text}."
+    return f"{text}; it sees ±{visible:.1f} % four times in five, in {runner['budget']} under load."
 
 
-def arms_of(asked: argparse.Namespace) -> list[str]:
+def arms_of(options: argparse.Namespace) -> list[str]:
     """Two builds by their directories, two versions by their names."""
-    if asked.study == "versions":
-        return ["--set", f"control.version={asked.control}", "--set", f"arm.version={asked.arm}"]
-    return ["--control", asked.control, "--arm", asked.arm]
+    if options.study == "versions":
+        return [
+            "--set",
+            f"control.version={options.control}",
+            "--set",
+            f"arm.version={options.arm}",
+        ]
+    return ["--control", options.control, "--arm", options.arm]
 
 
-def slug(words: str) -> str:
+def slug(text: str) -> str:
     """Of a name or a path, letters that every file system and artefact takes, no two dashes in a
     row; what another name could come to has a digest behind it."""
-    plain = re.sub(r"[^A-Za-z0-9._]+", "-", words).strip("-.")
-    if plain == words:
+    plain = re.sub(r"[^A-Za-z0-9._]+", "-", text).strip("-.")
+    if plain == text:
         return plain
-    return f"{plain}-{hashlib.sha256(words.encode()).hexdigest()[:6]}".lstrip("-")
+    return f"{plain}-{hashlib.sha256(text.encode()).hexdigest()[:6]}".lstrip("-")
 
 
 def lines(text: str) -> list[str]:
@@ -248,31 +257,31 @@ def lines(text: str) -> list[str]:
 
 def alike(keys: Sequence[str]) -> list[str]:
     """The keys of a study whose arm is its control: what the arm alone has is left out."""
-    both = [one.replace("control.", "arm.", 1) for one in keys if one.startswith("control.")]
-    return [one for one in keys if not one.startswith("arm.")] + both
+    both = [key.replace("control.", "arm.", 1) for key in keys if key.startswith("control.")]
+    return [key for key in keys if not key.startswith("arm.")] + both
 
 
 def forget(out: Path) -> None:
     """Remove what an earlier run said: it would be taken for this one's where this one fails."""
-    for one in ("gate.json", "gate.md"):
-        (out / one).unlink(missing_ok=True)
+    for file in ("gate.json", "gate.md"):
+        (out / file).unlink(missing_ok=True)
 
 
-def keep(out: Path, found: dict[str, Any], text: str) -> None:
+def keep(out: Path, gate: dict[str, Any], text: str) -> None:
     """Write gate.json and gate.md, and tell the job."""
     out.mkdir(parents=True, exist_ok=True)
-    (out / "gate.json").write_text(json.dumps(found), encoding="utf-8")
+    (out / "gate.json").write_text(json.dumps(gate), encoding="utf-8")
     (out / "gate.md").write_text(text, encoding="utf-8")
     tell("GITHUB_STEP_SUMMARY", text)
-    tell("GITHUB_OUTPUT", f"outcome={found['outcome']}\n")
+    tell("GITHUB_OUTPUT", f"outcome={gate['outcome']}\n")
     print(text)
 
 
-def tell(variable: str, words: str) -> None:
+def tell(variable: str, text: str) -> None:
     """Append to one of the job's files; outside a job nothing."""
     if os.environ.get(variable):
         with Path(os.environ[variable]).open("a", encoding="utf-8") as file:
-            file.write(words)
+            file.write(text)
 
 
 def runner_kind() -> str:
@@ -304,10 +313,10 @@ def comment_with(mark: str, author: str, address: str) -> int | None:
     number = 1
     while True:
         comments = request("GET", f"{address}?per_page={PER_PAGE}&page={number}")
-        for one in comments:
-            own = (one.get("user") or {}).get("login") == author
-            if own and str(one["body"]).startswith(mark):
-                return int(one["id"])
+        for candidate in comments:
+            by_author = (candidate.get("user") or {}).get("login") == author
+            if by_author and str(candidate["body"]).startswith(mark):
+                return int(candidate["id"])
         if len(comments) < PER_PAGE:
             return None
         number += 1
@@ -321,42 +330,48 @@ def request(method: str, address: str, body: dict[str, Any] | None = None) -> An
         "X-GitHub-Api-Version": "2022-11-28",
     }
     data = None if body is None else json.dumps(body).encode()
-    asked = urllib.request.Request(address, data=data, headers=headers, method=method)
-    with urllib.request.urlopen(asked, timeout=60) as answer:
+    http_request = urllib.request.Request(address, data=data, headers=headers, method=method)
+    with urllib.request.urlopen(http_request, timeout=60) as answer:
         return json.loads(answer.read() or "null")
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     steps = parser.add_subparsers(required=True)
-    named = steps.add_parser("name", help="what the artefact of this host is called")
-    named.add_argument("--name", default="builds")
-    named.add_argument("--host", default="1")
-    named.set_defaults(step=name)
-    one = steps.add_parser("weigh", help="weigh the two, and what the runner can see")
-    one.add_argument("--study", default="builds")
-    one.add_argument("--control", required=True)
-    one.add_argument("--arm", required=True)
-    one.add_argument("--budget", default="10m")
-    one.add_argument("--equal-budget", default=EQUAL_ARMS_BUDGET)
-    one.add_argument("--fail-if", default="slower:2%", help="a condition a line")
-    one.add_argument("--set", default="", help="KEY=VALUE, one a line")
-    one.add_argument("--name", default="")
-    one.add_argument("--hosts", type=int, default=1, help="more than one: `agree` closes the gate")
-    one.add_argument("--known", type=Path, default=Path(".steelyard-runner"))
-    one.add_argument("--out", type=Path, default=Path("weighing"))
-    one.add_argument("--program", default="steelyard")
-    one.set_defaults(step=weigh)
-    joined = steps.add_parser("agree", help="join what several hosts found")
-    joined.add_argument("found", type=Path, nargs="*")
-    joined.add_argument("--hosts", type=int, default=2)
-    joined.add_argument("--out", type=Path, default=Path("agreed"))
-    joined.set_defaults(step=agree)
-    said = steps.add_parser("comment", help="write a page into the pull request's one comment")
-    said.add_argument("page", type=Path)
-    said.add_argument("--name", default="builds")
-    said.add_argument("--author", default="github-actions[bot]", help="login behind the token")
-    said.set_defaults(step=comment)
+    naming = steps.add_parser("name", help="what the artefact of this host is called")
+    naming.add_argument("--name", default="builds")
+    naming.add_argument("--host", default="1")
+    naming.set_defaults(step=name)
+    weighing = steps.add_parser("weigh", help="weigh the two, and what the runner can see")
+    weighing.add_argument("--study", default="builds")
+    weighing.add_argument("--control", required=True)
+    weighing.add_argument("--arm", required=True)
+    weighing.add_argument("--budget", default="10m")
+    weighing.add_argument("--equal-budget", default=EQUAL_ARMS_BUDGET)
+    weighing.add_argument("--fail-if", default="slower:2%", help="a condition a line")
+    weighing.add_argument("--set", default="", help="KEY=VALUE, one a line")
+    weighing.add_argument("--name", default="")
+    weighing.add_argument(
+        "--hosts", type=int, default=1, help="more than one: `agree` closes the gate"
+    )
+    weighing.add_argument("--known", type=Path, default=Path(".steelyard-runner"))
+    weighing.add_argument("--out", type=Path, default=Path("weighing"))
+    weighing.add_argument("--program", default="steelyard")
+    weighing.set_defaults(step=weigh)
+    joining = steps.add_parser("agree", help="join what several hosts found")
+    joining.add_argument("found", type=Path, nargs="*")
+    joining.add_argument("--hosts", type=int, default=2)
+    joining.add_argument("--out", type=Path, default=Path("agreed"))
+    joining.set_defaults(step=agree)
+    commenting = steps.add_parser(
+        "comment", help="write a page into the pull request's one comment"
+    )
+    commenting.add_argument("page", type=Path)
+    commenting.add_argument("--name", default="builds")
+    commenting.add_argument(
+        "--author", default="github-actions[bot]", help="login behind the token"
+    )
+    commenting.set_defaults(step=comment)
     return parser
 
 

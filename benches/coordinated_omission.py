@@ -66,16 +66,16 @@ def stalling(backends: Sequence[int]) -> Iterator[None]:
 
 def measure(driver: Driver, seconds: float, rate: float | None) -> Summary:
     """One slice with stalls, summed up."""
-    asked = SliceRequest(arm=0, length_ns=round(seconds * 1e9), rate=rate)
+    request = SliceRequest(arm=0, length_ns=round(seconds * 1e9), rate=rate)
     with stalling(driver.connected["arm"]):
-        return summarize(list(driver.run([asked])))
+        return summarize(list(driver.run([request])))
 
 
 def show(name: str, summary: Summary) -> float:
     """Prints a line; the 99th percentile in milliseconds."""
     latency = {key: float(value) / 1000 for key, value in asdict(summary.latency_us).items()}
-    shown = "  ".join(f"{key} {value:8.2f}" for key, value in latency.items())
-    print(f"{name:<12} {summary.throughput:8.0f}/s  latency (ms)  {shown}", flush=True)
+    figures = "  ".join(f"{key} {value:8.2f}" for key, value in latency.items())
+    print(f"{name:<12} {summary.throughput:8.0f}/s  latency (ms)  {figures}", flush=True)
     return latency["p99"]
 
 
@@ -93,17 +93,19 @@ def main() -> int:
         description="closed loop against open loop on a stalled server"
     )
     parser.add_argument("--seconds", type=float, default=20)
-    asked = parser.parse_args()
+    options = parser.parse_args()
     with driver_cpu.server(1) as (address, _), Driver.start(plan_of(address)) as driver:
-        closed = measure(driver, asked.seconds, None)
-        opened = measure(driver, asked.seconds, closed.throughput * SHARE)
+        closed = measure(driver, options.seconds, None)
+        opened = measure(driver, options.seconds, closed.throughput * SHARE)
     stalls = f"{STALL_S * 1000:.0f} ms in every {PERIOD_S:g} s"
     print(f"a server that stalls for {stalls}; the true p99 is {TRUE_P99_MS:.0f} ms")
     closed_p99_ms = show("closed loop", closed)
     open_p99_ms = show("open loop", opened)
-    met = closed_p99_ms < STALL_S * 100 and abs(open_p99_ms / TRUE_P99_MS - 1) < 0.2
-    print(f"the closed loop hides it, the open loop tells the truth: {'met' if met else 'missed'}")
-    return 0 if met else 1
+    passed = closed_p99_ms < STALL_S * 100 and abs(open_p99_ms / TRUE_P99_MS - 1) < 0.2
+    print(
+        f"the closed loop hides it, the open loop tells the truth: {'met' if passed else 'missed'}"
+    )
+    return 0 if passed else 1
 
 
 if __name__ == "__main__":

@@ -57,10 +57,10 @@ def server(scale: int, settings: dict[str, str] = SETTINGS) -> Iterator[tuple[En
     engine = find_postgres("18")
     bindir = Path(engine.identity.bindir)
     with tempfile.TemporaryDirectory(prefix="sybench") as home:
-        place = Path(home)
-        place.chmod(0o711)
-        instance = engine.create(place / "data", protection="checksums")
-        instance.start(Slot(0, place, place / "socket", 54321), settings)
+        directory = Path(home)
+        directory.chmod(0o711)
+        instance = engine.create(directory / "data", protection="checksums")
+        instance.start(Slot(0, directory, directory / "socket", 54321), settings)
         try:
             address = instance.address
             fill = ["-i", "-q", "-s", str(scale), *client_flags(address), "postgres"]
@@ -167,42 +167,42 @@ def compare(
 
     `as_bare`: the CPU must be no more than the bare loop's.
     """
-    found: dict[str, list[Round]] = {name: [] for name in runners}
+    by_runner: dict[str, list[Round]] = {name: [] for name in runners}
     for number in range(rounds):
         order = list(runners) if number % 2 == 0 else list(reversed(runners))
         for name in order:
-            found[name].append(runners[name](clients, seconds))
+            by_runner[name].append(runners[name](clients, seconds))
     print(f"{clients} clients, {rounds} rounds of {seconds} s each (medians)")
     ratios = {}
-    for name, sides in found.items():
-        pairs = list(zip(sides, found[other], strict=True))
-        cpu = sorted(one.cpu_us / their.cpu_us for one, their in pairs)
-        throughput = statistics.median(one.throughput / their.throughput for one, their in pairs)
+    for name, sides in by_runner.items():
+        pairs = list(zip(sides, by_runner[other], strict=True))
+        cpu = sorted(our.cpu_us / their.cpu_us for our, their in pairs)
+        throughput = statistics.median(our.throughput / their.throughput for our, their in pairs)
         ratios[name] = (statistics.median(cpu), throughput)
         print(
-            f"  {name:<10} {statistics.median(one.cpu_us for one in sides):6.2f} µs client CPU a "
-            f"transaction ({statistics.median(one.kernel_us for one in sides):.2f} in the kernel), "
-            f"{statistics.median(one.throughput for one in sides):8.0f}/s: "
+            f"  {name:<10} {statistics.median(side.cpu_us for side in sides):6.2f} µs client CPU a "
+            f"transaction ({statistics.median(side.kernel_us for side in sides):.2f} in the kernel"
+            f"), {statistics.median(side.throughput for side in sides):8.0f}/s: "
             f"CPU {ratios[name][0]:.3f}× [{cpu[0]:.3f} … {cpu[-1]:.3f}], "
             f"throughput {throughput:.3f}×",
             flush=True,
         )
     cpu_ratio, throughput_ratio = ratios["steelyard"]
-    met = cpu_ratio <= most_cpu and throughput_ratio >= least_throughput
+    passed = cpu_ratio <= most_cpu and throughput_ratio >= least_throughput
     print(f"  asked of steelyard: CPU at most {most_cpu}×, throughput at least "
-          f"{least_throughput}×: {'met' if met else 'missed'}", flush=True)  # fmt: skip
-    if BARE in found:
-        pairs = list(zip(found["steelyard"], found[BARE], strict=True))
-        over = sorted(one.cpu_us / their.cpu_us for one, their in pairs)
+          f"{least_throughput}×: {'met' if passed else 'missed'}", flush=True)  # fmt: skip
+    if BARE in by_runner:
+        pairs = list(zip(by_runner["steelyard"], by_runner[BARE], strict=True))
+        over = sorted(our.cpu_us / their.cpu_us for our, their in pairs)
         middle = statistics.median(over)
-        met = met and (middle <= 1 or not as_bare)
-        asked = f", asked at most 1×: {'met' if middle <= 1 else 'missed'}" if as_bare else ""
+        passed = passed and (middle <= 1 or not as_bare)
+        bound = f", asked at most 1×: {'met' if middle <= 1 else 'missed'}" if as_bare else ""
         print(
             f"  floor: the bare loop's CPU is {ratios[BARE][0]:.3f}× {other}'s; steelyard's is "
-            f"{middle:.3f}× [{over[0]:.3f} … {over[-1]:.3f}] the bare loop's{asked}",
+            f"{middle:.3f}× [{over[0]:.3f} … {over[-1]:.3f}] the bare loop's{bound}",
             flush=True,
         )
-    return met
+    return passed
 
 
 def main() -> int:
@@ -211,18 +211,19 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--seconds", type=int, default=20)
     parser.add_argument("--scale", type=int, default=20)
-    asked = parser.parse_args()
-    with server(asked.scale) as (address, bindir), tempfile.TemporaryDirectory() as home:
+    options = parser.parse_args()
+    with server(options.scale) as (address, bindir), tempfile.TemporaryDirectory() as home:
         program = build_bare(Path(home))
         runners: dict[str, Runner] = {
             "pgbench": lambda clients, seconds: pgbench(address, bindir, clients, seconds),
             "steelyard": lambda clients, seconds: steelyard(address, clients, seconds),
-            BARE: lambda clients, seconds: bare(program, address, clients, seconds, asked.scale),
+            BARE: lambda clients, seconds: bare(program, address, clients, seconds, options.scale),
         }
-        met = [
-            compare(runners, each, asked.rounds, asked.seconds, as_bare=True) for each in CLIENTS
+        passed = [
+            compare(runners, each, options.rounds, options.seconds, as_bare=True)
+            for each in CLIENTS
         ]
-    return 0 if all(met) else 1
+    return 0 if all(passed) else 1
 
 
 if __name__ == "__main__":

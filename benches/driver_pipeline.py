@@ -40,27 +40,29 @@ def main() -> int:
     parser.add_argument("--seconds", type=int, default=20)
     parser.add_argument("--scale", type=int, default=20)
     parser.add_argument("--clients", type=int, default=8)
-    asked = parser.parse_args()
+    options = parser.parse_args()
     with (
-        driver_cpu.server(asked.scale) as (address, bindir),
+        driver_cpu.server(options.scale) as (address, bindir),
         tempfile.TemporaryDirectory(prefix="sybench") as home,
     ):
         file = Path(home) / "pipeline.sql"
-        file.write_text(script(asked.scale), encoding="utf-8")
-        words, program = ("-f", str(file)), driver_cpu.build_bare(Path(home))
+        file.write_text(script(options.scale), encoding="utf-8")
+        arguments, program = ("-f", str(file)), driver_cpu.build_bare(Path(home))
         runners: dict[str, driver_cpu.Runner] = {
             "pgbench": lambda clients, seconds: driver_cpu.pgbench(
-                address, bindir, clients, seconds, words
+                address, bindir, clients, seconds, arguments
             ),
             "steelyard": lambda clients, seconds: driver_cpu.steelyard(
-                address, clients, seconds, words
+                address, clients, seconds, arguments
             ),
             driver_cpu.BARE: lambda clients, seconds: driver_cpu.bare(
-                program, address, clients, seconds, asked.scale, "pipeline"
+                program, address, clients, seconds, options.scale, "pipeline"
             ),
         }
-        met = driver_cpu.compare(runners, asked.clients, asked.rounds, asked.seconds, MOST_CPU)
-    return 0 if met else 1
+        passed = driver_cpu.compare(
+            runners, options.clients, options.rounds, options.seconds, MOST_CPU
+        )
+    return 0 if passed else 1
 
 
 if __name__ == "__main__":

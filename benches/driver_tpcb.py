@@ -33,10 +33,10 @@ def main() -> int:
     parser.add_argument("--seconds", type=int, default=20)
     parser.add_argument("--scale", type=int, default=20)
     parser.add_argument("--clients", type=int, default=8)
-    asked = parser.parse_args()
+    options = parser.parse_args()
     settings = {**driver_cpu.SETTINGS, "synchronous_commit": "off"}
     with (
-        driver_cpu.server(asked.scale, settings) as (address, bindir),
+        driver_cpu.server(options.scale, settings) as (address, bindir),
         tempfile.TemporaryDirectory(prefix="sybench") as home,
     ):
         program = driver_cpu.build_bare(Path(home))
@@ -48,13 +48,13 @@ def main() -> int:
                 address, clients, seconds, SCRIPT
             ),
             driver_cpu.BARE: lambda clients, seconds: driver_cpu.bare(
-                program, address, clients, seconds, asked.scale, "tpcb-like"
+                program, address, clients, seconds, options.scale, "tpcb-like"
             ),
         }
-        met = driver_cpu.compare(
-            runners, asked.clients, asked.rounds, asked.seconds, MOST_CPU, LEAST_THROUGHPUT
+        passed = driver_cpu.compare(
+            runners, options.clients, options.rounds, options.seconds, MOST_CPU, LEAST_THROUGHPUT
         )
-    return 0 if met else 1
+    return 0 if passed else 1
 
 
 if __name__ == "__main__":

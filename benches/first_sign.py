@@ -60,7 +60,7 @@ WORDS = {
 """Command → as it is called. What goes on for long is interrupted at its first sign."""
 
 
-def first_sign(words: str, directory: Path) -> float:
+def first_sign(arguments: str, directory: Path) -> float:
     """Seconds until the first byte on a terminal. SystemExit: the command
     ends without any."""
     program = str(Path(sys.executable).parent / "steelyard")
@@ -69,7 +69,7 @@ def first_sign(words: str, directory: Path) -> float:
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, 0, 0))
         began = time.monotonic()
         with subprocess.Popen(
-            [program, *shlex.split(words)],
+            [program, *shlex.split(arguments)],
             stdin=slave,
             stdout=slave,
             stderr=slave,
@@ -86,7 +86,7 @@ def first_sign(words: str, directory: Path) -> float:
         os.close(master)
         os.close(slave)
     if not ready:
-        raise SystemExit(f"error: steelyard {words} printed nothing within {_WAIT_S:g} s")
+        raise SystemExit(f"error: steelyard {arguments} printed nothing within {_WAIT_S:g} s")
     return silent_s
 
 
@@ -103,9 +103,9 @@ def answer_line(budget: str, directory: Path) -> int:
     if done.returncode != 0:
         raise SystemExit(done.stderr)
     contrast = json.loads((directory / "weighed" / "verdict.json").read_text())["contrasts"][0]
-    wanted = (contrast["verdict"].upper(), contrast["arm"], contrast["control"])
+    required = (contrast["verdict"].upper(), contrast["arm"], contrast["control"])
     lines = enumerate(done.stdout.splitlines(), 1)
-    return next(n for n, line in lines if all(word in line for word in wanted))
+    return next(n for n, line in lines if all(word in line for word in required))
 
 
 def measure(rounds: int, budget: str) -> dict[str, object]:
@@ -119,11 +119,11 @@ def measure(rounds: int, budget: str) -> dict[str, object]:
         numbers = "".join(f"{arm},{1 + n / 100}\n" for n in range(10) for arm in ("off", "on"))
         (directory / "numbers.csv").write_text(f"arm,time\n{numbers}")
         line = answer_line(budget, directory)  # data are loaded, files compiled
-        taken: dict[str, list[float]] = {command: [] for command in COMMANDS}
+        times: dict[str, list[float]] = {command: [] for command in COMMANDS}
         for _ in range(rounds):
-            for command, signs in taken.items():
+            for command, signs in times.items():
                 signs.append(first_sign(WORDS[command], directory))
-    medians = {command: statistics.median(signs) for command, signs in taken.items()}
+    medians = {command: statistics.median(signs) for command, signs in times.items()}
     return {"seconds": medians, "answer_line": line, "load": os.getloadavg()[0]}
 
 
@@ -133,17 +133,17 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--budget", default="20s")
     parser.add_argument("--json", action="store_true")
-    chosen = parser.parse_args()
-    measured = measure(chosen.rounds, chosen.budget)
+    options = parser.parse_args()
+    measured = measure(options.rounds, options.budget)
     seconds: dict[str, float] = measured["seconds"]  # type: ignore[assignment]
     missed = [command for command, silent_s in seconds.items() if silent_s > MOST_S]
-    if chosen.json:
+    if options.json:
         print(json.dumps({**measured, "bound": MOST_S, "missed": missed}))
     else:
         print(f"load average {measured['load']:.1f}; required: at most {MOST_S:g} s")
         for command, silent_s in seconds.items():
-            said = "  (missed)" if command in missed else ""
-            print(f"{command:<12} {silent_s:5.2f} s{said}")
+            mark = "  (missed)" if command in missed else ""
+            print(f"{command:<12} {silent_s:5.2f} s{mark}")
         print(f"the answer stands on line {measured['answer_line']} of a weighing's summary")
     return 1 if missed or measured["answer_line"] != 1 else 0
 

@@ -35,24 +35,24 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--rows", type=int, default=30_000, help="of 18 kB each")
     parser.add_argument("--json", action="store_true")
-    asked = parser.parse_args()
+    options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="sybench", dir="/tmp") as home:
-        place = Path(home)
-        place.chmod(0o711)
+        directory = Path(home)
+        directory.chmod(0o711)
         try:
-            trees = unpack(place)
+            trees = unpack(directory)
         except (pytest.skip.Exception, FileNotFoundError, CalledProcessError) as reason:
             print(f"nothing to measure against: {reason}")
             return 0
-        one = instance(trees, place / "i", maria=True)
-        with one.running() as connection:
+        server = instance(trees, directory / "i", maria=True)
+        with server.running() as connection:
             connection.cursor().execute("create database d")
             connection.select_db("d")
-            make_table(connection, "t", "", asked.rows)
-        return _compare(trees, one.data, asked)
+            make_table(connection, "t", "", options.rows)
+        return _compare(trees, server.data, options)
 
 
-def _compare(trees: Trees, data: Path, asked: argparse.Namespace) -> int:
+def _compare(trees: Trees, data: Path, options: argparse.Namespace) -> int:
     files = [data / "ibdata1", *data.rglob("*.ibd")]
     size = sum(file.stat().st_size for file in files)
     ways: dict[str, Callable[[], float]] = {
@@ -60,17 +60,17 @@ def _compare(trees: Trees, data: Path, asked: argparse.Namespace) -> int:
         "one thread": lambda: scrubbed(data, 1),
         "two threads": lambda: scrubbed(data, 2),
     }
-    taken: dict[str, list[float]] = {name: [] for name in ways}
+    times: dict[str, list[float]] = {name: [] for name in ways}
     names = list(ways)
     for name in names:
         ways[name]()  # into the page cache
-    for number in range(asked.rounds):
+    for number in range(options.rounds):
         for name in names[number % 3 :] + names[: number % 3]:
-            taken[name].append(ways[name]())
-    seconds = {name: statistics.median(values) for name, values in taken.items()}
+            times[name].append(ways[name]())
+    seconds = {name: statistics.median(values) for name, values in times.items()}
     rates = {name: size / each / GIGABYTE for name, each in seconds.items()}
     ratios = {name: seconds["innochecksum"] / seconds[name] for name in BOUNDS}
-    if asked.json:
+    if options.json:
         print(json.dumps({"bytes": size, "gigabytes_per_s": rates, "ratios": ratios}))
     else:
         for name, rate in rates.items():
@@ -95,10 +95,10 @@ def scrubbed(directory: Path, threads: int) -> float:
 
     began = time.monotonic()
     outcome = scrub_innodb(InnodbRequest(directory, threads=threads), lambda *_: None)
-    taken = time.monotonic() - began
+    seconds = time.monotonic() - began
     if outcome.exit_status != 0:
         raise SystemExit("the data directory is damaged")
-    return taken
+    return seconds
 
 
 if __name__ == "__main__":

@@ -51,7 +51,7 @@ BOUNDS = {
 """Step → the most seconds, and MB of memory."""
 
 
-def large_record(place: Path) -> Path:
+def large_record(directory: Path) -> Path:
     """A record as a weighing leaves it; its verdict is what it is judged to.
 
     Lines of slices have every key, and the histogram, of a kept weighing of look-ups; the epochs
@@ -59,27 +59,27 @@ def large_record(place: Path) -> Path:
     """
     each = SLICES // (len(ARMS) * EPOCHS)
     effects = tuple(number / 100 for number in range(1, len(ARMS)))
-    make_record(place, arms=ARMS, epochs=EPOCHS, slices_per_epoch=each, effects=effects)
+    make_record(directory, arms=ARMS, epochs=EPOCHS, slices_per_epoch=each, effects=effects)
     arms = "".join(f'[[arm]]\nname = "{arm}"\n' for arm in ARMS[1:])
     study = f'title = "Large"\nquestion = "How long?"\n[control]\nname = "a"\n{arms}'
-    (place / "study.toml").write_text(study)
+    (directory / "study.toml").write_text(study)
     slice_kept = kept("slices.jsonl", "kind", "measured")
     epoch_kept = kept("telemetry.jsonl", "type", "epoch")
     [script], draw = slice_kept["scripts"], random.Random(1)
 
     def whole(line: Json) -> Json:
-        own = {"scripts": [{**script, "transactions": line["transactions"]}]}
-        return {**slice_kept, **line, **own, "rows": line["transactions"]}
+        fields = {"scripts": [{**script, "transactions": line["transactions"]}]}
+        return {**slice_kept, **line, **fields, "rows": line["transactions"]}
 
-    def told(line: Json) -> Json:
+    def telemetry(line: Json) -> Json:
         first, *_ = upgrade_telemetry(epoch_kept)["arms"].values()
-        own = {arm: arm_told(first, draw, n / 100) for n, arm in enumerate(ARMS)}
+        by_arm = {arm: arm_told(first, draw, n / 100) for n, arm in enumerate(ARMS)}
         order = draw.sample(ARMS, len(ARMS))
-        return {**line, "start_order": order, "arms": own, "machine": machine_told()}
+        return {**line, "start_order": order, "arms": by_arm, "machine": machine_told()}
 
-    rewrite(place / "slices.jsonl", whole)
-    rewrite(place / "telemetry.jsonl", told)
-    return place
+    rewrite(directory / "slices.jsonl", whole)
+    rewrite(directory / "telemetry.jsonl", telemetry)
+    return directory
 
 
 def kept(file: str, key: str, value: str) -> Json:
@@ -106,7 +106,8 @@ def arm_told(first: Json, draw: random.Random, effect: float) -> Json:
     return {
         **first,
         "readings": [
-            {**one, "value": one["value"] * draw.gauss(1, 0.01) / (1 + effect)} for one in readings
+            {**reading, "value": reading["value"] * draw.gauss(1, 0.01) / (1 + effect)}
+            for reading in readings
         ],
         "waits": {"samples": 20, "sessions": 160, "events": waits},
         "parts": [
@@ -118,12 +119,12 @@ def arm_told(first: Json, draw: random.Random, effect: float) -> Json:
 
 def machine_told() -> list[Json]:
     """What telemetry tells of a machine of which there is nothing to say."""
-    known = dict.fromkeys(sorted(MACHINE_READINGS), 0.0) | {
+    readings = dict.fromkeys(sorted(MACHINE_READINGS), 0.0) | {
         "elapsed_ns": 6.5e9, "processors": 2, "processors_before": 2, "same_processors": 1,
         "memory_available_bytes": 8e9, "memory_total_bytes": 16e9,
         "memory_total_before_bytes": 16e9, "disk_free_bytes": 4e10, "disk_total_bytes": 6e10,
     }  # fmt: skip
-    return [{"name": name, "unit": "", "value": value} for name, value in known.items()]
+    return [{"name": name, "unit": "", "value": value} for name, value in readings.items()]
 
 
 def used(command: list[str | Path]) -> tuple[float, float]:
@@ -142,7 +143,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--json", action="store_true")
-    asked = parser.parse_args()
+    options = parser.parse_args()
     steelyard = Path(sys.executable).with_name("steelyard")
     with tempfile.TemporaryDirectory() as home:
         record = large_record(Path(home) / "record")
@@ -178,29 +179,29 @@ def main() -> int:
             "floor: its JSON": [sys.executable, "-c", read_json, record / "slices.jsonl"],
             "floor: its CSV": [sys.executable, "-c", read_csv, rows],
         }
-        taken: dict[str, list[tuple[float, float]]] = {name: [] for name in steps}
-        for _ in range(asked.rounds):
+        usage: dict[str, list[tuple[float, float]]] = {name: [] for name in steps}
+        for _ in range(options.rounds):
             for name, command in steps.items():
-                taken[name].append(used(command))
-    found = {
+                usage[name].append(used(command))
+    measured = {
         name: (statistics.median(s for s, _ in each), max(mb for _, mb in each))
-        for name, each in taken.items()
+        for name, each in usage.items()
     }
-    ranges = {name: (min(each)[0], max(each)[0]) for name, each in taken.items()}
+    ranges = {name: (min(each)[0], max(each)[0]) for name, each in usage.items()}
     missed = [
         name
         for name, (seconds, megabytes) in BOUNDS.items()
-        if found[name][0] > seconds or (megabytes is not None and found[name][1] > megabytes)
+        if measured[name][0] > seconds or (megabytes is not None and measured[name][1] > megabytes)
     ]
-    if asked.json:
-        print(json.dumps({"found": found, "ranges": ranges, "bounds": BOUNDS, "missed": missed}))
+    if options.json:
+        print(json.dumps({"found": measured, "ranges": ranges, "bounds": BOUNDS, "missed": missed}))
         return 1 if missed else 0
-    for name, (seconds, megabytes) in found.items():
+    for name, (seconds, megabytes) in measured.items():
         bound = f"  at most {BOUNDS[name][0]:g} s" if name in BOUNDS else ""
         bound += f", {BOUNDS[name][1]} MB" if name in BOUNDS and BOUNDS[name][1] else ""
         least, most = ranges[name]
         print(f"{name:<18} {seconds:6.2f} s [{least:.2f} … {most:.2f}]  {megabytes:5.0f} MB{bound}")
-    ratio = found["judge"][0] / found["floor: its CSV"][0]
+    ratio = measured["judge"][0] / measured["floor: its CSV"][0]
     print(f"judge takes {ratio:.1f} times what numpy takes to read the same CSV")
     return 1 if missed else 0
 

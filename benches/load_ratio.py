@@ -34,7 +34,7 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--version", default="18")
     parser.add_argument("--json", action="store_true")
-    chosen = parser.parse_args()
+    options = parser.parse_args()
     measures = {
         "ours": measure_ours,
         "pgbench": measure_pgbench,
@@ -42,25 +42,25 @@ def main() -> int:
         "ready rows": measure_ready_rows,
     }
     times: dict[str, list[float]] = {name: [] for name in measures}
-    for number in range(chosen.rounds):
+    for number in range(options.rounds):
         for name in sorted(measures, reverse=number % 2 == 1):
-            times[name].append(in_new_cache(measures[name], chosen.version, chosen.scale))
+            times[name].append(in_new_cache(measures[name], options.version, options.scale))
             print(f"{name:10} {times[name][-1]:6.2f} s", file=sys.stderr)
     ratios = {
         name: sorted(a / b for a, b in zip(times[name], times["pgbench"], strict=True))
         for name in ("ours", "no rows", "ready rows")
     }
     ratio = statistics.median(ratios["ours"])
-    if chosen.json:
-        facts = {"scale": chosen.scale, "seconds": times, "ratios": ratios}
+    if options.json:
+        facts = {"scale": options.scale, "seconds": times, "ratios": ratios}
         print(json.dumps({**facts, "ratio": ratio, "bound": BOUND}))
         return 0 if ratio <= BOUND else 1
     print(
-        f"two arms ready at scale {chosen.scale}: {statistics.median(times['ours']):.2f} s; "
+        f"two arms ready at scale {options.scale}: {statistics.median(times['ours']):.2f} s; "
         f"two pgbench -i: {statistics.median(times['pgbench']):.2f} s; asked at most {BOUND}"
     )
-    for name, found in ratios.items():
-        print(f"{name:10} {statistics.median(found):.2f} [{found[0]:.2f} … {found[-1]:.2f}]")
+    for name, spread in ratios.items():
+        print(f"{name:10} {statistics.median(spread):.2f} [{spread[0]:.2f} … {spread[-1]:.2f}]")
     return 0 if ratio <= BOUND else 1
 
 
@@ -86,9 +86,9 @@ def measure_ours(version: str, scale: int) -> float:
     engine, workload = find_postgres(version), find_workload("pgbench")
     room = open_cache().runs
     started = time.monotonic()
-    made = engine.open(template(engine, workload, scale))
+    instance = engine.open(template(engine, workload, scale))
     for arm in ("control", "arm"):
-        made.clone(room / arm)
+        instance.clone(room / arm)
     return time.monotonic() - started
 
 
@@ -127,9 +127,9 @@ def measure_ready_rows(version: str, scale: int) -> float:
 
     engine, workload = find_postgres(version), find_workload("pgbench")
     room = open_cache().runs
-    with open_run(open_cache(), engine.account) as place:
-        rows = tproc_c_load.ready_rows(place.directory, workload, scale)
-        slot = Slot(0, place.directory / "slot0", place.sockets, 5432)
+    with open_run(open_cache(), engine.account) as cluster_run:
+        rows = tproc_c_load.ready_rows(cluster_run.directory, workload, scale)
+        slot = Slot(0, cluster_run.directory / "slot0", cluster_run.sockets, 5432)
         os.sync()  # the ready rows are not part of it
         started = time.monotonic()
         cluster = engine.create(slot.path / "data", protection="checksums")
@@ -138,8 +138,8 @@ def measure_ready_rows(version: str, scale: int) -> float:
             psql += ["-d", conninfo_of(cluster.address)]
             tproc_c_load.copy_ready(psql, workload, scale, rows)
             after = ["VACUUM (ANALYZE)", *workload.statements("keys.sql", scale)]
-            words = [word for statement in after for word in ("-c", statement)]
-            subprocess.run([*psql, *words], check=True)
+            arguments = [word for statement in after for word in ("-c", statement)]
+            subprocess.run([*psql, *arguments], check=True)
         write_back(slot.path)
         for arm in ("control", "arm"):
             cluster.clone(room / arm)
@@ -156,20 +156,22 @@ def measure_pgbench(version: str, scale: int) -> float:
 
     engine = find_postgres(version)
     seconds = 0.0
-    with open_run(open_cache(), engine.account) as place:
+    with open_run(open_cache(), engine.account) as cluster_run:
         for number in range(2):
-            slot = Slot(number, place.directory / f"slot{number}", place.sockets, 5432 + number)
+            slot = Slot(
+                number, cluster_run.directory / f"slot{number}", cluster_run.sockets, 5432 + number
+            )
             cluster = engine.create(slot.path / "data", protection="checksums")
             cluster.start(slot, {})
             target = [f"--host={slot.socket_directory}", f"--port={slot.port}"]
             command = [f"{engine.identity.bindir}/pgbench", "-i", "-q", f"--scale={scale}"]
             started = time.monotonic()
-            status, words = run(
+            status, output = run(
                 engine.account, [*command, *target, "--username=postgres", "postgres"]
             )
             seconds += time.monotonic() - started
             if status != 0:
-                raise SystemExit(words)
+                raise SystemExit(output)
             cluster.crash()
     return seconds
 

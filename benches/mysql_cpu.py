@@ -38,33 +38,33 @@ TABLE = "sbtest1"
 class Sysbench:
     """Debian's sysbench in a folder of its own."""
 
-    def __init__(self, place: Path) -> None:
-        place.mkdir()
+    def __init__(self, directory: Path) -> None:
+        directory.mkdir()
         subprocess.run(
-            ["apt-get", "download", "-q", *PACKAGES], cwd=place, check=True, capture_output=True
+            ["apt-get", "download", "-q", *PACKAGES], cwd=directory, check=True, capture_output=True
         )
-        for package in place.glob("*.deb"):
-            subprocess.run(["dpkg", "-x", package, place / "tree"], check=True)
-        self._tree = place / "tree" / "usr"
+        for package in directory.glob("*.deb"):
+            subprocess.run(["dpkg", "-x", package, directory / "tree"], check=True)
+        self._tree = directory / "tree" / "usr"
         [library] = self._tree.glob("lib/*/libmariadb.so.3")
         os.environ["LD_LIBRARY_PATH"] = str(library.parent)  # steelyard needs no library of its own
         os.environ["LUA_PATH"] = f"{self._tree}/share/sysbench/?.lua"
 
-    def command(self, server: Mysqld, rows: int, *words: str) -> list[str | Path]:
+    def command(self, server: Mysqld, rows: int, *arguments: str) -> list[str | Path]:
         """sysbench's point selects on a server."""
         script = self._tree / "share" / "sysbench" / "oltp_point_select.lua"
         where = [f"--mysql-socket={server.socket}", "--mysql-user=root", "--mysql-db=d"]
         size = ["--tables=1", f"--table-size={rows}", "--rand-type=uniform"]
-        return [self._tree / "bin" / "sysbench", script, *where, *size, *words]
+        return [self._tree / "bin" / "sysbench", script, *where, *size, *arguments]
 
     def measured(self, server: Mysqld, rows: int, clients: int, seconds: int) -> Round:
         """Its point selects, prepared, a thread a client."""
-        words = (f"--threads={clients}", f"--time={seconds}", "--db-ps-mode=auto", "run")
-        output, cpu_s, kernel_s = spend(self.command(server, rows, *words))
-        found = re.search(r"transactions:\s+(\d+)\s+\(([0-9.]+) per sec", output)
-        assert found is not None, output
-        done = int(found[1])
-        return Round(float(found[2]), cpu_s * 1e6 / done, kernel_s * 1e6 / done)
+        arguments = (f"--threads={clients}", f"--time={seconds}", "--db-ps-mode=auto", "run")
+        output, cpu_s, kernel_s = spend(self.command(server, rows, *arguments))
+        match = re.search(r"transactions:\s+(\d+)\s+\(([0-9.]+) per sec", output)
+        assert match is not None, output
+        done = int(match[1])
+        return Round(float(match[2]), cpu_s * 1e6 / done, kernel_s * 1e6 / done)
 
 
 def main() -> int:
@@ -73,32 +73,38 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--seconds", type=int, default=20)
     parser.add_argument("--rows", type=int, default=100_000)
-    asked = parser.parse_args()
+    options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="sybench", dir="/tmp") as home:
-        place = Path(home)
-        place.chmod(0o711)
+        directory = Path(home)
+        directory.chmod(0o711)
         with ExitStack() as stack:
             try:
-                sysbench = Sysbench(place / "sysbench")
-                server = stack.enter_context(running(place))
+                sysbench = Sysbench(directory / "sysbench")
+                server = stack.enter_context(running(directory))
             except (pytest.skip.Exception, FileNotFoundError, CalledProcessError) as reason:
                 print(f"nothing to measure against: {reason}")
                 return 0
-            return _compare(sysbench, server, place, asked)
+            return _compare(sysbench, server, directory, options)
 
 
-def _compare(sysbench: Sysbench, server: Mysqld, place: Path, asked: argparse.Namespace) -> int:
-    script = place / "point_select.sql"
+def _compare(
+    sysbench: Sysbench, server: Mysqld, directory: Path, options: argparse.Namespace
+) -> int:
+    script = directory / "point_select.sql"
     program = Path(sys.executable).parent / "steelyard"
-    bare = build_bare(place, "bare_mysql")
+    bare = build_bare(directory, "bare_mysql")
     script.write_text("CREATE DATABASE d;\n")
     subprocess.run([program, "drive", server.uri(), "-f", script, "-t", "1"], check=True,
                    capture_output=True)  # fmt: skip
-    subprocess.run(sysbench.command(server, asked.rows, "prepare"), check=True, capture_output=True)
-    script.write_text(f"\\set id random(1, {asked.rows})\nSELECT c FROM {TABLE} WHERE id = :id;\n")
+    subprocess.run(
+        sysbench.command(server, options.rows, "prepare"), check=True, capture_output=True
+    )
+    script.write_text(
+        f"\\set id random(1, {options.rows})\nSELECT c FROM {TABLE} WHERE id = :id;\n"
+    )
     runners: dict[str, Runner] = {
         "sysbench": lambda clients, seconds: sysbench.measured(
-            server, asked.rows, clients, seconds
+            server, options.rows, clients, seconds
         ),
         "steelyard": lambda clients, seconds: drive(
             server.uri(database="d"),
@@ -107,14 +113,14 @@ def _compare(sysbench: Sysbench, server: Mysqld, place: Path, asked: argparse.Na
             ("-f", str(script), "--placement", "symmetric"),
         ),
         BARE: lambda clients, seconds: run_bare(
-            [bare, server.socket, str(clients), str(seconds), str(asked.rows)]
+            [bare, server.socket, str(clients), str(seconds), str(options.rows)]
         ),
     }
-    met = [
-        compare(runners, clients, asked.rounds, asked.seconds, other="sysbench")
+    passed = [
+        compare(runners, clients, options.rounds, options.seconds, other="sysbench")
         for clients in CLIENTS
     ]
-    return 0 if all(met) else 1
+    return 0 if all(passed) else 1
 
 
 if __name__ == "__main__":

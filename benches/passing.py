@@ -112,12 +112,12 @@ def passed(address: Endpoint, home: Path) -> Iterator[int]:
 
 
 def measure(
-    bindir: Path, port: int, user: str, clients: int, words: list[str]
+    bindir: Path, port: int, user: str, clients: int, arguments: list[str]
 ) -> tuple[float, float]:
     """Mean latency in µs and transactions a second of one round."""
     done = subprocess.run(
         [bindir / "pgbench", "-n", "-S", "-h", "127.0.0.1", "-p", str(port), "-U", user,
-         "-c", str(clients), "-j", str(min(clients, 2)), *words, "postgres"],
+         "-c", str(clients), "-j", str(min(clients, 2)), *arguments, "postgres"],
         capture_output=True, text=True, check=True,
     )  # fmt: skip
     latency = re.search(r"latency average = ([\d.]+) ms", done.stdout)
@@ -128,14 +128,14 @@ def measure(
 
 
 def compare(
-    bindir: Path, ports: dict[str, int], user: str, clients: int, rounds: int, words: list[str]
+    bindir: Path, ports: dict[str, int], user: str, clients: int, rounds: int, arguments: list[str]
 ) -> dict[str, float]:
     """What each way adds to the latency of the server itself, in µs; prints a line each."""
     measured: dict[str, list[tuple[float, float]]] = {name: [] for name in ports}
     for number in range(rounds):
         names = list(ports)
         for name in names[number % 3 :] + names[: number % 3]:
-            measured[name].append(measure(bindir, ports[name], user, clients, words))
+            measured[name].append(measure(bindir, ports[name], user, clients, arguments))
     means = {name: statistics.median(us for us, _ in each) for name, each in measured.items()}
     added = {name: us - means["server"] for name, us in means.items()}
     for name, each in measured.items():
@@ -152,19 +152,19 @@ def main() -> int:
     parser.add_argument("--mode", default="prepared", choices=("simple", "extended", "prepared"))
     options = parser.parse_args()
     settings = SETTINGS | {"listen_addresses": "127.0.0.1"}
-    words = ["-T", str(options.seconds), "-M", options.mode]
+    arguments = ["-T", str(options.seconds), "-M", options.mode]
     with (
         server(10, settings) as (address, bindir),
-        tempfile.TemporaryDirectory(prefix="sybench") as place,
+        tempfile.TemporaryDirectory(prefix="sybench") as directory,
     ):
-        home = Path(place)
+        home = Path(directory)
         home.chmod(0o755)
         password = set_password(conninfo_of(address), address.user).reveal()
         os.environ["PGPASSWORD"] = password
         with pooled(address, home, password) as pooler, passed(address, home) as proxy:
             ports = {"server": address.port, "PgBouncer": pooler, "proxy": proxy}
             alone, _ = (
-                compare(bindir, ports, address.user, clients, options.rounds, words)
+                compare(bindir, ports, address.user, clients, options.rounds, arguments)
                 for clients in CLIENTS
             )
     ratio = alone["proxy"] / max(alone["PgBouncer"], 0.1)

@@ -45,8 +45,8 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--no-cold", action="store_true")
     parser.add_argument("--json", action="store_true")
-    chosen = parser.parse_args()
-    directory, checker, account = cluster(chosen.scale)
+    options = parser.parse_args()
+    directory, checker, account = cluster(options.scale)
     files = [path for path in (directory / "base").rglob("*") if path.is_file()]
     size = sum(path.stat().st_size for path in files)
     print(f"{size / GIGABYTE:.2f} GB in {directory}", file=sys.stderr)
@@ -60,11 +60,11 @@ def main() -> int:
         "floor: memory": lambda: copied() * size / COPIED_BYTES,
         "floor: start": started,
     }
-    seconds = alternated(ways, chosen.rounds, lambda: read_all(files))
+    seconds = alternated(ways, options.rounds, lambda: read_all(files))
     both = zip(seconds["floor: start"], seconds["floor: reading"], strict=True)
-    seconds["floor: start and reading"] = [sum(one) for one in both]
+    seconds["floor: start and reading"] = [sum(pair) for pair in both]
     pairs = {name: ("pg_checksums", name) for name in seconds if name != "pg_checksums"}
-    if not chosen.no_cold:
+    if not options.no_cold:
         cold = {
             "cold reading": lambda: plain_read(files),
             "cold": lambda: scrubbed(directory, THREADS),
@@ -75,21 +75,21 @@ def main() -> int:
         name: sorted(a / b for a, b in zip(seconds[theirs], seconds[ours], strict=True))
         for name, (theirs, ours) in pairs.items()
     }
-    rates = {name: size / statistics.median(taken) / GIGABYTE for name, taken in seconds.items()}
+    rates = {name: size / statistics.median(times) / GIGABYTE for name, times in seconds.items()}
     missed = [name for name, least in BOUNDS.items() if _middle(ratios.get(name)) < least]
-    if chosen.json:
+    if options.json:
         facts = {"bytes": size, "gigabytes_per_s": rates, "ratios": ratios, "missed": missed}
         print(json.dumps(facts))
         return 1 if missed else 0
     for name, rate in rates.items():
         print(f"{name:30} {rate:6.2f} GB/s")
-    for name, found in ratios.items():
-        asked = f", asked {BOUNDS[name]:g}" if name in BOUNDS else ""
-        asked += ": missed" if name in missed else ""
+    for name, spread in ratios.items():
+        bound = f", asked {BOUNDS[name]:g}" if name in BOUNDS else ""
+        bound += ": missed" if name in missed else ""
         against = "reading" if name == "cold" else "pg_checksums"
         print(
-            f"{name:30} {_middle(found):6.2f} [{found[0]:.2f} … {found[-1]:.2f}] times as fast "
-            f"as {against}{asked}"
+            f"{name:30} {_middle(spread):6.2f} [{spread[0]:.2f} … {spread[-1]:.2f}] times as fast "
+            f"as {against}{bound}"
         )
     return 1 if missed else 0
 
@@ -114,14 +114,14 @@ def alternated(
     ways: dict[str, Callable[[], float]], rounds: int, before: Callable[[], None]
 ) -> dict[str, list[float]]:
     """The seconds of each way by round; every round takes them in another order."""
-    taken: dict[str, list[float]] = {name: [] for name in ways}
+    seconds: dict[str, list[float]] = {name: [] for name in ways}
     names = list(ways)
     for number in range(rounds):
         for name in names[number % len(names) :] + names[: number % len(names)]:
             before()
-            taken[name].append(ways[name]())
-            print(f"{name:14} {taken[name][-1]:7.3f} s", file=sys.stderr)
-    return taken
+            seconds[name].append(ways[name]())
+            print(f"{name:14} {seconds[name][-1]:7.3f} s", file=sys.stderr)
+    return seconds
 
 
 def checked(program: str, directory: Path, account: Any) -> float:
@@ -129,11 +129,11 @@ def checked(program: str, directory: Path, account: Any) -> float:
     from steelyard.engines.programs import run
 
     began = time.monotonic()
-    status, words = run(account, [program, "--check", "-D", str(directory)])
-    taken = time.monotonic() - began
+    status, output = run(account, [program, "--check", "-D", str(directory)])
+    seconds = time.monotonic() - began
     if status != 0:
-        raise SystemExit(words)
-    return taken
+        raise SystemExit(output)
+    return seconds
 
 
 def process_scrubbed(directory: Path, threads: int) -> float:
@@ -143,10 +143,10 @@ def process_scrubbed(directory: Path, threads: int) -> float:
     done = subprocess.run(
         [program, "scrub", directory, "--threads", str(threads)], check=False, capture_output=True
     )
-    taken = time.monotonic() - began
+    seconds = time.monotonic() - began
     if done.returncode != 0:
         raise SystemExit(done.stdout.decode() + done.stderr.decode())
-    return taken
+    return seconds
 
 
 def started() -> float:
@@ -175,8 +175,8 @@ def read_by_threads(files: list[Path], into_page: int = 0) -> float:
             except IndexError:  # the other thread had the last
                 return
             with path.open("rb", buffering=0) as file:
-                for place in range(start, start + (64 << 20), len(buffer)):
-                    if os.preadv(file.fileno(), [buffer], place) < len(buffer):
+                for offset in range(start, start + (64 << 20), len(buffer)):
+                    if os.preadv(file.fileno(), [buffer], offset) < len(buffer):
                         break
 
     return _by_threads(read)
@@ -205,10 +205,10 @@ def scrubbed(directory: Path, threads: int) -> float:
 
     began = time.monotonic()
     outcome = scrub(ScrubRequest(directory, threads=threads), lambda *_: None)
-    taken = time.monotonic() - began
+    seconds = time.monotonic() - began
     if outcome.exit_status != 0:
         raise SystemExit("the cluster is damaged")
-    return taken
+    return seconds
 
 
 def read_all(files: list[Path]) -> None:
@@ -239,13 +239,13 @@ def plain_read(files: list[Path]) -> float:
         return time.monotonic() - began
     command = [fio, "--name=read", "--rw=read", "--bs=1M", "--readonly", "--ioengine=psync"]
     command += [f"--filename={':'.join(big)}", "--file_service_type=sequential"]
-    said = subprocess.run([*command, "--output-format=json"], capture_output=True, check=True)
+    done = subprocess.run([*command, "--output-format=json"], capture_output=True, check=True)
     # fio's own clock, without its preparations, which small files would be all of: they are read
     # here.
-    taken = float(json.loads(said.stdout)["jobs"][0]["read"]["runtime"]) / 1000
+    seconds = float(json.loads(done.stdout)["jobs"][0]["read"]["runtime"]) / 1000
     began = time.monotonic()
     read_all(small)
-    return taken + time.monotonic() - began
+    return seconds + time.monotonic() - began
 
 
 if __name__ == "__main__":

@@ -35,15 +35,15 @@ def processor_s(command: list[str]) -> float:
 def measure(rounds: int) -> dict[str, float]:
     """Median seconds by arguments; every round calls all of them once."""
     program = str(Path(sys.executable).parent / "steelyard")
-    commands = {words: [program, *words.split()] for words in (*BOUND, *UNBOUND)}
+    commands = {arguments: [program, *arguments.split()] for arguments in (*BOUND, *UNBOUND)}
     commands["bare interpreter"] = [sys.executable, "-c", "pass"]
     for command in commands.values():
         processor_s(command)  # compiles what is not compiled yet
-    taken: dict[str, list[float]] = {words: [] for words in commands}
+    times: dict[str, list[float]] = {arguments: [] for arguments in commands}
     for _ in range(rounds):
-        for words, command in commands.items():
-            taken[words].append(processor_s(command))
-    return {words: statistics.median(seconds) for words, seconds in taken.items()}
+        for arguments, command in commands.items():
+            times[arguments].append(processor_s(command))
+    return {arguments: statistics.median(seconds) for arguments, seconds in times.items()}
 
 
 def main() -> int:
@@ -51,16 +51,16 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rounds", type=int, default=10)
     parser.add_argument("--json", action="store_true")
-    chosen = parser.parse_args()
-    seconds = measure(chosen.rounds)
-    missed = [words for words in BOUND if seconds[words] > MOST_S]
-    if chosen.json:
+    options = parser.parse_args()
+    seconds = measure(options.rounds)
+    missed = [arguments for arguments in BOUND if seconds[arguments] > MOST_S]
+    if options.json:
         print(json.dumps({"seconds": seconds, "bound": MOST_S, "missed": missed}))
         return 1 if missed else 0
-    for words, each in seconds.items():
-        bound = f", required: at most {MOST_S} s" if words in BOUND else ""
-        said = " (missed)" if words in missed else ""
-        print(f"{words:<18} {each:.3f} s of processor{bound}{said}")
+    for arguments, each in seconds.items():
+        bound = f", required: at most {MOST_S} s" if arguments in BOUND else ""
+        mark = " (missed)" if arguments in missed else ""
+        print(f"{arguments:<18} {each:.3f} s of processor{bound}{mark}")
     return 1 if missed else 0
 
 

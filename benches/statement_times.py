@@ -28,9 +28,9 @@ def main() -> int:
     parser.add_argument("--seconds", type=int, default=20)
     parser.add_argument("--scale", type=int, default=20)
     parser.add_argument("--clients", type=int, default=8)
-    asked = parser.parse_args()
+    options = parser.parse_args()
     settings = {**driver_cpu.SETTINGS, "synchronous_commit": "off"}
-    with driver_cpu.server(asked.scale, settings) as (address, _):
+    with driver_cpu.server(options.scale, settings) as (address, _):
         runners: dict[str, driver_cpu.Runner] = {
             UNTIMED: lambda clients, seconds: driver_cpu.steelyard(
                 address, clients, seconds, SCRIPT
@@ -39,16 +39,16 @@ def main() -> int:
                 address, clients, seconds, ("-r", *SCRIPT)
             ),
         }
-        met = driver_cpu.compare(
+        passed = driver_cpu.compare(
             runners,
-            asked.clients,
-            asked.rounds,
-            asked.seconds,
+            options.clients,
+            options.rounds,
+            options.seconds,
             MOST_CPU,
             LEAST_THROUGHPUT,
             other=UNTIMED,
         )
-    return 0 if met else 1
+    return 0 if passed else 1
 
 
 if __name__ == "__main__":

@@ -43,37 +43,37 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--version", default="18")
     parser.add_argument("--json", action="store_true")
-    chosen = parser.parse_args()
+    options = parser.parse_args()
     home = Path(tempfile.mkdtemp(prefix="steelyard-bench-"))
     home.chmod(0o711)
     os.environ["STEELYARD_CACHE"] = str(home)
     try:
-        taken = measured(chosen, go_tpc(home))
+        times = measured(options, go_tpc(home))
     finally:
         shutil.rmtree(home)
         os.sync()
-    each = [seconds / chosen.warehouses for seconds in taken["steelyard"]]
+    each = [seconds / options.warehouses for seconds in times["steelyard"]]
     ratios = {
-        name: sorted(a / b for a, b in zip(others, taken["steelyard"], strict=True))
-        for name, others in taken.items()
+        name: sorted(a / b for a, b in zip(others, times["steelyard"], strict=True))
+        for name, others in times.items()
         if name != "steelyard"
     }
     missed = statistics.median(each) > BOUND_S
     if "go-tpc" in ratios:
         missed |= statistics.median(ratios["go-tpc"]) < LEAST_RATIO
-    if chosen.json:
-        facts = {"warehouses": chosen.warehouses, "seconds": taken, "ratios": ratios}
+    if options.json:
+        facts = {"warehouses": options.warehouses, "seconds": times, "ratios": ratios}
         print(json.dumps({**facts, "bound_s": BOUND_S, "least_ratio": LEAST_RATIO}))
         return int(missed)
     print(
-        f"{chosen.warehouses} warehouses: {statistics.median(each):.2f} s each "
+        f"{options.warehouses} warehouses: {statistics.median(each):.2f} s each "
         f"[{min(each):.2f} … {max(each):.2f}], asked at most {BOUND_S}"
     )
-    for name, found in ratios.items():
-        asked = f", asked at least {LEAST_RATIO:g}" if name == "go-tpc" else ""
+    for name, spread in ratios.items():
+        bound = f", asked at least {LEAST_RATIO:g}" if name == "go-tpc" else ""
         print(
-            f"{name}: {statistics.median(found):.2f} [{found[0]:.2f} … {found[-1]:.2f}] "
-            f"times our time{asked}"
+            f"{name}: {statistics.median(spread):.2f} [{spread[0]:.2f} … {spread[-1]:.2f}] "
+            f"times our time{bound}"
         )
     return int(missed)
 
@@ -96,7 +96,7 @@ def go_tpc(home: Path) -> Path | None:
     return home / "go-tpc"
 
 
-def measured(chosen: argparse.Namespace, program: Path | None) -> dict[str, list[float]]:
+def measured(options: argparse.Namespace, program: Path | None) -> dict[str, list[float]]:
     """Seconds of each way by round."""
     from steelyard.engines.cache import open_cache
     from steelyard.engines.engine import Slot
@@ -108,42 +108,42 @@ def measured(chosen: argparse.Namespace, program: Path | None) -> dict[str, list
     from steelyard.workloads.loading.load import load
     from steelyard.workloads.reading.folder import find_workload
 
-    engine, workload = find_postgres(chosen.version), find_workload("tproc-c")
-    with open_run(open_cache(), engine.account) as place:
-        slot = Slot(0, place.directory / "slot0", place.sockets, 54329)
+    engine, workload = find_postgres(options.version), find_workload("tproc-c")
+    with open_run(open_cache(), engine.account) as run:
+        slot = Slot(0, run.directory / "slot0", run.sockets, 54329)
         cluster = engine.create(slot.path / "data", protection="checksums")
         with serving(cluster, slot, {**engine.load_settings, **SETTINGS}, _say):
 
             def executed(*statements: str, database: str = "postgres") -> None:
-                place = conninfo_of(replace(cluster.address, database=database))
-                with connect(place) as connection:
+                conninfo = conninfo_of(replace(cluster.address, database=database))
+                with connect(conninfo) as connection:
                     for statement in statements:
                         connection.execute(statement.encode())
 
             def ours() -> float:
-                done = load(workload, database_of(cluster), chosen.warehouses, replacing=True)
+                done = load(workload, database_of(cluster), options.warehouses, replacing=True)
                 return done.seconds
 
             ways: dict[str, Callable[[], float]] = {"steelyard": ours}
             if program is not None:
                 password = secrets.token_hex(8)
                 executed(f"CREATE ROLE gotpc SUPERUSER LOGIN PASSWORD '{password}'")
-                ways["go-tpc"] = lambda: by_go_tpc(program, executed, password, chosen.warehouses)
-            rows = ready_rows(Path(place.directory), workload, chosen.warehouses)
+                ways["go-tpc"] = lambda: by_go_tpc(program, executed, password, options.warehouses)
+            rows = ready_rows(Path(run.directory), workload, options.warehouses)
             ready = conninfo_of(replace(cluster.address, database="ready"))
             psql = [f"{engine.identity.bindir}/psql", "-qX", "-v", "ON_ERROR_STOP=1", "-d", ready]
-            ways["floor: COPY"] = lambda: copied(psql, executed, workload, chosen.warehouses, rows)
-            return by_turns(ways, chosen.rounds)
+            ways["floor: COPY"] = lambda: copied(psql, executed, workload, options.warehouses, rows)
+            return by_turns(ways, options.rounds)
 
 
 def by_turns(ways: dict[str, Callable[[], float]], rounds: int) -> dict[str, list[float]]:
     """Every way once a round, every other round in reverse."""
-    taken: dict[str, list[float]] = {name: [] for name in ways}
+    times: dict[str, list[float]] = {name: [] for name in ways}
     for number in range(rounds):
         for name in list(ways)[:: 1 if number % 2 == 0 else -1]:
-            taken[name].append(ways[name]())
-            print(f"{name:12} {taken[name][-1]:6.2f} s", file=sys.stderr)
-    return taken
+            times[name].append(ways[name]())
+            print(f"{name:12} {times[name][-1]:6.2f} s", file=sys.stderr)
+    return times
 
 
 def by_go_tpc(
@@ -160,14 +160,14 @@ def by_go_tpc(
     ]
     began = time.monotonic()
     done = subprocess.run(command, capture_output=True, text=True, check=False)
-    taken = time.monotonic() - began
+    seconds = time.monotonic() - began
     if done.returncode != 0:
         raise SystemExit(done.stdout[-2000:] + done.stderr[-2000:])
     # It ends with status 0 whatever happens.
     rows = f"(SELECT count(*) FROM stock) = {100_000 * warehouses}"
     executed(f"DO $$ BEGIN ASSERT {rows}; END $$", database="gotpc")
     executed("DROP DATABASE gotpc")
-    return taken
+    return seconds
 
 
 def ready_rows(directory: Path, workload: Any, scale: int) -> dict[str, Path]:
@@ -196,9 +196,9 @@ def copied(
 ) -> float:
     """Seconds of COPY of ready rows into a database that is dropped after."""
     executed("CREATE DATABASE ready")
-    taken = copy_ready(psql, workload, scale, rows)
+    seconds = copy_ready(psql, workload, scale, rows)
     executed("DROP DATABASE ready")
-    return taken
+    return seconds
 
 
 def copy_ready(psql: list[str], workload: Any, scale: int, rows: dict[str, Path]) -> float:
@@ -214,15 +214,15 @@ def copy_ready(psql: list[str], workload: Any, scale: int, rows: dict[str, Path]
     while waiting or running:
         while waiting and len(running) < 2:
             name = waiting.pop(0)
-            made = list(groups.get(name, []))
+            statements = list(groups.get(name, []))
             if name in rows:
-                made.append(f"COPY {name} FROM '{rows[name]}' (FORMAT binary, FREEZE)")
-            script = ";".join(["BEGIN", *made, "COMMIT"])
+                statements.append(f"COPY {name} FROM '{rows[name]}' (FORMAT binary, FREEZE)")
+            script = ";".join(["BEGIN", *statements, "COMMIT"])
             running.append(subprocess.Popen([*psql, "-c", script]))
         running[0].wait()
-        if any(one.poll() not in (None, 0) for one in running):
+        if any(process.poll() not in (None, 0) for process in running):
             raise SystemExit("error: COPY of ready rows failed")
-        running = [one for one in running if one.poll() is None]
+        running = [process for process in running if process.poll() is None]
     return time.monotonic() - began
 
 

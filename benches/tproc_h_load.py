@@ -25,9 +25,9 @@ BOUND = 1.2
 class ReadyRows:
     """The rows of a table from a file, as a stream of them would give them."""
 
-    def __init__(self, file: Path, made: Any) -> None:
-        self._file, self.rows = file, made.sent
-        self.sent, self.control_sum, self.digest = made.sent, made.control_sum, made.digest
+    def __init__(self, file: Path, stream: Any) -> None:
+        self._file, self.rows = file, stream.sent
+        self.sent, self.control_sum, self.digest = stream.sent, stream.control_sum, stream.digest
 
     def __iter__(self) -> Iterator[bytes]:
         with self._file.open("rb") as file:
@@ -42,22 +42,22 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--version", default="18")
     parser.add_argument("--json", action="store_true")
-    chosen = parser.parse_args()
+    options = parser.parse_args()
     files = Path(tempfile.mkdtemp(prefix="steelyard-bench-"))
     try:
-        ready = make_files(files, chosen.hundredths)
+        ready = make_files(files, options.hundredths)
         times: dict[str, list[float]] = {"made": [], "ready": []}
-        for number in range(chosen.rounds):
+        for number in range(options.rounds):
             for name in sorted(times, reverse=number % 2 == 1):
                 rows = ready if name == "ready" else None
-                times[name].append(load(chosen.version, chosen.hundredths, rows))
+                times[name].append(load(options.version, options.hundredths, rows))
                 print(f"{name:6} {times[name][-1]:6.2f} s", file=sys.stderr)
     finally:
         shutil.rmtree(files)
     ratios = sorted(a / b for a, b in zip(times["made"], times["ready"], strict=True))
     ratio = statistics.median(ratios)
-    if chosen.json:
-        facts = {"hundredths": chosen.hundredths, "seconds": times, "ratios": ratios}
+    if options.json:
+        facts = {"hundredths": options.hundredths, "seconds": times, "ratios": ratios}
         print(json.dumps({**facts, "ratio": ratio, "bound": BOUND}))
     else:
         print(
@@ -103,8 +103,8 @@ def load(version: str, scale: int, ready: dict[str, ReadyRows] | None) -> float:
     rows = nullcontext() if ready is None else patch.object(loading, "rows_of", ready_ones(ready))
     try:
         with rows:
-            made = template(find_postgres(version), find_workload("tproc-h"), scale, copies=0)
-        described = description(made)
+            path = template(find_postgres(version), find_workload("tproc-h"), scale, copies=0)
+        described = description(path)
         assert described is not None
         return described.load_seconds
     finally:

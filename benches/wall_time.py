@@ -74,23 +74,30 @@ def interpreter_of(tree: Path) -> Iterator[Path]:
 
     PYTHONPATH does not do: parts of a weighing are isolated from their surroundings.
     """
-    with tempfile.TemporaryDirectory(prefix="steelyard-bench-") as place:
-        venv.create(place, symlinks=True)
-        [folder] = Path(place).glob("lib/python*/site-packages")
+    with tempfile.TemporaryDirectory(prefix="steelyard-bench-") as directory:
+        venv.create(directory, symlinks=True)
+        [folder] = Path(directory).glob("lib/python*/site-packages")
         paths = (tree.resolve() / "python", Path(sysconfig.get_path("purelib")))
         (folder / "steelyard.pth").write_text("".join(f"{path}\n" for path in paths))
-        yield Path(place) / "bin" / "python"
+        yield Path(directory) / "bin" / "python"
 
 
 def weigh(python: Path, version: str, study: str, budget: str, seed: int) -> Weighed:
     """Weigh once; SystemExit where it fails."""
-    with tempfile.TemporaryDirectory(prefix="steelyard-bench-") as place:
+    with tempfile.TemporaryDirectory(prefix="steelyard-bench-") as directory:
         command: list[str | Path] = [
             *(python, "-m", "steelyard", "weigh", study, "--budget", budget),
-            *("--seed", str(seed), *STUDIES[study].words, "--record", f"{place}/record", "--json"),
+            *(
+                "--seed",
+                str(seed),
+                *STUDIES[study].words,
+                "--record",
+                f"{directory}/record",
+                "--json",
+            ),
         ]
         began = time.monotonic()
-        done = subprocess.run(command, check=False, cwd=place, capture_output=True)
+        done = subprocess.run(command, check=False, cwd=directory, capture_output=True)
         seconds = time.monotonic() - began
     if done.returncode != 0:
         raise SystemExit(f"error: {' '.join(map(str, command))}\n{done.stderr.decode()}")
@@ -114,9 +121,9 @@ def rounds(
             weigh(python, version, study, "20s", 1)  # loads what is not loaded yet
         for number in range(count):
             for version in sorted(pythons, reverse=number % 2 == 0):
-                one = weigh(pythons[version], version, study, budget, 1 + number)
-                print(f"{study:14} {version:7} {one.seconds:6.1f} s", file=sys.stderr)
-                yield one
+                weighing = weigh(pythons[version], version, study, budget, 1 + number)
+                print(f"{study:14} {version:7} {weighing.seconds:6.1f} s", file=sys.stderr)
+                yield weighing
 
 
 @dataclass(frozen=True)
@@ -134,36 +141,42 @@ class Range:
 def range_of(values: Iterable[float | None]) -> Range | None:
     """None where one is not known."""
     every = list(values)
-    known = [value for value in every if value is not None]
-    if not known or len(known) < len(every):
+    measured = [value for value in every if value is not None]
+    if not measured or len(measured) < len(every):
         return None
-    return Range(statistics.median(known), min(known), max(known))
+    return Range(statistics.median(measured), min(measured), max(measured))
 
 
 def summed_up(study: str, done: Sequence[Weighed], asked_s: float) -> dict[str, Range | None]:
     """Ranges of a study: of each version, and of the wall times of a round as ratios."""
-    own = {
-        version: [one for one in done if (one.study, one.version) == (study, version)]
+    by_version = {
+        version: [
+            weighing for weighing in done if (weighing.study, weighing.version) == (study, version)
+        ]
         for version in ("here", "before")
     }
-    found: dict[str, Range | None] = {}
-    for version, each in own.items():
-        found[f"{version}, s"] = range_of(one.seconds for one in each)
-        found[f"{version}, share under load"] = range_of(one.share for one in each)
-        found[f"{version}, asked ÷ wall time"] = range_of(asked_s / one.seconds for one in each)
-        found[f"{version}, width of the interval, %"] = range_of(one.width_percent for one in each)
-    before = own["before"]
-    pairs = list(zip(own["here"], before, strict=True)) if before else []
-    found["here ÷ before"] = range_of(a.seconds / b.seconds for a, b in pairs)
-    found["floor: under load ÷ before"] = range_of(
+    ranges: dict[str, Range | None] = {}
+    for version, each in by_version.items():
+        ranges[f"{version}, s"] = range_of(weighing.seconds for weighing in each)
+        ranges[f"{version}, share under load"] = range_of(weighing.share for weighing in each)
+        ranges[f"{version}, asked ÷ wall time"] = range_of(
+            asked_s / weighing.seconds for weighing in each
+        )
+        ranges[f"{version}, width of the interval, %"] = range_of(
+            weighing.width_percent for weighing in each
+        )
+    before = by_version["before"]
+    pairs = list(zip(by_version["here"], before, strict=True)) if before else []
+    ranges["here ÷ before"] = range_of(a.seconds / b.seconds for a, b in pairs)
+    ranges["floor: under load ÷ before"] = range_of(
         a.loaded_seconds and a.loaded_seconds / b.seconds for a, b in pairs
     )
-    return found
+    return ranges
 
 
-def missed(study: str, found: Mapping[str, Range | None]) -> Iterator[str]:
+def missed(study: str, ranges: Mapping[str, Range | None]) -> Iterator[str]:
     """The bounds that a study misses, by the medians."""
-    share, ratio = found["here, share under load"], found["here ÷ before"]
+    share, ratio = ranges["here, share under load"], ranges["here ÷ before"]
     least = STUDIES[study].least_share
     if share is not None and share.median < least:
         yield f"{study}: {share.median:.2f} of the wall time is load, required {least}"
@@ -179,26 +192,30 @@ def main() -> int:
     parser.add_argument("--budget", default="2m")
     parser.add_argument("--study", action="append", choices=STUDIES)
     parser.add_argument("--json", action="store_true")
-    chosen = parser.parse_args()
-    studies = chosen.study or list(STUDIES)
-    asked_s = parse_duration(chosen.budget) / 1e9
-    with interpreter_of(chosen.before) if chosen.before else nullcontext() as before:
+    options = parser.parse_args()
+    studies = options.study or list(STUDIES)
+    asked_s = parse_duration(options.budget) / 1e9
+    with interpreter_of(options.before) if options.before else nullcontext() as before:
         pythons = {"here": Path(sys.executable), **({"before": before} if before else {})}
-        done = list(rounds(pythons, studies, chosen.budget, chosen.rounds))
-    found = {study: summed_up(study, done, asked_s) for study in studies}
-    wrong = [words for study in studies for words in missed(study, found[study])]
-    if chosen.json:
+        done = list(rounds(pythons, studies, options.budget, options.rounds))
+    summaries = {study: summed_up(study, done, asked_s) for study in studies}
+    wrong = [miss for study in studies for miss in missed(study, summaries[study])]
+    if options.json:
         ranges = {
-            study: {name: one and asdict(one) for name, one in own.items()}
-            for study, own in found.items()
+            study: {name: span and asdict(span) for name, span in by_name.items()}
+            for study, by_name in summaries.items()
         }
-        told = {"rounds": [asdict(one) for one in done], "studies": ranges, "missed": wrong}
-        print(json.dumps(told, ensure_ascii=False))
+        document = {
+            "rounds": [asdict(weighing) for weighing in done],
+            "studies": ranges,
+            "missed": wrong,
+        }
+        print(json.dumps(document, ensure_ascii=False))
         return 1 if wrong else 0
-    for study, own in found.items():
-        for name, one in own.items():
-            if one is not None:
-                print(f"{study:14} {name:34} {one}")
+    for study, by_name in summaries.items():
+        for name, span in by_name.items():
+            if span is not None:
+                print(f"{study:14} {name:34} {span}")
     print(*wrong, sep="\n", end="\n" if wrong else "")
     return 1 if wrong else 0
 

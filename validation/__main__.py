@@ -13,6 +13,7 @@ import argparse
 import os
 import sys
 import time
+from functools import partial
 
 for threads in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(threads, "1")  # one case a processor; before numpy is imported
@@ -26,20 +27,24 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="the validation by simulation and replay")
     parser.add_argument("--most-seconds", type=float, default=None, metavar="S")
     parser.add_argument("--only", choices=[suite.name for suite in SUITES], default=None)
-    asked = parser.parse_args()
+    options = parser.parse_args()
     began, complete = time.monotonic(), True
     for suite in SUITES:
-        if asked.only not in (None, suite.name):
+        if options.only not in (None, suite.name):
             continue
         left = None
-        if asked.most_seconds is not None:
-            left = asked.most_seconds - (time.monotonic() - began)
-        say = lambda words, name=suite.name: print(f"{name:<11} {words}", flush=True)  # noqa: E731
+        if options.most_seconds is not None:
+            left = options.most_seconds - (time.monotonic() - began)
+        say = partial(_say, suite.name)
         complete &= work_through(list(suite.cases()), suite.results, suite.code, say, left)
     if not complete:
         print("not complete yet: call again to go on", flush=True)
         return 1
     return 0
+
+
+def _say(suite: str, message: str) -> None:
+    print(f"{suite:<11} {message}", flush=True)
 
 
 if __name__ == "__main__":

@@ -73,8 +73,8 @@ class Asked:
     def words(self) -> list[str]:
         """What is said after `weigh`."""
         seed = SEED + 10 * self.number + LAYOUTS.index(self.layout)
-        asked = WEIGHINGS[NEARER] if self.condition == PGLZ else EQUAL
-        return [*asked, "--set", f"layout={self.layout}", "--seed", str(seed)]
+        arguments = WEIGHINGS[NEARER] if self.condition == PGLZ else EQUAL
+        return [*arguments, "--set", f"layout={self.layout}", "--seed", str(seed)]
 
 
 def every() -> Iterator[Asked]:
@@ -141,14 +141,16 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument("--records", type=Path, default=Path("records/alternated"))
     parser.add_argument("--only", choices=(*CONDITIONS, PGLZ), default=None)
     parser.add_argument("--most", type=int, default=None, help="stop after so many weighings")
-    asked = parser.parse_args(words)
+    options = parser.parse_args(words)
     done = RESULTS.done()
     waiting = [
-        one for one in every() if one.key not in done and asked.only in (None, one.condition)
+        weighing
+        for weighing in every()
+        if weighing.key not in done and options.only in (None, weighing.condition)
     ]
-    for one in waiting[: asked.most]:
-        RESULTS.add(one.key, weigh(one, asked.records))
-        print(f"{one.key}: weighed", flush=True)
+    for weighing in waiting[: options.most]:
+        RESULTS.add(weighing.key, weigh(weighing, options.records))
+        print(f"{weighing.key}: weighed", flush=True)
     return 0
 
 

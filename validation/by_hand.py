@@ -81,9 +81,9 @@ def whole_cycles(readings: Sequence[Reading], since_s: float) -> Cycles:
     """From the first checkpoint that ended after a moment to the last of the readings; ValueError
     where two more did not end between them."""
     ended = [
-        one
-        for before, one in pairwise(readings)
-        if one.checkpoints > before.checkpoints and one.at_s > since_s
+        reading
+        for before, reading in pairwise(readings)
+        if reading.checkpoints > before.checkpoints and reading.at_s > since_s
     ]
     if not ended or ended[-1].checkpoints - ended[0].checkpoints < FEWEST_CHECKPOINTS:
         raise ValueError(
@@ -164,13 +164,13 @@ def measure(pairs: int, warm_s: float, seconds: float) -> None:
         template, slot = run.directory / "loaded", run.slot(0)
         copy = loaded(template, slot).clone(slot.path / "data")
         for number in range(1, pairs + 1):
-            found: dict[str, Any] = {}
+            cycles: dict[str, Any] = {}
             for value in VALUES if number % 2 else reversed(VALUES):
                 copy.restore(template)
-                found[value] = asdict(driven(copy, slot, value, warm_s, seconds))
-            kept = {**found, "session": session, "machine": here, "revision": revision()}
-            RESULTS.add(f"{session}/{number}", kept)
-            change = 100 * (found["pglz"]["tps"] / found["off"]["tps"] - 1)
+                cycles[value] = asdict(driven(copy, slot, value, warm_s, seconds))
+            pair = {**cycles, "session": session, "machine": here, "revision": revision()}
+            RESULTS.add(f"{session}/{number}", pair)
+            change = 100 * (cycles["pglz"]["tps"] / cycles["off"]["tps"] - 1)
             print(f"pair {number} of {pairs}: pglz ÷ off {change:+.1f} %", flush=True)
 
 
@@ -180,8 +180,8 @@ def main() -> int:
     parser.add_argument("--pairs", type=int, default=8)
     parser.add_argument("--warm-up", type=float, default=25.0)
     parser.add_argument("--seconds", type=float, default=75.0)
-    asked = parser.parse_args()
-    measure(asked.pairs, asked.warm_up, asked.seconds)
+    options = parser.parse_args()
+    measure(options.pairs, options.warm_up, options.seconds)
     return 0
 
 

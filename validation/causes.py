@@ -126,7 +126,7 @@ def checkpointer(
     epochs, and the difference's 95 % t interval; None where fewer than two epochs have it."""
     arms = (contrast["control"], contrast["arm"])
     read = np.array(
-        [[one.per_transaction(arm, CHECKPOINT_CPU) for arm in arms] for one in complete(epochs)]
+        [[epoch.per_transaction(arm, CHECKPOINT_CPU) for arm in arms] for epoch in complete(epochs)]
     )
     if len(read) < 2 or not np.isfinite(read).all():
         return None
@@ -144,10 +144,10 @@ def kept(words: Sequence[str], verdict: Mapping[str, Any], record: Path) -> dict
     [contrast] = verdict["contrasts"]
     [time] = verdict.get("time") or [_NO_PARTS]
     epochs = [epoch.totals for epoch in finished_epochs(Record(record))]
-    [processor] = [one for one in verdict["causes"] if one["metric"].startswith("server_cpu")]
+    [processor] = [cause for cause in verdict["causes"] if cause["metric"].startswith("server_cpu")]
     return {
         "words": list(words),
-        **{one: contrast[one] for one in _OF_A_CONTRAST},
+        **{key: contrast[key] for key in _OF_A_CONTRAST},
         "epoch_sd_percent": contrast["details"]["epoch_sd_percent"],
         "threats": [threat["name"] for threat in contrast["threats"]],
         "layout": verdict["layout"],
@@ -166,7 +166,7 @@ def kept(words: Sequence[str], verdict: Mapping[str, Any], record: Path) -> dict
     }
 
 
-WORDS = {name: [*known.words, "--seed", str(SEED)] for name, known in WEIGHINGS.items()}
+WORDS = {name: [*weighing.words, "--seed", str(SEED)] for name, weighing in WEIGHINGS.items()}
 
 
 def main() -> int:
@@ -178,8 +178,8 @@ def main() -> int:
 
 def files() -> dict[Path, str]:
     """The page and its tables, as the results have them."""
-    told = {name: (known.causes, known.why) for name, known in WEIGHINGS.items()}
-    return folded.files_of(PAGE, page(list(RESULTS), told), FORM)
+    expected = {name: (weighing.causes, weighing.why) for name, weighing in WEIGHINGS.items()}
+    return folded.files_of(PAGE, page(list(RESULTS), expected), FORM)
 
 
 if __name__ == "__main__":

@@ -70,18 +70,18 @@ def kept(words: Sequence[str], verdict: Mapping[str, Any], record: Path) -> dict
     turns = verdict["turns"]
     return {
         "words": list(words),
-        **{one: contrast[one] for one in _OF_A_CONTRAST},
+        **{key: contrast[key] for key in _OF_A_CONTRAST},
         "epoch_sd_percent": contrast["details"]["epoch_sd_percent"],
         "d": contrast["details"]["d"],
         "threats": [threat["name"] for threat in contrast["threats"]],
-        **{one: verdict[one] for one in _OF_A_VERDICT},
+        **{key: verdict[key] for key in _OF_A_VERDICT},
         "curve": turns["curve"],
         "sums": turns["sums"],
         "machine": machine_of(environment_of(record)),
     }
 
 
-WORDS = {name: [*words, "--seed", str(SEED)] for name, words in WEIGHINGS.items()}
+WORDS = {name: [*arguments, "--seed", str(SEED)] for name, arguments in WEIGHINGS.items()}
 ASKED = Weighings(RESULTS, WORDS, kept)
 
 

@@ -50,9 +50,11 @@ def keep(files: Sequence[Path], folder: Path = FOLDER) -> None:
             continue
         if facts["interrupted"]:
             raise ValueError(f"{file} was interrupted")
-        one = whole.setdefault(facts["version"].partition(".")[0], {})
-        told = {name: facts[name] for name in _HEAD + _PARTS if facts.get(name)}
-        one.update(told | {name: _merged(one.get(name, []), told.get(name, [])) for name in _ROWS})
+        drill = whole.setdefault(facts["version"].partition(".")[0], {})
+        parts = {name: facts[name] for name in _HEAD + _PARTS if facts.get(name)}
+        drill.update(
+            parts | {name: _merged(drill.get(name, []), parts.get(name, [])) for name in _ROWS}
+        )
     for major, facts in whole.items():
         if missing := [name for name in _PARTS if not facts.get(name)]:
             raise ValueError(f"PostgreSQL {major}: no {missing[0]}")

@@ -33,8 +33,8 @@ def essence_of(source: str) -> list[str]:
         for name in ("body", "orelse", "finalbody"):
             body = getattr(node, name, None)
             if isinstance(body, list) and body:
-                kept = [one for statement in body for one in _counted(statement)]
-                setattr(node, name, kept or ([ast.Pass()] if name == "body" else []))
+                statements = [counted for statement in body for counted in _counted(statement)]
+                setattr(node, name, statements or ([ast.Pass()] if name == "body" else []))
     return sorted(ast.unparse(statement) for statement in without_local_names(tree).body)
 
 
@@ -61,8 +61,8 @@ def _united(statements: Iterable[str]) -> Iterator[str]:
 def _counted(statement: ast.stmt) -> Iterator[ast.stmt]:
     """The statement as it counts; nothing where it is a text, or an import of names as they are."""
     if isinstance(statement, ast.ImportFrom) and _is_ours(statement):
-        renamed = [one for one in statement.names if one.asname not in (None, one.name)]
-        yield from (ast.ImportFrom("", [one], 0) for one in renamed)
+        renamed = [alias for alias in statement.names if alias.asname not in (None, alias.name)]
+        yield from (ast.ImportFrom("", [alias], 0) for alias in renamed)
     elif not _is_text(statement):
         yield statement
 

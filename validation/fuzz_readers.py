@@ -30,11 +30,11 @@ def judge_bytes(content: bytes) -> None:
         for form in (None, *format_names()):
             with contextlib.suppress(SteelyardError):
                 sheet = read_sheet(source, form)
-                named = [("a", sheet), ("b", sheet)]
-                for arms in ([(None, sheet)], named):
+                pair = [("a", sheet), ("b", sheet)]
+                for arms in ([(None, sheet)], pair):
                     with contextlib.suppress(SteelyardError):
-                        asked = Options(higher_is_better=True, clients=8)
-                        judge_numbers(compare(arms, asked)).to_json()
+                        options = Options(higher_is_better=True, clients=8)
+                        judge_numbers(compare(arms, options)).to_json()
 
 
 def main() -> None:

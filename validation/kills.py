@@ -83,9 +83,9 @@ class Weighing:
         self.record = folder / "record"
         self._told, self._said = folder / f"{log}.json", folder / f"{log}.txt"
         folder.mkdir(parents=True, exist_ok=True)
-        with self._told.open("w") as told, self._said.open("w") as said:
+        with self._told.open("w") as stdout, self._said.open("w") as stderr:
             self.process = subprocess.Popen(
-                [STEELYARD, "weigh", *words, "--json"], stdout=told, stderr=said
+                [STEELYARD, "weigh", *words, "--json"], stdout=stdout, stderr=stderr
             )
 
     def lines(self, file: str) -> list[str]:
@@ -95,8 +95,8 @@ class Weighing:
 
     def measured(self) -> list[dict[str, Any]]:
         """The measured slices that are on disk."""
-        found = map(json.loads, self.lines("slices.jsonl"))
-        return [one for one in found if one["kind"] == "measured"]
+        lines = map(json.loads, self.lines("slices.jsonl"))
+        return [line for line in lines if line["kind"] == "measured"]
 
     def await_measured(self) -> None:
         """Until its first measured slice; SystemExit: it ended before."""
@@ -124,7 +124,7 @@ class Weighing:
 
 def words_of(moment: Moment, address: str, ray: str, record: Path) -> list[str]:
     """After `weigh`."""
-    options = [f"--set={one}" for one in (*SESSIONS, f"workload.clients={CLIENTS}")]
+    options = [f"--set={override}" for override in (*SESSIONS, f"workload.clients={CLIENTS}")]
     where = ["--address", address, "--machines", str(NODES), "--ray", ray]
     ends = ["--budget", BUDGET, "--seed", str(moment.seed), "--record", str(record)]
     return ["sessions", *where, *options, *ends]
@@ -142,7 +142,7 @@ def strike(moment: Moment, draw: random.Random, cluster: Any, weighing: Weighing
         if not having:
             time.sleep(0.02)  # between two epochs
             continue
-        node, (driver, *_) = draw.choice(sorted(having, key=lambda one: one[0].node_id))
+        node, (driver, *_) = draw.choice(sorted(having, key=lambda candidate: candidate[0].node_id))
         if moment.what == "node":
             cluster.remove_node(node, allow_graceful=False)
             add_host(cluster)
@@ -173,12 +173,12 @@ def killed_once(
     """Weigh, kill, and look what became of it."""
     began = time.monotonic()
     shutil.rmtree(folder, ignore_errors=True)  # of a moment that was interrupted
-    words = words_of(moment, address, cluster.address, folder / "record")
-    weighing = Weighing(words, folder, "first")
+    arguments = words_of(moment, address, cluster.address, folder / "record")
+    weighing = Weighing(arguments, folder, "first")
     weighing.await_measured()
     after_s = draw.uniform(0, LATEST_S)
     time.sleep(after_s)
-    drivers = [one for node in cluster.worker_nodes for one in drivers_of(node)]
+    drivers = [driver for node in cluster.worker_nodes for driver in drivers_of(node)]
     struck = strike(moment, draw, cluster, weighing)
     on_disk = weighing.lines("slices.jsonl")
     status = weighing.end()
@@ -252,25 +252,28 @@ def sessions_left(address: str) -> int:
 
 def epochs_of(weighing: Weighing) -> dict[str, Any]:
     """How its epochs went, and whether those that are complete have every slice by all machines."""
-    lines = [json.loads(one) for one in weighing.lines("telemetry.jsonl")]
-    epochs = {one["epoch"]: one for one in lines if one["type"] == "epoch"}
-    complete = {n: one for n, one in epochs.items() if one["outcome"] == "complete"}
+    lines = [json.loads(line) for line in weighing.lines("telemetry.jsonl")]
+    epochs = {line["epoch"]: line for line in lines if line["type"] == "epoch"}
+    complete = {n: epoch for n, epoch in epochs.items() if epoch["outcome"] == "complete"}
     counts: Counter[tuple[int, str]] = Counter()
     torn = 0
-    for one in weighing.measured():
-        if one["epoch"] in complete and one["attempt"] == complete[one["epoch"]]["attempt"]:
-            counts[one["epoch"], one["arm"]] += 1
-            machines = one["together"]["machines"]
+    for measured in weighing.measured():
+        if (
+            measured["epoch"] in complete
+            and measured["attempt"] == complete[measured["epoch"]]["attempt"]
+        ):
+            counts[measured["epoch"], measured["arm"]] += 1
+            machines = measured["together"]["machines"]
             names, clients = {m["name"] for m in machines}, sum(m["clients"] for m in machines)
             torn += (len(names), clients) != (NODES, CLIENTS)
     most = max(counts.values(), default=0)
     arms = {arm for _, arm in counts}
     few = sum(counts[n, arm] != most for n in complete for arm in arms)
-    judged = [one["epochs"] for one in weighing.verdict().get("contrasts", ())]
+    judged = [contrast["epochs"] for contrast in weighing.verdict().get("contrasts", ())]
     return {
         "epochs": len(epochs),
         "complete": len(complete),
-        "lost": [one["outcome"] for one in epochs.values() if one["outcome"] != "complete"],
+        "lost": [epoch["outcome"] for epoch in epochs.values() if epoch["outcome"] != "complete"],
         "slices_few": few + torn,
         "judged": judged[0] if judged else 0,
     }
@@ -278,8 +281,8 @@ def epochs_of(weighing: Weighing) -> dict[str, Any]:
 
 def rejudged(record: Path) -> bool:
     """Whether the record gives its verdict again."""
-    words: list[str | Path] = [STEELYARD, "report", record, "--rejudge", "--json"]
-    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    command: list[str | Path] = [STEELYARD, "report", record, "--rejudge", "--json"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     return done.returncode == 0 and bool(json.loads(done.stdout)["same"])
 
 
@@ -301,11 +304,13 @@ def summary(results: Sequence[Mapping[str, Any]]) -> str:
     """One line a kind, and what did not hold."""
     lines = []
     for what in WHAT:
-        own = [one for one in results if one["what"] == what and one["struck"]]
-        lost = sum(len(one["lost"]) for one in own)
-        good = sum(map(holds, own))
-        lines.append(f"{what:<12} {len(own)} of {MOMENTS} killed, {lost} epochs lost, {good} hold")
-    bad = [one["key"] for one in results if not holds(one)]
+        struck = [result for result in results if result["what"] == what and result["struck"]]
+        lost = sum(len(result["lost"]) for result in struck)
+        good = sum(map(holds, struck))
+        lines.append(
+            f"{what:<12} {len(struck)} of {MOMENTS} killed, {lost} epochs lost, {good} hold"
+        )
+    bad = [result["key"] for result in results if not holds(result)]
     lines.append(f"does not hold: {', '.join(bad)}" if bad else "no slice lost, nothing left")
     return "\n".join(lines)
 
@@ -316,18 +321,22 @@ def main() -> int:
     parser.add_argument("--most", type=int, default=None, help="stop after so many moments")
     parser.add_argument("--only", choices=WHAT, default=None)
     parser.add_argument("--records", type=Path, default=Path("records/kills"))
-    asked = parser.parse_args()
-    done = {one["key"] for one in RESULTS if one["struck"]}
-    waiting = [one for one in moments() if one.key not in done and asked.only in (None, one.what)]
-    waiting = waiting[: asked.most]
+    options = parser.parse_args()
+    done = {result["key"] for result in RESULTS if result["struck"]}
+    waiting = [
+        moment
+        for moment in moments()
+        if moment.key not in done and options.only in (None, moment.what)
+    ]
+    waiting = waiting[: options.most]
     if waiting:
         os.environ[MARK] = f"{os.getpid()}"
         with far_server() as address, cluster_of(NODES + 1) as cluster:
             for moment in waiting:
-                result = killed(moment, cluster, address, asked.records / moment.key)
+                result = killed(moment, cluster, address, options.records / moment.key)
                 RESULTS.replace(moment.key, result)
-                words = "holds" if holds(result) else "DOES NOT HOLD"
-                print(f"{moment.key:<15} {words}, {result['seconds']:.0f} s", flush=True)
+                outcome = "holds" if holds(result) else "DOES NOT HOLD"
+                print(f"{moment.key:<15} {outcome}, {result['seconds']:.0f} s", flush=True)
     print(summary(list(RESULTS)))
     return 0 if all(map(holds, RESULTS)) else 1
 

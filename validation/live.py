@@ -40,11 +40,11 @@ def weigh(
         records / case.key.replace(" ", "").replace("%", "") / "record"
     )  # alone: not an attempt at another
     options = [f"--set={override}" for override in case.overrides]
-    words = [case.study, "--budget", case.budget, "--seed", str(case.seed), *options]
-    words += [] if address is None else ["--address", address]
-    words += [] if ray is None else ["--machines", str(case.machines), "--ray", ray]
+    arguments = [case.study, "--budget", case.budget, "--seed", str(case.seed), *options]
+    arguments += [] if address is None else ["--address", address]
+    arguments += [] if ray is None else ["--machines", str(case.machines), "--ray", ray]
     load, began, started = os.getloadavg()[0], time.monotonic(), datetime.now(UTC)
-    verdict, contrast, environment = weighed(case.key, words, record)
+    verdict, contrast, environment = weighed(case.key, arguments, record)
     elapsed_s = time.monotonic() - began
     owed = debt_share(Record(record).lines("slices.jsonl"), contrast["control"])
     return {
@@ -76,7 +76,9 @@ def weigh(
 
 def _cause(verdict: Mapping[str, Any]) -> str | None:
     """The part of a transaction's time that is named as the cause of the difference."""
-    causes = [one["cause"]["part"] for one in verdict.get("time", ()) if one.get("cause")]
+    causes = [
+        contrast["cause"]["part"] for contrast in verdict.get("time", ()) if contrast.get("cause")
+    ]
     return causes[0] if causes else None
 
 
@@ -93,10 +95,10 @@ _OF_THE_CONTRAST = (
 
 def say(case: Case, result: dict[str, Any], left: int) -> None:
     interval = [result[name] for name in ("low_percent", "high_percent")]
-    shown = "no interval" if None in interval else f"[{interval[0]:+.2f}, {interval[1]:+.2f}]"
+    bounds = "no interval" if None in interval else f"[{interval[0]:+.2f}, {interval[1]:+.2f}]"
     print(
         f"{case.key:<22} truth {result['truth_percent']:+.2f} %, read "
-        f"{result['estimate_percent']:+.2f} % {shown} {result['verdict']}, "
+        f"{result['estimate_percent']:+.2f} % {bounds} {result['verdict']}, "
         f"{result['command_seconds']:.0f} s; {left} left",
         flush=True,
     )
@@ -109,11 +111,11 @@ def main() -> int:
     parser.add_argument("--records", type=Path, default=Path("records/validation"))
     parser.add_argument("--kind", choices=KINDS, action="append", help="of these kinds alone")
     parser.add_argument("--untold", action="store_true", help="again where no cause was asked for")
-    asked = parser.parse_args()
-    kinds = asked.kind or KINDS
-    done = {one["key"] for one in RESULTS if "cause" in one or not asked.untold}
+    options = parser.parse_args()
+    kinds = options.kind or KINDS
+    done = {result["key"] for result in RESULTS if "cause" in result or not options.untold}
     waiting = [case for case in cases() if case.key not in done and case.kind in kinds]
-    waiting = waiting[: asked.most]
+    waiting = waiting[: options.most]
     with ExitStack() as stack:
         far = any(case.study == "sessions" for case in waiting)
         address = stack.enter_context(far_server()) if far else None
@@ -121,7 +123,7 @@ def main() -> int:
         ray = stack.enter_context(cluster_of(nodes)).address if nodes > 1 else None
         for number, case in enumerate(waiting):
             here = address if case.study == "sessions" else None
-            result = weigh(case, asked.records, here, ray if case.machines > 1 else None)
+            result = weigh(case, options.records, here, ray if case.machines > 1 else None)
             RESULTS.replace(case.key, result)
             say(case, result, len(waiting) - number - 1)
     return 0

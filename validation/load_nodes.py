@@ -50,25 +50,25 @@ def add_host(cluster: Any, kind: str | None = None) -> Any:
 
 def processes_of(node: Any) -> list[psutil.Process]:
     """Everything that runs for a node: its raylet, its agents, its workers and their children."""
-    found: dict[int, psutil.Process] = {}
+    processes: dict[int, psutil.Process] = {}
     for kind in node.all_processes.values():
-        for one in kind:
+        for info in kind:
             try:
-                process = psutil.Process(one.process.pid)
+                process = psutil.Process(info.process.pid)
                 for each in (process, *process.children(recursive=True)):
-                    found[each.pid] = each
+                    processes[each.pid] = each
             except psutil.NoSuchProcess:
                 continue
-    return list(found.values())
+    return list(processes.values())
 
 
 def drivers_of(node: Any) -> list[psutil.Process]:
     """The load drivers that run on a node; each one's parent is its actor."""
-    found = []
+    drivers = []
     for process in processes_of(node):
         try:
             if DRIVER in process.cmdline():
-                found.append(process)
+                drivers.append(process)
         except psutil.NoSuchProcess:
             continue
-    return found
+    return drivers

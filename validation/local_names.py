@@ -9,7 +9,7 @@ imports, attributes, and what is declared global or nonlocal.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -139,7 +139,7 @@ class _Renamer(ast.NodeVisitor):
         self._count += 1
         return _Scope(self._count)
 
-    def _within(self, scope: _Scope, nodes: list[ast.AST] | list[ast.stmt]) -> None:
+    def _within(self, scope: _Scope, nodes: Sequence[ast.AST]) -> None:
         self._scopes.append(scope)
         for node in nodes:
             self.visit(node)

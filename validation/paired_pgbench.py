@@ -65,19 +65,19 @@ def throughput(bindir: Path, address: Endpoint, seconds: int) -> float:
 
 def throughput_of(output: str) -> float:
     """Transactions per second as pgbench prints them; ValueError where it did not."""
-    found = re.search(r"^tps = ([0-9.]+)", output, flags=re.MULTILINE)
-    if found is None:
+    match = re.search(r"^tps = ([0-9.]+)", output, flags=re.MULTILINE)
+    if match is None:
         raise ValueError(f"pgbench printed no throughput: {output[-200:]}")
-    return float(found[1])
+    return float(match[1])
 
 
 def weighing(words: Sequence[str]) -> dict[str, Any]:
     """What Steelyard says of the same question; `words` after `weigh`."""
     with tempfile.TemporaryDirectory(prefix="sypaired") as home:
         verdict, contrast, environment = weighed("the weighing", words, Path(home) / "record")
-    kept = ("estimate_percent", "low_percent", "high_percent", "verdict", "epochs")
+    keys = ("estimate_percent", "low_percent", "high_percent", "verdict", "epochs")
     return {
-        **{name: contrast[name] for name in kept},
+        **{name: contrast[name] for name in keys},
         "measured_seconds": verdict["measured_seconds"],
         "seconds": verdict["seconds"],
         "version": environment["steelyard"]["version"],
@@ -88,26 +88,35 @@ def weighing(words: Sequence[str]) -> dict[str, Any]:
 def measure(pairs: int, seconds: int, scale: int, budget: str, seed: int) -> None:
     """One session: a weighing, then pairs; every line is kept as it comes."""
     session = datetime.now(UTC).isoformat(timespec="seconds")
-    asked = {"session": session, "scale": scale, "pair_seconds": 2 * seconds}
+    common = {"session": session, "scale": scale, "pair_seconds": 2 * seconds}
     load = round(os.getloadavg()[0], 2)
-    words = ["checksums", "--budget", budget, "--seed", str(seed), f"--set=workload.scale={scale}"]
-    found = weighing(words)
-    RESULTS.add(f"{session}/weighing", {"kind": "weighing", **asked, "load_before": load, **found})
-    print(f"weighing: {found['low_percent']} … {found['high_percent']} %", flush=True)
+    arguments = [
+        "checksums",
+        "--budget",
+        budget,
+        "--seed",
+        str(seed),
+        f"--set=workload.scale={scale}",
+    ]
+    verdict = weighing(arguments)
+    RESULTS.add(
+        f"{session}/weighing", {"kind": "weighing", **common, "load_before": load, **verdict}
+    )
+    print(f"weighing: {verdict['low_percent']} … {verdict['high_percent']} %", flush=True)
     bindir = Path(find_postgres("18").identity.bindir)
     with ExitStack() as stack:
         home = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="sypaired")))
         home.chmod(0o711)
         addresses = []
         for slot, arm in enumerate(ARMS):
-            place = home / arm
-            place.mkdir(mode=0o711)
-            addresses.append(stack.enter_context(server(place, bindir, slot, scale)))
+            directory = home / arm
+            directory.mkdir(mode=0o711)
+            addresses.append(stack.enter_context(server(directory, bindir, slot, scale)))
         for address in addresses:  # into the cache of the system, and unread
             throughput(bindir, address, seconds)
         for number in range(1, pairs + 1):
             on, off = (throughput(bindir, address, seconds) for address in addresses)
-            pair = {"kind": "pair", **asked, "on": on, "off": off}
+            pair = {"kind": "pair", **common, "on": on, "off": off}
             RESULTS.add(f"{session}/pair/{number}", pair)
             print(f"pair {number} of {pairs}: off ÷ on {100 * (off / on - 1):+.2f} %", flush=True)
 
@@ -120,8 +129,8 @@ def main() -> int:
     parser.add_argument("--scale", type=int, default=50)
     parser.add_argument("--budget", default="2m")
     parser.add_argument("--seed", type=int, default=1)
-    asked = parser.parse_args()
-    measure(asked.pairs, asked.seconds, asked.scale, asked.budget, asked.seed)
+    options = parser.parse_args()
+    measure(options.pairs, options.seconds, options.scale, options.budget, options.seed)
     return 0
 
 

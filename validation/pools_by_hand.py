@@ -64,10 +64,10 @@ def measure(pairs: int, warm_s: int, seconds: int, seed: int) -> None:
     """One session: a weighing, then pairs; every line is kept as it comes."""
     session = datetime.now(UTC).isoformat(timespec="seconds")
     load = round(os.getloadavg()[0], 2)
-    found = weighing(["shared-buffers", "--seed", str(seed)])
+    verdict = weighing(["shared-buffers", "--seed", str(seed)])
     line = {"kind": "weighing", "session": session, "load_before": load, "revision": revision()}
-    RESULTS.add(f"{session}/weighing", {**line, **found})
-    print(f"weighing: {found['low_percent']} … {found['high_percent']} %", flush=True)
+    RESULTS.add(f"{session}/weighing", {**line, **verdict})
+    print(f"weighing: {verdict['low_percent']} … {verdict['high_percent']} %", flush=True)
     bindir = Path(find_postgres("18").identity.bindir)
     with open_run(open_cache(), choose_account(None)) as run:
         slot = run.slot(0)
@@ -89,8 +89,8 @@ def main() -> int:
     parser.add_argument("--warm-up", type=int, default=30)
     parser.add_argument("--seconds", type=int, default=20)
     parser.add_argument("--seed", type=int, default=1)
-    asked = parser.parse_args()
-    measure(asked.pairs, asked.warm_up, asked.seconds, asked.seed)
+    options = parser.parse_args()
+    measure(options.pairs, options.warm_up, options.seconds, options.seed)
     return 0
 
 

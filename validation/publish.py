@@ -71,30 +71,30 @@ _REPEAT = """
 
 def page(folder: Path = FOLDER, traced: Path = TRACES) -> str:
     """The whole page."""
-    found = {name: Results(folder / f"{name}.jsonl") for name in _FILES}
-    every = Simulated.read(found["simulation"], found["alarms"])
+    results = {name: Results(folder / f"{name}.jsonl") for name in _FILES}
+    every = Simulated.read(results["simulation"], results["alarms"])
     parts = [
         "# Validation: how often Steelyard is wrong",
         paragraph(_HEAD).strip(),
         "## In short",
-        _short(every, found),
+        _short(every, results),
         simulated.section(every),
-        turned.section(found["turns"]),
-        cycled.section(found["cycles"]),
-        rates.section(found["capacity"]),
-        settled.section(found["settling"]),
-        replayed.control_section(found["controls"]),
-        replayed.replay_section(found["replay"], traces(traced)),
-        covaried.section(found["covariates"]),
-        compared.section(found["comparison"]),
-        judged.section(found["judge"]),
-        lived.section(found["live"]),
-        alternated.section(found["alternated"], found["by_hand"]),
-        killed.section(found["kills"]),
-        beside.section(found["raylet"]),
-        searched.section(found["searches"]),
-        paired.section(found["paired_pgbench"]),
-        pooled.section(found["pools_by_hand"]),
+        turned.section(results["turns"]),
+        cycled.section(results["cycles"]),
+        rates.section(results["capacity"]),
+        settled.section(results["settling"]),
+        replayed.control_section(results["controls"]),
+        replayed.replay_section(results["replay"], traces(traced)),
+        covaried.section(results["covariates"]),
+        compared.section(results["comparison"]),
+        judged.section(results["judge"]),
+        lived.section(results["live"]),
+        alternated.section(results["alternated"], results["by_hand"]),
+        killed.section(results["kills"]),
+        beside.section(results["raylet"]),
+        searched.section(results["searches"]),
+        paired.section(results["paired_pgbench"]),
+        pooled.section(results["pools_by_hand"]),
         "## How to repeat this",
         paragraph(_REPEAT).strip(),
     ]
@@ -129,10 +129,12 @@ _FILES = (
 
 def _short(every: Simulated, found: dict[str, Results]) -> str:
     done = [
-        one for one in found["controls"] if one["weighings"] and replayed.must_fail(one["control"])
+        result
+        for result in found["controls"]
+        if result["weighings"] and replayed.must_fail(result["control"])
     ]
     failing = replayed.failing(done)
-    holding = sum(one.symmetric for one in WORLDS)
+    holding = sum(world.symmetric for world in WORLDS)
     lines = [
         paragraph(_SHORT.format(holding=holding, breaking=len(WORLDS) - holding)).strip(),
         shares.summary(every),
@@ -141,17 +143,18 @@ def _short(every: Simulated, found: dict[str, Results]) -> str:
     ]
     beyond = shares.beyond(every)
     if beyond:
-        named = "; ".join(
-            f"{one['world']}, N = {one['epochs']}: {one['what']} {one['share']} %" for one in beyond
+        cells = "; ".join(
+            f"{cell['world']}, N = {cell['epochs']}: {cell['what']} {cell['share']} %"
+            for cell in beyond
         )
-        lines.append(f"Beyond their bound: {named}.")
+        lines.append(f"Beyond their bound: {cells}.")
     return "\n\n".join(lines)
 
 
 def main() -> int:
     """Write the page; say what is missing or out of date."""
     for suite in SUITES:
-        codes = {one["code"] for one in suite.results}
+        codes = {result["code"] for result in suite.results}
         if codes - {suite.code}:
             print(f"note: {suite.name}: made by other code or traces; make validate does it again")
     folded.write(files())

@@ -55,9 +55,13 @@ def names() -> list[str]:
 def kept(verdict: Mapping[str, Any], environment: Mapping[str, Any]) -> dict[str, Any]:
     """What is kept of a verdict."""
     return {
-        "contrasts": [{key: one[key] for key in _OF_A_CONTRAST} for one in verdict["contrasts"]],
-        "threats": sorted({t["name"] for one in verdict["contrasts"] for t in one["threats"]}),
-        "flips": [flip for one in verdict.get("plans", ()) for flip in one["flips"]],
+        "contrasts": [
+            {key: contrast[key] for key in _OF_A_CONTRAST} for contrast in verdict["contrasts"]
+        ],
+        "threats": sorted(
+            {t["name"] for contrast in verdict["contrasts"] for t in contrast["threats"]}
+        ),
+        "flips": [flip for plan in verdict.get("plans", ()) for flip in plan["flips"]],
         "layout": verdict["layout"],
         "sentence": verdict["sentence"],
         "seconds": verdict["whole_seconds"],
@@ -73,11 +77,11 @@ def refusal(said: str) -> str:
 
 def weigh(name: str, records: Path, more: Sequence[str] = ()) -> dict[str, Any]:
     """Weigh one; what is kept of it, or of its refusal. SystemExit: it ended otherwise."""
-    words = [name, *WORDS.get(name, ()), *more, "--seed", str(SEED)]
+    arguments = [name, *WORDS.get(name, ()), *more, "--seed", str(SEED)]
     record = records / name / "record"
-    command: list[str | Path] = [STEELYARD, "weigh", *words, "--json", "--record", record]
+    command: list[str | Path] = [STEELYARD, "weigh", *arguments, "--json", "--record", record]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
-    facts: dict[str, Any] = {"words": words, "revision": revision()}
+    facts: dict[str, Any] = {"words": arguments, "revision": revision()}
     if done.returncode in (_WRONG, _FAILED):
         return {**facts, "refused": refusal(done.stderr)}
     if done.returncode != 0:
@@ -98,13 +102,15 @@ def main() -> int:
     parser.add_argument("--only", choices=names(), default=None)
     parser.add_argument("--budget", default=None, help="a trial of this length: told, not kept")
     parser.add_argument("--page", action="store_true", help="only write the table")
-    asked = parser.parse_args()
-    done = set() if asked.budget else RESULTS.done()
-    for name in () if asked.page else names():
-        if name in done or asked.only not in (None, name):
+    options = parser.parse_args()
+    done = set() if options.budget else RESULTS.done()
+    for name in () if options.page else names():
+        if name in done or options.only not in (None, name):
             continue
-        result = weigh(name, asked.records, ("--budget", asked.budget) if asked.budget else ())
-        if not asked.budget:
+        result = weigh(
+            name, options.records, ("--budget", options.budget) if options.budget else ()
+        )
+        if not options.budget:
             RESULTS.add(name, result)
         print(f"{name}: {result.get('sentence') or result['refused']}", flush=True)
     PAGE.write_text(page_with_table(PAGE.read_text(encoding="utf-8"), found()), encoding="utf-8")

@@ -63,23 +63,25 @@ def play(tally: Tally, drop: Drop, sd: float, times: float, draw: np.random.Gene
     spread[1 + draw.integers(BATCH)] *= times
     read = draw.normal([0.0, *effects], spread, (STEP_EPOCHS * STEPS, BATCH + 1))
     ratios = read[:, 1:] - read[:, :1]
-    standing = {str(n): dict[str, float]() for n in range(BATCH)}
+    contestants = {str(n): dict[str, float]() for n in range(BATCH)}
     best = str(np.argmax(effects))
     if effects.max() <= 0:
         return
     for step in range(STEPS):
         epochs = range(step * STEP_EPOCHS, (step + 1) * STEP_EPOCHS)
-        for name, known in standing.items():
-            known |= {f"{epoch}": float(ratios[epoch, int(name)]) for epoch in epochs}
-        tally.arm_epochs += STEP_EPOCHS * (len(standing) + 1)
-        gone = drop(standing, step)
-        left = 1 + len(standing) - len(gone)
-        standing = {name: known for name, known in standing.items() if name not in gone}
-        if left == 1 or not standing:
+        for name, by_epoch in contestants.items():
+            by_epoch |= {f"{epoch}": float(ratios[epoch, int(name)]) for epoch in epochs}
+        tally.arm_epochs += STEP_EPOCHS * (len(contestants) + 1)
+        gone = drop(contestants, step)
+        left = 1 + len(contestants) - len(gone)
+        contestants = {name: by_epoch for name, by_epoch in contestants.items() if name not in gone}
+        if left == 1 or not contestants:
             break
     tally.rounds += 1
-    tally.dropped += best not in standing
-    means = {name: float(np.mean(list(known.values()))) for name, known in standing.items()}
+    tally.dropped += best not in contestants
+    means = {
+        name: float(np.mean(list(by_epoch.values()))) for name, by_epoch in contestants.items()
+    }
     chosen = max((CONTROL, *means), key=lambda name: means.get(name, 0.0))
     tally.chosen += chosen == best
     tally.given_up += effects.max() - (0.0 if chosen == CONTROL else effects[int(chosen)])

@@ -65,20 +65,20 @@ class Switching:
 @contextmanager
 def switched(node: Any, draw: random.Random) -> Iterator[Switching]:
     """Stop and continue a node at random times; it runs at the end."""
-    seen, done = Switching(), threading.Event()
+    switching, done = Switching(), threading.Event()
 
     def switch() -> None:
         while not done.wait(draw.uniform(*HELD_S)):
-            stopping = len(seen.changed_ns) % 2 == 0
+            stopping = len(switching.changed_ns) % 2 == 0
             began_ns = time.monotonic_ns()
             _signal(node, signal.SIGSTOP if stopping else signal.SIGCONT)
             # A slice that the switching falls into is of neither state.
-            seen.changed_ns.append((began_ns + time.monotonic_ns()) // 2)
+            switching.changed_ns.append((began_ns + time.monotonic_ns()) // 2)
 
     thread = threading.Thread(target=switch)
     thread.start()
     try:
-        yield seen
+        yield switching
     finally:
         done.set()
         thread.join()
@@ -110,20 +110,20 @@ def _processor_s(node: Any) -> float:
 def differences(slices: Sequence[Mapping[str, Any]], seen: Switching) -> list[float]:
     """For each epoch ln(throughput with the node running / stopped), both arms together."""
     sums: dict[tuple[int, bool], list[float]] = {}
-    for one in slices:
-        running = seen.running(one["start_ns"], one["end_ns"])
-        if one["kind"] == "measured" and running is not None:
-            kept = sums.setdefault((one["epoch"], running), [0, 0, 0])
-            for place, value in enumerate((1, one["transactions"], one["busy_ns"])):
-                kept[place] += value
-    found = []
+    for line in slices:
+        running = seen.running(line["start_ns"], line["end_ns"])
+        if line["kind"] == "measured" and running is not None:
+            totals = sums.setdefault((line["epoch"], running), [0, 0, 0])
+            for column, value in enumerate((1, line["transactions"], line["busy_ns"])):
+                totals[column] += value
+    log_ratios = []
     for epoch in sorted({epoch for epoch, _ in sums}):
         both = [sums.get((epoch, running)) for running in (True, False)]
-        known = [one for one in both if one and one[0] >= FEWEST_SLICES and one[1]]
-        if len(known) == 2:
-            rates = [done / busy_ns for _, done, busy_ns in known]
-            found.append(math.log(rates[0] / rates[1]))
-    return found
+        sampled = [totals for totals in both if totals and totals[0] >= FEWEST_SLICES and totals[1]]
+        if len(sampled) == 2:
+            rates = [done / busy_ns for _, done, busy_ns in sampled]
+            log_ratios.append(math.log(rates[0] / rates[1]))
+    return log_ratios
 
 
 def weigh(number: int, cluster: Any | None, records: Path) -> dict[str, Any]:
@@ -132,19 +132,19 @@ def weigh(number: int, cluster: Any | None, records: Path) -> dict[str, Any]:
     record = records / f"{state}{number}" / "record"
     shutil.rmtree(record.parent, ignore_errors=True)  # of one that was interrupted
     seed = FIRST_SEED + number
-    words = ["aa", "--budget", BUDGET, "--seed", str(seed)]
+    arguments = ["aa", "--budget", BUDGET, "--seed", str(seed)]
     name = f"{state}/{number}"
-    kept: dict[str, Any] = {}
+    facts: dict[str, Any] = {}
     if cluster is None:
-        verdict, contrast, environment = weighed(name, words, record)
+        verdict, contrast, environment = weighed(name, arguments, record)
     else:
         node = next(iter(cluster.worker_nodes))
-        kept["processor_share"] = round(processor_share(node, IDLE_S), 5)
-        kept["memory_bytes"] = sum(one.memory_info().rss for one in processes_of(node))
-        with switched(node, random.Random(seed)) as seen:
-            verdict, contrast, environment = weighed(name, words, record)
+        facts["processor_share"] = round(processor_share(node, IDLE_S), 5)
+        facts["memory_bytes"] = sum(process.memory_info().rss for process in processes_of(node))
+        with switched(node, random.Random(seed)) as switching:
+            verdict, contrast, environment = weighed(name, arguments, record)
         text = (record / "slices.jsonl").read_text().splitlines()
-        kept["switched"] = differences([json.loads(line) for line in text], seen)
+        facts["switched"] = differences([json.loads(line) for line in text], switching)
     names = ("estimate_percent", "low_percent", "high_percent", "verdict", "nonzero", "epochs")
     return {
         "state": state,
@@ -153,7 +153,7 @@ def weigh(number: int, cluster: Any | None, records: Path) -> dict[str, Any]:
         "epoch_sd_percent": contrast["details"]["epoch_sd_percent"],
         "control_throughput": control_throughput(contrast),
         "seconds": verdict["seconds"],
-        **kept,
+        **facts,
         "revision": revision(),
         "machine": machine_of(environment),
     }
@@ -164,19 +164,19 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="a host with and without a raylet; resumable")
     parser.add_argument("--most", type=int, default=None, help="stop after so many weighings")
     parser.add_argument("--records", type=Path, default=Path("records/raylet"))
-    asked = parser.parse_args()
+    options = parser.parse_args()
     waiting = [
         (state, number)
         for number in range(1, PAIRS + 1)
         for state in random.Random(number).sample(("with", "without"), 2)
         if f"{state}/{number}" not in RESULTS.done()
     ]
-    for state, number in waiting[: asked.most]:
+    for state, number in waiting[: options.most]:
         if state == "with":
             with cluster_of(1) as cluster:
-                result = weigh(number, cluster, asked.records)
+                result = weigh(number, cluster, options.records)
         else:
-            result = weigh(number, None, asked.records)
+            result = weigh(number, None, options.records)
         RESULTS.add(f"{state}/{number}", result)
         print(f"{state:<8} {number}: {result['estimate_percent']:+.2f} %", flush=True)
     return 0

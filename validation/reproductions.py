@@ -64,18 +64,18 @@ published of one. This page is written by `python -m validation.reproductions`.
 def take(folder: Path) -> None:
     """Keep every complete step of a repetition."""
     name = json.loads((folder / REPRODUCE_FILE).read_text(encoding="utf-8"))["name"]
-    for step, told in found_in(folder, read_reproduction(name)).items():
+    for step, verdict in found_in(folder, read_reproduction(name)).items():
         machine = machine_of(environment_of(folder / step))
-        RESULTS.replace(f"{name}/{step}", {"machine": machine, **kept(told)})
+        RESULTS.replace(f"{name}/{step}", {"machine": machine, **kept(verdict)})
 
 
 def kept(told: Verdict | Swept) -> dict[str, Any]:
     """What is kept of a step, its files named from the checkout that it was weighed from, which may
     be another one than this, and its record from the folder that it stood in."""
-    found = json.loads(CHECKOUT.sub("", json.dumps(told.to_json())))
-    if "record" in found:
-        found["record"] = Path(found["record"]).name
-    return {"swept" if isinstance(told, Swept) else "verdict": found}
+    document = json.loads(CHECKOUT.sub("", json.dumps(told.to_json())))
+    if "record" in document:
+        document["record"] = Path(document["record"]).name
+    return {"swept" if isinstance(told, Swept) else "verdict": document}
 
 
 def text_of(study: Reproduction, results: Results) -> str:
@@ -93,8 +93,8 @@ def files(study: Reproduction, results: Results) -> dict[Path, str]:
 
 def _as_table(match: re.Match[str]) -> str:
     doubts = re.findall(r"^- \*\*(.*?)\*\*: (.*)$", match[1], re.MULTILINE)
-    named = ", ".join(dict.fromkeys(name for name, _ in doubts))
-    return f"Doubts: {named}\n\n" + pages.table(["doubt", "seen"], doubts) + "\n"
+    titles = ", ".join(dict.fromkeys(name for name, _ in doubts))
+    return f"Doubts: {titles}\n\n" + pages.table(["doubt", "seen"], doubts) + "\n"
 
 
 def table(results: Results) -> str:
@@ -120,7 +120,7 @@ def with_table(text: str, results: Results) -> str:
 
 def _lines(study: Reproduction, results: Results) -> dict[str, Mapping[str, Any]]:
     """Step → what was kept of it."""
-    lines = {one["key"]: one for one in results}
+    lines = {result["key"]: result for result in results}
     return {
         step.name: lines[key]
         for step in study.steps

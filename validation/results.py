@@ -27,7 +27,7 @@ class Results:
 
     def done(self) -> set[str]:
         """The keys of the cases that have a result."""
-        return {one["key"] for one in self}
+        return {result["key"] for result in self}
 
     def add(self, key: str, result: Mapping[str, Any]) -> None:
         """Append the result of a case; on disk when this returns."""
@@ -38,14 +38,14 @@ class Results:
     def keep(self, wanted: Callable[[Mapping[str, Any]], bool]) -> None:
         """Drop the results that are not wanted any more: other code made them."""
         every = list(self)
-        kept = [one for one in every if wanted(one)]
-        if len(kept) == len(every):
+        retained = [result for result in every if wanted(result)]
+        if len(retained) == len(every):
             return
         draft = self.path.with_suffix(".draft")
-        draft.write_text("".join(json.dumps(one) + "\n" for one in kept))
+        draft.write_text("".join(json.dumps(result) + "\n" for result in retained))
         draft.replace(self.path)
 
     def replace(self, key: str, result: Mapping[str, Any]) -> None:
         """Append the result of a case in place of the one it had."""
-        self.keep(lambda one: one["key"] != key)
+        self.keep(lambda earlier: earlier["key"] != key)
         self.add(key, result)

@@ -95,7 +95,7 @@ def nested(rows: Sequence[Row], arm: str, control: str) -> dict[str, float]:
     }
     done, busy = sum(row[5] for row in rows), sum(row[6] for row in rows)
     together = {"together": math.log(done / busy)}
-    return {name: log_ratio(own, arm, control) for name, own in parts.items()} | together
+    return {name: log_ratio(part, arm, control) for name, part in parts.items()} | together
 
 
 def epochs_of(record: Record, arm: str, control: str) -> list[dict[str, float]]:
@@ -117,13 +117,13 @@ def epochs_of(record: Record, arm: str, control: str) -> list[dict[str, float]]:
 def weigh(name: str, records: Path) -> dict[str, Any]:
     """Weigh one condition; what is kept of it."""
     condition, record = CONDITIONS[name], records / name.replace(" ", "-") / "record"
-    words = [*WORDS, *condition.words]
+    arguments = [*WORDS, *condition.words]
     with reserved(condition.huge_pages) if condition.huge_pages else nullcontext():
-        verdict = told(name, words, record, condition.before)
+        verdict = told(name, arguments, record, condition.before)
     [contrast] = verdict["contrasts"]
     plan = Record(record).read("plan.json")
     return {
-        "words": words,
+        "words": arguments,
         "before": list(condition.before),
         "arm": contrast["arm"],
         "control": contrast["control"],
@@ -148,10 +148,10 @@ def main() -> int:
     parser.add_argument("--records", type=Path, default=Path("records/scatter"))
     parser.add_argument("--only", choices=CONDITIONS, default=None)
     parser.add_argument("--page", action="store_true", help="only write the page")
-    asked = parser.parse_args()
+    options = parser.parse_args()
     for name in CONDITIONS:
-        if name not in RESULTS.done() and asked.only in (None, name) and not asked.page:
-            RESULTS.add(name, weigh(name, asked.records))
+        if name not in RESULTS.done() and options.only in (None, name) and not options.page:
+            RESULTS.add(name, weigh(name, options.records))
             print(f"{name}: weighed", flush=True)
     folded.write(files())
     return 0

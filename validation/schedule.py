@@ -205,12 +205,12 @@ def cases() -> Iterator[Case]:
 
 def control_throughput(contrast: Mapping[str, Any]) -> float:
     """The control's mean throughput over the epochs of a contrast, in transactions/s."""
-    readings = [one["throughput"][contrast["control"]] for one in contrast["details"]["epochs"]]
+    readings = [epoch["throughput"][contrast["control"]] for epoch in contrast["details"]["epochs"]]
     return float(sum(readings) / len(readings))
 
 
 def debt_share(slices: Iterable[Mapping[str, Any]], arm: str) -> float:
     """Debt of an arm as a share of its time under load, over its measured slices."""
-    own = [one for one in slices if one["arm"] == arm and one["kind"] == "measured"]
-    loaded = sum(one["busy_ns"] for one in own)
-    return sum(one["clients"] * one["debt_ns"] for one in own) / loaded if loaded else 0.0
+    measured = [line for line in slices if line["arm"] == arm and line["kind"] == "measured"]
+    loaded = sum(line["busy_ns"] for line in measured)
+    return sum(line["clients"] * line["debt_ns"] for line in measured) / loaded if loaded else 0.0

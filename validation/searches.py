@@ -51,7 +51,7 @@ class Cell:
         return f"{self.effect:g} %, {self.places} places, luck {self.luck:g} %"
 
 
-CELLS = [Cell(*one) for one in itertools.product(EFFECTS, PLACES, LUCKS)]
+CELLS = [Cell(*combination) for combination in itertools.product(EFFECTS, PLACES, LUCKS)]
 
 
 def searched(cell: Cell, seed: int) -> tuple[Bisected, int]:
@@ -62,13 +62,13 @@ def searched(cell: Cell, seed: int) -> tuple[Bisected, int]:
     changed = int(draw.integers(1, cell.places))
     levels = draw.normal(0, cell.luck / 100, cell.places)
     levels[changed:] += log_of_percent(cell.effect)
-    wanted = epochs_wanted(cell.places)
+    required = epochs_wanted(cell.places)
     plan = BisectPlan(
         study="simulated", key="version", places=tuple(map(str, range(cell.places))), seed=seed
     )
 
     def weigh(middle: int | None, attempt: int) -> Sided:
-        epochs = wanted * (1 + attempt)
+        epochs = required * (1 + attempt)
         arms = [0, *([] if middle is None else [middle]), cell.places - 1]
         read = draw.normal(levels[arms], SD / 100, (epochs, len(arms)))
         ratios = read[:, 1:] - read[:, :1]
@@ -78,7 +78,7 @@ def searched(cell: Cell, seed: int) -> tuple[Bisected, int]:
             margin_percent=MARGIN,
         )
 
-    return search(plan, weigh, lambda middle, attempt: "", lambda words: None), changed
+    return search(plan, weigh, lambda middle, attempt: "", lambda message: None), changed
 
 
 def told(cell: Cell, searches: int) -> dict[str, Any]:
@@ -86,9 +86,9 @@ def told(cell: Cell, searches: int) -> dict[str, Any]:
     outcomes: Counter[str] = Counter()
     steps = 0
     for seed in range(searches):
-        found, changed = searched(cell, seed)
-        outcomes[_outcome(found, changed)] += 1
-        steps += len(found.steps)
+        bisected, changed = searched(cell, seed)
+        outcomes[_outcome(bisected, changed)] += 1
+        steps += len(bisected.steps)
     return {
         "effect_percent": cell.effect,
         "places": cell.places,
@@ -118,11 +118,11 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument("--searches", type=int, default=SEARCHES)
     searches = parser.parse_args(words).searches
     with ProcessPoolExecutor() as pool:
-        for cell, found in zip(
+        for cell, result in zip(
             CELLS, pool.map(told, CELLS, itertools.repeat(searches)), strict=True
         ):
-            RESULTS.replace(cell.key, found)
-            print(f"{cell.key}: {found}", flush=True)
+            RESULTS.replace(cell.key, result)
+            print(f"{cell.key}: {result}", flush=True)
     return 0
 
 

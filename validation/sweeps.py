@@ -35,7 +35,7 @@ def kept(words: Sequence[str], told: Mapping[str, Any], record: Path) -> dict[st
     facts = {"words": list(words), "machine": machine_of(environment_of(record))}
     if "sweep" in told:
         return {**facts, "sweep": told["sweep"]}
-    threats = sorted({t["name"] for one in told["contrasts"] for t in one["threats"]})
+    threats = sorted({t["name"] for contrast in told["contrasts"] for t in contrast["threats"]})
     of_verdict = {name: told[name] for name in _OF_A_VERDICT}
     return {**facts, **of_verdict, "threats": threats, "factors": told["factors"]}
 

@@ -55,9 +55,9 @@ class Trace:
 def head_of(record: Record) -> dict[str, Any]:
     """What a trace says of itself."""
     plan, environment = record.read("plan.json"), record.read("environment.json")
-    kept = {name: plan[name] for name in ("study", "seed", "slice_ns", "clients", "placement")}
+    planned = {name: plan[name] for name in ("study", "seed", "slice_ns", "clients", "placement")}
     machine = {name: environment["machine"][name] for name in OF_THE_MACHINE}
-    return {**kept, "machine": machine}
+    return {**planned, "machine": machine}
 
 
 def rows_of(record: Record) -> list[Row]:
@@ -115,10 +115,10 @@ def read(file: Path) -> Trace:
 def _epoch(number: int, rows: Sequence[Mapping[str, str]], clients: int) -> EpochTotals:
     arms = {}
     for name in sorted({row["arm"] for row in rows}):
-        own = [row for row in rows if row["arm"] == name]
-        slices = tuple(_slice(row) for row in own)
-        arms[name] = arm_of(name, int(own[0]["slot"]), clients, slices)
-    slots = {name: one.slot for name, one in arms.items()}
+        arm_rows = [row for row in rows if row["arm"] == name]
+        slices = tuple(_slice(row) for row in arm_rows)
+        arms[name] = arm_of(name, int(arm_rows[0]["slot"]), clients, slices)
+    slots = {name: arm.slot for name, arm in arms.items()}
     return EpochTotals(number, slots, tuple(arms), arms)
 
 
@@ -135,15 +135,15 @@ def _slice(row: Mapping[str, str]) -> SliceTotals:
 
 def arm_of(name: str, slot: int, clients: int, slices: tuple[SliceTotals, ...]) -> ArmTotals:
     """The totals of some slices of one arm."""
-    busy_ns = sum(one.busy_ns for one in slices)
-    done = sum(one.transactions for one in slices)
+    busy_ns = sum(totals.busy_ns for totals in slices)
+    done = sum(totals.transactions for totals in slices)
     return ArmTotals(name, slot, clients, done, busy_ns, latency_sum_ns=busy_ns, slices=slices)
 
 
 def traces(folder: Path = FOLDER) -> tuple[Trace, ...]:
     """The traces that are there, in the order of their seeds."""
-    found = [read(file) for file in sorted(folder.glob("*.csv.gz"))]
-    return tuple(sorted(found, key=lambda trace: int(trace.head["seed"])))
+    stored = [read(file) for file in sorted(folder.glob("*.csv.gz"))]
+    return tuple(sorted(stored, key=lambda trace: int(trace.head["seed"])))
 
 
 def digest(folder: Path = FOLDER) -> str:
@@ -166,9 +166,9 @@ def main() -> int:
     """Extract; prints what was written."""
     parser = argparse.ArgumentParser(description="extract traces from records of equal arms")
     parser.add_argument("records", type=Path, nargs="+")
-    asked = parser.parse_args()
+    options = parser.parse_args()
     written = 0
-    for record in records_below(asked.records):
+    for record in records_below(options.records):
         head, rows = head_of(record), rows_of(record)
         file = FOLDER / f"{head['study']}-{int(head['seed']):05d}.csv.gz"
         write(head, rows, file)

@@ -122,14 +122,16 @@ def ours(accepting: Accepting) -> Iterator[dict[str, str]]:
 
 def defaults(allowed: Mapping[str, Allowed]) -> dict[str, str]:
     """What the server assumes for every setting, as it would be written."""
-    return {name: with_unit(known.default or "", known.unit) for name, known in allowed.items()}
+    return {
+        name: with_unit(setting.default or "", setting.unit) for name, setting in allowed.items()
+    }
 
 
 def ask_pgtune(checkout: Path) -> list[dict[str, str]]:
     """What pgtune's own formulas propose, run by node. CalledProcessError: they could not be."""
     source = checkout / "src" / "features" / "configuration"
-    with tempfile.TemporaryDirectory() as place:
-        room = Path(place)
+    with tempfile.TemporaryDirectory() as directory:
+        room = Path(directory)
         code = (source / "configurationSlice.js").read_text(encoding="utf-8")
         for module, file in (
             ("@reduxjs/toolkit", "toolkit"),
@@ -142,9 +144,9 @@ def ask_pgtune(checkout: Path) -> list[dict[str, str]]:
         (room / "actions.mjs").write_text(_STUB_ACTIONS, encoding="utf-8")
         shutil.copyfile(source / "constants.js", room / "constants.mjs")
         (room / "ask.mjs").write_text(_ASK_PGTUNE, encoding="utf-8")
-        asked = json.dumps([vars(server) for server in SERVERS])
-        told = _output("node", str(room / "ask.mjs"), asked)
-    return [dict(one) for one in json.loads(told)]
+        servers = json.dumps([vars(server) for server in SERVERS])
+        output = _output("node", str(room / "ask.mjs"), servers)
+    return [dict(proposal) for proposal in json.loads(output)]
 
 
 def ask_timescaledb_tune(program: Path) -> list[dict[str, str]]:
@@ -152,13 +154,13 @@ def ask_timescaledb_tune(program: Path) -> list[dict[str, str]]:
     proposals = []
     with tempfile.NamedTemporaryFile(suffix=".conf") as empty:
         for server in SERVERS:
-            told = _output(
+            output = _output(
                 *(str(program.resolve()), "--conf-path", empty.name, "--quiet", "--yes"),
                 *("--dry-run", "--color=false", "--pg-version", VERSION),
                 *("--memory", f"{server.gigabytes}GB", "--cpus", str(server.processors)),
                 *("--max-conns", str(server.clients)),
             )
-            pairs = re.findall(r"^([a-z_]+) = '?([^'\n]*)'?$", told, re.MULTILINE)
+            pairs = re.findall(r"^([a-z_]+) = '?([^'\n]*)'?$", output, re.MULTILINE)
             proposals.append({name: value for name, value in pairs if "librar" not in name})
     return proposals
 
@@ -169,8 +171,8 @@ def _output(*command: str) -> str:
 
 def _keep(tool: str, version: str, proposals: list[dict[str, str]]) -> None:
     facts = {"key": tool, "version": version, "taken": datetime.now(UTC).date().isoformat()}
-    kept = {server.key: one for server, one in zip(SERVERS, proposals, strict=True)}
-    RESULTS.replace(tool, {**facts, "proposals": kept})
+    by_server = {server.key: proposal for server, proposal in zip(SERVERS, proposals, strict=True)}
+    RESULTS.replace(tool, {**facts, "proposals": by_server})
 
 
 def tables(page: str, accepting: Accepting) -> str:
@@ -178,8 +180,8 @@ def tables(page: str, accepting: Accepting) -> str:
     assumed = defaults(accepting.allowed)
     proposals = [Proposals("ours", "", dict(zip(_keys(), ours(accepting), strict=True)))]
     proposals += [
-        Proposals(one["key"], f"{one['version']}, {one['taken']}", one["proposals"])
-        for one in RESULTS
+        Proposals(result["key"], f"{result['version']}, {result['taken']}", result["proposals"])
+        for result in RESULTS
     ]
     return page_with_tables(page, _keys(), proposals, assumed)
 

@@ -59,8 +59,8 @@ _IN_CYCLES = ("--set", "layout=cycles", "--budget", "24m")
 
 def _step(workload: str, before: str, after: str) -> tuple[str, ...]:
     builds = (f"control.version=npm-{before}", f"arm.version=npm-{after}")
-    asked = (*(() if workload == "pgbench" else (f"workload={workload}",)), *builds)
-    return ("versions", *(word for change in asked for word in ("--set", change)), *_IN_CYCLES)
+    changes = (*(() if workload == "pgbench" else (f"workload={workload}",)), *builds)
+    return ("versions", *(word for change in changes for word in ("--set", change)), *_IN_CYCLES)
 
 
 STEPS: Mapping[str, Sequence[str]] = {
@@ -173,8 +173,8 @@ class Comparison:
 def comparisons() -> Mapping[str, Comparison]:
     """Every pair of versions that has a page, or will."""
     results = Results(FOLDER / "versions-19.jsonl")
-    asked = f"{_COMMAND} --pair 19-against-18"
-    of_19 = Pair("18", "19", asked, results.path.name)
+    command_line = f"{_COMMAND} --pair 19-against-18"
+    of_19 = Pair("18", "19", command_line, results.path.name)
     steps = Results(FOLDER / "versions-steps.jsonl")
     stepwise = Pair("16", "18", f"{_COMMAND} --pair 16-to-18", steps.path.name, between=("17",))
     return {
@@ -200,12 +200,12 @@ def weigh(name: str, words: Sequence[str], records: Path) -> dict[str, Any]:
         "words": list(words),
         "started": started,
         "load_before": round(load, 2),
-        **{one: contrast[one] for one in _OF_A_CONTRAST},
+        **{key: contrast[key] for key in _OF_A_CONTRAST},
         "epoch_sd_percent": contrast["details"]["epoch_sd_percent"],
         "d": contrast["details"]["d"],
         "threats": [threat["name"] for threat in contrast["threats"]],
         **{
-            part: [{one: row.get(one) for one in _OF_A_MEASURE} for row in verdict[part]]
+            part: [{key: row.get(key) for key in _OF_A_MEASURE} for row in verdict[part]]
             for part in ("work", "causes")
         },
         "loads": verdict["loads"],
@@ -213,10 +213,10 @@ def weigh(name: str, words: Sequence[str], records: Path) -> dict[str, Any]:
         "sentence": verdict["sentence"],
         **{key: verdict.get(key) for key in _OF_A_VERDICT},
         "arms": {
-            arm: {one: found["build"][one] for one in _OF_AN_ARM}
-            for arm, found in environment["arms"].items()
+            arm: {key: facts["build"][key] for key in _OF_AN_ARM}
+            for arm, facts in environment["arms"].items()
         },
-        "workload": {one: environment["workload"][one] for one in _OF_THE_WORKLOAD},
+        "workload": {key: environment["workload"][key] for key in _OF_THE_WORKLOAD},
         "revision": revision(),
         "machine": machine_of(environment),
     }
@@ -231,23 +231,23 @@ def loads_of_epochs(record: Path) -> list[dict[str, int]]:
 
 def main() -> int:
     """Weigh what has no result yet, and write the page; 1 where a weighing failed."""
-    known = comparisons()
+    pairs = comparisons()
     parser = argparse.ArgumentParser(description="a version against another on each workload")
-    parser.add_argument("--pair", choices=list(known), default="18-against-16")
+    parser.add_argument("--pair", choices=list(pairs), default="18-against-16")
     parser.add_argument("--records", type=Path, default=Path("records/versions"))
     parser.add_argument("--only", default=None)
-    asked = parser.parse_args()
-    chosen = known[asked.pair]
-    if asked.only not in (None, *chosen.weighings):
+    options = parser.parse_args()
+    chosen = pairs[options.pair]
+    if options.only not in (None, *chosen.weighings):
         parser.error(f"argument --only: one of {', '.join(chosen.weighings)}")
-    done = {one["key"]: one["words"] for one in chosen.results}
+    done = {result["key"]: result["words"] for result in chosen.results}
     failed = []
     for name in chosen.weighings:
-        words = command(name, chosen.weighings)
-        if done.get(name) == words or asked.only not in (None, name):
+        arguments = command(name, chosen.weighings)
+        if done.get(name) == arguments or options.only not in (None, name):
             continue
         try:
-            result = weigh(name, words, asked.records / asked.pair)
+            result = weigh(name, arguments, options.records / options.pair)
         except SystemExit as reason:  # the others do not need it
             failed.append(name)
             print(f"{name}: {reason}", file=sys.stderr, flush=True)

@@ -39,8 +39,8 @@ def told(name: str, words: Sequence[str], record: Path, before: Sequence[str] = 
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise SystemExit(f"error: {name} ended with {done.returncode}\n{done.stderr[-2000:]}")
-    found: Told = json.loads(done.stdout)
-    return found
+    document: Told = json.loads(done.stdout)
+    return document
 
 
 def _result_of(record: Path) -> Path:
@@ -65,8 +65,8 @@ def machine_of(environment: Mapping[str, Any]) -> Told:
 
 def revision() -> str:
     """The commit that is checked out; empty outside a repository."""
-    asked = ["git", "-C", str(Path(__file__).parent), "rev-parse", "--short=12", "HEAD"]
-    return subprocess.run(asked, capture_output=True, text=True, check=False).stdout.strip()
+    command = ["git", "-C", str(Path(__file__).parent), "rev-parse", "--short=12", "HEAD"]
+    return subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
 
 
 @dataclass(frozen=True)
@@ -86,30 +86,32 @@ class Weighings:
         parser.add_argument("--only", choices=list(self.words), default=None)
         parser.add_argument("--adopt", metavar="NAME=RECORD", action="append", default=[])
         parser.add_argument("--page", action="store_true", help="only write the page")
-        asked = parser.parse_args()
-        for given in asked.adopt:
-            name, _, record = given.partition("=")
+        options = parser.parse_args()
+        for adoption in options.adopt:
+            name, _, record = adoption.partition("=")
             self.results.replace(name, self.adopted(name, Path(record)))
-        if asked.adopt or asked.page:
+        if options.adopt or options.page:
             return
         for name in self.words:
-            if name not in self.results.done() and asked.only in (None, name):
-                self.results.add(name, self._weigh(name, asked.records))
+            if name not in self.results.done() and options.only in (None, name):
+                self.results.add(name, self._weigh(name, options.records))
                 print(f"{name}: weighed", flush=True)
 
     def adopted(self, name: str, record: Path) -> Told:
         """What is kept of a record; ValueError: it was made by another command."""
         result = _result_of(record)
-        found = json.loads(result.read_text())
-        ran = [word for word in found["command"].split()[2:] if word != "--json"]
+        document = json.loads(result.read_text())
+        ran = [word for word in document["command"].split()[2:] if word != "--json"]
         if sorted(ran) != sorted(self.words[name]):
-            raise ValueError(f"{record} was made by: {found['command']}")
-        return self._line(name, {"sweep": found} if result.name == SWEPT_FILE else found, record)
+            raise ValueError(f"{record} was made by: {document['command']}")
+        return self._line(
+            name, {"sweep": document} if result.name == SWEPT_FILE else document, record
+        )
 
     def _weigh(self, name: str, records: Path) -> Told:
         record = records / name.replace(", ", "-") / "record"  # alone: not an attempt at another
         return self._line(name, told(name, self.words[name], record), record)
 
     def _line(self, name: str, found: Mapping[str, Any], record: Path) -> Told:
-        kept = self.kept(self.words[name], found, record)
-        return {**kept, "revision": revision()}
+        fields = self.kept(self.words[name], found, record)
+        return {**fields, "revision": revision()}

@@ -54,7 +54,7 @@ def work_through(
     `most_seconds`: no case is begun that would probably end later. Results of other code are
     dropped from the file first.
     """
-    results.keep(lambda one: one.get("code") == code)
+    results.keep(lambda result: result.get("code") == code)
     done = results.done()
     waiting = [case for case in cases if case.key not in done]
     if not waiting:
@@ -121,5 +121,5 @@ def _too_late(case: Case, progress: Progress, most_seconds: float | None) -> boo
 def _timed(case: Case) -> Mapping[str, Any]:
     """The result with the processor time it took: a busy machine makes no case longer."""
     began = time.process_time()
-    found = case.work()
-    return {"seconds": round(time.process_time() - began, 2), **found}
+    result = case.work()
+    return {"seconds": round(time.process_time() - began, 2), **result}

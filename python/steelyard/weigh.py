@@ -21,17 +21,17 @@ def weigh(question: Question, laboratory: Laboratory, progress: Progress) -> Ver
     Raises a SteelyardError when the weighing cannot be completed; what was measured is kept, and
     one that lost too many epochs is judged and published before it is raised.
     """
-    kept = open_record(question, laboratory.clock.now_ns)  # --resume: plan, epochs there are
-    with prepare(kept, laboratory, progress) as prepared:  # engines, data loaded once, slots
-        setup = try_scripts(prepared, kept, progress)  # captured writes: without what fails
+    opened = open_record(question, laboratory.clock.now_ns)  # --resume: plan, epochs there are
+    with prepare(opened, laboratory, progress) as prepared:  # engines, data loaded once, slots
+        setup = try_scripts(prepared, opened, progress)  # captured writes: without what fails
         inspected = inspect_arms(question, setup, progress)  # arms differ only where declared
         setup = inspected.setup  # each script was executed once: without what fails
-        choices = recall_choices(kept) or choose(setup, progress)  # the pilot: slices, placement
+        choices = recall_choices(opened) or choose(setup, progress)  # the pilot: slices, placement
         planned = setup.as_chosen(choices)  # longer epochs for slow pools; slices by count
-        plan = write_plan(planned, choices, kept, progress)  # fixed before the first slice
-        outcome = settle(planned, choices, plan, inspected, kept, progress)  # until decided
-    verdict = publish(kept, outcome, progress)  # a function of the record; the A/A ledger
-    write_report(kept.record.directory)
+        plan = write_plan(planned, choices, opened, progress)  # fixed before the first slice
+        outcome = settle(planned, choices, plan, inspected, opened, progress)  # until decided
+    verdict = publish(opened, outcome, progress)  # a function of the record; the A/A ledger
+    write_report(opened.record.directory)
     progress.done(verdict)
     if outcome.failure is not None:
         raise outcome.failure

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from steelyard.cli.command_line import load_command
 from steelyard.cli.options.weigh_options import repeating_command
 from steelyard.cli.weighing import bisect, sweep
-from steelyard.cli.weighing.kept import going_on
+from steelyard.cli.weighing.campaign import resumable_by
 from steelyard.history.entry import KnownBuild
 from steelyard.history.trend import LevelStep, TrendPoint
 from steelyard.report.answer.what_next import with_budget
@@ -84,7 +84,7 @@ def parsed(words: list[str]) -> None:
 def test_what_goes_on_after_an_interruption_can_be_pasted(
     words: tuple[str, ...], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with pytest.raises(KeyboardInterrupt), going_on(*words):
+    with pytest.raises(KeyboardInterrupt), resumable_by(*words):
         raise KeyboardInterrupt
     line = capsys.readouterr().err.strip()
     assert pasted(line.removeprefix("go on: ")) == ["steelyard", *words]

@@ -117,4 +117,4 @@ def test_the_size_of_the_data_is_the_workloads_unless_it_is_named() -> None:
 
 def test_a_control_that_has_a_profile_is_refused() -> None:
     with pytest.raises(UsageError, match='control "profile" of study "tuning-ablation" has one'):
-        search._searched(replace(REQUEST, study="tuning-ablation"))
+        search._study_without_arms(replace(REQUEST, study="tuning-ablation"))

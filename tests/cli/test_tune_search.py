@@ -29,7 +29,8 @@ Weigh = Callable[[Study, int, Path, str | None], Verdict]
 def weighed(monkeypatch: pytest.MonkeyPatch) -> Callable[[Weigh], None]:
     """Puts a scripted weighing in place of real ones, and what a server accepts without one."""
     build = Identity("postgres", "18.4", 180004, "", "", "", "bundle", "/nowhere", False)
-    monkeypatch.setattr(searching, "_asked", lambda study, account: Accepting(build, ALLOWED))
+    accepting = Accepting(build, ALLOWED)
+    monkeypatch.setattr(searching, "_allowed_settings", lambda study, account: accepting)
 
     def by(weigh: Weigh) -> None:
         monkeypatch.setattr(searching, "weigh_into", weigh)

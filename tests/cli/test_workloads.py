@@ -153,7 +153,7 @@ def test_a_scale_that_does_not_fit_a_server_is_refused_before_anything_is_made(
 def test_where_the_disk_of_a_server_is_not_seen_its_need_is_told(
     server: Endpoint, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(database, "_seen", lambda *_: False)
+    monkeypatch.setattr(database, "_is_local", lambda *_: False)
     monkeypatch.setattr(disk_space, "free_bytes", lambda _: 0)
     told: list[str] = []
     taken = database.PostgresDatabase(server)

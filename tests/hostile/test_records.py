@@ -16,7 +16,7 @@ import pytest
 
 from hostile.conftest import Call
 from record.test_ledger import HERE, add
-from steelyard.cli.weighing.kept import weigh_into
+from steelyard.cli.weighing.campaign import weigh_into
 from steelyard.fleet.collecting import collect
 from steelyard.history.index import read_history
 from steelyard.integrity.scrub.lsn_catalogue import _require_writable

@@ -31,7 +31,7 @@ class Silent:
     ) -> None:
         """Shows nothing."""
 
-    def why(self, told: Sequence[TimeParts]) -> None:
+    def why(self, times: Sequence[TimeParts]) -> None:
         """Shows nothing."""
 
     def recalled(self, total: int, contrasts: Sequence[ContrastLine]) -> None:

@@ -37,15 +37,15 @@ class AlarmCase:
 
     def work(self) -> Mapping[str, Any]:
         """A tally of one cell."""
-        found = Tallies()
+        cells = Tallies()
         draw = world(self.world).draw(generator(self.key), self.weighings, self.epochs)
         for weighing in weighings(draw, self.epochs):
-            found.add("first verdict", NO_MARGIN, weighing.ending(NO_MARGIN, first_verdict=True))
-        return {"world": self.world, "epochs": self.epochs, "cells": found.to_json()}
+            cells.add("first verdict", NO_MARGIN, weighing.ending(NO_MARGIN, first_verdict=True))
+        return {"world": self.world, "epochs": self.epochs, "cells": cells.to_json()}
 
 
 def cases() -> Iterator[AlarmCase]:
     """Every part of every world and number of epochs."""
     for part in range(PARTS):
-        for one in WORLDS:
-            yield from (AlarmCase(one.name, epochs, part) for epochs in EPOCHS)
+        for each_world in WORLDS:
+            yield from (AlarmCase(each_world.name, epochs, part) for epochs in EPOCHS)

@@ -44,7 +44,7 @@ def machine(name: str, theta: float, rng: np.random.Generator) -> Machine:
     """A machine by name, with an effect on B."""
     if name.startswith(TRACES):
         return TracedMachine(recorded(name.removeprefix(TRACES)), theta, rng)
-    [weather] = [one for one in WEATHERS if one.name == name]
+    [weather] = [candidate for candidate in WEATHERS if candidate.name == name]
     return SimulatedMachine(weather, theta, rng)
 
 
@@ -68,26 +68,28 @@ class ComparisonCase:
     def work(self) -> Mapping[str, Any]:
         """How often the rule said what, and the mean time it measured."""
         rng = generator(self.key)
-        [rule] = [one for one in RULES if one.name == self.rule]
-        said = dict.fromkeys(Says, 0)
+        [rule] = [candidate for candidate in RULES if candidate.name == self.rule]
+        counts = dict.fromkeys(Says, 0)
         seconds = 0.0
         for _ in range(self.weighings):
             there = machine(self.machine, Question(self.effect).theta, rng)
-            said[rule.judge(there, rng)] += 1
+            counts[rule.judge(there, rng)] += 1
             seconds += there.seconds
         return {
             "machine": self.machine,
             "rule": self.rule,
             "effect_percent": 100 * self.effect,
             "weighings": self.weighings,
-            "said": {str(says): count for says, count in said.items()},
+            "said": {str(says): count for says, count in counts.items()},
             "measured_seconds": seconds / self.weighings,
         }
 
 
 def cases() -> Iterator[ComparisonCase]:
     """Every rule on every machine with every effect."""
-    names = [weather.name for weather in WEATHERS] + [TRACES + one for one in placements()]
+    names = [weather.name for weather in WEATHERS] + [
+        TRACES + placement for placement in placements()
+    ]
     return (
         ComparisonCase(name, rule.name, effect)
         for name in names

@@ -57,8 +57,8 @@ def all_a_then_all_b(rng: np.random.Generator) -> Erring:
     from scipy.stats import ttest_ind
 
     path = storm(rng, WEIGHINGS, 2 * SLICES) + 0.03 * rng.standard_normal((WEIGHINGS, 2 * SLICES))
-    found = ttest_ind(path[:, :SLICES], path[:, SLICES:], axis=1, equal_var=False)
-    return Erring(np.asarray(found.pvalue < LEVEL))
+    test = ttest_ind(path[:, :SLICES], path[:, SLICES:], axis=1, equal_var=False)
+    return Erring(np.asarray(test.pvalue < LEVEL))
 
 
 def peeking(rng: np.random.Generator) -> Erring:
@@ -67,8 +67,8 @@ def peeking(rng: np.random.Generator) -> Erring:
     sign = signs(rng.random((WEIGHINGS, SLICES)) < 0.5)
     pairs = sign * (path[:, ::2] - path[:, 1::2])
     alarmed = np.zeros(WEIGHINGS, dtype=np.bool_)
-    for looked in range(FIRST_LOOK, SLICES + 1):
-        alarmed |= t_test(pairs[:, :looked]) < LEVEL
+    for count in range(FIRST_LOOK, SLICES + 1):
+        alarmed |= t_test(pairs[:, :count]) < LEVEL
     return Erring(alarmed)
 
 
@@ -94,7 +94,7 @@ def blocks_by_flips(rng: np.random.Generator) -> Erring:
     """Blocks as replicates, sign changes, where servers wander over their lives."""
     blocks = _wandering_blocks(rng)
     rows = blocks.reshape(len(blocks), -1)
-    return Erring(np.array([0.0 not in confidence_set(one, LEVEL).interval for one in rows]))
+    return Erring(np.array([0.0 not in confidence_set(row, LEVEL).interval for row in rows]))
 
 
 def _traced_blocks(rng: np.random.Generator, placement: str) -> Iterator[Floats]:
@@ -119,10 +119,11 @@ def traced_blocks_free(rng: np.random.Generator) -> Erring:
 
 
 def _traced_flips(rng: np.random.Generator, placement: str) -> Erring:
-    found = [
-        0.0 not in confidence_set(one, LEVEL).interval for one in _traced_blocks(rng, placement)
+    rejections = [
+        0.0 not in confidence_set(blocks, LEVEL).interval
+        for blocks in _traced_blocks(rng, placement)
     ]
-    return Erring(np.array(found, dtype=np.bool_))
+    return Erring(np.array(rejections, dtype=np.bool_))
 
 
 def _misses(rng: np.random.Generator, reading: Callable[[Work, Work], Floats]) -> Erring:
@@ -130,7 +131,7 @@ def _misses(rng: np.random.Generator, reading: Callable[[Work, Work], Floats]) -
     layout: Layout = lay_out(rng, draw_slots(rng, WEIGHINGS, READING_EPOCHS))
     arm = stalling(rng, jitter(rng, layout), reading is not hidden, STALLING_CLIENTS)
     d = reading(arm, steady(jitter(rng, layout)))
-    missed = np.array([TRUTH not in confidence_set(one, LEVEL).interval for one in d])
+    missed = np.array([TRUTH not in confidence_set(row, LEVEL).interval for row in d])
     return Erring(missed, reads=float(d.mean()))
 
 
@@ -142,7 +143,7 @@ def hidden(arm: Work, control: Work) -> Floats:
 def trimmed(arm: Work, control: Work) -> Floats:
     """The typical slice instead of totals, by the product's own trimming."""
     ratios = np.log(arm.transactions / arm.busy_ns) - np.log(control.transactions / control.busy_ns)
-    return np.array([[typical(epoch) for epoch in one] for one in ratios.tolist()])
+    return np.array([[typical(epoch) for epoch in weighing] for weighing in ratios.tolist()])
 
 
 def hiding_border(rng: np.random.Generator) -> Erring:
@@ -205,16 +206,16 @@ class ControlCase:
 
     def work(self) -> Mapping[str, Any]:
         """How many of how many weighings erred; none where there are no traces."""
-        [control] = [one for one in CONTROLS if one.name == self.name]
-        found = control.rule(generator(self.key))
+        [control] = [candidate for candidate in CONTROLS if candidate.name == self.name]
+        erring = control.rule(generator(self.key))
         return {
             "control": self.name,
-            "erred": int(found.erred.sum()),
-            "weighings": len(found.erred),
-            "reads": found.reads,
+            "erred": int(erring.erred.sum()),
+            "weighings": len(erring.erred),
+            "reads": erring.reads,
         }
 
 
 def cases() -> Iterator[ControlCase]:
     """Every control."""
-    return (ControlCase(one.name) for one in CONTROLS)
+    return (ControlCase(control.name) for control in CONTROLS)

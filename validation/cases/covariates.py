@@ -94,10 +94,10 @@ def _epochs(case: CovariateCase, rng: np.random.Generator) -> Adjusted:
 def _without_means(d: Floats, weighing: Sequence[int]) -> Floats:
     """d less the mean of its weighing, whose effect is another matter."""
     groups = np.array(weighing)
-    found = d.copy()
-    for one in np.unique(groups):
-        found[groups == one] -= d[groups == one].mean()
-    return found
+    centred = d.copy()
+    for group in np.unique(groups):
+        centred[groups == group] -= d[groups == group].mean()
+    return centred
 
 
 def _adjusted(d: Floats, x: Floats) -> Floats:
@@ -136,25 +136,25 @@ def _of_traces(placement: str) -> Adjusted:
     for number, trace in enumerate(chosen):
         for epoch in trace.epochs:
             rows = sorted(
-                (one.block, one.position, name, one.transactions, one.busy_ns)
+                (totals.block, totals.position, name, totals.transactions, totals.busy_ns)
                 for name, arm in epoch.arms.items()
-                for one in arm.slices
+                for totals in arm.slices
             )
             names = sorted(epoch.arms)
-            own = np.array([names.index(row[2]) for row in rows])
+            arms = np.array([names.index(row[2]) for row in rows])
             work = np.array([row[3] for row in rows], dtype=np.float64)
             busy = np.array([row[4] for row in rows], dtype=np.float64)
             rate = np.log(np.maximum(work, 1) / busy)
-            rate -= np.array([rate[own == one].mean() for one in (0, 1)])[own]
+            rate -= np.array([rate[arms == arm].mean() for arm in (0, 1)])[arms]
             level = _about(rate)
-            d.append(_log_ratio(work, busy, own))
-            x.append(float(level[own == 1].mean() - level[own == 0].mean()))
+            d.append(_log_ratio(work, busy, arms))
+            x.append(float(level[arms == 1].mean() - level[arms == 0].mean()))
             weighing.append(number)
     return np.array(d), np.array(x), weighing
 
 
 def _log_ratio(work: Floats, busy: Floats, own: np.ndarray) -> float:
-    rates = [work[own == one].sum() / busy[own == one].sum() for one in (0, 1)]
+    rates = [work[own == arm].sum() / busy[own == arm].sum() for arm in (0, 1)]
     return float(np.log(rates[1] / rates[0]))
 
 
@@ -175,15 +175,15 @@ def _of_turns() -> Adjusted:
     d, x, weighing = [], [], []
     for number, (control, arm, epochs) in enumerate(_turns_kept()):
         level = {
-            name: np.log([one["throughput"][name] for one in epochs]) for name in (control, arm)
+            name: np.log([epoch["throughput"][name] for epoch in epochs]) for name in (control, arm)
         }
-        rest = {name: own - own.mean() for name, own in level.items()}
-        for place in range(1, len(epochs) - 1):
-            order = [name for name in epochs[place]["order"] if name in (control, arm)]
-            before = [n for n in epochs[place - 1]["order"] if n in (control, arm)][-1]
-            after = next(n for n in epochs[place + 1]["order"] if n in (control, arm))
-            near = {order[0]: rest[before][place - 1], order[1]: rest[after][place + 1]}
-            d.append(level[arm][place] - level[control][place])
+        rest = {name: logs - logs.mean() for name, logs in level.items()}
+        for index in range(1, len(epochs) - 1):
+            order = [name for name in epochs[index]["order"] if name in (control, arm)]
+            before = [n for n in epochs[index - 1]["order"] if n in (control, arm)][-1]
+            after = next(n for n in epochs[index + 1]["order"] if n in (control, arm))
+            near = {order[0]: rest[before][index - 1], order[1]: rest[after][index + 1]}
+            d.append(level[arm][index] - level[control][index])
             x.append(near[arm] - near[control])
             weighing.append(number)
     return np.array(d), np.array(x), weighing
@@ -192,14 +192,16 @@ def _of_turns() -> Adjusted:
 def _turns_kept() -> Iterator[tuple[str, str, list[Any]]]:
     """Control, arm and complete epochs of every contrast in turns that a reproduction keeps."""
     text = (FOLDER / "reproductions.jsonl").read_text(encoding="utf-8")
-    kept = sorted((json.loads(line) for line in text.splitlines()), key=lambda one: one["key"])
-    for _, lines in groupby(kept, key=lambda one: one["key"]):
+    results = sorted(
+        (json.loads(line) for line in text.splitlines()), key=lambda result: result["key"]
+    )
+    for _, lines in groupby(results, key=lambda result: result["key"]):
         verdict = list(lines)[-1].get("verdict", {})
         if verdict.get("layout") != "turns":
             continue
         for contrast in verdict["contrasts"]:
             epochs = contrast["details"].get("epochs") or []
-            whole = [one for one in epochs if one["outcome"] == "complete"]
+            whole = [epoch for epoch in epochs if epoch["outcome"] == "complete"]
             if len(whole) >= EPOCHS - 2:
                 yield contrast["control"], contrast["arm"], whole
 
@@ -211,27 +213,29 @@ def _simulated(rng: np.random.Generator, layout: str, machine: str, share: float
     d, x, weighing = [], [], []
     for number in range(SIMULATED):
         for _ in range(8):
-            own = _arms_of_slices(rng, layout)
-            seen, unseen = (
-                sd * np.sqrt(part) * wandering(rng, len(own) + 1, correlated_s / SLICE_S)
+            arms = _arms_of_slices(rng, layout)
+            visible, hidden = (
+                sd * np.sqrt(part) * wandering(rng, len(arms) + 1, correlated_s / SLICE_S)
                 for part in (share, 1 - share)
             )
-            loops = seen + SPIN_SD * rng.standard_normal(len(own) + 1)
-            level = seen[:-1] + unseen[:-1] + LUCK_SD * rng.standard_normal(2)[own]
-            speed = np.exp(level + SLICE_SD * rng.standard_normal(len(own)))
-            told = (loops[:-1] + loops[1:]) / 2
-            d.append(float(np.log(speed[own == 1].mean() / speed[own == 0].mean())))
-            x.append(float(told[own == 1].mean() - told[own == 0].mean()))
+            loops = visible + SPIN_SD * rng.standard_normal(len(arms) + 1)
+            level = visible[:-1] + hidden[:-1] + LUCK_SD * rng.standard_normal(2)[arms]
+            speed = np.exp(level + SLICE_SD * rng.standard_normal(len(arms)))
+            covariate = (loops[:-1] + loops[1:]) / 2
+            d.append(float(np.log(speed[arms == 1].mean() / speed[arms == 0].mean())))
+            x.append(float(covariate[arms == 1].mean() - covariate[arms == 0].mean()))
             weighing.append(number)
     return np.array(d), np.array(x), weighing
 
 
 def _arms_of_slices(rng: np.random.Generator, layout: str) -> np.ndarray:
     """Whose each slice of an epoch is, 0 or 1; −1 while nothing is measured."""
-    own = np.arange(2) if rng.random() < 0.5 else np.arange(2)[::-1]
+    order = np.arange(2) if rng.random() < 0.5 else np.arange(2)[::-1]
     if layout == "turns":
-        return np.repeat([own[0], -1, own[1]], [SLICES_A_WINDOW, SLICES_BETWEEN, SLICES_A_WINDOW])
-    blocks = [own if lead else own[::-1] for lead in rng.random(SLICES_A_WINDOW) < 0.5]
+        return np.repeat(
+            [order[0], -1, order[1]], [SLICES_A_WINDOW, SLICES_BETWEEN, SLICES_A_WINDOW]
+        )
+    blocks = [order if lead else order[::-1] for lead in rng.random(SLICES_A_WINDOW) < 0.5]
     return np.concatenate(blocks)
 
 

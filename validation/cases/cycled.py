@@ -124,16 +124,16 @@ class CycleCase:
 def _count(world: CycleWorld, weighing: Weighing, counts: _Counts) -> None:
     totals = [epoch.totals for epoch in weighing.epochs]
     terms = planned(len(totals), s0=S0)
-    readings = [read_epoch(one, "arm", "control", "throughput") for one in totals]
-    d: Floats = np.array([one.d for one in readings])
+    readings = [read_epoch(epoch, "arm", "control", "throughput") for epoch in totals]
+    d: Floats = np.array([reading.d for reading in readings])
     plan = plan_of(world, len(totals))
     threats: tuple[Threat, ...] = (
         *cycle_threats(weighing.epochs, plan, "control", "arm"),
         *plan_threats(plan),
         *threats_of_epochs(readings, "arm", "control", terms, True),
     )
-    names = {one.name for one in threats}
-    invalid = any(one.invalidates for one in threats)
+    names = {threat.name for threat in threats}
+    invalid = any(threat.invalidates for threat in threats)
     caught = world.must_raise is not None and world.must_raise.value in names
     tally = counts.cycles
     alarm = _judge(world, d, weighing.first, tally)
@@ -169,19 +169,21 @@ def _count_distances(world: CycleWorld, weighing: Weighing, tally: CycleTally) -
     tally.curve_width += _half_width(points)
     tally.plain_width += _half_width(curve(plain))
     tally.curve_missed += any(
-        world.truth_between(one.from_ns / NS, min(one.to_ns / NS, most_s))
-        not in one.estimate.interval
-        for one in points
+        world.truth_between(point.from_ns / NS, min(point.to_ns / NS, most_s))
+        not in point.estimate.interval
+        for point in points
     )
     tally.distances += bool(effects)
     tally.distance_missed += any(
-        world.truth_between(0.0, one.distance_ns / NS) not in one.estimate.interval
-        for one in effects
+        world.truth_between(0.0, effect.distance_ns / NS) not in effect.estimate.interval
+        for effect in effects
     )
 
 
 def _half_width(points: Any) -> float:
-    return float(np.mean([one.estimate.interval.width / 2 for one in points])) if points else 0.0
+    return (
+        float(np.mean([point.estimate.interval.width / 2 for point in points])) if points else 0.0
+    )
 
 
 def plan_of(world: CycleWorld, epochs: int) -> Plan:
@@ -207,6 +209,6 @@ def plan_of(world: CycleWorld, epochs: int) -> Plan:
 def cases() -> Iterator[CycleCase]:
     """Every part of every world and number of epochs."""
     for part in range(PARTS):
-        for one in CYCLE_WORLDS:
-            count = WEIGHINGS_A_PART if one.must_raise is None else BROKEN_WEIGHINGS_A_PART
-            yield from (CycleCase(one.name, epochs, part, count) for epochs in EPOCHS)
+        for world in CYCLE_WORLDS:
+            count = WEIGHINGS_A_PART if world.must_raise is None else BROKEN_WEIGHINGS_A_PART
+            yield from (CycleCase(world.name, epochs, part, count) for epochs in EPOCHS)

@@ -113,16 +113,16 @@ class Counts:
 def rows_of(measured: str, kind: str, rng: np.random.Generator, n: int) -> tuple[Series, Series]:
     """Equal arms of n rows each."""
     draw = KINDS[kind]
-    one, other = draw(rng, n), draw(rng, n)
+    a, b = draw(rng, n), draw(rng, n)
     shared = np.zeros(n)
     if measured in (PAIRED, DRAWN):
         shared = _storm(rng, n)
     if measured == DRAWN:
         turned = rng.random(n) < 0.5
-        one, other = np.where(turned, other, one), np.where(turned, one, other)
+        a, b = np.where(turned, b, a), np.where(turned, a, b)
     if measured == SEQUENTIAL:  # one course of time, cut in the middle
-        one, other = np.split(draw(rng, 2 * n), 2)
-    first, second = (100 * np.exp(SCATTER * (own + shared)) for own in (one, other))
+        a, b = np.split(draw(rng, 2 * n), 2)
+    first, second = (100 * np.exp(SCATTER * (course + shared)) for course in (a, b))
     return Series("a", first), Series("b", second)
 
 
@@ -159,7 +159,7 @@ def _add(counts: Counts, found: NumberSets, terms: Terms) -> None:
     counts.withheld += withheld
     counts.missed += not withheld and 0.0 not in sets.main
     counts.different += _differs(sets.stage, sets.main, sets.equivalence, terms)
-    main, equivalence = (moved(one, SCATTER) for one in (sets.main, sets.equivalence))
+    main, equivalence = (moved(region, SCATTER) for region in (sets.main, sets.equivalence))
     counts.seen += _differs(sets.stage, main, equivalence, terms)
 
 

@@ -63,26 +63,26 @@ class SearchCase:
     def work(self) -> Mapping[str, Any]:
         """The tally, and the truth that it is held against."""
         world, tally = queue_world(self.world), SearchTally()
-        known = truth(world, seed_of(f"capacity/{self.world}/truth"))
+        effect = truth(world, seed_of(f"capacity/{self.world}/truth"))
         for d, first in world.draw(generator(self.key), WEIGHINGS_A_PART, EPOCHS):
-            _judge(d, first, known, tally)
-        return {"world": self.world, "truth": known, "tally": asdict(tally)}
+            _judge(d, first, effect, tally)
+        return {"world": self.world, "truth": effect, "tally": asdict(tally)}
 
 
 def _judge(d: Floats, first: np.ndarray, known: float, tally: SearchTally) -> None:
     read = np.isfinite(d)
     tally.weighings += 1
     tally.without += int((~read).sum())
-    own, places = d[read], tuple(first[read].tolist())
-    virtual = VirtualWeighing(own, places, planned(len(own), s0=S0))
+    finite, places = d[read], tuple(first[read].tolist())
+    virtual = VirtualWeighing(finite, places, planned(len(finite), s0=S0))
     ending = virtual.ending(NO_MARGIN, first_verdict=True)
-    said = {VerdictKind.SLOWER: -1.0, VerdictKind.FASTER: 1.0}.get(ending.kind, 0.0)
-    tally.alarms += said != 0.0
-    tally.wrong += said * known < 0
-    moved = VirtualWeighing(own - known, places, planned(len(own), s0=S0))
+    direction = {VerdictKind.SLOWER: -1.0, VerdictKind.FASTER: 1.0}.get(ending.kind, 0.0)
+    tally.alarms += direction != 0.0
+    tally.wrong += direction * known < 0
+    moved = VirtualWeighing(finite - known, places, planned(len(finite), s0=S0))
     tally.missed += not moved.ending(QUESTION, first_verdict=False).covered
-    tally.spread += float(own.std(ddof=1))
-    tally.error += float(own.mean()) - known
+    tally.spread += float(finite.std(ddof=1))
+    tally.error += float(finite.mean()) - known
 
 
 def cases() -> Iterator[SearchCase]:

@@ -49,21 +49,21 @@ class Replayed:
 def replayed(epoch: EpochTotals) -> Replayed:
     """One epoch of a trace, as the contrast of its slots."""
     by_slot = {slot: name for name, slot in epoch.slots.items()}
-    one, other = by_slot[0], by_slot[1]
+    arm, control = by_slot[0], by_slot[1]
     return Replayed(
-        d=epoch_log_ratio(epoch, one, other, "throughput"),
-        blocks=tuple(block_log_ratios(epoch.arms[one], epoch.arms[other], "throughput")),
+        d=epoch_log_ratio(epoch, arm, control, "throughput"),
+        blocks=tuple(block_log_ratios(epoch.arms[arm], epoch.arms[control], "throughput")),
     )
 
 
 def pieces(epoch: EpochTotals, count: int) -> Iterator[EpochTotals]:
     """An epoch cut into so many pseudo-epochs of neighbouring blocks."""
-    blocks = sorted({one.block for arm in epoch.arms.values() for one in arm.slices})
+    blocks = sorted({totals.block for arm in epoch.arms.values() for totals in arm.slices})
     for part in np.array_split(blocks, count):
-        kept = set(part.tolist())
+        piece = set(part.tolist())
         arms = {
             name: arm_of(
-                name, arm.slot, arm.clients, tuple(s for s in arm.slices if s.block in kept)
+                name, arm.slot, arm.clients, tuple(s for s in arm.slices if s.block in piece)
             )
             for name, arm in epoch.arms.items()
         }
@@ -72,13 +72,13 @@ def pieces(epoch: EpochTotals, count: int) -> Iterator[EpochTotals]:
 
 def placements() -> list[str]:
     """The placements that were recorded."""
-    return sorted({one.placement for one in traces()})
+    return sorted({trace.placement for trace in traces()})
 
 
 @lru_cache(maxsize=4)
 def every_epoch(placement: str, cut: int = 1) -> tuple[Replayed, ...]:
     """The epochs (or pieces) of all traces with a placement, in the order they were recorded."""
-    return tuple(epochs_of([one for one in traces() if one.placement == placement], cut))
+    return tuple(epochs_of([trace for trace in traces() if trace.placement == placement], cut))
 
 
 def epochs_of(some: Sequence[Trace], cut: int = 1) -> Iterator[Replayed]:
@@ -124,7 +124,7 @@ class ReplayCase:
     def work(self) -> Mapping[str, Any]:
         """Tallies by cell; no cells where the traces are too short."""
         rng = generator(self.key)
-        found, spread = Tallies(), []
+        cells, spread = Tallies(), []
         for _ in range(self.weighings):
             contrast, sign = choose(rng, self.placement, self.scheme, self.epochs)
             if not len(contrast):
@@ -134,17 +134,17 @@ class ReplayCase:
             terms = planned(self.epochs, SIGMA)
             weighing = VirtualWeighing(d, tuple((sign > 0).tolist()), terms)
             for question in QUESTIONS:
-                found.add("plan", question, weighing.ending(question, first_verdict=False))
+                cells.add("plan", question, weighing.ending(question, first_verdict=False))
             for question in FEW:
                 ending = weighing.ending(question, first_verdict=True)
-                found.add("first verdict", question, ending)
+                cells.add("first verdict", question, ending)
         median = 100 * float(np.median(spread)) if spread else None
         return {
             "placement": self.placement,
             "scheme": self.scheme,
             "epochs": self.epochs,
             "epoch_sd_percent": median,
-            "cells": found.to_json(),
+            "cells": cells.to_json(),
         }
 
 

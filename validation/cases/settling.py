@@ -63,8 +63,8 @@ class SettlingCase:
 
     def work(self) -> Mapping[str, Any]:
         """A tally of each rule."""
-        own, tallies = load(self.load), {name: SettlingTally() for name in RULES}
-        for pilot in own.draw(generator(self.key), self.pilots):
+        beginning, tallies = load(self.load), {name: SettlingTally() for name in RULES}
+        for pilot in beginning.draw(generator(self.key), self.pilots):
             for name, tally in tallies.items():
                 cuts = [RULES[name](series.tolist()) for series in pilot]
                 warmup_s = warmup_after(cuts)
@@ -72,8 +72,11 @@ class SettlingCase:
                 tally.unsettled += None in cuts
                 tally.warmup_s += warmup_s
                 measured: Floats = warmup_s + np.linspace(0, LEFT_FOR_S, 50)
-                tally.left += float(own.missing(measured).mean())
-        return {"load": self.load, "rules": {name: asdict(one) for name, one in tallies.items()}}
+                tally.left += float(beginning.missing(measured).mean())
+        return {
+            "load": self.load,
+            "rules": {name: asdict(tally) for name, tally in tallies.items()},
+        }
 
 
 def warmup_after(cuts: Sequence[int | None]) -> float:
@@ -85,4 +88,4 @@ def warmup_after(cuts: Sequence[int | None]) -> float:
 def cases() -> Iterator[SettlingCase]:
     """Every part of every load."""
     for part in range(PARTS):
-        yield from (SettlingCase(one.name, part) for one in LOADS)
+        yield from (SettlingCase(each_load.name, part) for each_load in LOADS)

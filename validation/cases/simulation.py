@@ -29,7 +29,7 @@ QUESTIONS = (
 """Effects 0 … 5 % at a margin of 1 %, which is 1 σ; equivalence also at 2 %."""
 NO_MARGIN = Question(0.0, margin=1e-4)
 """Equal arms, and a margin of a hundredth of σ: none ends as "equivalent" before it could err."""
-FEW = tuple(one for one in QUESTIONS if one.effect in (0.0, -0.01, -0.03))
+FEW = tuple(question for question in QUESTIONS if question.effect in (0.0, -0.01, -0.03))
 
 
 @dataclass
@@ -113,16 +113,16 @@ class LookCase:
     def work(self) -> Mapping[str, Any]:
         """Tallies by cell."""
         rng = generator(self.key)
-        found = Tallies()
+        cells = Tallies()
         draw = world(self.world).draw(rng, self.weighings, self.epochs)
         for weighing in weighings(draw, self.epochs):
             for question in QUESTIONS:
-                found.add("plan", question, weighing.ending(question, first_verdict=False))
-                found.add("first verdict", question, weighing.ending(question, first_verdict=True))
+                cells.add("plan", question, weighing.ending(question, first_verdict=False))
+                cells.add("first verdict", question, weighing.ending(question, first_verdict=True))
             after = int(rng.integers(8, self.epochs + 1))
             for question in FEW:
-                found.add("interrupted", question, weighing.interrupted(question, after))
-        return _result(self.world, self.epochs, found)
+                cells.add("interrupted", question, weighing.interrupted(question, after))
+        return _result(self.world, self.epochs, cells)
 
 
 @dataclass(frozen=True)
@@ -145,16 +145,16 @@ class OpenCase:
     def work(self) -> Mapping[str, Any]:
         """Tallies by cell."""
         rng = generator(self.key)
-        found = Tallies()
+        cells = Tallies()
         draw = world(self.world).draw(rng, self.weighings, HORIZON * self.epochs, self.epochs)
         for weighing in weighings(draw, self.epochs):
             for question in FEW:
-                found.add("open", question, weighing.open_ending(question, first_verdict=False))
+                cells.add("open", question, weighing.open_ending(question, first_verdict=False))
                 ending = weighing.open_ending(question, first_verdict=True)
-                found.add("open, first verdict", question, ending)
+                cells.add("open, first verdict", question, ending)
             ending = weighing.open_ending(NO_MARGIN, first_verdict=True)
-            found.add("open, first verdict", NO_MARGIN, ending)
-        return _result(self.world, self.epochs, found)
+            cells.add("open, first verdict", NO_MARGIN, ending)
+        return _result(self.world, self.epochs, cells)
 
 
 def _result(name: str, epochs: int, found: Tallies) -> Mapping[str, Any]:
@@ -164,7 +164,7 @@ def _result(name: str, epochs: int, found: Tallies) -> Mapping[str, Any]:
 def cases() -> Iterator[LookCase | OpenCase]:
     """Every part of every cell; first parts first, so that a beginning covers everything."""
     for part in range(PARTS):
-        for one in WORLDS:
-            yield from (LookCase(one.name, epochs, part) for epochs in EPOCHS)
+        for each_world in WORLDS:
+            yield from (LookCase(each_world.name, epochs, part) for epochs in EPOCHS)
             if part < OPEN_PARTS:
-                yield from (OpenCase(one.name, epochs, part) for epochs in OPEN_EPOCHS)
+                yield from (OpenCase(each_world.name, epochs, part) for epochs in OPEN_EPOCHS)

@@ -101,16 +101,16 @@ class TurnCase:
 def _count(world: TurnWorld, weighing: Weighing, counts: _Counts) -> None:
     epochs = len(weighing.epochs)
     terms = planned(epochs, s0=S0)
-    readings = [read_epoch(one, "arm", "control", "throughput") for one in weighing.epochs]
-    d: Floats = np.array([one.d for one in readings])
+    readings = [read_epoch(epoch, "arm", "control", "throughput") for epoch in weighing.epochs]
+    d: Floats = np.array([reading.d for reading in readings])
     plan = plan_of(world, epochs)
     threats: tuple[Threat, ...] = (
         *turn_threats(weighing.epochs, plan, "control", "arm"),
         *plan_threats(plan),
         *threats_of_epochs(readings, "arm", "control", terms, True),
     )
-    names = {one.name for one in threats}
-    invalid = any(one.invalidates for one in threats)
+    names = {threat.name for threat in threats}
+    invalid = any(threat.invalidates for threat in threats)
     caught = world.must_raise is not None and world.must_raise.value in names
     virtual = VirtualWeighing(d - world.truth, tuple(weighing.first.tolist()), terms)
     kind = virtual.ending(NO_MARGIN, first_verdict=True).kind
@@ -130,18 +130,18 @@ def _count(world: TurnWorld, weighing: Weighing, counts: _Counts) -> None:
 
 
 def _count_distances(world: TurnWorld, weighing: Weighing, tally: TurnTally) -> None:
-    pairs = [(one.turns["control"], one.turns["arm"]) for one in weighing.epochs]
+    pairs = [(epoch.turns["control"], epoch.turns["arm"]) for epoch in weighing.epochs]
     points, effects = curve(pairs), effects_at(pairs)
     tally.curves += bool(points)
     tally.curve_missed += any(
-        world.truth_between(one.from_ns / NS, min(one.to_ns / NS, CYCLE_S))
-        not in one.estimate.interval
-        for one in points
+        world.truth_between(point.from_ns / NS, min(point.to_ns / NS, CYCLE_S))
+        not in point.estimate.interval
+        for point in points
     )
     tally.distances += bool(effects)
     tally.distance_missed += any(
-        world.truth_between(0.0, one.distance_ns / NS) not in one.estimate.interval
-        for one in effects
+        world.truth_between(0.0, effect.distance_ns / NS) not in effect.estimate.interval
+        for effect in effects
     )
 
 
@@ -161,6 +161,6 @@ def plan_of(world: TurnWorld, epochs: int) -> Plan:
 def cases() -> Iterator[TurnCase]:
     """Every part of every world and number of epochs."""
     for part in range(PARTS):
-        for one in TURN_WORLDS:
-            count = WEIGHINGS_A_PART if one.must_raise is None else BROKEN_WEIGHINGS_A_PART
-            yield from (TurnCase(one.name, epochs, part, count) for epochs in EPOCHS)
+        for world in TURN_WORLDS:
+            count = WEIGHINGS_A_PART if world.must_raise is None else BROKEN_WEIGHINGS_A_PART
+            yield from (TurnCase(world.name, epochs, part, count) for epochs in EPOCHS)

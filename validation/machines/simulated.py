@@ -81,11 +81,11 @@ class SimulatedMachine:
 
     def runs(self, order: Sequence[str]) -> Floats:
         """One life a run."""
-        found = []
+        speeds = []
         for arm in order:
             of_b = np.full(RUN, arm == "B")
-            found.append(self._measure(of_b, [self._life(RUN), self._life(RUN)]).mean())
-        return np.array(found)
+            speeds.append(self._measure(of_b, [self._life(RUN), self._life(RUN)]).mean())
+        return np.array(speeds)
 
     def epochs(self, count: int) -> tuple[Floats, tuple[bool, ...]]:
         """RUN blocks an epoch, the order of each a coin."""

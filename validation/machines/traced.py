@@ -40,11 +40,13 @@ def traced_epoch(epoch: EpochTotals, slice_s: float) -> TracedEpoch:
     """An epoch of a trace."""
     arms = sorted(epoch.arms.values(), key=lambda arm: arm.slot)
     places = [
-        (one.block, one.position, one.transactions / one.busy_ns)
+        (totals.block, totals.position, totals.transactions / totals.busy_ns)
         for arm in arms
-        for one in arm.slices
+        for totals in arm.slices
     ]
-    by_slot = [np.array([one.transactions / one.busy_ns for one in arm.slices]) for arm in arms]
+    by_slot = [
+        np.array([totals.transactions / totals.busy_ns for totals in arm.slices]) for arm in arms
+    ]
     return TracedEpoch(
         in_time=np.array([speed for _, _, speed in sorted(places)]),
         by_slot=(by_slot[0], by_slot[1]),
@@ -99,15 +101,15 @@ class TracedMachine:
 
     def runs(self, order: Sequence[str]) -> Floats:
         """Two runs an epoch, each server's whole epoch one."""
-        found = []
+        speeds = []
         for number, arm in enumerate(order):
             if number % 2 == 0:
                 epoch = self._next()
-            found.append(
+            speeds.append(
                 epoch.whole[(number % 2) ^ self._flip] * (math.exp(self.theta) if arm == "B" else 1)
             )
             self.seconds += epoch.slice_s * len(epoch.in_time) / 2
-        return np.array(found)
+        return np.array(speeds)
 
     def epochs(self, count: int) -> tuple[Floats, tuple[bool, ...]]:
         """The next epochs, with slots drawn anew."""

@@ -40,8 +40,8 @@ def _speeds(ways: Sequence[Facts]) -> str:
     timed = [(way, kernel, modes) for way in ways for kernel, modes in way["speeds"].items()]
     modes = list(timed[0][2])
     rows = [
-        [way["algorithm"], way["identity"], kernel or "–", *(speed_words(told[m]) for m in modes)]
-        for way, kernel, told in timed
+        [way["algorithm"], way["identity"], kernel or "–", *(speed_words(speeds[m]) for m in modes)]
+        for way, kernel, speeds in timed
     ]
     return table(["algorithm", "identity", "by", *modes], rows)
 

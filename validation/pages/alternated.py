@@ -33,14 +33,14 @@ def section(results: Results, by_hand: Results) -> str:
     """The section on both."""
     lines = list(results)
     head = "## Cycles and turns on real servers, in alternation"
-    words = paragraph(_WORDS.format(each=EPOCHS_EACH, whole=PAIRS * EPOCHS_EACH)).strip()
-    wanted = 2 * PAIRS * len(CONDITIONS) + len(LAYOUTS)
+    text = paragraph(_WORDS.format(each=EPOCHS_EACH, whole=PAIRS * EPOCHS_EACH)).strip()
+    expected = 2 * PAIRS * len(CONDITIONS) + len(LAYOUTS)
     if not lines:
-        return f"{head}\n\n{words}\n\nNot yet measured: 0 of {wanted} weighings."
-    parts = [head, words]
-    if len(lines) < wanted:
-        parts.append(f"Not yet measured: {wanted - len(lines)} of {wanted} weighings.")
-    machines = {machine_words(one["machine"]) for one in lines}
+        return f"{head}\n\n{text}\n\nNot yet measured: 0 of {expected} weighings."
+    parts = [head, text]
+    if len(lines) < expected:
+        parts.append(f"Not yet measured: {expected - len(lines)} of {expected} weighings.")
+    machines = {machine_words(line["machine"]) for line in lines}
     parts.append(f"Measured on {'; '.join(sorted(machines))}.")
     parts.append(
         table(
@@ -48,7 +48,7 @@ def section(results: Results, by_hand: Results) -> str:
             list(_scatter(lines)),
         )
     )
-    pglz = [one for one in lines if one["condition"] == PGLZ]
+    pglz = [line for line in lines if line["condition"] == PGLZ]
     if pglz:
         parts += [
             paragraph(_PGLZ_WORDS).strip(),
@@ -63,11 +63,15 @@ def section(results: Results, by_hand: Results) -> str:
 def _scatter(lines: Sequence[Json]) -> Iterator[list[str]]:
     for condition in CONDITIONS:
         for layout in LAYOUTS:
-            own = [one for one in lines if (one["condition"], one["layout"]) == (condition, layout)]
-            d = np.array([each for one in own for each in one["d"]], dtype=np.float64)
+            weighings = [
+                line for line in lines if (line["condition"], line["layout"]) == (condition, layout)
+            ]
+            d = np.array(
+                [each for weighing in weighings for each in weighing["d"]], dtype=np.float64
+            )
             if len(d) < 3:
                 continue
-            minutes = sum(one["seconds"] for one in own) / 60
+            minutes = sum(weighing["seconds"] for weighing in weighings) / 60
             low, high = sd_interval(float(d.std(ddof=1)), len(d))
             yield [
                 condition, layout, str(len(d)), f"{100 * d.std(ddof=1):.1f}",
@@ -99,8 +103,8 @@ def _weighed(one: Json) -> list[str]:
 def _by_hand(lines: Sequence[Json]) -> Iterator[list[str]]:
     if len(lines) < 2:
         return
-    d = np.log([one["pglz"]["tps"] / one["off"]["tps"] for one in lines])
-    distance = float(np.mean([one["off"]["distance_s"] for one in lines]))
+    d = np.log([line["pglz"]["tps"] / line["off"]["tps"] for line in lines])
+    distance = float(np.mean([line["off"]["distance_s"] for line in lines]))
     interval = t_interval(d, 0.95)
     low, high = percent_of_log(interval.low), percent_of_log(interval.high)
     yield [

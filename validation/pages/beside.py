@@ -33,10 +33,13 @@ def section(results: Results) -> str:
     parts = ["## A host with a raylet", paragraph(_WORDS)]
     if len(every) < 2 * PAIRS:
         parts.append(f"Not yet measured: {2 * PAIRS - len(every)} of {2 * PAIRS} weighings.")
-    beside = [one for one in every if one["state"] == "with"]
-    if beside:
-        parts.append(_switched(beside))
-    rows = [_row(state, [one for one in every if one["state"] == state]) for state in _STATES]
+    with_raylet = [weighing for weighing in every if weighing["state"] == "with"]
+    if with_raylet:
+        parts.append(_switched(with_raylet))
+    rows = [
+        _row(state, [weighing for weighing in every if weighing["state"] == state])
+        for state in _STATES
+    ]
     if every:
         head = ["Ray", "weighings", "told apart", "sd of an epoch, %", "half width, points"]
         parts.append(table([*head, "throughput, 1/s"], rows))
@@ -47,19 +50,19 @@ _STATES = ("without", "with")
 
 
 def _switched(beside: Sequence[Json]) -> str:
-    used = statistics.median(one["processor_share"] for one in beside)
-    memory = statistics.median(one["memory_bytes"] for one in beside)
-    said = (
+    used = statistics.median(weighing["processor_share"] for weighing in beside)
+    memory = statistics.median(weighing["memory_bytes"] for weighing in beside)
+    sentence = (
         f"An idle node uses {100 * used:.2f} % of a processor and {format_bytes(memory)} (median)."
     )
-    logs = np.array([d for one in beside for d in one["switched"]])
+    logs = np.array([d for weighing in beside for d in weighing["switched"]])
     if len(logs) < 8:
-        return f"{said} Too few epochs to compare: {len(logs)}."
+        return f"{sentence} Too few epochs to compare: {len(logs)}."
     ends = confidence_set(logs, 0.05).interval
     low, high = percent_of_log(ends.low), percent_of_log(ends.high)
     within = "within" if max(abs(low), abs(high)) <= MARGIN_PERCENT else "not within"
     return (
-        f"{said} Running ÷ stopped: **{format_percent(percent_of_log(float(logs.mean())))} "
+        f"{sentence} Running ÷ stopped: **{format_percent(percent_of_log(float(logs.mean())))} "
         f"[{low:+.2f}, {high:+.2f}]** over {len(logs)} epochs, {within} ±{MARGIN_PERCENT:.0f} %."
     )
 
@@ -67,15 +70,24 @@ def _switched(beside: Sequence[Json]) -> str:
 def _row(state: str, weighings: Sequence[Json]) -> list[str]:
     if not weighings:
         return [state, f"0 of {PAIRS}", *["not yet measured"] * 4]
-    apart = sum(one["verdict"] in ("slower", "faster") or bool(one["nonzero"]) for one in weighings)
-    known = [one for one in weighings if None not in (one["low_percent"], one["high_percent"])]
-    halves = [(one["high_percent"] - one["low_percent"]) / 2 for one in known]
-    spreads = [one["epoch_sd_percent"] for one in weighings if one["epoch_sd_percent"]]
+    apart = sum(
+        weighing["verdict"] in ("slower", "faster") or bool(weighing["nonzero"])
+        for weighing in weighings
+    )
+    bounded = [
+        weighing
+        for weighing in weighings
+        if None not in (weighing["low_percent"], weighing["high_percent"])
+    ]
+    halves = [(weighing["high_percent"] - weighing["low_percent"]) / 2 for weighing in bounded]
+    spreads = [
+        weighing["epoch_sd_percent"] for weighing in weighings if weighing["epoch_sd_percent"]
+    ]
     return [
         state,
         f"{len(weighings)} of {PAIRS}",
         f"{apart} of {len(weighings)}",
         f"{statistics.median(spreads):.2f}" if spreads else "–",
         f"{statistics.median(halves):.2f}" if halves else "–",
-        f"{statistics.median(one['control_throughput'] for one in weighings):,.0f}",
+        f"{statistics.median(weighing['control_throughput'] for weighing in weighings):,.0f}",
     ]

@@ -30,19 +30,19 @@ _WATCHING = """
 
 def page(found: Sequence[Json], told: Told) -> str:
     """The whole page; `found` as results/causes.jsonl has them."""
-    known = {one["key"]: one for one in found}
+    by_key = {result["key"]: result for result in found}
     parts = ["# Causes that are known", paragraph(_HEAD).strip()]
-    rows = [_row(known[name], told[name]) for name in told if name in known]
+    rows = [_row(by_key[name], told[name]) for name in told if name in by_key]
     if rows:
         head = ["weighing", "arm against control", "interval, 95 %", "verdict", "named", "right is",
                 "as expected"]  # fmt: skip
         parts += [WHOLE + table(head, rows), paragraph(_WATCHING).strip()]
-    missing = [name for name in told if name not in known]
+    missing = [name for name in told if name not in by_key]
     parts += [f"Not yet weighed: {', '.join(missing)}."] if missing else []
-    done = [name for name in told if name in known]
+    done = [name for name in told if name in by_key]
     if done:
-        of_parts = [row for name in done for row in _parts(known[name])]
-        weighed = [_weighed(known[name], told[name]) for name in done]
+        of_parts = [row for name in done for row in _parts(by_key[name])]
+        weighed = [_weighed(by_key[name], told[name]) for name in done]
         parts += ["## The parts", table(_OF_A_PART, of_parts)]
         parts += ["## How each was weighed", table(_OF_A_WEIGHING, weighed)]
     return "\n\n".join(parts) + "\n"
@@ -79,7 +79,7 @@ def _interval(low: float | None, high: float | None, unit: str, digits: int) -> 
 
 def _weighed(line: Json, known: tuple[Sequence[str], str]) -> list[str]:
     """How it was weighed, and what it read."""
-    held = "; ".join(
+    bottlenecks = "; ".join(
         f"{each['arm']} by {each['kind']} ({each['evidence']})" for each in line["bottlenecks"]
     )
     return [
@@ -91,7 +91,7 @@ def _weighed(line: Json, known: tuple[Sequence[str], str]) -> list[str]:
         f"{line['epoch_sd_percent']:.1f} %",
         ", ".join(dict.fromkeys(line["threats"])) or "none",
         known[1],
-        held or "–",
+        bottlenecks or "–",
         _processor(line) or _checkpointer(line),
         machine_words(line["machine"]),
     ]

@@ -28,8 +28,10 @@ _WORDS = f"""
 
 def section(results: Results) -> str:
     """The section on other tools' rules."""
-    there = {(one["machine"], one["rule"], one["effect_percent"]): one for one in results}
-    code = next((one["code"] for one in results), "–")
+    there = {
+        (result["machine"], result["rule"], result["effect_percent"]): result for result in results
+    }
+    code = next((result["code"] for result in results), "–")
     parts = [
         "## Other tools' rules, side by side",
         paragraph(_WORDS) + f" Code and traces: {code}.",
@@ -45,11 +47,11 @@ def section(results: Results) -> str:
 def _table(machine: str, there: Mapping[tuple[str, str, float], Json]) -> str:
     rows = []
     for rule in RULES:
-        found = [there.get((machine, rule.name, 100 * effect)) for effect in EFFECTS]
-        if any(one is None for one in found):
+        results = [there.get((machine, rule.name, 100 * effect)) for effect in EFFECTS]
+        if any(result is None for result in results):
             rows.append([rule.name, "not yet done", *["–"] * 4])
             continue
-        none, small, large = (one for one in found if one is not None)
+        none, small, large = (result for result in results if result is not None)
         rows.append([
             rule.name,
             at_most(_share(none, "slower", "faster"), BOUND),

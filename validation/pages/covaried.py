@@ -29,30 +29,30 @@ def section(results: Results) -> str:
     head, lines = "## Covariates: a trial", list(results)
     if not lines:
         return f"{head}\n\nNot yet tried."
-    wanted = [case.key for case in cases()]
+    expected = [case.key for case in cases()]
     missing = (
-        "" if len(lines) == len(wanted) else f" **Done so far: {len(lines)} of {len(wanted)}.**"
+        "" if len(lines) == len(expected) else f" **Done so far: {len(lines)} of {len(expected)}.**"
     )
-    words = _WORDS.format(
+    text = _WORDS.format(
         gain=GAIN,
         spin=100 * SPIN_SD,
         count=WEIGHINGS,
         epochs=EPOCHS,
         level=100 * ALPHA,
-        code=", ".join(sorted({one["code"] for one in lines})),
+        code=", ".join(sorted({line["code"] for line in lines})),
         missing=missing,
     )
     rows = [
         [
-            one["covariate"],
-            one["source"],
-            f"{one['epochs']:,} of {one['weighings']}",
-            f"{100 * one['sd']:.1f}",
-            f"{one['correlation']:+.2f}",
-            f"{one['ratio']:.2f} [{one['ratio_low']:.2f}, {one['ratio_high']:.2f}]",
-            at_most(Proportion(one["false"], one["virtual"]), BOUND),
+            line["covariate"],
+            line["source"],
+            f"{line['epochs']:,} of {line['weighings']}",
+            f"{100 * line['sd']:.1f}",
+            f"{line['correlation']:+.2f}",
+            f"{line['ratio']:.2f} [{line['ratio_low']:.2f}, {line['ratio_high']:.2f}]",
+            at_most(Proportion(line["false"], line["virtual"]), BOUND),
         ]
-        for one in sorted(lines, key=lambda one: wanted.index(one["key"]))
+        for line in sorted(lines, key=lambda line: expected.index(line["key"]))
     ]
     columns = ["covariate", "on", "epochs", "sd, %", "correlation", "ratio", "false, %"]
-    return "\n\n".join([head, paragraph(words).strip(), table(columns, rows)])
+    return "\n\n".join([head, paragraph(text).strip(), table(columns, rows)])

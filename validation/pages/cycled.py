@@ -65,8 +65,8 @@ class _Cells:
 
     def of(self, world: CycleWorld, epochs: int) -> tuple[CycleTally, CycleTally]:
         """In cycles, and in turns; empty where it was not simulated yet."""
-        place = (world.name, epochs)
-        return self.cycles.get(place, CycleTally()), self.turns.get(place, CycleTally())
+        cell = (world.name, epochs)
+        return self.cycles.get(cell, CycleTally()), self.turns.get(cell, CycleTally())
 
     def weighings(self, world: CycleWorld) -> int:
         """Over all numbers of epochs."""
@@ -76,9 +76,9 @@ class _Cells:
 def _read(results: Results) -> _Cells:
     cells = _Cells()
     for line in results:
-        place = (line["world"], line["epochs"])
+        cell = (line["world"], line["epochs"])
         for name, tallies in (("cycles", cells.cycles), ("turns", cells.turns)):
-            tallies[place] = tallies.get(place, CycleTally()) + CycleTally(**line[name])
+            tallies[cell] = tallies.get(cell, CycleTally()) + CycleTally(**line[name])
         cells.threats.setdefault(line["world"], Counter()).update(line["threats"])
         cells.codes.add(line["code"])
         cells.parts += 1
@@ -90,9 +90,11 @@ def section(results: Results) -> str:
     cells, head = _read(results), "## Simulated cycles"
     if not cells.parts:
         return f"{head}\n\nNot yet simulated."
-    wanted = sum(1 for _ in cases())
-    missing = "" if cells.parts == wanted else f" **Done so far: {cells.parts} of {wanted} parts.**"
-    words = _WORDS.format(
+    expected = sum(1 for _ in cases())
+    missing = (
+        "" if cells.parts == expected else f" **Done so far: {cells.parts} of {expected} parts.**"
+    )
+    text = _WORDS.format(
         slice=SLICE_S,
         cycles=CYCLES,
         cycle=CYCLE_S,
@@ -101,19 +103,19 @@ def section(results: Results) -> str:
         code=", ".join(sorted(cells.codes)),
         missing=missing,
     )
-    sound = [one for one in CYCLE_WORLDS if one.must_raise is None and not one.stated]
-    broken = [one for one in CYCLE_WORLDS if one.must_raise is not None]
+    sound = [world for world in CYCLE_WORLDS if world.must_raise is None and not world.stated]
+    broken = [world for world in CYCLE_WORLDS if world.must_raise is not None]
     return "\n\n".join([
         head,
-        paragraph(words).strip(),
-        table(["world", "what happens"], [[one.name, one.formula] for one in CYCLE_WORLDS]),
+        paragraph(text).strip(),
+        table(["world", "what happens"], [[world.name, world.formula] for world in CYCLE_WORLDS]),
         "### Sound cycles, and turns beside them",
         paragraph(_SOUND_WORDS).strip(),
         _sound(cells, sound),
         paragraph(_CURVE_WORDS.format(curves=WITH_CURVES)).strip(),
         _curves(cells, sound),
         paragraph(_STATED_WORDS).strip(),
-        _stated(cells, [one for one in CYCLE_WORLDS if one.stated or one.leaks]),
+        _stated(cells, [world for world in CYCLE_WORLDS if world.stated or world.leaks]),
         paragraph(_THREAT_WORDS).strip(),
         _threats(cells, sound),
         "### Balances of cycles that are broken on purpose",
@@ -130,10 +132,10 @@ def _sound(cells: _Cells, worlds: Iterable[CycleWorld]) -> str:
             rows.append([
                 world.name,
                 str(epochs),
-                *(_mean(one.spread, one.weighings) for one in both),
-                *(at_most(Proportion(one.alarms, one.weighings), BOUND) for one in both),
-                *(at_most(Proportion(one.missed, one.weighings), BOUND) for one in both),
-                *(percent(Proportion(one.seen, one.weighings)) for one in both),
+                *(_mean(tally.spread, tally.weighings) for tally in both),
+                *(at_most(Proportion(tally.alarms, tally.weighings), BOUND) for tally in both),
+                *(at_most(Proportion(tally.missed, tally.weighings), BOUND) for tally in both),
+                *(percent(Proportion(tally.seen, tally.weighings)) for tally in both),
             ])  # fmt: skip
     head = [
         "world", "N", "sd of d, %", "in turns", "false alarms, %", "in turns",
@@ -146,14 +148,14 @@ def _curves(cells: _Cells, worlds: Iterable[CycleWorld]) -> str:
     rows = []
     for world in worlds:
         for epochs in EPOCHS:
-            one, _ = cells.of(world, epochs)
+            tally, _ = cells.of(world, epochs)
             rows.append([
                 world.name,
                 str(epochs),
-                at_most(Proportion(one.curve_missed, one.curves), BOUND),
-                at_most(Proportion(one.distance_missed, one.distances), BOUND),
-                _mean(one.curve_width, one.curves),
-                _mean(one.plain_width, one.curves),
+                at_most(Proportion(tally.curve_missed, tally.curves), BOUND),
+                at_most(Proportion(tally.distance_missed, tally.distances), BOUND),
+                _mean(tally.curve_width, tally.curves),
+                _mean(tally.plain_width, tally.curves),
             ])  # fmt: skip
     return table(
         ["world", "N", "curve misses, %", "distances miss, %", "half width, %", "plain, %"], rows
@@ -168,8 +170,8 @@ def _stated(cells: _Cells, worlds: Iterable[CycleWorld]) -> str:
             rows.append([
                 world.name,
                 str(epochs),
-                *(_signed(one.error, one.weighings) for one in both),
-                *(percent(Proportion(one.missed, one.weighings)) for one in both),
+                *(_signed(tally.error, tally.weighings) for tally in both),
+                *(percent(Proportion(tally.missed, tally.weighings)) for tally in both),
             ])  # fmt: skip
     return table(["world", "N", "off", "off, in turns", "truth missed, %", "in turns"], rows)
 
@@ -187,15 +189,15 @@ def _share(count: int, weighings: int) -> str:
 
 
 def _threats(cells: _Cells, worlds: list[CycleWorld]) -> str:
-    every = sum(cells.weighings(one) for one in worlds)
-    names = sorted({name for one in worlds for name in cells.threats.get(one.name, ())})
-    counts = {name: [cells.threats.get(one.name, Counter())[name] for one in worlds]
+    every = sum(cells.weighings(world) for world in worlds)
+    names = sorted({name for world in worlds for name in cells.threats.get(world.name, ())})
+    counts = {name: [cells.threats.get(world.name, Counter())[name] for world in worlds]
               for name in names}  # fmt: skip
     rows = []
-    for name, own in counts.items():
-        worst = max(range(len(worlds)), key=own.__getitem__)
-        most = _share(own[worst], cells.weighings(worlds[worst]))
-        rows.append([name, _share(sum(own), every), f"{most} ({worlds[worst].name})"])
+    for name, by_world in counts.items():
+        worst = max(range(len(worlds)), key=by_world.__getitem__)
+        most = _share(by_world[worst], cells.weighings(worlds[worst]))
+        rows.append([name, _share(sum(by_world), every), f"{most} ({worlds[worst].name})"])
     return table(["threat", "% of weighings that raise it", "most, in a world"], rows)
 
 
@@ -203,16 +205,16 @@ def _broken(cells: _Cells, worlds: Iterable[CycleWorld]) -> str:
     rows = []
     for world in worlds:
         for epochs in EPOCHS:
-            one, _ = cells.of(world, epochs)
+            tally, _ = cells.of(world, epochs)
             rows.append([
                 world.name,
                 str(epochs),
-                _mean(one.spread, one.weighings),
+                _mean(tally.spread, tally.weighings),
                 world.must_raise.value if world.must_raise else "",
-                _share(one.caught, one.weighings),
-                percent(Proportion(one.invalid, one.weighings)),
-                percent(Proportion(one.alarms, one.weighings)),
-                at_most(Proportion(one.uncaught, one.weighings), BOUND),
+                _share(tally.caught, tally.weighings),
+                percent(Proportion(tally.invalid, tally.weighings)),
+                percent(Proportion(tally.alarms, tally.weighings)),
+                at_most(Proportion(tally.uncaught, tally.weighings), BOUND),
             ])  # fmt: skip
     head = [
         "world", "N", "sd of d, %", "threat", "raised, %", "invalid, %",

@@ -54,7 +54,7 @@ def _alarms(every: Simulated) -> str:
 def _power(every: Simulated) -> str:
     def row(words: str, effect: float, rule: str = "plan") -> list[str]:
         tallies = [every.tally("white", epochs, rule, Question(effect)) for epochs in EPOCHS]
-        return [words, *(f"{percent(seen(one))} % ({_epochs(one)})" for one in tallies)]
+        return [words, *(f"{percent(seen(tally))} % ({_epochs(tally)})" for tally in tallies)]
 
     none = [every.tally("white", epochs, "plan", ZERO) for epochs in EPOCHS]
     apart = [every.tally("white", epochs, "plan", Question(-0.01)) for epochs in EPOCHS]

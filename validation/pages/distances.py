@@ -63,20 +63,20 @@ def page(
     """The whole page; `found` as results/distances.jsonl has them, `wanted`: all there will be,
     `checked`: one weighed at a distance, and the one from whose curve that is computed; `by_hand`:
     pairs as results/by_hand.jsonl has them, at that distance."""
-    known = {one["key"]: one for one in found}
+    by_key = {result["key"]: result for result in found}
     parts = ["# By the distance from a checkpoint", paragraph(_HEAD).strip()]
     if found:
         head = ["weighing", "arm against control", "interval, 95 %", "verdict", "F", "distance",
                 "epochs", "sd of an epoch", "doubts", "minutes"]  # fmt: skip
-        parts.append(table(head, [_row(one) for one in found]))
-    missing = [name for name in wanted if name not in known]
+        parts.append(table(head, [_row(result) for result in found]))
+    missing = [name for name in wanted if name not in by_key]
     parts += [f"Not yet weighed: {'; '.join(missing)}."] if missing else []
-    if known.keys() >= set(checked):
-        parts += _compared(known[checked[0]], known[checked[1]])
-    if checked[0] in known and len(by_hand) > 1:
-        parts += _beside_by_hand(known[checked[0]], by_hand)
-    for one in found:
-        parts += _details(one)
+    if by_key.keys() >= set(checked):
+        parts += _compared(by_key[checked[0]], by_key[checked[1]])
+    if checked[0] in by_key and len(by_hand) > 1:
+        parts += _beside_by_hand(by_key[checked[0]], by_hand)
+    for result in found:
+        parts += _details(result)
     return "\n\n".join(parts) + "\n"
 
 
@@ -86,8 +86,8 @@ def _compared(direct: Json, other: Json) -> list[str]:
     rows = [["weighed", f"{distance:.1f} s", f"{direct['estimate_percent']:+.1f} %",
              _interval(direct)]]  # fmt: skip
     rows += [
-        ["computed", f"{one['seconds']:g} s", f"{one['estimate_percent']:+.1f} %", _interval(one)]
-        for one in other["by_distance"]
+        ["computed", f"{row['seconds']:g} s", f"{row['estimate_percent']:+.1f} %", _interval(row)]
+        for row in other["by_distance"]
     ]
     head = ["", "a checkpoint every", "effect", "interval, 95 %"]
     return ["## Computed and weighed", paragraph(_CHECKED).strip(), table(head, rows)]
@@ -96,7 +96,7 @@ def _compared(direct: Json, other: Json) -> list[str]:
 def _beside_by_hand(direct: Json, pairs: Sequence[Json]) -> list[str]:
     """The effect as weighed beside that of pairs, the control first in each."""
     control, arm = _VALUES
-    ratios = np.array([math.log(one[arm]["tps"] / one[control]["tps"]) for one in pairs])
+    ratios = np.array([math.log(pair[arm]["tps"] / pair[control]["tps"]) for pair in pairs])
     interval = t_interval(ratios)
     low, high = percent_of_log(interval.low), percent_of_log(interval.high)
     change = percent_of_log(float(ratios.mean()))
@@ -106,18 +106,18 @@ def _beside_by_hand(direct: Json, pairs: Sequence[Json]) -> list[str]:
     rows = [
         ["in turns", _distance(direct), f"{direct['epochs']} epochs",
          f"{direct['estimate_percent']:+.1f} %", _interval(direct)],
-        ["by hand", f"{statistics.fmean(one[control]['distance_s'] for one in pairs):.1f} s",
+        ["by hand", f"{statistics.fmean(pair[control]['distance_s'] for pair in pairs):.1f} s",
          f"{len(pairs)} pairs", f"{change:+.1f} %", f"{low:+.1f} … {high:+.1f} %"],
     ]  # fmt: skip
     costs = [
-        [value, *(f"{statistics.fmean(one[value][what] for one in pairs):{form}}{unit}"
+        [value, *(f"{statistics.fmean(pair[value][what] for pair in pairs):{form}}{unit}"
                   for what, form, unit in _OF_A_VALUE)]
         for value in _VALUES
     ]  # fmt: skip
     return [
         "## By hand",
         paragraph(_BY_HAND).strip(),
-        f"Measured on {machines_words(one['machine'] for one in pairs)}.",
+        f"Measured on {machines_words(pair['machine'] for pair in pairs)}.",
         table(["", "a checkpoint every", "of", "effect", "interval, 95 %"], rows),
         f"The intervals {agree}. By hand, in the mean of the pairs:",
         table(["", "throughput", "a checkpoint every", "log a transaction",
@@ -153,8 +153,8 @@ def _interval(one: Json) -> str:
 
 def _details(one: Json) -> list[str]:
     command = f"steelyard weigh {shlex.join(one['words'])}"
-    told = f"Measured on {machine_words(one['machine'])}:"
-    parts = [f"## {one['key']}", told, f"```\n{command}\n```"]
+    sentence = f"Measured on {machine_words(one['machine'])}:"
+    parts = [f"## {one['key']}", sentence, f"```\n{command}\n```"]
     if one["curve"]:
         head = ["s since it began", "effect", "interval", "images, control", "images, arm",
                 "log, control", "log, arm"]  # fmt: skip

@@ -70,8 +70,8 @@ def page(drills: Sequence[Facts], compared: Facts | None = None) -> str:
     )
     parts = ["# What checksums catch: the matrix", paragraph(head).strip()]
     parts += ["## In short", _short(drills[0])]
-    for one in drills:
-        parts += _version(one)
+    for drill in drills:
+        parts += _version(drill)
     if compared is not None:
         parts += algorithms.section(compared)
     return "\n\n".join(parts) + "\n"
@@ -79,8 +79,8 @@ def page(drills: Sequence[Facts], compared: Facts | None = None) -> str:
 
 def _short(facts: Facts) -> str:
     """Fault by what says most, of one version: in percent, without intervals."""
-    shown = _shown(facts["files"], _MOST_TELLING, lambda cell: (cell["fault"],), ("fault",))
-    bare = re.sub(r" \[[^\]]*\]", "", shown)
+    matrix = _shown(facts["files"], _MOST_TELLING, lambda cell: (cell["fault"],), ("fault",))
+    bare = re.sub(r" \[[^\]]*\]", "", matrix)
     return f"PostgreSQL {facts['version']}, all places together, percent:\n\n{WHOLE}{bare}"
 
 
@@ -149,8 +149,8 @@ def _shown(
     for row, group in groups.items():
         (counts,) = summed(group).values()  # a row is of one fault
         if any(times for (check, _), (_, times) in counts.items() if check != PLANTED):
-            found = (Rate(*counts.get((check, arm), (0, 0))) for _, check, arm in columns)
-            rows.append([*row, *map(_told, found)])
+            rates = (Rate(*counts.get((check, arm), (0, 0))) for _, check, arm in columns)
+            rows.append([*row, *map(_told, rates)])
     return table([*titles, *(title for title, _, _ in columns)], rows)
 
 
@@ -168,24 +168,24 @@ def _fewer(cells: Iterable[Facts]) -> list[str]:
         f"{cell['fault']} in {cell['place']} {cell['noticed']} of {cell['times']}"
         for cell in partly_planted(cells)
     ]
-    told = "Planted in fewer copies, since in the others nothing would have changed"
-    return [f"{told}: {', '.join(few)}."] if few else []
+    sentence = "Planted in fewer copies, since in the others nothing would have changed"
+    return [f"{sentence}: {', '.join(few)}."] if few else []
 
 
 def _unnoticed(cells: Iterable[Facts]) -> str:
     """Where queries went on as if nothing were wrong, and whether the page would have told."""
-    found: dict[tuple[str, str], dict[str, Rate]] = defaultdict(dict)
+    by_fault: dict[tuple[str, str], dict[str, Rate]] = defaultdict(dict)
     for cell in cells:
         if cell["arm"] == "on" and cell["check"] in (NOBODY, WRONG, SCRUB):
             rate = Rate(cell["noticed"], cell["times"])
-            found[cell["fault"], cell["place"]][cell["check"]] = rate
+            by_fault[cell["fault"], cell["place"]][cell["check"]] = rate
     rows = []
-    for (fault, place), rates in found.items():
+    for (fault, place), rates in by_fault.items():
         if rates[NOBODY].noticed or rates[WRONG].noticed:
-            known = rates[SCRUB].noticed == rates[SCRUB].times
-            why = _UNREAD.get(place, _UNREAD_ELSE) if known else WHY.get(fault, "")
-            told = (_told(rates[check]) for check in (NOBODY, WRONG, SCRUB))
-            rows.append([fault, place, *told, why])
+            detected = rates[SCRUB].noticed == rates[SCRUB].times
+            why = _UNREAD.get(place, _UNREAD_ELSE) if detected else WHY.get(fault, "")
+            shares = (_told(rates[check]) for check in (NOBODY, WRONG, SCRUB))
+            rows.append([fault, place, *shares, why])
     return table(["fault", "place", "nobody", "wrong answer", "a scrub sees", "why"], rows)
 
 

@@ -85,20 +85,20 @@ def files_of(page: Path, text: str, form: Form = PLAIN) -> dict[Path, str]:
     if not form.apart:
         return _folded(page, text, form)
     head, *sections = re.split(r"^(?=## )", text, flags=re.MULTILINE)
-    own = Form(form.most_cells, stay=form.stay)
-    index, files, kept = list[str](), dict[Path, str](), list[str]()
+    flat = Form(form.most_cells, stay=form.stay)
+    index, files, remaining = list[str](), dict[Path, str](), list[str]()
     for section in sections:
         title, _, body = section.removeprefix("## ").partition("\n")
         if title in STAY:
-            kept.append(section)
+            remaining.append(section)
             continue
         below = folder / f"{slug(title)}.md"
         raised = re.sub("^##(#+ )", r"#\1", body, flags=re.MULTILINE)
         moved = _RELATIVE.sub(r"\1../", raised).rstrip()
-        files |= _folded(below, f"# {title}\n{moved}\n", own)
+        files |= _folded(below, f"# {title}\n{moved}\n", flat)
         index.append(f"- [{title}]({folder.name}/{below.name})")
     listed = "## Section by section\n\n" + "\n".join(index) + "\n\n"
-    return _folded(page, head + "".join([*kept[:1], listed, *kept[1:]]), own) | files
+    return _folded(page, head + "".join([*remaining[:1], listed, *remaining[1:]]), flat) | files
 
 
 def write(files: Mapping[Path, str]) -> None:
@@ -153,8 +153,8 @@ def _folded(page: Path, text: str, form: Form) -> dict[Path, str]:
         columns = _unlike(head)
         sheet.columns |= dict.fromkeys(columns)
         sheet.rows += [(section, dict(zip(columns, row, strict=True))) for row in rows]
-        named = ", ".join(filter(None, head[:MOST_NAMED])) + ", …" * (len(head) > MOST_NAMED)
-        return f"[{len(rows)} rows]({folder.name}/{name}.csv): {named}\n"
+        titles = ", ".join(filter(None, head[:MOST_NAMED])) + ", …" * (len(head) > MOST_NAMED)
+        return f"[{len(rows)} rows]({folder.name}/{name}.csv): {titles}\n"
 
     short = _once(_TABLE.sub(fold, text))
     return {page: short} | {folder / f"{name}.csv": sheet.csv() for name, sheet in sheets.values()}
@@ -176,8 +176,8 @@ def _section(text: str, end: int) -> str:
     for match in _HEADING.finditer(text, 0, end):
         level = len(match[1])
         path = {at: title for at, title in path.items() if at < level} | {level: match[2]}
-    named = [title for at, title in path.items() if at > 1] or list(path.values())
-    return ": ".join(named) or "table"
+    titles = [title for at, title in path.items() if at > 1] or list(path.values())
+    return ": ".join(titles) or "table"
 
 
 def _free(name: str, names: Sequence[str]) -> str:
@@ -189,8 +189,8 @@ def _free(name: str, names: Sequence[str]) -> str:
 def _unlike(head: Sequence[str]) -> list[str]:
     """Titles of columns: two alike are told apart by the one before them."""
     return [
-        f"{head[place - 1]}, {title}" if title in head[:place] and place else title
-        for place, title in enumerate(head)
+        f"{head[column - 1]}, {title}" if title in head[:column] and column else title
+        for column, title in enumerate(head)
     ]
 
 

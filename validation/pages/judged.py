@@ -50,11 +50,11 @@ def section(results: Results) -> str:
     head = "## Numbers from elsewhere"
     if not there:
         return f"{head}\n\nNot yet simulated."
-    code = next(one["code"] for one in results)
-    words = _WORDS.format(times=CELLS[PAIRED][2])
+    code = next(result["code"] for result in results)
+    text = _WORDS.format(times=CELLS[PAIRED][2])
     return "\n\n".join([
         head,
-        paragraph(words).strip() + f" Code version {code}.",
+        paragraph(text).strip() + f" Code version {code}.",
         "### Paired rows, in time, sharing storms: false “slower” and “faster”",
         _by_rows("% of all comparisons [95 % interval]", there, _false),
         "### Comparisons that carried a verdict, and false ones among these",
@@ -70,14 +70,14 @@ def section(results: Results) -> str:
 def held(results: Results) -> str:
     """The worst share of false verdicts among those that are promised, in a sentence."""
     shares = [
-        (_wrong(Counts(**one["counts"])), one["kind"], one["rows"])
-        for one in results
-        if one["measured"] == PAIRED and one["kind"] in HELD
+        (_wrong(Counts(**result["counts"])), result["kind"], result["rows"])
+        for result in results
+        if result["measured"] == PAIRED and result["kind"] in HELD
     ]
     if not shares:
         return "`steelyard judge`: not yet done."
-    worst, kind, rows = max(shares, key=lambda one: one[0].value)
-    beyond = sum(one.exceeds(BOUND) for one, _, _ in shares)
+    worst, kind, rows = max(shares, key=lambda case: case[0].value)
+    beyond = sum(share.exceeds(BOUND) for share, _, _ in shares)
     return (
         f"`steelyard judge`, rows whose neighbours correlate by 0 to .7: false verdicts at their "
         f"worst in {worst} % of comparisons ({kind}, {rows} rows); beyond 5 %: {beyond} of "
@@ -101,7 +101,7 @@ def digest(results: Results) -> str:
     lasting = "half white, half AR(1) .95"
     ten, thirty = told("AR(1) .5", 10), told("AR(1) .7", 30)
     slow = [percent(_wrong(there[PAIRED, lasting, n])) for n in (10, 30)]
-    words = paragraph(f"""
+    text = paragraph(f"""
         Two things it does not do. It bounds the false verdicts among *all* comparisons, not among
         those that carry one: 10 rows at φ = .5 carry one in {ten[0]} %, and of these {ten[1]} % are
         false; 30 rows at φ = .7 carry one in {thirty[0]} %, and {thirty[1]} % are false. And it
@@ -109,7 +109,7 @@ def digest(results: Results) -> str:
         of 10 rows and {slow[1]} % of 30 rows are false verdicts. What lasts as long as all rows
         cannot be told from an effect by any arithmetic, only by drawing the order.
     """).strip()
-    lines = [*table(["rows", *heads], rows).splitlines(), "", *textwrap.wrap(words, WIDTH)]
+    lines = [*table(["rows", *heads], rows).splitlines(), "", *textwrap.wrap(text, WIDTH)]
     return "".join(f"  {line}".rstrip() + "\n" for line in lines)
 
 
@@ -127,16 +127,19 @@ def _others(there: Mapping[Cell, Counts]) -> str:
         kinds, numbers, _ = CELLS[measured]
         for kind in kinds:
             for n in numbers:
-                found = there.get((measured, kind, n))
-                seen = "–" if measured == SEQUENTIAL else _cell(found, _seen)
-                shares = [_cell(found, share) for share in (_false, _of_those)]
-                rows.append([measured, kind, str(n), *shares, seen])
+                counts = there.get((measured, kind, n))
+                power = "–" if measured == SEQUENTIAL else _cell(counts, _seen)
+                shares = [_cell(counts, share) for share in (_false, _of_those)]
+                rows.append([measured, kind, str(n), *shares, power])
     head = ["measured", "kind", "rows", "false, % [95 % interval]", "verdicts, % (false)", "seen"]
     return table(head, rows)
 
 
 def _cells(results: Results) -> dict[Cell, Counts]:
-    return {(one["measured"], one["kind"], one["rows"]): Counts(**one["counts"]) for one in results}
+    return {
+        (result["measured"], result["kind"], result["rows"]): Counts(**result["counts"])
+        for result in results
+    }
 
 
 def _cell(found: Counts | None, share: Share) -> str:

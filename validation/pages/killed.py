@@ -24,32 +24,32 @@ _WORDS = """
 
 def section(results: Results) -> str:
     """Every kind of kill, and what did not hold."""
-    told = list(results)
-    every = [one for one in told if one["struck"]]
+    lines = list(results)
+    every = [moment for moment in lines if moment["struck"]]
     parts = ["## Load machines that are killed", paragraph(_WORDS)]
-    wanted = MOMENTS * len(WHAT)
-    if len(every) < wanted:
-        parts.append(f"Not yet tried: {wanted - len(every)} of {wanted} moments.")
+    expected = MOMENTS * len(WHAT)
+    if len(every) < expected:
+        parts.append(f"Not yet tried: {expected - len(every)} of {expected} moments.")
     if not every:
         return "\n\n".join(parts)
     rows = []
     for what in WHAT:
-        own = [one for one in every if one["what"] == what]
-        lost = Counter(len(one["lost"]) for one in own)
-        kept = sum(one["slices_on_disk"] for one in own)
+        moments = [moment for moment in every if moment["what"] == what]
+        lost = Counter(len(moment["lost"]) for moment in moments)
+        on_disk = sum(moment["slices_on_disk"] for moment in moments)
         rows.append(
             [
                 what,
-                f"{len(own)} of {MOMENTS}",
+                f"{len(moments)} of {MOMENTS}",
                 ", ".join(f"{n} in {count}" for n, count in sorted(lost.items())) or "–",
-                f"{sum(one['slices_gone'] for one in own)} of {kept}",
-                str(sum(_left(one) for one in own)),
-                f"{sum(map(holds, own))} of {len(own)}",
+                f"{sum(moment['slices_gone'] for moment in moments)} of {on_disk}",
+                str(sum(_left(moment) for moment in moments)),
+                f"{sum(map(holds, moments))} of {len(moments)}",
             ]
         )
     head = ["killed", "moments", "epochs lost", "slices lost", "left behind", "holds"]
     parts.append(table(head, rows))
-    bad = [one["key"] for one in every if not holds(one)]
+    bad = [moment["key"] for moment in every if not holds(moment)]
     parts.append(
         f"Does not hold: {', '.join(bad)}."
         if bad

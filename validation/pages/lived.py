@@ -69,10 +69,10 @@ _WORDS = """
 def by_machine(results: Results) -> Iterator[tuple[Json, list[Json]]]:
     """The weighings of each machine, most weighings first."""
     groups: dict[str, list[Json]] = {}
-    for one in results:
-        groups.setdefault(json.dumps(one["machine"], sort_keys=True), []).append(one)
-    for words in sorted(groups, key=lambda name: -len(groups[name])):
-        yield json.loads(words), groups[words]
+    for weighing in results:
+        groups.setdefault(json.dumps(weighing["machine"], sort_keys=True), []).append(weighing)
+    for key in sorted(groups, key=lambda name: -len(groups[name])):
+        yield json.loads(key), groups[key]
 
 
 def section(results: Results) -> str:
@@ -82,7 +82,9 @@ def section(results: Results) -> str:
     if not machines:
         parts.append(f"Not yet measured: 0 of {sum(KINDS.values())} weighings.")
     for machine, weighings in machines:
-        elsewhere = {one["kind"] for one in results} - {one["kind"] for one in weighings}
+        elsewhere = {weighing["kind"] for weighing in results} - {
+            weighing["kind"] for weighing in weighings
+        }
         parts += [f"### On {machine_words(machine)}", _of_machine(weighings, elsewhere)]
     return "\n\n".join(parts)
 
@@ -90,42 +92,51 @@ def section(results: Results) -> str:
 def _of_machine(weighings: Sequence[Json], elsewhere: Collection[str]) -> str:
     """`elsewhere`: kinds that other machines have weighed, and this one has not."""
     kinds = [kind for kind in KINDS if kind not in elsewhere]
-    kinds += sorted({one["kind"] for one in weighings} - set(KINDS))
-    rows = [_row(kind, [one for one in weighings if one["kind"] == kind]) for kind in kinds]
-    told = ["truth, %", "bias, points", "covered", "seen slower", "cause named", "time, s"]
-    head = ["kind", "weighings", *told]
-    dates = sorted(one["started"][:10] for one in weighings)
-    versions = ", ".join(sorted({one["version"] for one in weighings}))
-    said = f"Measured from {dates[0]} to {dates[-1]}, version {versions}{_conditions(weighings)}."
-    return "\n\n".join([said, _bounds(weighings, elsewhere), table(head, rows)])
+    kinds += sorted({weighing["kind"] for weighing in weighings} - set(KINDS))
+    rows = [
+        _row(kind, [weighing for weighing in weighings if weighing["kind"] == kind])
+        for kind in kinds
+    ]
+    columns = ["truth, %", "bias, points", "covered", "seen slower", "cause named", "time, s"]
+    head = ["kind", "weighings", *columns]
+    dates = sorted(weighing["started"][:10] for weighing in weighings)
+    versions = ", ".join(sorted({weighing["version"] for weighing in weighings}))
+    sentence = (
+        f"Measured from {dates[0]} to {dates[-1]}, version {versions}{_conditions(weighings)}."
+    )
+    return "\n\n".join([sentence, _bounds(weighings, elsewhere), table(head, rows)])
 
 
 def _conditions(weighings: Sequence[Json]) -> str:
     """How many commits, and how busy and how steady the machine was."""
-    commits = {one["revision"] for one in weighings if one.get("revision")}
-    loads = sorted(one["load_before"] for one in weighings if "load_before" in one)
-    spread = sorted(one["epoch_sd_percent"] for one in weighings if one.get("epoch_sd_percent"))
-    said = f", {len(commits)} commits" if len(commits) > 1 else ""
+    commits = {weighing["revision"] for weighing in weighings if weighing.get("revision")}
+    loads = sorted(weighing["load_before"] for weighing in weighings if "load_before" in weighing)
+    spread = sorted(
+        weighing["epoch_sd_percent"] for weighing in weighings if weighing.get("epoch_sd_percent")
+    )
+    text = f", {len(commits)} commits" if len(commits) > 1 else ""
     if loads:
-        said += (
+        text += (
             f"; the load of the machine before a weighing was {loads[0]:.1f} to {loads[-1]:.1f} "
             f"(median {statistics.median(loads):.1f})"
         )
     if spread:
-        said += (
+        text += (
             f"; the sd of an epoch {spread[0]:.1f} to {spread[-1]:.1f} % "
             f"(median {statistics.median(spread):.1f})"
         )
-    return said
+    return text
 
 
 def _standard_error(weighings: Sequence[Json]) -> float | None:
     """Of the mean error, in points: from the scatter of every weighing's epochs, pooled."""
-    squares = [(one.get("epoch_sd_percent"), one.get("epochs", 0)) for one in weighings]
-    known = [(sd, n) for sd, n in squares if sd and n > 1]
-    if len(known) < len(weighings) or not known:
+    squares = [
+        (weighing.get("epoch_sd_percent"), weighing.get("epochs", 0)) for weighing in weighings
+    ]
+    usable = [(sd, n) for sd, n in squares if sd and n > 1]
+    if len(usable) < len(weighings) or not usable:
         return None
-    return math.sqrt(sum(sd**2 / n for sd, n in known)) / len(known)
+    return math.sqrt(sum(sd**2 / n for sd, n in usable)) / len(usable)
 
 
 @dataclass(frozen=True)
@@ -159,8 +170,8 @@ def _bounds(weighings: Sequence[Json], elsewhere: Collection[str]) -> str:
     false, covered = _false(weighings, ["alike"]), _covered(weighings, WEIGHTS)
     written = _false(weighings, [WITH_WRITES])
     weighted = DOUBLE_WORK * len(WEIGHTS)
-    invalid = sum(one["verdict"] == "invalid" for one in weighings)
-    told: list[tuple[str, set[str]]] = [
+    invalid = sum(weighing["verdict"] == "invalid" for weighing in weighings)
+    bounds: list[tuple[str, set[str]]] = [
         (
             f"- Equal arms told apart: **{false.count} of {false.trials}**, {_done(false, ALIKE)}; "
             f"{_interval(false)}at most {MOST_FALSE} of {ALIKE} may be.",
@@ -182,27 +193,29 @@ def _bounds(weighings: Sequence[Json], elsewhere: Collection[str]) -> str:
         (_named(weighings, WITH_WRITES, MOST_FALSE_WITH_WRITES), {WITH_WRITES}),
     ]
     for setting in SETTINGS:
-        told += _of_setting(setting, weighings)
-    told.append((_covered_in_cycles(weighings), set(IN_CYCLES)))
-    told.append((_at_length(weighings), {AT_LENGTH}))
-    told.append((f"- Weighings called invalid by a threat: {invalid} of {len(weighings)}.", set()))
-    return "\n".join(words for words, kinds in told if not kinds or kinds - set(elsewhere))
+        bounds += _of_setting(setting, weighings)
+    bounds.append((_covered_in_cycles(weighings), set(IN_CYCLES)))
+    bounds.append((_at_length(weighings), {AT_LENGTH}))
+    bounds.append(
+        (f"- Weighings called invalid by a threat: {invalid} of {len(weighings)}.", set())
+    )
+    return "\n".join(bound for bound, kinds in bounds if not kinds or kinds - set(elsewhere))
 
 
 def _covered_in_cycles(weighings: Sequence[Json]) -> str:
     """What is said of doubled work in cycles, both workloads together."""
-    covered, wanted = _covered(weighings, IN_CYCLES), sum(KINDS[kind] for kind in IN_CYCLES)
+    covered, planned = _covered(weighings, IN_CYCLES), sum(KINDS[kind] for kind in IN_CYCLES)
     return (
         f"- In cycles, truth covered on both workloads: **{covered.count} of {covered.trials}**, "
-        f"{_done(covered, wanted)}; at least {LEAST_COVERED_IN_CYCLES} of {wanted} must be."
+        f"{_done(covered, planned)}; at least {LEAST_COVERED_IN_CYCLES} of {planned} must be."
     )
 
 
 def _at_length(weighings: Sequence[Json]) -> str:
     """What is said of equal arms for two minutes: told apart, and said not to have settled."""
-    own = [one for one in weighings if one["kind"] == AT_LENGTH]
-    false = _false(own, [AT_LENGTH])
-    doubted = sum(_doubts(one, ThreatKind.NO_STEADY_STATE) for one in own)
+    at_length = [weighing for weighing in weighings if weighing["kind"] == AT_LENGTH]
+    false = _false(at_length, [AT_LENGTH])
+    doubted = sum(_doubts(weighing, ThreatKind.NO_STEADY_STATE) for weighing in at_length)
     return (
         f"- For two minutes, equal arms told apart: **{false.count} of {false.trials}**, "
         f"{_done(false, ALIKE_AT_LENGTH)}; at most {MOST_FALSE_AT_LENGTH} of {ALIKE_AT_LENGTH} may "
@@ -231,31 +244,33 @@ def _of_setting(setting: Setting, weighings: Sequence[Json]) -> list[tuple[str, 
 
 def _named(weighings: Sequence[Json], kind: str, most: int) -> str:
     """Of how many equal arms a cause was named, among those that told where the time goes."""
-    told = [one for one in weighings if one["kind"] == kind and one.get("told")]
-    named = Proportion(sum(one["cause"] is not None for one in told), len(told))
+    timed = [
+        weighing for weighing in weighings if weighing["kind"] == kind and weighing.get("told")
+    ]
+    share = Proportion(sum(weighing["cause"] is not None for weighing in timed), len(timed))
     where = kind.removeprefix("alike").strip()
     return (
-        f"- A cause named for the difference of equal arms{where and ' '}{where}: **{named.count} "
-        f"of {named.trials}**, {_done(named, KINDS[kind])}; {_interval(named)}at most {most} of "
+        f"- A cause named for the difference of equal arms{where and ' '}{where}: **{share.count} "
+        f"of {share.trials}**, {_done(share, KINDS[kind])}; {_interval(share)}at most {most} of "
         f"{KINDS[kind]} may be."
     )
 
 
 def _causes(weighings: Sequence[Json]) -> str:
     """How often each cause was named: `"processor 18, none 2"`."""
-    told = [one for one in weighings if one.get("told")]
-    counted = Counter(one["cause"] or "none" for one in told)
+    timed = [weighing for weighing in weighings if weighing.get("told")]
+    counted = Counter(weighing["cause"] or "none" for weighing in timed)
     return ", ".join(f"{cause} {count}" for cause, count in counted.most_common()) or "–"
 
 
 def _false(weighings: Sequence[Json], kinds: Sequence[str]) -> Proportion:
-    alike = [one for one in weighings if one["kind"] in kinds]
-    return Proportion(sum(_tells_apart(one) for one in alike), len(alike))
+    alike = [weighing for weighing in weighings if weighing["kind"] in kinds]
+    return Proportion(sum(_tells_apart(weighing) for weighing in alike), len(alike))
 
 
 def _covered(weighings: Sequence[Json], kinds: Sequence[str]) -> Proportion:
-    weighted = [one for one in weighings if one["kind"] in kinds]
-    return Proportion(sum(_covers(one) for one in weighted), len(weighted))
+    weighted = [weighing for weighing in weighings if weighing["kind"] in kinds]
+    return Proportion(sum(_covers(weighing) for weighing in weighted), len(weighted))
 
 
 def _done(found: Proportion, wanted: int) -> str:
@@ -285,22 +300,27 @@ def _covers(one: Json) -> bool:
 
 
 def _row(kind: str, weighings: Sequence[Json]) -> list[str]:
-    wanted = KINDS.get(kind, len(weighings))
-    count = f"{len(weighings)} of {wanted}"
-    known = [one for one in weighings if one.get("truth_percent") is not None]
-    if not known:
+    planned = KINDS.get(kind, len(weighings))
+    count = f"{len(weighings)} of {planned}"
+    with_truth = [weighing for weighing in weighings if weighing.get("truth_percent") is not None]
+    if not with_truth:
         return [kind, count, *["–" if weighings else "not yet measured"] * 6]
-    errors = [one["estimate_percent"] - one["truth_percent"] for one in known]
+    errors = [weighing["estimate_percent"] - weighing["truth_percent"] for weighing in with_truth]
     bias = f"{statistics.fmean(errors):+.2f}"
-    if (uncertain := _standard_error(known)) is not None:
+    if (uncertain := _standard_error(with_truth)) is not None:
         bias += f" ± {uncertain:.2f}"
     return [
         kind,
         count,
-        f"{statistics.fmean(one['truth_percent'] for one in known):.2f}",
+        f"{statistics.fmean(weighing['truth_percent'] for weighing in with_truth):.2f}",
         bias,
-        f"{sum(_covers(one) for one in known)} of {len(known)}",
-        percent(Proportion(sum(one["verdict"] == "slower" for one in known), len(known))) + " %",
-        _causes(known),
-        f"{statistics.median(one['command_seconds'] for one in known):.0f}",
+        f"{sum(_covers(weighing) for weighing in with_truth)} of {len(with_truth)}",
+        percent(
+            Proportion(
+                sum(weighing["verdict"] == "slower" for weighing in with_truth), len(with_truth)
+            )
+        )
+        + " %",
+        _causes(with_truth),
+        f"{statistics.median(weighing['command_seconds'] for weighing in with_truth):.0f}",
     ]

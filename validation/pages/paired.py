@@ -41,7 +41,7 @@ class Session:
     @property
     def scatter(self) -> float:
         """Standard deviation of the pairs' log ratios."""
-        return statistics.stdev(math.log(one["off"] / one["on"]) for one in self.pairs)
+        return statistics.stdev(math.log(pair["off"] / pair["on"]) for pair in self.pairs)
 
     @property
     def half_width(self) -> float:
@@ -97,43 +97,43 @@ def sessions(results: Results) -> list[Session]:
     """The sessions that have a weighing and at least two pairs, in order."""
     weighings: dict[str, Json] = {}
     pairs: dict[str, list[Json]] = {}
-    for one in results:
-        if one["kind"] == "weighing":
-            weighings[one["session"]] = one
+    for result in results:
+        if result["kind"] == "weighing":
+            weighings[result["session"]] = result
         else:
-            pairs.setdefault(one["session"], []).append(one)
-    found = [Session(weighings[s], tuple(pairs.get(s, ()))) for s in sorted(weighings)]
-    return [one for one in found if len(one.pairs) > 1]
+            pairs.setdefault(result["session"], []).append(result)
+    measured = [Session(weighings[s], tuple(pairs.get(s, ()))) for s in sorted(weighings)]
+    return [session for session in measured if len(session.pairs) > 1]
 
 
 def section(results: Results) -> str:
     """The section on paired pgbench."""
     head = ["## The same question by alternating pgbench runs", paragraph(_WORDS)]
-    found = sessions(results)
-    if not found:
+    measured = sessions(results)
+    if not measured:
         return "\n\n".join([*head, "Not yet measured."])
-    machines = sorted({machine_words(one.weighing["machine"]) for one in found})
-    said = f"Measured on {'; '.join(machines)}."
-    return "\n\n".join([*head, said, _table(found)])
+    machines = sorted({machine_words(session.weighing["machine"]) for session in measured})
+    sentence = f"Measured on {'; '.join(machines)}."
+    return "\n\n".join([*head, sentence, _table(measured)])
 
 
 def _table(found: Sequence[Session]) -> str:
     rows = []
-    for one in found:
-        least, most = one.ratio_interval()
-        mean = statistics.fmean(math.log(pair["off"] / pair["on"]) for pair in one.pairs)
-        low, high = one.weighing["low_percent"], one.weighing["high_percent"]
-        shown = "unbounded" if None in (low, high) else f"[{low:+.2f}, {high:+.2f}]"
-        needed = one.pairs_needed(one.scatter)
+    for session in found:
+        least, most = session.ratio_interval()
+        mean = statistics.fmean(math.log(pair["off"] / pair["on"]) for pair in session.pairs)
+        low, high = session.weighing["low_percent"], session.weighing["high_percent"]
+        bounds = "unbounded" if None in (low, high) else f"[{low:+.2f}, {high:+.2f}]"
+        needed = session.pairs_needed(session.scatter)
         rows.append([
-            one.weighing["session"][:16],
-            f"{one.weighing['load_before']:.1f}",
-            f"{one.weighing['estimate_percent']:+.2f} {shown} in "
-            f"{one.weighing['measured_seconds']:.0f} s",
-            f"{100 * math.expm1(mean):+.2f}, scatter {100 * one.scatter:.2f}, "
-            f"{len(one.pairs)} pairs",
-            f"{needed:,} ({needed * one.pairs[0]['pair_seconds'] / 3600:.1f} h)",
-            f"**{one.ratio(one.scatter):.0f}** [{least:.0f}, {most:.0f}]",
+            session.weighing["session"][:16],
+            f"{session.weighing['load_before']:.1f}",
+            f"{session.weighing['estimate_percent']:+.2f} {bounds} in "
+            f"{session.weighing['measured_seconds']:.0f} s",
+            f"{100 * math.expm1(mean):+.2f}, scatter {100 * session.scatter:.2f}, "
+            f"{len(session.pairs)} pairs",
+            f"{needed:,} ({needed * session.pairs[0]['pair_seconds'] / 3600:.1f} h)",
+            f"**{session.ratio(session.scatter):.0f}** [{least:.0f}, {most:.0f}]",
         ])  # fmt: skip
     head = ["session", "load", "Steelyard, %", "pairs, %", "pairs needed", "ratio of times"]
     return table(head, rows)

@@ -29,20 +29,20 @@ _WORDS = """
 def section(results: Results) -> str:
     """The section on pools by hand."""
     head = ["## A buffer pool by hand beside slices", paragraph(_WORDS)]
-    weighings = [one for one in results if one["kind"] == "weighing"]
+    weighings = [result for result in results if result["kind"] == "weighing"]
     pairs: dict[str, list[Json]] = {}
-    for one in results:
-        if one["kind"] == "pair":
-            pairs.setdefault(one["session"], []).append(one)
-    found = [one for one in weighings if len(pairs.get(one["session"], ())) > 1]
-    if not found:
+    for result in results:
+        if result["kind"] == "pair":
+            pairs.setdefault(result["session"], []).append(result)
+    paired = [weighing for weighing in weighings if len(pairs.get(weighing["session"], ())) > 1]
+    if not paired:
         return "\n\n".join([*head, "Not yet measured."])
-    rows = [_row(one, pairs[one["session"]]) for one in found]
+    rows = [_row(weighing, pairs[weighing["session"]]) for weighing in paired]
     columns = ["session", "load", "Steelyard, %", "took", "by hand, %", "pairs", "intervals"]
     return "\n\n".join(
         [
             *head,
-            f"Measured on {machines_words(one['machine'] for one in found)}.",
+            f"Measured on {machines_words(weighing['machine'] for weighing in paired)}.",
             table(columns, rows),
         ]
     )
@@ -50,16 +50,16 @@ def section(results: Results) -> str:
 
 def _row(weighing: Json, pairs: Sequence[Json]) -> list[str]:
     small, large = SIZES
-    logs = np.array([math.log(one[large] / one[small]) for one in pairs])
-    own = t_interval(logs)
-    low, high = percent_of_log(own.low), percent_of_log(own.high)
+    logs = np.array([math.log(pair[large] / pair[small]) for pair in pairs])
+    interval = t_interval(logs)
+    low, high = percent_of_log(interval.low), percent_of_log(interval.high)
     ends = weighing["low_percent"], weighing["high_percent"]
-    told = "unbounded" if None in ends else f"[{ends[0]:+.1f}, {ends[1]:+.1f}]"
+    bounds = "unbounded" if None in ends else f"[{ends[0]:+.1f}, {ends[1]:+.1f}]"
     apart = None not in ends and (low > ends[1] or high < ends[0])
     return [
         weighing["session"][:16],
         f"{weighing['load_before']:.1f}",
-        f"{weighing['estimate_percent']:+.1f} {told}",
+        f"{weighing['estimate_percent']:+.1f} {bounds}",
         f"{weighing['seconds'] / 60:.1f} min",
         f"{percent_of_log(float(logs.mean())):+.1f} [{low:+.1f}, {high:+.1f}]",
         f"{len(pairs)}",

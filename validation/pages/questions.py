@@ -45,7 +45,7 @@ def page_with_table(page: str, found: Sequence[Json]) -> str:
 def questions(found: Sequence[Json]) -> str:
     """The table, a row a built-in study, and what its readings are of. `found`: results, the last
     of a key counts."""
-    by_key = {one["key"]: one for one in found}
+    by_key = {result["key"]: result for result in found}
     studies = [read_study(name) for name in builtin_studies()]
     rows = [
         [
@@ -57,7 +57,9 @@ def questions(found: Sequence[Json]) -> str:
         ]
         for study in studies
     ]
-    machines = {machine_words(one["machine"]) for one in by_key.values() if "machine" in one}
+    machines = {
+        machine_words(result["machine"]) for result in by_key.values() if "machine" in result
+    }
     parts = [table(_HEAD, rows)]
     if machines:
         parts.append(f"Read on: {'; '.join(sorted(machines))}.")
@@ -70,20 +72,21 @@ def questions(found: Sequence[Json]) -> str:
 
 def minutes(study: Study) -> int:
     """About how long it takes, all in all, with the budget that the study has."""
-    own = study.workload.name == _OWN  # scripts that nobody knows yet: reads, as far as one can say
-    layout = choose_layout(study, () if own else resolve(study.workload).scripts)
+    # Scripts that nobody knows yet: reads, as far as one can say.
+    custom = study.workload.name == _OWN
+    layout = choose_layout(study, () if custom else resolve(study.workload).scripts)
     return max(1, round(LAYOUTS[layout.name].takes_ns(study) / NS_PER_S / 60))
 
 
 def needs(study: Study) -> str:
     """What must be there, in words; empty where the bundled builds do."""
-    told = ["contrib (`steelyard engines add 18.4`)"] if study.contrib else []
-    told += [_NEEDS[need] for need in study.needs]
-    told += ["a SQL Server of yours (`--address`)"] if study.engine == _BY_ADDRESS else []
-    told += ["the right to cap memory"] if study.memory is not None else []
-    told += ["running servers, and scripts of yours"] if study.workload.name == _OWN else []
-    told += ["settings, builds or versions of yours for the arms"] if _is_a_users(study) else []
-    return "; ".join(told)
+    parts = ["contrib (`steelyard engines add 18.4`)"] if study.contrib else []
+    parts += [_NEEDS[need] for need in study.needs]
+    parts += ["a SQL Server of yours (`--address`)"] if study.engine == _BY_ADDRESS else []
+    parts += ["the right to cap memory"] if study.memory is not None else []
+    parts += ["running servers, and scripts of yours"] if study.workload.name == _OWN else []
+    parts += ["settings, builds or versions of yours for the arms"] if _is_a_users(study) else []
+    return "; ".join(parts)
 
 
 def reading(one: Json) -> str:
@@ -116,8 +119,8 @@ def _contrast(one: Json) -> str:
 
 
 def _command(one: Json) -> tuple[str, str]:
-    words = list(one["words"])
-    if "--seed" in words:
-        place = words.index("--seed")
-        del words[place : place + 2]
-    return str(one["key"]), shlex.join(["steelyard", "weigh", *words])
+    arguments = list(one["words"])
+    if "--seed" in arguments:
+        position = arguments.index("--seed")
+        del arguments[position : position + 2]
+    return str(one["key"]), shlex.join(["steelyard", "weigh", *arguments])

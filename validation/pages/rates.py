@@ -49,9 +49,11 @@ def section(results: Results) -> str:
     head = "## Simulated searches of a rate"
     if not cells.parts:
         return f"{head}\n\nNot yet simulated."
-    wanted = sum(1 for _ in cases())
-    missing = "" if cells.parts == wanted else f" **Done so far: {cells.parts} of {wanted} parts.**"
-    words = _WORDS.format(
+    expected = sum(1 for _ in cases())
+    missing = (
+        "" if cells.parts == expected else f" **Done so far: {cells.parts} of {expected} parts.**"
+    )
+    text = _WORDS.format(
         limit=1000 * LIMIT_S,
         visit=VISIT_S,
         servers=SERVERS,
@@ -61,15 +63,15 @@ def section(results: Results) -> str:
         code=", ".join(sorted(cells.codes)),
         missing=missing,
     )
-    known = [item for item in QUEUE_WORLDS if item.name in cells.tallies]
+    worlds = [world for world in QUEUE_WORLDS if world.name in cells.tallies]
     return "\n\n".join([
         head,
-        paragraph(words).strip(),
-        table(["world", "what happens"], [[item.name, item.formula] for item in known]),
+        paragraph(text).strip(),
+        table(["world", "what happens"], [[world.name, world.formula] for world in worlds]),
         "### Equal arms",
-        _equal(cells, [item for item in known if item.alike]),
+        _equal(cells, [world for world in worlds if world.alike]),
         "### Arms that differ",
-        _unequal(cells, [item for item in known if not item.alike]),
+        _unequal(cells, [world for world in worlds if not world.alike]),
     ])  # fmt: skip
 
 

@@ -35,7 +35,9 @@ def replay_section(results: Results, traces: Sequence[Trace]) -> str:
     head = "## Replays of recorded weighings"
     if not traces:
         return f"{head}\n\nNot yet measured: no weighing was recorded."
-    there = {(one["placement"], one["scheme"], one["epochs"]): one for one in results}
+    there = {
+        (result["placement"], result["scheme"], result["epochs"]): result for result in results
+    }
     parts = [head, paragraph(_words(traces, list(results))).strip()]
     for placement in sorted({trace.placement for trace in traces}):
         parts += [f"### Placement {placement}", _table(placement, there)]
@@ -43,18 +45,18 @@ def replay_section(results: Results, traces: Sequence[Trace]) -> str:
 
 
 def _words(traces: Sequence[Trace], results: Sequence[Json]) -> str:
-    kept = [
-        f"{sum(1 for one in traces if one.placement == placement)} with {placement} placement "
-        f"({sum(len(one.epochs) for one in traces if one.placement == placement)} epochs)"
-        for placement in sorted({one.placement for one in traces})
+    parts = [
+        f"{sum(1 for trace in traces if trace.placement == placement)} with {placement} placement "
+        f"({sum(len(trace.epochs) for trace in traces if trace.placement == placement)} epochs)"
+        for placement in sorted({trace.placement for trace in traces})
     ]
     machines = {json.dumps(trace.head["machine"], sort_keys=True) for trace in traces}
-    schemes = "; ".join(f"*{name}*: {words}" for name, words in SCHEMES.items())
+    schemes = "; ".join(f"*{name}*: {description}" for name, description in SCHEMES.items())
     code = results[0]["code"] if results else "–"
     return f"""
         Weighings of equal arms on real servers (`steelyard weigh aa --budget 30s`, select-only, 8
-        clients) are kept slice by slice in `validation/traces/`: {", ".join(kept)}, on
-        {"; ".join(machine_words(json.loads(one)) for one in sorted(machines))}. From them
+        clients) are kept slice by slice in `validation/traces/`: {", ".join(parts)}, on
+        {"; ".join(machine_words(json.loads(machine)) for machine in sorted(machines))}. From them
         {WEIGHINGS:,} virtual weighings a row are cut and judged as above. {schemes}. Effects are
         added to d. Given the traces the virtual weighings are independent; the intervals say how
         well the share on *these* traces is known. Code and traces: {code}.
@@ -70,12 +72,12 @@ def _table(placement: str, there: Mapping[tuple[str, str, int], Json]) -> str:
     rows = []
     for scheme in SCHEMES:
         for epochs in EPOCHS:
-            one = there.get((placement, scheme, epochs))
-            if one is None or not one["cells"]:
-                why = "not yet replayed" if one is None else "too few traces yet"
+            result = there.get((placement, scheme, epochs))
+            if result is None or not result["cells"]:
+                why = "not yet replayed" if result is None else "too few traces yet"
                 rows.append([scheme, str(epochs), why, *["–"] * 7])
                 continue
-            rows.append(_row(scheme, epochs, one))
+            rows.append(_row(scheme, epochs, result))
     return table(
         [
             "cut",
@@ -94,10 +96,10 @@ def _table(placement: str, there: Mapping[tuple[str, str, int], Json]) -> str:
 
 
 def _row(scheme: str, epochs: int, one: Json) -> list[str]:
-    found = tallies(one["cells"])
+    by_cell = tallies(one["cells"])
 
     def tally(question: Question, rule: str = "plan") -> Tally:
-        return found[cell(rule, question)]
+        return by_cell[cell(rule, question)]
 
     slow = tally(Question(-0.03))
     return [
@@ -116,16 +118,16 @@ def _row(scheme: str, epochs: int, one: Json) -> list[str]:
 
 def control_section(results: Results) -> str:
     """What must fail, and whether it does."""
-    there = {one["control"]: one for one in results}
+    there = {result["control"]: result for result in results}
     rows = []
     for control in CONTROLS:
-        one = there.get(control.name)
-        if one is None or not one["weighings"]:
-            why = "not yet done" if one is None else "no such traces"
+        result = there.get(control.name)
+        if result is None or not result["weighings"]:
+            why = "not yet done" if result is None else "no such traces"
             rows.append([control.title, why, control.expected, "–", "–"])
             continue
-        erred = Proportion(one["erred"], one["weighings"])
-        reads = one["reads"]
+        erred = Proportion(result["erred"], result["weighings"])
+        reads = result["reads"]
         rows.append([
             control.title,
             str(erred),
@@ -133,24 +135,24 @@ def control_section(results: Results) -> str:
             "–" if reads is None else f"{100 * _change(reads):+.2f} %",
             _fails(erred, must=control.must_fail),
         ])  # fmt: skip
-    words = f"""
+    text = f"""
         Ways to judge that METHODOLOGY.md rejects, on the same worlds and traces,
         {CONTROL_WEIGHINGS:,} weighings each. A validation in which nothing can fail proves nothing:
         these must. The column *expected* holds what earlier simulations and other traces gave. An
         arm that stalls loses 4.76 %; *reads* is what the reading makes of it on average.
     """
     head = ["what is done wrong", "errs, % [95 % interval]", "expected", "reads", ""]
-    return "\n\n".join(["## Negative controls", paragraph(words), table(head, rows)])
+    return "\n\n".join(["## Negative controls", paragraph(text), table(head, rows)])
 
 
 def _fails(erred: Proportion, *, must: bool) -> str:
-    words = "fails" if erred.exceeds(BOUND) else "does not fail"
-    return words if must else f"{words}; need not"
+    outcome = "fails" if erred.exceeds(BOUND) else "does not fail"
+    return outcome if must else f"{outcome}; need not"
 
 
 def must_fail(name: str) -> bool:
     """Whether the control of that name must fail."""
-    return any(one.must_fail for one in CONTROLS if one.name == name)
+    return any(control.must_fail for control in CONTROLS if control.name == name)
 
 
 def _change(log_ratio: float) -> float:
@@ -162,7 +164,7 @@ def _change(log_ratio: float) -> float:
 def failing(results: Iterable[Json]) -> int:
     """How many of the controls that were done err beyond the bound."""
     return sum(
-        Proportion(one["erred"], one["weighings"]).exceeds(BOUND)
-        for one in results
-        if one["weighings"]
+        Proportion(result["erred"], result["weighings"]).exceeds(BOUND)
+        for result in results
+        if result["weighings"]
     )

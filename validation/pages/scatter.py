@@ -86,7 +86,7 @@ def column(epochs: Readings, name: str) -> np.ndarray:
     """One reading of every epoch."""
     if isinstance(epochs, Mapping):
         return epochs[name]
-    return np.array([one[name] for one in epochs])
+    return np.array([epoch[name] for epoch in epochs])
 
 
 def whole(epochs: Readings) -> float:
@@ -122,7 +122,7 @@ def resampled(epochs: Epochs, part: Callable[[Readings], float]) -> Spread:
     drawn = []
     for _ in range(DRAWS):
         places = rng.integers(len(epochs), size=len(epochs))
-        drawn.append(part({name: one[places] for name, one in columns.items()}))
+        drawn.append(part({name: readings[places] for name, readings in columns.items()}))
     low, high = np.quantile(drawn, (0.025, 0.975))
     return Spread(100 * part(epochs), 100 * float(low), 100 * float(high))
 
@@ -140,10 +140,10 @@ def against(epochs: Epochs, plain: Sequence[Epochs]) -> Spread:
     """The scatter of d as a share of that of plain weighings together; a ratio, not percent."""
     from scipy.stats import f
 
-    own, free = len(epochs) - 1, [len(one) - 1 for one in plain]
-    squares = sum(n * whole(one) ** 2 for n, one in zip(free, plain, strict=True))
+    df, free = len(epochs) - 1, [len(weighing) - 1 for weighing in plain]
+    squares = sum(n * whole(weighing) ** 2 for n, weighing in zip(free, plain, strict=True))
     ratio = whole(epochs) ** 2 / (squares / sum(free))
-    low, high = (ratio / f.ppf(q, own, sum(free)) for q in (0.975, 0.025))
+    low, high = (ratio / f.ppf(q, df, sum(free)) for q in (0.975, 0.025))
     return Spread(math.sqrt(ratio), math.sqrt(low), math.sqrt(high))
 
 
@@ -158,14 +158,14 @@ def share_by(epochs: Epochs, name: str) -> float:
 def seen(epochs: Epochs) -> Proportion:
     """How often an effect of SOUGHT would be told, by readings drawn again."""
     rng, d = np.random.default_rng(SEED), column(epochs, "whole")
-    number, told = len(d), 0
+    number, detected = len(d), 0
     for _ in range(DRAWS // 2):
-        first = tuple(rng.permutation([place % 2 == 0 for place in range(number)]).tolist())
+        first = tuple(rng.permutation([epoch % 2 == 0 for epoch in range(number)]).tolist())
         drawn = rng.choice(d - d.mean(), size=number) * rng.choice((-1, 1), size=number)
         weighing = VirtualWeighing(drawn, first, planned(number, float(d.std())))
         ending = weighing.ending(Question(-SOUGHT, margin=0.0001), first_verdict=False)
-        told += ending.kind is VerdictKind.SLOWER
-    return Proportion(told, DRAWS // 2)
+        detected += ending.kind is VerdictKind.SLOWER
+    return Proportion(detected, DRAWS // 2)
 
 
 def visible_percent(epochs: Epochs) -> float:
@@ -179,41 +179,43 @@ def visible_percent(epochs: Epochs) -> float:
 
 def page(found: Sequence[Json], wanted: Sequence[str]) -> str:
     """The whole page; `found` as results/scatter.jsonl has them, `wanted`: all there will be."""
-    known = {one["key"] for one in found}
-    missing = [name for name in wanted if name not in known]
+    keys = {result["key"] for result in found}
+    missing = [name for name in wanted if name not in keys]
     parts = ["# Where an epoch's scatter comes from", paragraph(_HEAD).strip()]
     parts += [f"Not yet weighed: {', '.join(missing)}."] if missing else []
     if not found:
         return "\n\n".join(parts) + "\n"
     parts += ["## The parts", paragraph(_PARTS).strip(), _nested(found)]
-    plain = [one["epochs"] for one in found if one["key"] in PLAIN]
+    plain = [result["epochs"] for result in found if result["key"] in PLAIN]
     if plain:
         parts += ["## What reduces it", paragraph(_REDUCES).strip(), _reduced(found, plain)]
         parts += [paragraph(_TAKEN).strip()]
     parts += ["## Slot, order, machine", paragraph(_PLACES).strip(), _places(found)]
     parts += ["## What five minutes see", paragraph(_POWER).strip(), _power(found)]
     parts += ["## How to repeat this", *map(_command, found)]
-    machines = sorted({machine_words(one["machine"]) for one in found})
+    machines = sorted({machine_words(result["machine"]) for result in found})
     return "\n\n".join([*parts, f"Measured on {'; '.join(machines)}."]) + "\n"
 
 
 def _nested(found: Sequence[Json]) -> str:
     rows = [
         [
-            one["key"],
-            str(len(one["epochs"])),
-            f"{one['epoch_ns'] / 1e9:.1f} s",
-            str(whole_spread(one["epochs"])),
-            *(str(resampled(one["epochs"], part)) for part in (slices, within, restart)),
+            result["key"],
+            str(len(result["epochs"])),
+            f"{result['epoch_ns'] / 1e9:.1f} s",
+            str(whole_spread(result["epochs"])),
+            *(str(resampled(result["epochs"], part)) for part in (slices, within, restart)),
         ]
-        for one in found
+        for result in found
     ]
     return table(["condition", "epochs", "of", "whole", "slices", "within", "restart"], rows)
 
 
 def _reduced(found: Sequence[Json], plain: Sequence[Epochs]) -> str:
     rows = [
-        [one["key"], str(against(one["epochs"], plain))] for one in found if one["key"] not in PLAIN
+        [result["key"], str(against(result["epochs"], plain))]
+        for result in found
+        if result["key"] not in PLAIN
     ]
     return table(["condition", "scatter ÷ as it is"], rows)
 
@@ -221,12 +223,12 @@ def _reduced(found: Sequence[Json], plain: Sequence[Epochs]) -> str:
 def _places(found: Sequence[Json]) -> str:
     rows = [
         [
-            one["key"],
-            *(f"{share_by(one['epochs'], name):.1%}" for name in ("slot", "started_first")),
-            f"{100 * float(np.std(column(one['epochs'], 'together'), ddof=1)):.2f} %",
-            ", ".join(one["threats"]) or "none",
+            result["key"],
+            *(f"{share_by(result['epochs'], name):.1%}" for name in ("slot", "started_first")),
+            f"{100 * float(np.std(column(result['epochs'], 'together'), ddof=1)):.2f} %",
+            ", ".join(result["threats"]) or "none",
         ]
-        for one in found
+        for result in found
     ]
     return table(["condition", "slot", "started first", "machine", "doubts"], rows)
 
@@ -234,14 +236,14 @@ def _places(found: Sequence[Json]) -> str:
 def _power(found: Sequence[Json]) -> str:
     rows = [
         [
-            one["key"],
-            f"{len(one['epochs']) * one['epoch_ns'] / 6e10:.1f} min",
-            f"{one['estimate_percent']:+.2f} [{one['low_percent']:+.2f}, "
-            f"{one['high_percent']:+.2f}] %",
-            f"{seen(one['epochs'])} %",
-            f"{visible_percent(one['epochs']):.2f} %",
+            result["key"],
+            f"{len(result['epochs']) * result['epoch_ns'] / 6e10:.1f} min",
+            f"{result['estimate_percent']:+.2f} [{result['low_percent']:+.2f}, "
+            f"{result['high_percent']:+.2f}] %",
+            f"{seen(result['epochs'])} %",
+            f"{visible_percent(result['epochs']):.2f} %",
         ]
-        for one in found
+        for result in found
     ]
     return table(
         ["condition", "measured", "equal arms read", f"{SOUGHT:.1%} seen", "visible"], rows
@@ -249,5 +251,5 @@ def _power(found: Sequence[Json]) -> str:
 
 
 def _command(one: Json) -> str:
-    words = shlex.join([*one["before"], "steelyard", "weigh", *one["words"]])
-    return f"{one['key'].capitalize()}: `{words}`"
+    command = shlex.join([*one["before"], "steelyard", "weigh", *one["words"]])
+    return f"{one['key'].capitalize()}: `{command}`"

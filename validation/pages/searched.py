@@ -26,7 +26,7 @@ def section(results: Results) -> str:
     head = ["change", "places", "luck", "searches", "right", "wrong", "narrowed", "not searched",
             "weighings"]  # fmt: skip
     parts = ["## Searches for the place that changed", paragraph(_WORDS).strip()]
-    return "\n\n".join([*parts, table(head, [_row(one) for one in results])])
+    return "\n\n".join([*parts, table(head, [_row(result) for result in results])])
 
 
 def _row(one: Json) -> list[str]:

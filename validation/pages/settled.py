@@ -34,18 +34,18 @@ _WORDS = """
 def section(results: Results) -> str:
     """The section on pilots."""
     head = "## Simulated pilots: when a load has settled"
-    found: dict[tuple[str, str], SettlingTally] = {}
+    tallies: dict[tuple[str, str], SettlingTally] = {}
     codes, parts = set[str](), 0
-    for one in results:
-        for rule, tally in one["rules"].items():
-            place = (one["load"], rule)
-            found[place] = found.get(place, SettlingTally()) + SettlingTally(**tally)
-        codes.add(one["code"])
+    for result in results:
+        for rule, tally in result["rules"].items():
+            cell = (result["load"], rule)
+            tallies[cell] = tallies.get(cell, SettlingTally()) + SettlingTally(**tally)
+        codes.add(result["code"])
         parts += 1
     if not parts:
         return f"{head}\n\nNot yet simulated."
-    wanted = sum(1 for _ in cases())
-    words = _WORDS.format(
+    expected = sum(1 for _ in cases())
+    text = _WORDS.format(
         blocks=BLOCKS,
         block_s=BLOCK_S,
         block_sd=100 * BLOCK_SD,
@@ -55,25 +55,26 @@ def section(results: Results) -> str:
         pilots=PARTS * PILOTS_A_PART,
         most=100 * MOST_UNSETTLED,
         code=", ".join(sorted(codes)),
-        missing="" if parts == wanted else f" **Done so far: {parts} of {wanted} parts.**",
+        missing="" if parts == expected else f" **Done so far: {parts} of {expected} parts.**",
     )
     columns = [f"{what}: {rule}" for what in ("not settled, %", "warm-up, s", "left, %")
                for rule in RULES]  # fmt: skip
     rows = [
-        _row(one, [found.get((one.name, rule), SettlingTally()) for rule in RULES]) for one in LOADS
+        _row(load, [tallies.get((load.name, rule), SettlingTally()) for rule in RULES])
+        for load in LOADS
     ]
-    return "\n\n".join([head, paragraph(words).strip(), table(["load", *columns], rows)])
+    return "\n\n".join([head, paragraph(text).strip(), table(["load", *columns], rows)])
 
 
 def _row(load: Load, tallies: list[SettlingTally]) -> list[str]:
-    line, *others = [Proportion(one.unsettled, one.pilots) for one in tallies]
+    line, *others = [Proportion(tally.unsettled, tally.pilots) for tally in tallies]
     bounded = load.steady and not load.machine
     return [
         load.name,
         at_most(line, MOST_UNSETTLED if bounded else 1.0),
         *(at_most(other, 1.0) for other in others),
-        *(f"{one.warmup_s / one.pilots:.1f}" if one.pilots else "–" for one in tallies),
-        *(_left(load, one) for one in tallies),
+        *(f"{tally.warmup_s / tally.pilots:.1f}" if tally.pilots else "–" for tally in tallies),
+        *(_left(load, tally) for tally in tallies),
     ]
 
 

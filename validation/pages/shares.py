@@ -46,11 +46,11 @@ class Simulated:
     def read(cls, *files: Results) -> Simulated:
         """From the results of all parts that are there."""
         every = cls()
-        every.codes = tuple("/".join(sorted({one["code"] for one in file})) for file in files)
-        for one in chain(*files):
+        every.codes = tuple("/".join(sorted({result["code"] for result in file})) for file in files)
+        for result in chain(*files):
             every.parts += 1
-            cells = every.found.setdefault((one["world"], one["epochs"]), {})
-            for name, tally in tallies(one["cells"]).items():
+            cells = every.found.setdefault((result["world"], result["epochs"]), {})
+            for name, tally in tallies(result["cells"]).items():
                 cells[name] = cells[name] + tally if name in cells else tally
         return every
 
@@ -60,7 +60,7 @@ class Simulated:
 
 
 ZERO = Question(0.0)
-AT_MARGIN = tuple(one for one in QUESTIONS if abs(one.effect) == one.margin)
+AT_MARGIN = tuple(question for question in QUESTIONS if abs(question.effect) == question.margin)
 
 
 def false_alarms(tally: Tally) -> Proportion:
@@ -85,7 +85,7 @@ def seen(tally: Tally) -> Proportion:
 
 def worst(tallies_there: Iterator[Proportion]) -> Proportion:
     """The largest share of several."""
-    return max(tallies_there, key=lambda one: one.value if one.trials else -1.0)
+    return max(tallies_there, key=lambda share: share.value if share.trials else -1.0)
 
 
 def judged(every: Simulated, *, symmetric: bool = True) -> Iterator[Judged]:
@@ -133,12 +133,12 @@ def summary(every: Simulated) -> str:
     """The worst of what must not happen, and how many cells lie beyond their bound."""
     rows = []
     for kind in (FALSE, MISSED, WRONG):
-        bounded = [one for one in judged(every) if one[2] == kind and one[3].trials]
-        others = [one for one in judged(every, symmetric=False) if one[2] == kind]
+        bounded = [case for case in judged(every) if case[2] == kind and case[3].trials]
+        others = [case for case in judged(every, symmetric=False) if case[2] == kind]
         if not bounded:
             rows.append([kind, "≤ 5 %", "not yet simulated", "–", "–"])
             continue
-        beyond = sum(one[3].exceeds(BOUND) for one in bounded)
+        beyond = sum(case[3].exceeds(BOUND) for case in bounded)
         cells = f"{beyond} of {len(bounded)}"
         rows.append([kind, "≤ 5 %", _worst_of(bounded), cells, _worst_of(others)])
     return table(
@@ -154,10 +154,10 @@ def summary(every: Simulated) -> str:
 
 
 def _worst_of(shares: list[Judged]) -> str:
-    done = [one for one in shares if one[3].trials]
+    done = [case for case in shares if case[3].trials]
     if not done:
         return "not yet simulated"
-    world, epochs, _, share = max(done, key=lambda one: one[3].value)
+    world, epochs, _, share = max(done, key=lambda case: case[3].value)
     return f"{share} % ({world}, N = {epochs})"
 
 

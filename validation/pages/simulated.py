@@ -38,8 +38,8 @@ from validation.worlds.bench import BLOCKS, CLIENTS, LATENCY_NS, SLICE_NS
 def worlds_table() -> str:
     """The worlds and their formulas."""
     rows = [
-        [one.name, one.formula, "nearly" if one.nearly else "" if one.symmetric else "no"]
-        for one in WORLDS
+        [world.name, world.formula, "nearly" if world.nearly else "" if world.symmetric else "no"]
+        for world in WORLDS
     ]
     return table(["world", "how the log ratio d of an epoch comes about", "symmetric"], rows)
 
@@ -48,14 +48,16 @@ Share = Callable[[str, int], str]
 
 
 def _by_world(head: str, share: Share) -> str:
-    rows = [[one.name, *(share(one.name, epochs) for epochs in EPOCHS)] for one in WORLDS]
+    rows = [[world.name, *(share(world.name, epochs) for epochs in EPOCHS)] for world in WORLDS]
     return table([head, *(f"N = {epochs}" for epochs in EPOCHS)], rows)
 
 
 def section(every: Simulated) -> str:
     """The section on simulated weighings."""
-    wanted = sum(1 for _ in chain(cases(), alarms.cases()))
-    missing = "" if every.parts == wanted else f" **Done so far: {every.parts} of {wanted} parts.**"
+    expected = sum(1 for _ in chain(cases(), alarms.cases()))
+    missing = (
+        "" if every.parts == expected else f" **Done so far: {every.parts} of {expected} parts.**"
+    )
 
     def alarmed(world: str, epochs: int) -> str:
         return at_most(false_alarms(every.tally(world, epochs, "first verdict", NO_MARGIN)), BOUND)

@@ -43,17 +43,17 @@ _SIMPLE = """
 def page(found: Sequence[Json], wanted: Sequence[str]) -> str:
     """The whole page; `found` as results/sweeps.jsonl has them, `wanted`: all there will be."""
     parts = ["# Where an answer ends: a sweep and a factorial", paragraph(_HEAD).strip()]
-    known = {one["key"] for one in found}
-    missing = [name for name in wanted if name not in known]
+    keys = {result["key"] for result in found}
+    missing = [name for name in wanted if name not in keys]
     parts += [f"Not yet weighed: {'; '.join(missing)}."] if missing else []
-    for one in found:
-        command = f"steelyard weigh {shlex.join(one['words'])}"
-        parts += [f"## {one['key'].capitalize()}", f"```\n{command}\n```"]
-        if one["key"] in _PICTURES:
-            file, shows = _PICTURES[one["key"]]
+    for result in found:
+        command = f"steelyard weigh {shlex.join(result['words'])}"
+        parts += [f"## {result['key'].capitalize()}", f"```\n{command}\n```"]
+        if result["key"] in _PICTURES:
+            file, shows = _PICTURES[result["key"]]
             parts.append(f"![{shows}]({file})")
-        parts += _swept(one) if "sweep" in one else _factors(one)
-        parts.append(f"Measured on {machine_words(one['machine'])}.")
+        parts += _swept(result) if "sweep" in result else _factors(result)
+        parts.append(f"Measured on {machine_words(result['machine'])}.")
     return "\n\n".join(parts) + "\n"
 
 
@@ -67,8 +67,8 @@ def _swept(one: Json) -> list[str]:
         for contrast in point.get("contrasts", ())
     ]
     failed = [f"{p['value']}: {p['failed']}." for p in sweep["points"] if "failed" in p]
-    told = f"{paragraph(_SWEEP).strip()} {sweep['seconds'] / 60:.0f} minutes, all in all."
-    return [*_sentences(sweep), table(head, rows), *failed, told]
+    sentence = f"{paragraph(_SWEEP).strip()} {sweep['seconds'] / 60:.0f} minutes, all in all."
+    return [*_sentences(sweep), table(head, rows), *failed, sentence]
 
 
 def _point(one: Json) -> list[str]:
@@ -92,7 +92,7 @@ def _factors(one: Json) -> list[str]:
         [e["factor"], f"{e['by']}: {e['level']}", *_effect(e)] for e in factors["simple_effects"]
     ]
     left = len(factors["left_out"])
-    told = (
+    sentence = (
         f"{len(factors['cells'])} cells in {factors['epochs']} epochs"
         f"{f', and {left} in which one was not measured' if left else ''};"
         f" {one['whole_seconds'] / 60:.0f} minutes. Doubts: {', '.join(one['threats']) or 'none'}."
@@ -103,7 +103,7 @@ def _factors(one: Json) -> list[str]:
         table(["effect", "estimate", "interval", "p, adjusted", "verdict"], effects),
         paragraph(_SIMPLE).strip(),
         table(["factor", "with", "effect", "interval"], simple),
-        told,
+        sentence,
     ]
 
 

@@ -26,8 +26,8 @@ class Proposals:
     def of(self, setting: str, default: str) -> list[str]:
         """Its value for each server; what it leaves alone is the default, in parentheses."""
         return [
-            _shown(one[setting]) if setting in one else _left(one, default)
-            for one in self.of_servers.values()
+            _shown(by_setting[setting]) if setting in by_setting else _left(by_setting, default)
+            for by_setting in self.of_servers.values()
         ]
 
 
@@ -39,25 +39,30 @@ def page_with_tables(
     By size: settings whose value is not the same for all servers by some tool, a line a tool.
     Alike: the others, a column a tool. `defaults`: what the server assumes, as it is written.
     """
-    named = {name for one in proposals for told in one.of_servers.values() for name in told}
-    settings = sorted(named & defaults.keys())
+    proposed = {
+        name
+        for proposal in proposals
+        for by_setting in proposal.of_servers.values()
+        for name in by_setting
+    }
+    settings = sorted(proposed & defaults.keys())
     values = {
-        name: {one.tool: one.of(name, _shown(defaults[name])) for one in proposals}
+        name: {proposal.tool: proposal.of(name, _shown(defaults[name])) for proposal in proposals}
         for name in settings
     }
-    varied = [name for name in settings if any(_varies(told) for told in values[name].values())]
+    varied = [name for name in settings if any(_varies(row) for row in values[name].values())]
     lines = [
-        [f"`{name}`" if number == 0 else "", tool, *told]
+        [f"`{name}`" if number == 0 else "", tool, *row]
         for name in varied
-        for number, (tool, told) in enumerate(values[name].items())
+        for number, (tool, row) in enumerate(values[name].items())
     ]
     page = replaced(page, BY_SIZE, f"\n{table(['setting', 'tool', *servers], lines)}\n\n")
     alike = [
-        [f"`{name}`", *(_everywhere(told) for told in values[name].values())]
+        [f"`{name}`", *(_everywhere(row) for row in values[name].values())]
         for name in settings
         if name not in varied
     ]
-    head = ["setting", *(_head(one) for one in proposals)]
+    head = ["setting", *(_head(proposal) for proposal in proposals)]
     return replaced(page, ALIKE, f"\n{table(head, alike)}\n\n")
 
 

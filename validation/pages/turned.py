@@ -64,47 +64,49 @@ class _Cells:
 
 
 def _read(results: Results) -> _Cells:
-    found = _Cells()
-    for one in results:
-        place = (one["world"], one["epochs"])
-        found.tallies[place] = found.tallies.get(place, TurnTally()) + TurnTally(**one["tally"])
-        found.threats.setdefault(one["world"], Counter()).update(one["threats"])
-        found.codes.add(one["code"])
-        found.parts += 1
-    return found
+    cells = _Cells()
+    for line in results:
+        cell = (line["world"], line["epochs"])
+        cells.tallies[cell] = cells.tallies.get(cell, TurnTally()) + TurnTally(**line["tally"])
+        cells.threats.setdefault(line["world"], Counter()).update(line["threats"])
+        cells.codes.add(line["code"])
+        cells.parts += 1
+    return cells
 
 
 def section(results: Results) -> str:
     """The section on turns."""
-    found = _read(results)
+    cells = _read(results)
     head = "## Simulated turns"
-    if not found.parts:
+    if not cells.parts:
         return f"{head}\n\nNot yet simulated."
-    wanted = sum(1 for _ in cases())
-    missing = "" if found.parts == wanted else f" **Done so far: {found.parts} of {wanted} parts.**"
-    words = _WORDS.format(
+    expected = sum(1 for _ in cases())
+    missing = (
+        "" if cells.parts == expected else f" **Done so far: {cells.parts} of {expected} parts.**"
+    )
+    text = _WORDS.format(
         seconds=SECONDS,
         cycle=CYCLE_S,
         pause=PAUSE_S,
         weighings=PARTS * WEIGHINGS_A_PART,
         broken=PARTS * BROKEN_WEIGHINGS_A_PART,
-        code=", ".join(sorted(found.codes)),
+        code=", ".join(sorted(cells.codes)),
         missing=missing,
     )
-    sound = [one for one in TURN_WORLDS if one.must_raise is None]
-    broken = [one for one in TURN_WORLDS if one.must_raise is not None]
+    sound = [world for world in TURN_WORLDS if world.must_raise is None]
+    broken = [world for world in TURN_WORLDS if world.must_raise is not None]
     return "\n\n".join([
         head,
-        paragraph(words).strip(),
-        table(["world", "what happens"], [[one.name, one.formula] for one in TURN_WORLDS]),
+        paragraph(text).strip(),
+        table(["world", "what happens"], [[world.name, world.formula] for world in TURN_WORLDS]),
         "### Sound turns",
         paragraph(_SOUND_WORDS).strip(),
-        _sound(found, sound),
+        _sound(cells, sound),
         paragraph(_THREAT_WORDS).strip(),
-        _threats(found, sound),
+        _threats(cells, sound),
         "### Balances of turns that are broken on purpose",
         paragraph(_BROKEN_WORDS).strip(),
-        _broken(found, broken),
+        _broken(cells, broken),
     ])  # fmt: skip
 
 
@@ -112,16 +114,16 @@ def _sound(found: _Cells, worlds: Iterable[TurnWorld]) -> str:
     rows = []
     for world in worlds:
         for epochs in EPOCHS:
-            one = found.tally(world, epochs)
+            tally = found.tally(world, epochs)
             rows.append([
                 world.name,
                 str(epochs),
-                _spread(one),
-                at_most(Proportion(one.alarms, one.weighings), BOUND),
-                at_most(Proportion(one.missed, one.weighings), BOUND),
-                at_most(Proportion(one.curve_missed, one.curves), BOUND),
-                at_most(Proportion(one.distance_missed, one.distances), BOUND),
-                percent(Proportion(one.seen, one.weighings)),
+                _spread(tally),
+                at_most(Proportion(tally.alarms, tally.weighings), BOUND),
+                at_most(Proportion(tally.missed, tally.weighings), BOUND),
+                at_most(Proportion(tally.curve_missed, tally.curves), BOUND),
+                at_most(Proportion(tally.distance_missed, tally.distances), BOUND),
+                percent(Proportion(tally.seen, tally.weighings)),
             ])  # fmt: skip
     head = [
         "world", "N", "sd of d, %", "false alarms, %", "truth missed, %",
@@ -139,32 +141,32 @@ def _share(count: int, weighings: int) -> str:
 
 
 def _threats(found: _Cells, worlds: list[TurnWorld]) -> str:
-    names = sorted({name for one in worlds for name in found.threats.get(one.name, ())})
+    names = sorted({name for world in worlds for name in found.threats.get(world.name, ())})
     rows = [
         [name]
         + [
-            _share(found.threats.get(one.name, Counter())[name], found.weighings(one))
-            for one in worlds
+            _share(found.threats.get(world.name, Counter())[name], found.weighings(world))
+            for world in worlds
         ]
         for name in names
     ]
-    return table(["% of weighings that raise it", *(one.name for one in worlds)], rows)
+    return table(["% of weighings that raise it", *(world.name for world in worlds)], rows)
 
 
 def _broken(found: _Cells, worlds: Iterable[TurnWorld]) -> str:
     rows = []
     for world in worlds:
         for epochs in EPOCHS:
-            one = found.tally(world, epochs)
+            tally = found.tally(world, epochs)
             rows.append([
                 world.name,
                 str(epochs),
-                _spread(one),
+                _spread(tally),
                 world.must_raise.value if world.must_raise else "",
-                _share(one.caught, one.weighings),
-                percent(Proportion(one.invalid, one.weighings)),
-                percent(Proportion(one.alarms, one.weighings)),
-                at_most(Proportion(one.uncaught, one.weighings), BOUND),
+                _share(tally.caught, tally.weighings),
+                percent(Proportion(tally.invalid, tally.weighings)),
+                percent(Proportion(tally.alarms, tally.weighings)),
+                at_most(Proportion(tally.uncaught, tally.weighings), BOUND),
             ])  # fmt: skip
     head = [
         "world", "N", "sd of d, %", "threat", "raised, %", "invalid, %",

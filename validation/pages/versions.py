@@ -79,16 +79,16 @@ def page(found: Sequence[Json], pair: Pair) -> str:
     parts = [
         f"# PostgreSQL {pair.words}, workload by workload",
         paragraph(head).strip(),
-        f"Measured on {machines_words(one['machine'] for one in found)}.",
+        f"Measured on {machines_words(weighing['machine'] for weighing in found)}.",
         table(
             ["workload", "step" if pair.between else pair.words, *_COLUMNS],
             [_row(row, stepwise=bool(pair.between)) for row in across],
         ),
     ]
     if within:
-        words = "What one thing takes within each version, its arm against its control:"
+        sentence = "What one thing takes within each version, its arm against its control:"
         rows = [_row(row) for row in within]
-        parts += [words, table(["study", "arm against control", *_COLUMNS], rows)]
+        parts += [sentence, table(["study", "arm against control", *_COLUMNS], rows)]
     counts = [row for weighing in found for row in _count_rows(weighing)]
     parts += ["## Beside it", table(_COUNTS, counts)]
     parts += ["## How each was weighed", table(_HOW, [_weighed(weighing) for weighing in found])]
@@ -197,13 +197,13 @@ def _number(value: float) -> str:
 
 def _strongest(causes: Sequence[Json]) -> list[Json]:
     """The causes whose interval lies furthest from nothing, measured in its own width."""
-    known = [
+    bounded = [
         row
         for row in causes
         if None not in (row["estimate_percent"], row["low_percent"], row["high_percent"])
         and row["high_percent"] > row["low_percent"]
     ]
-    return sorted(known, key=_strength, reverse=True)[:_CAUSES]
+    return sorted(bounded, key=_strength, reverse=True)[:_CAUSES]
 
 
 def _strength(row: Json) -> float:

@@ -24,8 +24,8 @@ def _rule(order: Sequence[str]) -> Callable[[Machine, np.random.Generator], Says
         from scipy.stats import mannwhitneyu
 
         speed = machine.runs(order)
-        found = mannwhitneyu(speed[of_b], speed[~of_b], method="exact")
-        if float(found.pvalue) > LEVEL:
+        test = mannwhitneyu(speed[of_b], speed[~of_b], method="exact")
+        if float(test.pvalue) > LEVEL:
             return Says.NOTHING
         return direction(float(np.median(speed[of_b]) - np.median(speed[~of_b])))
 

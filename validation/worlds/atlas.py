@@ -39,4 +39,4 @@ WORLDS: tuple[World, ...] = (
 
 def world(name: str) -> World:
     """The world of a name; KeyError where there is none."""
-    return {one.name: one for one in WORLDS}[name]
+    return {each_world.name: each_world for each_world in WORLDS}[name]

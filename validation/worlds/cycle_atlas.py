@@ -133,4 +133,4 @@ CYCLE_WORLDS: tuple[CycleWorld, ...] = (
 
 def cycle_world(name: str) -> CycleWorld:
     """The world of a name; KeyError where there is none."""
-    return {one.name: one for one in CYCLE_WORLDS}[name]
+    return {world.name: world for world in CYCLE_WORLDS}[name]

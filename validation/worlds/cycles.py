@@ -139,10 +139,10 @@ class CycleWorld:
             places = 2 * np.arange(BLOCKS) + (rng.random(BLOCKS) < 0.5)
             windows = {}
             for name in ARMS:
-                own = places if name == "arm" else 4 * np.arange(BLOCKS) + 1 - places
+                arm_places = places if name == "arm" else 4 * np.arange(BLOCKS) + 1 - places
                 level = ages[number] * (name == "arm")
-                path = machine[begin + own] + level
-                windows[name] = self._window(rng, name, begin + own, path)
+                path = machine[begin + arm_places] + level
+                windows[name] = self._window(rng, name, begin + arm_places, path)
             place = 0 if first[number] else 1
             slots = {"arm": place, "control": 1 - place}
             yield self._epoch(number, slots, leads[number], windows)
@@ -161,7 +161,7 @@ class CycleWorld:
         self, rng: np.random.Generator, name: str, path: Floats, begins: Floats, alone: bool
     ) -> tuple[Floats, Floats]:
         """Speed of each slice of an arm, and what is left of its burst in it."""
-        place = ARMS.index(name)
+        arm = ARMS.index(name)
         own_s = SLICE_S * np.arange(len(path))
         steps = SLICE_S * (np.arange(_STEPS) + 0.5) / _STEPS
         fine = (own_s[:, None] + steps[None, :]).ravel()
@@ -170,11 +170,11 @@ class CycleWorld:
         level = LUCK_SD * float(rng.standard_normal()) + self.tied * (name == "arm")
         noise = SLICE_SD * rng.standard_normal(len(path))
         speed = np.exp(path + level + noise - self.tires * own_s / 60)
-        speed *= 1 - self.depths[place] * faded
+        speed *= 1 - self.depths[arm] * faded
         mixed = 0.0 if alone else self.leaks / 2
-        speed *= 1 - (1 - mixed) * self.writes[place] - mixed * self.writes[1 - place]
+        speed *= 1 - (1 - mixed) * self.writes[arm] - mixed * self.writes[1 - arm]
         if not alone:
-            speed *= 1 - self.thaws[place] / SLICE_S
+            speed *= 1 - self.thaws[arm] / SLICE_S
         return speed, faded
 
     def _begins(self, rng: np.random.Generator, name: str) -> Floats:
@@ -189,11 +189,11 @@ class CycleWorld:
         checkpoint began."""
         if self.cut:
             return round(CYCLE_S / SLICE_S), round((CYCLE_S + 50) / SLICE_S)
-        seen = np.ceil(begins / SLICE_S).astype(int)
+        starts = np.ceil(begins / SLICE_S).astype(int)
         due = (CYCLE_S - cycle_s / 2) / SLICE_S
-        low = int(seen[seen >= due][0])
+        low = int(starts[starts >= due][0])
         least = (CYCLES * CYCLE_S - cycle_s / 2) / SLICE_S
-        return low, int(seen[seen >= low + least][0])
+        return low, int(starts[starts >= low + least][0])
 
     def _window(
         self, rng: np.random.Generator, name: str, places: np.ndarray, path: Floats
@@ -229,17 +229,17 @@ class CycleWorld:
 
     def _line(self, name: str, turn: Turn, slices: int) -> WindowLine:
         """What the record has of a window beside its slices."""
-        place, mixed = ARMS.index(name), self.leaks / 2
+        arm, mixed = ARMS.index(name), self.leaks / 2
         each = [2_000.0 + 50_000.0 * share for share in self.writes]
-        dirtied, written = each[place], (1 - mixed) * each[place] + mixed * each[1 - place]
-        done = [one.transactions for one in turn.seconds]
+        dirtied, written = each[arm], (1 - mixed) * each[arm] + mixed * each[1 - arm]
+        done = [second.transactions for second in turn.seconds]
         queued_ms = round(1000 * SLICE_S * self.queue)
         return WindowLine.model_construct(
             end="cycles",
             level=True,
             at_checkpoint=True,
             warmup_ns=round(turn.age_ns),
-            starts_ns=tuple(one.start_ns for one in turn.seconds),
+            starts_ns=tuple(second.start_ns for second in turn.seconds),
             seconds=SecondsLine.model_construct(
                 dirtied_bytes=tuple(dirtied * count for count in done),
                 devices=DeviceSecondsLine.model_construct(
@@ -276,7 +276,7 @@ class CycleWorld:
         each = RESTART + warm + measured
         machine = self._machine(rng, len(leads) * 2 * each)
         ages = self.ages * np.linspace(-0.5, 0.5, len(leads))
-        found = np.zeros(len(leads))
+        log_ratios = np.zeros(len(leads))
         for number, lead in enumerate(leads):
             work = {}
             for position, name in enumerate(("arm", "control") if lead else ("control", "arm")):
@@ -285,8 +285,8 @@ class CycleWorld:
                 begins = np.arange(0.0, 100.0, self.cycles_s[ARMS.index(name)])
                 speed, _ = self._speed(rng, name, path, begins, alone=True)
                 work[name] = float(speed[warm:].sum())
-            found[number] = np.log(work["arm"] / work["control"]) + ages[number]
-        return found
+            log_ratios[number] = np.log(work["arm"] / work["control"]) + ages[number]
+        return log_ratios
 
 
 @dataclass(frozen=True)
@@ -336,6 +336,6 @@ def _seconds(low: int, places: np.ndarray, done: Floats, images: Floats) -> tupl
 
 
 def _totals(turn: Turn, slot: int) -> ArmTotals:
-    done = sum(one.transactions for one in turn.seconds)
-    busy_ns = sum(one.busy_ns for one in turn.seconds)
+    done = sum(second.transactions for second in turn.seconds)
+    busy_ns = sum(second.busy_ns for second in turn.seconds)
     return ArmTotals(turn.arm, slot, CLIENTS, done, busy_ns, latency_sum_ns=busy_ns)

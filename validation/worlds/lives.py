@@ -35,9 +35,9 @@ def _wandering(rng: np.random.Generator, first: Bools) -> Draw:
 
 def _slots(rng: np.random.Generator, first: Bools) -> Draw:
     layout = lay_out(rng, first)
-    place = SLOT / 2 * signs(layout.first)[..., None]
-    arm = steady(place + luck(rng, layout) + jitter(rng, layout))
-    control = steady(-place + luck(rng, layout) + jitter(rng, layout))
+    slot_effect = SLOT / 2 * signs(layout.first)[..., None]
+    arm = steady(slot_effect + luck(rng, layout) + jitter(rng, layout))
+    control = steady(-slot_effect + luck(rng, layout) + jitter(rng, layout))
     return Draw(read(arm, control), layout.first)
 
 
@@ -45,10 +45,10 @@ def _drops(rng: np.random.Generator, first: Bools) -> Draw:
     layout = lay_out(rng, first)
     sides = []
     for _ in range(2):
-        seen = rng.random(layout.shape) < DROPPED
-        work = steady(luck(rng, layout) + jitter(rng, layout) + np.where(seen, SUSPENDED, 0.0))
-        work.transactions[seen] = 0
-        work.busy_ns[seen] = 0
+        dropped = rng.random(layout.shape) < DROPPED
+        work = steady(luck(rng, layout) + jitter(rng, layout) + np.where(dropped, SUSPENDED, 0.0))
+        work.transactions[dropped] = 0
+        work.busy_ns[dropped] = 0
         sides.append(work)
     return Draw(read(*sides), layout.first)
 

@@ -76,4 +76,4 @@ LOADS: tuple[Load, ...] = (
 
 def load(name: str) -> Load:
     """The load of a name; KeyError where there is none."""
-    return {one.name: one for one in LOADS}[name]
+    return {each_load.name: each_load for each_load in LOADS}[name]

@@ -72,16 +72,16 @@ class QueueWorld:
         machine = self._machine(rng, weighings)
         for block in range(VISITS):
             arm_first = rng.random(weighings) < 0.5
-            for arm, own in enumerate(searches):
+            for arm, arm_searches in enumerate(searches):
                 place = 2 * block + np.where(arm_first, 1 - arm, arm)
                 speeds = self.speeds[arm] * np.exp(luck[arm] + machine[np.arange(weighings), place])
-                rates = np.array([search.rate for search in own])
+                rates = np.array([search.rate for search in arm_searches])
                 stalled = rng.random(weighings) < self.stalls[arm]
-                kept = visit(rng, rates, speeds, stalled, self)
-                for search, within in zip(own, kept.tolist(), strict=True):
+                within_limit = visit(rng, rates, speeds, stalled, self)
+                for search, within in zip(arm_searches, within_limit.tolist(), strict=True):
                     search.answer(kept=within)
-        read = [[search.reading() for search in own] for own in searches]
-        rates = np.array([[_rate(reading) for reading in own] for own in read])
+        read = [[search.reading() for search in arm_searches] for arm_searches in searches]
+        rates = np.array([[_rate(reading) for reading in readings] for readings in read])
         logs: Floats = np.log(rates)
         d: Floats = logs[1] - logs[0]
         return d
@@ -90,12 +90,12 @@ class QueueWorld:
         """Log speed of the machine at every visit, shape (weighings, 2 · VISITS)."""
         whole = np.zeros((weighings, 2 * VISITS))
         for sd, seconds in ((self.wander, 180.0), (self.gusts, 5.0)):
-            kept = np.exp(-VISIT_S / seconds)
+            correlation = np.exp(-VISIT_S / seconds)
             level = sd * rng.standard_normal(weighings)
             for at in range(2 * VISITS):
                 whole[:, at] += level
                 news = rng.standard_normal(weighings)
-                level = kept * level + np.sqrt(1 - kept**2) * sd * news
+                level = correlation * level + np.sqrt(1 - correlation**2) * sd * news
         return whole
 
 
@@ -118,8 +118,8 @@ def visit(
     slow = begun & (begin + service - came > LIMIT_S)
     late = (came < VISIT_S - LIMIT_S) & ~begun
     beyond = slow.sum(axis=0) + late.sum(axis=0)
-    kept: Bools = beyond <= TAIL * (begun.sum(axis=0) + late.sum(axis=0))
-    return kept
+    within_limit: Bools = beyond <= TAIL * (begun.sum(axis=0) + late.sum(axis=0))
+    return within_limit
 
 
 def _begins(came: Floats, service: Floats, stall_at: Floats | None) -> Floats:
@@ -164,8 +164,8 @@ def _half_rate(world: QueueWorld, arm: int, rng: np.random.Generator) -> float:
     for _ in range(TRUTH_VISITS):
         stalled = rng.random(TRUTH_CHAINS) < world.stalls[arm]
         rates = np.array([search.rate for search in searches])
-        kept = visit(rng, rates, speeds, stalled, world)
-        for search, within in zip(searches, kept.tolist(), strict=True):
+        within_limit = visit(rng, rates, speeds, stalled, world)
+        for search, within in zip(searches, within_limit.tolist(), strict=True):
             search.answer(kept=within)
     return float(np.mean([np.log(search.rate) for search in map(_read, searches)]))
 

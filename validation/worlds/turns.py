@@ -164,12 +164,12 @@ class TurnWorld:
         """When an arm is measured: by the product's plan, or by its own cycles alone."""
         if not self.often:
             return _ALIKE
-        place = ARMS.index(name)
-        cycle_s = (CYCLE_S, OFTEN_S)[place]
+        arm = ARMS.index(name)
+        cycle_s = (CYCLE_S, OFTEN_S)[arm]
         if self.by_own_cycles:
             begin_s, least_s = WARM_UP_S, max(2 * cycle_s, LEAST_MEASURED_S)
         else:
-            begin_s, least_s = _PLANNED.begins_s[place], _PLANNED.least_s[place]
+            begin_s, least_s = _PLANNED.begins_s[arm], _PLANNED.least_s[arm]
         shift_s = float(rng.uniform(-0.1, 0.0)) * cycle_s
         due = np.ceil((max(begin_s, WARM_UP_S) - shift_s) / cycle_s)
         age_s = cycle_s * max(2, due) + shift_s  # the first begins after one cycle
@@ -195,7 +195,7 @@ class TurnWorld:
         zero = start_s * NS
         written = float(wal.sum())
         owed = DEBT_SD * rng.standard_normal(2) + [0.0, self.unpaid * (name == "arm")]
-        kept = self.resident if name == "arm" else 0.0
+        resident = self.resident if name == "arm" else 0.0
         late = self.busy > 0 and position == 0
         return Turn(
             arm=name,
@@ -203,7 +203,7 @@ class TurnWorld:
             clients=CLIENTS,
             end="cycles",
             level=True,
-            resident_share=kept * float(rng.uniform(0.5, 1.5)),
+            resident_share=resident * float(rng.uniform(0.5, 1.5)),
             quiet=not late,
             waiting_bytes=(200.0 if late else 4.0) * MIB,
             seconds=_seconds(zero, done, wal, images),
@@ -234,9 +234,9 @@ def _cycle(length_s: float) -> ArmCycle:
 def _plan() -> TurnLengths:
     """The product's plan for cycles of 30 s and of 5 s."""
     arms = [_cycle(CYCLE_S), _cycle(OFTEN_S)]
-    found = choose_lengths(arms, TurnPlanRequest(1e9, 2, scale=1.0), idle_s=0.0, warm_s=WARM_UP_S)
-    assert isinstance(found, TurnLengths)  # the budget is large
-    return found
+    lengths = choose_lengths(arms, TurnPlanRequest(1e9, 2, scale=1.0), idle_s=0.0, warm_s=WARM_UP_S)
+    assert isinstance(lengths, TurnLengths)  # the budget is large
+    return lengths
 
 
 _PLANNED = _plan()
@@ -264,15 +264,15 @@ def _seconds(zero_ns: int, done: Floats, wal: Floats, images: Floats) -> tuple[S
     rows = zip(done.astype(int).tolist(), wal.tolist(), images.tolist(), strict=True)
     return tuple(
         Second(
-            start_ns=zero_ns + place * NS,
-            end_ns=zero_ns + (place + 1) * NS,
+            start_ns=zero_ns + number * NS,
+            end_ns=zero_ns + (number + 1) * NS,
             transactions=count,
             busy_ns=CLIENTS * NS,
             wal_bytes=log,
             images=logged,
             waiting_bytes=4.0 * MIB,
         )
-        for place, (count, log, logged) in enumerate(rows)
+        for number, (count, log, logged) in enumerate(rows)
     )
 
 
@@ -282,14 +282,16 @@ def _checkpoints(zero_ns: int, lead_s: float, span: _Span) -> tuple[Checkpoint, 
     begins = (round(zero_ns + (span.cycle_s * n - lead_s) * NS) for n in range(count))
     end_ns, writes_ns = zero_ns + span.seconds * NS, WRITING * span.cycle_s * NS
     return tuple(
-        Checkpoint(one, ended if (ended := round(one + writes_ns)) <= end_ns else None, "time")
-        for one in begins
+        Checkpoint(
+            begin_ns, ended if (ended := round(begin_ns + writes_ns)) <= end_ns else None, "time"
+        )
+        for begin_ns in begins
     )
 
 
 def _totals(turn: Turn, slot: int) -> ArmTotals:
-    done = sum(one.transactions for one in turn.seconds)
-    busy_ns = sum(one.busy_ns for one in turn.seconds)
+    done = sum(second.transactions for second in turn.seconds)
+    busy_ns = sum(second.busy_ns for second in turn.seconds)
     return ArmTotals(turn.arm, slot, CLIENTS, done, busy_ns, latency_sum_ns=busy_ns)
 
 
@@ -377,4 +379,4 @@ TURN_WORLDS: tuple[TurnWorld, ...] = (
 
 def turn_world(name: str) -> TurnWorld:
     """The world of a name; KeyError where there is none."""
-    return {one.name: one for one in TURN_WORLDS}[name]
+    return {world.name: world for world in TURN_WORLDS}[name]

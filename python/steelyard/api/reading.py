@@ -41,14 +41,14 @@ def read(directory: str | PathLike[str]) -> Weighing:
 
 
 def _weighing(record: Record) -> Weighing:
-    place = record.directory
+    directory = record.directory
     parts = read_parts(record)
-    entry, verdict, study = entry_of(parts, str(place), {}), parts.verdict, parts.study
+    entry, verdict, study = entry_of(parts, str(directory), {}), parts.verdict, parts.study
     facts = parts.environment.arms
     values = _values(verdict)
     names = [arm.name for arm in (study.control, *study.arms)]
     return Weighing(
-        directory=place,
+        directory=directory,
         study=entry.study,
         title=entry.title,
         question=entry.question,

@@ -149,13 +149,13 @@ class Weighing:
 
     def epoch_frame(self) -> pandas.DataFrame:
         """A row an epoch of a contrast."""
-        own = tuple(field.name for field in fields(ContrastEpoch))
+        columns = tuple(field.name for field in fields(ContrastEpoch))
         rows = [
-            (x.arm, x.control, x.metric, *(getattr(epoch, name) for name in own))
+            (x.arm, x.control, x.metric, *(getattr(epoch, name) for name in columns))
             for x in self.contrasts
             for epoch in x.epochs
         ]
-        return _frame(rows, ("arm", "control", "metric", *own))
+        return _frame(rows, ("arm", "control", "metric", *columns))
 
     def slice_frame(self) -> pandas.DataFrame:
         """A row a measured slice."""

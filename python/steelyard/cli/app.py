@@ -91,8 +91,8 @@ def usage_error(message: str, command: str = "") -> UsageError:
     """The parser's message in the form of every other error: its first sentence, then the hint;
     `command`: by which it was refused, `"steelyard weigh"`."""
     primary, _, hint = message.rstrip(".").replace("'", '"').partition(". ")
-    for words, plain in _PARSERS_WORDS.items():
-        primary = primary.replace(words, plain)
+    for phrase, plain in _PARSERS_WORDS.items():
+        primary = primary.replace(phrase, plain)
     return UsageError(
         primary[:1].lower() + primary[1:],
         hint=hint or _near_command(primary) or _help_of(command),
@@ -109,20 +109,20 @@ _PARSERS_WORDS = {
 
 def _help_of(command: str) -> str:
     """The help that a refused command has."""
-    words = command.split()  # the program's own name may be several
-    while words and words[0] not in COMMANDS:
-        del words[0]
-    if not words:
+    names = command.split()  # the program's own name may be several
+    while names and names[0] not in COMMANDS:
+        del names[0]
+    if not names:
         return "Try `steelyard -h`, or --help of a command."
-    return f"Try `{' '.join(['steelyard', *words])} -h`."
+    return f"Try `{' '.join(['steelyard', *names])} -h`."
 
 
 def _near_command(primary: str) -> str:
     """A hint for a misspelt command, for parsers that make none; empty where nothing is near."""
     import difflib
 
-    _, found, name = primary.partition("No such command ")
-    if not found or sys.argv[1:2] in [[known] for known in COMMANDS]:
+    _, prefix, name = primary.partition("No such command ")
+    if not prefix or sys.argv[1:2] in [[command] for command in COMMANDS]:
         return ""
     near = difflib.get_close_matches(name.strip('"'), COMMANDS)
     return f'Perhaps you meant "{near[0]}".' if near else ""

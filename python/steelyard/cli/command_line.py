@@ -13,9 +13,9 @@ from steelyard.cli.commands import COMMANDS, GROUPS, module_of
 from steelyard.model.secrets.redaction import redacted
 
 
-def say(words: str) -> None:
+def say(message: str) -> None:
     """What a command is at, on standard error, without secrets."""
-    typer.echo(redacted(words), err=True)
+    typer.echo(redacted(message), err=True)
 
 
 class Group(TyperGroup):
@@ -60,9 +60,9 @@ def _spacing(names: tuple[str, ...]) -> int:
 
 def load_command(name: str) -> Any:
     """Imports one of COMMANDS, as an object of the parser."""
-    own = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False)
-    importlib.import_module(module_of(name)).register(own)
-    return typer.main.get_group(own).commands[name]
+    parser = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False)
+    importlib.import_module(module_of(name)).register(parser)
+    return typer.main.get_group(parser).commands[name]
 
 
 app = typer.Typer(
@@ -77,8 +77,8 @@ app = typer.Typer(
 )
 
 
-def _show_version(wanted: bool) -> None:
-    if wanted:
+def _show_version(requested: bool) -> None:
+    if requested:
         typer.echo(f"steelyard {__version__}")
         raise typer.Exit
 

@@ -23,9 +23,9 @@ END_WORDS = {
 """Exit status → what ended the command from outside."""
 
 
-def wants_json(words: Sequence[str]) -> bool:
+def wants_json(arguments: Sequence[str]) -> bool:
     """Whether `--json` stands among the words of a command line, before a `--`."""
-    return "--json" in [*words, "--"][: [*words, "--"].index("--")]
+    return "--json" in [*arguments, "--"][: [*arguments, "--"].index("--")]
 
 
 def print_error(error: SteelyardError) -> int:
@@ -44,12 +44,12 @@ def print_defect(trace: str, error: BaseException) -> None:
 
 def print_end(status: int) -> None:
     """What ended the command from outside, where the exit status says that something did."""
-    words = END_WORDS.get(status)
-    if words is None:
+    primary = END_WORDS.get(status)
+    if primary is None:
         return
     if status == 130:
-        print(words, file=sys.stderr)
-    _print_object(words, None, None, status)
+        print(primary, file=sys.stderr)
+    _print_object(primary, None, None, status)
 
 
 def _print_object(primary: str, detail: str | None, hint: str | None, status: int) -> None:

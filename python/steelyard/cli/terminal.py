@@ -95,7 +95,7 @@ def take_over() -> None:
         sys.stderr = Output(sys.stderr)
 
 
-def sign_of_life(words: str, stream: TextIO, after_s: float = 0.4) -> None:
+def sign_of_life(message: str, stream: TextIO, after_s: float = 0.4) -> None:
     """Print the words on a terminal when nothing else was printed by then; nothing where the
     stream is no terminal."""
     if not stream.isatty():
@@ -103,7 +103,7 @@ def sign_of_life(words: str, stream: TextIO, after_s: float = 0.4) -> None:
 
     def say() -> None:
         if not _written.wait(after_s):
-            stream.write(f"{words}\n")
+            stream.write(f"{message}\n")
             stream.flush()
 
     threading.Thread(target=say, name="sign of life", daemon=True).start()

@@ -35,19 +35,19 @@ class SliceAnswer(SliceFigures):
         """As the driver writes it, without secrets that a server quotes; RecordError: a figure is
         missing or not known here."""
         answer = super().of_json(value, place)
-        words: dict[str, object] = {}
+        redactions: dict[str, object] = {}
         if answer.error_messages:
             messages = answer.error_messages.items()
-            words["error_messages"] = {code: redacted(text) for code, text in messages}
+            redactions["error_messages"] = {code: redacted(text) for code, text in messages}
         if answer.aborted is not None:
-            words["aborted"] = redacted(answer.aborted)
-        return answer.model_copy(update=words) if words else answer
+            redactions["aborted"] = redacted(answer.aborted)
+        return answer.model_copy(update=redactions) if redactions else answer
 
     def placed(self, **place: Any) -> SliceLine:
         """As a line of the record: its figures, and where it stands."""
-        known = {name: getattr(self, name) for name in SliceFigures.model_fields}
-        given = (self.model_fields_set & known.keys()) | place.keys()
-        return SliceLine.model_construct(given, **{**known, **place})
+        figures = {name: getattr(self, name) for name in SliceFigures.model_fields}
+        fields_set = (self.model_fields_set & figures.keys()) | place.keys()
+        return SliceLine.model_construct(fields_set, **{**figures, **place})
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +67,7 @@ class SliceProgress:
     def since(self, earlier: Self) -> Self:
         """What was counted after `earlier`; `tick` is that of the later one."""
         new = {
-            one.name: getattr(self, one.name) - getattr(earlier, one.name) for one in fields(self)
+            field.name: getattr(self, field.name) - getattr(earlier, field.name)
+            for field in fields(self)
         }
         return type(self)(**{**new, "tick": self.tick})

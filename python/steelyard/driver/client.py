@@ -76,7 +76,7 @@ class Driver:
 
         `progress` gets the counts so far of a slice that asks for them.
         """
-        self._send({"slices": [one.to_json() for one in slices]})
+        self._send({"slices": [request.to_json() for request in slices]})
         self._driving = True
         while "done" not in (answer := self._receive()):
             if "slice" in answer:
@@ -143,8 +143,8 @@ class Driver:
             raise self._gone()
         answer: dict[str, Any] = json.loads(line)
         if "error" in answer:
-            said = answer["error"]
-            raise DriverError(said["primary"], detail=said["detail"], hint=said["hint"])
+            error = answer["error"]
+            raise DriverError(error["primary"], detail=error["detail"], hint=error["hint"])
         return answer
 
     def _gone(self) -> DriverError:
@@ -153,9 +153,9 @@ class Driver:
             return DriverError("the load driver is closed")
         status = self._process.wait()
         self._stderr.seek(0)
-        words = self._stderr.read().decode(errors="replace")[-_LAST_WORDS:].strip()
+        message = self._stderr.read().decode(errors="replace")[-_LAST_WORDS:].strip()
         cause = f"signal {-status}" if status < 0 else f"exit status {status}"
         return DriverError(
             f"the load driver ended unexpectedly: {cause}",
-            detail=words or "It left no message on standard error.",
+            detail=message or "It left no message on standard error.",
         )

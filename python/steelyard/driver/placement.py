@@ -48,9 +48,9 @@ def place_backends(
             hint="Placement needs a server on this machine, reached through its Unix socket.",
         )
     uid = next(uid for uid in owners if uid is not None)
-    known = pwd.getpwuid(uid) if uid != os.geteuid() else None
-    account = Account(known.pw_name if known else "", uid, known.pw_gid if known else os.getegid())
-    served = [tasks[one] for one in backends]
+    user = pwd.getpwuid(uid) if uid != os.geteuid() else None
+    account = Account(user.pw_name if user else "", uid, user.pw_gid if user else os.getegid())
+    served = [tasks[backend] for backend in backends]
     before = {task: sorted(os.sched_getaffinity(task)) for task in served}
     pin(account, backend_processors(served, threads, processors))
 

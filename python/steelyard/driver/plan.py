@@ -70,18 +70,18 @@ class DriveArm:
     def to_json(self) -> dict[str, Any]:
         """The arm as the driver reads it from a pipe, its password too: the endpoint's fields lie
         beside the arm's own."""
-        own = {"name": self.name, "clients": self.clients, "weight": asdict(self.weight)}
-        said = asdict(self.endpoint)
+        arm = {"name": self.name, "clients": self.clients, "weight": asdict(self.weight)}
+        endpoint = asdict(self.endpoint)
         password = None if self.endpoint.password is None else self.endpoint.password.reveal()
         if self.endpoint.protocol != POSTGRES:
-            told = {key: said[key] for key in _OF_EVERY_PROTOCOL}
+            common = {key: endpoint[key] for key in _OF_EVERY_PROTOCOL}
             begins = {"session": list(self.session)} if self.endpoint.protocol == MYSQL else {}
-            return own | told | {"password": password or ""} | begins
-        known = {one.name for one in fields(Endpoint)}  # an adapter's own may hold more
-        known.remove("protocol")  # of the whole plan
-        words = {key: word for key, word in said.items() if key in known}
-        words["settings"] = [list(setting) for setting in self.endpoint.settings]
-        return own | words | {"password": password}
+            return arm | common | {"password": password or ""} | begins
+        names = {attribute.name for attribute in fields(Endpoint)}  # an adapter's own may hold more
+        names.remove("protocol")  # of the whole plan
+        address = {key: word for key, word in endpoint.items() if key in names}
+        address["settings"] = [list(setting) for setting in self.endpoint.settings]
+        return arm | address | {"password": password}
 
 
 @dataclass(frozen=True)
@@ -196,17 +196,17 @@ class DrivePlan:
             "log": None if self.log is None else asdict(self.log),
             "files": list(self.files),
             "abort": self.abort,
-        } | self._beside()
+        } | self._extras()
 
-    def _beside(self) -> dict[str, Any]:
+    def _extras(self) -> dict[str, Any]:
         """What few plans have."""
-        beside: dict[str, Any] = {}
+        extras: dict[str, Any] = {}
         if self.first_client:
-            beside["first_client"] = self.first_client
+            extras["first_client"] = self.first_client
         if self.replay is not None:
             arrivals = [list(arrival) for arrival in self.replay.arrivals]
-            beside["replay"] = {"arrivals": arrivals, "round_ns": self.replay.round_ns}
-        return beside
+            extras["replay"] = {"arrivals": arrivals, "round_ns": self.replay.round_ns}
+        return extras
 
 
 @dataclass(frozen=True)
@@ -231,8 +231,8 @@ class SliceRequest:
 
     def to_json(self) -> dict[str, Any]:
         """The slice as the driver reads it."""
-        given = {key: value for key, value in asdict(self).items() if key != "tag"}
+        request = {key: value for key, value in asdict(self).items() if key != "tag"}
         return {
-            **{key: value for key, value in given.items() if value is not None},
+            **{key: value for key, value in request.items() if value is not None},
             "tag": self.tag,
         }

@@ -94,20 +94,25 @@ class Summary:
 
     def to_json(self) -> dict[str, Any]:
         """Its part of DESIGN's object for `drive --json`."""
-        shown = {name: value for name, value in asdict(self).items() if name != "debug"}
+        summary = {name: value for name, value in asdict(self).items() if name != "debug"}
         if self.aborted is None:
-            del shown["aborted"]
-        return shown
+            del summary["aborted"]
+        return summary
 
 
 def latency_us(latencies: Sequence[str]) -> LatencySummary:
     """Mean, percentiles and maximum of encoded histograms."""
-    found = _core.histogram_quantiles(list(latencies), list(QUANTILES.values()))
-    if found["count"] == 0:
+    quantiles = _core.histogram_quantiles(list(latencies), list(QUANTILES.values()))
+    if quantiles["count"] == 0:
         return LatencySummary()
-    shown = {"mean": found["mean_ns"], **dict(zip(QUANTILES, found["values"], strict=True))}
-    shown["max"] = found["max_ns"]
-    return LatencySummary(**{name: round(value / NS_PER_US, 3) for name, value in shown.items()})
+    summary_ns = {
+        "mean": quantiles["mean_ns"],
+        **dict(zip(QUANTILES, quantiles["values"], strict=True)),
+    }
+    summary_ns["max"] = quantiles["max_ns"]
+    return LatencySummary(
+        **{name: round(value / NS_PER_US, 3) for name, value in summary_ns.items()}
+    )
 
 
 def summarize(slices: Sequence[SliceAnswer]) -> Summary:
@@ -119,47 +124,49 @@ def summarize(slices: Sequence[SliceAnswer]) -> Summary:
     errors: Counter[str] = Counter()
     messages: dict[str, str] = {}
     scripts: dict[str, list[ScriptInSlice]] = {}
-    for one in slices:
-        errors.update(one.errors)
-        messages = {**one.error_messages, **messages}
-        for script in one.scripts:
+    for answer in slices:
+        errors.update(answer.errors)
+        messages = {**answer.error_messages, **messages}
+        for script in answer.scripts:
             scripts.setdefault(script.name, []).append(script)
-    transactions = sum(one.transactions for one in slices)
-    failed = sum(one.failed for one in slices)
-    connections = sum(one.connections for one in slices)
-    loaded_s = sum(one.busy_ns / one.clients for one in slices) / NS_PER_S
+    transactions = sum(answer.transactions for answer in slices)
+    failed = sum(answer.failed for answer in slices)
+    connections = sum(answer.connections for answer in slices)
+    loaded_s = sum(answer.busy_ns / answer.clients for answer in slices) / NS_PER_S
     latency = latency_us([part.latency for parts in scripts.values() for part in parts])
     if transactions:
         # The exact mean; the histogram rounds to three digits.
         latency = replace(
-            latency, mean=_mean_us([one.latency_sum_ns for one in slices], transactions)
+            latency, mean=_mean_us([answer.latency_sum_ns for answer in slices], transactions)
         )
     return Summary(
         transactions=transactions,
-        seconds=sum(one.end_ns - one.start_ns for one in slices) / NS_PER_S,
+        seconds=sum(answer.end_ns - answer.start_ns for answer in slices) / NS_PER_S,
         throughput=transactions / loaded_s if loaded_s else 0.0,
         latency_us=latency,
         errors=dict(errors),
         error_messages=messages,
         failed=failed,
-        skipped=sum(one.skipped for one in slices),
-        unstarted=sum(one.unstarted for one in slices),
-        over_latency_limit=sum(one.over_limit for one in slices),
-        wrong_rows=sum(one.wrong_rows for one in slices),
-        lost=max((one.lost for one in slices), default=0),
-        capped=sum(one.capped for one in slices),
-        retried=sum(one.retried for one in slices),
-        retries=sum(one.retries for one in slices),
-        late_starts=sum(one.late_starts for one in slices),
+        skipped=sum(answer.skipped for answer in slices),
+        unstarted=sum(answer.unstarted for answer in slices),
+        over_latency_limit=sum(answer.over_limit for answer in slices),
+        wrong_rows=sum(answer.wrong_rows for answer in slices),
+        lost=max((answer.lost for answer in slices), default=0),
+        capped=sum(answer.capped for answer in slices),
+        retried=sum(answer.retried for answer in slices),
+        retries=sum(answer.retries for answer in slices),
+        late_starts=sum(answer.late_starts for answer in slices),
         schedule_lag_us=ScheduleLag(
-            mean=_mean_us([one.lag_sum_ns for one in slices], transactions + failed),
-            max=max((one.lag_max_ns for one in slices), default=0) / NS_PER_US,
+            mean=_mean_us([answer.lag_sum_ns for answer in slices], transactions + failed),
+            max=max((answer.lag_max_ns for answer in slices), default=0) / NS_PER_US,
         ),
         connections=connections,
-        connection_us=_mean_us([one.connect_ns for one in slices], connections),
-        debug=tuple(line for one in slices for line in one.debug),
-        aborted=next((one.aborted for one in slices if one.aborted is not None), None),
-        driver_cpu_us_per_transaction=_mean_us([one.driver_cpu_ns for one in slices], transactions),
+        connection_us=_mean_us([answer.connect_ns for answer in slices], connections),
+        debug=tuple(line for answer in slices for line in answer.debug),
+        aborted=next((answer.aborted for answer in slices if answer.aborted is not None), None),
+        driver_cpu_us_per_transaction=_mean_us(
+            [answer.driver_cpu_ns for answer in slices], transactions
+        ),
         scripts=tuple(
             ScriptSummary(
                 name=name,
@@ -183,14 +190,14 @@ def _commands(parts: Sequence[ScriptInSlice]) -> tuple[CommandSummary, ...]:
 
 
 def _command(slices: Sequence[TimedStatement]) -> CommandSummary:
-    executions = sum(one.executions for one in slices)
+    executions = sum(statement.executions for statement in slices)
     return CommandSummary(
         line=slices[0].line,
         text=slices[0].text,
         executions=executions,
-        mean_us=_mean_us([one.sum_ns for one in slices], executions),
-        failures=sum(one.failures for one in slices),
-        retries=sum(one.retries for one in slices),
+        mean_us=_mean_us([statement.sum_ns for statement in slices], executions),
+        failures=sum(statement.failures for statement in slices),
+        retries=sum(statement.retries for statement in slices),
     )
 
 
@@ -267,14 +274,14 @@ def summarize_ramp(
     at its end and, with a latency limit, its 99th percentile stays within that. Each step drains
     before the next one, so that no step inherits a backlog.
     """
-    steps = tuple(_step(rate, one, limit_ms) for rate, one in zip(rates, slices, strict=True))
+    steps = tuple(_step(rate, answer, limit_ms) for rate, answer in zip(rates, slices, strict=True))
     failing = min((step.rate for step in steps if not step.kept_up), default=float("inf"))
-    kept = [step.rate for step in steps if step.kept_up and step.rate < failing]
-    return Ramp(steps, max(kept, default=None))
+    sustained = [step.rate for step in steps if step.kept_up and step.rate < failing]
+    return Ramp(steps, max(sustained, default=None))
 
 
-def _step(rate: float, one: SliceAnswer, limit_ms: float | None) -> RampStep:
-    summary = summarize([one])
+def _step(rate: float, answer: SliceAnswer, limit_ms: float | None) -> RampStep:
+    summary = summarize([answer])
     behind = summary.failed + summary.skipped + summary.unstarted
     arrivals = summary.transactions + behind
     p99_us = summary.latency_us.p99

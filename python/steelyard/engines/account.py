@@ -159,8 +159,8 @@ class Account:
             except ValueError as error:
                 reply = {"wrong": str(error)}
             except (EngineError, UsageError) as error:
-                words = {"primary": error.primary, "detail": error.detail, "hint": error.hint}
-                reply = {"refused": type(error).__name__, **words}
+                message = {"primary": error.primary, "detail": error.detail, "hint": error.hint}
+                reply = {"refused": type(error).__name__, **message}
             except (LookupError, ImportError, AttributeError, TypeError, RuntimeError) as error:
                 reply = {"failed": f"{type(error).__name__}: {error}"}
             with open(writer, "wb") as pipe:
@@ -193,14 +193,16 @@ def choose_account(name: str | None = None) -> Account:
     if os.geteuid() != 0:
         return _own_account(name)
     if name is None:
-        found = next((a for a in map(_look_up, PREFERRED) if a is not None and a.uid != 0), None)
-        if found is None:
+        preferred = next(
+            (a for a in map(_look_up, PREFERRED) if a is not None and a.uid != 0), None
+        )
+        if preferred is None:
             raise EngineError(
                 "could not choose an account for servers: passwd has neither "
                 + " nor ".join(f'"{p}"' for p in PREFERRED),
                 hint="Name an unprivileged account by --as USER.",
             )
-        return found
+        return preferred
     account = _look_up(name)
     if account is None:
         raise EngineError(

@@ -28,7 +28,7 @@ class Adapter(Protocol):
     """What a database adapter does before there is an engine, and after its owner has died."""
 
     def find_arms(
-        self, wanted: Sequence[BuildRequest], account: str | None, *, contrib: bool
+        self, requests: Sequence[BuildRequest], account: str | None, *, contrib: bool
     ) -> Sequence[LoadableEngine]:
         """The engines of several arms, of one builder where possible; EngineError says what is
         found, and which versions cannot be weighed."""
@@ -46,7 +46,7 @@ class Adapter(Protocol):
     def count_alone(self, instance: Instance) -> Instance:
         """The same, where no other arm is reached at its server: what it counts is the arm's."""
 
-    def inspect_source(self, place: Path) -> DataPlace:
+    def inspect_source(self, path: Path) -> DataPlace:
         """The external data at a path; UsageError: nothing that can be taken in, EngineError: it is
         in use, or not whole."""
 
@@ -74,17 +74,17 @@ def adapter(name: str) -> Adapter:
         from steelyard.engines.sqlserver import adapter as sqlserver
 
         return sqlserver
-    brought = _brought()
-    if name in brought:
-        found: Adapter = brought[name].load()
-        return found
-    known = ", ".join((*NAMES, *brought))
-    raise UsageError(f'unknown kind of engine: "{name}"', hint=f"Known: {known}.")
+    external = _external()
+    if name in external:
+        loaded: Adapter = external[name].load()
+        return loaded
+    listed = ", ".join((*NAMES, *external))
+    raise UsageError(f'unknown kind of engine: "{name}"', hint=f"Known: {listed}.")
 
 
-def _brought() -> dict[str, EntryPoint]:
+def _external() -> dict[str, EntryPoint]:
     """The adapters of other packages, by the engine's name."""
-    return {one.name: one for one in entry_points(group=GROUP) if one.name not in NAMES}
+    return {point.name: point for point in entry_points(group=GROUP) if point.name not in NAMES}
 
 
 def workload_database(address: Endpoint) -> WorkloadDatabase:
@@ -104,9 +104,9 @@ def session_tasks(address: Endpoint, sessions: Sequence[int]) -> dict[int, int]:
     if address.protocol == MYSQL:
         from steelyard.engines.mysql.sql.variables import read_threads
 
-        known = read_threads(address)
-        return {one: known[one] for one in sessions if one in known}
-    return {one: one for one in sessions}
+        threads = read_threads(address)
+        return {session: threads[session] for session in sessions if session in threads}
+    return {session: session for session in sessions}
 
 
 def io_uring_builds() -> dict[str, bool]:
@@ -119,5 +119,5 @@ def io_uring_builds() -> dict[str, bool]:
 
 def remove_servers(directory: Path, account: Account) -> None:
     """Kill the servers of every kind below a directory, and remove what they leave."""
-    for name in ("postgres", "mysql", *_brought()):
+    for name in ("postgres", "mysql", *_external()):
         adapter(name).remove_servers(directory, account)

@@ -75,9 +75,9 @@ def known_cache() -> Cache:
     root = cache_root()
     if os.geteuid() == 0:
         _require_above_of_root(root)
-    for place in (root, *(root / name for name in _ROOMS)):
-        if os.path.lexists(place):
-            OwnDirectory.open(place).close()
+    for directory in (root, *(root / name for name in _ROOMS)):
+        if os.path.lexists(directory):
+            OwnDirectory.open(directory).close()
     return Cache(root)
 
 
@@ -89,9 +89,12 @@ def open_cache() -> Cache:
     try:
         cache = known_cache()
         cache.root.mkdir(parents=True, exist_ok=True)
-        for place, mode in ((cache.root, 0o711), *((cache.root / n, m) for n, m in _MADE.items())):
-            place.mkdir(exist_ok=True)
-            with OwnDirectory.open(place) as room:
+        for directory, mode in (
+            (cache.root, 0o711),
+            *((cache.root / n, m) for n, m in _MADE.items()),
+        ):
+            directory.mkdir(exist_ok=True)
+            with OwnDirectory.open(directory) as room:
                 if os.fstat(room.descriptor).st_mode & 0o777 != mode:
                     os.fchmod(room.descriptor, mode)
         spread(cache.runs)

@@ -79,13 +79,13 @@ class SettingDifferences:
         """WeighingError naming every undeclared difference, if there is one."""
         if not self.undeclared:
             return
-        seen = "; ".join(
+        listed = "; ".join(
             f'"{name}" is {ours} and {theirs}' for name, ours, theirs in self.undeclared
         )
         raise WeighingError(
             f'cannot weigh arm "{arm}" against "{control}": they differ where the study'
             " does not declare it",
-            detail=f"{seen}.",
+            detail=f"{listed}.",
             hint="Give both arms the same value under [settings], or declare the difference"
             " in the arm's own settings.",
         )
@@ -102,19 +102,19 @@ def compare(
     With `"version"` among the declared, what only one build knows, what was compiled into it and
     where its files are is derived from it; a shared setting whose value differs is not.
     """
-    found = SettingDifferences()
+    differences = SettingDifferences()
     for name in sorted({*control, *arm} - rules.slot):
         ours, theirs = control.get(name, ABSENT), arm.get(name, ABSENT)
         if ours == theirs:
             continue
         difference = (name, ours, theirs)
         if name in declared:
-            found.declared.append(difference)
+            differences.declared.append(difference)
         elif rules.follows(difference, declared):
-            found.derived.append(difference)
+            differences.derived.append(difference)
         else:
-            found.undeclared.append(difference)
-    return found
+            differences.undeclared.append(difference)
+    return differences
 
 
 def builds_differ(control: Identity, arm: Identity) -> list[Difference]:
@@ -184,8 +184,8 @@ class Alignment:
 
     def without(self, names: Collection[str]) -> Alignment:
         """The same with these settings left as they are."""
-        kept = {name: value for name, value in self.settings.items() if name not in names}
-        return Alignment(kept, self.changed, self.added, self.removed)
+        remaining = {name: value for name, value in self.settings.items() if name not in names}
+        return Alignment(remaining, self.changed, self.added, self.removed)
 
 
 def compare_defaults(
@@ -199,15 +199,15 @@ def compare_defaults(
     settings: dict[str, str] = {}
     changed: dict[str, tuple[Difference, ...]] = {}
     for arm, theirs in arms.items():
-        found: list[Difference] = []
+        differences: list[Difference] = []
         for name in sorted({*control} & {*theirs} - {*fixed} - left_out):
             ours, other = control[name], theirs[name]
             if "internal" in (ours.context, other.context) or _alike(ours, other):
                 continue
-            found.append((name, written(ours), written(other)))
+            differences.append((name, written(ours), written(other)))
             if ours.value is not None:
                 settings[name] = written(ours)
-        changed[arm] = tuple(found)
+        changed[arm] = tuple(differences)
     return Alignment(
         settings=settings,
         changed=changed,

@@ -53,10 +53,10 @@ class LoadedData:
         if not typed or not len(kinds) <= len(values) <= len(kinds) + 1:
             raise ServerError(_NO_MARKER)
         try:
-            known = None if options is None else parse_json(str(options))
+            parsed = None if options is None else parse_json(str(options))
         except JsonError as error:
             raise ServerError(_NO_MARKER, detail=f"Its options: {error}") from error
-        if known is not None and not isinstance(known, dict):
+        if parsed is not None and not isinstance(parsed, dict):
             raise ServerError(_NO_MARKER)
         workload, scale, rows, digest = cast(tuple[str, int, int, str], tuple(values[:4]))
         return cls(workload, scale, rows, digest, cast("str | None", options))
@@ -312,17 +312,17 @@ def end_shares(loader: Loader) -> None:
 
 def copied_shares(checker: Checker) -> Sequence[CopiedShare]:
     """Those that were committed, by table and place."""
-    found = checker.rows(_READ, _SOURCE)
+    records = checker.rows(_READ, _SOURCE)
     return [
         CopiedShare(str(table), int(first), int(rows), int(total), tuple(digests.split()))
-        for table, first, rows, total, digests in found
+        for table, first, rows, total, digests in records
     ]
 
 
 def copy_share(loader: Loader, share: RowShare) -> int:
     """Make a share and copy it; its rows. ServerError: the server's words, or it has the share."""
     source = f'could not fill table "{share.table}"'
-    own = f"of_table = '{share.table}' AND first_chunk = {share.first}"
+    condition = f"of_table = '{share.table}' AND first_chunk = {share.first}"
     begin = f"INSERT INTO {SHARES} (of_table, first_chunk) VALUES ('{share.table}', {share.first})"
     with loader.transaction():
         loader.execute([begin], source)
@@ -330,9 +330,9 @@ def copy_share(loader: Loader, share: RowShare) -> int:
         arrived = loader.append(share.table, share.columns, stream)
         if arrived != stream.sent:
             raise ServerError(f"{source}: {arrived} rows arrived, not {stream.sent}")
-        told = (
+        update = (
             f"UPDATE {SHARES} SET row_count = {stream.sent}, control_sum = {stream.control_sum}, "
-            f"digests = '{' '.join(stream.chunk_digests)}' WHERE {own}"
+            f"digests = '{' '.join(stream.chunk_digests)}' WHERE {condition}"
         )
-        loader.execute([told], source)
+        loader.execute([update], source)
     return arrived

@@ -35,7 +35,7 @@ def evict(directories: Iterable[Path], account: Account) -> Evicted:
     """Write back and drop every file below the directories, which are the account's; what stayed
     nevertheless is counted."""
     every = list(directories)
-    for directory in {one.stat().st_dev: one for one in every}.values():
+    for directory in {path.stat().st_dev: path for path in every}.values():
         write_back(directory)
     # By the account: it could put links in these directories.
     total, resident = account.call(lambda: _evict(every))
@@ -80,8 +80,8 @@ def _raise_unless_gone(error: OSError) -> None:
 def _resident_bytes(descriptor: int, size: int) -> int | None:
     """Bytes of an open file that are in the page cache; None where the kernel does not report
     it."""
-    told = _by_cachestat(descriptor)
-    return _by_mincore(descriptor, size) if told is None else min(told, size)
+    resident = _by_cachestat(descriptor)
+    return _by_mincore(descriptor, size) if resident is None else min(resident, size)
 
 
 class _Range(ctypes.Structure):
@@ -108,10 +108,10 @@ def _system_call() -> Callable[..., int]:
 
 def _by_cachestat(descriptor: int) -> int | None:
     """None before Linux 6.5, under a filter of system calls, and of files that are not our own."""
-    asked, counts = _Range(0, 0), _Counts()
+    extent, counts = _Range(0, 0), _Counts()
     number, flags = ctypes.c_long(_CACHESTAT), ctypes.c_uint(0)
     failed = _system_call()(
-        number, ctypes.c_uint(descriptor), ctypes.byref(asked), ctypes.byref(counts), flags
+        number, ctypes.c_uint(descriptor), ctypes.byref(extent), ctypes.byref(counts), flags
     )
     return None if failed else int(counts.nr_cache) * mmap.PAGESIZE
 

@@ -32,7 +32,7 @@ def launch(
     output: IO[bytes] | int,
     environment: Mapping[str, str] | None = None,
     group: MemoryGroup | None = None,
-    words: IO[bytes] | int = subprocess.DEVNULL,
+    stdin: IO[bytes] | int = subprocess.DEVNULL,
     errors: IO[bytes] | int = subprocess.STDOUT,
     own_session: bool = True,
 ) -> subprocess.Popen[bytes]:
@@ -40,7 +40,7 @@ def launch(
     directory.
 
     `own_session`: in a session of its own too; without it the scheduler puts the program into one
-    autogroup with us and with our driver. `words`: what its standard input is. Standard output and,
+    autogroup with us and with our driver. `stdin`: what its standard input is. Standard output and,
     without `errors`, standard error go to `output`. The working directory matters: what a killed
     owner leaves behind is found by it (registry.py). With a memory group it is in that before its
     first page; EngineError: it could not enter.
@@ -63,7 +63,7 @@ def launch(
                 list(command),
                 cwd=directory,
                 env={**CLEAN_ENVIRONMENT, **(environment or {})},
-                stdin=words,
+                stdin=stdin,
                 stdout=output,
                 stderr=errors,
                 start_new_session=own_session,
@@ -86,7 +86,7 @@ def piped(
     directory: Path,
     environment: Mapping[str, str] | None = None,
     group: MemoryGroup | None = None,
-    words: int = subprocess.DEVNULL,
+    stdin: int = subprocess.DEVNULL,
 ) -> subprocess.Popen[bytes]:
     """A launched program whose output comes by a pipe. EngineError: it cannot be executed."""
     try:
@@ -97,7 +97,7 @@ def piped(
             output=subprocess.PIPE,
             environment=environment,
             group=group,
-            words=words,
+            stdin=stdin,
         )
     except OSError as error:
         raise EngineError(
@@ -113,16 +113,18 @@ def run(
     environment: Mapping[str, str] | None = None,
     group: MemoryGroup | None = None,
     timeout_s: float = 300,
-    said: str | None = None,
+    stdin: str | None = None,
 ) -> tuple[int, str]:
-    """Exit status and everything a program wrote; EngineError when it cannot be executed. `said`:
+    """Exit status and everything a program wrote; EngineError when it cannot be executed. `stdin`:
     what it reads from its standard input."""
-    words = subprocess.DEVNULL if said is None else subprocess.PIPE
+    channel = subprocess.DEVNULL if stdin is None else subprocess.PIPE
     process = piped(
-        account, command, directory=directory, environment=environment, group=group, words=words
+        account, command, directory=directory, environment=environment, group=group, stdin=channel
     )
     try:
-        written, _ = process.communicate(None if said is None else said.encode(), timeout=timeout_s)
+        written, _ = process.communicate(
+            None if stdin is None else stdin.encode(), timeout=timeout_s
+        )
     except subprocess.TimeoutExpired:
         process.kill()
         process.wait()
@@ -141,12 +143,12 @@ def pin(account: Account, processors: Mapping[int, Sequence[int]]) -> None:
     sched_setaffinity(2) wants CAP_SYS_NICE or the target's user id; root in a container lacks the
     first, so the call is made by a child that has the second.
     """
-    wanted = {pid: sorted(set(allowed)) for pid, allowed in processors.items()}
-    if not wanted:
+    masks = {pid: sorted(set(allowed)) for pid, allowed in processors.items()}
+    if not masks:
         return
 
     def pin_all() -> list[int] | None:
-        for pid, allowed in wanted.items():
+        for pid, allowed in masks.items():
             try:
                 os.sched_setaffinity(pid, allowed)
             except ProcessLookupError:
@@ -159,7 +161,7 @@ def pin(account: Account, processors: Mapping[int, Sequence[int]]) -> None:
     if failed is not None:
         pid, number = failed
         raise EngineError(
-            f"could not pin process {pid} to processors {wanted[pid]}: {os.strerror(number)}",
+            f"could not pin process {pid} to processors {masks[pid]}: {os.strerror(number)}",
             detail=_DETAILS.get(number),
         )
 

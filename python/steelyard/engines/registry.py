@@ -137,10 +137,10 @@ def open_run(cache: Cache, account: Account) -> Run:
 def clean_leftovers(cache: Cache) -> list[Leftover]:
     """Kill the servers that dead owners left, and remove their directories; what was cleaned."""
     with registration(cache):
-        found = dead_runs(cache)
-        for leftover in found:
+        leftovers = dead_runs(cache)
+        for leftover in leftovers:
             _remove(leftover)
-    return found
+    return leftovers
 
 
 def _remove(leftover: Leftover) -> None:

@@ -60,12 +60,14 @@ def cause_contrasts(
 ) -> dict[str, SecondaryContrast]:
     """Reading → contrast, of the causes that every complete epoch has; joint intervals."""
     reads = _cause_reads(epochs, control)
-    return {one.name: one for one in epoch_contrasts(epochs, control, arm, reads)}
+    return {contrast.name: contrast for contrast in epoch_contrasts(epochs, control, arm, reads)}
 
 
 def cause_rows(epochs: Sequence[EpochTotals], control: str, arm: str) -> list[Cause]:
     """The cause table of one contrast."""
-    units = {name: one.unit for e in epochs for name, one in e.readings.get(control, {}).items()}
+    units = {
+        name: reading.unit for e in epochs for name, reading in e.readings.get(control, {}).items()
+    }
     reads = _cause_reads(epochs, control)
     names = {name: (metric_of(name), units[name]) for name in reads}
     rows = counted_rows(epochs, control, arm, reads, names)
@@ -81,22 +83,24 @@ def counted_rows(
 ) -> dict[str, Counted]:
     """Key → its row, of what every epoch has: a ratio, or where an arm has none of it the
     difference. `names`: key → metric and unit."""
-    contrasts = {one.name: one for one in epoch_contrasts(epochs, control, arm, reads)}
-    without = {name: reads[name] for name, one in contrasts.items() if one.note}
+    contrasts = {
+        contrast.name: contrast for contrast in epoch_contrasts(epochs, control, arm, reads)
+    }
+    without = {name: reads[name] for name, contrast in contrasts.items() if contrast.note}
     apart = _differences(epochs, control, arm, without)
     rows = {}
-    for name, found in contrasts.items():
-        none = found.control_value == 0 and found.arm_value == 0
-        note = "none in either arm" if none and found.note else found.note
+    for name, contrast in contrasts.items():
+        none = contrast.control_value == 0 and contrast.arm_value == 0
+        note = "none in either arm" if none and contrast.note else contrast.note
         metric, unit = names[name]
         rows[name] = Counted.model_validate(
             {
                 "metric": metric,
                 "unit": unit,
-                **compared(found, control, arm),
-                "control_value": found.control_value,
-                "arm_value": found.arm_value,
-                **({"note": note} if found.note else {}),
+                **compared(contrast, control, arm),
+                "control_value": contrast.control_value,
+                "arm_value": contrast.arm_value,
+                **({"note": note} if contrast.note else {}),
                 **apart.get(name, {}),
             }
         )
@@ -108,18 +112,18 @@ def _differences(
 ) -> dict[str, dict[str, float]]:
     """Name → the keys of its difference with joint intervals, of those that are not 0 in both
     arms."""
-    found = part_differences(
+    differences = part_differences(
         {name: [read(epoch, control) for epoch in epochs] for name, read in reads.items()},
         {name: [read(epoch, arm) for epoch in epochs] for name, read in reads.items()},
     )
     return {
-        one.name: {
-            "difference": one.difference,
-            "difference_low": one.interval.low,
-            "difference_high": one.interval.high,
+        part.name: {
+            "difference": part.difference,
+            "difference_low": part.interval.low,
+            "difference_high": part.interval.high,
         }
-        for one in found
-        if (one.control or one.arm) and math.isfinite(one.interval.low)
+        for part in differences
+        if (part.control or part.arm) and math.isfinite(part.interval.low)
     }
 
 
@@ -142,8 +146,8 @@ def page_cost(epochs: Sequence[EpochTotals], verifying: str, other: str) -> Page
     costs = np.array([1000 * us / page for us, page in zip(spent_us, pages, strict=True)])
     if not np.isfinite(costs).all() or len(costs) < 2:
         return None
-    known = len(costs) >= FEWEST_FOR_VERDICT
-    interval = confidence_set(costs, 0.05).interval if known else t_interval(costs)
+    enough = len(costs) >= FEWEST_FOR_VERDICT
+    interval = confidence_set(costs, 0.05).interval if enough else t_interval(costs)
     return Pages(
         verified_per_transaction=float(np.mean(pages)),
         nanoseconds_per_page=float(np.mean(costs)),
@@ -176,11 +180,11 @@ def epoch_contrasts(
     return secondary_contrasts(columns)
 
 
-def compared(found: SecondaryContrast, control: str, arm: str) -> dict[str, str | float | None]:
+def compared(secondary: SecondaryContrast, control: str, arm: str) -> dict[str, str | float | None]:
     """The keys of a row (record/verdict.py, Compared): what is compared is named by the caller."""
     return {
         "arm": arm,
         "control": control,
-        **percent_ends(found.estimate),
-        "confidence": found.estimate.confidence,
+        **percent_ends(secondary.estimate),
+        "confidence": secondary.estimate.confidence,
     }

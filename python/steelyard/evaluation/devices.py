@@ -40,7 +40,7 @@ def device_summary(
     if plan.residency != "own servers":
         return DeviceSummary(missing=ELSEWHERE)
     control = plan.control
-    every = device_names(name for one in epochs for name in one.readings.get(control, {}))
+    every = device_names(name for epoch in epochs for name in epoch.readings.get(control, {}))
     # A volume above them is counted too, for what a probe got of it.
     names = [name for name in every if name in disk.devices] if disk.devices else every
     if not names:
@@ -100,7 +100,7 @@ def _reads_of(devices: Sequence[str]) -> dict[str, Read]:
 def _work(epochs: Sequence[EpochTotals], control: str) -> list[str]:
     """What the workload counts of its own work where transactions are of several kinds."""
     names = list(epochs[0].work_per_minute.get(control, {}))
-    return [one for one in names if one != _TRANSACTIONS] if _TRANSACTIONS in names else []
+    return [name for name in names if name != _TRANSACTIONS] if _TRANSACTIONS in names else []
 
 
 def _sum_of(devices: Sequence[str], counted: str) -> Read:
@@ -148,18 +148,18 @@ def _queue(queued_ms: Read) -> Read:
 def _variations(epochs: Sequence[EpochTotals], control: str, arm: str) -> list[DeviceFigure]:
     """CV of requests by the second, in turns; the shorter turn limits both, so the control's is of
     the pair."""
-    found = request_evenness(turn_pairs(epochs, control, arm))
-    return [_variation(one, control, arm) for one in found]
+    contrasts = request_evenness(turn_pairs(epochs, control, arm))
+    return [_variation(contrast, control, arm) for contrast in contrasts]
 
 
-def _variation(found: SecondaryContrast, control: str, arm: str) -> DeviceFigure:
+def _variation(secondary: SecondaryContrast, control: str, arm: str) -> DeviceFigure:
     return DeviceFigure.model_validate(
         {
-            "metric": found.name,
+            "metric": secondary.name,
             "unit": "",
-            **compared(found, control, arm),
-            "control_value": found.control_value,
-            "arm_value": found.arm_value,
-            **({"note": found.note} if found.note else {}),
+            **compared(secondary, control, arm),
+            "control_value": secondary.control_value,
+            "arm_value": secondary.arm_value,
+            **({"note": secondary.note} if secondary.note else {}),
         }
     )

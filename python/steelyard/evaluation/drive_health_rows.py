@@ -114,11 +114,13 @@ def _meanwhile(change: DriveChange, included: str) -> Iterator[str]:
 
 def _bytes_moved(change: DriveChange, after: DriveHealth, included: str) -> Iterator[str]:
     grown = {"read": change.grew("read_bytes"), "written": change.grew("written_bytes")}
-    known = {words: amount for words, amount in grown.items() if amount is not None}
-    if known:
-        told = ", ".join(f"{format_bytes(amount)} {words}" for words, amount in known.items())
-        yield told + (f" ({included})" if included else "")
-    if any(too_few_steps(after, amount) for amount in known.values()):
+    counted = {direction: amount for direction, amount in grown.items() if amount is not None}
+    if counted:
+        moved = ", ".join(
+            f"{format_bytes(amount)} {direction}" for direction, amount in counted.items()
+        )
+        yield moved + (f" ({included})" if included else "")
+    if any(too_few_steps(after, amount) for amount in counted.values()):
         step = f"{after.step_bytes:,}".replace(",", " ")
         yield f"its counters go up by {step} bytes: what is a few of them is not exact"
 
@@ -129,18 +131,18 @@ def _endurance(change: DriveChange, work: str, seconds: float | None, *, at_most
     last, grown = change.latest, change.grew("written_bytes")
     few = grown is None or too_few_steps(last, grown)
     rate = grown / seconds if grown and seconds and not few else None
-    found = endurance(last, rate)
-    if found is None:
+    estimate = endurance(last, rate)
+    if estimate is None:
         return f"not computed: {endurance_unknown(last)}"
-    told = [f"about {_terabytes(found.total_bytes)} in all"]
-    if found.left_at_lifetime_rate_h is not None:
-        told.append(f"left at its lifetime's rate {_hours(found.left_at_lifetime_rate_h)}")
-    if found.left_at_this_rate_h is None or rate is None:
-        told.append(f"at this {work}'s rate not known: it wrote too little, or was not read")
+    clauses = [f"about {_terabytes(estimate.total_bytes)} in all"]
+    if estimate.left_at_lifetime_rate_h is not None:
+        clauses.append(f"left at its lifetime's rate {_hours(estimate.left_at_lifetime_rate_h)}")
+    if estimate.left_at_this_rate_h is None or rate is None:
+        clauses.append(f"at this {work}'s rate not known: it wrote too little, or was not read")
     else:
         speed = f"{'at most ' if at_most else ''}{format_bytes(rate)}/s under load"
-        told.append(f"at this {work}'s rate ({speed}) {_hours(found.left_at_this_rate_h)}")
-    return "; ".join(told)
+        clauses.append(f"at this {work}'s rate ({speed}) {_hours(estimate.left_at_this_rate_h)}")
+    return "; ".join(clauses)
 
 
 def _terabytes(amount: AmountRange) -> str:

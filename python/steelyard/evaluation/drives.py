@@ -58,17 +58,17 @@ class DriveChange:
     def new_warnings(self) -> tuple[str, ...]:
         """Critical warnings that were not there before."""
         now = self.after.warnings if self.after else ()
-        return tuple(one for one in now if one not in self.before.warnings)
+        return tuple(warning for warning in now if warning not in self.before.warnings)
 
 
 def drive_changes(
     before: Sequence[DriveHealth], after: Sequence[DriveHealth]
 ) -> Iterator[DriveChange]:
     """Every drive that was read before, with itself afterwards."""
-    later = {one.device: one for one in after}
-    for one in before:
-        last = later.get(one.device)
-        yield DriveChange(one, last if last is not None and _is_same(one, last) else None)
+    later = {drive.device: drive for drive in after}
+    for drive in before:
+        last = later.get(drive.device)
+        yield DriveChange(drive, last if last is not None and _is_same(drive, last) else None)
 
 
 _ONLY_GROW = (

@@ -50,7 +50,7 @@ def contrast_of(
     `ended`: the clock or the user ended the weighing before its plan did.
     `verdict.ends` says that the plan ends here: at a look that may, or at N.
     """
-    usable = [one for one in epochs if not math.isnan(one.d)]
+    usable = [epoch for epoch in epochs if not math.isnan(epoch.d)]
     sets = _sets_after(epochs, terms, arm, control, ended)
     every = (*threats, *threats_of_epochs(epochs, arm, control, terms, ended))
     d = log_ratios(usable)
@@ -62,7 +62,7 @@ def contrast_of(
         estimate=estimate,
         verdict=decide(sets.stage, sets.main, sets.equivalence, terms, every),
         epochs=len(usable),
-        blocks=sum(one.blocks for one in usable),
+        blocks=sum(epoch.blocks for epoch in usable),
         forecast=forecast(d, terms.margins, terms.alphas[1]),
         threats=every,
         details=_details(epochs, terms, sets, arm, control, ended),
@@ -71,26 +71,26 @@ def contrast_of(
 
 def log_ratios(usable: Sequence[EpochReading]) -> Floats:
     """The log ratios of epochs that have one, shape (n,)."""
-    return np.array([one.d for one in usable], dtype=float)
+    return np.array([epoch.d for epoch in usable], dtype=float)
 
 
 def slot_assignment(usable: Sequence[EpochReading], arm: str, control: str) -> Assignment | None:
     """Whether the arm stood in the lower of its two slots, by epoch; None unless the two arms
     shared exactly two slots throughout (with more arms the draw is another one)."""
-    pairs = {(one.slots.get(arm), one.slots.get(control)) for one in usable}
-    if len(pairs) != 2 or any(len(one.slots) != 2 for one in usable):
+    pairs = {(epoch.slots.get(arm), epoch.slots.get(control)) for epoch in usable}
+    if len(pairs) != 2 or any(len(epoch.slots) != 2 for epoch in usable):
         return None
-    one, other = pairs
-    if one != other[::-1] or None in one:
+    pair, reverse = pairs
+    if pair != reverse[::-1] or None in pair:
         return None
-    lower = min(one, other, key=repr)
+    lower = min(pair, reverse, key=repr)
     return tuple((e.slots[arm], e.slots[control]) == lower for e in usable)
 
 
 def _sets_after(
     epochs: Sequence[EpochReading], terms: Terms, arm: str, control: str, ended: bool
 ) -> JudgingSets:
-    usable = [one for one in epochs if not math.isnan(one.d)]
+    usable = [epoch for epoch in epochs if not math.isnan(epoch.d)]
     stage = terms.stage(len(epochs), len(usable), ended)
     return judging_sets(log_ratios(usable), terms, stage, slot_assignment(usable, arm, control))
 
@@ -109,10 +109,10 @@ def settling_of(
     """Estimate and interval after each epoch (at most 60 points), as they would have been shown."""
     counts = range(1, len(epochs) + 1)
     step = math.ceil(len(epochs) / _MOST_POINTS) or 1
-    shown = [n for n in counts if n % step == 0 or n == len(epochs)]
+    plotted = [n for n in counts if n % step == 0 or n == len(epochs)]
     points = []
-    for n in shown:
-        usable = [one for one in epochs[:n] if not math.isnan(one.d)]
+    for n in plotted:
+        usable = [epoch for epoch in epochs[:n] if not math.isnan(epoch.d)]
         stage = terms.stage(n, len(usable), ended and n == len(epochs))
         d = log_ratios(usable)
         interval = shown_interval(d, terms, stage, slot_assignment(usable, arm, control))
@@ -140,13 +140,13 @@ def _details(
     control: str,
     ended: bool,
 ) -> ContrastDetails:
-    usable = [one for one in epochs if not math.isnan(one.d)]
-    d = np.array([one.d for one in usable], dtype=float)
+    usable = [epoch for epoch in epochs if not math.isnan(epoch.d)]
+    d = np.array([epoch.d for epoch in usable], dtype=float)
     sd = float(np.std(d, ddof=1)) if len(d) > 1 and np.isfinite(d).all() else math.nan
     one_sided = terms.alphas[0] if _early(sets.stage, terms, len(d)) else terms.alphas[1]
     return ContrastDetails(
-        d=tuple(_finite(one.d) for one in epochs),
-        epochs=tuple(_epoch(one) for one in epochs),
+        d=tuple(_finite(epoch.d) for epoch in epochs),
+        epochs=tuple(_epoch(epoch) for epoch in epochs),
         k=sets.k,
         subsets=sets.group,
         look=sets.stage.value,
@@ -169,15 +169,15 @@ def _details(
     )
 
 
-def _epoch(one: EpochReading) -> EpochDetail:
+def _epoch(reading: EpochReading) -> EpochDetail:
     return EpochDetail(
-        epoch=one.epoch,
-        slots=dict(one.slots),
-        order=tuple(one.start_order),
-        d=_finite(one.d),
-        throughput={name: _finite(value) for name, value in one.throughput.items()},
-        typical_d=_finite(one.typical_d),
-        outcome=one.outcome,
+        epoch=reading.epoch,
+        slots=dict(reading.slots),
+        order=tuple(reading.start_order),
+        d=_finite(reading.d),
+        throughput={name: _finite(value) for name, value in reading.throughput.items()},
+        typical_d=_finite(reading.typical_d),
+        outcome=reading.outcome,
     )
 
 
@@ -186,15 +186,15 @@ def _early(stage: Stage, terms: Terms, n: int) -> bool:
 
 
 def _slot_effect(usable: Sequence[EpochReading], d: Floats, arm: str, control: str) -> float | None:
-    if any(len(one.slots) != 2 or not {arm, control} <= set(one.slots) for one in usable):
+    if any(len(epoch.slots) != 2 or not {arm, control} <= set(epoch.slots) for epoch in usable):
         return None
-    effect = slot_effect(d, [one.slots[arm] < one.slots[control] for one in usable])
+    effect = slot_effect(d, [epoch.slots[arm] < epoch.slots[control] for epoch in usable])
     return percent_or_none(effect)
 
 
 def _typical(usable: Sequence[EpochReading]) -> float | None:
-    known = [one.typical_d for one in usable if math.isfinite(one.typical_d)]
-    return percent_or_none(float(np.mean(known))) if known else None
+    finite = [epoch.typical_d for epoch in usable if math.isfinite(epoch.typical_d)]
+    return percent_or_none(float(np.mean(finite))) if finite else None
 
 
 def _visible(sd: float, n: int, terms: Terms) -> float:

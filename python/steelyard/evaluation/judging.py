@@ -49,7 +49,9 @@ def judge(recorded: RecordContents, *, ended: bool) -> list[WeighedContrast]:
         else contrast
         for contrast in contrasts
     ]
-    return [replace(one, answer=answer_words(recorded.study, one.arm)) for one in based]
+    return [
+        replace(contrast, answer=answer_words(recorded.study, contrast.arm)) for contrast in based
+    ]
 
 
 def judge_pairs(
@@ -87,8 +89,8 @@ def answer_words(study: Study, arm: str) -> AnswerWords | None:
         return None
     names = {"{arm}": arm, "{control}": study.control.name}
     subject = answer.subject
-    for place, name in names.items():
-        subject = subject.replace(place, name)
+    for placeholder, name in names.items():
+        subject = subject.replace(placeholder, name)
     return AnswerWords(subject, answer.plural, answer.lacks, answer.against, answer.reads)
 
 
@@ -113,7 +115,7 @@ def terms_of(plan: Plan, events: Sequence[EventLine]) -> Terms:
 
 def times_looked(events: Sequence[EventLine]) -> int:
     """How often a weighing was interrupted, judged and shown before it went on."""
-    resumed = [place for place, line in enumerate(events) if line.event == RESUMED]
+    resumed = [index for index, line in enumerate(events) if line.event == RESUMED]
     before = events[: resumed[-1]] if resumed else ()
     return sum(line.event == JUDGED and line.epoch >= FEWEST_FOR_VERDICT for line in before)
 
@@ -154,11 +156,11 @@ def withdrawn(recorded: RecordContents, contrast: WeighedContrast) -> tuple[With
     inspected = inspected_threats(recorded, arm)
     last: dict[str, tuple[int, Threat]] = {}
     for n in range(1, every):
-        shown = (
+        threats = (
             *threats_beside(replace(recorded, epochs=recorded.epochs[:n]), arm, inspected),
             *threats_of_epochs(readings[:n], arm, control, terms, False),
         )
-        last |= {threat.name: (n, threat) for threat in shown}
+        last |= {threat.name: (n, threat) for threat in threats}
     for threat in contrast.threats:
         last.pop(threat.name, None)
     return tuple(
@@ -232,7 +234,7 @@ def _secondary_open(contrast: WeighedContrast, primary: WeighedContrast) -> Weig
 
 def _joint_intervals(readings: Readings) -> dict[str, Interval]:
     """Joint intervals over the epochs in which every arm has a finite log ratio."""
-    table = np.array([[one.d for one in epochs] for epochs in readings.values()], dtype=float).T
+    table = np.array([[epoch.d for epoch in epochs] for epochs in readings.values()], dtype=float).T
     table = table[np.isfinite(table).all(axis=1)] if table.size else table
     if len(table) < 2:
         return dict.fromkeys(readings, UNBOUNDED)

@@ -56,16 +56,16 @@ class SlicesJudging:
     def threats(self, recorded: RecordContents, arm: str) -> Iterator[Threat]:
         """How near the last checkpoint was, where the work writes and the arm is a treatment."""
         study, plan = recorded.study, recorded.plan
-        [asked] = [each for each in study.arms if each.name == arm]
-        if not plan.layout or not plan.writes or study.differs_only_in_weight(asked):
+        [treatment] = [each for each in study.arms if each.name == arm]
+        if not plan.layout or not plan.writes or study.differs_only_in_weight(treatment):
             return
-        own = recorded.inspection.arms.get(arm)
+        inspected = recorded.inspection.arms.get(arm)
         yield from checkpoint_distance(
             [epoch.totals for epoch in recorded.epochs],
             study.control.name,
             arm,
-            {name: one.settings for name, one in recorded.environment.arms.items()},
-            own.may_differ if own else (),
+            {name: facts.settings for name, facts in recorded.environment.arms.items()},
+            inspected.may_differ if inspected else (),
             whole=plan.cost == "whole",
         )
 
@@ -130,8 +130,8 @@ class CyclesJudging(TurnsJudging):
 
     def threats(self, recorded: RecordContents, arm: str) -> Iterator[Threat]:
         """What ran in another's time, and what the kernel does for both."""
-        control, own = recorded.study.control.name, recorded.inspection.arms.get(arm)
-        declared = own.may_differ if own else ()
+        control, inspected = recorded.study.control.name, recorded.inspection.arms.get(arm)
+        declared = inspected.may_differ if inspected else ()
         yield from cycle_threats(recorded.epochs, recorded.plan, control, arm, declared)
 
 

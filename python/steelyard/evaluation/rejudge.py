@@ -56,16 +56,16 @@ def rejudge(recorded: RecordContents) -> Verdict:
     control, arms = study.control.name, [arm.name for arm in study.arms]
     ended = end.interrupted or hopeless(recorded.epochs)
     contrasts, pairs = judge(recorded, ended=ended), list(judge_pairs(recorded, ended=ended))
-    told = complete([epoch.totals for epoch in recorded.epochs])
-    times = time_breakdown(told, control, arms, recorded.environment.probe)
-    costs = [row for arm in arms for row in statement_cost_rows(told, control, arm)]
-    queries = [row for arm in arms for row in query_rows(told, control, arm)]
+    totals = complete([epoch.totals for epoch in recorded.epochs])
+    times = time_breakdown(totals, control, arms, recorded.environment.probe)
+    costs = [row for arm in arms for row in statement_cost_rows(totals, control, arm)]
+    queries = [row for arm in arms for row in query_rows(totals, control, arm)]
     within, margin = (recorded.inspection, control), study.decision.margin
-    statements = [row for arm in arms for row in statement_rows(told, *within, arm, margin)]
-    scripts = [row for arm in arms for row in script_times(told, *within, arm, margin)]
-    timed = Timed(told, statements, queries, scripts)
-    plans = [one for arm in arms for one in flipped(recorded.inspection, control, arm, timed)]
-    devices = device_summary(told, plan, recorded.environment.disk, arms)
+    statements = [row for arm in arms for row in statement_rows(totals, *within, arm, margin)]
+    scripts = [row for arm in arms for row in script_times(totals, *within, arm, margin)]
+    timed = Timed(totals, statements, queries, scripts)
+    plans = [row for arm in arms for row in flipped(recorded.inspection, control, arm, timed)]
+    devices = device_summary(totals, plan, recorded.environment.disk, arms)
     factors = factor_effects(recorded, contrasts)
     judged = [*contrasts, *(contrast for _, contrast in pairs)]
     sentences = map(sentence_of, judged) if factors is None else factors.sentences
@@ -81,26 +81,26 @@ def rejudge(recorded: RecordContents) -> Verdict:
             "placement": plan.placement,
             **({"layout": plan.layout} if plan.layout else {}),
             **{name: getattr(cycles, name) for name in cycles.model_fields_set},
-            **_paced(study, told),
+            **_paced(study, totals),
             **_rates(recorded, contrasts),
             "sentence": ". ".join(sentences),
             **({"factors": factors} if factors is not None else {}),
-            "contrasts": [_line(recorded, contrast, told) for contrast in contrasts],
-            **({"pairs": [_line(*pair, told) for pair in pairs]} if pairs else {}),
-            "causes": [row for arm in arms for row in cause_rows(told, control, arm)],
-            "latency": [row for arm in arms for row in latency_rows(told, control, arm)],
-            "latency_by_script": [row for arm in arms for row in script_rows(told, control, arm)],
+            "contrasts": [_line(recorded, contrast, totals) for contrast in contrasts],
+            **({"pairs": [_line(*pair, totals) for pair in pairs]} if pairs else {}),
+            "causes": [row for arm in arms for row in cause_rows(totals, control, arm)],
+            "latency": [row for arm in arms for row in latency_rows(totals, control, arm)],
+            "latency_by_script": [row for arm in arms for row in script_rows(totals, control, arm)],
             "queries": queries,
             "statements": statements,
             **({"statement_costs": costs} if costs else {}),
             **({"plans": plans} if plans else {}),
             **({"scripts": scripts} if scripts else {}),
             "place": _place(recorded),
-            "work": [row for arm in arms for row in work_rows(told, control, arm)],
+            "work": [row for arm in arms for row in work_rows(totals, control, arm)],
             **({"devices": devices} if devices is not None else {}),
-            **_standbys(told, [control, *arms]),
-            "probes": probe_rows(told, [control, *arms]),
-            "pages": _pages(study, told),
+            **_standbys(totals, [control, *arms]),
+            "probes": probe_rows(totals, [control, *arms]),
+            "pages": _pages(study, totals),
             **({"time": times} if times else {}),
             "differences": _differences(recorded, arms),
             "defaults": plan.defaults,
@@ -141,7 +141,7 @@ def _rates(recorded: RecordContents, contrasts: Sequence[WeighedContrast]) -> di
         "capacity": capacities(totals, recorded.plan, names),
         "costs": costs(recorded.study, contrasts),
     }
-    return {name: own for name, own in rows.items() if own}
+    return {name: table for name, table in rows.items() if table}
 
 
 def hopeless(epochs: Sequence[Epoch]) -> bool:
@@ -152,14 +152,18 @@ def hopeless(epochs: Sequence[Epoch]) -> bool:
 
 
 def _line(
-    recorded: RecordContents, contrast: WeighedContrast, told: Sequence[EpochTotals]
+    recorded: RecordContents, contrast: WeighedContrast, totals: Sequence[EpochTotals]
 ) -> ContrastLine:
     """A contrast with its truth beside it where that is known, and the threats that were
     withdrawn."""
-    [arm] = [one for one in recorded.study.arms if one.name == contrast.arm]
+    [arm] = [arm for arm in recorded.study.arms if arm.name == contrast.arm]
     line = line_of(contrast)
-    found = truth_beside(Weighed(recorded.study, recorded.plan, told), arm, line)
-    truth = {} if found is None else {name: getattr(found, name) for name in found.model_fields_set}
+    known_truth = truth_beside(Weighed(recorded.study, recorded.plan, totals), arm, line)
+    truth = (
+        {}
+        if known_truth is None
+        else {name: getattr(known_truth, name) for name in known_truth.model_fields_set}
+    )
     rates = {
         key: median_throughput(line.details, name)
         for key, name in (("control_throughput", line.control), ("arm_throughput", line.arm))
@@ -175,7 +179,7 @@ def _place(recorded: RecordContents) -> Place:
         processors=len(machine.allowed_processors) or machine.processors or 0,
         processor=machine.processor,
         memory_bytes=machine.memory_bytes,
-        products=tuple(dict.fromkeys(one for one in products if one)),
+        products=tuple(dict.fromkeys(name for name in products if name)),
         workload=workload.name,
         scale=None if source is not None or recorded.study.is_external else workload.scale,
         clients=recorded.plan.clients,
@@ -201,44 +205,44 @@ def _trust(study: Study, contrasts: Sequence[WeighedContrast], end: EndLine) -> 
     An epoch of two arms takes its part of the time of one with all arms.
     """
     equals = {arm.name for arm in study.equals}
-    equal = next((one for one in contrasts if one.arm in equals), None)
+    equal = next((contrast for contrast in contrasts if contrast.arm in equals), None)
     measured = end.epoch - end.began
     if equal is None or measured <= 0:
         return []
     d = np.array([np.nan if x is None else x for x in equal.details.d], dtype=float)
     seconds = end.seconds / measured * 2 / len(study.every_arm)
-    return [_trust_line(one) for one in trust(d, seconds)]
+    return [_trust_line(row) for row in trust(d, seconds)]
 
 
-def _trust_line(one: Trust) -> TrustLine:
-    least, likely, most = one.seconds or (None, None, None)
+def _trust_line(trust: Trust) -> TrustLine:
+    least, likely, most = trust.seconds or (None, None, None)
     return TrustLine(
-        percent=round(100 * one.size, 3),
-        epochs=(one.need.fewest, one.need.likely, one.need.most),
+        percent=round(100 * trust.size, 3),
+        epochs=(trust.need.fewest, trust.need.likely, trust.need.most),
         seconds=likely and round(likely, 1),
         least_seconds=least and round(least, 1),
         most_seconds=round(most, 1) if most and np.isfinite(most) else None,
     )
 
 
-def _pages(study: Study, told: Sequence[EpochTotals]) -> Pages | None:
+def _pages(study: Study, totals: Sequence[EpochTotals]) -> Pages | None:
     """For the first arm that differs from the control in checksums."""
     for arm in study.arms:
         if arm.checksums != study.control.checksums:
             pair = (arm.name, study.control.name)
             verifying, other = pair if arm.checksums else pair[::-1]
-            return page_cost(told, verifying, other)
+            return page_cost(totals, verifying, other)
     return None
 
 
 def _differences(recorded: RecordContents, arms: Sequence[str]) -> Differences:
-    found = recorded.inspection
-    every = [found.arms[arm].differences for arm in arms if arm in found.arms]
+    inspection = recorded.inspection
+    every = [inspection.arms[arm].differences for arm in arms if arm in inspection.arms]
     return Differences(
-        compared=found.compared,
-        declared=tuple(each for one in every for each in one.declared),
-        derived=tuple(each for one in every for each in one.derived),
-        undeclared=tuple(each for one in every for each in one.undeclared),
+        compared=inspection.compared,
+        declared=tuple(each for differences in every for each in differences.declared),
+        derived=tuple(each for differences in every for each in differences.derived),
+        undeclared=tuple(each for differences in every for each in differences.undeclared),
     )
 
 

@@ -167,7 +167,7 @@ def _rates(contrast: Contrast[Details]) -> str:
     logs = [(math.log(arm), math.log(control)) for arm, control in pairs if arm and control]
     if not logs:
         return ""
-    arm, control = (math.exp(math.fsum(own) / len(own)) for own in zip(*logs, strict=True))
+    arm, control = (math.exp(math.fsum(column) / len(column)) for column in zip(*logs, strict=True))
     return f": {format_rate(arm)} against {format_rate(control)} tx/s"
 
 

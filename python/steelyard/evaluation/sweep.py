@@ -31,19 +31,21 @@ def swept(
     plan: SweepPlan, question: str, weighed: Weighed, record_of: Callable[[str], str]
 ) -> Swept:
     """All points; `record_of` names the folder of a value's weighing."""
-    verdicts = [one for one in weighed.values() if isinstance(one, Verdict)]
+    verdicts = [verdict for verdict in weighed.values() if isinstance(verdict, Verdict)]
     alpha = ALPHA / max(1, len(verdicts))
     points = []
     for value in plan.values:
-        one = weighed[value]
-        if isinstance(one, str):
-            points.append(SweptPoint(value=value, failed=one))
+        weighing = weighed[value]
+        if isinstance(weighing, str):
+            points.append(SweptPoint(value=value, failed=weighing))
             continue
-        causes = {time.arm: time.cause.part for time in one.time if time.cause is not None}
-        told = tuple(_contrast(line, alpha, causes.get(line.arm), one) for line in one.contrasts)
-        points.append(SweptPoint(value=value, contrasts=told, record=record_of(value)))
-    margins = [line.details.margin_percent for one in verdicts for line in one.contrasts]
-    arms = list(dict.fromkeys(line.arm for one in verdicts for line in one.contrasts))
+        causes = {time.arm: time.cause.part for time in weighing.time if time.cause is not None}
+        contrasts = tuple(
+            _contrast(line, alpha, causes.get(line.arm), weighing) for line in weighing.contrasts
+        )
+        points.append(SweptPoint(value=value, contrasts=contrasts, record=record_of(value)))
+    margins = [line.details.margin_percent for verdict in verdicts for line in verdict.contrasts]
+    arms = list(dict.fromkeys(line.arm for verdict in verdicts for line in verdict.contrasts))
     margin = margins[0] if margins else 1.0
     return Swept(
         key=plan.key,
@@ -55,14 +57,14 @@ def swept(
         sentences=tuple(sentence(plan.key, points, arm, margin) for arm in arms),
         seed=plan.seed,
         command=plan.command,
-        seconds=round(sum(one.whole_seconds for one in verdicts), 1),
+        seconds=round(sum(verdict.whole_seconds for verdict in verdicts), 1),
     )
 
 
 def _contrast(line: ContrastLine, alpha: float, cause: str | None, whole: Verdict) -> SweptContrast:
     """A contrast with the interval and the verdict that it has among all points."""
     latency = next((q for q in whole.latency if q.arm == line.arm and q.quantile == P95), None)
-    d = np.array([one for one in line.details.d if one is not None])
+    d = np.array([ratio for ratio in line.details.d if ratio is not None])
     invalid = line.verdict == "invalid" or len(d) < FEWEST_EPOCHS
     both = confidence_set(d, alpha).interval if not invalid else Interval(-np.inf, np.inf)
     inner = one_sided_set(d, alpha).interval if not invalid else both
@@ -100,27 +102,36 @@ def sentence(key: str, points: Sequence[SweptPoint], arm: str, margin_percent: f
     """One sentence without a full stop: `by clients, on against off: equivalent within ±1 % up to
     32; −4.1 % [−6.0, −2.2] at 256`."""
     name = key.rpartition(".")[2]
-    known = [(point.value, one) for point in points for one in point.contrasts if one.arm == arm]
+    contrasts = [
+        (point.value, contrast)
+        for point in points
+        for contrast in point.contrasts
+        if contrast.arm == arm
+    ]
     failed = [point.value for point in points if point.failed]
-    control = known[0][1].control if known else ""
-    equal = [value for value, one in known if one.verdict == "equivalent"]
+    control = contrasts[0][1].control if contrasts else ""
+    equal = [value for value, contrast in contrasts if contrast.verdict == "equivalent"]
     parts = []
     if equal:
         within = f"equivalent within ±{margin_percent:g} %"
-        first = [value for value, _ in known[: len(equal)]]
-        if len(equal) == len(known):
+        first = [value for value, _ in contrasts[: len(equal)]]
+        if len(equal) == len(contrasts):
             parts.append(f"{within} everywhere ({', '.join(equal)})")
         elif len(equal) > 1 and first == equal:
             parts.append(f"{within} up to {equal[-1]}")
         else:
             parts.append(f"{within} at {_listed(equal)}")
-    for value, one in known:
-        if one.verdict in ("slower", "faster"):
-            parts.append(f"{reading(one)} at {value}")
-    unsure = [f"{value} ({reading(one)})" for value, one in known if one.verdict == "inconclusive"]
+    for value, contrast in contrasts:
+        if contrast.verdict in ("slower", "faster"):
+            parts.append(f"{reading(contrast)} at {value}")
+    unsure = [
+        f"{value} ({reading(contrast)})"
+        for value, contrast in contrasts
+        if contrast.verdict == "inconclusive"
+    ]
     if unsure:
         parts.append(f"not told at {_listed(unsure)}")
-    invalid = [value for value, one in known if one.verdict == "invalid"]
+    invalid = [value for value, contrast in contrasts if contrast.verdict == "invalid"]
     if invalid:
         parts.append(f"invalid at {_listed(invalid)}")
     if failed:
@@ -144,16 +155,16 @@ def knee(values: Sequence[str], rates: Sequence[float | None]) -> int | None:
     if last == 0 or y[last] <= y[0]:
         return None
     above = (y - y[0]) / (y[last] - y[0]) - (x - x[0]) / (x[-1] - x[0])
-    place = int(np.argmax(above[: last + 1]))
-    return place if above[place] >= LEAST_BEND else None
+    index = int(np.argmax(above[: last + 1]))
+    return index if above[index] >= LEAST_BEND else None
 
 
-def reading(one: SweptContrast) -> str:
+def reading(contrast: SweptContrast) -> str:
     """`"−4.1 % [−6.0, −2.2]"`."""
-    return format_reading(one.estimate_percent, one.low_percent, one.high_percent)
+    return format_reading(contrast.estimate_percent, contrast.low_percent, contrast.high_percent)
 
 
-def _listed(words: Sequence[str]) -> str:
-    if len(words) < 2:
-        return "".join(words)
-    return f"{', '.join(words[:-1])} and {words[-1]}"
+def _listed(names: Sequence[str]) -> str:
+    if len(names) < 2:
+        return "".join(names)
+    return f"{', '.join(names[:-1])} and {names[-1]}"

@@ -52,20 +52,25 @@ def truth_beside(weighed: Weighed, arm: Arm, contrast: ContrastLine) -> KnownTru
     if not len(times_ns) or (arm.weight.stalls and study.workload.clients > 1):
         return None
     stall = weighed.plan.stalls.get(arm.name)
-    seen = stall and _stalls_seen(weighed.epochs, arm.name, study.control.name, stall)
+    stall_counts = stall and _stalls_seen(weighed.epochs, arm.name, study.control.name, stall)
     weight = KnownWeight(
         double_work=arm.weight.double_work,
-        stall_ns=stall.probability * seen.length_ns if stall and seen else 0.0,
+        stall_ns=stall.probability * stall_counts.length_ns if stall and stall_counts else 0.0,
         background=arm.weight.background if weighed.plan.cost != "foreground" else 0.0,
         writes=weighed.plan.writes,
     )
-    found = truth(weight, times_ns, debts, weighed.plan.metric)
-    ends = percent_ends(found.estimate)
-    told: dict[str, object] = {"true_percent": ends["estimate_percent"]}
-    if found.estimate.interval.width:
-        told |= {"true_low_percent": ends["low_percent"], "true_high_percent": ends["high_percent"]}
-    told["covered"] = _held(contrast, found.bounds)
-    return KnownTruth.model_validate(told if seen is None else {**told, "stalls": seen})
+    computed = truth(weight, times_ns, debts, weighed.plan.metric)
+    ends = percent_ends(computed.estimate)
+    fields: dict[str, object] = {"true_percent": ends["estimate_percent"]}
+    if computed.estimate.interval.width:
+        fields |= {
+            "true_low_percent": ends["low_percent"],
+            "true_high_percent": ends["high_percent"],
+        }
+    fields["covered"] = _held(contrast, computed.bounds)
+    return KnownTruth.model_validate(
+        fields if stall_counts is None else {**fields, "stalls": stall_counts}
+    )
 
 
 def _held(contrast: ContrastLine, bounds: Interval) -> bool | None:
@@ -80,12 +85,15 @@ def _held(contrast: ContrastLine, bounds: Interval) -> bool | None:
 def _control_times(weighed: Weighed) -> tuple[Floats, Floats]:
     """By epoch: the control's mean time of a transaction under load, and its debt as a share."""
     control = [epoch.arms[weighed.study.control.name] for epoch in weighed.epochs]
-    loaded = np.array([one.busy_ns - one.clients * one.debt_ns for one in control], dtype=float)
-    done = np.array([one.transactions for one in control], dtype=float)
-    debts = np.array([one.clients * one.debt_ns for one in control]) / loaded
+    loaded = np.array(
+        [arm_totals.busy_ns - arm_totals.clients * arm_totals.debt_ns for arm_totals in control],
+        dtype=float,
+    )
+    done = np.array([arm_totals.transactions for arm_totals in control], dtype=float)
+    debts = np.array([arm_totals.clients * arm_totals.debt_ns for arm_totals in control]) / loaded
     if weighed.plan.metric == "throughput":
         return loaded / done, debts
-    return np.array([one.latency_mean_ns for one in control]), debts
+    return np.array([arm_totals.latency_mean_ns for arm_totals in control]), debts
 
 
 def _stalls_seen(

@@ -50,13 +50,13 @@ def distance_lines(
     return [
         DistanceLine(
             arm=arm,
-            seconds=one.distance_ns / NS_PER_S,
-            **percent_ends(one.estimate),
-            confidence=one.estimate.confidence,
-            epochs=one.estimate.count,
+            seconds=effect.distance_ns / NS_PER_S,
+            **percent_ends(effect.estimate),
+            confidence=effect.estimate.confidence,
+            epochs=effect.estimate.count,
         )
         for arm in arms
-        for one in effects_at(_levelled_pairs(epochs, control, arm))
+        for effect in effects_at(_levelled_pairs(epochs, control, arm))
     ]
 
 
@@ -67,30 +67,30 @@ def turn_summary(epochs: Sequence[EpochTotals], plan: Plan, arms: Sequence[str])
         curve=tuple(
             CurveLine(
                 arm=arm,
-                from_seconds=one.from_ns / NS_PER_S,
-                to_seconds=one.to_ns / NS_PER_S,
-                **percent_ends(one.estimate),
-                confidence=one.estimate.confidence,
-                epochs=one.estimate.count,
-                control_images=_known(one.control.images),
-                arm_images=_known(one.arm.images),
-                control_wal_bytes=_known(one.control.wal_bytes),
-                arm_wal_bytes=_known(one.arm.wal_bytes),
+                from_seconds=point.from_ns / NS_PER_S,
+                to_seconds=point.to_ns / NS_PER_S,
+                **percent_ends(point.estimate),
+                confidence=point.estimate.confidence,
+                epochs=point.estimate.count,
+                control_images=_known(point.control.images),
+                arm_images=_known(point.arm.images),
+                control_wal_bytes=_known(point.control.wal_bytes),
+                arm_wal_bytes=_known(point.arm.wal_bytes),
             )
             for arm in arms
-            for one in curve(_levelled_pairs(epochs, control, arm))
+            for point in curve(_levelled_pairs(epochs, control, arm))
         ),
         evenness=tuple(
             EvennessLine(
                 arm=arm,
-                metric=one.name,
-                control_value=one.control_value,
-                arm_value=one.arm_value,
-                **percent_ends(one.estimate),
-                confidence=one.estimate.confidence,
+                metric=contrast.name,
+                control_value=contrast.control_value,
+                arm_value=contrast.arm_value,
+                **percent_ends(contrast.estimate),
+                confidence=contrast.estimate.confidence,
             )
             for arm in arms
-            for one in evenness(turn_pairs(epochs, control, arm))
+            for contrast in evenness(turn_pairs(epochs, control, arm))
         ),
         stalls=tuple(_stalls(epochs)),
         sums=tuple(_sums(arm, _of(epochs, arm), plan) for arm in (control, *arms)),
@@ -103,7 +103,7 @@ def cycle_seconds(epochs: Sequence[EpochTotals], arm: str) -> float | None:
 
 
 def _cycle_seconds(turns: Sequence[Turn]) -> float | None:
-    lengths = [one for turn in turns for one in cycles_ns(turn)]
+    lengths = [length for turn in turns for length in cycles_ns(turn)]
     return round(float(np.median(lengths)) / NS_PER_S, 3) if lengths else None
 
 
@@ -112,14 +112,14 @@ def basis_words(epochs: Sequence[EpochTotals], plan: Plan, arm: str, count: int,
     measured in, in an epoch."""
     assert plan.turns is not None  # callers check the layout first
     arms = (plan.control, arm)
-    words = f"{count} epochs in {plan.chosen_layout.name}"
+    basis = f"{count} epochs in {plan.chosen_layout.name}"
     if plan.turns.continuous and plan.turns.stated_ns is not None:
         near = scaled_words(plan.turns, arms)
-        words += f", {format_duration(plan.turns.stated_ns)} of each arm measured"
+        basis += f", {format_duration(plan.turns.stated_ns)} of each arm measured"
     else:
         near = near_words(plan.turns, arms)
-        words += _distance_words(epochs, *arms) or f", no checkpoint cycle within a {unit}"
-    return f"{words}, {near} as the settings have it" if near else words
+        basis += _distance_words(epochs, *arms) or f", no checkpoint cycle within a {unit}"
+    return f"{basis}, {near} as the settings have it" if near else basis
 
 
 def _distance_words(epochs: Sequence[EpochTotals], control: str, arm: str) -> str:
@@ -130,11 +130,11 @@ def _distance_words(epochs: Sequence[EpochTotals], control: str, arm: str) -> st
         return ""
     if ours is not None and theirs is not None and math.isclose(ours, theirs, rel_tol=ALIKE):
         return f", a checkpoint every {_span(ours)}"
-    told = [
+    clauses = [
         f"{'no cycle' if seconds is None else f'every {_span(seconds)}'} in {name}"
         for name, seconds in ((control, ours), (arm, theirs))
     ]
-    return f", checkpoints: {' and '.join(told)}"
+    return f", checkpoints: {' and '.join(clauses)}"
 
 
 def _span(seconds: float) -> str:
@@ -143,9 +143,9 @@ def _span(seconds: float) -> str:
 
 def turn_pairs(epochs: Sequence[EpochTotals], control: str, arm: str) -> list[Pair]:
     return [
-        (one.turns[control], one.turns[arm])
-        for one in epochs
-        if control in one.turns and arm in one.turns
+        (epoch.turns[control], epoch.turns[arm])
+        for epoch in epochs
+        if control in epoch.turns and arm in epoch.turns
     ]
 
 
@@ -155,38 +155,38 @@ def _levelled_pairs(epochs: Sequence[EpochTotals], control: str, arm: str) -> li
 
 
 def _of(epochs: Sequence[EpochTotals], arm: str) -> list[Turn]:
-    return [one.turns[arm] for one in epochs if arm in one.turns]
+    return [epoch.turns[arm] for epoch in epochs if arm in epoch.turns]
 
 
 def _stalls(epochs: Sequence[EpochTotals]) -> Iterator[StallLine]:
     for epoch in epochs:
         for arm, turn in epoch.turns.items():
-            for one in stalls(turn):
+            for stall in stalls(turn):
                 yield StallLine(
                     arm=arm,
                     epoch=epoch.epoch + 1,
-                    from_seconds=round(one.from_ns / NS_PER_S, 1),
-                    seconds=round(one.length_ns / NS_PER_S, 1),
-                    depth=round(one.depth, 3),
-                    cause=one.cause.value,
-                    storm=one.storm,
+                    from_seconds=round(stall.from_ns / NS_PER_S, 1),
+                    seconds=round(stall.length_ns / NS_PER_S, 1),
+                    depth=round(stall.depth, 3),
+                    cause=stall.cause.value,
+                    storm=stall.storm,
                 )
 
 
 def _sums(arm: str, turns: Sequence[Turn], plan: Plan) -> TurnSumsLine:
-    found = sums_of(turns)
+    sums = sums_of(turns)
     # Where files are put back before each epoch, only the log of the arms before it is told apart.
     ends = (turns[0], turns[-1]) if turns and plan.upkeep != "restore" else ()
-    grown = [_known(one.files_bytes) for one in ends] or [None, None]
+    grown = [_known(turn.files_bytes) for turn in ends] or [None, None]
     return TurnSumsLine(
         arm=arm,
-        turns=found.turns,
-        seconds=_known(found.seconds),
+        turns=sums.turns,
+        seconds=_known(sums.seconds),
         cycle_seconds=_cycle_seconds(turns),
-        wal_bytes=_known(found.wal_bytes),
-        checkpoints=_known(found.checkpoints),
-        waiting_at_start_bytes=_known(found.waiting_at_start),
-        waiting_at_end_bytes=_known(found.waiting_at_end),
+        wal_bytes=_known(sums.wal_bytes),
+        checkpoints=_known(sums.checkpoints),
+        waiting_at_start_bytes=_known(sums.waiting_at_start),
+        waiting_at_end_bytes=_known(sums.waiting_at_end),
         first_files_bytes=grown[0],
         last_files_bytes=grown[1],
     )

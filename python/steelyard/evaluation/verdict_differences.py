@@ -38,8 +38,8 @@ def _between(key: str, ours: Value, theirs: Value) -> Iterator[VerdictDifference
     elif (rows := _by_statement(ours)) and (others := _by_statement(theirs)):
         yield from _between(key, rows, others)
     elif isinstance(ours, list) and isinstance(theirs, list) and len(ours) == len(theirs):
-        for place, both in enumerate(zip(ours, theirs, strict=True)):
-            yield from _between(f"{key}[{place}]", *both)
+        for index, both in enumerate(zip(ours, theirs, strict=True)):
+            yield from _between(f"{key}[{index}]", *both)
     elif not _same(ours, theirs):
         yield VerdictDifference(key, ours, theirs)
 

@@ -35,13 +35,13 @@ def work_per_minute(
     The time is the slices' own, from their start until the last client was back, and what the arm
     then paid for what it had left behind: not a nominal length.
     """
-    own = [line for line in lines if line.kind == "measured"]
-    under_load_ns = sum(line.end_ns - line.start_ns + line.debt_ns for line in own)
+    measured = [line for line in lines if line.kind == "measured"]
+    under_load_ns = sum(line.end_ns - line.start_ns + line.debt_ns for line in measured)
     if under_load_ns <= 0 or not after:
         return {}
     counted = {name: count - before.get(name, 0) for name, count in after.items()}
-    if len({script.name for line in own for script in line.scripts}) > 1:
-        counted["transactions"] = sum(line.transactions for line in own)
+    if len({script.name for line in measured for script in line.scripts}) > 1:
+        counted["transactions"] = sum(line.transactions for line in measured)
     minutes = under_load_ns / NS_PER_MINUTE
     return {name: count / minutes for name, count in counted.items()}
 
@@ -49,18 +49,18 @@ def work_per_minute(
 def work_rows(epochs: Sequence[EpochTotals], control: str, arm: str) -> list[Work]:
     """The rates that every epoch has."""
     names = epochs[0].work_per_minute.get(control, {}) if epochs else ()
-    found = epoch_contrasts(epochs, control, arm, {name: _rate_of(name) for name in names})
+    contrasts = epoch_contrasts(epochs, control, arm, {name: _rate_of(name) for name in names})
     return [
         Work.model_validate(
             {
-                "metric": f"{one.name}_per_minute",
+                "metric": f"{contrast.name}_per_minute",
                 "unit": "1/min",
-                **compared(one, control, arm),
-                "control_value": one.control_value,
-                "arm_value": one.arm_value,
+                **compared(contrast, control, arm),
+                "control_value": contrast.control_value,
+                "arm_value": contrast.arm_value,
             }
         )
-        for one in found
+        for contrast in contrasts
     ]
 
 
@@ -95,17 +95,17 @@ def statement_cost_rows(
     and it is not 0 in both arms; those first that wrote most log."""
     counted = [epoch.statements[control] for epoch in epochs if control in epoch.statements]
     log: Counter[str] = Counter()
-    for one in counted:
-        log.update({text: count.wal_bytes for text, count in one.by_text.items()})
-    asked = {
+    for statements in counted:
+        log.update({text: count.wal_bytes for text, count in statements.by_text.items()})
+    columns = {
         f"{metric} {text}": (text, metric)
         for text, _ in log.most_common()
         for metric in STATEMENT_COSTS
     }
-    reads = {key: _cost_of(text, metric) for key, (text, metric) in asked.items()}
-    names = {key: (metric, STATEMENT_COSTS[metric]) for key, (_, metric) in asked.items()}
+    reads = {key: _cost_of(text, metric) for key, (text, metric) in columns.items()}
+    names = {key: (metric, STATEMENT_COSTS[metric]) for key, (_, metric) in columns.items()}
     return [
-        StatementCost(statement=asked[key][0], **row.model_dump(exclude_unset=True))
+        StatementCost(statement=columns[key][0], **row.model_dump(exclude_unset=True))
         for key, row in counted_rows(epochs, control, arm, reads, names).items()
         if row.control_value or row.arm_value
     ]
@@ -114,8 +114,8 @@ def statement_cost_rows(
 def _cost_of(text: str, metric: str) -> Read:
     def read(epoch: EpochTotals, arm: str) -> float:
         counts = epoch.statements.get(arm)
-        one = None if counts is None else counts.by_text.get(text)
-        return math.nan if one is None else float(getattr(one, metric)) / one.executions
+        count = None if counts is None else counts.by_text.get(text)
+        return math.nan if count is None else float(getattr(count, metric)) / count.executions
 
     return read
 
@@ -124,48 +124,48 @@ def query_rows(epochs: Sequence[EpochTotals], control: str, arm: str) -> list[Qu
     """The time of each query in milliseconds, where each is a slice of its own, with how many were
     not finished: what fails or is given up counts with the time that it took until then. What
     is excluded from the geometric mean comes last."""
-    slices = [one for epoch in epochs for one in epoch.arms[control].slices]
-    excluded = {one.script: one.excluded for one in slices if one.script is not None}
+    slices = [part for epoch in epochs for part in epoch.arms[control].slices]
+    excluded = {part.script: part.excluded for part in slices if part.script is not None}
     names = sorted(excluded, key=lambda name: (excluded[name], name))
-    found = epoch_contrasts(epochs, control, arm, {name: _query_ms_of(name) for name in names})
+    contrasts = epoch_contrasts(epochs, control, arm, {name: _query_ms_of(name) for name in names})
     return [
         Query.model_validate(
             {
-                "query": one.name,
-                "excluded": excluded[one.name],
-                **compared(one, control, arm),
-                "control_ms": one.control_value,
-                "arm_ms": one.arm_value,
-                "control_unfinished": _unfinished(epochs, control, one.name),
-                "arm_unfinished": _unfinished(epochs, arm, one.name),
+                "query": contrast.name,
+                "excluded": excluded[contrast.name],
+                **compared(contrast, control, arm),
+                "control_ms": contrast.control_value,
+                "arm_ms": contrast.arm_value,
+                "control_unfinished": _unfinished(epochs, control, contrast.name),
+                "arm_unfinished": _unfinished(epochs, arm, contrast.name),
             }
         )
-        for one in found
+        for contrast in contrasts
     ]
 
 
 def _query_ms_of(query: str) -> Read:
     def read(epoch: EpochTotals, arm: str) -> float:
-        own = [one.busy_ns for one in epoch.arms[arm].slices if one.script == query]
-        return statistics.fmean(own) / 1e6 if any(own) else math.nan
+        times = [part.busy_ns for part in epoch.arms[arm].slices if part.script == query]
+        return statistics.fmean(times) / 1e6 if any(times) else math.nan
 
     return read
 
 
 def _unfinished(epochs: Sequence[EpochTotals], arm: str, query: str) -> int:
-    every = (one for epoch in epochs for one in epoch.arms[arm].slices)
-    return sum(one.failed for one in every if one.script == query)
+    every = (part for epoch in epochs for part in epoch.arms[arm].slices)
+    return sum(part.failed for part in every if part.script == query)
 
 
 def probe_rows(epochs: Sequence[EpochTotals], arms: Sequence[str]) -> list[ProbeCount]:
     """What each probe counted in each arm: the median over epochs, the least and the most."""
     rows = []
     for arm in arms:
-        seen = [epoch.probes.get(arm, {}) for epoch in epochs]
-        for probe in dict.fromkeys(name for one in seen for name in one):
-            counts = [one[probe] for one in seen if probe in one]
+        by_epoch = [epoch.probes.get(arm, {}) for epoch in epochs]
+        for probe in dict.fromkeys(name for probes in by_epoch for name in probes):
+            counts = [probes[probe] for probes in by_epoch if probe in probes]
             for counter in counts[0]:
-                values = [float(one[counter]) for one in counts]
+                values = [float(count[counter]) for count in counts]
                 rows.append(
                     ProbeCount(
                         arm=arm,
@@ -183,14 +183,16 @@ def probe_rows(epochs: Sequence[EpochTotals], arms: Sequence[str]) -> list[Probe
 def lateness(epochs: Sequence[EpochTotals], arm: str) -> Lateness:
     """How an arm kept up with given arrivals, over all epochs."""
     totals = [epoch.arms[arm] for epoch in epochs]
-    begun = sum(one.transactions + one.failed for one in totals)
+    begun = sum(arm_totals.transactions + arm_totals.failed for arm_totals in totals)
     return Lateness(
         arm=arm,
         begun=begun,
-        late_starts=sum(one.late_starts for one in totals),
-        lag_mean_us=sum(one.lag_sum_ns for one in totals) / begun / 1000 if begun else 0.0,
-        lag_max_us=max((one.lag_max_ns for one in totals), default=0) / 1000,
-        unstarted=sum(one.unstarted for one in totals),
+        late_starts=sum(arm_totals.late_starts for arm_totals in totals),
+        lag_mean_us=sum(arm_totals.lag_sum_ns for arm_totals in totals) / begun / 1000
+        if begun
+        else 0.0,
+        lag_max_us=max((arm_totals.lag_max_ns for arm_totals in totals), default=0) / 1000,
+        unstarted=sum(arm_totals.unstarted for arm_totals in totals),
     )
 
 
@@ -219,21 +221,21 @@ def latency_rows(
     if not counts or min(counts) == 0:
         return []
     of_control, of_arm = (np.array(tables[name], dtype=float) for name in (control, arm))
-    named = {} if script is None else {"script": script}
+    fields = {} if script is None else {"script": script}
     return [
         Latency.model_validate(
             {
-                **named,
+                **fields,
                 "arm": arm,
                 "control": control,
-                "quantile": one.quantile,
-                "control_us": one.control_ns / 1000,
-                "arm_us": one.arm_ns / 1000,
-                **percent_ends(one.estimate),
-                "confidence": one.estimate.confidence,
+                "quantile": contrast.quantile,
+                "control_us": contrast.control_ns / 1000,
+                "arm_us": contrast.arm_ns / 1000,
+                **percent_ends(contrast.estimate),
+                "confidence": contrast.estimate.confidence,
             }
         )
-        for one in quantile_contrasts(quantiles, of_control, of_arm, min(counts))
+        for contrast in quantile_contrasts(quantiles, of_control, of_arm, min(counts))
     ]
 
 
@@ -245,6 +247,6 @@ def _quantiles(
     the control are used for every arm."""
     from steelyard._core import histogram_quantiles
 
-    driven = [one for name, one in arm.latencies.items() if script in (None, name)]
-    found = histogram_quantiles(driven, list(quantiles))
-    return found["count"], found["values"]
+    driven = [histogram for name, histogram in arm.latencies.items() if script in (None, name)]
+    pooled = histogram_quantiles(driven, list(quantiles))
+    return pooled["count"], pooled["values"]

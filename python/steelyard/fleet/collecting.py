@@ -84,56 +84,60 @@ def collect(
         fleet.mkdir(parents=True, exist_ok=True)
     OwnDirectory.open(fleet).close()
     incoming = Path(tempfile.mkdtemp(prefix=_INCOMING, dir=fleet))
-    found: dict[Outcome, list[tuple[str, str]]]
-    found = {"taken": [], "known": [], "refused": [], "skipped": []}
+    by_outcome: dict[Outcome, list[tuple[str, str]]]
+    by_outcome = {"taken": [], "known": [], "refused": [], "skipped": []}
     try:
-        own = {
-            one.hashes[PLAN]: one
-            for one in read_history(records).entries
-            if not one.path.startswith(f"{_FLEET}/")
+        weighed_here = {
+            entry.hashes[PLAN]: entry
+            for entry in read_history(records).entries
+            if not entry.path.startswith(f"{_FLEET}/")
         }
         for number, (source, unit) in enumerate(_units(sources)):
             kind = (kinds or {}).get(source, "")
-            outcome, words = _take(unit, fleet, incoming / str(number), kind, own)
-            found[outcome].append((str(unit), words))
+            outcome, detail = _take(unit, fleet, incoming / str(number), kind, weighed_here)
+            by_outcome[outcome].append((str(unit), detail))
     finally:
         shutil.rmtree(incoming, ignore_errors=True)
         with suppress(OSError):  # it holds something
             fleet.rmdir()
-    if not any(found.values()):
+    if not any(by_outcome.values()):
         raise RecordError(f"no record below {', '.join(map(str, sources))}")
-    return Collected(**{name: tuple(some) for name, some in found.items()})
+    return Collected(**{name: tuple(some) for name, some in by_outcome.items()})
 
 
-def _take(unit: Path, fleet: Path, folder: Path, kind: str, own: Mapping[str, Entry]) -> _Told:
-    """Copy a record or a sweep into a folder of its own, judge it, and move it to its place. `own`:
-    SHA-256 of a plan → what was weighed here by it."""
+def _take(
+    unit: Path, fleet: Path, folder: Path, kind: str, weighed_here: Mapping[str, Entry]
+) -> _Told:
+    """Copy a record or a sweep into a folder of its own, judge it, and move it to its place.
+    `weighed_here`: SHA-256 of a plan → what was weighed here by it."""
     # The names of all folders above are kept, for one of them may say when it was weighed; those
     # that begin with a dot would not be read.
-    place = folder.joinpath(*(part.lstrip(".") for part in unit.resolve().parts[1:]))
+    directory = folder.joinpath(*(part.lstrip(".") for part in unit.resolve().parts[1:]))
     try:
         why = _unfinished(unit)
         if why:
             return "skipped", why
-        manifest, kind = _copy(unit, place), kind or kind_of(unit)
-        here = _own_weighing(manifest, own, fleet.parent)
+        manifest, kind = _copy(unit, directory), kind or kind_of(unit)
+        here = _own_weighing(manifest, weighed_here, fleet.parent)
         if here is not None:
             return here
         entries = _judged(folder)
-        named = _digest_of(place)
+        digest = _digest_of(directory)
         room = fleet / _slug(entries[0].machine_words) / _slug(entries[0].study)
-        end = next(room.glob(f"*-{named}"), None) or room / f"{min(e.at for e in entries)}-{named}"
+        end = (
+            next(room.glob(f"*-{digest}"), None) or room / f"{min(e.at for e in entries)}-{digest}"
+        )
         if end.exists():
             return _known(end, manifest, kind)
-        _write_pages(place, folder, entries)
+        _write_pages(directory, folder, entries)
     except _ODD as reason:
         return "refused", _in_words(reason)
-    told = {"from": str(unit), "at": stamp(), **({"kind": kind} if kind else {})}
-    note = json.dumps({**told, "files": manifest}, indent=1) + "\n"
-    write_whole(place / COLLECTED, note)
+    origin = {"from": str(unit), "at": stamp(), **({"kind": kind} if kind else {})}
+    note = json.dumps({**origin, "files": manifest}, indent=1) + "\n"
+    write_whole(directory / COLLECTED, note)
     room.mkdir(parents=True, exist_ok=True)
     try:
-        place.rename(end)
+        directory.rename(end)
     except OSError:
         if end.is_dir():  # another one that collects was faster
             return _known(end, manifest, kind)
@@ -144,25 +148,25 @@ def _take(unit: Path, fleet: Path, folder: Path, kind: str, own: Mapping[str, En
 def _known(end: Path, manifest: Mapping[str, str], kind: str) -> _Told:
     if _manifest_of(end) != manifest:
         return "refused", f"another record of this weighing stands at {end}"
-    own = kind_of(end)
-    if kind in ("", own):
+    stored_kind = kind_of(end)
+    if kind in ("", stored_kind):
         return "known", str(end)
-    said = f'of kind "{own}"' if own else "without a kind"
-    return "refused", f'it stands at {end} {said}, not "{kind}": remove it there to take it anew'
+    label = f'of kind "{stored_kind}"' if stored_kind else "without a kind"
+    return "refused", f'it stands at {end} {label}, not "{kind}": remove it there to take it anew'
 
 
 def _own_weighing(
-    manifest: Mapping[str, str], own: Mapping[str, Entry], records: Path
+    manifest: Mapping[str, str], weighed_here: Mapping[str, Entry], records: Path
 ) -> _Told | None:
     """What becomes of a copy of what was weighed here; None: it was weighed elsewhere."""
     names = map(PurePosixPath, manifest)
-    plans = {one.parent: manifest[str(one)] for one in names if one.name == PLAN}
-    known = [own[digest] for digest in plans.values() if digest in own]
-    if not known:
+    plans = {path.parent: manifest[str(path)] for path in names if path.name == PLAN}
+    entries = [weighed_here[digest] for digest in plans.values() if digest in weighed_here]
+    if not entries:
         return None
-    end = records / (known[0].sweep or known[0].path)
+    end = records / (entries[0].sweep or entries[0].path)
     for folder, digest in plans.items():
-        hashes = own[digest].hashes if digest in own else {}
+        hashes = weighed_here[digest].hashes if digest in weighed_here else {}
         if any(manifest.get(str(folder / n)) != hashes.get(n) for n in HASHED if n != COLLECTED):
             return "refused", f"another record of this weighing stands at {end}"
     return "known", str(end)
@@ -171,14 +175,14 @@ def _own_weighing(
 def _units(sources: Sequence[Path]) -> Sequence[tuple[Path, Path]]:
     """Every record and every sweep, with the folder that it was found in. No link is followed:
     "latest" leads to a record that is found by itself; what begins with a dot is on its way."""
-    found = []
+    units = []
     for source in sources:
         for folder, below, names in os.walk(source):
-            below[:] = sorted(one for one in below if not one.startswith("."))
+            below[:] = sorted(name for name in below if not name.startswith("."))
             if PLAN in names or SWEEP_FILE in names:
                 below.clear()  # what is below is its own
-                found.append((source, Path(folder)))
-    return found
+                units.append((source, Path(folder)))
+    return units
 
 
 def _unfinished(unit: Path) -> str:
@@ -192,14 +196,16 @@ def _unfinished(unit: Path) -> str:
     return ""
 
 
-def _copy(unit: Path, place: Path) -> Mapping[str, str]:
+def _copy(unit: Path, directory: Path) -> Mapping[str, str]:
     """File → its SHA-256, as it was read and as it was written; times are kept."""
     manifest: dict[str, str] = {}
-    for file in sorted(one for one in unit.rglob("*") if one.is_file() and not one.is_symlink()):
+    for file in sorted(
+        path for path in unit.rglob("*") if path.is_file() and not path.is_symlink()
+    ):
         name = file.relative_to(unit).as_posix()
         if file.name in _NOT_COPIED:
             continue
-        copy = place / name
+        copy = directory / name
         copy.parent.mkdir(parents=True, exist_ok=True)
         status = file.stat()
         shutil.copyfile(file, copy)
@@ -218,19 +224,21 @@ def _judged(copied: Path) -> tuple[Entry, ...]:
     (copied / INDEX).unlink(missing_ok=True)
     if history.unread:
         raise RecordError(history.unread[0].reason)
-    hosts = {_slug(one.machine_words) for one in history.entries}
+    hosts = {_slug(entry.machine_words) for entry in history.entries}
     if len(hosts) != 1:
         raise RecordError("it tells of no machine" if not hosts else "it is of several machines")
     return history.entries
 
 
-def _write_pages(place: Path, copied: Path, entries: Sequence[Entry]) -> None:
+def _write_pages(directory: Path, copied: Path, entries: Sequence[Entry]) -> None:
     """Make the pages of what was copied; RecordError: a sweep does not follow from its points."""
-    if (place / SWEEP_FILE).is_file():
-        points = {(copied / one.path).relative_to(place).as_posix(): one for one in entries}
-        write_sweep_page(swept_again(place, points), place)
-    for one in entries:
-        write_report(copied / one.path)
+    if (directory / SWEEP_FILE).is_file():
+        points = {
+            (copied / entry.path).relative_to(directory).as_posix(): entry for entry in entries
+        }
+        write_sweep_page(swept_again(directory, points), directory)
+    for entry in entries:
+        write_report(copied / entry.path)
 
 
 def _in_words(reason: Exception) -> str:
@@ -240,26 +248,26 @@ def _in_words(reason: Exception) -> str:
     return f"could not read it: {type(reason).__name__}: {reason}".splitlines()[0]
 
 
-def _digest_of(place: Path) -> str:
+def _digest_of(directory: Path) -> str:
     """Names a weighing, and is the same when it was gone on with: of what was planned."""
     digest = hashlib.sha256()
-    for plan in [place / SWEEP_FILE, *sorted(place.rglob(PLAN))]:
+    for plan in [directory / SWEEP_FILE, *sorted(directory.rglob(PLAN))]:
         if plan.is_file():
             digest.update(plan.read_bytes())
     return digest.hexdigest()[:_DIGITS]
 
 
-def _manifest_of(place: Path) -> Mapping[str, str] | None:
+def _manifest_of(directory: Path) -> Mapping[str, str] | None:
     try:
-        told = read_json(place / COLLECTED)
-        files: Mapping[str, str] = told["files"]
+        document = read_json(directory / COLLECTED)
+        files: Mapping[str, str] = document["files"]
     except (OSError, ValueError, KeyError, TypeError):
         return None
     return files
 
 
-def _slug(words: str) -> str:
-    return re.sub(r"[^a-z0-9]+", "-", words.lower()).strip("-") or "unknown"
+def _slug(text: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-") or "unknown"
 
 
 def _sha256(file: Path) -> str:

@@ -37,7 +37,7 @@ class HostResult:
     @property
     def logs(self) -> tuple[float, ...]:
         """Log ratios of its epochs, all of them finite."""
-        return tuple(one for one in self.point.reading.d if one is not None)
+        return tuple(log for log in self.point.reading.d if log is not None)
 
     @property
     def mean(self) -> float:
@@ -87,7 +87,7 @@ class Across:
     def differ_p(self) -> float | None:
         """p of "all hosts read the same"; None where too few have two epochs or any spread."""
         groups = [np.array(host.logs) for host in self.hosts]
-        if len(groups) < 2 or any(len(one) < 2 or one.std() == 0 for one in groups):
+        if len(groups) < 2 or any(len(group) < 2 or group.std() == 0 for group in groups):
             return None
         from scipy.stats import f_oneway
 
@@ -96,11 +96,11 @@ class Across:
     @property
     def sentence(self) -> str:
         """In words, without a full stop."""
-        told = Counter(host.point.reading.verdict for host in self.hosts)
+        verdicts = Counter(host.point.reading.verdict for host in self.hosts)
         count = len(self.hosts)
-        said = ", ".join(f"{word} on {n}" for word, n in told.most_common())
+        tally = ", ".join(f"{word} on {n}" for word, n in verdicts.most_common())
         ends = [percent_of_log(host.mean) for host in self.hosts]
-        parts = [f"{said} of {count} host{'s' if count > 1 else ''}"]
+        parts = [f"{tally} of {count} host{'s' if count > 1 else ''}"]
         if count > 1:
             parts.append(f"{format_percent(min(ends))} to {format_percent(max(ends))}")
         if self.differ_p is not None:
@@ -108,16 +108,16 @@ class Across:
             parts.append(
                 f"they differ {more} their epochs explain (p = {format_digits(self.differ_p, 2)})"
             )
-        known = self.interval
-        if known is not None:
-            parts.append(f"{self.kind or 'hosts of this kind'}: {format_reading(*known)}")
+        interval = self.interval
+        if interval is not None:
+            parts.append(f"{self.kind or 'hosts of this kind'}: {format_reading(*interval)}")
         elif count > 1:
             parts.append(f"an interval over hosts needs {FEWEST_HOSTS}")
         return "; ".join(parts)
 
     def to_json(self) -> dict[str, Any]:
         """As `--json` prints it."""
-        known = self.interval
+        interval = self.interval
         return {
             "question": self.question,
             "label": self.label,
@@ -131,9 +131,9 @@ class Across:
             "left_out": [
                 {"record": host.point.entry.path, "why": why} for host, why in self.left_out
             ],
-            "estimate_percent": None if known is None else known[0],
-            "low_percent": None if known is None else _or_none(known[1]),
-            "high_percent": None if known is None else _or_none(known[2]),
+            "estimate_percent": None if interval is None else interval[0],
+            "low_percent": None if interval is None else _or_none(interval[1]),
+            "high_percent": None if interval is None else _or_none(interval[2]),
             "differ_p": self.differ_p,
             "sentence": self.sentence,
         }
@@ -143,13 +143,13 @@ def across(questions: Sequence[QuestionHistory]) -> tuple[Across, ...]:
     """Every question, by the builds that were weighed and the kind of host, each with the newest
     answer of a host."""
     names = host_names(point.entry for question in questions for point in question.points)
-    found: list[Across] = []
+    summaries: list[Across] = []
     for question in questions:
         alike: dict[tuple[str, str], list[Point]] = {}
         for point in question.points:
             alike.setdefault((_builds(point), point.entry.kind), []).append(point)
-        found += [_across(question, *key, some, names) for key, some in sorted(alike.items())]
-    return tuple(found)
+        summaries += [_across(question, *key, some, names) for key, some in sorted(alike.items())]
+    return tuple(summaries)
 
 
 def host_names(entries: Iterable[Entry]) -> Mapping[str, str]:
@@ -165,12 +165,15 @@ def host_names(entries: Iterable[Entry]) -> Mapping[str, str]:
             word = above[word]
         return word
 
-    every = sorted(entries, key=lambda one: (one.at, one.path))
-    for one in every:
-        if one.boot:
-            above[root(one.machine_words)] = root(one.boot)
+    every = sorted(entries, key=lambda entry: (entry.at, entry.path))
+    for entry in every:
+        if entry.boot:
+            above[root(entry.machine_words)] = root(entry.boot)
     first: dict[str, str] = {}
-    return {one.path: first.setdefault(root(one.machine_words), one.machine_words) for one in every}
+    return {
+        entry.path: first.setdefault(root(entry.machine_words), entry.machine_words)
+        for entry in every
+    }
 
 
 def _across(
@@ -200,21 +203,23 @@ def _unfit(point: Point) -> str:
         return "its verdict is invalid"
     if point.reading.idle_epochs:
         return "it has an epoch in which an arm did no work"
-    if not any(one is not None for one in point.reading.d):
+    if not any(log is not None for log in point.reading.d):
         return "no epoch has a reading"
     return ""
 
 
 def _builds(point: Point) -> str:
-    known = point.entry.builds
+    builds = point.entry.builds
     arm, control = (
-        known.get(name, KnownBuild()) for name in (point.reading.arm, point.reading.control)
+        builds.get(name, KnownBuild()) for name in (point.reading.arm, point.reading.control)
     )
     return f"{_build(arm)} against {_build(control)}"
 
 
-def _build(one: KnownBuild) -> str:
-    return " ".join(filter(None, (one.version, f"({one.origin})" if one.origin else ""))) or "–"
+def _build(build: KnownBuild) -> str:
+    return (
+        " ".join(filter(None, (build.version, f"({build.origin})" if build.origin else ""))) or "–"
+    )
 
 
 def _or_none(value: float) -> float | None:

@@ -32,9 +32,9 @@ def cost_text(ranked: Ranked) -> str:
     return money_with_ends(machine.cost, machine.cost_ends, price.currency)
 
 
-def place_text(ranked: Ranked, place: int) -> str:
+def place_text(ranked: Ranked, rank: int) -> str:
     """Against the first: `"−12.30 % [−13.00, −11.60]"`, or that they cannot be told apart."""
-    if place == 0:
+    if rank == 0:
         return "first"
     if ranked.against_first is None:
         return "no interval"

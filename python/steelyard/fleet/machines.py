@@ -148,7 +148,7 @@ def which_machine(
 ) -> WhichMachine:
     """Rank the machines of these records. `prices`: host name or kind of host → price, in place of
     those in the records."""
-    names, known = host_names(entries), prices or {}
+    names, price_table = host_names(entries), prices or {}
     newest: dict[tuple[Configuration, str], dict[str, Machine]] = {}
     left_out: list[tuple[str, str]] = []
     for entry in sorted(entries, key=lambda item: (item.at, item.path)):
@@ -156,7 +156,7 @@ def which_machine(
         if why:
             left_out.append((entry.path, why))
             continue
-        for configuration, metric, machine in _machines(entry, names[entry.path], known):
+        for configuration, metric, machine in _machines(entry, names[entry.path], price_table):
             newest.setdefault((configuration, metric), {})[machine.name] = machine
     groups = [
         _group(configuration, metric, list(machines.values()))
@@ -188,18 +188,18 @@ def _machines(
     entry: Entry, name: str, prices: Mapping[str, Price]
 ) -> Iterator[tuple[Configuration, str, Machine]]:
     """Every configuration that a record weighed, once: of equal arms the control."""
-    seen: set[Configuration] = set()
+    configurations: set[Configuration] = set()
     for reading in entry.readings:
         if reading.verdict == "invalid" or not _has_throughput(reading):
             continue
-        for arm, place, values in (
+        for arm, prefix, values in (
             (reading.control, "control", reading.control_values),
             (reading.arm, f"arm[{reading.arm}]", reading.arm_values),
         ):
-            configuration = _configuration(entry, place, entry.builds.get(arm, KnownBuild()))
-            if configuration in seen:
+            configuration = _configuration(entry, prefix, entry.builds.get(arm, KnownBuild()))
+            if configuration in configurations:
                 continue
-            seen.add(configuration)
+            configurations.add(configuration)
             yield (
                 configuration,
                 reading.metric,
@@ -222,15 +222,15 @@ def _price(entry: Entry, values: ArmValues, prices: Mapping[str, Price]) -> Pric
     return parse_price(values.price) if values.price else None
 
 
-def _configuration(entry: Entry, place: str, build: KnownBuild) -> Configuration:
+def _configuration(entry: Entry, prefix: str, build: KnownBuild) -> Configuration:
     """What an arm did: keys of the study that are of the work, and its own."""
     keys = {"version": " ".join(filter(None, (build.version, build.origin))) or "not known"}
     keys["layout"] = entry.layout
     for key, value in entry.keys.items():
-        if key.startswith(f"{place}."):
-            own = key.removeprefix(f"{place}.")
-            if own not in _NOT_OF_THE_ARM:
-                keys[own] = value
+        if key.startswith(f"{prefix}."):
+            arm_key = key.removeprefix(f"{prefix}.")
+            if arm_key not in _NOT_OF_THE_ARM:
+                keys[arm_key] = value
         elif key not in _NOT_OF_THE_WORK and not key.startswith(_OF_ARMS_OR_EFFORT):
             keys.setdefault(key, value)  # an arm's own setting stands over the study's
     return tuple(sorted(keys.items()))
@@ -252,8 +252,8 @@ def _group(configuration: Configuration, metric: str, machines: Sequence[Machine
 def _ranked(machines: Sequence[Machine], *, by_cost: bool) -> Iterator[Ranked]:
     """Each against the first; joint over all that are."""
     confidence = 1 - ALPHA / max(1, len(machines) - 1)
-    for place, machine in enumerate(machines):
-        if place == 0:
+    for rank, machine in enumerate(machines):
+        if rank == 0:
             yield Ranked(machine, None, False)
             continue
         difference = welch(machines[0].logs, machine.logs)

@@ -31,9 +31,9 @@ def read_prices(file: Path, entries: Sequence[Entry]) -> Mapping[str, Price]:
     prices = {name: _price(file, name, value) for name, value in table.items()}
     currencies = {price.currency for price in prices.values()}
     if len(currencies) > 1:
-        said = ", ".join(sorted(price or "none" for price in currencies))
+        listing = ", ".join(sorted(price or "none" for price in currencies))
         raise UsageError(
-            f'"{file}" has prices in several currencies ({said})',
+            f'"{file}" has prices in several currencies ({listing})',
             hint="Give all in one: what they are worth in each other is not known here.",
         )
     _require_known(file, prices, entries)

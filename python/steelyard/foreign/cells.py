@@ -38,8 +38,12 @@ class Pairs:
 def varying_factors(arms: Mapping[str, Sequence[Factor]]) -> tuple[str, ...]:
     """The factors that all arms have, that vary within one, and whose values arms share."""
     every = list(arms.values())
-    names = [factor.name for factor in every[0] if all(factor.name in _names(own) for own in every)]
-    return tuple(name for name in names if _varies([_of(own, name) for own in every]))
+    names = [
+        factor.name
+        for factor in every[0]
+        if all(factor.name in _names(factors) for factors in every)
+    ]
+    return tuple(name for name in names if _varies([_of(factors, name) for factors in every]))
 
 
 def _names(factors: Sequence[Factor]) -> set[str]:
@@ -52,7 +56,7 @@ def _of(factors: Sequence[Factor], name: str) -> Factor:
 
 def _varies(factors: Sequence[Factor]) -> bool:
     values = [set(factor.values) for factor in factors]
-    if all(len(own) < 2 for own in values):
+    if all(len(levels) < 2 for levels in values):
         return False
     if factors[0].kind is not FactorKind.PARAMETER:
         return True
@@ -72,11 +76,13 @@ def pairs_of(
     names = varying_factors(arms)
     labels = {name: _of(next(iter(arms.values())), name).kind for name in names}
     keys = {arm: _keys(factors, names, blocks, arm) for arm, factors in arms.items()}
-    own = {arm: dict.fromkeys(groups) for arm, groups in keys.items()}
-    common = [key for key in next(iter(own.values())) if all(key in some for some in own.values())]
+    cells = {arm: dict.fromkeys(groups) for arm, groups in keys.items()}
+    common = [
+        key for key in next(iter(cells.values())) if all(key in some for some in cells.values())
+    ]
     if not common or len(arms) < 2:
         return None
-    notes = _left_out(own, common, labels)
+    notes = _left_out(cells, common, labels)
     within = {arm: _places(groups, set(common)) for arm, groups in keys.items()}
     if blocks is not None:
         joined = _by_block(within, blocks)
@@ -124,14 +130,14 @@ def _by_block(
     """Rows by cell and block in the order of the first arm; None where an arm lacks one."""
     groups: dict[str, dict[tuple[Key, str], list[int]]] = {}
     for arm, cells in within.items():
-        own = groups.setdefault(arm, {})
+        arm_groups = groups.setdefault(arm, {})
         placed = sorted((row, key) for key, rows in cells.items() for row in rows)
         for row, key in placed:
-            own.setdefault((key, blocks[arm][row]), []).append(row)
+            arm_groups.setdefault((key, blocks[arm][row]), []).append(row)
     first = next(iter(groups.values()))
-    if any(own.keys() != first.keys() for own in groups.values()):
+    if any(arm_groups.keys() != first.keys() for arm_groups in groups.values()):
         return None
-    return {arm: {key: own[key] for key in first} for arm, own in groups.items()}
+    return {arm: {key: arm_groups[key] for key in first} for arm, arm_groups in groups.items()}
 
 
 def _by_cell(
@@ -162,24 +168,24 @@ def _by_cell(
 
 def _title(key: Key, labels: Mapping[str, FactorKind]) -> str:
     """`clients 8, Q1`: parameters by name, labels bare; what is beyond them is a block."""
-    named = [
+    parts = [
         value if kind is FactorKind.LABEL else f"{name} {value}"
         for (name, kind), value in zip(labels.items(), key, strict=False)
     ]
-    return ", ".join([*named, *key[len(labels) :]])
+    return ", ".join([*parts, *key[len(labels) :]])
 
 
 def _left_out(
-    own: Mapping[str, Mapping[Key, None]], common: Sequence[Key], labels: Mapping[str, FactorKind]
+    cells: Mapping[str, Mapping[Key, None]], common: Sequence[Key], labels: Mapping[str, FactorKind]
 ) -> tuple[str, ...]:
     """Of the cells that not all arms have: in words."""
     shared, notes = set(common), []
-    for arm, keys in own.items():
+    for arm, keys in cells.items():
         alone = [key for key in keys if key not in shared]
         if alone:
-            shown = "; ".join(_title(key, labels) for key in alone[:_MOST_NAMED])
+            titles = "; ".join(_title(key, labels) for key in alone[:_MOST_NAMED])
             more = f" and {len(alone) - _MOST_NAMED} more" if len(alone) > _MOST_NAMED else ""
-            notes.append(f"rows of {arm} that another arm lacks were left out: {shown}{more}")
+            notes.append(f"rows of {arm} that another arm lacks were left out: {titles}{more}")
     return tuple(notes)
 
 

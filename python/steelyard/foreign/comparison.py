@@ -95,29 +95,29 @@ NamedSheet = tuple[str | None, Sheet]
 
 def compare(sheets: Sequence[NamedSheet], options: Options) -> Comparison:
     """The comparison; UsageError or NumbersError where there is none to be made."""
-    named = [_named(arm, sheet, len(sheets) > 1) for arm, sheet in sheets]
-    choice = choose_metric(named, options.metric, options.unit, options.higher_is_better)
+    labelled_sheets = [_labelled(arm, sheet, len(sheets) > 1) for arm, sheet in sheets]
+    choice = choose_metric(labelled_sheets, options.metric, options.unit, options.higher_is_better)
     files = _by_arm(choice.series)
-    for arm, own in files.items():
-        refuse_repeats(arm, own)
-    runs = {arm: runs_of(own) for arm, own in files.items()}
-    shared = [arm for arm, own in runs.items() if len(own) < len(files[arm])]
+    for arm, arm_files in files.items():
+        refuse_repeats(arm, arm_files)
+    runs = {arm: runs_of(arm_files) for arm, arm_files in files.items()}
+    shared = [arm for arm, arm_runs in runs.items() if len(arm_runs) < len(files[arm])]
     arms, done = _gathered(runs)
-    order = order_of_runs([one for own in runs.values() for one in own])
+    order = order_of_runs([run for arm_runs in runs.values() for run in arm_runs])
     arms = _control_first(arms, options.control)
-    single = named[0] if len(named) == 1 else None
+    single = labelled_sheets[0] if len(labelled_sheets) == 1 else None
     pairs = _pairs_of_files(arms) if single is None else None
     varied = varying_factors({arm.arm: arm.factors for arm in arms})
     paired = pairs is not None or (single is not None and bool(single.row_names))
-    notes = [note for sheet in named for note in sheet.notes]
+    notes = [note for sheet in labelled_sheets for note in sheet.notes]
     notes += [f"files of {arm} that overlap in time are parts of one run" for arm in shared]
     notes += [*done, *(pairs.notes if pairs else ()), *_slice_notes(arms)]
-    lost = _why_no_order(named, runs.values())
+    lost = _why_no_order(labelled_sheets, runs.values())
     if pairs is not None and pairs.paired and not (pairs.repeated or options.order):
         lost = _ROWS_NAMED
     return Comparison(
-        sources=tuple(sheet.source for sheet in named),
-        form=", ".join(dict.fromkeys(sheet.form for sheet in named)),
+        sources=tuple(sheet.source for sheet in labelled_sheets),
+        form=", ".join(dict.fromkeys(sheet.form for sheet in labelled_sheets)),
         metric=choice.metric,
         arms=arms if pairs is None else tuple(_joined(arm, pairs) for arm in arms),
         order=options.order or (single.order if single else order),
@@ -126,11 +126,14 @@ def compare(sheets: Sequence[NamedSheet], options: Options) -> Comparison:
         row_names=single.row_names if single else pairs.names if pairs else (),
         no_order="" if options.order in _ROWS_IN_ORDER else lost,
         apart=single.apart if single else "",
-        operating_points=_operating_points(named, arms, shared, options.clients),
-        outcomes=_outcomes(named, [arm.arm for arm in arms]),
-        conditions={arm: _conditions(own, varied if paired else ()) for arm, own in files.items()},
-        loads=_loads([one for own in files.values() for one in own]),
-        machine=tuple(seen for sheet in named for seen in sheet.machine),
+        operating_points=_operating_points(labelled_sheets, arms, shared, options.clients),
+        outcomes=_outcomes(labelled_sheets, [arm.arm for arm in arms]),
+        conditions={
+            arm: _conditions(arm_files, varied if paired else ())
+            for arm, arm_files in files.items()
+        },
+        loads=_loads([file for arm_files in files.values() for file in arm_files]),
+        machine=tuple(threat for sheet in labelled_sheets for threat in sheet.machine),
         others=choice.others,
         notes=tuple(dict.fromkeys(notes)),
     )
@@ -168,8 +171,8 @@ def _slice_notes(arms: Sequence[Series]) -> list[str]:
 
 def _loads(files: Sequence[Series]) -> frozenset[str]:
     kinds = (FactorKind.LOAD, FactorKind.LABEL)
-    factors = {factor.name for own in files for factor in own.factors if factor.kind in kinds}
-    return frozenset(factors).union(*(own.loads for own in files))
+    factors = {factor.name for file in files for factor in file.factors if factor.kind in kinds}
+    return frozenset(factors).union(*(file.loads for file in files))
 
 
 def _operating_points(
@@ -178,16 +181,16 @@ def _operating_points(
     """Of the arms of which all three figures are known, and whose files are runs."""
     points = {}
     for arm in arms:
-        own = [sheet for sheet in sheets if _holds(sheet, arm.arm)]
-        point = operating_point_of(own, arm.arm, clients) if arm.arm not in shared else None
+        arm_sheets = [sheet for sheet in sheets if _holds(sheet, arm.arm)]
+        point = operating_point_of(arm_sheets, arm.arm, clients) if arm.arm not in shared else None
         if point is not None:
             points[arm.arm] = point
     return points
 
 
-def _named(arm: str | None, sheet: Sheet, several: bool) -> Sheet:
+def _labelled(arm: str | None, sheet: Sheet, several: bool) -> Sheet:
     """The sheet with its only arm called as the user, or else its file, is called."""
-    arms = {series.arm for _, own in sheet.metrics for series in own}
+    arms = {series.arm for _, group in sheet.metrics for series in group}
     if arm is None and not several:
         if len(arms) < 2:
             raise NumbersError(
@@ -202,16 +205,16 @@ def _named(arm: str | None, sheet: Sheet, several: bool) -> Sheet:
             f'"{sheet.source}" holds several arms: {names}',
             hint="Judge it alone, or name files with one arm each.",
         )
-    own = next(iter(arms), "")
-    called = arm or own or _stem(sheet.source)
+    label = next(iter(arms), "")
+    called = arm or label or _stem(sheet.source)
     return replace(
         sheet,
         metrics=tuple(
-            (metric, tuple(replace(one, arm=called) for one in some))
-            for metric, some in sheet.metrics
+            (metric, tuple(replace(series, arm=called) for series in group))
+            for metric, group in sheet.metrics
         ),
-        clients={called: sheet.clients[own]} if own in sheet.clients else {},
-        outcomes={called: sheet.outcomes[own]} if own in sheet.outcomes else {},
+        clients={called: sheet.clients[label]} if label in sheet.clients else {},
+        outcomes={called: sheet.outcomes[label]} if label in sheet.outcomes else {},
     )
 
 
@@ -222,25 +225,29 @@ def _why_no_order(sheets: Sequence[Sheet], runs: Iterable[Sequence[Series]]) -> 
     """
     if not all(sheet.ordered for sheet in sheets):
         return _ROWS_NAMED
-    return _FILES_UNDATED if any(len(own) > 1 and not dated(own) for own in runs) else ""
+    return (
+        _FILES_UNDATED
+        if any(len(arm_runs) > 1 and not dated(arm_runs) for arm_runs in runs)
+        else ""
+    )
 
 
 def _by_arm(series: Sequence[tuple[Series, ...]]) -> dict[str, list[Series]]:
     """Arm → its series, one a file."""
     files: dict[str, list[Series]] = {}
-    for some in series:
-        for one in some:
-            files.setdefault(one.arm, []).append(one)
+    for group in series:
+        for file in group:
+            files.setdefault(file.arm, []).append(file)
     return files
 
 
 def _conditions(files: Sequence[Series], paired: Sequence[str]) -> dict[str, tuple[str, ...]]:
     """What all files of an arm say was asked for; a name that one does not give is left out, and
     so is one whose values were compared each by itself (`paired`)."""
-    known = [conditions_of(file) for file in files]
-    common = [name for name in known[0] if all(name in own for own in known)]
+    conditions = [conditions_of(file) for file in files]
+    common = [name for name in conditions[0] if all(name in requested for requested in conditions)]
     return {
-        name: tuple(dict.fromkeys(value for own in known for value in own[name]))
+        name: tuple(dict.fromkeys(value for requested in conditions for value in requested[name]))
         for name in common
         if name not in paired
     }
@@ -251,58 +258,58 @@ def _stem(source: str) -> str:
 
 
 def _holds(sheet: Sheet, arm: str) -> bool:
-    return any(one.arm == arm for _, some in sheet.metrics for one in some)
+    return any(series.arm == arm for _, group in sheet.metrics for series in group)
 
 
 def _outcomes(sheets: Sequence[Sheet], arms: Sequence[str]) -> dict[str, TransactionCounts]:
-    found = {}
+    outcomes = {}
     for arm in arms:
-        own = [sheet.outcomes.get(arm) for sheet in sheets if _holds(sheet, arm)]
-        known = [outcome for outcome in own if outcome is not None]
-        if known and len(known) == len(own):
-            found[arm] = sum(known, TransactionCounts(0, 0))
-    return found
+        by_sheet = [sheet.outcomes.get(arm) for sheet in sheets if _holds(sheet, arm)]
+        counts = [outcome for outcome in by_sheet if outcome is not None]
+        if counts and len(counts) == len(by_sheet):
+            outcomes[arm] = sum(counts, TransactionCounts(0, 0))
+    return outcomes
 
 
 def _gathered(runs: Mapping[str, Sequence[Series]]) -> tuple[tuple[Series, ...], list[str]]:
     """One series an arm: several runs are a repetition each. Also what was done, in words."""
     notes = []
     arms = []
-    for arm, own in runs.items():
-        if len(own) == 1:
-            arms.append(own[0])
-        elif _sweeps(own):
-            arms.append(_one_after_the_other(arm, own))
+    for arm, arm_runs in runs.items():
+        if len(arm_runs) == 1:
+            arms.append(arm_runs[0])
+        elif _sweeps(arm_runs):
+            arms.append(_one_after_the_other(arm, arm_runs))
         else:
-            if any(len(one.values) > 1 for one in own):
+            if any(len(run.values) > 1 for run in arm_runs):
                 notes.append(f"every file of {arm} counts as one repetition: its total")
             factors = tuple(
-                replace(factor, values=tuple(_value(one, factor.name) for one in own))
-                for factor in own[0].factors
-                if all(_values(one, factor.name) for one in own)
+                replace(factor, values=tuple(_value(run, factor.name) for run in arm_runs))
+                for factor in arm_runs[0].factors
+                if all(_values(run, factor.name) for run in arm_runs)
             )
-            arms.append(Series(arm, np.array([total_of(one) for one in own]), factors=factors))
+            arms.append(Series(arm, np.array([total_of(run) for run in arm_runs]), factors=factors))
     return tuple(arms), notes
 
 
 def _sweeps(files: Sequence[Series]) -> bool:
     """Whether files hold rows of different loads, which have no total."""
     kinds = (FactorKind.LOAD, FactorKind.LABEL)
-    return all(one.grain is Grain.REPETITION for one in files) and any(
+    return all(file.grain is Grain.REPETITION for file in files) and any(
         factor.kind in kinds and len(set(factor.values)) > 1
-        for one in files
-        for factor in one.factors
+        for file in files
+        for factor in file.factors
     )
 
 
 def _one_after_the_other(arm: str, files: Sequence[Series]) -> Series:
     """All rows of all files, with the factors that all files have."""
     factors = [
-        replace(factor, values=tuple(v for one in files for v in _values(one, factor.name)))
+        replace(factor, values=tuple(v for file in files for v in _values(file, factor.name)))
         for factor in files[0].factors
-        if all(_values(one, factor.name) for one in files)
+        if all(_values(file, factor.name) for file in files)
     ]
-    return Series(arm, np.concatenate([one.values for one in files]), factors=tuple(factors))
+    return Series(arm, np.concatenate([file.values for file in files]), factors=tuple(factors))
 
 
 def _values(series: Series, name: str) -> tuple[str, ...]:
@@ -331,11 +338,11 @@ def _control_first(arms: tuple[Series, ...], control: str | None) -> tuple[Serie
         )
     if control is None:
         return arms
-    first = [one for one in arms if one.arm == control]
+    first = [arm for arm in arms if arm.arm == control]
     if not first:
-        names = ", ".join(quoted(one.arm) for one in arms[:10])
+        names = ", ".join(quoted(arm.arm) for arm in arms[:10])
         raise UsageError(f"there is no arm {quoted(control)}", hint=f"There are {names}.")
-    return (*first, *(one for one in arms if one.arm != control))
+    return (*first, *(arm for arm in arms if arm.arm != control))
 
 
 @dataclass(frozen=True, slots=True)
@@ -352,14 +359,14 @@ def operating_point_of(
     sheets: Sequence[Sheet], arm: str, clients: float | None = None
 ) -> OperatingPoint | None:
     """That of an arm over all sheets that hold it; `clients`: as the user said."""
-    known = clients or _agreed([sheet.clients.get(arm) for sheet in sheets])
+    client_count = clients or _agreed([sheet.clients.get(arm) for sheet in sheets])
     measured = [pair for sheet in sheets if (pair := _pair(sheet, arm)) is not None]
-    if not known or not measured:
+    if not client_count or not measured:
         return None
     rates, latencies = (np.concatenate(parts) for parts in zip(*measured, strict=True))
     # By transactions: of runs of unequal speed the plain means would not obey the law.
     mean_latency = float(np.average(latencies, weights=rates))
-    return OperatingPoint(known, float(np.mean(rates)), mean_latency)
+    return OperatingPoint(client_count, float(np.mean(rates)), mean_latency)
 
 
 def _pair(sheet: Sheet, arm: str) -> tuple[Floats, Floats] | None:
@@ -367,12 +374,12 @@ def _pair(sheet: Sheet, arm: str) -> tuple[Floats, Floats] | None:
     only, the totals, where a file has more of the one than of the other."""
     rates = latencies = weights = None
     for metric, series in sheet.metrics:
-        own = next((one for one in series if one.arm == arm), None)
+        arm_series = next((candidate for candidate in series if candidate.arm == arm), None)
         scale = per_second(metric)
-        if own is not None and metric.name == THROUGHPUT and scale:
-            rates = own.values * scale
-        if own is not None and metric.name == LATENCY and metric.unit in SECONDS:
-            latencies, weights = own.values * SECONDS[metric.unit], own.weights
+        if arm_series is not None and metric.name == THROUGHPUT and scale:
+            rates = arm_series.values * scale
+        if arm_series is not None and metric.name == LATENCY and metric.unit in SECONDS:
+            latencies, weights = arm_series.values * SECONDS[metric.unit], arm_series.weights
     if rates is None or latencies is None or not rates.any():
         return None
     if len(rates) != len(latencies):

@@ -43,10 +43,10 @@ def refuse_copies(sources: Sequence[SourceText]) -> None:
 def refuse_repeats(arm: str, files: Sequence[Series]) -> None:
     """NumbersError where half of the rows of an arm, or more, repeat others to the last digit, and
     numbers of so many digits do not by chance."""
-    own = [series.values for series in files if series.grain is Grain.REPETITION]
-    if not own:
+    repetitions = [series.values for series in files if series.grain is Grain.REPETITION]
+    if not repetitions:
         return
-    values = np.concatenate(own)
+    values = np.concatenate(repetitions)
     values = values[values > 0]
     distinct, counts = np.unique(values, return_counts=True)
     if len(values) < 4 or 2 * len(distinct) > len(values):
@@ -93,7 +93,7 @@ def began(file: Series) -> float:
 
 def dated(files: Sequence[Series]) -> bool:
     """Whether every file has the times of its rows."""
-    return all(one.timestamps is not None and len(one.timestamps) for one in files)
+    return all(file.timestamps is not None and len(file.timestamps) for file in files)
 
 
 def runs_of(files: Sequence[Series]) -> tuple[Series, ...]:
@@ -103,7 +103,7 @@ def runs_of(files: Sequence[Series]) -> tuple[Series, ...]:
         return tuple(files)
     together: list[list[Series]] = []
     for file in sorted(files, key=began):
-        if together and any(_same_run(file, one) for one in together[-1]):
+        if together and any(_same_run(file, other) for other in together[-1]):
             together[-1].append(file)
         else:
             together.append([file])
@@ -115,7 +115,7 @@ def order_of_runs(runs: Sequence[Series]) -> Order:
     if not dated(runs):
         return Order.UNKNOWN
     ends = sorted(_span(run) for run in runs)
-    if any(one[1] > other[0] for one, other in itertools.pairwise(ends)):
+    if any(earlier[1] > later[0] for earlier, later in itertools.pairwise(ends)):
         return Order.UNKNOWN
     if len({run.arm for run in runs}) == len(runs):
         return Order.SEQUENTIAL
@@ -129,10 +129,10 @@ def _span(file: Series) -> tuple[float, float]:
     return began(file), last
 
 
-def _same_run(one: Series, other: Series) -> bool:
-    if Grain.REPETITION in (one.grain, other.grain):
+def _same_run(file: Series, other: Series) -> bool:
+    if Grain.REPETITION in (file.grain, other.grain):
         return False
-    (first, end), (second, last) = _span(one), _span(other)
+    (first, end), (second, last) = _span(file), _span(other)
     shorter = min(end - first, last - second)
     overlap = min(end, last) - max(first, second)
     return overlap > _SAME_RUN * shorter or (shorter == 0 and overlap >= 0)
@@ -158,14 +158,14 @@ def _summed(files: Sequence[Series]) -> tuple[Floats, Floats]:
     Files cut the time each for itself: what each had done by the borders is interpolated.
     """
     starts = [file.timestamps for file in files if file.timestamps is not None]
-    lengths = [float(np.median(np.diff(own))) if len(own) > 1 else 1.0 for own in starts]
-    begin = max(float(own[0]) for own in starts)
-    end = min(float(own[-1]) + length for own, length in zip(starts, lengths, strict=True))
+    lengths = [float(np.median(np.diff(times))) if len(times) > 1 else 1.0 for times in starts]
+    begin = max(float(times[0]) for times in starts)
+    end = min(float(times[-1]) + length for times, length in zip(starts, lengths, strict=True))
     count = max(int((end - begin) / lengths[0] + 1e-9), 1)
     borders: Floats = begin + lengths[0] * np.arange(count + 1, dtype=np.float64)
     total = np.zeros(count)
-    for own, length, file in zip(starts, lengths, files, strict=True):
-        at = np.column_stack((own, own + length)).ravel()
-        done = np.cumsum(np.column_stack((np.zeros(len(own)), file.values * length)).ravel())
+    for times, length, file in zip(starts, lengths, files, strict=True):
+        at = np.column_stack((times, times + length)).ravel()
+        done = np.cumsum(np.column_stack((np.zeros(len(times)), file.values * length)).ravel())
         total += np.diff(np.interp(borders, at, done)) / lengths[0]
     return borders[:-1], total

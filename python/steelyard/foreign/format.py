@@ -55,8 +55,8 @@ class JsonFormat:
         """NumbersError where a value is of another format, or is one too many."""
         for number, value in enumerate(document.values):
             if not self.holds(value):
-                place = document.place(number, ())
-                raise document.source.error(f"this is not {self.title}", place)
+                position = document.place(number, ())
+                raise document.source.error(f"this is not {self.title}", position)
         if len(document.values) > 1 and not all(map(self.repeats, document.values)):
             raise document.source.error(
                 f"more than one of {self.title}",

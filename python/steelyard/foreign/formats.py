@@ -69,7 +69,12 @@ Columns = Mapping[str, str]
 
 def format_names() -> tuple[str, ...]:
     """Every name that `--format` takes."""
-    return ("csv", "json", *(one.name for one in JSON_FORMATS), *(one.name for one in TEXT_FORMATS))
+    return (
+        "csv",
+        "json",
+        *(reader.name for reader in JSON_FORMATS),
+        *(reader.name for reader in TEXT_FORMATS),
+    )
 
 
 def read_sheet(
@@ -101,11 +106,11 @@ def saved_verdict_of(source: SourceText, form: str | None = None) -> SavedVerdic
 
 def format_of(source: SourceText) -> str:
     """The name of the format that a text is in; a table is what is nothing else."""
-    fitting = (one for one in TEXT_FORMATS if one.fits(source))
+    fitting = (reader for reader in TEXT_FORMATS if reader.fits(source))
     if _bare(source).looks_like_json:
-        return next((one.name for one in fitting if one.like_json), "json")
-    found = min(fitting, key=lambda one: one.precedence, default=None)
-    return found.name if found else "csv"
+        return next((reader.name for reader in fitting if reader.like_json), "json")
+    best = min(fitting, key=lambda reader: reader.precedence, default=None)
+    return best.name if best else "csv"
 
 
 def _read_json(source: SourceText, form: str, columns: Columns, alone: bool) -> Sheet:
@@ -113,15 +118,15 @@ def _read_json(source: SourceText, form: str, columns: Columns, alone: bool) -> 
     document = read_document(_bare(source))
     if not document.values:
         raise source.error("there is no JSON in it")
-    for one in JSON_FORMATS:
-        if form == one.name or (form == "json" and one.fits(document)):
-            one.check(document)
-            return one.read(document)
+    for reader in JSON_FORMATS:
+        if form == reader.name or (form == "json" and reader.fits(document)):
+            reader.check(document)
+            return reader.read(document)
     return read_json(document, columns, alone)
 
 
 def _bare(source: SourceText) -> SourceText:
     """The source without what tools print around their JSON."""
-    for one in JSON_FORMATS:
-        source = one.bare(source)
+    for reader in JSON_FORMATS:
+        source = reader.bare(source)
     return source

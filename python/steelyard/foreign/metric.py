@@ -36,25 +36,25 @@ class Metric:
 
     def accepts(self, unit: str) -> bool:
         """Whether it can be in that unit: its own where it has one, no time for a throughput."""
-        known = unit_of(unit) or unit
+        canonical = unit_of(unit) or unit
         if self.unit:
-            return known.lower() == self.unit.lower()
-        if known in SECONDS:
+            return canonical.lower() == self.unit.lower()
+        if canonical in SECONDS:
             return not self.name.startswith(THROUGHPUT)
         timed = self.name.startswith(("latency", TIME))
-        return not (is_rate(known) or is_cost(known)) or not timed
+        return not (is_rate(canonical) or is_cost(canonical)) or not timed
 
     def overridden(self, unit: str | None, higher_is_better: bool | None) -> Metric:
         """The metric with this unit and this direction in place of its own; None: its own."""
         metric = self
         if unit:
-            known = unit_of(unit) or unit
-            name, higher = _implied(known)
+            canonical = unit_of(unit) or unit
+            name, higher = _implied(canonical)
             if not name or metric.name not in ("", "value"):
                 name = metric.name
             if metric.higher_is_better is not None or higher is None or metric.is_spread:
                 higher = metric.higher_is_better
-            metric = replace(metric, name=name, unit=known, higher_is_better=higher)
+            metric = replace(metric, name=name, unit=canonical, higher_is_better=higher)
         if higher_is_better is not None:
             metric = replace(metric, higher_is_better=higher_is_better)
         return metric

@@ -44,9 +44,9 @@ def choose_metric(
     UsageError or NumbersError where there is no such metric, or numbers cannot be compared.
     """
     chosen = [choose(sheet, name, unit) for sheet in sheets]
-    for sheet, one in zip(sheets, chosen, strict=True):
-        refuse_out_of_range(sheet, one.series)
-    metric, series = _in_one_unit(sheets, [(one.metric, one.series) for one in chosen])
+    for sheet, choice in zip(sheets, chosen, strict=True):
+        refuse_out_of_range(sheet, choice.series)
+    metric, series = _in_one_unit(sheets, [(choice.metric, choice.series) for choice in chosen])
     metric = metric.overridden(unit, higher_is_better)
     if metric.higher_is_better is None:
         raise UsageError(
@@ -58,14 +58,14 @@ def choose_metric(
         )
     if name is None and unit is None:
         refuse_opposites(chosen, metric.higher_is_better)
-    for sheet, own in zip(sheets, series, strict=True):
-        if not all((one.values > 0).any() for one in own):
+    for sheet, group in zip(sheets, series, strict=True):
+        if not all((arm.values > 0).any() for arm in group):
             raise NumbersError(f'"{sheet.source}" holds nothing but zeros of {metric.words}')
     refuse_out_of_proportion(sheets, series)
     if metric.name == THROUGHPUT:
         _refuse_connecting(sheets)
-    refuse_two_units(sheets, series, said=unit is not None)
-    others = dict.fromkeys(other for one in chosen for other in one.others)
+    refuse_two_units(sheets, series, unit_given=unit is not None)
+    others = dict.fromkeys(other for choice in chosen for other in choice.others)
     return MetricChoice(metric, series, tuple(others))
 
 
@@ -84,7 +84,7 @@ def _in_one_unit(
                     hint="Arms are compared on one metric in one unit: see --metric.",
                 )
             factor = SECONDS[metric.unit] / SECONDS[first.unit]
-        converted.append(tuple(replace(one, values=one.values * factor) for one in series))
+        converted.append(tuple(replace(arm, values=arm.values * factor) for arm in series))
     return first, converted
 
 
@@ -152,25 +152,25 @@ def _at(sheet: Sheet, series: Series, row: int) -> str:
 
 def refuse_out_of_range(sheet: Sheet, series: Sequence[Series]) -> None:
     """Numbers that no unit of anything measured makes so small or so large."""
-    for one in series:
-        row = _out_of_range(one.values)
+    for arm in series:
+        row = _out_of_range(arm.values)
         if row is not None:
             raise NumbersError(
-                f"{_at(sheet, one, row)}: {one.values[row]:g} is no measurement",
+                f"{_at(sheet, arm, row)}: {arm.values[row]:g} is no measurement",
                 hint="Numbers from 1e-60 to 1e60 are judged.",
             )
 
 
 def refuse_out_of_proportion(sheets: Sequence[Sheet], series: Sequence[tuple[Series, ...]]) -> None:
     """Numbers so far apart that a ratio of them means nothing."""
-    every = np.concatenate([one.values for own in series for one in own])
+    every = np.concatenate([arm.values for group in series for arm in group])
     usual = float(np.median(every[every > 0]))
-    for sheet, own in zip(sheets, series, strict=True):
-        for one in own:
-            row = _out_of_proportion(one.values, usual)
+    for sheet, group in zip(sheets, series, strict=True):
+        for arm in group:
+            row = _out_of_proportion(arm.values, usual)
             if row is not None:
                 raise NumbersError(
-                    f"{_at(sheet, one, row)}: {one.values[row]:g} is out of all proportion: the "
+                    f"{_at(sheet, arm, row)}: {arm.values[row]:g} is out of all proportion: the "
                     f"median of all numbers is {usual:g}",
                     hint="Leave the row out if it is a slip; what lies more than a million times "
                     "above or below is not judged.",
@@ -178,28 +178,29 @@ def refuse_out_of_proportion(sheets: Sequence[Sheet], series: Sequence[tuple[Ser
 
 
 def refuse_two_units(
-    sheets: Sequence[Sheet], series: Sequence[tuple[Series, ...]], *, said: bool
+    sheets: Sequence[Sheet], series: Sequence[tuple[Series, ...]], *, unit_given: bool
 ) -> None:
     """Rows of one arm, or arms of one comparison, of which some are a thousand times the others.
 
-    `said`: the user said the unit, so that they are right, unless a point stands between thousands.
+    `unit_given`: the user said the unit, so that they are right, unless a point stands between
+    thousands.
     """
-    points = _thousands_points([one.values for own in series for one in own])
-    if said and not points:
+    points = _thousands_points([arm.values for group in series for arm in group])
+    if unit_given and not points:
         return
     hint = _THOUSANDS_POINT if points else _MIXED
-    for sheet, own in zip(sheets, series, strict=True):
-        for one in own:
-            other = in_two_units(one.values) if one.grain is Grain.REPETITION else None
+    for sheet, group in zip(sheets, series, strict=True):
+        for arm in group:
+            other = in_two_units(arm.values) if arm.grain is Grain.REPETITION else None
             if other is not None and not sheet.row_names:
-                first, far = f"{one.values[0]:g}", f"{one.values[other]:g}"
+                first, far = f"{arm.values[0]:g}", f"{arm.values[other]:g}"
                 raise NumbersError(
-                    f"{_at(sheet, one, other)}: mixed units: {far} and {first} are about a "
+                    f"{_at(sheet, arm, other)}: mixed units: {far} and {first} are about a "
                     "thousand times apart",
                     hint=hint,
                 )
-    arms = [one for own in series for one in own]
-    levels = np.array([float(np.median(one.values)) for one in arms])
+    arms = [arm for group in series for arm in group]
+    levels = np.array([float(np.median(arm.values)) for arm in arms])
     odd = in_two_units(levels) if (levels > 0).all() else None
     if odd is not None:
         raise NumbersError(

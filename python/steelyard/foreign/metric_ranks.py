@@ -63,9 +63,9 @@ def rank_of(metric: Metric) -> Rank:
 
 
 def _by_name(metric: Metric) -> Rank:
-    known = {THROUGHPUT: Rank.THROUGHPUT, LATENCY: Rank.LATENCY, TIME: Rank.TIME}
-    if metric.name in known:
-        return known[metric.name]
+    ranks = {THROUGHPUT: Rank.THROUGHPUT, LATENCY: Rank.LATENCY, TIME: Rank.TIME}
+    if metric.name in ranks:
+        return ranks[metric.name]
     return Rank.VALUE if metric.name == "value" else Rank.UNKNOWN
 
 
@@ -111,7 +111,7 @@ def choose(sheet: Sheet, name: str | None, unit: str | None) -> SheetMetric:
     where it cannot be read.
     """
     if name is not None:
-        fitting = _named(sheet, name, unit)
+        fitting = _metrics_named(sheet, name, unit)
         _refuse_unit(sheet, fitting, unit)
         metric, series = next(
             choice for choice in fitting if unit is None or choice[0].accepts(unit)
@@ -125,17 +125,19 @@ def choose(sheet: Sheet, name: str | None, unit: str | None) -> SheetMetric:
     fitting = [choice for _, choice in ranking if unit is None or choice[0].accepts(unit)]
     _refuse_unit(sheet, fitting or [choice for _, choice in ranking], unit)
     rank = {id(choice): rank for rank, choice in ranking}
-    own = [choice for choice in fitting if unit and choice[0].unit] or fitting
-    first = own[0]
+    candidates = [choice for choice in fitting if unit and choice[0].unit] or fitting
+    first = candidates[0]
     _refuse_unreadable(sheet, rank[id(first)])
     lone = len(sheet.metrics) == 1 and rank[id(first)] is not Rank.OTHER
     directed = first[0].higher_is_better is not None or unit is not None
     if rank[id(first)] > LAST_BY_ITSELF and not (lone and directed):
         raise _nothing_measured(sheet, [choice[0] for _, choice in ranking])
     _refuse_doubtful(sheet, ranking, unit)
-    _refuse_unknown(sheet, [choice[0] for choice in own if rank[id(choice)] is rank[id(first)]])
+    _refuse_unknown(
+        sheet, [choice[0] for choice in candidates if rank[id(choice)] is rank[id(first)]]
+    )
     last = max(rank[id(first)], Rank.TIME)
-    alike = [choice for choice in own if choice[0].column and rank[id(choice)] <= last]
+    alike = [choice for choice in candidates if choice[0].column and rank[id(choice)] <= last]
     rivals = tuple(choice for choice in alike if choice is not first)
     return SheetMetric(*first, rivals, _others(sheet, first[0]))
 
@@ -145,7 +147,7 @@ def _others(sheet: Sheet, metric: Metric) -> tuple[str, ...]:
     return (*names, *(other.column or other.name for other, _ in sheet.unreadable))
 
 
-def _named(sheet: Sheet, name: str, unit: str | None) -> Sequence[Choice]:
+def _metrics_named(sheet: Sheet, name: str, unit: str | None) -> Sequence[Choice]:
     """The metrics of that heading; else of that name or unit; else of that kind, means first."""
     for metric, refused in sheet.unreadable:
         if key_of(metric.column or metric.name) == key_of(name):
@@ -156,14 +158,14 @@ def _named(sheet: Sheet, name: str, unit: str | None) -> Sequence[Choice]:
     ]
     if exact:
         return exact
-    wanted, meant = name.strip().lower(), metric_of(name)
-    called = [choice for choice in sheet.metrics if choice[0].name.lower() == wanted]
+    requested, meant = name.strip().lower(), metric_of(name)
+    called = [choice for choice in sheet.metrics if choice[0].name.lower() == requested]
     ranks = {id(choice): rank for choice, rank in zip(sheet.metrics, ranks_of(sheet), strict=True)}
     of_kind = [
         choice
         for choice in sheet.metrics
         if (meant and meant.name == choice[0].name)
-        or wanted == choice[0].unit.lower()
+        or requested == choice[0].unit.lower()
         or (unit_of(name) or "-") == choice[0].unit
     ]
     of_kind.sort(key=lambda choice: ranks[id(choice)])
@@ -202,9 +204,9 @@ def _refuse_unreadable(sheet: Sheet, rank: Rank) -> None:
 
 def _nothing_measured(sheet: Sheet, metrics: Sequence[Metric]) -> UsageError:
     names = [metric.column or metric.name for metric in metrics]
-    shown = ", ".join(quoted(name) for name in names[:6])
+    listed = ", ".join(quoted(name) for name in names[:6])
     return UsageError(
-        f'"{sheet.source}" holds no number that surely is a rate or a time: {shown}',
+        f'"{sheet.source}" holds no number that surely is a rate or a time: {listed}',
         detail="Extremes, spreads, counts and outcomes are judged only where they are asked for.",
         hint=f"Say which was measured and which way is better: --metric {quoted(names[0])} "
         "--lower-is-better (or --higher-is-better).",
@@ -232,12 +234,12 @@ def _refuse_doubtful(
 
 def _refuse_unknown(sheet: Sheet, metrics: Sequence[Metric]) -> None:
     """Several columns of which nothing says what they are."""
-    named = [choice for choice in metrics if choice.column]
-    if len(named) < 2 or rank_of(named[0]) not in (Rank.VALUE, Rank.UNKNOWN):
+    columns = [choice for choice in metrics if choice.column]
+    if len(columns) < 2 or rank_of(columns[0]) not in (Rank.VALUE, Rank.UNKNOWN):
         return
-    if any(choice.unit for choice in named):
+    if any(choice.unit for choice in columns):
         return
-    names = [quoted(choice.column) for choice in named[:6]]
+    names = [quoted(choice.column) for choice in columns[:6]]
     raise UsageError(
         f'"{sheet.source}": {" or ".join(names)} could be what was measured',
         hint=f"Say which: --metric {names[-1]}, with --unit or --higher-is-better.",
@@ -249,17 +251,17 @@ def refuse_opposites(chosen: Sequence[SheetMetric], higher_is_better: bool) -> N
 
     `chosen`: of all sheets; differences of less than two standard errors say nothing.
     """
-    own = _signs([choice.series for choice in chosen], higher_is_better)
+    signs = _signs([choice.series for choice in chosen], higher_is_better)
     for metric, _ in chosen[0].rivals:
         rival = [
             next((series for other, series in choice.rivals if other.column == metric.column), None)
             for choice in chosen
         ]
-        known = [series for series in rival if series is not None]
-        if metric.higher_is_better is None or len(known) != len(chosen):
+        present = [series for series in rival if series is not None]
+        if metric.higher_is_better is None or len(present) != len(chosen):
             continue
-        against = _signs(known, metric.higher_is_better)
-        arms = [arm for arm, sign in own.items() if sign * against.get(arm, 0) < 0]
+        against = _signs(present, metric.higher_is_better)
+        arms = [arm for arm, sign in signs.items() if sign * against.get(arm, 0) < 0]
         if arms:
             names = [quoted(choice.column or choice.name) for choice in (chosen[0].metric, metric)]
             raise UsageError(
@@ -272,7 +274,7 @@ def refuse_opposites(chosen: Sequence[SheetMetric], higher_is_better: bool) -> N
 def _signs(sheets: Sequence[Sequence[Series]], higher_is_better: bool) -> dict[str, int]:
     """Arm → 1 where it clearly is better than the first arm, −1 where worse, 0 where unclear."""
     logs: dict[str, list[float]] = {}
-    for choice in (series for own in sheets for series in own):
+    for choice in (series for group in sheets for series in group):
         positive = choice.values[choice.values > 0]
         logs.setdefault(choice.arm, []).extend(np.log(positive).tolist())
     control, *_ = logs.values()

@@ -71,8 +71,8 @@ def is_number(text: str) -> bool:
     if text.isdecimal() and text.isascii():
         return True
     match = _NUMBER.fullmatch(_without_error(text))
-    known = match is not None and (not match[2] or _UNIT.fullmatch(match[2]) is not None)
-    return known or clock_seconds(text.strip()) is not None
+    matches = match is not None and (not match[2] or _UNIT.fullmatch(match[2]) is not None)
+    return matches or clock_seconds(text.strip()) is not None
 
 
 def _without_error(text: str) -> str:
@@ -133,15 +133,15 @@ def _parts(text: str, source: SourceText, spot: Spot, index: int) -> tuple[str, 
     match = _NUMBER.fullmatch(_without_error(text))
     if match is not None and (not match[2] or _UNIT.fullmatch(match[2])):
         return match[1], match[2]
-    shown = quoted(text.strip())
+    cell = quoted(text.strip())
     if is_missing(text) and text.strip().lower() != "nan":
         raise source.error("a number is missing", spot(index), hint=_HOLE)
     if text.strip().lower().lstrip("+-") in ("nan", "inf", "infinity"):
-        raise source.error(f"{shown} is not a finite number", spot(index), hint=_HOLE)
+        raise source.error(f"{cell} is not a finite number", spot(index), hint=_HOLE)
     hint = None
     if re.fullmatch(r"[+-]?[0-9]{1,3}([ ,.'’_\u00a0\u202f][0-9]{3})+([.,][0-9]+)?", text.strip()):
         hint = "Write numbers without separators of thousands."
-    raise source.error(f"{shown} is not a number", spot(index), hint=hint)
+    raise source.error(f"{cell} is not a number", spot(index), hint=hint)
 
 
 _HOLE = "Leave the whole row out, or judge with --unpaired from a file without it."
@@ -169,11 +169,11 @@ def _refuse_ambiguous_commas(
         )
 
 
-def _refused(text: str, value: float, source: SourceText, place: TextPosition) -> Exception:
-    shown = quoted(text.strip())
+def _refused(text: str, value: float, source: SourceText, position: TextPosition) -> Exception:
+    cell = quoted(text.strip())
     if not np.isfinite(value):
-        return source.error(f"{shown} is not a finite number", place, hint=_HOLE)
+        return source.error(f"{cell} is not a finite number", position, hint=_HOLE)
     what = "zero" if value == 0 else "negative"
     return source.error(
-        f"{shown} is {what}: arms are compared by ratios, which need positive numbers", place
+        f"{cell} is {what}: arms are compared by ratios, which need positive numbers", position
     )

@@ -46,13 +46,13 @@ class SourceText:
     def error(
         self,
         reason: str,
-        place: TextPosition | None = None,
+        position: TextPosition | None = None,
         *,
         detail: str | None = None,
         hint: str | None = None,
     ) -> NumbersError:
         """An error that names the file and, where there is one, the line and the column."""
-        at = f" line {place.line}, column {place.column}" if place else ""
+        at = f" line {position.line}, column {position.column}" if position else ""
         return NumbersError(f'"{self.name}"{at}: {reason}', detail=detail, hint=hint)
 
     def place_of(self, offset: int) -> TextPosition:
@@ -80,8 +80,8 @@ def open_source(path: Path, name: str | None = None) -> SourceText:
         with path.open("rb") as opened:
             content = opened.read(MOST_BYTES + 1)
     except (OSError, ValueError) as error:
-        said = getattr(error, "strerror", None) or str(error)
-        raise NumbersError(f'could not read "{called}": {said.lower()}') from None
+        cause = getattr(error, "strerror", None) or str(error)
+        raise NumbersError(f'could not read "{called}": {cause.lower()}') from None
     return source_of(content, called)
 
 
@@ -96,8 +96,8 @@ def source_of(content: bytes, name: str) -> SourceText:
     if not text.strip():
         raise source.error("the file is empty", hint="It should hold numbers: see `judge -h`.")
     if "\0" in text:
-        place = source.place_of(text.index("\0"))
-        raise source.error("a zero byte: this is not a text file", place)
+        position = source.place_of(text.index("\0"))
+        raise source.error("a zero byte: this is not a text file", position)
     if not source.looks_like_json:
         _refuse_long_lines(source)
     return source

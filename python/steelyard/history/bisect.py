@@ -155,7 +155,7 @@ def require_places(places: Sequence[str], key: str, study: str) -> tuple[str, ..
             f"a search goes over 3 to {MOST} places, not {len(places)}",
             hint=two if len(places) == 2 else None,
         )
-    twice = next((one for one in places if places.count(one) > 1), None)
+    twice = next((place for place in places if places.count(place) > 1), None)
     if twice is not None:
         raise UsageError(f'the place "{twice}" stands there twice')
     return tuple(places)
@@ -193,15 +193,17 @@ def bisect(plan: BisectPlan, weigh: Weigh, record_of: RecordOf, say: Say) -> Bis
     """Search by weighings. SteelyardError: the ends could not be weighed."""
 
     def read(middle: int | None, attempt: int) -> Sided | str:
-        found = weigh(middle, attempt)
-        return found if isinstance(found, str) else sided_of(found)
+        verdict = weigh(middle, attempt)
+        return verdict if isinstance(verdict, str) else sided_of(verdict)
 
     return search(plan, read, record_of, say)
 
 
 def sided_of(verdict: Verdict) -> Sided | str:
     """What a weighing read, or why it has no result."""
-    invalid = next((one for one in verdict.contrasts if one.verdict == "invalid"), None)
+    invalid = next(
+        (contrast for contrast in verdict.contrasts if contrast.verdict == "invalid"), None
+    )
     if invalid is not None:
         doubts = ", ".join(dict.fromkeys(threat.name for threat in invalid.threats))
         return f"its weighing is invalid ({doubts})"
@@ -219,9 +221,9 @@ def search(plan: BisectPlan, read: Read, record_of: RecordOf, say: Say) -> Bisec
     row, steps = Row(plan.places), list[BisectStep]()
 
     def judged(middle: int | None, attempt: int) -> BisectStep:
-        found = read(middle, attempt)
+        sided = read(middle, attempt)
         place = None if middle is None else plan.places[middle]
-        step = _step(found, place, record_of(middle, attempt), alpha)
+        step = _step(sided, place, record_of(middle, attempt), alpha)
         steps.append(step)
         say(words(step, plan.places))
         return step
@@ -264,11 +266,11 @@ def words(step: BisectStep, places: Sequence[str]) -> str:
     if step.failed:
         return f"{name} is left out: {step.failed}"
     read = format_reading(step.estimate_percent, step.low_percent, step.high_percent)
-    told = f"{name} against {places[0]}: {read}"
+    sentence = f"{name} against {places[0]}: {read}"
     if step.place is None or step.side is None:
-        return told
+        return sentence
     ends = {"first": f"as {places[0]}", "last": f"as {places[-1]}", "neither": "as neither end"}
-    return f"{told}, {ends[step.side]}"
+    return f"{sentence}, {ends[step.side]}"
 
 
 Judged = Callable[[int | None, int], BisectStep]
@@ -298,17 +300,17 @@ def _side(judged: Judged, middle: int) -> Side | None:
     return "neither"
 
 
-def _step(found: Sided | str, place: str | None, record: str, alpha: float) -> BisectStep:
-    if isinstance(found, str):
-        return BisectStep(place=place, record=record, failed=found)
-    readings = np.array(list(found.middle.values()), dtype=float)
+def _step(sided: Sided | str, place: str | None, record: str, alpha: float) -> BisectStep:
+    if isinstance(sided, str):
+        return BisectStep(place=place, record=record, failed=sided)
+    readings = np.array(list(sided.middle.values()), dtype=float)
     ends = confidence_set(readings, alpha).interval
     if place is None:
-        margin = math.log1p(found.margin_percent / 100)
+        margin = math.log1p(sided.margin_percent / 100)
         within = ends.low > -margin and ends.high < margin
         side: Side = "first" if within else "neither" if ends.low <= 0 <= ends.high else "last"
     else:
-        side = nearer(found.middle, found.last, alpha)
+        side = nearer(sided.middle, sided.last, alpha)
     return BisectStep(
         place=place,
         record=record,
@@ -321,7 +323,7 @@ def _step(found: Sided | str, place: str | None, record: str, alpha: float) -> B
 
 
 def _by_epoch(line: ContrastLine) -> Readings:
-    return {one.epoch: one.d for one in line.details.epochs if one.d is not None}
+    return {epoch.epoch: epoch.d for epoch in line.details.epochs if epoch.d is not None}
 
 
 def _sentence(plan: BisectPlan, row: Row, steps: Sequence[BisectStep], outcome: Outcome) -> str:

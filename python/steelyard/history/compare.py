@@ -42,7 +42,7 @@ class ComparedPair:
 
     def to_json(self) -> dict[str, Any]:
         """As `--json` prints it: `ratio`, or `refused` with the reasons."""
-        told = {
+        document = {
             "first": self.first.reading.to_json(),
             "second": self.second.reading.to_json(),
             "same_question": self.same_question,
@@ -50,8 +50,8 @@ class ComparedPair:
             "refused": [],
         }
         if isinstance(self.ratio, Refusal):
-            return {**told, "refused": list(self.ratio.reasons)}
-        return {**told, "ratio": {**asdict(self.ratio), "sentence": self.ratio.sentence}}
+            return {**document, "refused": list(self.ratio.reasons)}
+        return {**document, "ratio": {**asdict(self.ratio), "sentence": self.ratio.sentence}}
 
 
 @dataclass(frozen=True)
@@ -74,23 +74,23 @@ class RecordComparison:
             "first": self.first.path,
             "second": self.second.path,
             "same": list(self.same),
-            "different": [asdict(one) for one in self.different],
-            "settings": [asdict(one) for one in self.settings],
-            "contrasts": [one.to_json() for one in self.pairs],
+            "different": [asdict(difference) for difference in self.different],
+            "settings": [asdict(setting) for setting in self.settings],
+            "contrasts": [pair.to_json() for pair in self.pairs],
         }
 
 
 def compare_records(first: Path, second: Path) -> RecordComparison:
     """Two record folders. RecordError, StudyError: one cannot be read."""
-    one, other = _entry(first), _entry(second)
-    same, different = _facts_compared(one, other)
+    first_entry, second_entry = _entry(first), _entry(second)
+    same, different = _facts_compared(first_entry, second_entry)
     return RecordComparison(
-        one,
-        other,
+        first_entry,
+        second_entry,
         same,
         different,
         settings=tuple(_settings_compared(first, second)),
-        pairs=_pairs(one, other),
+        pairs=_pairs(first_entry, second_entry),
     )
 
 
@@ -113,10 +113,10 @@ def facts_of(entry: Entry) -> Mapping[str, str]:
     return {**facts, **{f"SHA-256 of {what}": digest for what, digest in entry.files.items()}}
 
 
-def find_record(root: Path, named: str) -> Path:
+def find_record(root: Path, path: str) -> Path:
     """The folder of a record: its path below the folder of the history, or any other path."""
-    below = root / named
-    return below if below.is_dir() else Path(named)
+    below = root / path
+    return below if below.is_dir() else Path(path)
 
 
 def _entry(directory: Path) -> Entry:
@@ -149,8 +149,8 @@ def _settings_compared(first: Path, second: Path) -> Iterator[FactDifference]:
 
 def _pairs(first: Entry, second: Entry) -> tuple[ComparedPair, ...]:
     every = [
-        (Point(first, one), Point(second, other))
-        for one in first.readings
+        (Point(first, reading), Point(second, other))
+        for reading in first.readings
         for other in second.readings
     ]
     alike = [(a, b) for a, b in every if a.reading.question == b.reading.question]

@@ -78,7 +78,7 @@ class KnownReading(Frozen):
     @property
     def idle_epochs(self) -> int:
         """Epochs that are in the interval with an infinite log ratio: one arm did no work there."""
-        finite = sum(one is not None and math.isfinite(one) for one in self.d)
+        finite = sum(log is not None and math.isfinite(log) for log in self.d)
         return max(0, self.epochs - finite)
 
     @property
@@ -135,7 +135,7 @@ class Entry(Frozen):
     @property
     def known_truth(self) -> bool:
         """Whether it weighed equal arms or known weights: a check of the balance."""
-        return any(one.true_percent is not None for one in self.readings)
+        return any(reading.true_percent is not None for reading in self.readings)
 
     @property
     def machine_words(self) -> str:

@@ -78,20 +78,20 @@ class ExportedRow:
     arm_cost_per_million: float | None
 
 
-def format_of(file: Path, named: str | None) -> str:
+def format_of(file: Path, requested: str | None) -> str:
     """The format that is named, or that the file's ending means. UsageError: neither is known."""
-    if named is not None and named not in FORMATS:
+    if requested is not None and requested not in FORMATS:
         raise UsageError(
-            f'unrecognized format: "{named}"', detail=f"Accepted: {', '.join(FORMATS)}."
+            f'unrecognized format: "{requested}"', detail=f"Accepted: {', '.join(FORMATS)}."
         )
-    found = next((name for name, ends in FORMATS.items() if file.suffix in ends), None)
-    if named is None and found is None:
+    by_ending = next((name for name, ends in FORMATS.items() if file.suffix in ends), None)
+    if requested is None and by_ending is None:
         every = ", ".join(end for ends in FORMATS.values() for end in ends)
         raise UsageError(
             f'file "{file}" does not say by its ending which format is meant',
             hint=f"Known endings: {every}; or name it: --format csv.",
         )
-    return named or found or ""
+    return requested or by_ending or ""
 
 
 def export(entries: Sequence[Entry], file: Path, form: str, *, latest: bool = False) -> int:
@@ -128,11 +128,11 @@ def iso(at: str) -> str:
 
 
 def _points(entries: Sequence[Entry], latest: bool) -> list[Point]:
-    ordered = sorted(entries, key=lambda one: (one.at, one.path))
+    ordered = sorted(entries, key=lambda entry: (entry.at, entry.path))
     points = [Point(entry, reading) for entry in ordered for reading in entry.readings]
     if not latest:
         return points
-    newest = {(one.reading.question, one.entry.machine_words): one for one in points}
+    newest = {(point.reading.question, point.entry.machine_words): point for point in points}
     return list(newest.values())
 
 
@@ -198,7 +198,9 @@ _TYPES = {"int": "INTEGER", "float": "REAL", "float | None": "REAL", "str": "TEX
 
 def _write_database(file: Path, points: Sequence[Point]) -> None:
     with contextlib.closing(sqlite3.connect(file)) as database, database:
-        columns = ", ".join(f"{one.name} {_TYPES[str(one.type)]}" for one in fields(ExportedRow))
+        columns = ", ".join(
+            f"{field.name} {_TYPES[str(field.type)]}" for field in fields(ExportedRow)
+        )
         database.execute(f"CREATE TABLE contrasts (id INTEGER PRIMARY KEY, {columns})")
         database.execute(
             "CREATE TABLE epochs (contrast INTEGER NOT NULL REFERENCES contrasts, "
@@ -238,7 +240,7 @@ def _write_parquet(file: Path, points: Sequence[Point]) -> None:
     schema = arrow.schema([*columns.items()])
     rows = [asdict(row) for row in _rows(points)]
     table = arrow.Table.from_pylist(rows, schema=schema)
-    place = schema.get_field_index("at")
+    index = schema.get_field_index("at")
     moments = [datetime.fromisoformat(row["at"]) for row in rows]
     timed = arrow.array(moments, arrow.timestamp("s", tz="UTC"))
-    parquet.write_table(table.set_column(place, "at", timed), file)
+    parquet.write_table(table.set_column(index, "at", timed), file)

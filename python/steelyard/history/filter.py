@@ -44,53 +44,58 @@ def verdict_word(text: str | None) -> str | None:
     return text
 
 
-def chosen(entries: Sequence[Entry], wanted: Filter) -> tuple[Entry, ...]:
+def chosen(entries: Sequence[Entry], criteria: Filter) -> tuple[Entry, ...]:
     """The entries that are wanted, in their order."""
-    return tuple(entry for entry in entries if _fits(entry, wanted))
+    return tuple(entry for entry in entries if _fits(entry, criteria))
 
 
-def _fits(entry: Entry, wanted: Filter) -> bool:
-    own = date.fromisoformat(entry.at[:10])
-    doubts = {doubt for one in entry.readings for doubt in one.doubts}
+def _fits(entry: Entry, criteria: Filter) -> bool:
+    weighed_on = date.fromisoformat(entry.at[:10])
+    doubts = {doubt for reading in entry.readings for doubt in reading.doubts}
     return (
-        wanted.study in (None, entry.study)
-        and (wanted.machine or "").lower() in entry.machine_words.lower()
-        and (wanted.verdict is None or wanted.verdict in {one.verdict for one in entry.readings})
-        and (wanted.doubt is None or wanted.doubt in doubts)
-        and (wanted.since is None or wanted.since <= own)
-        and (wanted.until is None or own <= wanted.until)
+        criteria.study in (None, entry.study)
+        and (criteria.machine or "").lower() in entry.machine_words.lower()
+        and (
+            criteria.verdict is None
+            or criteria.verdict in {reading.verdict for reading in entry.readings}
+        )
+        and (criteria.doubt is None or criteria.doubt in doubts)
+        and (criteria.since is None or criteria.since <= weighed_on)
+        and (criteria.until is None or weighed_on <= criteria.until)
     )
 
 
-def the_question(questions: Sequence[QuestionHistory], named: str) -> QuestionHistory:
+def the_question(questions: Sequence[QuestionHistory], name: str) -> QuestionHistory:
     """The question of that name, or the only one of that study. UsageError: none or several."""
-    found = [one for one in questions if named in (one.name, one.label)]
-    found = found or [one for one in questions if one.newest.entry.study == named]
-    if len(found) == 1:
-        return found[0]
-    if found:
+    matches = [question for question in questions if name in (question.name, question.label)]
+    matches = matches or [question for question in questions if question.newest.entry.study == name]
+    if len(matches) == 1:
+        return matches[0]
+    if matches:
         raise UsageError(
-            f'study "{named}" has {len(found)} questions',
-            detail="; ".join(f"{one.name} ({one.label})" for one in found) + ".",
+            f'study "{name}" has {len(matches)} questions',
+            detail="; ".join(f"{question.name} ({question.label})" for question in matches) + ".",
             hint="Name one of them.",
         )
-    studies = sorted({one.newest.entry.study for one in questions})
-    near = difflib.get_close_matches(named, [*studies, *(one.name for one in questions)], n=1)
+    studies = sorted({question.newest.entry.study for question in questions})
+    near = difflib.get_close_matches(
+        name, [*studies, *(question.name for question in questions)], n=1
+    )
     raise UsageError(
-        f'no record answers question "{named}"',
+        f'no record answers question "{name}"',
         detail=f"Studies with a verdict: {', '.join(studies) or 'none'}.",
         hint=f'Perhaps you meant "{near[0]}".' if near else None,
     )
 
 
-def the_machine(question: QuestionHistory, named: str | None) -> str:
-    """The machine whose words hold `named`; without it the one with most weighings. UsageError:
+def the_machine(question: QuestionHistory, name: str | None) -> str:
+    """The machine whose words hold `name`; without it the one with most weighings. UsageError:
     none, or several."""
     every = machines_of(question)
-    found = [one for one in every if (named or "").lower() in one.lower()]
-    if found and (named is None or len(found) == 1):
-        return found[0]
+    matches = [machine for machine in every if (name or "").lower() in machine.lower()]
+    if matches and (name is None or len(matches) == 1):
+        return matches[0]
     raise UsageError(
-        f'{"several machines have" if found else "no machine has"} "{named}" in its name',
+        f'{"several machines have" if matches else "no machine has"} "{name}" in its name',
         detail=f"It was weighed on {'; '.join(every)}.",
     )

@@ -56,10 +56,10 @@ class History:
     def unread_summary(self) -> tuple[Unread, ...]:
         """As `unread`, with all that was stopped before it was planned in one entry: each by itself
         would be repeated for as long as its folder is there."""
-        stopped = [one for one in self.unread if one.reason == UNPLANNED]
+        stopped = [record for record in self.unread if record.reason == UNPLANNED]
         if len(stopped) < 2:
             return self.unread
-        others = tuple(one for one in self.unread if one.reason != UNPLANNED)
+        others = tuple(record for record in self.unread if record.reason != UNPLANNED)
         return (*others, Unread(path=f"{len(stopped)} folders", reason=UNPLANNED))
 
     def directory(self, entry: Entry) -> Path:
@@ -78,7 +78,7 @@ def read_history(root: Path, *, rebuild: bool = False) -> History:
             f'no folder of records: "{root}"',
             hint="Name it: --records DIR. `steelyard weigh` makes it.",
         )
-    known = {} if rebuild else _known(root / INDEX)
+    indexed = {} if rebuild else _indexed(root / INDEX)
     entries: list[Entry] = []
     lines: list[_Line] = []
     unread: list[Unread] = []
@@ -88,17 +88,17 @@ def read_history(root: Path, *, rebuild: bool = False) -> History:
             unread += _beside_records(directory, path, names)
             continue
         try:
-            entry = _entry(directory, path, known.get(path))
+            entry = _entry(directory, path, indexed.get(path))
         except SteelyardError as reason:
             unread.append(Unread(path=path, reason=_in_words(reason)))
-            lines += [known[path]] if path in known else []
+            lines += [indexed[path]] if path in indexed else []
             continue
         entries.append(entry)
         lines.append(_Line(entry))
-    if lines != [*known.values()]:
+    if lines != [*indexed.values()]:
         _write(root / INDEX, lines)
-    entries.sort(key=lambda one: (one.at, one.path))
-    return History(root, tuple(entries), tuple(sorted(unread, key=lambda one: one.path)))
+    entries.sort(key=lambda entry: (entry.at, entry.path))
+    return History(root, tuple(entries), tuple(sorted(unread, key=lambda record: record.path)))
 
 
 def _entry(directory: Path, path: str, line: _Line | None) -> Entry:
@@ -106,18 +106,18 @@ def _entry(directory: Path, path: str, line: _Line | None) -> Entry:
     hashes = hashes_of(directory)
     if line is None:
         return _read(directory, path, hashes)
-    known, size = line.entry, measured_bytes(directory)
-    if hashes == known.hashes and size == known.measured_bytes and line.format == FORMAT:
-        return known
-    once = [PLAN, STUDY_FILE, *([VERDICT] if size == known.measured_bytes else [])]
+    entry, size = line.entry, measured_bytes(directory)
+    if hashes == entry.hashes and size == entry.measured_bytes and line.format == FORMAT:
+        return entry
+    once = [PLAN, STUDY_FILE, *([VERDICT] if size == entry.measured_bytes else [])]
     for name in once:
-        then, now = known.hashes.get(name, ""), hashes.get(name, "")
+        then, now = entry.hashes.get(name, ""), hashes.get(name, "")
         if then not in ("", now):
-            said = f"SHA-256 {then[:12]}… then, {now[:12] + '… now' if now else 'gone now'}"
-            raise RecordError(f"altered: {name} is not the file that was read before ({said})")
-    if size < known.measured_bytes:
+            change = f"SHA-256 {then[:12]}… then, {now[:12] + '… now' if now else 'gone now'}"
+            raise RecordError(f"altered: {name} is not the file that was read before ({change})")
+    if size < entry.measured_bytes:
         raise RecordError(
-            f"altered: slices.jsonl had {known.measured_bytes} bytes and has {size}, but only grows"
+            f"altered: slices.jsonl had {entry.measured_bytes} bytes and has {size}, but only grows"
         )
     return _read(directory, path, hashes)
 
@@ -135,7 +135,7 @@ def _folders(root: Path) -> Iterator[tuple[Path, list[str]]]:
     begins with a dot is on its way, and what a matrix brought home stands elsewhere too."""
     for folder, below, names in os.walk(root):
         twice = HOME if MATRIX in names else ""
-        below[:] = sorted(one for one in below if one != twice and not one.startswith("."))
+        below[:] = sorted(name for name in below if name != twice and not name.startswith("."))
         yield Path(folder), names
 
 
@@ -158,7 +158,7 @@ def _json(file: Path) -> object:
         raise RecordError(f'could not read "{file}": {reason}') from reason
 
 
-def _known(index: Path) -> Mapping[str, _Line]:
+def _indexed(index: Path) -> Mapping[str, _Line]:
     """Path → line of the index; one that cannot be read is one that is not there."""
     lines = {}
     with contextlib.suppress(OSError, JsonError):

@@ -27,8 +27,8 @@ VERDICTS = ("slower", "faster", "equivalent", "inconclusive", "invalid")
 def openmetrics_text(points: Sequence[Point], *, timestamps: bool) -> str:
     """The whole exposition; a point of each metric a contrast, those of one series by time."""
     lines: list[str] = []
-    for name, words, samples in _GAUGES:
-        lines += [f"# TYPE {name} gauge", f"# HELP {name} {words}"]
+    for name, help_text, samples in _GAUGES:
+        lines += [f"# TYPE {name} gauge", f"# HELP {name} {help_text}"]
         lines += _samples(name, points, samples, timestamps)
     lines += ["# TYPE steelyard_verdict stateset", "# HELP steelyard_verdict What was decided."]
     lines += _states(points, timestamps)
@@ -45,25 +45,25 @@ _Values = Callable[[Point], Mapping[str, float]]
 
 def _throughput(point: Point) -> Mapping[str, float]:
     sides = _sides(point.reading).items()
-    return {f'side="{side}"': x for side, own in sides if (x := own.throughput) is not None}
+    return {f'side="{side}"': x for side, values in sides if (x := values.throughput) is not None}
 
 
 def _cost(point: Point) -> Mapping[str, float]:
     return {
-        f'side="{side}",currency="{parse_price(own.price).currency}"': own.cost_per_million
-        for side, own in _sides(point.reading).items()
-        if own.cost_per_million is not None
+        f'side="{side}",currency="{parse_price(values.price).currency}"': values.cost_per_million
+        for side, values in _sides(point.reading).items()
+        if values.cost_per_million is not None
     }
 
 
 def _latency(point: Point) -> Mapping[str, float]:
     return {
         f'side="{side}",quantile="{quantile}"': us * NS_PER_US / NS_PER_S
-        for side, own in _sides(point.reading).items()
+        for side, values in _sides(point.reading).items()
         for quantile, us in (
-            ("0.5", own.latency_us_p50),
-            ("0.95", own.latency_us_p95),
-            ("0.99", own.latency_us_p99),
+            ("0.5", values.latency_us_p50),
+            ("0.95", values.latency_us_p95),
+            ("0.99", values.latency_us_p99),
         )
         if us is not None
     }
@@ -141,15 +141,15 @@ def _states(points: Sequence[Point], timestamps: bool) -> Iterator[str]:
     for labels, series in _by_series(points).items():
         for point, at in _timed(series, timestamps):
             for word in VERDICTS:
-                told = f'{labels},steelyard_verdict="{word}"'
-                yield f"steelyard_verdict{{{told}}} {int(point.reading.verdict == word)}{at}"
+                state = f'{labels},steelyard_verdict="{word}"'
+                yield f"steelyard_verdict{{{state}}} {int(point.reading.verdict == word)}{at}"
 
 
 def _by_series(points: Sequence[Point]) -> dict[str, list[Point]]:
-    found: dict[str, list[Point]] = {}
+    by_series: dict[str, list[Point]] = {}
     for point in points:
-        found.setdefault(_labels(point), []).append(point)
-    return found
+        by_series.setdefault(_labels(point), []).append(point)
+    return by_series
 
 
 def _timed(series: Sequence[Point], timestamps: bool) -> Iterator[tuple[Point, str]]:
@@ -158,7 +158,7 @@ def _timed(series: Sequence[Point], timestamps: bool) -> Iterator[tuple[Point, s
     if not timestamps:
         yield series[-1], ""
         return
-    for at, point in {_seconds(one.entry.at): one for one in series}.items():
+    for at, point in {_seconds(sample.entry.at): sample for sample in series}.items():
         yield point, f" {at}"
 
 
@@ -168,7 +168,7 @@ def _seconds(at: str) -> int:
 
 def _labels(point: Point) -> str:
     entry, reading = point.entry, point.reading
-    told = {
+    labels = {
         "study": entry.study,
         "arm": reading.arm,
         "control": reading.control,
@@ -176,7 +176,7 @@ def _labels(point: Point) -> str:
         "question": reading.question,
         "machine": entry.machine_words,
     }
-    return ",".join(f'{name}="{_escaped(value)}"' for name, value in told.items())
+    return ",".join(f'{name}="{_escaped(value)}"' for name, value in labels.items())
 
 
 def _escaped(value: str) -> str:

@@ -75,65 +75,65 @@ class QuestionHistory:
 def keys_of(study: Study) -> Mapping[str, str]:
     """The keys of a study that are not at their defaults: `"workload.scale"` → `"50"`; keys of an
     arm stand below `control` and `arm[NAME]`. Values as JSON, words without quotes."""
-    told = study.model_dump(
+    document = study.model_dump(
         mode="json", exclude_defaults=True, exclude={"control", "arms", "answer", "group"}
     )
-    found = dict(_flat("", told))
-    for place, arm in (("control", study.control), *((f"arm[{a.name}]", a) for a in study.arms)):
-        own = arm.model_dump(mode="json", exclude_defaults=True)
-        found.update(_flat(place, {**own, "name": arm.role or arm.name}))
-    return found
+    keys = dict(_flat("", document))
+    for prefix, arm in (("control", study.control), *((f"arm[{a.name}]", a) for a in study.arms)):
+        fields = arm.model_dump(mode="json", exclude_defaults=True)
+        keys.update(_flat(prefix, {**fields, "name": arm.role or arm.name}))
+    return keys
 
 
 def question_name(study: Study, arm: Arm, metric: str) -> str:
     """The name of the question that a contrast answers."""
     name, control = arm.role or arm.name, study.control.role or study.control.name
     keys = asked_keys(keys_of(study), arm.name)
-    told = json.dumps([study.name, name, control, metric, sorted(keys.items())])
-    digest = hashlib.sha256(told.encode()).hexdigest()[:_DIGITS]
-    words = re.sub(r"[^A-Za-z0-9.]+", "-", f"{study.name}-{name}-against-{control}")
-    return f"{words.strip('-.').lower()}-{digest}"
+    identity = json.dumps([study.name, name, control, metric, sorted(keys.items())])
+    digest = hashlib.sha256(identity.encode()).hexdigest()[:_DIGITS]
+    slug = re.sub(r"[^A-Za-z0-9.]+", "-", f"{study.name}-{name}-against-{control}")
+    return f"{slug.strip('-.').lower()}-{digest}"
 
 
 def asked_keys(keys: Mapping[str, str], arm: str) -> Mapping[str, str]:
     """The keys of a study that make its question: those of `arm` are named `arm.…`."""
-    own = {}
+    question_keys = {}
     for key, value in keys.items():
         own_place = f"arm[{arm}]."
-        named = f"arm.{key.removeprefix(own_place)}" if key.startswith(own_place) else key
-        if not (named in _LEFT_OUT or named.startswith(("arm[", "budget."))):
-            own[named] = value
-    return own
+        name = f"arm.{key.removeprefix(own_place)}" if key.startswith(own_place) else key
+        if not (name in _LEFT_OUT or name.startswith(("arm[", "budget."))):
+            question_keys[name] = value
+    return question_keys
 
 
 def questions_of(entries: Sequence[Entry]) -> tuple[QuestionHistory, ...]:
     """Every question that was answered, in the order of their labels."""
     points: dict[str, list[Point]] = {}
-    for entry in sorted(entries, key=lambda one: (one.at, one.path)):
+    for entry in sorted(entries, key=lambda record: (record.at, record.path)):
         for reading in entry.readings:
             points.setdefault(reading.question, []).append(Point(entry, reading))
     labels = _labels({name: some[-1] for name, some in points.items()})
-    made = [QuestionHistory(name, labels[name], tuple(some)) for name, some in points.items()]
-    return tuple(sorted(made, key=lambda one: (one.label, one.name)))
+    histories = [QuestionHistory(name, labels[name], tuple(some)) for name, some in points.items()]
+    return tuple(sorted(histories, key=lambda history: (history.label, history.name)))
 
 
 def machines_of(question: QuestionHistory) -> tuple[str, ...]:
     """The machines that it was weighed on, those with most weighings first."""
     every = [point.entry.machine_words for point in question.points]
-    return tuple(sorted(set(every), key=lambda one: (-every.count(one), one)))
+    return tuple(sorted(set(every), key=lambda machine: (-every.count(machine), machine)))
 
 
 _FIRST = ("source.database", "workload.name", "workload.scale", "workload.clients", "source.place")
 """Keys that tell questions apart in words before others do."""
 
 
-def _telling(asked: Sequence[Mapping[str, str]]) -> list[str]:
+def _telling(questions: Sequence[Mapping[str, str]]) -> list[str]:
     """As few keys as tell all questions apart, in the order of their names."""
-    every = {key for keys in asked for key in keys}
+    every = {key for keys in questions for key in keys}
     telling: list[str] = []
     kinds = 1
     for key in (*(key for key in _FIRST if key in every), *sorted(every - {*_FIRST})):
-        parted = len({tuple(keys.get(name) for name in (*telling, key)) for keys in asked})
+        parted = len({tuple(keys.get(name) for name in (*telling, key)) for keys in questions})
         if parted > kinds:
             telling.append(key)
             kinds = parted
@@ -147,19 +147,19 @@ def _labels(newest: Mapping[str, Point]) -> dict[str, str]:
         alike.setdefault(f"{point.entry.study}: {point.reading.pair}", []).append(name)
     labels = {}
     for plain, names in alike.items():
-        asked = {n: asked_keys(newest[n].entry.keys, newest[n].reading.arm) for n in names}
-        apart = _telling(list(asked.values()))
+        question_keys = {n: asked_keys(newest[n].entry.keys, newest[n].reading.arm) for n in names}
+        apart = _telling(list(question_keys.values()))
         for name in names:
-            said = [f"{key} = {asked[name].get(key, 'default')}" for key in apart]
-            labels[name] = ", ".join([plain, *said])
+            parts = [f"{key} = {question_keys[name].get(key, 'default')}" for key in apart]
+            labels[name] = ", ".join([plain, *parts])
     return labels
 
 
-def _flat(place: str, value: object) -> Iterator[tuple[str, str]]:
+def _flat(prefix: str, value: object) -> Iterator[tuple[str, str]]:
     if isinstance(value, dict) and value:
         for key, inner in value.items():
-            yield from _flat(f"{place}.{key}" if place else key, inner)
+            yield from _flat(f"{prefix}.{key}" if prefix else key, inner)
     elif isinstance(value, str):
-        yield place, value
+        yield prefix, value
     else:
-        yield place, json.dumps(value)
+        yield prefix, json.dumps(value)

@@ -98,30 +98,30 @@ def shared_parts(entry: Entry, reading: KnownReading) -> Mapping[str, str]:
     }
 
 
-def ratio_of_ratios(one: Point, other: Point) -> RatioOfRatios | Refusal:
+def ratio_of_ratios(effect: Point, other: Point) -> RatioOfRatios | Refusal:
     """The first effect ÷ the second one; or why there is none."""
-    reasons = (*unfit(one), *unfit(other), *_unshared(one, other))
+    reasons = (*unfit(effect), *unfit(other), *_unshared(effect, other))
     if reasons:
         return Refusal(reasons)
-    seen = welch(epoch_logs(other.reading), epoch_logs(one.reading))
-    ends = seen.interval(CONFIDENCE)
+    difference = welch(epoch_logs(other.reading), epoch_logs(effect.reading))
+    ends = difference.interval(CONFIDENCE)
     return RatioOfRatios(
-        first=_name(one),
+        first=_name(effect),
         second=_name(other),
-        estimate_percent=percent_of_log(seen.difference),
+        estimate_percent=percent_of_log(difference.difference),
         low_percent=percent_of_log(ends.low),
         high_percent=percent_of_log(ends.high),
         confidence=CONFIDENCE,
-        epochs=(len(epoch_logs(one.reading)), len(epoch_logs(other.reading))),
-        cautions=_cautions(one, other),
+        epochs=(len(epoch_logs(effect.reading)), len(epoch_logs(other.reading))),
+        cautions=_cautions(effect, other),
     )
 
 
-def _unshared(one: Point, other: Point) -> Iterator[str]:
+def _unshared(effect: Point, other: Point) -> Iterator[str]:
     """What the two do not share, or may not."""
-    if one.entry.path == other.entry.path:
+    if effect.entry.path == other.entry.path:
         yield "both stand in one record, whose epochs they share"
-    ours, theirs = (shared_parts(point.entry, point.reading) for point in (one, other))
+    ours, theirs = (shared_parts(point.entry, point.reading) for point in (effect, other))
     for what in {**ours, **theirs}:
         first, second = ours.get(what, DEFAULT), theirs.get(what, DEFAULT)
         if not first or not second:
@@ -146,15 +146,17 @@ def unfit(point: Point) -> list[str]:
     return []
 
 
-def _cautions(one: Point, other: Point) -> tuple[str, ...]:
-    said = list(ALWAYS)
-    early = [_name(point) for point in (one, other) if point.reading.look == "first"]
+def _cautions(effect: Point, other: Point) -> tuple[str, ...]:
+    cautions = list(ALWAYS)
+    early = [_name(point) for point in (effect, other) if point.reading.look == "first"]
     if early:
-        said.append(f"{' and '.join(early)} ended early at a look, which reads a little too much")
-    kernels = {point.entry.kernel for point in (one, other)}
+        cautions.append(
+            f"{' and '.join(early)} ended early at a look, which reads a little too much"
+        )
+    kernels = {point.entry.kernel for point in (effect, other)}
     if len(kernels) > 1:
-        said.append(f"the kernel differs: {' and '.join(sorted(kernels))}")
-    return tuple(said)
+        cautions.append(f"the kernel differs: {' and '.join(sorted(kernels))}")
+    return tuple(cautions)
 
 
 def epoch_logs(reading: KnownReading) -> Floats:

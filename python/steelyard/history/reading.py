@@ -141,23 +141,23 @@ def _require_together(directory: Path, plan: Plan, study: Study, verdict: Verdic
             f'verdict.json in "{directory}" is of another weighing: its seed is {verdict.seed}, '
             f"that of the plan {plan.seed}"
         )
-    named = {arm.name for arm in study.every_arm}
-    for one in verdict.contrasts:
-        if not {one.arm, one.control} <= named or one.control != plan.control:
+    arm_names = {arm.name for arm in study.every_arm}
+    for contrast in verdict.contrasts:
+        if not {contrast.arm, contrast.control} <= arm_names or contrast.control != plan.control:
             raise RecordError(
-                f'verdict.json in "{directory}" is of another weighing: {one.pair} is no contrast '
-                "of its plan and study"
+                f'verdict.json in "{directory}" is of another weighing: {contrast.pair} is no '
+                "contrast of its plan and study"
             )
 
 
 def _when(directory: Path, path: str, plan: Plan) -> tuple[str, Literal["name", "plan", "file"]]:
     """UTC, and what says it: the name of a folder (the record's, or that of its sweep), the plan,
     or the time of its file, which a copy may have lost."""
-    named = [found[0] for part in PurePosixPath(path).parts if (found := _STAMP.match(part))]
-    if not named and (found := _STAMP.match(directory.resolve().name)):
-        named = [found[0]]
-    if named:
-        return named[-1], "name"
+    stamps = [stamp[0] for part in PurePosixPath(path).parts if (stamp := _STAMP.match(part))]
+    if not stamps and (stamp := _STAMP.match(directory.resolve().name)):
+        stamps = [stamp[0]]
+    if stamps:
+        return stamps[-1], "name"
     if _STAMP.fullmatch(plan.at):
         return plan.at, "plan"
     changed = datetime.fromtimestamp((directory / PLAN).stat().st_mtime, UTC)
@@ -170,15 +170,15 @@ def kind_of(directory: Path) -> str:
     if not note.is_file():
         return ""
     try:
-        told = read_json(note)
-        return str(told.get("kind", ""))
+        document = read_json(note)
+        return str(document.get("kind", ""))
     except (OSError, ValueError, AttributeError) as reason:
         raise RecordError(f'could not read "{note}": {reason}') from reason
 
 
 def _build(facts: ArmFacts) -> KnownBuild:
-    told = {name: facts.build[name] for name in KnownBuild.model_fields if name in facts.build}
-    return KnownBuild.of_json(told, "the build of an arm")
+    document = {name: facts.build[name] for name in KnownBuild.model_fields if name in facts.build}
+    return KnownBuild.of_json(document, "the build of an arm")
 
 
 def own_place(setting: str) -> bool:
@@ -187,8 +187,10 @@ def own_place(setting: str) -> bool:
 
 
 def _settings_digest(facts: ArmFacts) -> str:
-    kept = sorted((name, value) for name, value in facts.settings.items() if not own_place(name))
-    return hashlib.sha256(json.dumps(kept).encode()).hexdigest()
+    settings = sorted(
+        (name, value) for name, value in facts.settings.items() if not own_place(name)
+    )
+    return hashlib.sha256(json.dumps(settings).encode()).hexdigest()
 
 
 def _readings(study: Study, verdict: Verdict | None) -> tuple[KnownReading, ...]:
@@ -215,16 +217,16 @@ def _by_itself(values: ArmValues, line: ContrastLine, verdict: Verdict, arm: str
         for epoch in line.details.epochs
         if epoch.d is not None and (rate := epoch.throughput.get(arm))
     ]
-    own: dict[str, object] = {"epoch_throughput": tuple(rates)}
+    update: dict[str, object] = {"epoch_throughput": tuple(rates)}
     for cost in verdict.costs:
         if cost.arm == arm:
-            own |= {
+            update |= {
                 "price": cost.price,
                 "cost_per_million": cost.per_million,
                 "cost_per_million_low": cost.low_per_million,
                 "cost_per_million_high": cost.high_per_million,
             }
-    return values.model_copy(update=own)
+    return values.model_copy(update=update)
 
 
 def _reading(line: ContrastLine, question: str, verdict: Verdict) -> KnownReading:

@@ -52,19 +52,21 @@ def sweeps_of(
         newest = question.newest
         key = (newest.entry.sweep, newest.reading.pair, newest.reading.metric)
         groups.setdefault(key, []).append(question)
-    sweeps = [_sweep(sweep, own) for (sweep, _, _), own in groups.items() if sweep and len(own) > 1]
+    sweeps = [
+        _sweep(sweep, group) for (sweep, _, _), group in groups.items() if sweep and len(group) > 1
+    ]
     members = {question.name for sweep in sweeps for _, question in sweep.points}
     return tuple(sweeps), tuple(each for each in questions if each.name not in members)
 
 
 def _sweep(sweep: str, questions: Sequence[QuestionHistory]) -> SweepOfQuestions:
     by_value = {value_of(question.newest.entry): question for question in questions}
-    asked = [
+    question_keys = [
         asked_keys(question.newest.entry.keys, question.newest.reading.arm)
         for question in by_value.values()
     ]
-    names = sorted({key for keys in asked for key in keys})
-    apart = [name for name in names if len({keys.get(name) for keys in asked}) > 1]
+    names = sorted({key for keys in question_keys for key in keys})
+    apart = [name for name in names if len({keys.get(name) for keys in question_keys}) > 1]
     return SweepOfQuestions(
         sweep=sweep,
         key=" and ".join(name.rpartition(".")[2] for name in apart),

@@ -85,8 +85,8 @@ class LevelStep:
     def settled_by(self) -> str:
         """The command that weighs the two sides against each other."""
         builds = [
-            one.point.entry.builds.get(one.point.reading.arm, KnownBuild())
-            for one in (self.before, self.after)
+            side.point.entry.builds.get(side.point.reading.arm, KnownBuild())
+            for side in (self.before, self.after)
         ]
         old, new = builds
         if old.bindir and new.bindir and old.bindir != new.bindir:
@@ -123,8 +123,9 @@ class QuestionTrend:
             "machine": self.machine,
             "by": self.order,
             "points": [
-                {"place": one.place, "record": one.point.entry.path} | one.point.reading.to_json()
-                for one in self.points
+                {"place": point.place, "record": point.point.entry.path}
+                | point.point.reading.to_json()
+                for point in self.points
             ],
             "steps": [step.to_json() for step in self.steps],
             "left_out": [{"record": record, "why": why} for record, why in self.left_out],
@@ -137,14 +138,14 @@ class QuestionTrend:
         count = len(self.points)
         if count == 0:
             return "no weighing with a verdict that stands"
-        said = f"{count} weighing{'s' if count > 1 else ''}"
+        span = f"{count} weighing{'s' if count > 1 else ''}"
         if count > 1:
-            said += f" from {self.points[0].place} to {self.points[-1].place}"
+            span += f" from {self.points[0].place} to {self.points[-1].place}"
         if count < FEWEST_ROWS:
-            return f"{said}: steps are looked for from {FEWEST_ROWS} on"
+            return f"{span}: steps are looked for from {FEWEST_ROWS} on"
         if not self.steps:
-            return f"{said}: no step"
-        return f"{said}: {'; '.join(step.sentence for step in self.steps)}"
+            return f"{span}: no step"
+        return f"{span}: {'; '.join(step.sentence for step in self.steps)}"
 
 
 def read_order(text: str) -> Order:
@@ -163,12 +164,12 @@ def read_commits(file: Path | None) -> tuple[str, ...]:
         lines = file.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as reason:
         raise UsageError(f'could not read commits from "{file}": {reason}') from reason
-    found = tuple(line.split()[0] for line in lines if line.strip())
-    if not found:
+    commits = tuple(line.split()[0] for line in lines if line.strip())
+    if not commits:
         raise UsageError(
             f'no commit in "{file}"', hint="git log --reverse --format=%H FIRST..LAST makes it."
         )
-    return found
+    return commits
 
 
 def trend_of(
@@ -192,12 +193,12 @@ def trend_of(
             continue
         key, name = place
         placed.append(((key, point.entry.at, point.entry.path), TrendPoint(point, name)))
-    points = tuple(one for _, one in sorted(placed, key=lambda pair: pair[0]))
+    points = tuple(point for _, point in sorted(placed, key=lambda pair: pair[0]))
     if order == "commit" and not commits:
         points = _as_first_weighed(points)
-    logs = np.array([_log(one.point) for one in points], dtype=np.float64)
+    logs = np.array([_log(point.point) for point in points], dtype=np.float64)
     levels = segments_of(logs) if len(logs) else ()
-    steps = tuple(_step(one, other, points, logs) for one, other in pairwise(levels))
+    steps = tuple(_step(before, after, points, logs) for before, after in pairwise(levels))
     return QuestionTrend(question, machine, order, points, levels, steps, tuple(left_out))
 
 
@@ -205,9 +206,9 @@ def commit_of(build: KnownBuild) -> str:
     """The commit that a build names in its version, its options or its folder; empty: none. A
     build gets one by `--with-extra-version=-g$(git rev-parse --short HEAD)`, or by its folder."""
     for text in (build.version, build.configure, build.bindir):
-        found = _COMMIT.search(text)
-        if found is not None:
-            return found["commit"]
+        match = _COMMIT.search(text)
+        if match is not None:
+            return match["commit"]
     return ""
 
 
@@ -227,31 +228,33 @@ def _place(point: Point, order: Order, commits: Sequence[str]) -> tuple[int, str
         return (build.version_number, build.version) if build.version else None
     if order == "commit":
         commit = commit_of(build)
-        known = [number for number, one in enumerate(commits) if one.startswith(commit)]
-        if not commit or (commits and not known):
+        numbers = [number for number, listed in enumerate(commits) if listed.startswith(commit)]
+        if not commit or (commits and not numbers):
             return None
-        return (known[0] if known else 0), commit[:12]
+        return (numbers[0] if numbers else 0), commit[:12]
     return 0, moment(point.entry.at)
 
 
 def _as_first_weighed(points: tuple[TrendPoint, ...]) -> tuple[TrendPoint, ...]:
     """Points by time → weighings of one commit beside each other."""
-    order = list(dict.fromkeys(one.place for one in points))
-    return tuple(sorted(points, key=lambda one: order.index(one.place)))
+    order = list(dict.fromkeys(point.place for point in points))
+    return tuple(sorted(points, key=lambda point: order.index(point.place)))
 
 
 def _log(point: Point) -> float:
     return log_of_percent(point.reading.estimate_percent or 0.0)
 
 
-def _step(one: Segment, other: Segment, points: tuple[TrendPoint, ...], logs: Floats) -> LevelStep:
-    seen = welch(logs[one.first : one.last + 1], logs[other.first : other.last + 1])
-    ends = seen.interval()
+def _step(
+    before: Segment, after: Segment, points: tuple[TrendPoint, ...], logs: Floats
+) -> LevelStep:
+    difference = welch(logs[before.first : before.last + 1], logs[after.first : after.last + 1])
+    ends = difference.interval()
     return LevelStep(
-        before=points[one.last],
-        after=points[other.first],
-        rows=(one.rows, other.rows),
-        percent=percent_of_log(seen.difference),
+        before=points[before.last],
+        after=points[after.first],
+        rows=(before.rows, after.rows),
+        percent=percent_of_log(difference.difference),
         low=percent_of_log(ends.low),
         high=percent_of_log(ends.high),
     )

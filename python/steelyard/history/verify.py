@@ -23,12 +23,12 @@ def verified(history: History) -> History:
     Takes about as long for a record as its report; a later version of Steelyard may judge otherwise
     on purpose, and is then named with the key on which it does.
     """
-    found = [(entry, _doubt(history, entry)) for entry in history.entries]
-    wrong = [Unread(path=entry.path, reason=why) for entry, why in found if why]
+    doubts = [(entry, _doubt(history, entry)) for entry in history.entries]
+    wrong = [Unread(path=entry.path, reason=why) for entry, why in doubts if why]
     return History(
         history.root,
-        tuple(entry for entry, why in found if not why),
-        tuple(sorted([*history.unread, *wrong], key=lambda one: one.path)),
+        tuple(entry for entry, why in doubts if not why),
+        tuple(sorted([*history.unread, *wrong], key=lambda record: record.path)),
     )
 
 
@@ -38,9 +38,9 @@ def _doubt(history: History, entry: Entry) -> str:
         return ""
     record = Record.open(history.directory(entry))
     try:
-        kept, recorded = read_verdict(record), read_recorded(record)
+        verdict, recorded = read_verdict(record), read_recorded(record)
         with damage_named():
-            differ = differences(kept, rejudge(recorded)) if kept is not None else []
+            differ = differences(verdict, rejudge(recorded)) if verdict is not None else []
     except SteelyardError as reason:
         return reason.primary.splitlines()[0]
     if not differ:
@@ -55,28 +55,30 @@ def swept_again(folder: Path, entries: Mapping[str, Entry]) -> Swept:
     RecordError: swept.json says otherwise, or names a folder that is no point of this sweep.
     """
     plan = SweepPlan.of_json(read_object(folder / SWEEP_FILE), SWEEP_FILE)
-    told = Swept.of_json(read_object(folder / SWEPT_FILE), SWEPT_FILE)
+    recorded = Swept.of_json(read_object(folder / SWEPT_FILE), SWEPT_FILE)
     numbers = range(len(plan.values))
-    if sorted(plan.order) != [*numbers] or [one.value for one in told.points] != [*plan.values]:
+    if sorted(plan.order) != [*numbers] or [point.value for point in recorded.points] != [
+        *plan.values
+    ]:
         raise RecordError("swept.json does not have the values of sweep.json, each once")
     weighed: dict[str, Verdict | str] = {}
     for number in plan.order:
-        point = told.points[number]
+        point = recorded.points[number]
         weighed[point.value] = point.failed or _verdict_at(
             folder, point, entries.get(point.record), plan.seed + number
         )
-    records = {one.value: one.record for one in told.points}
-    failed = {plan.seed + number for number in numbers if told.points[number].failed}
-    begun = {where for where, one in entries.items() if _was_begun(one, failed)}
+    records = {point.value: point.record for point in recorded.points}
+    failed = {plan.seed + number for number in numbers if recorded.points[number].failed}
+    begun = {where for where, entry in entries.items() if _was_begun(entry, failed)}
     left = entries.keys() - {*records.values()} - begun
     if left:
         raise RecordError(f'swept.json does not have the record in "{min(left)}"')
-    question = next((one.question for one in entries.values()), "")
-    made = swept(plan, question, weighed, lambda value: records[value])
-    differ = differences(_whole(told), _whole(_as_old_as(told, made)))
+    question = next((entry.question for entry in entries.values()), "")
+    remade = swept(plan, question, weighed, lambda value: records[value])
+    differ = differences(_whole(recorded), _whole(_as_old_as(recorded, remade)))
     if differ:
         raise RecordError(_does_not_follow("swept.json", "from its points", "made", differ))
-    return made
+    return remade
 
 
 def _was_begun(entry: Entry, failed: Collection[int]) -> bool:
@@ -96,38 +98,40 @@ def _verdict_at(folder: Path, point: SweptPoint, entry: Entry | None, seed: int)
     )
 
 
-def _whole(one: Swept) -> Swept:
+def _whole(sweep: Swept) -> Swept:
     """With every key, those at their defaults too, so that none is left out of a comparison."""
-    return Swept.model_validate(one.model_dump())
+    return Swept.model_validate(sweep.model_dump())
 
 
-def _as_old_as(told: Swept, made: Swept) -> Swept:
-    """What was made without the later keys that a point of `told` does not have."""
-    kept: dict[tuple[str, str], set[str]] = {
-        (point.value, one.arm): one.model_fields_set
-        for point in told.points
-        for one in point.contrasts
+def _as_old_as(recorded: Swept, remade: Swept) -> Swept:
+    """What was made without the later keys that a point of `recorded` does not have."""
+    recorded_keys: dict[tuple[str, str], set[str]] = {
+        (point.value, contrast.arm): contrast.model_fields_set
+        for point in recorded.points
+        for contrast in point.contrasts
     }
     points = tuple(
         point.model_copy(
             update={
                 "contrasts": tuple(
-                    one.model_copy(
-                        update=dict.fromkeys(LATER_KEYS - kept.get((point.value, one.arm), set()))
+                    contrast.model_copy(
+                        update=dict.fromkeys(
+                            LATER_KEYS - recorded_keys.get((point.value, contrast.arm), set())
+                        )
                     )
-                    for one in point.contrasts
+                    for contrast in point.contrasts
                 )
             }
         )
-        for point in made.points
+        for point in remade.points
     )
-    return made.model_copy(update={"points": points})
+    return remade.model_copy(update={"points": points})
 
 
-def _does_not_follow(file: str, source: str, made: str, differ: Sequence[VerdictDifference]) -> str:
+def _does_not_follow(file: str, source: str, verb: str, differ: Sequence[VerdictDifference]) -> str:
     first = differ[0]
     more = f", and {len(differ) - 1} keys more" if len(differ) > 1 else ""
     return (
-        f"{file} does not follow {source}: {first.key} is {first.recorded!r}, {made} again "
+        f"{file} does not follow {source}: {first.key} is {first.recorded!r}, {verb} again "
         f"{first.rejudged!r}{more}"
     )

@@ -62,7 +62,7 @@ def last_cost(records: Path = Path("records")) -> ChecksumCost | None:
 
     Studies whose name begins with "checksums" come first.
     """
-    found = [
+    verdicts = [
         path
         for path in records.glob("*/*/verdict.json")
         if not path.parent.is_symlink() and path.parent.name != "latest"
@@ -72,7 +72,7 @@ def last_cost(records: Path = Path("records")) -> ChecksumCost | None:
         study = path.parent.parent.name
         return study.startswith("checksums"), path.parent.name, str(path)
 
-    for path in sorted(found, key=rank, reverse=True):
+    for path in sorted(verdicts, key=rank, reverse=True):
         cost = _cost_of(path)
         if cost is not None:
             return cost
@@ -250,11 +250,11 @@ def _read_rate(segments: Sequence[Segment], state: ClusterState) -> float:
     return max(1.0, scanned["bytes"] / max(time.monotonic() - began, 1e-6))
 
 
-def _write_rate(place: Path) -> float:
+def _write_rate(directory: Path) -> float:
     """Bytes a second of writing and syncing a temporary file of 128 MB."""
     chunk = os.urandom(_CHUNK)
     try:
-        with tempfile.TemporaryFile(dir=place) as file:
+        with tempfile.TemporaryFile(dir=directory) as file:
             began = time.monotonic()
             for _ in range(WRITE_SAMPLE_BYTES // _CHUNK):
                 file.write(chunk)
@@ -263,6 +263,6 @@ def _write_rate(place: Path) -> float:
             return WRITE_SAMPLE_BYTES / (time.monotonic() - began)
     except OSError as error:
         raise UsageError(
-            f'could not measure writing in "{place}": {error.strerror}',
+            f'could not measure writing in "{directory}": {error.strerror}',
             hint="Name another directory by --measure-in, on the disk of the data directory.",
         ) from error

@@ -33,12 +33,12 @@ class SteelyardError(Exception):
 
     def lines(self) -> list[str]:
         """The error as a terminal shows it: `error:` line, then DETAIL and HINT where present."""
-        shown = [f"error: {self.primary}"]
+        lines = [f"error: {self.primary}"]
         if self.detail:
-            shown.append(f"DETAIL:  {self.detail}")
+            lines.append(f"DETAIL:  {self.detail}")
         if self.hint:
-            shown.append(f"HINT:  {self.hint}")
-        return shown
+            lines.append(f"HINT:  {self.hint}")
+        return lines
 
     def __str__(self) -> str:
         return "\n".join(self.lines())

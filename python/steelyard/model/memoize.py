@@ -20,14 +20,14 @@ def memoize_by_identity(function: Callable[..., R]) -> Callable[..., R]:
 
     The first argument is frozen and can be weakly referenced; the others are hashable.
     """
-    found: dict[int, tuple[weakref.ref[object], dict[tuple[Hashable, ...], R]]] = {}
+    memo: dict[int, tuple[weakref.ref[object], dict[tuple[Hashable, ...], R]]] = {}
 
     @wraps(function)
     def remembered(value: object, *others: Hashable) -> R:
-        place = id(value)
-        if place not in found:
-            found[place] = weakref.ref(value, lambda _: found.pop(place, None)), {}
-        answers = found[place][1]
+        key = id(value)
+        if key not in memo:
+            memo[key] = weakref.ref(value, lambda _: memo.pop(key, None)), {}
+        answers = memo[key][1]
         if others not in answers:
             answers[others] = function(value, *others)
         return answers[others]

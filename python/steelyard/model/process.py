@@ -40,8 +40,8 @@ class TreeUse:
     @property
     def session_queue_ns(self) -> int:
         """Time in which they could run and had no processor."""
-        return sum(one.queue_ns for one in self.processes if one.duty == "session")
+        return sum(process.queue_ns for process in self.processes if process.duty == "session")
 
     def cpu_ns_for(self, duty: Duty) -> int:
         """Processor time of the processes there are now with this duty."""
-        return sum(one.cpu_ns for one in self.processes if one.duty == duty)
+        return sum(process.cpu_ns for process in self.processes if process.duty == duty)

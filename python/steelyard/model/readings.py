@@ -46,11 +46,13 @@ def between(before: StatementCounts, after: StatementCounts) -> StatementCounts:
         reason = "the server made room for other statements meanwhile"
     if reason:
         return StatementCounts(missing=reason)
-    changes = [_change(before.by_text.get(one.text), one) for one in after.by_text.values()]
-    if any(one.executions < 0 for one in changes):
+    changes = [_change(before.by_text.get(count.text), count) for count in after.by_text.values()]
+    if any(change.executions < 0 for change in changes):
         return StatementCounts(missing="the statistics of statements were reset meanwhile")
-    done = sorted((one for one in changes if one.executions), key=lambda one: -one.wal_bytes)
-    return StatementCounts({one.text: one for one in done})
+    done = sorted(
+        (change for change in changes if change.executions), key=lambda change: -change.wal_bytes
+    )
+    return StatementCounts({change.text: change for change in done})
 
 
 def _change(before: StatementCount | None, after: StatementCount) -> StatementCount:
@@ -147,7 +149,7 @@ class Valued(Protocol):
 
 def known_values(readings: Iterable[Valued]) -> dict[str, float]:
     """Name → value of those that have one."""
-    return {one.name: one.value for one in readings if one.value is not None}
+    return {reading.name: reading.value for reading in readings if reading.value is not None}
 
 
 @dataclass(frozen=True)
@@ -362,11 +364,11 @@ def device_reading(device: str, counted: str) -> str:
     return f"{_PREFIX}{device}_{counted}"
 
 
-def device_names(known: Iterable[str]) -> list[str]:
-    """The devices that readings are of, in their order, each once; `known`: names of readings."""
+def device_names(names: Iterable[str]) -> list[str]:
+    """The devices that readings are of, in their order, each once; `names`: names of readings."""
     end = "_reads"
     return [
         name.removeprefix(_PREFIX).removesuffix(end)
-        for name in dict.fromkeys(known)
+        for name in dict.fromkeys(names)
         if name.startswith(_PREFIX) and name.endswith(end)
     ]

@@ -33,7 +33,7 @@ def raise_threat(
     `invalidates`: what was seen takes the verdict away, also where its kind does not always.
     `in_turns`: it was seen in turns, where some advice is another.
     """
-    words = THREAT_WORDS[kind]
-    fatal = words.invalidates or invalidates
-    advice = (words.in_turns if in_turns else "") or words.advice
-    return Threat(kind.value, seen, words.cause, advice, fatal)
+    wording = THREAT_WORDS[kind]
+    fatal = wording.invalidates or invalidates
+    advice = (wording.in_turns if in_turns else "") or wording.advice
+    return Threat(kind.value, seen, wording.cause, advice, fatal)

@@ -85,7 +85,11 @@ class Turn:
         if not self.seconds:
             return 0
         first, last = self.seconds[0].start_ns, self.seconds[-1].end_ns
-        ends = [one.ended_ns for one in self.checkpoints if one.ended_ns is not None]
+        ends = [
+            checkpoint.ended_ns
+            for checkpoint in self.checkpoints
+            if checkpoint.ended_ns is not None
+        ]
         return sum(first < end <= last for end in ends)
 
     @property

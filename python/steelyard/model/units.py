@@ -139,8 +139,8 @@ def spread_words(low: float | None, high: float | None) -> str:
 def format_reading(middle: float | None, low: float | None, high: float | None) -> str:
     """`"−4.10 % [−6.00, −2.20]"` of percents; an end that is None is unbounded; words where the
     interval is too wide for figures."""
-    if words := spread_words(low, high):
-        return words
+    if phrase := spread_words(low, high):
+        return phrase
     ends = ["unbounded" if end is None else format_percent(end) for end in (low, high)]
-    said = "-" if middle is None else format_percent(middle)
-    return f"{said} [{ends[0].removesuffix(' %')}, {ends[1].removesuffix(' %')}]"
+    estimate = "-" if middle is None else format_percent(middle)
+    return f"{estimate} [{ends[0].removesuffix(' %')}, {ends[1].removesuffix(' %')}]"

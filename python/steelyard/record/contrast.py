@@ -249,23 +249,23 @@ class ContrastLine(JudgedContrast):
 
 def median_throughput(details: ContrastDetails, arm: str) -> float | None:
     """Transactions a second of an arm or the control, the median of the epochs that have it."""
-    known = [rate for epoch in details.epochs if (rate := epoch.throughput_of(arm)) is not None]
-    return statistics.median(known) if known else None
+    rates = [rate for epoch in details.epochs if (rate := epoch.throughput_of(arm)) is not None]
+    return statistics.median(rates) if rates else None
 
 
 def control_and_arm_values(
     contrast: ContrastLine, latency: Iterable[LatencyPair]
 ) -> tuple[ArmValues, ArmValues]:
     """Of the control and of the arm, by the quantiles of the whole mix."""
-    own = [row for row in latency if row.arm == contrast.arm]
+    rows = [row for row in latency if row.arm == contrast.arm]
     return (
         _arm_values(
             _throughput(contrast, contrast.control, contrast.control_throughput),
-            {row.quantile: row.control_us for row in own},
+            {row.quantile: row.control_us for row in rows},
         ),
         _arm_values(
             _throughput(contrast, contrast.arm, contrast.arm_throughput),
-            {row.quantile: row.arm_us for row in own},
+            {row.quantile: row.arm_us for row in rows},
         ),
     )
 

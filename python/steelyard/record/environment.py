@@ -132,10 +132,10 @@ class SourceFacts(Frozen):
         """How much is otherwise, in a line: `"13 settings left out, 4 replaced"`; empty: nothing
         is."""
         counts = ((len(self.neutralised), "left out"), (len(self.replaced), "replaced"))
-        (first, what), *rest = [*(one for one in counts if one[0]), (0, "")]
+        (first, what), *rest = [*(pair for pair in counts if pair[0]), (0, "")]
         noun = "setting" if first == 1 else "settings"
-        told = [f"{first} {noun} {what}", *(f"{count} {how}" for count, how in rest if count)]
-        return ", ".join(told) if first else ""
+        clauses = [f"{first} {noun} {what}", *(f"{count} {how}" for count, how in rest if count)]
+        return ", ".join(clauses) if first else ""
 
 
 class Environment(Frozen):

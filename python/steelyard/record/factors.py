@@ -63,18 +63,20 @@ class FactorsPlan(Frozen):
     def of(cls, laid: Factorial) -> Self:
         """As a study lays it out."""
         return cls(
-            factors={name: (one[0], one[1]) for name, one in laid.levels.items()},
+            factors={name: (levels[0], levels[1]) for name, levels in laid.levels.items()},
             fraction=laid.fraction,
-            cells=tuple(CellLine(arm=one.arm, levels=one.levels) for one in laid.cells),
+            cells=tuple(CellLine(arm=cell.arm, levels=cell.levels) for cell in laid.cells),
             effects=tuple(
-                PlannedEffect(factors=one.factors, aliases=one.aliases, weights=one.weights)
-                for one in laid.effects
+                PlannedEffect(
+                    factors=effect.factors, aliases=effect.aliases, weights=effect.weights
+                )
+                for effect in laid.effects
             ),
             simple_effects=tuple(
                 PlannedSimpleEffect(
-                    factor=one.factor, by=one.by, level=one.level, weights=one.weights
+                    factor=effect.factor, by=effect.by, level=effect.level, weights=effect.weights
                 )
-                for one in laid.simple_effects
+                for effect in laid.simple_effects
             ),
         )
 

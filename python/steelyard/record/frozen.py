@@ -22,8 +22,8 @@ class Frozen(BaseModel):
     def redacted(self) -> Self:
         """The same, with secrets left out of the texts of servers and users that it quotes."""
         whole = self.to_json()
-        shown = redacted_json(whole)
-        return self if shown == whole else type(self).model_validate(shown)
+        redacted = redacted_json(whole)
+        return self if redacted == whole else type(self).model_validate(redacted)
 
     @classmethod
     def of_json(cls, value: object, place: str) -> Self:

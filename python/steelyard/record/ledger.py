@@ -127,7 +127,7 @@ class Ledger:
     def page(self, machine: LedgerMachine) -> Page:
         """The page of a machine; RecordError where the file cannot be read at all."""
         readings, begun, skipped = list[LedgerReadings](), 1, 0
-        known: dict[str, int] = {}
+        ends: dict[str, int] = {}
         for line in self._lines():
             if line is None:
                 skipped += 1
@@ -135,11 +135,11 @@ class Ledger:
                 continue
             elif isinstance(line, NewLedgerLine):
                 begun, readings = begun + 1, []
-            elif line.first_epoch == known.get(line.weighing, 0):
+            elif line.first_epoch == ends.get(line.weighing, 0):
                 d = tuple(math.nan if x is None else x for x in line.d)
                 readings.append(LedgerReadings(line.weighing, line.first_epoch, d, line.s0))
-                known[line.weighing] = readings[-1].end
-        return Page(tuple(readings), begun, skipped, known)
+                ends[line.weighing] = readings[-1].end
+        return Page(tuple(readings), begun, skipped, ends)
 
     def add(self, line: LedgerLine) -> None:
         """Append what a weighing read. OSError where it cannot be written."""

@@ -133,7 +133,7 @@ class TurnChoices(Frozen):
     @property
     def unlike_cycles(self) -> bool:
         """Whether arms with nearer checkpoints are measured as late and long as another arm."""
-        return len({one.begin_ns for one in self.limits.values()}) > 1
+        return len({limits.begin_ns for limits in self.limits.values()}) > 1
 
     def limits_of(self, arm: str) -> TurnLimits:
         """Of an arm."""

@@ -163,7 +163,9 @@ def finished_epochs(record: Record, telemetry: Telemetry | None = None) -> tuple
     read = telemetry or read_telemetry(record)
     with _uncollected():
         totals = epochs_of(read_slices(record), read.epochs, read.turns)
-    return tuple(Epoch(line, one) for line, one in zip(read.epochs, totals, strict=True))
+    return tuple(
+        Epoch(line, epoch_totals) for line, epoch_totals in zip(read.epochs, totals, strict=True)
+    )
 
 
 @contextmanager
@@ -184,20 +186,20 @@ def turns_of_torn_epochs(
 ) -> dict[tuple[int, str], MeasuredTurn]:
     """(epoch, arm) → each finished turn of an epoch that was not."""
     finished = {line.epoch for line in telemetry.epochs}
-    torn = {(one.epoch, one.arm): one for one in telemetry.turns if one.epoch not in finished}
-    own: dict[tuple[int, str], list[SliceLine]] = {key: [] for key in torn}
+    torn = {(turn.epoch, turn.arm): turn for turn in telemetry.turns if turn.epoch not in finished}
+    slices: dict[tuple[int, str], list[SliceLine]] = {key: [] for key in torn}
     for line in read_slices(record) if torn else ():
         key = line.epoch, line.arm
         if key in torn and line.attempt == torn[key].attempt:
-            own[key].append(line)
-    return {key: MeasuredTurn(line, tuple(own[key])) for key, line in torn.items()}
+            slices[key].append(line)
+    return {key: MeasuredTurn(line, tuple(slices[key])) for key, line in torn.items()}
 
 
 def losses_of_torn_epochs(telemetry: Telemetry) -> dict[tuple[int, str], LostTurnLine]:
     """(epoch, arm) → each lost turn of an epoch that was not finished."""
     finished = {line.epoch for line in telemetry.epochs}
     lost = telemetry.lost_turns
-    return {(one.epoch, one.arm): one for one in lost if one.epoch not in finished}
+    return {(loss.epoch, loss.arm): loss for loss in lost if loss.epoch not in finished}
 
 
 def _telemetry(record: Record, verdict: RawLine | None) -> Telemetry:
@@ -208,7 +210,7 @@ def _telemetry(record: Record, verdict: RawLine | None) -> Telemetry:
     parts: dict[str, list[RawLine]] = {kind: [] for kind in kinds}
     for line in lines:
         parts.setdefault(line.get("type", ""), []).append(line)
-    epochs = {one.epoch: one for one in (EpochLine.of_json(x, place) for x in parts["epoch"])}
+    epochs = {line.epoch: line for line in (EpochLine.of_json(x, place) for x in parts["epoch"])}
     if not parts["end"] and verdict is not None:
         parts["end"] = [end_of(verdict, lines)]
     return Telemetry(

@@ -95,11 +95,12 @@ class Record:
                 else None,
             )
         record = cls(directory)
-        found = record.read(PLAN).get("format", 1)
-        if not isinstance(found, int) or found > FORMAT:
+        record_format = record.read(PLAN).get("format", 1)
+        if not isinstance(record_format, int) or record_format > FORMAT:
             raise RecordError(
                 f'record was made by a newer Steelyard: "{directory}"',
-                detail=f"Its format is {found}; this Steelyard reads formats up to {FORMAT}.",
+                detail=f"Its format is {record_format}; this Steelyard reads formats up to "
+                f"{FORMAT}.",
             )
         return record
 

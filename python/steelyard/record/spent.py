@@ -68,18 +68,18 @@ class Spent(Frozen):
     @classmethod
     def of(cls, lines: Iterable[SpentLine]) -> Self | None:
         """The sum of the lines of a record; None of a record without any."""
-        taken: Counter[Phase] = Counter()
+        totals: Counter[Phase] = Counter()
         for line in lines:
-            taken.update(line.phases_ns)
-        if not taken:
+            totals.update(line.phases_ns)
+        if not totals:
             return None
-        loaded_ns = sum(taken[phase] for phase in UNDER_LOAD)
+        loaded_ns = sum(totals[phase] for phase in UNDER_LOAD)
         return cls(
-            seconds=taken.total() / NS_PER_S,
+            seconds=totals.total() / NS_PER_S,
             loaded_seconds=loaded_ns / NS_PER_S,
             phases=tuple(
-                PhaseTime(phase=phase, seconds=taken[phase] / NS_PER_S)
+                PhaseTime(phase=phase, seconds=totals[phase] / NS_PER_S)
                 for phase in PHASES
-                if taken[phase]
+                if totals[phase]
             ),
         )

@@ -43,7 +43,8 @@ def together_totals(lines: Sequence[SliceLine]) -> TogetherTotals | None:
     return TogetherTotals(
         slices=len(driven),
         apart=sum(ns > limit for ns, limit in zip(apart_ns, limits_ns, strict=True)),
-        skew_share=sum(one.skew_ns / length_ns for length_ns, one in driven) / len(driven),
+        skew_share=sum(together.skew_ns / length_ns for length_ns, together in driven)
+        / len(driven),
         longest_ns=max(apart_ns),
         machines=_machines(driven),
     )
@@ -55,23 +56,23 @@ def _length_ns(line: SliceLine) -> int:
 
 
 def _machines(driven: Sequence[tuple[int, TogetherLine]]) -> dict[str, LoadMachineTotals]:
-    found: dict[str, list[tuple[int, MachineInSlice]]] = {}
+    by_machine: dict[str, list[tuple[int, MachineInSlice]]] = {}
     for length_ns, together in driven:
         for machine in together.machines:
-            found.setdefault(machine.name, []).append((length_ns, machine))
-    return {name: _machine(parts) for name, parts in found.items()}
+            by_machine.setdefault(machine.name, []).append((length_ns, machine))
+    return {name: _machine(parts) for name, parts in by_machine.items()}
 
 
 def _machine(parts: Sequence[tuple[int, MachineInSlice]]) -> LoadMachineTotals:
-    did = [one for _, one in parts]
+    did = [machine for _, machine in parts]
     return LoadMachineTotals(
         processors=did[0].processors,
         slices=len(did),
-        transactions=sum(one.transactions for one in did),
-        busy_ns=sum(one.busy_ns for one in did),
-        elapsed_ns=sum(one.end_ns - one.start_ns for one in did),
-        driver_cpu_ns=sum(one.driver_cpu_ns for one in did),
-        late=sum(one.late_ns > LATE_SHARE * length_ns for length_ns, one in parts),
+        transactions=sum(machine.transactions for machine in did),
+        busy_ns=sum(machine.busy_ns for machine in did),
+        elapsed_ns=sum(machine.end_ns - machine.start_ns for machine in did),
+        driver_cpu_ns=sum(machine.driver_cpu_ns for machine in did),
+        late=sum(machine.late_ns > LATE_SHARE * length_ns for length_ns, machine in parts),
     )
 
 
@@ -132,19 +133,25 @@ def epoch_totals(
         start_order=epoch.start_order,
         arms={arm: arm_totals(arm, epoch.slots[arm], lines) for arm, lines in by_arm.items()},
         outcome=epoch.outcome,
-        readings={arm: _by_name(one.readings) for arm, one in arms.items()},
+        readings={arm: _by_name(arm_line.readings) for arm, arm_line in arms.items()},
         machine=_by_name(epoch.machine),
-        transactions_all={arm: one.all_transactions for arm, one in arms.items()},
-        work_per_minute={arm: one.work_per_minute for arm, one in arms.items()},
-        probes={arm: one.probes for arm, one in arms.items()},
-        transactions_measured={arm: one.transactions for arm, one in arms.items()},
+        transactions_all={arm: arm_line.all_transactions for arm, arm_line in arms.items()},
+        work_per_minute={arm: arm_line.work_per_minute for arm, arm_line in arms.items()},
+        probes={arm: arm_line.probes for arm, arm_line in arms.items()},
+        transactions_measured={arm: arm_line.transactions for arm, arm_line in arms.items()},
         parts={
-            arm: tuple(PartReadings(part.first_block, part.values) for part in one.parts)
-            for arm, one in arms.items()
+            arm: tuple(PartReadings(part.first_block, part.values) for part in arm_line.parts)
+            for arm, arm_line in arms.items()
         },
-        waits={arm: _samples(one.waits) for arm, one in arms.items() if one.waits is not None},
+        waits={
+            arm: _samples(arm_line.waits)
+            for arm, arm_line in arms.items()
+            if arm_line.waits is not None
+        },
         statements={
-            arm: _counts(one.statements) for arm, one in arms.items() if one.statements is not None
+            arm: _counts(arm_line.statements)
+            for arm, arm_line in arms.items()
+            if arm_line.statements is not None
         },
         turns={turn.arm: turn_of(turn, by_arm[turn.arm]) for turn in turns}
         | {
@@ -160,13 +167,13 @@ def epochs_of(
     """Every finished epoch of a record in order; slices of a torn epoch or turn are left unseen."""
     finished = {line.epoch: line for line in epochs}
     by_epoch: dict[int, list[SliceLine]] = {epoch: [] for epoch in finished}
-    own: dict[int, dict[str, TurnLine]] = {epoch: {} for epoch in finished}
+    turns_by_epoch: dict[int, dict[str, TurnLine]] = {epoch: {} for epoch in finished}
     for (epoch, arm), turn in _turns_of(epochs, turns).items():
-        own[epoch][arm] = turn
+        turns_by_epoch[epoch][arm] = turn
     for line in measured_slices(slices, epochs, turns):
         by_epoch[line.epoch].append(line)
     return [
-        epoch_totals(finished[epoch], by_epoch[epoch], own[epoch].values())
+        epoch_totals(finished[epoch], by_epoch[epoch], turns_by_epoch[epoch].values())
         for epoch in sorted(finished)
     ]
 
@@ -197,18 +204,18 @@ def _turns_of(
 
 def _driver_queue_share(lines: Sequence[SliceLine]) -> float | None:
     waited = [line.driver_queue_ns for line in lines]
-    known = [ns for ns in waited if ns is not None]
+    recorded = [ns for ns in waited if ns is not None]
     driven = sum(line.driver_threads_ns for line in lines)
-    return sum(known) / driven if driven and len(known) == len(waited) else None
+    return sum(recorded) / driven if driven and len(recorded) == len(waited) else None
 
 
 def _samples(line: WaitsLine) -> SessionSamples:
     parts: Counter[WaitPart] = Counter()
     behind = 0
-    for seen in line.events:
-        parts[seen.part] += seen.sessions
-        if seen.part == "wal" and waits_for_another(seen.event):
-            behind += seen.sessions
+    for wait in line.events:
+        parts[wait.part] += wait.sessions
+        if wait.part == "wal" and waits_for_another(wait.event):
+            behind += wait.sessions
     return SessionSamples(
         samples=line.samples,
         sessions=line.sessions,
@@ -218,8 +225,8 @@ def _samples(line: WaitsLine) -> SessionSamples:
 
 
 def _counts(line: StatementsLine) -> StatementCounts:
-    counts = (StatementCount(**one.model_dump()) for one in line.counts)
-    return StatementCounts({one.text: one for one in counts}, missing=line.missing)
+    counts = (StatementCount(**count.model_dump()) for count in line.counts)
+    return StatementCounts({count.text: count for count in counts}, missing=line.missing)
 
 
 def _by_name(lines: Sequence[ReadingLine]) -> dict[str, Reading]:
@@ -232,14 +239,14 @@ def _by_name(lines: Sequence[ReadingLine]) -> dict[str, Reading]:
 
 
 def _statements(lines: Iterable[SliceLine]) -> dict[str, tuple[int, int]]:
-    found: dict[str, tuple[int, int]] = {}
+    statements: dict[str, tuple[int, int]] = {}
     for line in lines:
         for script in line.scripts:
             for timed in script.commands:
                 name = f"{script.name}:{timed.line} {timed.text}"
-                executions, sum_ns = found.get(name, (0, 0))
-                found[name] = (executions + timed.executions, sum_ns + timed.sum_ns)
-    return found
+                executions, sum_ns = statements.get(name, (0, 0))
+                statements[name] = (executions + timed.executions, sum_ns + timed.sum_ns)
+    return statements
 
 
 def _slice_totals(line: SliceLine) -> SliceTotals:

@@ -64,19 +64,19 @@ def upgrade_telemetry(line: RawLine) -> RawLine:
     """A line of telemetry.jsonl."""
     if line.get("type") != "epoch" or "host" not in line:
         return line
-    kept = {key: value for key, value in line.items() if key not in ("host", "arms")}
-    arms = {arm: _arm(one) for arm, one in line.get("arms", {}).items()}
-    return {**kept, "arms": arms, "machine_seen": line["host"]}
+    fields = {key: value for key, value in line.items() if key not in ("host", "arms")}
+    arms = {arm: _arm(raw) for arm, raw in line.get("arms", {}).items()}
+    return {**fields, "arms": arms, "machine_seen": line["host"]}
 
 
 def _arm(old: RawLine) -> RawLine:
-    kept = ("driver_cpu_ns", "transactions", "all_transactions", "work_per_minute", "probes")
+    keys = ("driver_cpu_ns", "transactions", "all_transactions", "work_per_minute", "probes")
     readings = [_reading("server_cpu_us", "µs", old.get("cpu_ns", 0) / 1000, True, True)]
     for name in ("read_bytes", "written_bytes"):
         readings.append(_reading(name, "bytes", old.get(name, 0), False, True))
     for counter, amount in old.get("counters", {}).items():
-        name, unit, shown = COUNTERS.get(counter, (counter, "", False))
-        readings.append(_reading(name, unit, amount, shown, False))
+        name, unit, per_transaction = COUNTERS.get(counter, (counter, "", False))
+        readings.append(_reading(name, unit, amount, per_transaction, False))
     parts = [
         {
             "first_block": part["first_block"],
@@ -84,7 +84,7 @@ def _arm(old: RawLine) -> RawLine:
         }
         for part in old.get("parts", ())
     ]
-    return {**{key: old[key] for key in kept if key in old}, "readings": readings, "parts": parts}
+    return {**{key: old[key] for key in keys if key in old}, "readings": readings, "parts": parts}
 
 
 def _reading(name: str, unit: str, value: float, shown: bool, measured: bool) -> RawLine:
@@ -104,12 +104,19 @@ def upgrade_verdict(verdict: RawLine) -> RawLine:
 def inspection_of(verdict: RawLine | None, plan: RawLine, environment: RawLine) -> RawLine:
     """inspection.json, which format 1 has not: from what its verdict and environment say."""
     contrasts = (verdict or {}).get("contrasts", [])
-    said = {one["arm"]: [(t["name"], t["seen"]) for t in one["threats"]] for one in contrasts}
-    idle = any(name == ThreatKind.WRONG_ANSWER for threats in said.values() for name, _ in threats)
-    found = (verdict or {}).get("differences") or {"compared": 0}
+    threats_by_arm = {
+        contrast["arm"]: [(t["name"], t["seen"]) for t in contrast["threats"]]
+        for contrast in contrasts
+    }
+    idle = any(
+        name == ThreatKind.WRONG_ANSWER
+        for threats in threats_by_arm.values()
+        for name, _ in threats
+    )
+    differences = (verdict or {}).get("differences") or {"compared": 0}
     first = next((arm for arm in plan["arms"] if arm != plan["control"]), "")
     return {
-        "compared": found["compared"],
+        "compared": differences["compared"],
         # Format 1 did not say how many statements have a plan. Where work was done it does not
         # matter; where none was, its verdict says so.
         "statements": int(idle or not contrasts),
@@ -117,12 +124,12 @@ def inspection_of(verdict: RawLine | None, plan: RawLine, environment: RawLine) 
         "arms": {
             arm: {
                 # The differences of all arms stood in one list.
-                "differences": {k: v for k, v in found.items() if k != "compared"}
+                "differences": {k: v for k, v in differences.items() if k != "compared"}
                 if arm == first
                 else {},
-                "seen": [[name, seen] for name, seen in threats if name in WITHOUT_FACTS],
+                "seen": [[name, sentence] for name, sentence in threats if name in WITHOUT_FACTS],
             }
-            for arm, threats in (said or {name: [] for name in plan["arms"][1:]}).items()
+            for arm, threats in (threats_by_arm or {name: [] for name in plan["arms"][1:]}).items()
         },
         "build_profile": environment.get("steelyard", {}).get("build_profile", "release"),
     }

@@ -19,7 +19,12 @@ def default_rows(defaults: BuildDefaultDifferences | None) -> list[dict[str, str
             alike = name in defaults.alike and arm not in defaults.shipped
             used = f"{defaults.alike[name]} in every arm" if alike else "each its own"
             rows.append(
-                {"setting": name, "arm": arm, "control": _shown(ours), "theirs": _shown(theirs)}
+                {
+                    "setting": name,
+                    "arm": arm,
+                    "control": _setting_value(ours),
+                    "theirs": _setting_value(theirs),
+                }
                 | {"used": used}
             )
     return rows
@@ -30,14 +35,14 @@ def default_lines(verdict: Verdict) -> list[str]:
     control = verdict.contrasts[0].control
     rows = default_rows(verdict.defaults)
     alike = [row for row in rows if row["used"] != "each its own"]
-    own = [row for row in rows if row["used"] == "each its own"]
+    separate = [row for row in rows if row["used"] == "each its own"]
     lines = []
     if alike:
-        words = (f"{r['setting']} {r['control']} ({r['arm']}: {r['theirs']})" for r in alike)
-        lines.append(f"defaults that differ, set as {control} has them: {', '.join(words)}")
-    if own:
-        words = (f"{r['setting']} {r['control']} ({r['arm']}: {r['theirs']})" for r in own)
-        lines.append(f"defaults that differ and stay so: {', '.join(words)}")
+        texts = (f"{r['setting']} {r['control']} ({r['arm']}: {r['theirs']})" for r in alike)
+        lines.append(f"defaults that differ, set as {control} has them: {', '.join(texts)}")
+    if separate:
+        texts = (f"{r['setting']} {r['control']} ({r['arm']}: {r['theirs']})" for r in separate)
+        lines.append(f"defaults that differ and stay so: {', '.join(texts)}")
     return lines + only_lines(verdict.defaults, control)
 
 
@@ -60,8 +65,8 @@ def loads_line(loads: Loads | None) -> str:
     if loads is None or loads.shared or not loads.arms:
         return ""
     count = max(arm.count for arm in loads.arms.values())
-    made = {arm.by: arm.seconds for arm in loads.arms.values()}
-    spent = [seconds for seconds in made.values() if seconds]
+    durations = {arm.by: arm.seconds for arm in loads.arms.values()}
+    spent = [seconds for seconds in durations.values() if seconds]
     times = "once" if count == 1 else f"{count} times"
     took = f", {format_duration(sum(spent) * NS_PER_S)} in all, kept for later" if spent else ""
     return f"the builds cannot share their data: each was loaded {times}{took}"
@@ -71,5 +76,5 @@ def _settings(names: Sequence[str]) -> str:
     return f"{len(names)} setting{'' if len(names) == 1 else 's'}"
 
 
-def _shown(value: str) -> str:
+def _setting_value(value: str) -> str:
     return value or '""'

@@ -29,9 +29,9 @@ def weight_text(weight: Weight) -> str:
         "in stalls": weight.stall_share,
         "left behind": weight.background,
     }
-    said = [f"{100 * share:g} % {word}" for word, share in parts.items() if share]
-    said += [f"{format_digits(100 * weight.stall, 3)} % stall"] if weight.stall else []
-    return ", ".join(said) or "equal arms"
+    texts = [f"{100 * share:g} % {word}" for word, share in parts.items() if share]
+    texts += [f"{format_digits(100 * weight.stall, 3)} % stall"] if weight.stall else []
+    return ", ".join(texts) or "equal arms"
 
 
 def truth_cells(
@@ -40,9 +40,9 @@ def truth_cells(
     """Weight, truth, reading, held; a truth without its own uncertainty unless `whole`."""
     truth = _truth(contrast)
     read = reading_text(contrast)
-    held = {True: "yes", False: "NO", None: "–"}[contrast.covered]
+    coverage = {True: "yes", False: "NO", None: "–"}[contrast.covered]
     short = f"{truth.partition(' ±')[0]} %" if "±" in truth else truth
-    return names[contrast.arm], truth if whole else short, read, held
+    return names[contrast.arm], truth if whole else short, read, coverage
 
 
 def _truth(contrast: ContrastLine) -> str:
@@ -58,24 +58,25 @@ def _truth(contrast: ContrastLine) -> str:
 
 def coverage_text(contrasts: Sequence[ContrastLine], names: Mapping[str, str]) -> str:
     """Whether the intervals hold the true effects, and what to do about one that does not."""
-    known = [one for one in contrasts if one.covered is not None]
-    missed = [one for one in known if not one.covered]
-    if not known:
+    computed = [contrast for contrast in contrasts if contrast.covered is not None]
+    missed = [contrast for contrast in computed if not contrast.covered]
+    if not computed:
         return "No interval could be computed, so nothing is known about this machine yet."
     if not missed:
-        held = (
+        sentence = (
             "The interval holds its truth"
-            if len(known) == 1
-            else f"All {len(known)} intervals hold their truths"
+            if len(computed) == 1
+            else f"All {len(computed)} intervals hold their truths"
         )
-        return f"{held}: in this weighing the readings are right."
-    said = [
-        f"{names[one.arm]} must read {_truth(one)} and read {reading_text(one)}" for one in missed
+        return f"{sentence}: in this weighing the readings are right."
+    misses = [
+        f"{names[contrast.arm]} must read {_truth(contrast)} and read {reading_text(contrast)}"
+        for contrast in missed
     ]
     return (
-        f"Missed: {'; '.join(said)}. One 95 % interval in twenty misses by chance. Calibrate again "
-        "with another seed; if that misses again, it is not chance: do not trust this machine "
-        "until the cause is found."
+        f"Missed: {'; '.join(misses)}. One 95 % interval in twenty misses by chance. Calibrate "
+        "again with another seed; if that misses again, it is not chance: do not trust this "
+        "machine until the cause is found."
     )
 
 
@@ -94,9 +95,11 @@ def trust_of(verdict: Verdict, study: Study) -> ShownTrust | None:
     if not verdict.trust or (verdict.ledger and verdict.ledger.off_balance):
         return None
     name = study.equals[0].name
-    sds = [one.details.epoch_sd_percent for one in verdict.contrasts if one.arm == name]
+    sds = [
+        contrast.details.epoch_sd_percent for contrast in verdict.contrasts if contrast.arm == name
+    ]
     sd = (sds[0] if sds else None) or 0.0
-    missed = any(one.covered is False for one in verdict.contrasts)
+    missed = any(contrast.covered is False for contrast in verdict.contrasts)
     return ShownTrust(
         head=f"{'If that was chance, what' if missed else 'What'} this machine can be trusted for, "
         f"weighing two arms under {load_text(study)}, where epochs of equal arms scatter by "

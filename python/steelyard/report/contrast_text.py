@@ -41,8 +41,8 @@ def interval_text(ends: Ends) -> str:
     """`"[−3.51, −2.60] %"`; an open end is infinite, no interval is `"no interval"`, and one that
     is too wide for figures is words."""
     low, high = ends
-    if words := spread_words(low, high):
-        return words
+    if spread := spread_words(low, high):
+        return spread
     if low is None and high is None:
         return "no interval"
     digits = digits_for(ends)
@@ -61,8 +61,8 @@ def reading_text(interval: PercentInterval) -> str:
     """Estimate and interval together: `"−3.06 % [−3.51, −2.60]"`."""
     if interval.estimate_percent is None:
         return "–"
-    if words := spread_words(*ends_of(interval)):
-        return words
+    if spread := spread_words(*ends_of(interval)):
+        return spread
     return f"{estimate_text(interval)} {interval_text(ends_of(interval)).removesuffix(' %')}"
 
 
@@ -132,29 +132,29 @@ def full_stop(text: str) -> str:
 
 def method_text(details: ContrastDetails) -> str:
     """How the interval was made: the method, which of its bounds, and at which level."""
-    made = []
+    sentences = []
     if "sign flips" in details.method:
         balanced = "balanced " if "balanced" in details.method else ""
-        made.append(
+        sentences.append(
             "The interval is the set of effects that random changes of the epochs' signs cannot "
             "reject (Hartigan 1969; Canay, Romano and Shaikh 2017): of the means of "
             f"{_grouped(details.subsets)} {balanced}subsets of epochs "
             f"the {ordinal(details.k)} smallest and the {ordinal(details.k)} largest."
         )
     if "e-process" in details.method:
-        made.append(
+        sentences.append(
             "After every epoch, effects that an e-process of symmetric epochs rejects were removed "
             "(Vovk and Wang 2022), which stays valid under continuous monitoring."
         )
-    if not made:
+    if not sentences:
         return (
             "Too few epochs for a verdict: an interval shown is a t interval, for orientation only."
         )
-    made.append(f"Its own level is {format_digits(details.level * 100, 3)} %.")
-    made.append(
+    sentences.append(f"Its own level is {format_digits(details.level * 100, 3)} %.")
+    sentences.append(
         "Looks were planned before the first slice; their error rates add up to 5 % at most."
     )
-    return " ".join(made)
+    return " ".join(sentences)
 
 
 def ordinal(number: int) -> str:

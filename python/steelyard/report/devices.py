@@ -39,36 +39,36 @@ _LABELS = {
 _VARIATION = "_cv"
 
 
-def told_names(told: DeviceSummary) -> str:
+def told_names(summary: DeviceSummary) -> str:
     """`"device vda"`, `"devices sda and sdb"`."""
-    return f"device{'' if len(told.names) == 1 else 's'} {' and '.join(told.names)}"
+    return f"device{'' if len(summary.names) == 1 else 's'} {' and '.join(summary.names)}"
 
 
-def not_available(told: DeviceSummary) -> str:
+def not_available(summary: DeviceSummary) -> str:
     """Why nothing is told of the devices; empty where it is."""
-    return f"what the devices did is not available: {told.missing}" if told.missing else ""
+    return f"what the devices did is not available: {summary.missing}" if summary.missing else ""
 
 
-def used_figures(told: DeviceSummary, arm: str) -> list[DeviceFigure]:
+def used_figures(summary: DeviceSummary, arm: str) -> list[DeviceFigure]:
     """The figures of an arm against the control, of reads and writes that it or the control keeps a
     device at; none where neither does."""
-    own = {one.metric: one for one in told.figures if one.arm == arm}
-    idle = [side for side in ("read", "write") if _under_way(own, side) < IN_USE]
+    figures = {figure.metric: figure for figure in summary.figures if figure.arm == arm}
+    idle = [side for side in ("read", "write") if _under_way(figures, side) < IN_USE]
     if len(idle) == 2:
         return []
-    return [one for one in own.values() if not one.metric.startswith(tuple(idle))]
+    return [figure for figure in figures.values() if not figure.metric.startswith(tuple(idle))]
 
 
-def _under_way(own: Mapping[str, DeviceFigure], side: str) -> float:
+def _under_way(figures: Mapping[str, DeviceFigure], side: str) -> float:
     """Requests of one side that are under way on average (Little's law), in the busier arm. Where
     their time is not known, since an arm asked for none in some epoch: as if it were 1 ms, and no
     more than all requests that are under way."""
-    rate, each = own.get(f"{side}_iops"), own.get(f"{side}_latency_ms")
+    rate, each = figures.get(f"{side}_iops"), figures.get(f"{side}_latency_ms")
     if rate is None:
         return 0.0
     seconds = NS_PER_MS / NS_PER_S
     if each is None:
-        every = own.get("queue_length")
+        every = figures.get("queue_length")
         most = 0.0 if every is None else max(every.control_value, every.arm_value)
         return min(seconds * max(rate.control_value, rate.arm_value), most)
     return seconds * max(rate.control_value * each.control_value, rate.arm_value * each.arm_value)
@@ -88,13 +88,13 @@ def figure_rows(figures: Iterable[DeviceFigure]) -> list[dict[str, str]]:
     """Each figure with both arms' values and its contrast."""
     return [
         {
-            "metric": figure_name(one.metric),
-            "control": _value(one, one.control_value),
-            "arm": _value(one, one.arm_value),
-            "reading": counted_reading(one),
-            "note": one.note,
+            "metric": figure_name(figure.metric),
+            "control": _value(figure, figure.control_value),
+            "arm": _value(figure, figure.arm_value),
+            "reading": counted_reading(figure),
+            "note": figure.note,
         }
-        for one in figures
+        for figure in figures
     ]
 
 
@@ -108,12 +108,12 @@ def device_rows(epochs: Iterable[EpochLine]) -> list[tuple[str, str]]:
     """A row a device, and one a device and arm, and what their last figure means; empty where none
     was seen."""
     sums: dict[str, dict[str, float]] = defaultdict(lambda: defaultdict(float))
-    for label, known in _spans(epochs):
-        for device in device_names(known):
-            own = sums[f"device {device}{label}"]
-            own[_ELAPSED] += known.get("elapsed_ns", known.get(SLICES_NS, 0.0))
+    for label, counts in _spans(epochs):
+        for device in device_names(counts):
+            total = sums[f"device {device}{label}"]
+            total[_ELAPSED] += counts.get("elapsed_ns", counts.get(SLICES_NS, 0.0))
             for counted in _COUNTED:
-                own[counted] += known.get(device_reading(device, counted), 0.0)
+                total[counted] += counts.get(device_reading(device, counted), 0.0)
     rows = [(name, _figures(counts)) for name, counts in sums.items() if counts[_ELAPSED]]
     return [*rows, ("devices", FOOTNOTE)] if rows else []
 
@@ -129,7 +129,7 @@ def _spans(epochs: Iterable[EpochLine]) -> Iterator[tuple[str, Mapping[str, floa
 def _figures(counts: Mapping[str, float]) -> str:
     elapsed_ns = counts[_ELAPSED]
     seconds = elapsed_ns / NS_PER_S
-    told = []
+    parts = []
     for plural, size, spent in (
         ("reads", "read_bytes", "read_ms"),
         ("writes", "written_bytes", "write_ms"),
@@ -141,11 +141,11 @@ def _figures(counts: Mapping[str, float]) -> str:
             continue
         each = format_duration(counts[spent] / count * NS_PER_MS)
         of = f" of {format_bytes(counts[size] / count)}" if size else ""
-        told.append(f"{format_digits(count / seconds, 3)} {plural}/s{of} in {each}")
+        parts.append(f"{format_digits(count / seconds, 3)} {plural}/s{of} in {each}")
     spent_ms = sum(counts[name] for name in ("read_ms", "write_ms", "discard_ms", "flush_ms"))
     queue = spent_ms * NS_PER_MS / elapsed_ns
     busy = min(1.0, counts["busy_ms"] * NS_PER_MS / elapsed_ns)
     under_way = (
         f"{format_digits(queue, 2)} requests under way on average, busy {busy:.0%} of the time"
     )
-    return "; ".join([", ".join(told) or "nothing", under_way])
+    return "; ".join([", ".join(parts) or "nothing", under_way])

@@ -28,9 +28,12 @@ def machine_rows(environment: Environment) -> Rows:
         if about.round_trip_us is not None
     ]
     rows += [
-        (f"{one.level}: {one.name}", f"{one.seen}. Matters for {one.matters_for}. {one.advice}")
-        for one in environment.findings
-        if one.level in ("warning", "note")
+        (
+            f"{finding.level}: {finding.name}",
+            f"{finding.seen}. Matters for {finding.matters_for}. {finding.advice}",
+        )
+        for finding in environment.findings
+        if finding.level in ("warning", "note")
     ]
     return rows
 
@@ -52,34 +55,39 @@ def _source_rows(source: SourceFacts | None) -> Rows:
     size = format_bytes(source.database_bytes)
     what = ", ".join(filter(None, (source.of_database, size)))
     rows = [("data", f'{source.kind} "{source.name}"{major}: {what}')]
-    rows += [("data, left out", f"{one.what}: {one.why}") for one in source.neutralised]
     rows += [
-        ("data, replaced", f"{one.name}: {one.theirs} → {one.used}: {one.why}")
-        for one in source.replaced
+        ("data, left out", f"{omission.what}: {omission.why}") for omission in source.neutralised
+    ]
+    rows += [
+        (
+            "data, replaced",
+            f"{replacement.name}: {replacement.theirs} → {replacement.used}: {replacement.why}",
+        )
+        for replacement in source.replaced
     ]
     if source.settings_missing:
         rows.append(("data, doubt", source.settings_missing))
-    return [*rows, *(("data, doubt", one) for one in source.doubts)]
+    return [*rows, *(("data, doubt", doubt) for doubt in source.doubts)]
 
 
 def builds(environment: Environment) -> list[tuple[list[str], Rows]]:
     """Every distinct build with the arms that ran it; one entry: all arms ran the same."""
-    found: list[tuple[list[str], Build]] = []
+    distinct: list[tuple[list[str], Build]] = []
     for arm, about in environment.arms.items():
         build = about.build
-        same = next((names for names, known in found if known == build), None)
+        same = next((names for names, other in distinct if other == build), None)
         if same is not None:
             same.append(arm)
         elif build:
-            found.append(([arm], build))
-    return [(names, _build_rows(build)) for names, build in found]
+            distinct.append(([arm], build))
+    return [(names, _build_rows(build)) for names, build in distinct]
 
 
 def notices(environment: Environment) -> list[str]:
     """What has to be said before any figure, each once, as sentences."""
     every = (notice for about in environment.arms.values() for notice in about.notices)
     ends = (".", '."')
-    return [one if one.endswith(ends) else f"{one}." for one in dict.fromkeys(every)]
+    return [notice if notice.endswith(ends) else f"{notice}." for notice in dict.fromkeys(every)]
 
 
 def hash_rows(environment: Environment) -> Rows:
@@ -112,9 +120,9 @@ def _flatten(rows: Rows, label: str, value: object) -> None:
         for key, inner in value.items():
             _flatten(rows, f"{label} {key}" if label else str(key), inner)
     elif isinstance(value, list):
-        shown = ", ".join(str(item) for item in value[:16])
+        listed = ", ".join(str(item) for item in value[:16])
         more = f" … ({len(value)} in all)" if len(value) > 16 else ""
-        rows.append((label, (shown + more) or "none"))
+        rows.append((label, (listed + more) or "none"))
     elif value is not None and value != "":
         rows.append(_with_unit(label, value))
 

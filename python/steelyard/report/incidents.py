@@ -38,8 +38,8 @@ def _of_epoch(epoch: PageEpoch, borders: Mapping[str, DroppedSlices]) -> Iterato
         yield f"{epoch.outcome}: {error}" if error else epoch.outcome
     if epoch.attempt > 1:
         yield f"begun {epoch.attempt} times; only the last attempt counts"
-    for kind, seen in epoch.machine:
-        yield f"{kind}: {seen}"
+    for kind, text in epoch.machine:
+        yield f"{kind}: {text}"
     for arm, border in borders.items():
         if border.dropped:
             yield f"{border.dropped} slices of {arm} were dropped: {', '.join(border.causes)}"

@@ -104,8 +104,12 @@ def _levels(segments: Sequence[Segment], arm: str, judgement: Judgement) -> list
     """An arm's own level in each of the segments."""
     logs = judgement.overview.logs[arm]
     return [
-        (one.first, one.last, math.exp(float(logs[one.first : one.last + 1].mean())))
-        for one in segments
+        (
+            segment.first,
+            segment.last,
+            math.exp(float(logs[segment.first : segment.last + 1].mean())),
+        )
+        for segment in segments
     ]
 
 

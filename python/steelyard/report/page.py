@@ -133,7 +133,7 @@ def _context(source: PageSource) -> dict[str, Any]:
     defaults = verdict.defaults if verdict else None
     classes = _arm_classes(source)
     layout = shown_layout(plan)
-    contrasts = [show_contrast(one, plan, classes, verdict) for one in source.contrasts]
+    contrasts = [show_contrast(line, plan, classes, verdict) for line in source.contrasts]
     judged = (*source.contrasts, *source.pairs)
     return {
         "source": source,
@@ -166,7 +166,7 @@ def _context(source: PageSource) -> dict[str, Any]:
         "capacity_limit": capacity_limit(verdict) if verdict else "",
         "costs": cost_rows(verdict) if verdict else [],
         "cost_sentences": [c.sentence for c in verdict.costs if c.sentence] if verdict else [],
-        "time": [_time(one, verdict) for one in verdict.time] if verdict else [],
+        "time": [_time(breakdown, verdict) for breakdown in verdict.time] if verdict else [],
         "scripts": _scripts(verdict),
         "statements": _statements(verdict),
         "pages": verdict.pages if verdict else None,
@@ -196,7 +196,7 @@ def _context(source: PageSource) -> dict[str, Any]:
 
 def _calibration(source: PageSource) -> ShownCalibration | None:
     """None of a record in which no arm's truth is known."""
-    if source.verdict is None or all(one.true_percent is None for one in source.contrasts):
+    if source.verdict is None or all(line.true_percent is None for line in source.contrasts):
         return None
     try:
         study = read_recorded_study(source.directory / "study.toml")
@@ -207,7 +207,7 @@ def _calibration(source: PageSource) -> ShownCalibration | None:
 
 def _arm_classes(source: PageSource) -> dict[str, str]:
     """The style class that carries an arm's colour: the same arm, the same colour everywhere."""
-    return {arm: f"arm{place % 6}" for place, arm in enumerate(source.arms)}
+    return {arm: f"arm{number % 6}" for number, arm in enumerate(source.arms)}
 
 
 Doubt = TypeVar("Doubt", Threat, WithdrawnThreat)
@@ -223,12 +223,12 @@ class ShownThreat(Generic[Doubt]):
 
 def _by_threat(by_arm: Iterable[tuple[str, Sequence[Doubt]]]) -> list[ShownThreat[Doubt]]:
     """Every threat once."""
-    found: dict[tuple[str, str], ShownThreat[Doubt]] = {}
+    by_threat: dict[tuple[str, str], ShownThreat[Doubt]] = {}
     for arm, threats in by_arm:
         for threat in threats:
-            shown = found.setdefault((threat.name, threat.seen), ShownThreat(threat, []))
+            shown = by_threat.setdefault((threat.name, threat.seen), ShownThreat(threat, []))
             shown.arms.append(arm)
-    return list(found.values())
+    return list(by_threat.values())
 
 
 def _slices(source: PageSource, classes: Mapping[str, str]) -> dict[str, Any] | None:
@@ -288,10 +288,10 @@ Row = TypeVar("Row", bound=Compared)
 
 def _rows_by_arm(rows: Iterable[Row]) -> dict[str, list[Row]]:
     """Rows of the verdict by the arm they are about."""
-    found: dict[str, list[Row]] = {}
+    by_arm: dict[str, list[Row]] = {}
     for row in rows:
-        found.setdefault(row.arm, []).append(row)
-    return found
+        by_arm.setdefault(row.arm, []).append(row)
+    return by_arm
 
 
 def _scripts(verdict: Verdict | None) -> list[dict[str, Any]]:
@@ -322,35 +322,35 @@ def _statements(verdict: Verdict | None) -> list[dict[str, Any]]:
     ]
 
 
-def _time(told: TimeParts, verdict: Verdict) -> dict[str, Any]:
+def _time(breakdown: TimeParts, verdict: Verdict) -> dict[str, Any]:
     """Where the time of a transaction goes in one arm."""
-    sentence = cause_sentence(told)
+    sentence = cause_sentence(breakdown)
     return {
-        "arm": told.arm,
-        "control": told.control,
-        "epochs": told.epochs,
-        "plans": plan_reasons(verdict, told.arm)[:MOST_REASONS],
+        "arm": breakdown.arm,
+        "control": breakdown.control,
+        "epochs": breakdown.epochs,
+        "plans": plan_reasons(verdict, breakdown.arm)[:MOST_REASONS],
         "sentence": sentence[0].upper() + sentence[1:],
-        "bottleneck": bottleneck_line(told),
-        "picture": both_widths(partial(draw_time_parts, told), WIDE),
-        "rows": part_rows(told),
+        "bottleneck": bottleneck_line(breakdown),
+        "picture": both_widths(partial(draw_time_parts, breakdown), WIDE),
+        "rows": part_rows(breakdown),
     }
 
 
 def _devices(verdict: Verdict | None) -> dict[str, Any] | None:
     """What the devices did while each arm was driven; None where the record does not say."""
-    told = verdict.devices if verdict else None
-    if verdict is None or told is None:
+    summary = verdict.devices if verdict else None
+    if verdict is None or summary is None:
         return None
     return {
-        "names": told_names(told),
-        "missing": not_available(told),
-        "shared": told.shared_with_record,
+        "names": told_names(summary),
+        "missing": not_available(summary),
+        "shared": summary.shared_with_record,
         "slices": layout_named(verdict.layout).moves,
         "groups": [
-            {"arm": one.arm, "control": one.control, "rows": figure_rows(figures)}
-            for one in verdict.contrasts
-            if (figures := used_figures(told, one.arm))
+            {"arm": line.arm, "control": line.control, "rows": figure_rows(figures)}
+            for line in verdict.contrasts
+            if (figures := used_figures(summary, line.arm))
         ],
     }
 
@@ -390,6 +390,6 @@ def _by_arm(
     rows: Iterable[Row], control: str, rows_of: Callable[[list[Row]], list[dict[str, str]]]
 ) -> list[dict[str, Any]]:
     return [
-        {"arm": arm, "control": control, "rows": rows_of(own)}
-        for arm, own in _rows_by_arm(rows).items()
+        {"arm": arm, "control": control, "rows": rows_of(arm_rows)}
+        for arm, arm_rows in _rows_by_arm(rows).items()
     ]

@@ -45,7 +45,7 @@ def plan_rows(plan: Plan) -> list[tuple[str, str]]:
         *((f"data of {arm}", f"as loaded, then {shown_sql(sql)}") for arm, sql in plan.sql.items()),
         *place_rows(plan),
         ("clients reach", ", ".join(f"{arm} by {_WAYS[way]}" for arm, way in plan.connect.items())),
-        ("standbys", "; ".join(f"{arm}: {words}" for arm, words in plan.replication.items())),
+        ("standbys", "; ".join(f"{arm}: {text}" for arm, text in plan.replication.items())),
         ("load", _load(plan)),
         ("processors", ", ".join(map(str, plan.processors)) or "any"),
         ("left out of the mix", "; ".join(map(left_out_text, plan.left_out))),
@@ -57,21 +57,23 @@ def plan_rows(plan: Plan) -> list[tuple[str, str]]:
 
 def place_rows(plan: Plan) -> list[tuple[str, str]]:
     """Where the files of each arm are, where the study says so."""
-    named = any(place.log or place.data.directory for place in plan.places.values())
+    stated = any(place.log or place.data.directory for place in plan.places.values())
     how = "alike: drawn with the slots" if plan.places_drawn else "each arm's own in every epoch"
     rows = [(f"files of {arm}", place.words) for arm, place in plan.places.items()]
-    return [*rows, ("places of files", how)] if named else []
+    return [*rows, ("places of files", how)] if stated else []
 
 
 def factor_rows(factors: FactorsPlan) -> list[tuple[str, str]]:
     """Factors, cells and effects of a factorial as label and text, and what a half cannot tell."""
     control, *others = [cell.arm for cell in factors.cells]
-    named = [f"{name} ({two} against {one})" for name, (one, two) in factors.factors.items()]
+    factor_texts = [
+        f"{name} ({second} against {first})" for name, (first, second) in factors.factors.items()
+    ]
     joint = "joint 95 % intervals, at the end"
     return [
-        ("factors", ", ".join(named)),
+        ("factors", ", ".join(factor_texts)),
         ("cells", f"{control} (control), {', '.join(others)}"),
-        ("effects", f"{', '.join(one.name for one in factors.effects)}: {joint}"),
+        ("effects", f"{', '.join(effect.name for effect in factors.effects)}: {joint}"),
         ("fraction", ": ".join((factors.fraction, *alias_sentences(factors)))),
     ]
 
@@ -82,10 +84,13 @@ def _load(plan: Plan) -> str:
     return f"{clients} on {threads}"
 
 
-def left_out_text(one: LeftOutScript) -> str:
+def left_out_text(left_out: LeftOutScript) -> str:
     """`"07-insert-orders (3.1 % of the transactions): 5 of 5 tries failed: duplicate key ..."`."""
-    share = f"{format_digits(100 * one.share, 2)} % of the transactions"
-    return f"{one.script} ({share}): {one.failed} of {one.tries} tries failed: {one.error}"
+    share = f"{format_digits(100 * left_out.share, 2)} % of the transactions"
+    return (
+        f"{left_out.script} ({share}): {left_out.failed} of {left_out.tries} tries failed: "
+        f"{left_out.error}"
+    )
 
 
 _RATES = {

@@ -38,8 +38,8 @@ def probed_rows(
         rows.append(("share of what the device can do", why))
     for arm in environment.arms:
         lines = [epoch.arms[arm].readings for epoch in epochs if arm in epoch.arms]
-        known = [known_values(line) for line in lines]
-        used = ceiling(known, probe)
+        readings = [known_values(line) for line in lines]
+        used = ceiling(readings, probe)
         if used is not None:
             rows.append(
                 (
@@ -52,11 +52,11 @@ def probed_rows(
 
 
 def _all(probe: Probe) -> str:
-    known = [one for name in _FIGURES if (one := probe.figure(name)) is not None]
+    figures = [figure for name in _FIGURES if (figure := probe.figure(name)) is not None]
     return "; ".join(
-        f"{one.name} {one.iops:.0f}/s in {format_duration(round(one.mean_ns))}"
-        f"{' (the limit was the processors)' if one.processor_bound else ''}"
-        for one in known
+        f"{figure.name} {figure.iops:.0f}/s in {format_duration(round(figure.mean_ns))}"
+        f"{' (the limit was the processors)' if figure.processor_bound else ''}"
+        for figure in figures
     )
 
 
@@ -66,19 +66,19 @@ def _log_row(probe: Probe, verdict: Verdict | None) -> list[tuple[str, str]]:
     if log is None or verdict is None:
         return []
     waited: dict[str, float] = {}
-    for told in verdict.time:
-        for part in told.parts:
+    for breakdown in verdict.time:
+        for part in breakdown.parts:
             if part.part == "wal":
-                waited |= {told.control: part.control_us, told.arm: part.arm_us}
+                waited |= {breakdown.control: part.control_us, breakdown.arm: part.arm_us}
     if not waited:
         return []
-    shown = ", ".join(
+    waits = ", ".join(
         f"{format_duration(round(us * NS_PER_US))} in {arm}" for arm, us in waited.items()
     )
     return [
         (
             "write and sync of the log",
             f"{format_duration(round(log.mean_ns))} for a lone client in the probe; a transaction "
-            f"waited {shown}",
+            f"waited {waits}",
         )
     ]

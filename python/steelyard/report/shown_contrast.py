@@ -86,4 +86,4 @@ def _looks(plan: Plan) -> list[tuple[int, str]]:
     """The planned looks: after which epoch, and what is written there."""
     if plan.open_ended:
         return [(plan.epochs, "planned end")]
-    return [(epoch, f"look {place}") for place, epoch in enumerate(plan.looks, 1)]
+    return [(epoch, f"look {number}") for number, epoch in enumerate(plan.looks, 1)]

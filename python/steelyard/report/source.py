@@ -75,8 +75,8 @@ class PageEpoch:
     @classmethod
     def of(cls, line: EpochLine, processors: Sequence[int]) -> Self:
         """Of an epoch's line in the record; `processors`: those that a weighing may use."""
-        seen = tuple((kind.value, words) for kind, words in seen_in(line, processors))
-        return cls(line.epoch + 1, line.outcome, line.error, line.attempt, seen)
+        observations = tuple((kind.value, text) for kind, text in seen_in(line, processors))
+        return cls(line.epoch + 1, line.outcome, line.error, line.attempt, observations)
 
 
 @dataclass(frozen=True)
@@ -146,7 +146,7 @@ def read_source(directory: Path, count_latencies: CountLatencies) -> PageSource:
     plan, telemetry = read_plan(record), read_telemetry(record)
     borders: dict[int, dict[str, DroppedSlices]] = {}
     lines, turns = telemetry.epochs, telemetry.turns
-    measured = _kept(measured_slices(read_slices(record), lines, turns), borders)
+    measured = _undropped(measured_slices(read_slices(record), lines, turns), borders)
     dots, counts = _read_slices(measured, _control_first(plan), count_latencies)
     title, question = _read_words(directory / "study.toml")
     environment, verdict = read_environment(record) or Environment(), read_verdict(record)
@@ -175,7 +175,7 @@ def _turns(
     if not turns and not any(line.windows for line in lines):
         return {}
     every = epochs_of(read_slices(record), lines, turns)
-    return {one.epoch + 1: dict(one.turns) for one in every}
+    return {epoch.epoch + 1: dict(epoch.turns) for epoch in every}
 
 
 def _control_first(plan: Plan) -> list[str]:
@@ -220,7 +220,7 @@ def _read_slices(
     return dots, counts
 
 
-def _kept(
+def _undropped(
     measured: Iterable[SliceLine], borders: dict[int, dict[str, DroppedSlices]]
 ) -> Iterator[SliceLine]:
     """The slices that were not dropped; dropped ones and cancelled clients are in `borders`."""

@@ -44,10 +44,10 @@ def draw_levels(
     title: str, name: str, values: Sequence[str], curves: Sequence[Curve], width: float
 ) -> Markup:
     """Points at equal distances, from zero up; `name`: of what the values are."""
-    known = [level for curve in curves for level in curve.levels if level is not None]
-    said = "; ".join(f"{curve.arm}: {_words(values, curve)}" for curve in curves)
-    drawing = Drawing(width, _HEIGHT, title, said)
-    y = Linear(0, max(known, default=1.0) * _HEADROOM or 1.0, _HEIGHT - LOWER, UPPER)
+    measured = [level for curve in curves for level in curve.levels if level is not None]
+    description = "; ".join(f"{curve.arm}: {_levels_text(values, curve)}" for curve in curves)
+    drawing = Drawing(width, _HEIGHT, title, description)
+    y = Linear(0, max(measured, default=1.0) * _HEADROOM or 1.0, _HEIGHT - LOWER, UPPER)
     for tick in y.ticks(5):
         drawing.line(LEFT, y(tick), width - RIGHT, y(tick), "zero" if tick == 0 else "grid")
         drawing.text(LEFT - 6, y(tick) + 4, amount(tick), "", "end")
@@ -77,7 +77,7 @@ def _draw_curve(drawing: Drawing, places: Sequence[float], y: Linear, curve: Cur
         drawing.text(x, max(12.0, top - 13), "knee", "halo strong", "middle")
 
 
-def _words(values: Sequence[str], curve: Curve) -> str:
+def _levels_text(values: Sequence[str], curve: Curve) -> str:
     pairs = zip(values, curve.levels, strict=True)
     bend = "" if curve.knee is None else f", knee at {values[curve.knee]}"
     return ", ".join(f"{amount(level)} at {value}" for value, level in pairs) + bend
@@ -85,21 +85,21 @@ def _words(values: Sequence[str], curve: Curve) -> str:
 
 def draw_sweep(swept: Swept, arm: str, width: float) -> Markup:
     """The points of one arm from left to right as they are told, at equal distances."""
-    known = [
-        (point.value, one) for point in swept.points for one in point.contrasts if one.arm == arm
+    contrasts = [
+        (point.value, line) for point in swept.points for line in point.contrasts if line.arm == arm
     ]
     ends = [
         end
-        for _, one in known
-        for end in (one.low_percent, one.high_percent, one.estimate_percent)
+        for _, line in contrasts
+        for end in (line.low_percent, line.high_percent, line.estimate_percent)
         if end is not None
     ]
     reach = max(swept.margin_percent * 1.6, *(abs(end) * 1.12 for end in ends), 0.1)
     reach = min(reach, _MOST_PERCENT)
-    said = "; ".join(f"{value}: {reading(one)}" for value, one in known)
+    description = "; ".join(f"{value}: {reading(line)}" for value, line in contrasts)
     name = swept.key.rpartition(".")[2]
-    drawing = Drawing(width, _DIFFERENCE_HEIGHT, f"{arm} by {name}", said)
-    draw_joined(drawing, reach, swept.margin_percent, known, name)
+    drawing = Drawing(width, _DIFFERENCE_HEIGHT, f"{arm} by {name}", description)
+    draw_joined(drawing, reach, swept.margin_percent, contrasts, name)
     return drawing.svg()
 
 
@@ -148,19 +148,19 @@ def _name(swept: Swept) -> str:
 
 
 def _arm(swept: Swept, arm: str) -> SweptArm:
-    known = [
+    contrasts = [
         (point.value, line) for point in swept.points for line in point.contrasts if line.arm == arm
     ]
-    values = [value for value, _ in known]
-    control = known[0][1].control
+    values = [value for value, _ in contrasts]
+    control = contrasts[0][1].control
     rates = {
-        control: [line.control_throughput for _, line in known],
-        arm: [line.arm_throughput for _, line in known],
+        control: [line.control_throughput for _, line in contrasts],
+        arm: [line.arm_throughput for _, line in contrasts],
     }
     knees = {side: knee(values, levels) for side, levels in rates.items()}
     latency = {
-        control: [_ms(line.control_p95_us) for _, line in known],
-        arm: [_ms(line.arm_p95_us) for _, line in known],
+        control: [_ms(line.control_p95_us) for _, line in contrasts],
+        arm: [_ms(line.arm_p95_us) for _, line in contrasts],
     }
     bends = [f"{values[n]} for {side}" for side, n in knees.items() if n is not None]
     name = _name(swept)
@@ -171,7 +171,7 @@ def _arm(swept: Swept, arm: str) -> SweptArm:
         latency=_curves(f"p95 of the latency by {name}, ms", name, values, latency, {}),
         knees=f"Throughput bends (its knee) at {' and at '.join(bends)}." if bends else "",
         difference=both_widths(partial(draw_sweep, swept, arm), WIDE),
-        rows=tuple(_row(swept, value, line) for value, line in known),
+        rows=tuple(_row(swept, value, line) for value, line in contrasts),
     )
 
 
@@ -184,8 +184,8 @@ def _curves(
 ) -> Markup | None:
     """None where nothing of an arm is known."""
     curves = [
-        Curve(arm, f"arm{number}", own, knees.get(arm))
-        for number, (arm, own) in enumerate(levels.items())
+        Curve(arm, f"arm{number}", arm_levels, knees.get(arm))
+        for number, (arm, arm_levels) in enumerate(levels.items())
     ]
     if any(all(level is None for level in curve.levels) for curve in curves):
         return None

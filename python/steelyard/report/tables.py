@@ -181,8 +181,8 @@ def script_rows(rows: Iterable[Latency]) -> list[dict[str, str]]:
     every = list(rows)
     texts = latency_rows(every)
     return [
-        {"metric": f"{row.script}, {one['quantile']}", **one, "note": ""}
-        for row, one in zip(every, texts, strict=True)
+        {"metric": f"{row.script}, {text['quantile']}", **text, "note": ""}
+        for row, text in zip(every, texts, strict=True)
     ]
 
 
@@ -276,10 +276,10 @@ def _by_arm(counts: Mapping[str, int]) -> str:
 
 def forecast_text(seconds: Sequence[float | None]) -> str:
     """`"if …, 4 min to 11 min more …"` of the ends of a range; empty where nothing is needed."""
-    known = [end for end in seconds if end is not None]
-    if not any(known):
+    ends = [end for end in seconds if end is not None]
+    if not any(ends):
         return ""
-    spans = dict.fromkeys(format_duration(end * NS_PER_S) for end in known)
+    spans = dict.fromkeys(format_duration(end * NS_PER_S) for end in ends)
     more = f"{' to '.join(spans)} more measuring"
     return f"if the effect is as large as it reads, {more} would settle it"
 

@@ -34,7 +34,7 @@ def difference_text(part: TimePart) -> str:
     """`"+0.7 µs [+0.5, +0.9]"`: all three in the unit that fits the largest."""
     ends = (part.low_us, part.high_us)
     largest = max(abs(us) for us in (part.difference_us, *ends) if us is not None)
-    scale, unit = next((one for one in _UNITS if largest >= one[0]), _UNITS[-1])
+    scale, unit = next((candidate for candidate in _UNITS if largest >= candidate[0]), _UNITS[-1])
     low, high = ("unbounded" if end is None else _figures(end / scale) for end in ends)
     return f"{_figures(part.difference_us / scale)} {unit} [{low}, {high}]"
 
@@ -58,32 +58,32 @@ def _figures(value: float) -> str:
     return size if size == "0" else f"{'−' if value < 0 else '+'}{size}"
 
 
-def cause_sentence(told: TimeParts) -> str:
+def cause_sentence(breakdown: TimeParts) -> str:
     """What the difference is made of, without a full stop."""
-    whole = told.arm_us - told.control_us
+    whole = breakdown.arm_us - breakdown.control_us
     of_whole = f"of {signed_us(whole)} a transaction"
-    cause = told.cause
-    noise = [part.part for part in told.parts if is_below_noise(part)]
+    cause = breakdown.cause
+    noise = [part.part for part in breakdown.parts if is_below_noise(part)]
     if cause is None or cause.part in noise:
         return f"no cause found: no part covers half {of_whole} for sure"
     queue = ", with the queue for it" if cause.part == "processor" else ""
     return f"{PART_NAMES[cause.part]}{queue}: {difference_text(cause)} {of_whole}"
 
 
-def part_rows(told: TimeParts) -> list[dict[str, str]]:
+def part_rows(breakdown: TimeParts) -> list[dict[str, str]]:
     """Each part with both arms' time and the difference; `with_queue`: the difference as the cause
     is named from it, with the time in the queue where the processor time belongs that makes it."""
     whole = {
         "metric": "a transaction",
-        "control": format_duration(told.control_us * NS_PER_US),
-        "arm": format_duration(told.arm_us * NS_PER_US),
-        "reading": signed_us(told.arm_us - told.control_us),
+        "control": format_duration(breakdown.control_us * NS_PER_US),
+        "arm": format_duration(breakdown.arm_us * NS_PER_US),
+        "reading": signed_us(breakdown.arm_us - breakdown.control_us),
         "with_queue": "",
         "note": "",
     }
-    cause = None if told.cause is None else told.cause.part
-    divided = {part.part: difference_text(part) for part in told.with_queue}
-    return [*(_row(part, cause, divided.get(part.part, "")) for part in told.parts), whole]
+    cause = None if breakdown.cause is None else breakdown.cause.part
+    divided = {part.part: difference_text(part) for part in breakdown.with_queue}
+    return [*(_row(part, cause, divided.get(part.part, "")) for part in breakdown.parts), whole]
 
 
 def _row(part: TimePart, cause: str | None, with_queue: str) -> dict[str, str]:
@@ -102,14 +102,17 @@ def time_text(value_us: float) -> str:
     return BELOW_NOISE if value_us < 0 else format_duration(value_us * NS_PER_US)
 
 
-def bottleneck_line(told: TimeParts) -> str:
+def bottleneck_line(breakdown: TimeParts) -> str:
     """What either arm is held up by, and whether they differ in it."""
-    if not told.bottlenecks:
+    if not breakdown.bottlenecks:
         return ""
-    control, arm = told.bottlenecks
+    control, arm = breakdown.bottlenecks
     if control.kind == arm.kind:
         return f"bottleneck of both: {control.kind} ({control.evidence} in {control.arm})"
-    both = "; ".join(f"{one.arm}: {one.kind} ({one.evidence})" for one in (control, arm))
+    both = "; ".join(
+        f"{bottleneck.arm}: {bottleneck.kind} ({bottleneck.evidence})"
+        for bottleneck in (control, arm)
+    )
     return f"bottleneck: the arms differ: {both}"
 
 
@@ -118,13 +121,13 @@ def cause_lines(
 ) -> list[str]:
     """A line an arm: its cause. `plans`: arm → what changed where its plans flipped, which comes
     first; the parts of its time are then of the whole mix."""
-    told = list(every)
-    several = len(told) > 1
+    breakdowns = list(every)
+    several = len(breakdowns) > 1
     lines = []
-    for one in told:
-        label = f"why{f' {one.arm}' if several else ''}"
-        flipped = list(plans.get(one.arm, ()))[:MOST_REASONS]
-        parts = cause_sentence(one)
+    for breakdown in breakdowns:
+        label = f"why{f' {breakdown.arm}' if several else ''}"
+        flipped = list(plans.get(breakdown.arm, ()))[:MOST_REASONS]
+        parts = cause_sentence(breakdown)
         lines += (
             [f"{label}: {'; '.join(flipped)}", f"in the mean of all: {parts}"]
             if flipped

@@ -98,45 +98,47 @@ def shown_turns(source: PageSource, classes: Mapping[str, str]) -> ShownTurns | 
     layout, turns = shown_layout(plan), plan.turns
     if turns is None:
         return None
-    told = (verdict and verdict.turns) or TurnSummary()
+    summary = (verdict and verdict.turns) or TurnSummary()
     seconds, left_out = _seconds(source, classes)
-    rows = stall_rows(told.stalls)
+    rows = stall_rows(summary.stalls)
     return ShownTurns(
         title=layout.title,
         unit=layout.unit,
         point=layout.point,
         lead=layout.lead(turns),
         distance=distance_sentence(verdict, turns, layout.unit) if verdict else "",
-        pairs=[_pair(arm, plan, verdict, told, classes) for arm in source.arms[1:]]
+        pairs=[_pair(arm, plan, verdict, summary, classes) for arm in source.arms[1:]]
         if verdict
         else [],
         seconds=seconds,
         left_out=left_out,
-        stalls=stall_sums(source.arms, told) if told.stalls else [],
+        stalls=stall_sums(source.arms, summary) if summary.stalls else [],
         stall_rows=rows,
-        further_stalls=len(told.stalls) - len(rows),
-        sums=sum_rows(source.arms, told.sums),
-        arms=[(str(place), arm) for place, arm in enumerate(source.arms)],
+        further_stalls=len(summary.stalls) - len(rows),
+        sums=sum_rows(source.arms, summary.sums),
+        arms=[(str(number), arm) for number, arm in enumerate(source.arms)],
     )
 
 
 def distance_sentence(verdict: Verdict, turns: TurnChoices, unit: str) -> str:
     """How far apart checkpoints were, and by which factor they were brought nearer; `unit`: what an
     arm was measured in."""
-    told = verdict.turns or TurnSummary()
+    summary = verdict.turns or TurnSummary()
     if turns.continuous:
-        return _log_sentence(turns, [one.arm for one in told.sums])
-    known = {one.arm: one.cycle_seconds for one in told.sums if one.cycle_seconds}
-    lengths = list(known.values())
+        return _log_sentence(turns, [line.arm for line in summary.sums])
+    cycle_seconds = {line.arm: line.cycle_seconds for line in summary.sums if line.cycle_seconds}
+    lengths = list(cycle_seconds.values())
     if not lengths:
         far = f"No {unit} saw two checkpoints begin: they were"
-    elif len(known) == len(told.sums) and max(lengths) <= (1 + ALIKE) * min(lengths):
+    elif len(cycle_seconds) == len(summary.sums) and max(lengths) <= (1 + ALIKE) * min(lengths):
         far = f"A checkpoint began every {_seconds_text(lengths[0])},"
     else:
-        each = " and ".join(f"every {_seconds_text(far)} in {arm}" for arm, far in known.items())
+        each = " and ".join(
+            f"every {_seconds_text(far)} in {arm}" for arm, far in cycle_seconds.items()
+        )
         far = f"A checkpoint began {each},"
     scale = turns.time_scale
-    arms = [one.arm for one in told.sums]
+    arms = [line.arm for line in summary.sums]
     near = "as far apart as" if scale == 1 else f"{near_words(turns, arms)} as"
     return f"{far} {near} the arms' own settings have it (time scale {_factor(scale)})."
 
@@ -162,11 +164,11 @@ def _seconds_text(seconds: float) -> str:
 
 
 def _pair(
-    arm: str, plan: Plan, verdict: Verdict, told: TurnSummary, classes: Mapping[str, str]
+    arm: str, plan: Plan, verdict: Verdict, summary: TurnSummary, classes: Mapping[str, str]
 ) -> ShownPair:
     pair, margin = (plan.control, arm), plan.margin_percent
-    distances = [one for one in verdict.by_distance if one.arm == arm]
-    curve = [one for one in told.curve if one.arm == arm]
+    distances = [line for line in verdict.by_distance if line.arm == arm]
+    curve = [line for line in summary.curve if line.arm == arm]
     return ShownPair(
         arm=arm,
         control=plan.control,
@@ -176,14 +178,14 @@ def _pair(
         if distances
         else None,
         too_near=_TOO_NEAR if curve and not distances else "",
-        other_ages=other_ages(pair, {one.arm: one.cycle_seconds for one in told.sums})
+        other_ages=other_ages(pair, {line.arm: line.cycle_seconds for line in summary.sums})
         if curve
         else "",
         curve=both_widths(lambda width: draw_by_distance(curve, pair, classes, margin, width), WIDE)
         if curve
         else None,
         curve_rows=curve_rows(curve),
-        evenness=evenness_rows([one for one in told.evenness if one.arm == arm]),
+        evenness=evenness_rows([line for line in summary.evenness if line.arm == arm]),
     )
 
 
@@ -191,11 +193,11 @@ def other_ages(pair: tuple[str, str], cycle_seconds: Mapping[str, float | None])
     """The same seconds after a checkpoint lie at other ages where the arms' cycles are unlike;
     empty where they are alike."""
     cycles = [cycle_seconds.get(arm) for arm in pair]
-    known = [one for one in cycles if one]
-    if len(known) < len(pair) or max(known) <= UNLIKE * min(known):
+    lengths = [cycle for cycle in cycles if cycle]
+    if len(lengths) < len(pair) or max(lengths) <= UNLIKE * min(lengths):
         return ""
     each = " and ".join(
-        f"{_seconds_text(length)} in {arm}" for arm, length in zip(pair, known, strict=True)
+        f"{_seconds_text(length)} in {arm}" for arm, length in zip(pair, lengths, strict=True)
     )
     return (
         f"Checkpoints are {each} apart, so the same seconds after one are of other ages of the "
@@ -207,17 +209,17 @@ def _seconds(
     source: PageSource, classes: Mapping[str, str]
 ) -> tuple[list[tuple[int, Markup]], int]:
     """Pictures of as many epochs as fit, and how many are left out."""
-    shown: list[tuple[int, Markup]] = []
+    pictures: list[tuple[int, Markup]] = []
     size = 0
     epochs = {epoch: _ordered(turns, source.arms) for epoch, turns in source.turns.items()}
     drawn = {epoch: turns for epoch, turns in sorted(epochs.items()) if turns}
     for epoch, turns in drawn.items():
         picture = _picture(turns, classes, epoch, shown_layout(source.plan).first)
         size += len(picture.encode())
-        if shown and size > MOST_BYTES:
+        if pictures and size > MOST_BYTES:
             break
-        shown.append((epoch, picture))
-    return shown, len(drawn) - len(shown)
+        pictures.append((epoch, picture))
+    return pictures, len(drawn) - len(pictures)
 
 
 def _picture(turns: Sequence[Turn], classes: Mapping[str, str], epoch: int, first: str) -> Markup:
@@ -233,15 +235,15 @@ def curve_rows(lines: Iterable[CurveLine]) -> list[Row]:
     """The contrast in each bin, with what the arms wrote there."""
     return [
         {
-            "time": f"{_seconds_text(one.from_seconds) if one.from_seconds else '0'} to "
-            f"{_seconds_text(one.to_seconds)}",
-            "reading": reading_text(one),
-            "control_images": amount(one.control_images),
-            "arm_images": amount(one.arm_images),
-            "control_wal": _bytes(one.control_wal_bytes),
-            "arm_wal": _bytes(one.arm_wal_bytes),
+            "time": f"{_seconds_text(line.from_seconds) if line.from_seconds else '0'} to "
+            f"{_seconds_text(line.to_seconds)}",
+            "reading": reading_text(line),
+            "control_images": amount(line.control_images),
+            "arm_images": amount(line.arm_images),
+            "control_wal": _bytes(line.control_wal_bytes),
+            "arm_wal": _bytes(line.arm_wal_bytes),
         }
-        for one in lines
+        for line in lines
     ]
 
 
@@ -249,12 +251,12 @@ def evenness_rows(lines: Iterable[EvennessLine]) -> list[Row]:
     """Mean, standard deviation and CV of throughput over equal windows, with their contrasts."""
     return [
         {
-            "metric": EVENNESS.get(one.metric, one.metric),
-            "control": evenness_value(one.metric, one.control_value),
-            "arm": evenness_value(one.metric, one.arm_value),
-            "reading": reading_text(one),
+            "metric": EVENNESS.get(line.metric, line.metric),
+            "control": evenness_value(line.metric, line.control_value),
+            "arm": evenness_value(line.metric, line.arm_value),
+            "reading": reading_text(line),
         }
-        for one in lines
+        for line in lines
     ]
 
 
@@ -265,24 +267,28 @@ def evenness_value(metric: str, value: float) -> str:
     )
 
 
-def stall_sums(arms: Sequence[str], told: TurnSummary) -> list[Row]:
+def stall_sums(arms: Sequence[str], summary: TurnSummary) -> list[Row]:
     """A row an arm: how often and how long it stalled, and what mostly went on then."""
     rows = []
     for arm in arms:
-        own = [one for one in told.stalls if one.arm == arm]
-        stalled = sum(one.seconds for one in own)
-        loaded = sum(one.turns * one.seconds for one in told.sums if one.arm == arm and one.seconds)
+        stalls = [stall for stall in summary.stalls if stall.arm == arm]
+        stalled = sum(stall.seconds for stall in stalls)
+        loaded = sum(
+            line.turns * line.seconds for line in summary.sums if line.arm == arm and line.seconds
+        )
         share = (
-            f" ({format_digits(100 * stalled / loaded, 2)} % of the time)" if loaded and own else ""
+            f" ({format_digits(100 * stalled / loaded, 2)} % of the time)"
+            if loaded and stalls
+            else ""
         )
         rows.append(
             {
                 "arm": arm,
-                "stalls": str(len(own)),
-                "storms": str(sum(one.storm for one in own)),
-                "time": f"{_seconds_text(stalled)}{share}" if own else "–",
-                "longest": _seconds_text(max(one.seconds for one in own)) if own else "–",
-                "note": _causes(own),
+                "stalls": str(len(stalls)),
+                "storms": str(sum(stall.storm for stall in stalls)),
+                "time": f"{_seconds_text(stalled)}{share}" if stalls else "–",
+                "longest": _seconds_text(max(stall.seconds for stall in stalls)) if stalls else "–",
+                "note": _causes(stalls),
             }
         )
     return rows
@@ -290,54 +296,54 @@ def stall_sums(arms: Sequence[str], told: TurnSummary) -> list[Row]:
 
 def _causes(stalls: Iterable[StallLine]) -> str:
     """`"begin of a checkpoint (5), kernel write-back (1)"`, the most frequent first."""
-    counted = Counter(one.cause for one in stalls).most_common()
+    counted = Counter(stall.cause for stall in stalls).most_common()
     return ", ".join(f"{cause} ({count})" for cause, count in counted)
 
 
 def stall_rows(stalls: Sequence[StallLine]) -> list[Row]:
     """The longest stalls, in order of time."""
-    longest = sorted(stalls, key=lambda one: -one.seconds)[:MOST_STALLS]
+    longest = sorted(stalls, key=lambda stall: -stall.seconds)[:MOST_STALLS]
     return [
         {
-            "where": f"epoch {one.epoch}, {one.arm}",
-            "at": _seconds_text(one.from_seconds) if one.from_seconds else "0 s",
-            "length": f"{_seconds_text(one.seconds)}{', a storm' if one.storm else ''}",
-            "depth": f"{format_digits(100 * one.depth, 2)} %",
-            "cause": one.cause,
+            "where": f"epoch {stall.epoch}, {stall.arm}",
+            "at": _seconds_text(stall.from_seconds) if stall.from_seconds else "0 s",
+            "length": f"{_seconds_text(stall.seconds)}{', a storm' if stall.storm else ''}",
+            "depth": f"{format_digits(100 * stall.depth, 2)} %",
+            "cause": stall.cause,
         }
-        for one in sorted(longest, key=lambda one: (one.epoch, one.arm, one.from_seconds))
+        for stall in sorted(longest, key=lambda stall: (stall.epoch, stall.arm, stall.from_seconds))
     ]
 
 
 def sum_rows(arms: Sequence[str], sums: Iterable[TurnSumsLine]) -> list[Row]:
     """What each arm wrote and left, a column an arm."""
-    by_arm = {one.arm: one for one in sums}
+    by_arm = {line.arm: line for line in sums}
     if len(by_arm) < len(arms):
         return []
     columns = [_sum_column(by_arm[arm]) for arm in arms]
     return [
-        {"what": what, **{str(place): column[what] for place, column in enumerate(columns)}}
+        {"what": what, **{str(number): column[what] for number, column in enumerate(columns)}}
         for what in columns[0]
         if any(column[what] for column in columns)
     ]
 
 
-def _sum_column(one: TurnSumsLine) -> Row:
+def _sum_column(line: TurnSumsLine) -> Row:
     return {
-        "turns": str(one.turns),
-        "measured": _known_seconds(one.seconds),
-        "from one checkpoint to the next": _known_seconds(one.cycle_seconds),
-        "checkpoints completed": amount(one.checkpoints),
-        "WAL written": _bytes(one.wal_bytes),
-        "waiting to be written, at the start": _bytes(one.waiting_at_start_bytes),
-        "waiting to be written, at the end": _bytes(one.waiting_at_end_bytes),
-        "files of all arms, at its first turn and at its last": _growth(one),
+        "turns": str(line.turns),
+        "measured": _known_seconds(line.seconds),
+        "from one checkpoint to the next": _known_seconds(line.cycle_seconds),
+        "checkpoints completed": amount(line.checkpoints),
+        "WAL written": _bytes(line.wal_bytes),
+        "waiting to be written, at the start": _bytes(line.waiting_at_start_bytes),
+        "waiting to be written, at the end": _bytes(line.waiting_at_end_bytes),
+        "files of all arms, at its first turn and at its last": _growth(line),
     }
 
 
-def _growth(one: TurnSumsLine) -> str:
+def _growth(line: TurnSumsLine) -> str:
     """Empty where it is not known."""
-    ends = one.first_files_bytes, one.last_files_bytes
+    ends = line.first_files_bytes, line.last_files_bytes
     return "" if None in ends else " and ".join(_bytes(end) for end in ends)
 
 

@@ -168,8 +168,8 @@ def read_reproduction(name_or_file: str) -> Reproduction:
     """One of the built-in ones, or of a file. StudyError: there is none, or it is wrong."""
     studies, claims = names(), claim_names()
     known = [*studies, *claims]
-    place = PUBLISHED if name_or_file in studies else CLAIMS
-    file = place / f"{name_or_file}.toml" if name_or_file in known else Path(name_or_file)
+    directory = PUBLISHED if name_or_file in studies else CLAIMS
+    file = directory / f"{name_or_file}.toml" if name_or_file in known else Path(name_or_file)
     if not file.is_file():
         near = difflib.get_close_matches(name_or_file, known, n=1)
         raise StudyError(

@@ -46,8 +46,8 @@ class Stopwatch:
         """Phase → ns since the lap before, or since it runs, in the order of PHASES; they add up
         to the time between, and those of no time are left out."""
         self._book()
-        taken, self._taken_ns = self._taken_ns, Counter()
-        return {phase: taken[phase] for phase in PHASES if taken[phase]}
+        spent_ns, self._taken_ns = self._taken_ns, Counter()
+        return {phase: spent_ns[phase] for phase in PHASES if spent_ns[phase]}
 
     def _book(self) -> None:
         before_ns, self._since_ns = self._since_ns, self._now_ns()
@@ -96,7 +96,7 @@ class Progress(Protocol):
         The last of `details.d` is the log ratio of this epoch, None when the epoch was lost.
         """
 
-    def why(self, told: Sequence[TimeParts]) -> None:
+    def why(self, times: Sequence[TimeParts]) -> None:
         """Where the time of a transaction goes so far, after an epoch; empty where no arm has
         it."""
 

@@ -120,21 +120,24 @@ class LocalEngines:
 
     def of_arms(self, study: Study) -> dict[str, Engine]:
         """Arm → the build it names, of one builder if that can be; EngineError: what there is."""
-        wanted = [BuildRequest(arm.version, arm.bindir) for arm in study.every_arm]
+        requests = [BuildRequest(arm.version, arm.bindir) for arm in study.every_arm]
         contrib = study.contrib or study.statement_counters
         self._listens = any(arm.connect in (TCP, TLS) for arm in study.every_arm)
-        found = adapter(study.engine).find_arms(wanted, self._account, contrib=contrib)
-        return {arm.name: engine for arm, engine in zip(study.every_arm, found, strict=True)}
+        engines = adapter(study.engine).find_arms(requests, self._account, contrib=contrib)
+        return {arm.name: engine for arm, engine in zip(study.every_arm, engines, strict=True)}
 
     def reach(self, study: Study, database: str | None) -> dict[str, Instance]:
         """Arm → its server; what a server of one arm alone counts is that arm's."""
         kind = adapter(study.engine)
-        found: dict[str, Instance] = {
+        instances: dict[str, Instance] = {
             arm.name: kind.reach(study.address, arm.address, study.settings_of(arm), database)
             for arm in study.every_arm
         }
-        alone = len(servers(found)) == len(found)
-        return {name: kind.count_alone(one) if alone else one for name, one in found.items()}
+        alone = len(servers(instances)) == len(instances)
+        return {
+            name: kind.count_alone(instance) if alone else instance
+            for name, instance in instances.items()
+        }
 
     def slot(self, number: int) -> Slot:
         """The slot of a number in this weighing's private place."""
@@ -207,7 +210,7 @@ class LoadedWorkload:
     def without(self, scripts: Collection[str]) -> LoadedWorkload:
         """The same workload, these scripts of it left out."""
         rest = copy(self)
-        rest.scripts = tuple(one for one in self.scripts if one.name not in scripts)
+        rest.scripts = tuple(script for script in self.scripts if script.name not in scripts)
         return rest
 
     @property
@@ -218,8 +221,8 @@ class LoadedWorkload:
     def require_loaded(self, instance: Instance) -> None:
         """UsageError where it was loaded with something else, or not at all."""
         if self._workload.loaded:
-            held = loaded_workload(database_of(instance))
-            require_workload(self._workload, self._scale, held, instance.address.host)
+            mark = loaded_workload(database_of(instance))
+            require_workload(self._workload, self._scale, mark, instance.address.host)
 
     def fill(self, instance: Instance, report: ReportsStage) -> None:
         """Load it into a database that was made for it."""
@@ -240,9 +243,9 @@ class LoadedWorkload:
                 engine, self._kind, self._source, report, copies=copies, number=number
             )
         workload, scale = self._read_for(engine.identity.kind), self._scale
-        found = template(engine, workload, scale, report, copies=copies, number=number)
+        path = template(engine, workload, scale, report, copies=copies, number=number)
         self._require_room(copies)
-        return found
+        return path
 
     def release_source(self) -> None:
         """A base backup that was taken for this weighing goes."""
@@ -357,12 +360,12 @@ class LocalHost:
         self, arms: Mapping[str, Instance], scripts: Sequence[Script], template: Path | None
     ) -> Environment:
         """Machine, builds, settings as the servers report them, hashes of files."""
-        texts, directory = {one.name: one.text for one in scripts}, self._run().directory
-        seen = environment(arms, scripts=texts, directory=directory, template=template)
+        texts, directory = {script.name: script.text for script in scripts}, self._run().directory
+        facts = environment(arms, scripts=texts, directory=directory, template=template)
         described = None if template is None else description(template)
-        seen |= {"source": None if described is None else _taken_from(described.source)}
-        seen |= probe_facts(directory, cache_root(), datetime.now(UTC))
-        return Environment.of_json(seen, "the environment")
+        facts |= {"source": None if described is None else _taken_from(described.source)}
+        facts |= probe_facts(directory, cache_root(), datetime.now(UTC))
+        return Environment.of_json(facts, "the environment")
 
     def other_loads(self) -> tuple[OtherLoadLine, ...]:
         """By /proc, of every account."""

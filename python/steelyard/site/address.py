@@ -34,8 +34,8 @@ def badge(question: QuestionHistory) -> str:
 
 def record_name(entry: Entry) -> str:
     """What a record is called in addresses: its path in letters that need no quoting."""
-    words = re.sub(r"[^A-Za-z0-9.]+", "-", entry.path).strip("-.")
-    return f"{words}-{hashlib.sha256(entry.path.encode()).hexdigest()[:6]}"
+    slug = re.sub(r"[^A-Za-z0-9.]+", "-", entry.path).strip("-.")
+    return f"{slug}-{hashlib.sha256(entry.path.encode()).hexdigest()[:6]}"
 
 
 def report_page(entry: Entry) -> str:

@@ -94,7 +94,7 @@ def compared_facts(entries: Sequence[Entry], reports: Mapping[str, str]) -> obje
     level = (1 + CONFIDENCE) / 2
     table = [t_quantile(level, freedom) for freedom in range(1, _MOST_FREEDOM + 1)]
     return ComparedFacts(
-        records=tuple(_record(one, reports) for one in newest[:MOST_RECORDS]),
+        records=tuple(_record(entry, reports) for entry in newest[:MOST_RECORDS]),
         left_out=max(0, len(newest) - MOST_RECORDS),
         quantiles=(*table, float(ndtri(level))),
     ).model_dump()
@@ -108,7 +108,7 @@ def _record(entry: Entry, reports: Mapping[str, str]) -> ComparedRecord:
         kernel=entry.kernel,
         report=reports.get(entry.path, ""),
         facts=facts_of(entry),
-        contrasts=tuple(_contrast(Point(entry, one)) for one in entry.readings),
+        contrasts=tuple(_contrast(Point(entry, reading)) for reading in entry.readings),
     )
 
 

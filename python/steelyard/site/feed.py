@@ -31,14 +31,14 @@ def feed(
 ) -> str:
     """The feed of these answers. `name`: what makes its identity, which never changes; `page`: what
     it is the feed of; `of`: the address of an answer. Addresses are relative to the feed."""
-    newest = sorted(points, key=lambda one: (one.entry.at, one.entry.path), reverse=True)
-    shown = newest[:MOST_ENTRIES]
+    newest = sorted(points, key=lambda point: (point.entry.at, point.entry.path), reverse=True)
+    recent = newest[:MOST_ENTRIES]
     return _FEED.format(
         id=_identity(name),
         title=title,
-        updated=iso(shown[0].entry.at) if shown else "1970-01-01T00:00:00Z",
+        updated=iso(recent[0].entry.at) if recent else "1970-01-01T00:00:00Z",
         page=quote(page),
-        entries=Markup("").join(_entry(one, quote(of(one), safe="/#")) for one in shown),
+        entries=Markup("").join(_entry(point, quote(of(point), safe="/#")) for point in recent),
     )
 
 
@@ -86,8 +86,8 @@ def draw_badge(question: QuestionHistory) -> Markup:
     """`checksums │ ▲ +3.3 % [2.7, 4.0]`; the verdict is a sign and a colour."""
     newest = question.newest
     name = newest.entry.study
-    said = f"{MARKS.get(newest.reading.verdict, '?')} {short_reading(newest.reading)}"
-    left, right = (round(len(words) * _CHARACTER) + 14 for words in (name, said))
+    message = f"{MARKS.get(newest.reading.verdict, '?')} {short_reading(newest.reading)}"
+    left, right = (round(len(text) * _CHARACTER) + 14 for text in (name, message))
     return _PICTURE.format(
         width=left + right,
         left=left,
@@ -97,7 +97,7 @@ def draw_badge(question: QuestionHistory) -> Markup:
         left_text=left - 14,
         right_text=right - 14,
         name=name,
-        said=said,
+        said=message,
         tone=_TONES.get(newest.reading.verdict, "#4a4f57"),
         words=f"{question.label}: {newest.reading.verdict}, {short_reading(newest.reading)}",
     )

@@ -44,8 +44,8 @@ class ShownHost:
     @property
     def words(self) -> str:
         """For its sign in the matrix."""
-        said = f"{self.machine}: {self.verdict}, {self.reading}"
-        return f"{said}; doubts: {self.doubts}" if self.doubted else said
+        text = f"{self.machine}: {self.verdict}, {self.reading}"
+        return f"{text}; doubts: {self.doubts}" if self.doubted else text
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class FleetQuestion:
 
     def of(self, kind: str) -> tuple[ShownKind, ...]:
         """The groups of a kind: one for each pair of builds."""
-        return tuple(one for one in self.groups if one.kind == kind)
+        return tuple(group for group in self.groups if group.kind == kind)
 
 
 @dataclass(frozen=True)
@@ -84,49 +84,52 @@ class FleetShown:
 
 
 def show_fleet(
-    questions: Sequence[QuestionHistory], found: Sequence[Across], reports: Mapping[str, str]
+    questions: Sequence[QuestionHistory], answers: Sequence[Across], reports: Mapping[str, str]
 ) -> FleetShown:
-    """The page of these questions; `found`: what hosts answered to them; `reports`: path of a
+    """The page of these questions; `answers`: what hosts answered to them; `reports`: path of a
     record → the address of its report, or empty."""
     machines: dict[str, set[str]] = {}
-    for one in found:
-        machines.setdefault(one.question, set()).update(one.machines)
+    for answer in answers:
+        machines.setdefault(answer.question, set()).update(answer.machines)
     several = sorted(
-        (one for one in questions if len(machines[one.name]) > 1), key=lambda one: one.known_truth
+        (question for question in questions if len(machines[question.name]) > 1),
+        key=lambda question: question.known_truth,
     )
-    shown = tuple(_question(one, found, reports) for one in several)
-    groups = [group for one in shown for group in one.groups]
+    tables = tuple(_question(question, answers, reports) for question in several)
+    groups = [group for table in tables for group in table.groups]
     return FleetShown(
-        questions=shown,
+        questions=tables,
         kinds=tuple(sorted({group.kind for group in groups}, key=lambda k: (k == UNKNOWN_KIND, k))),
         hosts=len({host.machine for group in groups for host in group.hosts}),
     )
 
 
 def _question(
-    question: QuestionHistory, found: Sequence[Across], reports: Mapping[str, str]
+    question: QuestionHistory, answers: Sequence[Across], reports: Mapping[str, str]
 ) -> FleetQuestion:
     end = reach(point.reading for point in question.points)
     return FleetQuestion(
         name=question.name,
         label=question.label,
         page=address.question_page(question),
-        groups=tuple(_kind(one, end, reports) for one in found if one.question == question.name),
+        groups=tuple(
+            _kind(answer, end, reports) for answer in answers if answer.question == question.name
+        ),
     )
 
 
-def _kind(one: Across, end: float, reports: Mapping[str, str]) -> ShownKind:
-    counted = {host.machine: _host(host, end, reports) for host in one.hosts}
+def _kind(answer: Across, end: float, reports: Mapping[str, str]) -> ShownKind:
+    counted = {host.machine: _host(host, end, reports) for host in answer.hosts}
     others = {
         host.machine: _host(host, end, reports, why)
-        for host, why in one.left_out
+        for host, why in answer.left_out
         if host.machine not in counted
     }
     every = {**counted, **others}
     return ShownKind(
-        kind=one.kind or UNKNOWN_KIND,
-        builds=one.builds,
-        sentence=one.sentence if one.hosts else "",
+        kind=answer.kind or UNKNOWN_KIND,
+        builds=answer.builds,
+        sentence=answer.sentence if answer.hosts else "",
         hosts=tuple(every[machine] for machine in sorted(every)),
     )
 

@@ -33,20 +33,20 @@ def draw_over_time(trend: QuestionTrend, address_of: AddressOf, width: float) ->
     """The last weighings that have room, the oldest at the left, at equal distances; a dot leads
     to its report. Levels are drawn as lines where there are steps."""
     first = max(0, len(trend.points) - most_points(width))
-    shown = trend.points[first:]
-    readings = [one.point.reading for one in shown]
+    points = trend.points[first:]
+    readings = [point.point.reading for point in points]
     high = reach(readings)
     y = Linear(-high, high, _HEIGHT - _FOOT, _TOP)
-    step = (width - _LEFT - _RIGHT) / max(len(shown), 1)
-    places = [_LEFT + step * (number + 0.5) for number in range(len(shown))]
+    step = (width - _LEFT - _RIGHT) / max(len(points), 1)
+    places = [_LEFT + step * (number + 0.5) for number in range(len(points))]
     drawing = Drawing(
         width, _HEIGHT, f"{trend.question.label}, weighing by weighing", f"{trend.sentence}."
     )
     _draw_axis(drawing, y, readings[-1].margin_percent, width)
     _draw_levels(drawing, trend, first, y, (places, step))
-    for x, one in zip(places, shown, strict=True):
-        _draw_point(drawing, one, (x, step), y, address_of(one.point.entry))
-    _draw_dates(drawing, shown, places, step)
+    for x, point in zip(places, points, strict=True):
+        _draw_point(drawing, point, (x, step), y, address_of(point.point.entry))
+    _draw_dates(drawing, points, places, step)
     return drawing.svg("group")
 
 
@@ -82,36 +82,36 @@ def _draw_levels(
 
 
 def _draw_point(
-    drawing: Drawing, one: TrendPoint, across: tuple[float, float], y: Linear, address: str
+    drawing: Drawing, point: TrendPoint, across: tuple[float, float], y: Linear, address: str
 ) -> None:
     """`across`: its place, and the room that it has."""
     x, step = across
-    reading, entry = one.point.reading, one.point.entry
+    reading, entry = point.point.reading, point.point.entry
     low = y.start if reading.low_percent is None else y.clamped(reading.low_percent)
     high = y.end if reading.high_percent is None else y.clamped(reading.high_percent)
     tone = f"tone {reading.verdict}"
     if reading.low_percent is not None or reading.high_percent is not None:
         drawing.line(x, low, x, high, f"interval thin {tone}")
-    for end, place in ((reading.low_percent, low), (reading.high_percent, high)):
+    for end, at in ((reading.low_percent, low), (reading.high_percent, high)):
         if end is not None:
-            drawing.line(x - 4, place, x + 4, place, f"cap {tone}")
+            drawing.line(x - 4, at, x + 4, at, f"cap {tone}")
     middle = y.clamped(reading.estimate_percent or 0.0)
     if not address:
         drawing.add("circle", cx=x, cy=middle, r=5, class_=f"dot {tone}")
         return
-    words = f"{utc(entry.at)}: {reading.verdict}, {short_reading(reading)}; its report"
-    with drawing.link(address, words):
-        drawing.add("title", words)
+    title = f"{utc(entry.at)}: {reading.verdict}, {short_reading(reading)}; its report"
+    with drawing.link(address, title):
+        drawing.add("title", title)
         drawing.add("circle", cx=x, cy=middle, r=min(_FINGER / 2, step / 2), class_="touch")
         drawing.add("circle", cx=x, cy=middle, r=5.5, class_=f"estimate {tone}")
 
 
 def _draw_dates(
-    drawing: Drawing, shown: Sequence[TrendPoint], places: Sequence[float], step: float
+    drawing: Drawing, points: Sequence[TrendPoint], places: Sequence[float], step: float
 ) -> None:
     """Below as many points as have room; always below the last."""
     every = max(1, round(_DATE / step + 0.5))
-    for number in range(len(shown) - 1, -1, -every):
-        words = shown[number].place[:10]
+    for number in range(len(points) - 1, -1, -every):
+        date = points[number].place[:10]
         x = min(max(places[number], _DATE / 2), drawing.width - _DATE / 2)
-        drawing.text(x, _HEIGHT - _FOOT + 18, words, "", "middle")
+        drawing.text(x, _HEIGHT - _FOOT + 18, date, "", "middle")

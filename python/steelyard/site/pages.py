@@ -79,14 +79,14 @@ def build_site(history: History, folder: Path, prices: Mapping[str, Price] | Non
                     (folder / name).mkdir(parents=True, exist_ok=True)
                 rooms[name] = opened.enter_context(OwnDirectory.open(folder / name))
             rooms[""].write(MARKER, "Made by steelyard site; made anew by it.\n")
-            reports = {one.path: _copied(history, one, rooms) for one in history.entries}
+            reports = {entry.path: _copied(history, entry, rooms) for entry in history.entries}
             texts = _pages(history, questions, reports)
             texts[address.MACHINES] = _machines(which_machine(history.entries, prices), reports)
             written = {*reports.values(), *_write_pages(texts, rooms)}
             _remove_others(rooms, written)
     except OSError as reason:
         raise RecordError(f'could not write the site in "{folder}": {reason}') from reason
-    copied = sum(bool(one) for one in reports.values())
+    copied = sum(bool(report) for report in reports.values())
     return Built(folder, len(questions), len(history.entries), copied)
 
 
@@ -108,9 +108,12 @@ def _copied(history: History, entry: Entry, rooms: Rooms) -> str:
         return ""
     name = address.report_page(entry)
     copy = rooms[""].path / name
-    made = copy.lstat() if copy.is_file() else None
+    previous = copy.lstat() if copy.is_file() else None
     now = source.stat()
-    if made is None or (made.st_size, made.st_mtime_ns) != (now.st_size, now.st_mtime_ns):
+    if previous is None or (previous.st_size, previous.st_mtime_ns) != (
+        now.st_size,
+        now.st_mtime_ns,
+    ):
         room, file = _place(rooms, name)
         with open_regular(source) as page, room.draft(file) as stream:
             shutil.copyfileobj(page, stream)
@@ -146,7 +149,7 @@ def _pages(
             "wall",
             points,
             address.WALL,
-            lambda one: f"q/{_beside_feed(one)}",
+            lambda point: f"q/{_beside_feed(point)}",
         ),
     }
     for question in questions:
@@ -180,32 +183,32 @@ def _remove_others(rooms: Rooms, written: set[str]) -> None:
             os.unlink(other, dir_fd=rooms[name].descriptor)
 
 
-def _wall(shown: WallShown) -> str:
-    return _page("wall.html.j2", "wall.js", up="", shown=shown)
+def _wall(wall: WallShown) -> str:
+    return _page("wall.html.j2", "wall.js", up="", shown=wall)
 
 
-def _question(shown: QuestionShown) -> str:
-    return _page("question.html.j2", "keys.js", up="../", shown=shown, sentence=sentence)
+def _question(question: QuestionShown) -> str:
+    return _page("question.html.j2", "keys.js", up="../", shown=question, sentence=sentence)
 
 
-def _fleet(shown: FleetShown) -> str:
-    return _page("fleet.html.j2", "keys.js", up="", shown=shown)
+def _fleet(fleet: FleetShown) -> str:
+    return _page("fleet.html.j2", "keys.js", up="", shown=fleet)
 
 
 def _machines(ranking: WhichMachine, reports: Mapping[str, str]) -> str:
-    shown = show_machines(ranking, reports)
-    return _page("machines.html.j2", "keys.js", up="", shown=shown)
+    machines = show_machines(ranking, reports)
+    return _page("machines.html.j2", "keys.js", up="", shown=machines)
 
 
 def _compare(facts: object) -> str:
     # "<" would end the element that holds it.
-    told = json.dumps(facts).replace("<", "\\u003c")
-    return _page("compare.html.j2", "compare.js", up="", facts=Markup(told))
+    text = json.dumps(facts).replace("<", "\\u003c")
+    return _page("compare.html.j2", "compare.js", up="", facts=Markup(text))
 
 
 def policy(*scripts: str) -> str:
     """What pages with these scripts may do: show themselves, and run nothing else."""
-    run = " ".join(f"'sha256-{_digest(_code(one))}'" for one in scripts)
+    run = " ".join(f"'sha256-{_digest(_code(script))}'" for script in scripts)
     return (
         f"default-src 'none'; style-src 'unsafe-inline'; script-src {run}; base-uri 'none'; "
         "form-action 'none'"
@@ -221,7 +224,7 @@ def _digest(code: str) -> str:
     return base64.b64encode(hashlib.sha256(code.encode()).digest()).decode()
 
 
-def _page(template: str, script: str, **shown: object) -> str:
+def _page(template: str, script: str, **context: object) -> str:
     return (
         templates(_HERE)
         .get_template(template)
@@ -229,6 +232,6 @@ def _page(template: str, script: str, **shown: object) -> str:
             style=Markup(style_sheet() + (_HERE / "site.css").read_text(encoding="utf-8")),
             script=Markup(_code(script)),
             policy=policy(script),
-            **shown,
+            **context,
         )
     )

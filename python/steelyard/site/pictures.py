@@ -24,8 +24,8 @@ def draw_beam(reading: KnownReading, end: float | None = None) -> Markup:
     percent, where it is that of others too."""
     end = reach([reading]) if end is None else end
     x = Linear(-end, end, 8, BEAM_WIDTH - 8)
-    words = f"{short_reading(reading)}, margin {margin_text(reading)}"
-    drawing = Drawing(BEAM_WIDTH, _BEAM_HEIGHT, f"{reading.pair}: the interval", words)
+    description = f"{short_reading(reading)}, margin {margin_text(reading)}"
+    drawing = Drawing(BEAM_WIDTH, _BEAM_HEIGHT, f"{reading.pair}: the interval", description)
     margin = reading.margin_percent
     drawing.rect(x.clamped(-margin), 6, x.clamped(margin) - x.clamped(-margin), 30, "margin")
     for side in (-margin, margin):
@@ -47,9 +47,9 @@ def _draw_across(drawing: Drawing, x: Linear, reading: KnownReading) -> None:
         left = x.start if low is None else x.clamped(low)
         right = x.end if high is None else x.clamped(high)
         drawing.line(left, 21, right, 21, f"interval thin tone {reading.verdict}")
-        for end, place in ((low, left), (high, right)):
+        for end, at in ((low, left), (high, right)):
             if end is not None:
-                drawing.line(place, 14, place, 28, f"cap tone {reading.verdict}")
+                drawing.line(at, 14, at, 28, f"cap tone {reading.verdict}")
     drawing.add(
         "circle", cx=x.clamped(middle), cy=21, r=5, class_=f"estimate tone {reading.verdict}"
     )
@@ -57,8 +57,8 @@ def _draw_across(drawing: Drawing, x: Linear, reading: KnownReading) -> None:
 
 def draw_curve(label: str, name: str, readings: Sequence[tuple[str, KnownReading]]) -> Markup:
     """The intervals of a sweep by the swept value, joined, with the margin of the first."""
-    said = "; ".join(f"{value}: {short_reading(reading)}" for value, reading in readings)
-    drawing = Drawing(BEAM_WIDTH, _CURVE_HEIGHT, label, said)
+    description = "; ".join(f"{value}: {short_reading(reading)}" for value, reading in readings)
+    drawing = Drawing(BEAM_WIDTH, _CURVE_HEIGHT, label, description)
     end = reach(reading for _, reading in readings)
     draw_joined(drawing, end, readings[0][1].margin_percent, readings, name)
     return drawing.svg()
@@ -66,12 +66,12 @@ def draw_curve(label: str, name: str, readings: Sequence[tuple[str, KnownReading
 
 def draw_strip(readings: Sequence[KnownReading]) -> Markup:
     """The last intervals, the oldest at the left, on one scale with the margin of the newest."""
-    shown = list(readings[-MOST_IN_STRIP:])
-    newest = shown[-1]
-    y = _strip_scale(shown)
-    said = "; ".join(short_reading(one) for one in shown)
+    recent = list(readings[-MOST_IN_STRIP:])
+    newest = recent[-1]
+    y = _strip_scale(recent)
+    description = "; ".join(short_reading(reading) for reading in recent)
     drawing = Drawing(
-        STRIP_WIDTH, _STRIP_HEIGHT, f"{newest.pair}: the last {len(shown)} intervals", said
+        STRIP_WIDTH, _STRIP_HEIGHT, f"{newest.pair}: the last {len(recent)} intervals", description
     )
     margin = newest.margin_percent
     drawing.rect(
@@ -79,26 +79,26 @@ def draw_strip(readings: Sequence[KnownReading]) -> Markup:
     )
     drawing.line(0, y(0), STRIP_WIDTH, y(0), "zero")
     step = STRIP_WIDTH / MOST_IN_STRIP
-    first = MOST_IN_STRIP - len(shown)
-    for number, one in enumerate(shown):
+    first = MOST_IN_STRIP - len(recent)
+    for number, reading in enumerate(recent):
         x = step * (first + number + 0.5)
-        if one.low_percent is not None or one.high_percent is not None:
-            low = y.start if one.low_percent is None else y.clamped(one.low_percent)
-            high = y.end if one.high_percent is None else y.clamped(one.high_percent)
-            drawing.line(x, low, x, high, f"interval thin tone {one.verdict}")
-        if one.estimate_percent is not None:
-            place = y.clamped(one.estimate_percent)
-            drawing.line(x - 4.5, place, x + 4.5, place, f"cap tone {one.verdict}")
+        if reading.low_percent is not None or reading.high_percent is not None:
+            low = y.start if reading.low_percent is None else y.clamped(reading.low_percent)
+            high = y.end if reading.high_percent is None else y.clamped(reading.high_percent)
+            drawing.line(x, low, x, high, f"interval thin tone {reading.verdict}")
+        if reading.estimate_percent is not None:
+            at = y.clamped(reading.estimate_percent)
+            drawing.line(x - 4.5, at, x + 4.5, at, f"cap tone {reading.verdict}")
     return drawing.svg()
 
 
-def _strip_scale(shown: Sequence[KnownReading]) -> Linear:
+def _strip_scale(readings: Sequence[KnownReading]) -> Linear:
     """As much as holds all intervals, zero and the margin: a strip has no room to be symmetric."""
-    most, margin = reach(shown), shown[-1].margin_percent
+    most, margin = reach(readings), readings[-1].margin_percent
     values = [
         min(max(value, -most), most)
-        for one in shown
-        for value in (one.low_percent, one.estimate_percent, one.high_percent)
+        for reading in readings
+        for value in (reading.low_percent, reading.estimate_percent, reading.high_percent)
         if value is not None
     ]
     low, high = min([*values, -margin]), max([*values, margin])
@@ -112,8 +112,8 @@ def reach(readings: Iterable[KnownReading]) -> float:
     every = list(readings)
     values = [
         value
-        for one in every
-        for value in (one.low_percent, one.estimate_percent, one.high_percent)
+        for reading in every
+        for value in (reading.low_percent, reading.estimate_percent, reading.high_percent)
     ]
-    needed = reach_of(values, max(one.margin_percent for one in every))
+    needed = reach_of(values, max(reading.margin_percent for reading in every))
     return min(round_reach(needed), _MOST_PERCENT)

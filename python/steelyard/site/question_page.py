@@ -101,7 +101,7 @@ def show_question(question: QuestionHistory, reports: Mapping[str, str]) -> Ques
         ),
         at=utc(newest.entry.at),
         report=_above(reports.get(newest.entry.path, "")),
-        machines=tuple(_machine(question, one, reports) for one in machines_of(question)),
+        machines=tuple(_machine(question, machine, reports) for machine in machines_of(question)),
         keys=tuple(sorted(asked_keys(newest.entry.keys, reading.arm).items())),
         doubts=reading.doubts,
     )
@@ -114,9 +114,9 @@ def _machine(question: QuestionHistory, machine: str, reports: Mapping[str, str]
         return _above(reports.get(entry.path, ""))
 
     draw = partial(draw_over_time, trend, address_of)
-    here = [one for one in question.points if one.entry.machine_words == machine]
+    here = [point for point in question.points if point.entry.machine_words == machine]
     before = [None, *here[:-1]]
-    rows = [_weighing(one, old, reports) for one, old in zip(here, before, strict=True)]
+    rows = [_weighing(point, old, reports) for point, old in zip(here, before, strict=True)]
     return ShownMachine(
         machine=machine,
         chart=both_widths(draw, WIDE) if trend.points else None,

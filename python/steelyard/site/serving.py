@@ -47,8 +47,8 @@ class SiteServer(ThreadingHTTPServer):
     daemon_threads = True
     request_queue_size = MOST_CLIENTS
 
-    def __init__(self, records: Path, folder: Path, port: int, told: Announce) -> None:
-        self._records, self._folder, self._told = records, folder, told
+    def __init__(self, records: Path, folder: Path, port: int, announce: Announce) -> None:
+        self._records, self._folder, self._told = records, folder, announce
         self._seen: frozenset[tuple[str, int, int]] = frozenset()
         self._looked = 0.0
         self._entries: tuple[Entry, ...] = ()
@@ -105,11 +105,11 @@ class SiteServer(ThreadingHTTPServer):
             now = time.monotonic()
             if self._looked and now - self._looked < _LOOK_SECONDS:
                 return
-            seen = _seen(self._records)
-            if seen != self._seen or not self._looked:
+            files = _record_files(self._records)
+            if files != self._seen or not self._looked:
                 history = read_history(self._records)
                 build_site(history, self._folder)
-                self._seen, self._entries = seen, history.entries
+                self._seen, self._entries = files, history.entries
             self._looked = time.monotonic()
 
     def metrics(self) -> bytes:
@@ -152,8 +152,8 @@ class _Pages(SimpleHTTPRequestHandler):
             return None
         if not name or name.endswith((".html", ".atom")):
             self.server.refresh_or_tell()
-        found: BinaryIO | None = super().send_head()
-        return found
+        file: BinaryIO | None = super().send_head()
+        return file
 
     def _metrics(self) -> BinaryIO | None:
         """Old figures would pass for new ones, so records that cannot be read are an error."""
@@ -184,20 +184,18 @@ class _Pages(SimpleHTTPRequestHandler):
         """Requests are not logged."""
 
     def _host_is_ours(self) -> bool:
-        named = self.headers.get("Host", "").rpartition(":")
-        return named[0] in (LOOPBACK, "localhost") and named[2] == str(
-            self.server.server_address[1]
-        )
+        host = self.headers.get("Host", "").rpartition(":")
+        return host[0] in (LOOPBACK, "localhost") and host[2] == str(self.server.server_address[1])
 
 
-def _seen(records: Path) -> frozenset[tuple[str, int, int]]:
+def _record_files(records: Path) -> frozenset[tuple[str, int, int]]:
     """Path, size and time of every file that the history is made of, and of reports."""
-    found = set()
+    files = set()
     for name in (*HASHED, "report.html"):
         for file in records.rglob(name):
             try:
                 status = file.stat()
             except OSError:  # it went away meanwhile
                 continue
-            found.add((str(file), status.st_size, status.st_mtime_ns))
-    return frozenset(found)
+            files.add((str(file), status.st_size, status.st_mtime_ns))
+    return frozenset(files)

@@ -90,7 +90,7 @@ def show_wall(
         verdicts=tuple(word for word in MARKS if word in {row.verdict for row in rows}),
         machines=tuple(sorted({row.machine for row in rows})),
         unjudged=tuple(
-            _unjudged(one, reports) for one in history.entries if one.state == "no verdict"
+            _unjudged(entry, reports) for entry in history.entries if entry.state == "no verdict"
         ),
         unread=history.unread_summary,
         records=len(history.entries),
@@ -130,7 +130,7 @@ def _sweep_row(sweep: SweepOfQuestions) -> WallRow:
     for value, reading in readings:
         by_verdict.setdefault(reading.verdict, []).append(value)
     verdict = next(word for word in MARKS if word in by_verdict)
-    words = "; ".join(
+    summary = "; ".join(
         f"{word} at {', '.join(by_verdict[word])}" for word in MARKS if word in by_verdict
     )
     doubts = [doubt for _, reading in readings for doubt in reading.doubts]
@@ -141,7 +141,7 @@ def _sweep_row(sweep: SweepOfQuestions) -> WallRow:
         report="",
         mark=MARKS[verdict],
         verdict=verdict,
-        sentence=f"{words[0].upper()}{words[1:]}, each by itself.",
+        sentence=f"{summary[0].upper()}{summary[1:]}, each by itself.",
         beam=draw_curve(sweep.label, sweep.key, readings),
         strip=None,
         weighings=sum(len(question.points) for _, question in sweep.points),

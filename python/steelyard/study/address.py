@@ -111,10 +111,10 @@ def require_reachable(study: AddressedStudy, *, own_databases: bool) -> None:
             "checksums": not arm.checksums,
             "weight.background": arm.weight.background,
         }
-        named = [key for key, given in wrong.items() if given]
-        if named:
+        refused = [key for key, present in wrong.items() if present]
+        if refused:
             raise ValueError(
-                f'arm "{arm.name or arm.role}" has "{named[0]}", which needs a server that we '
+                f'arm "{arm.name or arm.role}" has "{refused[0]}", which needs a server that we '
                 "start: at an address an arm has settings of its sessions, a role, a database"
             )
 

@@ -30,7 +30,7 @@ Connect = Literal["socket", "tcp", "tls", "pgbouncer"]
 
 def shown_sql(statements: Sequence[str]) -> str:
     """Statements on one line."""
-    return "; ".join(" ".join(one.split()) for one in statements)
+    return "; ".join(" ".join(statement.split()) for statement in statements)
 
 
 class Weight(StudyModel):

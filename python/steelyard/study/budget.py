@@ -51,7 +51,7 @@ class Budget(StudyModel):
         """So many times as long in every layout, and at least `least_ns`; as many epochs."""
         lengths = {name: getattr(self, name) for name in BUDGETS}
         return self.model_copy(
-            update={name: max(least_ns, round(share * own)) for name, own in lengths.items()}
+            update={name: max(least_ns, round(share * length)) for name, length in lengths.items()}
         )
 
 

@@ -53,7 +53,7 @@ def lay_out(study: Study, shares: Sequence[float], *, whole: bool) -> Calibratio
     charged, so that this is weighed too. Arms may differ from the control in nothing but weight.
     """
     _refuse_other_differences(study)
-    kept = [arm for arm in study.arms if arm.weight.is_none]
+    unweighted = [arm for arm in study.arms if arm.weight.is_none]
     weighted = [arm for arm in study.arms if not arm.weight.is_none]
     if shares:
         weighted = [arm for share in dict.fromkeys(shares) for arm in _pair(study, share)]
@@ -67,7 +67,7 @@ def lay_out(study: Study, shares: Sequence[float], *, whole: bool) -> Calibratio
         weighted = [arm for arm in weighted if not arm.weight.stalls]
         if stalled:
             left_out.append((", ".join(stalled), _WHY_NO_STALLS.format(study.workload.clients)))
-    arms = (*kept, *weighted)
+    arms = (*unweighted, *weighted)
     if not arms:
         raise UsageError("nothing is left to calibrate with", detail=left_out[0][1] or None)
     return Calibration(_with_arms(study, arms), tuple(left_out))

@@ -22,9 +22,9 @@ class Change(str):
 
     def __new__(cls, key: str, value: object) -> Self:
         """`value`: a text, truth value, number, or a list or table of such."""
-        made = super().__new__(cls, f"{key}={toml_text(value)}")
-        made.key, made.value = key, value
-        return made
+        change = super().__new__(cls, f"{key}={toml_text(value)}")
+        change.key, change.value = key, value
+        return change
 
     def __reduce__(self) -> tuple[type[Change], tuple[str, object]]:
         return type(self), (self.key, self.value)

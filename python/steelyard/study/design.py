@@ -98,8 +98,8 @@ def epochs_for(study: Study, cost: str) -> int:
         return study.budget.epochs
     if cost == "cycles":
         return TURN_EPOCHS
-    wanted = study.budget.measuring / EPOCH_TARGET_NS[cost]
-    return max(FEWEST_EPOCHS, min(MOST_EPOCHS, 2 * round(wanted / 2)))
+    affordable = study.budget.measuring / EPOCH_TARGET_NS[cost]
+    return max(FEWEST_EPOCHS, min(MOST_EPOCHS, 2 * round(affordable / 2)))
 
 
 def longer_epochs(design: Design, study: Study, warmup_ns: int) -> int:

@@ -82,25 +82,27 @@ class Factorial:
         that with C's first.
         """
         names = tuple(self.levels)
-        found: dict[Key, Effect] = {}
+        effects: dict[Key, Effect] = {}
         for size in range(1, len(names) + 1):
             for factors in combinations(names, size):
                 other = self._alias(factors)
-                if other in found or other == ():  # told already, or lost in the mean
+                if other in effects or other == ():  # told already, or lost in the mean
                     continue
                 aliases = () if other is None else (other,)
-                found[factors] = Effect(factors, self._weights(factors), aliases)
-        return tuple(found.values())
+                effects[factors] = Effect(factors, self._weights(factors), aliases)
+        return tuple(effects.values())
 
     @property
     def simple_effects(self) -> tuple[SimpleEffect, ...]:
         """Of every factor at both levels of every other; none where cells do not allow it."""
-        pairs = [one.factors for one in self.effects if len(one.factors) == 2]
-        every = pairs + [alias for one in self.effects for alias in one.aliases if len(alias) == 2]
-        shown = every if pairs else []
+        pairs = [effect.factors for effect in self.effects if len(effect.factors) == 2]
+        every = pairs + [
+            alias for effect in self.effects for alias in effect.aliases if len(alias) == 2
+        ]
+        usable = every if pairs else []
         return tuple(
             SimpleEffect(factor, by, level, self._weights_at(factor, by, level))
-            for pair in shown
+            for pair in usable
             for factor, by in (pair, pair[::-1])
             for level in self.levels[by]
         )
@@ -157,15 +159,15 @@ def _cells(levels: Levels, fraction: Fraction) -> Iterator[Cell]:
     for chosen in product((0, 1), repeat=len(levels)):
         if fraction == "half" and sum(chosen) % 2:
             continue
-        own = {
-            factor: names[place]
-            for (factor, names), place in zip(levels.items(), chosen, strict=True)
+        combination = {
+            factor: names[index]
+            for (factor, names), index in zip(levels.items(), chosen, strict=True)
         }
-        said = [
+        labels = [
             level if every.count(level) == 1 else f"{factor}-{level}"
-            for factor, level in own.items()
+            for factor, level in combination.items()
         ]
-        yield Cell("+".join(said), own)
+        yield Cell("+".join(labels), combination)
 
 
 def with_cells(table: Mapping[str, Any]) -> dict[str, Any]:
@@ -182,8 +184,8 @@ def with_cells(table: Mapping[str, Any]) -> dict[str, Any]:
         if "name" in common:
             return dict(table)
         raise FactorError("arm", "factors make the arms: set control.KEY for all of them")
-    if any(not isinstance(one, dict) for one in factors.values()) or any(
-        not isinstance(level, dict) for one in factors.values() for level in one.values()
+    if any(not isinstance(levels, dict) for levels in factors.values()) or any(
+        not isinstance(level, dict) for levels in factors.values() for level in levels.values()
     ):
         raise FactorError("factors", "a factor is a table of two levels, each a table of an arm")
     if "name" in common:
@@ -192,7 +194,10 @@ def with_cells(table: Mapping[str, Any]) -> dict[str, Any]:
     laid = factorial({name: tuple(levels) for name, levels in factors.items()}, fraction)
     _refuse_shared_keys(factors)
     arms = [
-        {"name": cell.arm, **_merged(common, [factors[f][one] for f, one in cell.levels.items()])}
+        {
+            "name": cell.arm,
+            **_merged(common, [factors[f][level] for f, level in cell.levels.items()]),
+        }
         for cell in laid.cells
     ]
     decision = {"judged": "separately", **table.get("decision", {})}

@@ -56,21 +56,21 @@ def require_searchable(
 ) -> None:
     """ValueError: what a rate is not searched with. `cut`: slices by executions, or scripts in
     order; `paced`: captured arrivals; `background`: a weight of such work."""
-    words = f'decision.metric = "{metric}"'
+    setting = f'decision.metric = "{metric}"'
     if layout in WHOLE_CYCLES:
-        raise ValueError(f'{words} is searched in slices: leave out layout = "{layout}"')
+        raise ValueError(f'{setting} is searched in slices: leave out layout = "{layout}"')
     if cut:
         raise ValueError(
-            f"{words} is searched by time, and in no order of scripts: leave out budget.counted "
+            f"{setting} is searched by time, and in no order of scripts: leave out budget.counted "
             "and workload.streams"
         )
     if paced:
-        raise ValueError(f"{words} sets the arrivals itself: leave out workload.pace")
+        raise ValueError(f"{setting} sets the arrivals itself: leave out workload.pace")
     if machines > 1:
-        raise ValueError(f"{words} is searched by one load machine: workload.machines = 1")
+        raise ValueError(f"{setting} is searched by one load machine: workload.machines = 1")
     if background:
         raise ValueError(
-            f"{words} holds no work that is left to the background: leave out weight.background"
+            f"{setting} holds no work that is left to the background: leave out weight.background"
         )
 
 

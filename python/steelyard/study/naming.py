@@ -34,7 +34,7 @@ _ADDRESS_WORDS = ("dbname", "user", "options")
 
 def treatment(study: Study, arm: Arm) -> dict[str, str]:
     """What an arm is: settings by their names, and what else it may differ in, by its key."""
-    beside = {
+    attributes = {
         "address": arm.address,
         "bindir": arm.bindir,
         "version": arm.version,
@@ -50,16 +50,18 @@ def treatment(study: Study, arm: Arm) -> dict[str, str]:
         "sql": shown_sql(arm.sql) or None,
         "weight": None if arm.weight.is_none else arm.weight.model_dump_json(),
     }
-    own = {f"settings.{name}": value for name, value in study.settings_of(arm).items()}
-    return {**{key: value for key, value in beside.items() if value is not None}, **own}
+    settings = {f"settings.{name}": value for name, value in study.settings_of(arm).items()}
+    return {**{key: value for key, value in attributes.items() if value is not None}, **settings}
 
 
 def what_differs(study: Study) -> dict[str, dict[str, str]]:
     """Arm → its treatment, without what all arms have alike."""
     every = {arm.name or arm.role: treatment(study, arm) for arm in study.every_arm}
-    keys = dict.fromkeys(key for one in every.values() for key in one)
-    apart = [key for key in keys if len({one.get(key) for one in every.values()}) > 1]
-    return {name: {key: one[key] for key in apart if key in one} for name, one in every.items()}
+    keys = dict.fromkeys(key for facts in every.values() for key in facts)
+    apart = [key for key in keys if len({facts.get(key) for facts in every.values()}) > 1]
+    return {
+        name: {key: facts[key] for key in apart if key in facts} for name, facts in every.items()
+    }
 
 
 def with_names(study: Study, products: Mapping[str, str] | None = None) -> Study:
@@ -97,9 +99,9 @@ def renamed(study: Study, usual: Study) -> Study:
     """A built-in study with names for the arms whose treatment is not that of its file (`usual`)
     any more, and with no words for what they answer."""
     usual_names = {arm.name for arm in usual.every_arm}
-    named = {arm.name for arm in study.every_arm if not arm.role}
+    names = {arm.name for arm in study.every_arm if not arm.role}
     weighted = any(not arm.weight.is_none for arm in study.every_arm)
-    if study.factors is not None or weighted or not named <= usual_names:
+    if study.factors is not None or weighted or not names <= usual_names:
         return study
     now, before = what_differs(study), what_differs(usual)
     other = {
@@ -113,20 +115,20 @@ def renamed(study: Study, usual: Study) -> Study:
         arm.model_copy(update={"role": arm.name, "name": ""}) if arm.name in other else arm
         for arm in study.every_arm
     ]
-    kept = {
-        name: words
-        for name, words in study.answer.items()
+    retained = {
+        name: answer
+        for name, answer in study.answer.items()
         if name not in other and study.control.name not in other
     }
-    answer = {**{arm.role: GENERIC for arm in arms[1:] if arm.role}, **kept}
+    answer = {**{arm.role: GENERIC for arm in arms[1:] if arm.role}, **retained}
     if study.control.name in other:
         answer = {arm.name: GENERIC for arm in study.arms}
     return with_names(_with_arms(study.model_copy(update={"answer": answer}), arms))
 
 
-def clean_name(words: str) -> str:
+def clean_name(text: str) -> str:
     """The words as an arm may be named; empty where no letter of them may stand in a name."""
-    name = _NOT_IN_NAMES.sub("_", words).rstrip("_").lstrip("_=:@%~*]+-.")
+    name = _NOT_IN_NAMES.sub("_", text).rstrip("_").lstrip("_=:@%~*]+-.")
     return name if len(name) <= MOST_LETTERS else f"{name[: MOST_LETTERS - 2]}.."
 
 
@@ -178,18 +180,20 @@ def _setting_words(name: str, value: str) -> str:
 def _folders(apart: Mapping[str, Mapping[str, str]], key: str) -> dict[str, str]:
     """Directory that arms have under a key → the part of its path that no other has: `master` of
     `./master/bin`."""
-    places = [one[key] for one in apart.values() if key in one]
-    parts = {place: [p for p in PurePosixPath(place).parts if p != "/"] for place in places}
-    found = {}
-    for place, own in parts.items():
-        others = [other for name, other in parts.items() if name != place]
+    places = [facts[key] for facts in apart.values() if key in facts]
+    parts = {
+        directory: [p for p in PurePosixPath(directory).parts if p != "/"] for directory in places
+    }
+    folders = {}
+    for directory, components in parts.items():
+        others = [other for name, other in parts.items() if name != directory]
         unlike = [
             word
-            for back, word in enumerate(reversed(own), 1)
+            for back, word in enumerate(reversed(components), 1)
             if all(len(other) < back or other[-back] != word for other in others)
         ]
-        found[place] = unlike[0] if unlike else (own[-1] if own else place)
-    return found
+        folders[directory] = unlike[0] if unlike else (components[-1] if components else directory)
+    return folders
 
 
 def _address_words(address: str) -> str:
@@ -198,14 +202,14 @@ def _address_words(address: str) -> str:
         split = urlsplit(address)
         return split.netloc.rpartition("@")[2] or split.path.strip("/")
     try:
-        words = dict(one.partition("=")[::2] for one in shlex.split(address))
+        keywords = dict(pair.partition("=")[::2] for pair in shlex.split(address))
     except ValueError:
         return address
-    if "port" in words and not words.get("host"):  # the host is that of the study's address
-        return f"port-{words['port']}"
-    place = ":".join(words[key] for key in ("host", "port") if words.get(key))
-    alone = [words[key] for key in _ADDRESS_WORDS if words.get(key)]
-    return place or "/".join(alone) or words.get("service", "") or address
+    if "port" in keywords and not keywords.get("host"):  # the host is that of the study's address
+        return f"port-{keywords['port']}"
+    endpoint = ":".join(keywords[key] for key in ("host", "port") if keywords.get(key))
+    alone = [keywords[key] for key in _ADDRESS_WORDS if keywords.get(key)]
+    return endpoint or "/".join(alone) or keywords.get("service", "") or address
 
 
 def _replication_name(replication: Replication) -> str:

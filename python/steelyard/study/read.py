@@ -44,8 +44,8 @@ def read_study(name_or_file: str, overrides: Sequence[str] = ()) -> Study:
     usual = {*table.get("settings", ())} if file in builtin_studies().values() else set()
     for override in overrides:
         _override(table, override)
-    named = {key_of(one).removeprefix("settings.") for one in overrides}
-    _lay_beneath(table, usual - named)
+    overridden = {key_of(override).removeprefix("settings.") for override in overrides}
+    _lay_beneath(table, usual - overridden)
     study = _validate(table, file, overrides)
     changed = file in builtin_studies().values() and any(map(_of_an_arm, overrides))
     return renamed(study, _validate(_read_table(file), file)) if changed else study
@@ -69,31 +69,31 @@ def _lay_beneath(table: Table, usual: set[str]) -> None:
         source = table["source"] = {"place": source}
     if isinstance(source, dict):
         settings = table.get("settings", {})
-        own = {name: settings.pop(name) for name in sorted(usual) if name in settings}
-        source["beneath"] = {**own, **source.get("beneath", {})}
+        defaults = {name: settings.pop(name) for name in sorted(usual) if name in settings}
+        source["beneath"] = {**defaults, **source.get("beneath", {})}
 
 
 def read_recorded_study(file: Path) -> Study:
     """The study.toml of a record, which may have the keys of an older version. StudyError."""
-    found = _locate(str(file))
-    return _validate(renamed_keys(_read_table(found)), found, recorded=True)
+    path = _locate(str(file))
+    return _validate(renamed_keys(_read_table(path)), path, recorded=True)
 
 
 def _locate(name_or_file: str) -> Path:
-    known = builtin_studies()
-    if name_or_file in known:
-        return known[name_or_file]
+    builtin = builtin_studies()
+    if name_or_file in builtin:
+        return builtin[name_or_file]
     file = Path(name_or_file)
     if file.is_dir() and (file / "study.toml").is_file():
         return file / "study.toml"
     if file.is_file():
         return file
-    near = difflib.get_close_matches(name_or_file, known, n=1)
+    near = difflib.get_close_matches(name_or_file, builtin, n=1)
     looks_like_file = file.suffix == ".toml" or "/" in name_or_file
     what = "study file not found" if looks_like_file else "unrecognized study"
     raise StudyError(
         f'{what}: "{name_or_file}"',
-        detail=None if near else f"The built-in studies are {', '.join(known)}.",
+        detail=None if near else f"The built-in studies are {', '.join(builtin)}.",
         hint=f'Perhaps you meant "{near[0]}"; `steelyard studies` lists all.'
         if near
         else "A study may also be a TOML file.",
@@ -161,8 +161,10 @@ def _arm_of(table: Table, path: list[str], key: str) -> tuple[Table, list[str]]:
     if isinstance(arms, dict):
         table["arm"] = arms
         return arms, path
-    if path and (named := [arm for arm in arms if path[0] in (arm.get("name"), arm.get("role"))]):
-        return named[0], path[1:]
+    if path and (
+        matching := [arm for arm in arms if path[0] in (arm.get("name"), arm.get("role"))]
+    ):
+        return matching[0], path[1:]
     certain = [arm for arm in arms if "needs" not in arm]
     if len(certain) == 1:  # the others are left out: the question is about this one
         table["arm"] = certain
@@ -203,13 +205,13 @@ def _validate(
         cells = with_roles(with_cells(shaped))
         return with_names(Study.model_validate(cells, context={RECORDED: recorded}))
     except FactorError as failure:
-        place = _place(file, failure.key, overrides)
-        raise StudyError(f'{place}invalid value for "{failure.key}": {failure}') from failure
+        location = _location(file, failure.key, overrides)
+        raise StudyError(f'{location}invalid value for "{failure.key}": {failure}') from failure
     except ValidationError as failure:
         raise _study_error(failure, file, overrides) from failure
 
 
-def _place(file: Path, key: str, overrides: Sequence[str]) -> str:
+def _location(file: Path, key: str, overrides: Sequence[str]) -> str:
     """The file before what is wrong in it: none where an override wrote the key, or the study is a
     built-in one, which is right by itself."""
     written = [key_of(override) for override in overrides]
@@ -245,13 +247,13 @@ def _study_error(failure: ValidationError, file: Path, overrides: Sequence[str])
     first = failure.errors()[0]
     key = ".".join(str(part) for part in first["loc"]) or "study"
     key = key.replace("arms.0", "arm", 1) if key.startswith("arms.0") else key
-    place = _place(file, key, overrides)
+    location = _location(file, key, overrides)
     if first["type"] == "extra_forbidden":
         accepted = _keys_at(Study, first["loc"][:-1])
         old = str(first["loc"][-1])
         if (new := RENAMED.get(old)) in accepted:
             return StudyError(
-                f'{place}unrecognized key: "{key}": "{old}" is now "{new}"',
+                f'{location}unrecognized key: "{key}": "{old}" is now "{new}"',
                 hint=f'Write "{key.removesuffix(old)}{new}".',
             )
         near = difflib.get_close_matches(old, accepted, n=1)
@@ -259,17 +261,17 @@ def _study_error(failure: ValidationError, file: Path, overrides: Sequence[str])
         if hint is None and first["loc"][0] in ("control", "arms"):
             hint = f"A setting of the server is {key.removesuffix(old)}settings.{old}."
         return StudyError(
-            f'{place}unrecognized key: "{key}"',
+            f'{location}unrecognized key: "{key}"',
             detail=f"Accepted here: {', '.join(accepted)}." if accepted else None,
             hint=hint,
         )
     if first["type"] == "missing":
-        return StudyError(f'{place}missing key: "{key}"')
+        return StudyError(f'{location}missing key: "{key}"')
     message = first["msg"].removeprefix("Value error, ")
     value = first["input"]
     hidden = isinstance(value, dict) or any(is_secret(str(part)) for part in first["loc"])
     return StudyError(
-        f'{place}invalid value for "{key}": {message[0].lower()}{message[1:]}',
+        f'{location}invalid value for "{key}": {message[0].lower()}{message[1:]}',
         detail=None if hidden else f"The value is {redacted(repr(value))}.",
     )
 
@@ -294,8 +296,8 @@ def _model_in(annotation: object) -> type[BaseModel] | None:
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return annotation
     for inner in getattr(annotation, "__args__", ()):
-        if (found := _model_in(inner)) is not None:
-            return found
+        if (model := _model_in(inner)) is not None:
+            return model
     return None
 
 

@@ -44,20 +44,20 @@ def require_no_secrets(study: BaseModel) -> None:
     """ValueError names the key of a study that says a secret, and what to write in its place."""
     shaped = study.model_dump(mode="json", exclude_none=True)
     arms = {f"arm.{arm['name'] or arm['role']}": arm for arm in shaped.pop("arms")}
-    for place, table in _secrets({**shaped, **arms}, ""):
+    for path, table in _secrets({**shaped, **arms}, ""):
         advice = _ADVICE.get(table, "leave it out")
         raise ValueError(
-            f'"{place}" may say a password, key or token, which would stand in the record: {advice}'
+            f'"{path}" may say a password, key or token, which would stand in the record: {advice}'
         )
 
 
-def _secrets(table: Mapping[str, object], place: str) -> Iterator[tuple[str, str]]:
+def _secrets(table: Mapping[str, object], prefix: str) -> Iterator[tuple[str, str]]:
     """(path, table or list) of texts that hold a secret; addresses have rules of their own."""
     for key, value in table.items():
-        path = f"{place}.{key}" if place else key
+        path = f"{prefix}.{key}" if prefix else key
         if isinstance(value, Mapping):
             yield from _secrets(value, path)
         elif isinstance(value, str) and key != "address" and is_secret_setting(key, value):
-            yield path, place.rpartition(".")[2]
+            yield path, prefix.rpartition(".")[2]
         elif isinstance(value, list) and any(isinstance(v, str) and holds_secret(v) for v in value):
             yield path, key

@@ -293,7 +293,7 @@ class Study(StudyModel):
 
     def answer_of(self, arm: str) -> Answer | None:
         """The words for an arm's contrast; None: the study has none."""
-        role = next((one.role for one in self.arms if one.name == arm), "")
+        role = next((candidate.role for candidate in self.arms if candidate.name == arm), "")
         return self.answer.get(arm) or (self.answer.get(role) if role else None)
 
     @property
@@ -311,7 +311,7 @@ class Study(StudyModel):
         """Cells and effects, where the study has factors."""
         if self.factors is None:
             return None
-        levels = {name: tuple(one) for name, one in self.factors.items()}
+        levels = {name: tuple(by_level) for name, by_level in self.factors.items()}
         return factorial(levels, self.fraction or "full")
 
     def differs_only_in_weight(self, arm: Arm) -> bool:

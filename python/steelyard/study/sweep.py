@@ -52,15 +52,15 @@ def read_sweep(text: str) -> Sweep:
 def values_of(listed: str) -> tuple[str, ...]:
     """`"8,32,256"` → its values as they stand; commas within brackets, braces and quotes are no
     borders."""
-    return tuple(one.strip() for one in _PIECE.findall(listed))
+    return tuple(piece.strip() for piece in _PIECE.findall(listed))
 
 
 def _numerically(value: str) -> tuple[int, float, str]:
     """Numbers, with a unit perhaps, by size; other words after them, as they are spelt."""
-    found = re.match(r"^'?(-?\d+(?:\.\d+)?)\s*([a-zA-Z%]*)'?$", value)
-    if found is None:
+    match = re.match(r"^'?(-?\d+(?:\.\d+)?)\s*([a-zA-Z%]*)'?$", value)
+    if match is None:
         return (1, 0.0, value)
-    return (0, float(found[1]) * _UNITS.get(found[2].lower(), 1.0), value)
+    return (0, float(match[1]) * _UNITS.get(match[2].lower(), 1.0), value)
 
 
 _UNITS = {

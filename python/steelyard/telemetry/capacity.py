@@ -28,9 +28,9 @@ def throttling(root: Path = ROOT) -> Throttling:
     """Totals over the group and its ancestors; zeros where no quota is enforced."""
     periods = throttled_ns = 0
     for group in own_groups("cpu", root):
-        told = throttling_of(text_of(group / "cpu.stat")) or Throttling()
-        periods += told.periods
-        throttled_ns += told.throttled_ns
+        totals = throttling_of(text_of(group / "cpu.stat")) or Throttling()
+        periods += totals.periods
+        throttled_ns += totals.throttled_ns
     return Throttling(periods=periods, throttled_ns=throttled_ns)
 
 
@@ -54,11 +54,11 @@ def processor_quota(root: Path = ROOT) -> float | None:
     """How many processors' worth of time the tightest group allows; None: no quota."""
     quotas = []
     for group in own_groups("cpu", root):
-        words = words_of(group / "cpu.max")  # v2: "200000 100000" or "max 100000"
-        if not words:
-            words = words_of(group / "cpu.cfs_quota_us") + words_of(group / "cpu.cfs_period_us")
-        if len(words) == 2 and words[0] not in ("max", "-1") and int(words[1]) > 0:
-            quotas.append(int(words[0]) / int(words[1]))
+        fields = words_of(group / "cpu.max")  # v2: "200000 100000" or "max 100000"
+        if not fields:
+            fields = words_of(group / "cpu.cfs_quota_us") + words_of(group / "cpu.cfs_period_us")
+        if len(fields) == 2 and fields[0] not in ("max", "-1") and int(fields[1]) > 0:
+            quotas.append(int(fields[0]) / int(fields[1]))
     return min(quotas, default=None)
 
 
@@ -143,12 +143,12 @@ def allowed_processors(root: Path = ROOT) -> list[int]:
 
 def siblings_last(processors: list[int], core: dict[int, str]) -> list[int]:
     """Order processors by how many siblings of the same core stand before them, then by number."""
-    seen: dict[str, int] = {}
+    siblings: dict[str, int] = {}
     rank: dict[int, int] = {}
     for processor in sorted(processors):
         name = core[processor]
-        rank[processor] = seen.get(name, 0)
-        seen[name] = rank[processor] + 1
+        rank[processor] = siblings.get(name, 0)
+        siblings[name] = rank[processor] + 1
     return sorted(rank, key=lambda processor: (rank[processor], processor))
 
 

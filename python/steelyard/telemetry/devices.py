@@ -42,13 +42,13 @@ def devices_beneath(directory: Path, root: Path = ROOT) -> Devices:
     mounted = filesystem(directory, root)
     number = os.stat(existing_ancestor(directory)).st_dev
     name = f"{os.major(number)}:{os.minor(number)}"
-    found = root / "sys/dev/block" / name
-    if not found.exists() and mounted.get("type") == "btrfs":
+    device = root / "sys/dev/block" / name
+    if not device.exists() and mounted.get("type") == "btrfs":
         return _of_btrfs(mounted.get("device", ""), root)
-    if not found.exists():
+    if not device.exists():
         kind = mounted.get("type", "unknown")
         return Devices(unmapped=f"a file system of type {kind} has no block device to be seen")
-    top = _whole(found.resolve())
+    top = _whole(device.resolve())
     return Devices(top.name, tuple(dict.fromkeys(_leaves(top, root))), (top.name,))
 
 
@@ -60,8 +60,8 @@ def leaves_beneath(directories: Sequence[Path], root: Path = ROOT) -> tuple[str,
 
 def device_numbers(names: Sequence[str], root: Path = ROOT) -> dict[str, str]:
     """Device → its number, "254:0"; one that has none is left out."""
-    said = {name: text_of(root / "sys/class/block" / name / "dev").strip() for name in names}
-    return {name: number for name, number in said.items() if number}
+    numbers = {name: text_of(root / "sys/class/block" / name / "dev").strip() for name in names}
+    return {name: number for name, number in numbers.items() if number}
 
 
 def _whole(device: Path) -> Path:
@@ -82,13 +82,13 @@ def _of_btrfs(source: str, root: Path) -> Devices:
     """All devices of the btrfs that has a partition as its source."""
     name = Path(source).name
     for members in sorted((root / "sys/fs/btrfs").glob("*/devices")):
-        names = sorted(one.name for one in members.iterdir())
+        names = sorted(member.name for member in members.iterdir())
         if name in names:
             block = root / "sys/class/block"
-            wholes = [_whole((block / one).resolve()) for one in names]
-            leaves = dict.fromkeys(leaf for one in wholes for leaf in _leaves(one, root))
+            wholes = [_whole((block / member).resolve()) for member in names]
+            leaves = dict.fromkeys(leaf for whole in wholes for leaf in _leaves(whole, root))
             top = _whole((block / name).resolve()).name
-            return Devices(top, tuple(leaves), tuple(dict.fromkeys(one.name for one in wholes)))
+            return Devices(top, tuple(leaves), tuple(dict.fromkeys(whole.name for whole in wholes)))
     return Devices(unmapped=f'btrfs of "{source}" is not in /sys/fs/btrfs')
 
 
@@ -153,13 +153,13 @@ def device_use(before: DeviceCounts, after: DeviceCounts) -> DeviceCounts | None
     """What happened between two readings, with `in_flight` as it stood at the end; None where the
     device was taken away meanwhile, so that its counts began anew."""
     change: dict[str, int] = {}
-    for one in fields(DeviceCounts):
-        first, last = getattr(before, one.name), getattr(after, one.name)
-        if one.name == "in_flight":
-            change[one.name] = last
+    for field in fields(DeviceCounts):
+        first, last = getattr(before, field.name), getattr(after, field.name)
+        if field.name == "in_flight":
+            change[field.name] = last
             continue
-        wraps = one.name.endswith("_ms") and last < first
-        change[one.name] = last - first + (_WRAP_MS if wraps else 0)
+        wraps = field.name.endswith("_ms") and last < first
+        change[field.name] = last - first + (_WRAP_MS if wraps else 0)
     began_anew = any(number < 0 for number in change.values())
     return None if began_anew else DeviceCounts(**change)
 
@@ -167,11 +167,11 @@ def device_use(before: DeviceCounts, after: DeviceCounts) -> DeviceCounts | None
 def added(uses: Sequence[DeviceCounts | None]) -> DeviceCounts | None:
     """What several devices did in the same time, added up; None where there is none, or where it is
     not known of one."""
-    known = [one for one in uses if one is not None]
-    if not known or len(known) < len(uses):
+    counts = [use for use in uses if use is not None]
+    if not counts or len(counts) < len(uses):
         return None
-    names = [one.name for one in fields(DeviceCounts)]
-    return DeviceCounts(**{name: sum(getattr(one, name) for one in known) for name in names})
+    names = [field.name for field in fields(DeviceCounts)]
+    return DeviceCounts(**{name: sum(getattr(use, name) for use in counts) for name in names})
 
 
 def named_counts(device: str, counts: DeviceCounts) -> dict[str, tuple[str, int]]:
@@ -180,9 +180,9 @@ def named_counts(device: str, counts: DeviceCounts) -> dict[str, tuple[str, int]
     What is under way is a level and no count.
     """
     return {
-        device_reading(device, one.name): (_unit(one.name), getattr(counts, one.name))
-        for one in fields(DeviceCounts)
-        if one.name != "in_flight"
+        device_reading(device, field.name): (_unit(field.name), getattr(counts, field.name))
+        for field in fields(DeviceCounts)
+        if field.name != "in_flight"
     }
 
 

@@ -66,8 +66,8 @@ def environment(
         },
         "arms": {arm: _arm(instance, settings[arm]) for arm, instance in instances.items()},
         "files": _hashes(scripts, template),
-        "findings": [one.to_json() for one in examine(directory, Lately(), drives)],
-        "drives": [one.to_json() for one in drives],
+        "findings": [finding.to_json() for finding in examine(directory, Lately(), drives)],
+        "drives": [drive.to_json() for drive in drives],
     }
 
 
@@ -131,12 +131,12 @@ def _settings(instance: Instance) -> dict[str, str]:
 
 
 def _arm(instance: Instance, settings: Mapping[str, str]) -> dict[str, Any]:
-    told: dict[str, Any] = {"build": asdict(instance.identity), "settings": settings}
+    facts: dict[str, Any] = {"build": asdict(instance.identity), "settings": settings}
     if isinstance(instance, ExternalServer):
-        told["round_trip_us"] = round(instance.round_trip_ns() / NS_PER_US, 1)
+        facts["round_trip_us"] = round(instance.round_trip_ns() / NS_PER_US, 1)
     if isinstance(instance, Noticed):
-        told["notices"] = list(instance.notices)
-    return told
+        facts["notices"] = list(instance.notices)
+    return facts
 
 
 def _hashes(scripts: Mapping[str, str], template: Path | None) -> dict[str, str]:

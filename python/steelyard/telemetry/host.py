@@ -138,19 +138,22 @@ def joined(parts: Sequence[Sequence[Reading]]) -> tuple[Reading, ...]:
     last counts, and of what was before the first."""
     every: dict[str, list[Reading]] = {}
     for part in parts:
-        for one in part:
-            every.setdefault(one.name, []).append(one)
-    return tuple(_joined(own) for own in every.values())
+        for reading in part:
+            every.setdefault(reading.name, []).append(reading)
+    return tuple(_joined(readings) for readings in every.values())
 
 
-def _joined(own: Sequence[Reading]) -> Reading:
-    name, values = own[0].name, [one.value for one in own if one.value is not None]
+def _joined(readings: Sequence[Reading]) -> Reading:
+    name, values = (
+        readings[0].name,
+        [reading.value for reading in readings if reading.value is not None],
+    )
     if name in _LEVELS or not values:
-        return own[-1]
+        return readings[-1]
     if name in _FIRST:
-        return own[0]
+        return readings[0]
     value = min(values) if name == "same_processors" else sum(values)
-    return replace(own[0], value=value)
+    return replace(readings[0], value=value)
 
 
 def sample_host(path: Path, root: Path = ROOT, places: Sequence[Path] = ()) -> HostSample:
@@ -161,7 +164,7 @@ def sample_host(path: Path, root: Path = ROOT, places: Sequence[Path] = ()) -> H
     available = memory.get("MemAvailable", 0)
     group_left = memory_left(root)
     stopped = throttling(root)
-    disk = min(map(space, (path, *places)), key=lambda own: own.free_bytes / own.total_bytes)
+    disk = min(map(space, (path, *places)), key=lambda room: room.free_bytes / room.total_bytes)
     return HostSample(
         monotonic_ns=time.monotonic_ns(),
         boot_id=_text(root / "proc/sys/kernel/random/boot_id").strip(),
@@ -203,9 +206,9 @@ def memory_bytes(root: Path = ROOT) -> dict[str, int]:
     """/proc/meminfo in bytes; huge pages are counted, not in bytes."""
     lines = (line.split() for line in _text(root / "proc/meminfo").splitlines())
     return {
-        words[0].rstrip(":"): int(words[1]) * (1024 if words[2:] == ["kB"] else 1)
-        for words in lines
-        if len(words) >= 2
+        fields[0].rstrip(":"): int(fields[1]) * (1024 if fields[2:] == ["kB"] else 1)
+        for fields in lines
+        if len(fields) >= 2
     }
 
 
@@ -232,7 +235,7 @@ def _pressure(root: Path) -> dict[str, int]:
 def stalled_of(text: str) -> dict[str, int]:
     """Kind ("some", "full") → ns that tasks stood still so far, from a file of /proc/pressure."""
     lines = (line.split() for line in text.splitlines())
-    return {kind: int(words[-1].partition("=")[2]) * NS_PER_US for kind, *words in lines}
+    return {kind: int(fields[-1].partition("=")[2]) * NS_PER_US for kind, *fields in lines}
 
 
 def suspended_ns() -> int:
@@ -276,11 +279,11 @@ def other_loads(proc: Path = _PROC, own: int | None = None) -> tuple[OtherLoadLi
             continue
         try:
             stat = (entry / "stat").read_text(errors="replace")
-            words = (entry / "cmdline").read_bytes().decode(errors="replace").split("\0")
+            arguments = (entry / "cmdline").read_bytes().decode(errors="replace").split("\0")
         except OSError:  # it has ended, or is not to be seen
             continue
         parents[int(entry.name)] = int(stat.rpartition(")")[2].split()[1])
-        if what := _measured(words):
+        if what := _measured(arguments):
             measuring[int(entry.name)] = what
     above = set(_line(pid, parents))
     others = [
@@ -289,8 +292,8 @@ def other_loads(proc: Path = _PROC, own: int | None = None) -> tuple[OtherLoadLi
         if other not in above and pid not in _line(other, parents)
     ]
     # One that runs another by a process of its own is that one.
-    begun = {ancestor for one in others for ancestor in _line(one.pid, parents)[1:]}
-    return tuple(one for one in others if one.pid not in begun)
+    begun = {ancestor for load in others for ancestor in _line(load.pid, parents)[1:]}
+    return tuple(load for load in others if load.pid not in begun)
 
 
 def _line(pid: int, parents: dict[int, int]) -> list[int]:
@@ -301,13 +304,13 @@ def _line(pid: int, parents: dict[int, int]) -> list[int]:
     return line
 
 
-def _measured(words: list[str]) -> str:
+def _measured(arguments: list[str]) -> str:
     """`"weigh checksums"` of a command line; empty where nothing is measured."""
-    for place, word in enumerate(words[:8]):
+    for index, word in enumerate(arguments[:8]):
         if os.path.basename(word) != "steelyard":
             continue
-        rest = words[place + 1 :]
-        command = next((one for one in rest[:2] if one in _MEASURES), "")
+        rest = arguments[index + 1 :]
+        command = next((argument for argument in rest[:2] if argument in _MEASURES), "")
         if not command or "--help" in rest:
             return ""
         study = rest[rest.index(command) + 1] if command != rest[-1] else ""

@@ -50,7 +50,7 @@ class MachineCounters:
         if group is not None:
             parsers[str(group)] = _of_quota
         self._parsers = {path: parse for path, parse in parsers.items() if Path(path).exists()}
-        self._of_drives = [place for place, path in enumerate(self._parsers) if path in drives]
+        self._of_drives = [index for index, path in enumerate(self._parsers) if path in drives]
         self._sums: dict[str, dict[str, tuple[str, float]]] = defaultdict(dict)
 
     @property
@@ -72,7 +72,7 @@ class MachineCounters:
 
     def devices_between(self, before: Sequence[str], after: Sequence[str]) -> DeviceCounts | None:
         """What the drives did in one slice, added up; None: there is none, or one was not read."""
-        return added([_used(before[place], after[place]) for place in self._of_drives])
+        return added([_used(before[index], after[index]) for index in self._of_drives])
 
     def readings(self, arm: str) -> tuple[Reading, ...]:
         """What happened in the slices of an arm so far."""
@@ -115,8 +115,8 @@ def _of_memory(before: str, after: str) -> Amounts:
     """Pages that had been dropped from memory and were read again, and faults that waited for a
     disk."""
     first, last = pairs_of(before), pairs_of(after)
-    known = [name for name in _OF_MEMORY if name in first and name in last]
-    return {name: ("pages", last[name] - first[name]) for name in known}
+    names = [name for name in _OF_MEMORY if name in first and name in last]
+    return {name: ("pages", last[name] - first[name]) for name in names}
 
 
 def _of_quota(before: str, after: str) -> Amounts:

@@ -44,10 +44,10 @@ class EpochTelemetry:
     """The samples of one epoch: opened before the load connects, closed after it has gone."""
 
     def __init__(
-        self, sources: Sequence[TelemetrySource], standing: Mapping[str, Instance]
+        self, sources: Sequence[TelemetrySource], instances: Mapping[str, Instance]
     ) -> None:
         self._sources = sources
-        self._standing = standing
+        self._standing = instances
         self._before = self._sample("closed")
         self._borders: list[dict[tuple[str, str], Sample]] = []
         self._after: dict[tuple[str, str], Sample] = {}
@@ -62,19 +62,19 @@ class EpochTelemetry:
 
     def readings(self, arm: str) -> list[Reading]:
         """Everything that was read of an arm, in the order of the sources."""
-        found: list[Reading] = []
+        readings: list[Reading] = []
         for source in self._sources:
             key = source.name, arm
             ends = self._before.get(key), self._after.get(key)
             if source.moment == "border" and self._borders:
                 ends = self._borders[0].get(key), self._borders[-1].get(key)
             kinds = source.kinds(self._standing[arm])
-            found += [reading(kind, *ends, measured=source.moment == "border") for kind in kinds]
-        return found
+            readings += [reading(kind, *ends, measured=source.moment == "border") for kind in kinds]
+        return readings
 
     def parts(self, arm: str) -> list[dict[str, float]]:
         """By part between two borders: what sources read there, by name."""
-        found: list[dict[str, float]] = []
+        parts: list[dict[str, float]] = []
         for first, last in zip(self._borders, self._borders[1:], strict=False):
             values: dict[str, float] = {}
             for source in self._sources:
@@ -83,9 +83,11 @@ class EpochTelemetry:
                 readings = [
                     reading(kind, *ends, measured=source.moment == "border") for kind in kinds
                 ]
-                values |= {one.name: one.value for one in readings if one.value is not None}
-            found.append(values)
-        return found
+                values |= {
+                    figure.name: figure.value for figure in readings if figure.value is not None
+                }
+            parts.append(values)
+        return parts
 
     def _sample(self, moment: Moment) -> dict[tuple[str, str], Sample]:
         return {

@@ -29,16 +29,16 @@ def check(
     if len(writers) == 1:
         files.append(f"checks/{writers[0]}.sql")
     with database.checker() as checker:
-        return _found(checker, workload, files, scale)
+        return _violations(checker, workload, files, scale)
 
 
 def consistency(
     workload: Workload, database: WorkloadDatabase, scale: int, scripts: Sequence[Script] = ()
 ) -> list[str]:
     """As `check`, and what `consistency.sql` finds, which reads all the data."""
-    found = check(workload, database, scale, scripts)
+    violations = check(workload, database, scale, scripts)
     with database.checker() as checker:
-        return [*found, *_found(checker, workload, ["consistency.sql"], scale)]
+        return [*violations, *_violations(checker, workload, ["consistency.sql"], scale)]
 
 
 def count_work(workload: Workload, database: WorkloadDatabase) -> dict[str, float]:
@@ -70,10 +70,12 @@ def _number(checker: Checker, workload: Workload, name: str) -> float:
 
 def violations_after_load(checker: Checker, workload: Workload, scale: int) -> list[str]:
     """What is wrong with freshly loaded data: `checks.sql` holds before any work too."""
-    return _found(checker, workload, ["checks.sql"], scale)
+    return _violations(checker, workload, ["checks.sql"], scale)
 
 
-def _found(checker: Checker, workload: Workload, files: Sequence[str], scale: int) -> list[str]:
+def _violations(
+    checker: Checker, workload: Workload, files: Sequence[str], scale: int
+) -> list[str]:
     violations = []
     for file in files:
         for statement in workload.statements(file, scale):
@@ -93,28 +95,28 @@ def explain_probes(
     """
     if not workload.probes:
         return {}
-    found: dict[str, dict[str, int]] = {}
+    counts: dict[str, dict[str, int]] = {}
     with database.prober() as prober:
         for name, probe in workload.probes.items():
             if isinstance(probe, str):
-                found[name] = prober.explain(*_resolved(workload, name, probe, scale))
+                counts[name] = prober.explain(*_resolved(workload, name, probe, scale))
             elif numbers := _numbers(workload, database, name, probe, scale):
                 each = (_resolved(workload, name, probe.query, scale, each=n) for n in numbers)
-                found[name] = _distribution([prober.explain(*one) for one in each])
-    return found
+                counts[name] = _distribution([prober.explain(*arguments) for arguments in each])
+    return counts
 
 
 def _numbers(
     workload: Workload, database: WorkloadDatabase, name: str, probe: EachProbe, scale: int
 ) -> list[int]:
     """What a probe is executed for; none where the options leave nothing to ask."""
-    asked = _statements(workload, name, probe.each, scale)
-    if not asked:
+    statements = _statements(workload, name, probe.each, scale)
+    if not statements:
         return []
     source = workload.part(f'key "probes.{name}.each"')
     with database.checker() as checker:
-        checker.execute(asked[:-1], source)
-        rows = checker.rows(asked[-1], source)
+        checker.execute(statements[:-1], source)
+        rows = checker.rows(statements[-1], source)
     numbers = [row[0] for row in rows if len(row) == 1 and isinstance(row[0], int)]
     if not numbers or len(numbers) < len(rows):
         raise UsageError(
@@ -126,14 +128,14 @@ def _numbers(
 
 def _distribution(executions: Sequence[Mapping[str, int]]) -> dict[str, int]:
     """The sum of each counter, and what single executions counted."""
-    told = {"executions": len(executions)}
+    summary = {"executions": len(executions)}
     for counter in executions[0]:
-        counts = [one[counter] for one in executions]
-        told[counter] = sum(counts)
-        told[f"{counter}_least"] = min(counts)
-        told[f"{counter}_median"] = median_low(counts)
-        told[f"{counter}_most"] = max(counts)
-    return told
+        counts = [execution[counter] for execution in executions]
+        summary[counter] = sum(counts)
+        summary[f"{counter}_least"] = min(counts)
+        summary[f"{counter}_median"] = median_low(counts)
+        summary[f"{counter}_most"] = max(counts)
+    return summary
 
 
 def _resolved(
@@ -145,9 +147,11 @@ def _resolved(
 
 
 def _statements(workload: Workload, name: str, text: str, scale: int, **more: int) -> list[str]:
-    known = {**workload.variables(scale), **more}
+    variables = {**workload.variables(scale), **more}
     try:
-        return script_statements(name, text, {name: str(value) for name, value in known.items()})
+        return script_statements(
+            name, text, {name: str(value) for name, value in variables.items()}
+        )
     except ValueError as error:
         raise UsageError(
             f'workload "{workload.name}": probe "{name}" is wrong', detail=str(error)

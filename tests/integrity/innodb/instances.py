@@ -134,7 +134,7 @@ class Instance:
                 directory=self.home,
                 output=output,
                 environment=environment,
-                words=words,
+                stdin=words,
             )
 
 

@@ -59,23 +59,23 @@ def evidence(weighings: Iterable[EqualArms]) -> float:
     A weighing that is resumed later stays in its place: its factors are fair whenever they
     come.
     """
-    accounts = [_log_accounts(one) for one in weighings]
+    accounts = [_log_accounts(weighing) for weighing in weighings]
     if not accounts:
         return 1.0
     carried, anew = np.zeros(len(_SIDES) * len(BETS)), 0.0
     logs = [-math.log(len(accounts) + 1)]  # what is still kept
     for begun in range(len(accounts), 0, -1):
-        own = accounts[begun - 1]
-        carried, anew = carried + own, anew + _log_mean(own)
+        account = accounts[begun - 1]
+        carried, anew = carried + account, anew + _log_mean(account)
         both = float(np.logaddexp(_log_mean(carried), anew)) - math.log(2)
         logs.append(both - math.log(begun * (begun + 1)))
     return math.exp(min(float(np.logaddexp.reduce(logs)), _LARGEST_LOG))
 
 
-def _log_accounts(one: EqualArms) -> Floats:
+def _log_accounts(arms: EqualArms) -> Floats:
     """Log wealth of the six accounts after one weighing, shape (6,): every λ on either side."""
-    d = np.array([x for x in one.d if math.isfinite(x)], dtype=float)
-    ratio = d / past_scale(d, one.s0)
+    d = np.array([x for x in arms.d if math.isfinite(x)], dtype=float)
+    ratio = d / past_scale(d, arms.s0)
     bets = np.tanh(np.multiply.outer(np.multiply.outer(_SIDES, BETS), ratio))
     with np.errstate(divide="ignore"):
         wealth: Floats = np.log1p(bets).sum(axis=-1).reshape(-1)

@@ -77,10 +77,10 @@ class Search:
         self._choose_step(kept=kept)
         self._logs.append(self._log)
         self._kept.append(kept)
-        wanted = self._log + (self._step if kept else -self._step)
-        self._log = self._rule.clipped(wanted)
+        unclipped = self._log + (self._step if kept else -self._step)
+        self._log = self._rule.clipped(unclipped)
         ends = "fastest" if kept else "slowest"
-        self._at_end = ends if self._log != wanted else ""
+        self._at_end = ends if self._log != unclipped else ""
 
     def _choose_step(self, *, kept: bool) -> None:
         rule = self._rule

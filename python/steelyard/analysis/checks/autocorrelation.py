@@ -27,5 +27,5 @@ def lag_one(series: Sequence[float]) -> float:
 
 def mean_lag_one(per_epoch: Sequence[float]) -> float:
     """Mean over the epochs that have one; NaN where none has."""
-    known = [value for value in per_epoch if not math.isnan(value)]
-    return float(np.mean(known)) if known else math.nan
+    finite = [value for value in per_epoch if not math.isnan(value)]
+    return float(np.mean(finite)) if finite else math.nan

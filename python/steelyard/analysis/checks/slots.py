@@ -66,19 +66,19 @@ def place_check(d: Floats, places: Sequence[Hashable]) -> PlaceCheck:
     epochs, or where every epoch has the same place or one of its own.
     """
     finite = np.isfinite(d)
-    kept = d[finite]
+    ratios = d[finite]
     labels = [place for place, keep in zip(places, finite, strict=True) if keep]
     names = sorted(set(labels), key=repr)
-    if len(kept) < FEWEST_FOR_VERDICT or not 1 < len(names) < len(kept):
+    if len(ratios) < FEWEST_FOR_VERDICT or not 1 < len(names) < len(ratios):
         return UNKNOWN
     codes = np.array([names.index(label) for label in labels])
-    observed = float(_spread(kept[None, :], codes)[0])
-    if len(names) == 2 and math.comb(len(kept), int(codes.sum())) <= PERMUTATIONS:
-        others = _spread_of_orders(kept, _every_order(len(kept), int(codes.sum())))
+    observed = float(_spread(ratios[None, :], codes)[0])
+    if len(names) == 2 and math.comb(len(ratios), int(codes.sum())) <= PERMUTATIONS:
+        others = _spread_of_orders(ratios, _every_order(len(ratios), int(codes.sum())))
         p = int((others >= observed * (1 - 1e-9)).sum()) / len(others)  # the identity among them
     else:
-        p = _drawn_p_value(kept, codes, observed)
-    between = _between(kept, codes) if len(names) == 2 else UNBOUNDED
+        p = _drawn_p_value(ratios, codes, observed)
+    between = _between(ratios, codes) if len(names) == 2 else UNBOUNDED
     return PlaceCheck(observed, p, between)
 
 
@@ -117,8 +117,8 @@ def _shuffles(n: int) -> _Shuffles:
 
 def _between(kept: Floats, codes: np.ndarray) -> Interval:
     """The higher of two places less the lower."""
-    one, other = sorted((kept[codes == code] for code in (0, 1)), key=lambda side: side.mean())
-    return welch(one, other).interval(1 - ALPHA)
+    lower, higher = sorted((kept[codes == code] for code in (0, 1)), key=lambda side: side.mean())
+    return welch(lower, higher).interval(1 - ALPHA)
 
 
 @lru_cache(maxsize=32)
@@ -135,9 +135,9 @@ def _every_order(n: int, taken: int) -> Bools:
 
 def _spread_of_orders(kept: Floats, orders: Bools) -> Floats:
     """Distance of the mean log ratios of two places, for every order of the places."""
-    taken = int(orders[0].sum())
+    count = int(orders[0].sum())
     sums = orders @ kept
-    spread: Floats = np.abs(sums / taken - (kept.sum() - sums) / (len(kept) - taken))
+    spread: Floats = np.abs(sums / count - (kept.sum() - sums) / (len(kept) - count))
     return spread
 
 
@@ -165,12 +165,12 @@ def slot_effect(d: Floats, arm_in_first_slot: Sequence[bool]) -> float:
 
 def carry_over_check(changes: Sequence[float]) -> PlaceCheck:
     """Whether the epochs' carry-over (log, see `carry_over`) is centred at 0; NaN are left out."""
-    known = np.array([value for value in changes if math.isfinite(value)])
-    if len(known) < FEWEST_FOR_VERDICT:
+    finite = np.array([value for value in changes if math.isfinite(value)])
+    if len(finite) < FEWEST_FOR_VERDICT:
         return UNKNOWN
-    p = p_value(known)
-    between = confidence_set(known, ALPHA).interval if p <= ALPHA else UNBOUNDED
-    return PlaceCheck(float(known.mean()), p, between)
+    p = p_value(finite)
+    between = confidence_set(finite, ALPHA).interval if p <= ALPHA else UNBOUNDED
+    return PlaceCheck(float(finite.mean()), p, between)
 
 
 def carry_over(totals: EpochTotals, arm: str, control: str) -> float:
@@ -191,25 +191,25 @@ def _changes_after_others(totals: EpochTotals) -> dict[str, float]:
     arms = totals.arms
     run = sorted(
         (
-            (one.block, one.position, name, one)
+            (part.block, part.position, name, part)
             for name, all_of in arms.items()
-            for one in all_of.slices
+            for part in all_of.slices
         ),
-        key=lambda place: place[:2],
+        key=lambda row: row[:2],
     )
     after: dict[tuple[str, bool], list[float]] = {}
-    for (earlier, last, before, _), (block, position, name, one) in pairwise(run):
+    for (earlier, last, before, _), (block, position, name, part) in pairwise(run):
         neighbours = (earlier, last) == (block - 1, len(arms) - 1)  # none was dropped between them
-        if position == 0 and neighbours and one.transactions > 0:
-            after.setdefault((name, before == name), []).append(_log_rate(one))
+        if position == 0 and neighbours and part.transactions > 0:
+            after.setdefault((name, before == name), []).append(_log_rate(part))
     return {name: _change(after, name) for name in arms}
 
 
 def _change(after: Mapping[tuple[str, bool], list[float]], name: str) -> float:
-    own, other = after.get((name, True), []), after.get((name, False), [])
-    if not own or not other:
+    same, other = after.get((name, True), []), after.get((name, False), [])
+    if not same or not other:
         return math.nan
-    return float(np.mean(other)) - float(np.mean(own))
+    return float(np.mean(other)) - float(np.mean(same))
 
 
 def _log_rate(one: SliceTotals) -> float:

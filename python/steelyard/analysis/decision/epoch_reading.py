@@ -84,12 +84,12 @@ def read_epoch(
         start_order=tuple(totals.start_order),
         d=epoch_log_ratio(totals, arm, control, metric),
         typical_d=typical(ratios),
-        throughput={name: one.throughput for name, one in both.items()},
+        throughput={name: arm_totals.throughput for name, arm_totals in both.items()},
         blocks=1 if totals.turns else len(ratios),
         carry_over=math.nan if totals.turns else carry_over(totals, arm, control),
         block_autocorrelation=lag_one(ratios),
-        busy_share={name: busy_share(one) for name, one in both.items()},
-        uncharged_share={name: uncharged_share(one) for name, one in both.items()},
+        busy_share={name: busy_share(arm_totals) for name, arm_totals in both.items()},
+        uncharged_share={name: uncharged_share(arm_totals) for name, arm_totals in both.items()},
         attempted={k: v.transactions + v.failed + v.retries for k, v in both.items()},
         failed={k: v.failed + v.retries for k, v in both.items()},
         capped={k: v.capped for k, v in both.items()},
@@ -103,9 +103,9 @@ def read_epoch(
 def blamed(outcome: str) -> frozenset[str]:
     """The arms that an outcome says could not start or survive; empty for any other outcome, and
     for one that names no arm: `crashed: on, off` and `could not start: off` do."""
-    for words in BLAMING:
-        if outcome.startswith(words):
-            names = [name.strip() for name in outcome.removeprefix(words).split(",")]
+    for prefix in BLAMING:
+        if outcome.startswith(prefix):
+            names = [name.strip() for name in outcome.removeprefix(prefix).split(",")]
             return frozenset(names if not any(" " in name for name in names) else ())
     return frozenset()
 
@@ -144,27 +144,31 @@ def _geometric_log_ratio(arm: ArmTotals, control: ArmTotals) -> float:
     A query that failed or was given up counts with the time that it took until then: a timeout
     counts as its limit and is never dropped. NaN where no block has both arms.
     """
-    of_control = {one.block: one for one in control.slices}
+    of_control = {part.block: part for part in control.slices}
     ratios: dict[str | int, list[float]] = {}
-    for one in arm.slices:
-        if one.block in of_control and not one.excluded:
-            both = (max(one.busy_ns, 1), max(of_control[one.block].busy_ns, 1))
-            own = ratios.setdefault(one.script or one.block, [])
-            own.append(math.log(both[0]) - math.log(both[1]))
-    return float(np.mean([np.mean(own) for own in ratios.values()])) if ratios else math.nan
+    for part in arm.slices:
+        if part.block in of_control and not part.excluded:
+            both = (max(part.busy_ns, 1), max(of_control[part.block].busy_ns, 1))
+            of_script = ratios.setdefault(part.script or part.block, [])
+            of_script.append(math.log(both[0]) - math.log(both[1]))
+    return (
+        float(np.mean([np.mean(of_script) for of_script in ratios.values()]))
+        if ratios
+        else math.nan
+    )
 
 
 def block_log_ratios(arm: ArmTotals, control: ArmTotals, metric: str) -> list[float]:
     """Log ratio of each block in which both arms completed something, in order. For pictures, the
     typical slice and the pilot only: blocks are not replicates and carry no interval."""
-    of_control = {one.block: one for one in control.slices if one.transactions > 0}
+    of_control = {part.block: part for part in control.slices if part.transactions > 0}
     return [
-        log_metric(one, arm.clients, metric)
-        - log_metric(of_control[one.block], control.clients, metric)
-        for one in arm.slices
-        if one.transactions > 0
-        and one.block in of_control
-        and not (one.excluded and metric == GEOMETRIC_MEAN)
+        log_metric(part, arm.clients, metric)
+        - log_metric(of_control[part.block], control.clients, metric)
+        for part in arm.slices
+        if part.transactions > 0
+        and part.block in of_control
+        and not (part.excluded and metric == GEOMETRIC_MEAN)
     ]
 
 

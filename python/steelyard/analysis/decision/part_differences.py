@@ -62,9 +62,9 @@ def named_cause(parts: Sequence[PartDifference]) -> PartDifference | None:
     """The largest part whose interval leaves 0 out and that covers at least half of the whole
     difference; None: no cause is found."""
     whole = sum(part.difference for part in parts)
-    found = (
+    candidates = (
         [part for part in parts if part.differs and part.difference / whole >= LEAST_SHARE]
         if whole
         else []
     )
-    return max(found, key=lambda part: abs(part.difference), default=None)
+    return max(candidates, key=lambda part: abs(part.difference), default=None)

@@ -108,12 +108,14 @@ def quantile_contrasts(
     """
     if control_ns.shape != arm_ns.shape or control_ns.shape[1] != len(quantiles):
         raise ValueError("quantiles need tables of epochs by quantiles, alike for both arms")
-    kept = [
+    indices = [
         j for j, q in enumerate(quantiles) if fewest_observations * (1 - q) >= FEWEST_BEYOND - 1e-6
     ]
-    columns = {str(j): (list(control_ns[:, j]), list(arm_ns[:, j])) for j in kept}
+    columns = {str(j): (list(control_ns[:, j]), list(arm_ns[:, j])) for j in indices}
     return tuple(
-        QuantileContrast(quantiles[j], one.control_value, one.arm_value, one.estimate)
-        for j, one in zip(kept, secondary_contrasts(columns), strict=True)
-        if np.isfinite(one.estimate.value)
+        QuantileContrast(
+            quantiles[j], contrast.control_value, contrast.arm_value, contrast.estimate
+        )
+        for j, contrast in zip(indices, secondary_contrasts(columns), strict=True)
+        if np.isfinite(contrast.estimate.value)
     )

@@ -100,7 +100,7 @@ def _open_sets(d: Floats, terms: Terms, stage: Stage, assignment: Assignment | N
         stage=stage,
         main=_both(main, flips.main),
         # Each rule for equivalence keeps its own level, so either may decide: the narrower one.
-        equivalence=min(inner, flips.equivalence, key=lambda one: one.width),
+        equivalence=min(inner, flips.equivalence, key=lambda interval: interval.width),
         method="e-process and sign flips",
         level=1 - first - last,
         k=flips.k,

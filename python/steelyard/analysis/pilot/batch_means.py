@@ -94,10 +94,10 @@ def choose_slice(trials: Sequence[SliceTrial]) -> tuple[SliceTrial, str]:
     if not trials:
         raise ValueError("no slice length was tried")
     rising = sorted(trials, key=lambda trial: trial.length_ns)
-    known = [trial for trial in rising if not math.isnan(trial.standard_error)]
-    if not known:
+    finite = [trial for trial in rising if not math.isnan(trial.standard_error)]
+    if not finite:
         return rising[0], "the pilot saw too little work to compare lengths"
-    best = min(known, key=lambda trial: trial.standard_error)
+    best = min(finite, key=lambda trial: trial.standard_error)
     error = f"standard error {100 * best.standard_error:.2g} %"
     if len(rising) == 1:
         return best, f"the only length that fits: {error} in the pilot"

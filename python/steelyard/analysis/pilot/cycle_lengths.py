@@ -79,16 +79,16 @@ def _lengths(
     latency_s: float,
 ) -> CycleLengths:
     cycles = tuple(arm.seconds(scale) for arm in arms)
-    made = [cycle for cycle in cycles if math.isfinite(cycle)]
-    longest = max(made, default=0.0)
+    finite = [cycle for cycle in cycles if math.isfinite(cycle)]
+    longest = max(finite, default=0.0)
     room_s = (wish.budget_s / (wish.epochs or WANTED_EPOCHS) - idle_s) / len(arms) - warm_s
     measured = measured_s(arms, cycles, wish, room_s)
     waited = awaited_s(arms, cycles)
     # The begin of the first checkpoint of the longest cycles that comes after the warm-up.
-    age = max(1, math.ceil(warm_s / longest - 1e-9)) * longest if made else warm_s
+    age = max(1, math.ceil(warm_s / longest - 1e-9)) * longest if finite else warm_s
     own_s = max(age + length for length in measured)
     round_s = max(arm.round_s for arm in arms)
-    slice_s = _slice_s(min(made, default=longest), latency_s, round_s)
+    slice_s = _slice_s(min(finite, default=longest), latency_s, round_s)
     border_s = BORDER_S + latency_s
     return CycleLengths(
         scale=scale,

@@ -37,9 +37,9 @@ class LogCurve:
     @property
     def late_rate(self) -> float:
         """Bytes a second in the last third of what was seen, where a burst has faded most."""
-        place = 2 * (len(self.seconds) - 1) // 3
-        took_s = self.seconds[-1] - self.seconds[place]
-        return (self.wal_bytes[-1] - self.wal_bytes[place]) / took_s if took_s > 0 else 0.0
+        index = 2 * (len(self.seconds) - 1) // 3
+        took_s = self.seconds[-1] - self.seconds[index]
+        return (self.wal_bytes[-1] - self.wal_bytes[index]) / took_s if took_s > 0 else 0.0
 
     def until(self, seconds: float) -> float:
         """Log written until so many seconds after a redo point."""
@@ -53,12 +53,12 @@ class LogCurve:
         """Time until so much log was written; infinite where it never is."""
         if not self.writes:
             return math.inf
-        place = bisect_left(self.wal_bytes, wal_bytes)  # of several with as much, the first
-        if place < len(self.wal_bytes):
-            before = max(place - 1, 0)
+        index = bisect_left(self.wal_bytes, wal_bytes)  # of several with as much, the first
+        if index < len(self.wal_bytes):
+            before = max(index - 1, 0)
             return float(
                 np.interp(
-                    wal_bytes, self.wal_bytes[before : place + 1], self.seconds[before : place + 1]
+                    wal_bytes, self.wal_bytes[before : index + 1], self.seconds[before : index + 1]
                 )
             )
         rate, missing = self.late_rate, wal_bytes - self.wal_bytes[-1]

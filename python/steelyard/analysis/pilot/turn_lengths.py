@@ -71,20 +71,20 @@ class ArmCycle:
     def nearer(self, scale: float) -> float:
         """By how much what spaces its checkpoints is really smaller at a time scale: settings come
         in whole seconds, and in whole segments of log."""
-        own, spaced = self.spacing(1.0), self.spacing(scale)
+        unscaled, spaced = self.spacing(1.0), self.spacing(scale)
         if self._by_log(spaced.wal_bytes) < spaced.timeout_s:
-            return own.wal_bytes / spaced.wal_bytes
-        return own.timeout_s / spaced.timeout_s
+            return unscaled.wal_bytes / spaced.wal_bytes
+        return unscaled.timeout_s / spaced.timeout_s
 
     def _by_log(self, wal_bytes: float) -> float:
         """Time until so much log was written. The pilot's curve is that of a server with empty
         pools: a cycle that it saw whole says by how much a later one is shorter or longer."""
         expected = self.log.seconds_to(wal_bytes)
-        own = self.spacing(1.0)
-        first = self.log.seconds_to(own.wal_bytes)
+        unscaled = self.spacing(1.0)
+        first = self.log.seconds_to(unscaled.wal_bytes)
         if self.seen_s is None or not 0 < first < math.inf:
             return expected
-        by_timeout = self.seen_s >= NEARLY * own.timeout_s
+        by_timeout = self.seen_s >= NEARLY * unscaled.timeout_s
         return expected if by_timeout else expected * self.seen_s / first
 
 
@@ -159,11 +159,11 @@ def fit_epochs(
     """
     largest = min(arm.largest_scale for arm in arms)
     tried = scales(largest) if wish.scale is None else [wish.scale]
-    wanted = wish.epochs or WANTED_EPOCHS
+    epochs = wish.epochs or WANTED_EPOCHS
     for scale in tried:
         lengths = lengths_at(scale)
         fitting = math.floor(wish.budget_s / lengths.epoch_s + 1e-9)
-        if fitting >= wanted:
+        if fitting >= epochs:
             return replace(lengths, epochs=wish.epochs or min(MOST_EPOCHS, fitting // 2 * 2))
     last = lengths_at(tried[-1])
     fewest = wish.epochs or FEWEST_EPOCHS
@@ -196,8 +196,8 @@ def _lengths(
     arms: Sequence[ArmCycle], wish: TurnPlanRequest, scale: float, idle_s: float, warm_s: float
 ) -> TurnLengths:
     cycles = tuple(arm.seconds(scale) for arm in arms)
-    made = [cycle for cycle in cycles if math.isfinite(cycle)]
-    longest = max(made, default=0.0)
+    finite = [cycle for cycle in cycles if math.isfinite(cycle)]
+    longest = max(finite, default=0.0)
     room_s = wish.budget_s / (wish.epochs or WANTED_EPOCHS) / len(arms) - idle_s - warm_s
     measured = measured_s(arms, cycles, wish, room_s)
     waited = awaited_s(arms, cycles)
@@ -205,7 +205,7 @@ def _lengths(
     begin = max((max(2 * cycle, warm_s + cycle) for cycle in waited if cycle), default=warm_s)
     # The end of a checkpoint of the longest cycles: the first begins after one, ends after two.
     first = 2 if any(waited) else 1
-    age = max(first, math.ceil(warm_s / longest - 1e-9)) * longest if made else 0.0
+    age = max(first, math.ceil(warm_s / longest - 1e-9)) * longest if finite else 0.0
     turns = [idle_s + (begin if any(waited) else max(begin, age)) + length for length in measured]
     return TurnLengths(
         scale=scale,
@@ -226,14 +226,14 @@ def measured_s(
     """How long each arm is measured, in whole cycles of it. Where no checkpoint is to be seen: all
     for the time of whole turns of the log, of the arm with the longest ones. `room_s`: what the
     budget has for an arm that makes none."""
-    made = [cycle for cycle in cycles if math.isfinite(cycle)]
+    finite = [cycle for cycle in cycles if math.isfinite(cycle)]
     if wish.stated_s is not None:
         return [wish.stated_s for _ in cycles]
-    if not made:
+    if not finite:
         return [min(MOST_WITHOUT_S, max(LEAST_MEASURED_S, room_s)) for _ in cycles]
     if any(arm.continuous for arm in arms):
-        return [_whole_cycles_s(max(made), wish.cycles) for _ in cycles]
-    return [as_long(max(made), cycle, wish.cycles) for cycle in cycles]
+        return [_whole_cycles_s(max(finite), wish.cycles) for _ in cycles]
+    return [as_long(max(finite), cycle, wish.cycles) for cycle in cycles]
 
 
 def awaited_s(arms: Sequence[ArmCycle], cycles: Sequence[float]) -> list[float]:
@@ -267,10 +267,10 @@ def longest_s(
 def as_long(longest_s: float, cycle_s: float, fewest: int) -> float:
     """Time of whole cycles of an arm that last about as long as the fewest of the longest cycles;
     of an arm without any, as long as those."""
-    asked = _whole_cycles_s(longest_s, fewest)
+    target_s = _whole_cycles_s(longest_s, fewest)
     if math.isinf(cycle_s):
-        return asked
-    return max(_whole_cycles_s(cycle_s, fewest), round(asked / cycle_s) * cycle_s)
+        return target_s
+    return max(_whole_cycles_s(cycle_s, fewest), round(target_s / cycle_s) * cycle_s)
 
 
 def _whole_cycles_s(cycle_s: float, fewest: int) -> float:

@@ -58,9 +58,9 @@ def ageing(d: Floats) -> Ageing:
         return UNKNOWN
     ranks = rankdata(values) - (n + 1) / 2
     order = np.arange(n) - (n - 1) / 2
-    seen = abs(float(ranks @ order))
+    observed = abs(float(ranks @ order))
     others = np.abs(ranks[_orders(n)] @ order)
-    p_value = (1 + int((others >= seen - 1e-9).sum())) / (1 + PERMUTATIONS)
+    p_value = (1 + int((others >= observed - 1e-9).sum())) / (1 + PERMUTATIONS)
     return Ageing(_slope(values, at) * (len(d) - 1), p_value)
 
 
@@ -74,5 +74,5 @@ def _orders(n: int) -> NDArray[np.int64]:
 
 
 def _slope(values: Floats, at: Floats) -> float:
-    one, other = np.triu_indices(len(values), 1)
-    return float(np.median((values[other] - values[one]) / (at[other] - at[one])))
+    earlier, later = np.triu_indices(len(values), 1)
+    return float(np.median((values[later] - values[earlier]) / (at[later] - at[earlier])))

@@ -107,15 +107,15 @@ def curve(pairs: Sequence[Pair]) -> tuple[CurvePoint, ...]:
     bins = list(pairwise(bin_edges(reached.reach_ns, reached.typical_ns)))
     table = np.array([[_log_ratio(pair, *ends) for ends in bins] for pair in reached.pairs])
     whole = ~np.isnan(table).any(axis=1)
-    kept = [pair for pair, keep in zip(reached.pairs, whole, strict=True) if keep]
+    complete = [pair for pair, keep in zip(reached.pairs, whole, strict=True) if keep]
     return tuple(
         CurvePoint(
             from_ns=round(low),
             to_ns=round(high),
-            estimate=_estimate(result, len(kept)),
+            estimate=_estimate(result, len(complete)),
             p_value=result.p_value,
-            control=_written([pair[0] for pair in kept], low, high),
-            arm=_written([pair[1] for pair in kept], low, high),
+            control=_written([pair[0] for pair in complete], low, high),
+            arm=_written([pair[1] for pair in complete], low, high),
         )
         for (low, high), result in zip(bins, joint_flips(table[whole]), strict=True)
     )
@@ -131,10 +131,14 @@ def effects_at(pairs: Sequence[Pair]) -> tuple[DistanceEffect, ...]:
     reached = _reached(pairs)
     if not reached.pairs:
         return ()
-    distances = [one for one in DISTANCES_NS if NEARLY * one <= reached.reach_ns][-MOST_DISTANCES:]
+    distances = [distance for distance in DISTANCES_NS if NEARLY * distance <= reached.reach_ns][
+        -MOST_DISTANCES:
+    ]
     if not distances:
         return ()
-    table = np.array([[_log_ratio(pair, 0, one) for one in distances] for pair in reached.pairs])
+    table = np.array(
+        [[_log_ratio(pair, 0, distance) for distance in distances] for pair in reached.pairs]
+    )
     whole: Floats = table[~np.isnan(table).any(axis=1)]
     if not len(whole):
         return ()
@@ -148,19 +152,19 @@ def bin_edges(reach_ns: float, second_ns: float) -> list[float]:
     """Edges of at most 8 bins from 0 to the reach, none much finer than the slices that fill them
     (`second_ns`: their median length)."""
     finest = FINEST * second_ns
-    inner = [one for one in EDGES_NS if finest <= one and LAST_BIN * one <= reach_ns]
-    return [0.0, *(float(one) for one in inner[-(MOST_BINS - 1) :]), reach_ns]
+    inner = [edge for edge in EDGES_NS if finest <= edge and LAST_BIN * edge <= reach_ns]
+    return [0.0, *(float(edge) for edge in inner[-(MOST_BINS - 1) :]), reach_ns]
 
 
 def _reached(pairs: Sequence[Pair]) -> _Reached:
     both = [(series_of(control), series_of(arm)) for control, arm in pairs]
-    known = [(min(c.reach_ns, a.reach_ns), (c, a)) for c, a in both if c.reach_ns and a.reach_ns]
-    if not known:
+    reached = [(min(c.reach_ns, a.reach_ns), (c, a)) for c, a in both if c.reach_ns and a.reach_ns]
+    if not reached:
         return _Reached((), 0.0)
-    needed = min(len(known), max(FEWEST_FOR_VERDICT, math.ceil(REACHED_BY * len(known))))
-    reach_ns = sorted((reach for reach, _ in known), reverse=True)[needed - 1]
+    needed = min(len(reached), max(FEWEST_FOR_VERDICT, math.ceil(REACHED_BY * len(reached))))
+    reach_ns = sorted((reach for reach, _ in reached), reverse=True)[needed - 1]
     return _Reached(
-        tuple(pair for reach, pair in known if reach >= NEARLY * reach_ns), float(reach_ns)
+        tuple(pair for reach, pair in reached if reach >= NEARLY * reach_ns), float(reach_ns)
     )
 
 
@@ -185,11 +189,11 @@ def _written(sides: Sequence[Series], low_ns: float, high_ns: float) -> PerTrans
 
     def per_transaction(name: str) -> float:
         total = done = 0.0
-        for side, own in zip(sides, inside, strict=True):
+        for side, weights in zip(sides, inside, strict=True):
             amounts: Floats = getattr(side, name)
             had = np.isfinite(amounts)
-            total += float(own[had] @ amounts[had])
-            done += float(own[had] @ side.transactions[had])
+            total += float(weights[had] @ amounts[had])
+            done += float(weights[had] @ side.transactions[had])
         return total / done if done else math.nan
 
     return PerTransaction(per_transaction("images"), per_transaction("wal_bytes"))

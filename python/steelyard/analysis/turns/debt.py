@@ -57,29 +57,29 @@ def turn_bytes(turn: Turn) -> float:
     A second whose number was not had is taken for a mean one: up to a tenth of them, since what
     this is compared with is a share.
     """
-    amounts = np.array([one.wal_bytes for one in turn.seconds])
-    known = amounts[np.isfinite(amounts)]
-    if not len(known) or len(known) < KNOWN_SHARE * len(amounts):
+    amounts = np.array([second.wal_bytes for second in turn.seconds])
+    finite = amounts[np.isfinite(amounts)]
+    if not len(finite) or len(finite) < KNOWN_SHARE * len(amounts):
         return math.nan
-    return float(known.mean()) * len(amounts)
+    return float(finite.mean()) * len(amounts)
 
 
 def apart(differences: Floats, threshold: float) -> bool:
     """Whether differences between the arms, one an epoch, are centred beyond ±threshold: more than
     so, and more than chance at 99 %. Those that are not known are left out."""
-    known = differences[np.isfinite(differences)]
-    if len(known) < FEWEST_EPOCHS:
+    finite = differences[np.isfinite(differences)]
+    if len(finite) < FEWEST_EPOCHS:
         return False
-    return abs(float(known.mean())) > threshold and 0.0 not in t_interval(known, CONFIDENCE)
+    return abs(float(finite.mean())) > threshold and 0.0 not in t_interval(finite, CONFIDENCE)
 
 
 def _growth(pairs: Sequence[tuple[Turn, Turn]], name: str) -> DebtGrowth:
     shares = np.array([[_share(side, name) for side in pair] for pair in pairs]).reshape(-1, 2)
-    known = shares[np.isfinite(shares).all(axis=1)]
-    if not len(known):
+    finite = shares[np.isfinite(shares).all(axis=1)]
+    if not len(finite):
         return UNKNOWN
-    control, arm = known.mean(axis=0)
-    unequal = apart(known[:, 1] - known[:, 0], UNEQUAL_SHARE)
+    control, arm = finite.mean(axis=0)
+    unequal = apart(finite[:, 1] - finite[:, 0], UNEQUAL_SHARE)
     return DebtGrowth(float(control), float(arm), unequal)
 
 

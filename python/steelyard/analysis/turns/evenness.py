@@ -34,8 +34,8 @@ MEAN, SPREAD, VARIATION = "throughput_mean", "throughput_sd", "throughput_cv"
 READ_VARIATION, WRITE_VARIATION = "read_iops_cv", "write_iops_cv"
 
 _REQUESTS: Mapping[str, Callable[[Second], float]] = {
-    READ_VARIATION: lambda one: one.device_reads,
-    WRITE_VARIATION: lambda one: one.device_writes,
+    READ_VARIATION: lambda second: second.device_reads,
+    WRITE_VARIATION: lambda second: second.device_writes,
 }
 
 
@@ -56,16 +56,18 @@ def throughputs(turn: Turn) -> Floats:
     """Transactions per second of loaded time of each measured second; 0 where nothing ran."""
     return np.array(
         [
-            turn.clients * one.transactions / (one.busy_ns / NS_PER_S) if one.busy_ns else 0.0
-            for one in turn.seconds
+            turn.clients * second.transactions / (second.busy_ns / NS_PER_S)
+            if second.busy_ns
+            else 0.0
+            for second in turn.seconds
         ]
     )
 
 
 def even_windows(control: Turn, arm: Turn) -> tuple[Floats, Floats]:
     """Throughput of both arms by equal windows, shape (windows,) each, as many as both have."""
-    one, other = (_throughput(windows) for windows in _pair_windows(control, arm))
-    return one, other
+    of_control, of_arm = (_throughput(windows) for windows in _pair_windows(control, arm))
+    return of_control, of_arm
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,8 +85,10 @@ class _Windows:
         if not seconds:
             return np.empty(0)
         edges = seconds[0].start_ns + self.window_ns * np.arange(self.count + 1)
-        at = np.array([t for one in seconds for t in (one.start_ns, one.end_ns)], dtype=float)
-        steps = [amount for one in seconds for amount in (0.0, float(of_each(one)))]
+        at = np.array(
+            [t for second in seconds for t in (second.start_ns, second.end_ns)], dtype=float
+        )
+        steps = [amount for second in seconds for amount in (0.0, float(of_each(second)))]
         return np.diff(np.interp(edges, at, np.cumsum(steps)))
 
 
@@ -93,16 +97,18 @@ def _pair_windows(control: Turn, arm: Turn) -> tuple[_Windows, _Windows]:
     turns = (control, arm)
     if not all(turn.seconds for turn in turns):
         return _Windows(control, float(NS_PER_S), 0), _Windows(arm, float(NS_PER_S), 0)
-    lengths = [np.median([one.end_ns - one.start_ns for one in turn.seconds]) for turn in turns]
-    window_ns = max(float(NS_PER_S), *(float(one) for one in lengths))
+    lengths = [
+        np.median([second.end_ns - second.start_ns for second in turn.seconds]) for turn in turns
+    ]
+    window_ns = max(float(NS_PER_S), *(float(length) for length in lengths))
     whole_ns = min(turn.measured_ns for turn in turns)
     count = int(whole_ns / window_ns * (1 + 1e-9))
     return _Windows(control, window_ns, count), _Windows(arm, window_ns, count)
 
 
 def _throughput(windows: _Windows) -> Floats:
-    done = windows.amounts(lambda one: one.transactions)
-    busy_ns = windows.amounts(lambda one: one.busy_ns)
+    done = windows.amounts(lambda second: second.transactions)
+    busy_ns = windows.amounts(lambda second: second.busy_ns)
     return np.divide(
         windows.turn.clients * NS_PER_S * done,
         busy_ns,
@@ -127,8 +133,8 @@ def evenness(pairs: Sequence[tuple[Turn, Turn]]) -> tuple[SecondaryContrast, ...
         return ()
     return secondary_contrasts(
         {
-            name: ([row[0][place] for row in rows], [row[1][place] for row in rows])
-            for place, name in enumerate((MEAN, SPREAD, VARIATION))
+            name: ([row[0][index] for row in rows], [row[1][index] for row in rows])
+            for index, name in enumerate((MEAN, SPREAD, VARIATION))
         }
     )
 
@@ -149,19 +155,19 @@ def request_evenness(pairs: Sequence[tuple[Turn, Turn]]) -> tuple[SecondaryContr
     ]
     columns: dict[str, tuple[list[float], list[float]]] = {}
     for name, of_each in _REQUESTS.items():
-        control, arm = ([_variation(s[place], of_each) for s in counted] for place in (0, 1))
+        control, arm = ([_variation(s[side], of_each) for s in counted] for side in (0, 1))
         if counted and all(map(math.isfinite, [*control, *arm])):
             columns[name] = control, arm
     return secondary_contrasts(columns)
 
 
 def _counted(seconds: Sequence[Second]) -> bool:
-    return all(math.isfinite(one.device_reads + one.device_writes) for one in seconds)
+    return all(math.isfinite(second.device_reads + second.device_writes) for second in seconds)
 
 
 def _variation(windows: _Windows, of_each: Callable[[Second], float]) -> float:
     """CV of a number of requests a second over windows; NaN where there was none."""
-    loaded_ns = windows.amounts(lambda one: one.end_ns - one.start_ns)
+    loaded_ns = windows.amounts(lambda second: second.end_ns - second.start_ns)
     rates = windows.amounts(of_each)[loaded_ns > 0] / loaded_ns[loaded_ns > 0]
     return float(rates.std(ddof=1) / rates.mean()) if rates.any() else math.nan
 
@@ -175,8 +181,8 @@ def sums_of(turns: Sequence[Turn]) -> TurnSums:
     """What the turns of one arm wrote and left, on average."""
 
     def mean(values: list[float]) -> float:
-        known = [value for value in values if math.isfinite(value)]
-        return sum(known) / len(known) if known else math.nan
+        finite = [value for value in values if math.isfinite(value)]
+        return sum(finite) / len(finite) if finite else math.nan
 
     return TurnSums(
         turns=len(turns),
@@ -193,8 +199,10 @@ def four_parts(turn: Turn) -> list[list[Second]]:
     if not turn.seconds:
         return [[], [], [], []]
     start, end = turn.seconds[0].start_ns, turn.seconds[-1].end_ns
-    ends = [one.ended_ns for one in turn.checkpoints if one.ended_ns is not None]
-    inside = sorted(one for one in ends if start < one <= end)
+    ends = [
+        checkpoint.ended_ns for checkpoint in turn.checkpoints if checkpoint.ended_ns is not None
+    ]
+    inside = sorted(moment for moment in ends if start < moment <= end)
     borders = [start, *inside] if turn.at_checkpoint else inside
     if len(borders) < 3:
         borders = [start, (start + end) // 2, end]
@@ -206,6 +214,6 @@ def four_parts(turn: Turn) -> list[list[Second]]:
 def _in_two(seconds: Sequence[Second], low: int, high: int) -> list[list[Second]]:
     borders = (low, (low + high) // 2, high)
     return [
-        [one for one in seconds if a <= (one.start_ns + one.end_ns) // 2 < b]
+        [second for second in seconds if a <= (second.start_ns + second.end_ns) // 2 < b]
         for a, b in pairwise(borders)
     ]

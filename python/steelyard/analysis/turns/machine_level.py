@@ -44,27 +44,27 @@ def levelled(pair: Pair) -> Pair:
     """The two turns of an epoch, the busy time of each slice multiplied by the machine's level at
     its moment, so that work per time is what a level machine would show; turns that did not
     alternate stay as they are."""
-    moments = np.array([one.wall_ns for turn in pair for one in turn.seconds])
+    moments = np.array([second.wall_ns for turn in pair for second in turn.seconds])
     if not len(moments) or not np.isfinite(moments).all() or not all(t.seconds for t in pair):
         return pair
     levels = np.clip(_levels(pair, moments), LEAST, MOST)
-    found, place = [], 0
+    turns, offset = [], 0
     for turn in pair:
-        own = levels[place : place + len(turn.seconds)]
-        place += len(turn.seconds)
+        turn_levels = levels[offset : offset + len(turn.seconds)]
+        offset += len(turn.seconds)
         seconds = tuple(
-            replace(one, busy_ns=max(1, round(one.busy_ns * level)) if one.busy_ns else 0)
-            for one, level in zip(turn.seconds, own.tolist(), strict=True)
+            replace(second, busy_ns=max(1, round(second.busy_ns * level)) if second.busy_ns else 0)
+            for second, level in zip(turn.seconds, turn_levels.tolist(), strict=True)
         )
-        found.append(replace(turn, seconds=seconds))
-    return found[0], found[1]
+        turns.append(replace(turn, seconds=seconds))
+    return turns[0], turns[1]
 
 
 def _levels(pair: Pair, moments: Floats) -> Floats:
     """The machine's level at each slice, of the control first; 1 on average."""
     cells, count = _cells(pair)
-    done = np.array([float(one.transactions) for turn in pair for one in turn.seconds])
-    busy = np.array([float(one.busy_ns) for turn in pair for one in turn.seconds])
+    done = np.array([float(second.transactions) for turn in pair for second in turn.seconds])
+    busy = np.array([float(second.busy_ns) for turn in pair for second in turn.seconds])
     weights = _weights(moments, len(pair[0].seconds))
     worked = weights @ done
     level = np.ones(len(done))
@@ -83,15 +83,17 @@ def _cells(pair: Pair) -> tuple[np.ndarray, int]:
     """For each slice its arm and its bin of the time since a checkpoint began, as one number; and
     how many there are. What lies before any known checkpoint has a bin of its own."""
     bins = len(EDGES_S) + 1
-    found = []
-    for place, turn in enumerate(pair):
-        begins = np.sort(np.array([one.began_ns for one in turn.checkpoints], dtype=np.float64))
-        middles = np.array([(one.start_ns + one.end_ns) / 2 for one in turn.seconds])
+    cells = []
+    for side, turn in enumerate(pair):
+        begins = np.sort(
+            np.array([checkpoint.began_ns for checkpoint in turn.checkpoints], dtype=np.float64)
+        )
+        middles = np.array([(second.start_ns + second.end_ns) / 2 for second in turn.seconds])
         last = np.searchsorted(begins, middles, side="right") - 1
         since = middles - begins[last] if len(begins) else np.full(len(middles), -1.0)
         since = np.where(last < 0, -1.0, since)
-        found.append(place * bins + np.searchsorted(1e9 * EDGES_S, since, side="right"))
-    return np.concatenate(found), 2 * bins
+        cells.append(side * bins + np.searchsorted(1e9 * EDGES_S, since, side="right"))
+    return np.concatenate(cells), 2 * bins
 
 
 def _weights(moments: Floats, control: int) -> Floats:
@@ -104,5 +106,5 @@ def _weights(moments: Floats, control: int) -> Floats:
 
 def _ratio(over: Floats, under: Floats) -> Floats:
     """0 where nothing is under it."""
-    found: Floats = np.divide(over, under, out=np.zeros_like(over), where=under > 0)
-    return found
+    ratio: Floats = np.divide(over, under, out=np.zeros_like(over), where=under > 0)
+    return ratio

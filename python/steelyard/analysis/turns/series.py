@@ -70,18 +70,20 @@ class Series:
 def series_of(turn: Turn) -> Series:
     """The pieces of a turn's measured seconds."""
     starts, ends = _numbers(turn, "start_ns"), _numbers(turn, "end_ns")
-    begins = np.sort(np.array([one.began_ns for one in turn.checkpoints], dtype=np.float64))
+    begins = np.sort(
+        np.array([checkpoint.began_ns for checkpoint in turn.checkpoints], dtype=np.float64)
+    )
     pieces = _cut(starts, ends, begins)
-    place = np.searchsorted(begins, pieces.lows, side="right") - 1
-    after = place >= 0
-    lows, highs, place = pieces.lows[after], pieces.highs[after], place[after]
+    cycle = np.searchsorted(begins, pieces.lows, side="right") - 1
+    after = cycle >= 0
+    lows, highs, cycle = pieces.lows[after], pieces.highs[after], cycle[after]
     busy_ns = _numbers(turn, "busy_ns")
 
     def amounts(name: str) -> Floats:
         return pieces.amounts(_numbers(turn, name), busy_ns)[after]
 
-    origin = begins[place] if len(place) else lows
-    spans = list(_spans(lows - origin, highs - origin, place))
+    origin = begins[cycle] if len(cycle) else lows
+    spans = list(_spans(lows - origin, highs - origin, cycle))
     middles = (lows + highs) / 2 - origin
     covered = np.zeros(len(middles))
     for low, high in spans:
@@ -102,7 +104,7 @@ def series_of(turn: Turn) -> Series:
 
 
 def _numbers(turn: Turn, name: str) -> Floats:
-    return np.array([getattr(one, name) for one in turn.seconds], dtype=np.float64)
+    return np.array([getattr(second, name) for second in turn.seconds], dtype=np.float64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,18 +125,18 @@ class _Pieces:
         it, at most all there is, and by time where that is not known."""
         shares = self.parts.copy()
         [heads] = np.nonzero(self.head & (self.owner > 0))
-        for place in heads:
-            own = self.owner[place]
-            rate = whole[own - 1] / busy_ns[own - 1] if busy_ns[own - 1] else np.nan
-            expected = rate * self.parts[place] * busy_ns[own]
-            if not (np.isfinite(expected) and whole[own] > 0):
+        for head in heads:
+            owner = self.owner[head]
+            rate = whole[owner - 1] / busy_ns[owner - 1] if busy_ns[owner - 1] else np.nan
+            expected = rate * self.parts[head] * busy_ns[owner]
+            if not (np.isfinite(expected) and whole[owner] > 0):
                 continue
-            share = min(expected / whole[own], 1.0)
-            others = self.owner == own
-            shares[others] *= (1 - share) / (1 - self.parts[place])
-            shares[place] = share
-        found: Floats = shares * whole[self.owner]
-        return found
+            share = min(expected / whole[owner], 1.0)
+            others = self.owner == owner
+            shares[others] *= (1 - share) / (1 - self.parts[head])
+            shares[head] = share
+        amounts: Floats = shares * whole[self.owner]
+        return amounts
 
 
 def _cut(starts: Floats, ends: Floats, begins: Floats) -> _Pieces:
@@ -152,9 +154,9 @@ def _cut(starts: Floats, ends: Floats, begins: Floats) -> _Pieces:
 
 def _spans(lows: Floats, highs: Floats, place: np.ndarray) -> Iterator[Span]:
     """What was measured after each checkpoint, from its first piece to its last."""
-    for one in np.unique(place):
-        own = place == one
-        yield float(lows[own].min()), float(highs[own].max())
+    for index in np.unique(place):
+        inside = place == index
+        yield float(lows[inside].min()), float(highs[inside].max())
 
 
 def _reach(spans: list[Span], gap_ns: float) -> float:
@@ -172,7 +174,11 @@ def cycles_ns(turn: Turn) -> list[int]:
     if not turn.seconds:
         return []
     first, last = turn.seconds[0].start_ns, turn.seconds[-1].end_ns
-    begins = sorted(one.began_ns for one in turn.checkpoints if first <= one.began_ns <= last)
+    begins = sorted(
+        checkpoint.began_ns
+        for checkpoint in turn.checkpoints
+        if first <= checkpoint.began_ns <= last
+    )
     return [later - earlier for earlier, later in pairwise(begins)]
 
 
@@ -182,7 +188,7 @@ def pauses_ns(turn: Turn) -> list[int]:
     if not turn.seconds:
         return []
     first, last = turn.seconds[0].start_ns, turn.seconds[-1].end_ns
-    ordered = sorted(turn.checkpoints, key=lambda one: one.began_ns)
+    ordered = sorted(turn.checkpoints, key=lambda checkpoint: checkpoint.began_ns)
     return [
         later.began_ns - earlier.ended_ns
         for earlier, later in pairwise(ordered)

@@ -85,18 +85,18 @@ def stalls(turn: Turn) -> tuple[Stall, ...]:
 
 def _runs(low: list[bool]) -> Iterator[tuple[int, int]]:
     """First and last place of every run of True."""
-    for is_low, run in groupby(enumerate(low), key=lambda one: one[1]):
-        places = [place for place, _ in run]
+    for is_low, run in groupby(enumerate(low), key=lambda pair: pair[1]):
+        indices = [index for index, _ in run]
         if is_low:
-            yield places[0], places[-1]
+            yield indices[0], indices[-1]
 
 
 def _cause(turn: Turn, first: int, last: int) -> StallCause:
     start_ns, end_ns = turn.seconds[first].start_ns, turn.seconds[last].end_ns
     parts = [
         part
-        for one in turn.checkpoints
-        if (part := _part(one, start_ns, end_ns, turn.seconds[-1].end_ns)) is not None
+        for checkpoint in turn.checkpoints
+        if (part := _part(checkpoint, start_ns, end_ns, turn.seconds[-1].end_ns)) is not None
     ]
     for part in (
         StallCause.CHECKPOINT_SYNC,
@@ -110,22 +110,22 @@ def _cause(turn: Turn, first: int, last: int) -> StallCause:
     return StallCause.UNKNOWN
 
 
-def _part(one: Checkpoint, start_ns: int, end_ns: int, last_ns: int) -> StallCause | None:
+def _part(checkpoint: Checkpoint, start_ns: int, end_ns: int, last_ns: int) -> StallCause | None:
     """The part of a checkpoint that a stall overlaps, its end before its begin; None for none."""
-    ended_ns = last_ns if one.ended_ns is None else one.ended_ns
-    if end_ns <= one.began_ns or start_ns > ended_ns:
+    ended_ns = last_ns if checkpoint.ended_ns is None else checkpoint.ended_ns
+    if end_ns <= checkpoint.began_ns or start_ns > ended_ns:
         return None
-    border_ns = max(BORDER_SHARE * (ended_ns - one.began_ns), NS_PER_S)
-    if one.ended_ns is not None and end_ns >= one.ended_ns - border_ns:
+    border_ns = max(BORDER_SHARE * (ended_ns - checkpoint.began_ns), NS_PER_S)
+    if checkpoint.ended_ns is not None and end_ns >= checkpoint.ended_ns - border_ns:
         return StallCause.CHECKPOINT_SYNC
-    if start_ns <= one.began_ns + border_ns:
+    if start_ns <= checkpoint.began_ns + border_ns:
         return StallCause.CHECKPOINT_BEGIN
     return StallCause.CHECKPOINT_WRITE
 
 
 def _written_back(seconds: tuple[Second, ...], first: int, last: int) -> bool:
     """Whether much was written within the stall, or so much waited that writers are held up."""
-    waiting = np.array([one.waiting_bytes for one in seconds])
+    waiting = np.array([second.waiting_bytes for second in seconds])
     before = waiting[max(first - 1, 0)]
     during = waiting[first : last + 1]
     if not np.isfinite(during).any():

@@ -47,15 +47,15 @@ def centres_of(control: Floats, arm: Floats, paired: bool) -> tuple[Centred, ...
     draws = [rng.integers(0, len(side[0]), (RESAMPLES, len(side[0]))) for side in sides]
     if paired:
         draws[1] = draws[0]
-    found = []
+    centres = []
     for index, (name, centre) in enumerate(_CENTRES.items()):
         value = float(np.log(centre(arm)) - np.log(centre(control)))
         below, above = (
             np.log(centre(side[index][pick].T)) for side, pick in zip(sides, draws, strict=True)
         )
         low, high = np.quantile(above - below, [0.025, 0.975])
-        found.append(Centred(name, value, float(low), float(high)))
-    return tuple(found)
+        centres.append(Centred(name, value, float(low), float(high)))
+    return tuple(centres)
 
 
 def _batched(values: Floats) -> tuple[Floats, Floats, Floats]:

@@ -120,7 +120,7 @@ def _confirmed(points: Floats, borders: list[int], noise: float) -> list[int]:
     while left:
         rims = [0, *left, len(points)]
         parts = [points[low:high] for low, high in pairwise(rims)]
-        strengths = [_strength(one, other) / noise for one, other in pairwise(parts)]
+        strengths = [_strength(before, after) / noise for before, after in pairwise(parts)]
         weakest = int(np.argmin(strengths))
         if strengths[weakest] >= LEAST_STRENGTH:
             break

@@ -44,12 +44,12 @@ class Correlation:
         return self.known and (self.low > 0 or self.high < 0)
 
 
-def rank_correlation(one: Floats, other: Floats) -> Correlation:
+def rank_correlation(first: Floats, other: Floats) -> Correlation:
     """Spearman's correlation of rows, shapes (n,)."""
-    n = len(one)
-    if n < FEWEST_ROWS or np.ptp(one) == 0 or np.ptp(other) == 0:
+    n = len(first)
+    if n < FEWEST_ROWS or np.ptp(first) == 0 or np.ptp(other) == 0:
         return Correlation(math.nan, math.nan, math.nan, n)
-    value = float(np.corrcoef(ranks_of(one), ranks_of(other))[0, 1])
+    value = float(np.corrcoef(ranks_of(first), ranks_of(other))[0, 1])
     value = min(max(value, -1.0), 1.0)
     bounded = min(max(value, -0.9999), 0.9999)
     half = _Z95 * math.sqrt((1 + bounded**2 / 2) / (n - 3))

@@ -33,7 +33,7 @@ class Profile:
     @property
     def usual(self) -> Segment:
         """The longest segment: what the others are compared with."""
-        return max(self.segments, key=lambda one: one.rows)
+        return max(self.segments, key=lambda segment: segment.rows)
 
 
 def profile_of(logs: Floats, in_time: bool = True) -> Profile:

@@ -115,13 +115,15 @@ def stretched(
 
     `limit`: the upper limit of their correlation, where more than these readings is known of it.
     """
-    count, own = len(values), lag_one(values.tolist())
-    if randomised or math.isnan(own):
-        return Replicates(values, rows, own, 0.0 if randomised else own, 1.0, float(count))
-    seen = likely_correlation(values)
-    limit = max(correlation_limit([values]) if limit is None else limit, seen)
+    count, correlation = len(values), lag_one(values.tolist())
+    if randomised or math.isnan(correlation):
+        return Replicates(
+            values, rows, correlation, 0.0 if randomised else correlation, 1.0, float(count)
+        )
+    likely = likely_correlation(values)
+    limit = max(correlation_limit([values]) if limit is None else limit, likely)
     effective = count / _variance_inflation(count, limit)
-    enough = count / _variance_inflation(count, seen) >= FEWEST_FOR_INTERVAL
+    enough = count / _variance_inflation(count, likely) >= FEWEST_FOR_INTERVAL
     if enough:  # what is merely possible does not take the interval away
         effective = max(effective, FEWEST_FOR_INTERVAL)
     stretch = _stretch(count, effective) * _t_ratio(count, effective, alpha)
@@ -129,11 +131,11 @@ def stretched(
     return Replicates(
         values=mean + stretch * (values - mean),
         rows=rows,
-        lag_one=own,
+        lag_one=correlation,
         lag_one_limit=limit,
         stretch=stretch,
         effective=effective,
-        dependent=seen > 0,
+        dependent=likely > 0,
         enough=enough,
     )
 
@@ -141,23 +143,30 @@ def stretched(
 def correlation_limit(series: Sequence[Floats]) -> float:
     """The upper 80 % limit of the bias-corrected lag-1 correlation of one series, or the one that
     several of one machine have in common; in [0, .99], NaN where none has 8 readings that vary."""
-    known = [(len(one), own) for one in series if not math.isnan(own := lag_one(one.tolist()))]
-    if not known:
+    estimates = [
+        (len(values), correlation)
+        for values in series
+        if not math.isnan(correlation := lag_one(values.tolist()))
+    ]
+    if not estimates:
         return math.nan
-    shares = [n / sum(count for count, _ in known) for n, _ in known]
-    centre = sum(w * (own + 1 / n) / _kept(n) for w, (n, own) in zip(shares, known, strict=True))
-    variance = sum(w**2 / n / _kept(n) ** 2 for w, (n, _) in zip(shares, known, strict=True))
+    shares = [n / sum(count for count, _ in estimates) for n, _ in estimates]
+    centre = sum(
+        w * (correlation + 1 / n) / _kept(n)
+        for w, (n, correlation) in zip(shares, estimates, strict=True)
+    )
+    variance = sum(w**2 / n / _kept(n) ** 2 for w, (n, _) in zip(shares, estimates, strict=True))
     return min(max(centre + _UPPER * math.sqrt(variance), 0.0), _LARGEST)
 
 
 def likely_correlation(values: Floats) -> float:
     """The bias-corrected lag-1 correlation of a series; 0 where neighbours are no more alike than
     in four of five independent series, or there are fewer than 8."""
-    count, own = len(values), lag_one(values.tolist())
+    count, correlation = len(values), lag_one(values.tolist())
     limit = (-1 + _FOUR_OF_FIVE * math.sqrt(max(count - 2, 0))) / max(count - 1, 1)
-    if math.isnan(own) or own <= limit:
+    if math.isnan(correlation) or correlation <= limit:
         return 0.0
-    return min(max((own + 1 / count) / _kept(count), 0.0), _LARGEST)
+    return min(max((correlation + 1 / count) / _kept(count), 0.0), _LARGEST)
 
 
 def likely_stretch(values: Floats) -> float:
@@ -175,8 +184,8 @@ def _stretch(count: int, effective: float) -> float:
     """Of deviations from the mean. Dependence also makes their spread look too small: it hides in
     the mean."""
     inflation = count / effective
-    seen = max(1 - (inflation - 1) / max(count - 1, 1), 1e-3)
-    return math.sqrt(max(inflation / seen, 1.0))
+    remaining = max(1 - (inflation - 1) / max(count - 1, 1), 1e-3)
+    return math.sqrt(max(inflation / remaining, 1.0))
 
 
 def _t_ratio(count: int, effective: float, alpha: float) -> float:

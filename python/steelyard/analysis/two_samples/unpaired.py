@@ -52,13 +52,13 @@ def permutation_set(control: Floats, arm: Floats, alpha: float) -> UnpairedSet:
     """
     group = SPLITS + 1
     k = rank(alpha / 2, group)
-    seen = welch(control, arm)
-    if k == 0 or not np.isfinite(seen.error):
+    observed = welch(control, arm)
+    if k == 0 or not np.isfinite(observed.error):
         return UnpairedSet(UNBOUNDED, 0, group)
-    if seen.error == 0:
-        return UnpairedSet(Interval(seen.difference, seen.difference), k, group)
+    if observed.error == 0:
+        return UnpairedSet(Interval(observed.difference, observed.difference), k, group)
     pool = _Pool(control, arm)
-    ends = [_end(pool, seen.difference, side * seen.error, k) for side in (-1, +1)]
+    ends = [_end(pool, observed.difference, side * observed.error, k) for side in (-1, +1)]
     return UnpairedSet(Interval(*ends), k, group)
 
 
@@ -116,9 +116,11 @@ class _Pool:
         var_control = (squares - squares_of_arm - m * mean_control**2) / (m - 1)
         error = np.sqrt(np.maximum(var_arm / n + var_control / m, 1e-300))
         statistics = (mean_arm - mean_control) / error
-        seen = statistics[0]
-        slack = _TIE * max(1.0, abs(float(seen)))
-        return int((statistics >= seen - slack).sum()), int((statistics <= seen + slack).sum())
+        observed = statistics[0]
+        slack = _TIE * max(1.0, abs(float(observed)))
+        return int((statistics >= observed - slack).sum()), int(
+            (statistics <= observed + slack).sum()
+        )
 
 
 @lru_cache(maxsize=16)

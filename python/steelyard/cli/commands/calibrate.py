@@ -61,7 +61,7 @@ def calibrate(
     from steelyard.cli.views.live_view import open_view
     from steelyard.cli.views.text_layout import terminal_width
     from steelyard.cli.views.verdict_view import verdict_json
-    from steelyard.cli.weighing.kept import going_on
+    from steelyard.cli.weighing.campaign import resumable_by
     from steelyard.record.ledger import LEDGER
     from steelyard.running.layouts.choice import LAYOUTS, choose_layout
     from steelyard.running.preparing.recording import Question
@@ -86,5 +86,5 @@ def calibrate(
     else:
         typer.echo(render_calibration(verdict, chosen, terminal_width()))
     if verdict.interrupted:
-        with going_on("calibrate", "--resume", verdict.record):
+        with resumable_by("calibrate", "--resume", verdict.record):
             raise KeyboardInterrupt

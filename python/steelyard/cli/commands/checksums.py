@@ -37,13 +37,13 @@ def checksums(pgdata: Cluster, measure_in: Place = None, as_json: AsJson = False
     """
     from steelyard.integrity.checksum_cost import estimate_enabling
 
-    found = estimate_enabling(pgdata, place=measure_in)
-    typer.echo(json.dumps(found.to_json()) if as_json else render(found))
-    if found.exit_status:
-        raise SystemExit(found.exit_status)
+    estimate = estimate_enabling(pgdata, place=measure_in)
+    typer.echo(json.dumps(estimate.to_json()) if as_json else render(estimate))
+    if estimate.exit_status:
+        raise SystemExit(estimate.exit_status)
 
 
-def render(found: EnablingEstimate) -> str:
+def render(estimate: EnablingEstimate) -> str:
     """The complete text of an estimate."""
     from steelyard.cli.views.scrubbed import not_read
     from steelyard.cli.views.text_layout import escaped, hanging, sentence_width
@@ -51,26 +51,26 @@ def render(found: EnablingEstimate) -> str:
     from steelyard.integrity.scrub.cluster_state import RunState
     from steelyard.model.units import NS_PER_S, format_bytes, format_duration
 
-    layout, run_state = found.state.layout, found.state.run_state
-    least_of = "at least " if found.denied else ""
+    layout, run_state = estimate.state.layout, estimate.state.run_state
+    least_of = "at least " if estimate.denied else ""
     lines = [
-        f"{found.path}: PostgreSQL {layout.major}, {run_state.value}, "
-        f"{least_of}{format_bytes(found.bytes)} of pages in {found.files} files"
+        f"{estimate.path}: PostgreSQL {layout.major}, {run_state.value}, "
+        f"{least_of}{format_bytes(estimate.bytes)} of pages in {estimate.files} files"
     ]
-    lines += not_read(found.denied)
-    if found.denied:
+    lines += not_read(estimate.denied)
+    if estimate.denied:
         lines.append("  what follows leaves it out: run as the cluster's account, or as root")
     if layout.checksums:
         lines.append("checksums are on already; `steelyard scrub` verifies them")
     else:
-        least, most = (format_duration(s * NS_PER_S) for s in found.seconds)
+        least, most = (format_duration(s * NS_PER_S) for s in estimate.seconds)
         lines += [
             f"pg_checksums --enable: about {least} to {most} of downtime, and the stop and start",
-            f"  measured: one thread reads and sums {format_bytes(found.read_bytes_per_s)}/s, "
-            f"the disk takes {format_bytes(found.write_bytes_per_s)}/s synced",
+            f"  measured: one thread reads and sums {format_bytes(estimate.read_bytes_per_s)}/s, "
+            f"the disk takes {format_bytes(estimate.write_bytes_per_s)}/s synced",
             "  no bounds: it reads 8 kB at a time, and what is cached now was measured cached",
         ]
-        if not found.same_disk:
+        if not estimate.same_disk:
             lines.append("  writing was measured on another disk: --measure-in DIR names one on it")
         if run_state in (RunState.RUNNING, RunState.POSSIBLY, RunState.CRASHED):
             lines.append("  the server must be shut down cleanly first")
@@ -88,16 +88,16 @@ def render(found: EnablingEstimate) -> str:
                 "in betas 1 to 3,",
                 "  and was taken back before beta 4",
             ]
-    if found.hints_logged:
+    if estimate.hints_logged:
         lines.append("write-ahead log: no growth; wal_log_hints is on, so hint bits are logged now")
     else:
         lines += [
             "write-ahead log: a page whose hint bits are set first after a checkpoint is logged "
             "whole, once until the next;",
-            f"  at most {format_bytes(found.bytes)} between two checkpoints, if every page was "
+            f"  at most {format_bytes(estimate.bytes)} between two checkpoints, if every page was "
             "written and then first read;",
             "  wal_log_hints = on causes the same growth without checksums, to try it out",
         ]
-    lines.append(f"afterwards: {cost_words(found.cost)}")
+    lines.append(f"afterwards: {cost_words(estimate.cost)}")
     width = sentence_width()
     return "\n".join(part for line in lines for part in hanging(escaped(line), width))

@@ -62,22 +62,22 @@ def doctor(
 
     size = size_option("--shared-buffers", shared_buffers)
     planned = None if size is None else PlannedServers(size, servers)
-    place = directory or cache_root()
+    location = directory or cache_root()
     # Said at once: nothing else is for that long.
     typer.echo(f"looking for {seconds:g} s at what else runs here", err=True)
     host = HostFacts(
-        place,
-        lately=look_lately(place, seconds, write=write),
-        drives=read_drives(place),
+        location,
+        lately=look_lately(location, seconds, write=write),
+        drives=read_drives(location),
         io_uring=_io_uring_builds(),
         planned=planned,
     )
-    seen = findings(host)
+    host_findings = findings(host)
     if as_json:
-        typer.echo(json.dumps({"findings": [one.to_json() for one in seen]}))
+        typer.echo(json.dumps({"findings": [finding.to_json() for finding in host_findings]}))
     else:
-        typer.echo("\n".join(doctor_lines(seen, terminal_width())))
-    if any(one.level == "warning" for one in seen):
+        typer.echo("\n".join(doctor_lines(host_findings, terminal_width())))
+    if any(finding.level == "warning" for finding in host_findings):
         raise SystemExit(1)
 
 

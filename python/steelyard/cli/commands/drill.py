@@ -110,21 +110,21 @@ def drill(
         variants = drilling.drill_algorithms(request, _print_progress)
         compared = [variant.to_json() for variant in variants]
         facts = {"seed": seed, "machine": machine(), "algorithms": compared}
-        words = render_algorithms(facts)
+        text = render_algorithms(facts)
     else:
         result = drilling.drill(request, _print_progress)
         facts, ended_by = result.to_json(), result.ended_by
-        words = render(facts)
-    typer.echo(json.dumps(facts) if as_json else words)
+        text = render(facts)
+    typer.echo(json.dumps(facts) if as_json else text)
     if page is not None:
-        write_page(words, facts, page, interval)
+        write_page(text, facts, page, interval)
     if ended_by is not None:
         raise ended_by
 
 
-def _refuse_innodb(given: Mapping[str, object]) -> None:
+def _refuse_innodb(options: Mapping[str, object]) -> None:
     """UsageError where an option was given that is for PostgreSQL's clusters."""
-    for option, value in given.items():
+    for option, value in options.items():
         if value:
             raise UsageError(f"{option} is for PostgreSQL: of InnoDB only files are drilled")
 

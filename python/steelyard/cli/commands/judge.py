@@ -114,8 +114,10 @@ def judge(
     from steelyard.foreign.series import Order
 
     if len(sources) == 1 and (recorded := saved_verdict_of(sources[0][1], form)) is not None:
-        given = (control, metric, unit, higher_is_better, paired, order, clients, column, picture)
-        _show_recorded(recorded, any(one is not None for one in given) or margin != "1%", as_json)
+        choices = (control, metric, unit, higher_is_better, paired, order, clients, column, picture)
+        _show_recorded(
+            recorded, any(choice is not None for choice in choices) or margin != "1%", as_json
+        )
         return
     options = Options(
         control, metric, unit, higher_is_better, Order(order) if order else None, clients
@@ -168,8 +170,8 @@ def _show_recorded(recorded: SavedVerdict, changed: bool, as_json: bool) -> None
 
 def _sources(files: Sequence[str]) -> list[tuple[str | None, SourceText]]:
     """Each file's arm, where it is named, and its text."""
-    named = [_named(text) for text in files]
-    return [(arm, _source(path)) for arm, path in named]
+    arm_paths = [_named(text) for text in files]
+    return [(arm, _source(path)) for arm, path in arm_paths]
 
 
 def _sheets(
@@ -180,8 +182,8 @@ def _sheets(
 
     roles = {}
     for text in columns:
-        role, found, name = text.partition("=")
-        if not found:
+        role, equals, name = text.partition("=")
+        if not equals:
             raise UsageError(f'invalid column: "{text}"', hint="Write --column ROLE=NAME.")
         roles[role.strip()] = name
     refuse_copies([source for _, source in sources])
@@ -191,8 +193,8 @@ def _sheets(
 
 def _named(text: str) -> tuple[str | None, str]:
     """`arm=path`, unless a file is called so as a whole."""
-    arm, found, path = text.partition("=")
-    if not found or Path(text).exists():
+    arm, equals, path = text.partition("=")
+    if not equals or Path(text).exists():
         return None, text
     if not arm or not path:
         raise UsageError(f'invalid file of an arm: "{text}"', hint="Write ARM=FILE.")
@@ -204,7 +206,7 @@ def _source(path: str) -> SourceText:
 
     if path == STANDARD_INPUT:
         return source_of(sys.stdin.buffer.read(MOST_BYTES + 1), "standard input")
-    found = Path(path)
+    file = Path(path)
     # A record is shown by its verdict.
-    verdict = found / "verdict.json"
-    return open_source(verdict if verdict.is_file() else found)
+    verdict = file / "verdict.json"
+    return open_source(verdict if verdict.is_file() else file)

@@ -67,43 +67,43 @@ def probe(
     from steelyard.tuning.probe.probing import ProbeRequest
     from steelyard.tuning.probe.probing import probe as run
 
-    place = directory or open_cache().root
+    location = directory or open_cache().root
     cache = known_cache().root
-    kept: Path | None = None
+    probe_file: Path | None = None
     age: int | None = None
     if last:
-        found = _kept(place, cache)
-        age = age_s(found, datetime.now(UTC))
+        storage_probe = _stored_probe(location, cache)
+        age = age_s(storage_probe, datetime.now(UTC))
     else:
-        found = run(
-            place, ProbeRequest(seconds, min(2.0, seconds / 4), size_option("--size", size)), say
+        storage_probe = run(
+            location, ProbeRequest(seconds, min(2.0, seconds / 4), size_option("--size", size)), say
         )
-        kept = save_probe(found, cache)
+        probe_file = save_probe(storage_probe, cache)
     if picture is not None:
         from steelyard.report.charts.probe import write_picture
 
-        write_picture(found, picture)
+        write_picture(storage_probe, picture)
     if as_json:
-        typer.echo(probe_json(found))
+        typer.echo(probe_json(storage_probe))
         return
-    typer.echo("\n".join(probe_lines(found, terminal_width(), age)))
-    for name, path in (("kept", kept), ("picture", picture)):
+    typer.echo("\n".join(probe_lines(storage_probe, terminal_width(), age)))
+    for name, path in (("kept", probe_file), ("picture", picture)):
         if path is not None:
             typer.echo(f"\n{name}  {path}")
 
 
-def _kept(place: Path, cache: Path) -> Probe:
+def _stored_probe(location: Path, cache: Path) -> Probe:
     """The last probe of the device; UsageError: there is none, or there never will be."""
     from steelyard.model.errors import UsageError
     from steelyard.tuning.probe.cached_probe import last_probe, why_not_kept
 
-    known = last_probe(place, cache)
-    if known is not None:
-        return known
-    why_not = why_not_kept(place)
+    latest = last_probe(location, cache)
+    if latest is not None:
+        return latest
+    why_not = why_not_kept(location)
     if why_not:
-        raise UsageError(f'no probe of "{place}" can be kept: {why_not}')
+        raise UsageError(f'no probe of "{location}" can be kept: {why_not}')
     raise UsageError(
-        f'no probe of the device beneath "{place}" is kept',
-        hint=shlex.join(["steelyard", "probe", str(place)]),
+        f'no probe of the device beneath "{location}" is kept',
+        hint=shlex.join(["steelyard", "probe", str(location)]),
     )

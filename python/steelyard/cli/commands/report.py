@@ -76,14 +76,14 @@ def _note_what_does_not_follow(directory: Path) -> None:
     if read_verdict(Record.open(directory)) is None:
         return
     try:
-        judged, found = _judged_again(directory)
+        judged, differences = _judged_again(directory)
     except SteelyardError as reason:
         typer.echo(f"note: verdict.json could not be judged again: {reason.primary}", err=True)
         return
-    if found:
+    if differences:
         typer.echo(
-            f"note: verdict.json is not what its measurements give: {found[0].key} and "
-            f"{len(found) - 1} more differ (steelyard report --rejudge). Judged again: "
+            f"note: verdict.json is not what its measurements give: {differences[0].key} and "
+            f"{len(differences) - 1} more differ (steelyard report --rejudge). Judged again: "
             f"{judged.sentence}",
             err=True,
         )
@@ -111,13 +111,19 @@ def _judged_again(directory: Path) -> tuple[Verdict, Sequence[VerdictDifference]
 
 def _rejudge(directory: Path, as_json: bool) -> None:
     """Nothing is written: the record keeps the verdict that was given."""
-    judged, found = _judged_again(directory)
+    judged, differences = _judged_again(directory)
     if as_json:
-        facts = {"same": not found, "differences": [asdict(one) for one in found]}
+        facts = {
+            "same": not differences,
+            "differences": [asdict(difference) for difference in differences],
+        }
         typer.echo(json.dumps(facts))
         return
     typer.echo(judged.sentence)
-    if not found:
+    if not differences:
         typer.echo("same verdict as recorded, in numbers, words and threats")
-    for one in found:
-        typer.echo(f"{one.key}: recorded {one.recorded!r}, judged again {one.rejudged!r}")
+    for difference in differences:
+        typer.echo(
+            f"{difference.key}: recorded {difference.recorded!r}, "
+            f"judged again {difference.rejudged!r}"
+        )

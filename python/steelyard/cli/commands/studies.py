@@ -22,20 +22,20 @@ def studies(
     from steelyard.study.answer import GROUPS
     from steelyard.study.read import builtin_studies, read_study
 
-    known = builtin_studies()
+    builtin = builtin_studies()
     if name is not None:
-        if name not in known:
+        if name not in builtin:
             import difflib
 
-            near = difflib.get_close_matches(name, known, n=1)
+            near = difflib.get_close_matches(name, builtin, n=1)
             raise StudyError(
                 f'unrecognized study: "{name}"',
-                detail=None if near else f"The built-in studies are {', '.join(known)}.",
+                detail=None if near else f"The built-in studies are {', '.join(builtin)}.",
                 hint=f'Perhaps you meant "{near[0]}".' if near else None,
             )
-        typer.echo(known[name].read_text(encoding="utf-8"), nl=False)
+        typer.echo(builtin[name].read_text(encoding="utf-8"), nl=False)
         return
-    read = [read_study(each) for each in known]
+    read = [read_study(each) for each in builtin]
     if as_json:
         facts = [
             {
@@ -49,7 +49,7 @@ def studies(
         ]
         typer.echo(json.dumps({"studies": facts}))
         return
-    width = max(len(each) for each in known)
+    width = max(len(each) for each in builtin)
     for group, title in GROUPS.items():
         typer.echo(f"{title}:")
         for study in read:

@@ -61,7 +61,7 @@ def tune(
     It prints and changes nothing. What the build accepts is asked of a server made for that. With
     --ablate it weighs study tuning-ablation, with --search candidates against a study's control.
     """
-    given = TuneOptions(
+    options = TuneOptions(
         directory, memory, processors, work, clients, data, disk, servers, profile, form,
         output, version, bindir, account, trials, durability, study, resume, overrides, budget,
         seed, record, as_json,
@@ -69,115 +69,122 @@ def tune(
     if ablate and search:
         raise UsageError("options --ablate and --search exclude each other")
     if ablate:
-        _ablate(given)
+        _ablate(options)
     elif search or resume is not None:
-        _search(given)
+        _search(options)
     else:
-        _print(given)
+        _print(options)
 
 
-def _ablate(given: TuneOptions) -> None:
+def _ablate(options: TuneOptions) -> None:
     """Weigh the study, or go on with a weighing of it."""
     from steelyard.cli.commands.weigh import weigh
     from steelyard.cli.options.ablation import ABLATION, AblationOptions
 
-    if given.resume is not None:
-        require_unchanged("a weighing", "tune --ablate", changed=given.changes_study)
-        weigh(resume=given.resume, account=given.account, as_json=given.as_json)
+    if options.resume is not None:
+        require_unchanged("a weighing", "tune --ablate", changed=options.changes_study)
+        weigh(resume=options.resume, account=options.account, as_json=options.as_json)
         return
-    given.refuse(
+    options.refuse(
         (*PRINTED, *SIZED),
         "a proposal, not to --ablate",
         detail="Profiles of a weighing are made for this machine's processors, the study's data, "
         "and as many servers as stand at once.",
         hint="Keys of the study are changed by --set: --set workload.scale=64",
     )
-    given.refuse(SOUGHT, "--search")
-    size_option("--memory", given.memory)
-    options = AblationOptions(
-        given.study, given.profile, given.work, given.memory, given.version, given.bindir
+    options.refuse(SOUGHT, "--search")
+    size_option("--memory", options.memory)
+    ablation = AblationOptions(
+        options.study,
+        options.profile,
+        options.work,
+        options.memory,
+        options.version,
+        options.bindir,
     )
     weigh(
-        given.study or ABLATION,
-        overrides=options.changes(_changes(given)),
-        budget=given.budget,
-        seed=given.seed,
-        record=given.record,
-        account=given.account,
-        as_json=given.as_json,
+        options.study or ABLATION,
+        overrides=ablation.changes(_changes(options)),
+        budget=options.budget,
+        seed=options.seed,
+        record=options.record,
+        account=options.account,
+        as_json=options.as_json,
     )
 
 
-def _search(given: TuneOptions) -> None:
+def _search(options: TuneOptions) -> None:
     """Begin a search, or go on with one."""
     from steelyard.cli.weighing.search import SearchRequest, search_settings
     from steelyard.study.change import Change
 
-    if given.resume is not None:
-        require_unchanged("a search", "tune", changed=given.changes_study)
-    given.refuse(
+    if options.resume is not None:
+        require_unchanged("a search", "tune", changed=options.changes_study)
+    options.refuse(
         PRINTED,
         "a proposal, not to --search",
         detail="Candidates are made for as many servers as stand at once.",
     )
-    build: list[str] = [] if given.version is None else [Change("control.version", given.version)]
-    if given.bindir is not None:
-        build.append(Change("control.bindir", str(given.bindir.resolve())))
+    build: list[str] = (
+        [] if options.version is None else [Change("control.version", options.version)]
+    )
+    if options.bindir is not None:
+        build.append(Change("control.bindir", str(options.bindir.resolve())))
     search_settings(
         SearchRequest(
-            study=given.study or STUDY,
-            overrides=[*build, *_changes(given)],
-            budget=given.budget,
-            trials=given.trials or TRIALS,
-            durability=given.durability or (),
-            profile=given.profile or "ours",
-            work=given.work,
-            memory_bytes=size_option("--memory", given.memory),
-            processors=given.processors,
-            data_bytes=size_option("--data", given.data),
-            seed=given.seed,
-            record=given.record,
-            resume=given.resume,
-            account=given.account,
-            as_json=given.as_json,
+            study=options.study or STUDY,
+            overrides=[*build, *_changes(options)],
+            budget=options.budget,
+            trials=options.trials or TRIALS,
+            durability=options.durability or (),
+            profile=options.profile or "ours",
+            work=options.work,
+            memory_bytes=size_option("--memory", options.memory),
+            processors=options.processors,
+            data_bytes=size_option("--data", options.data),
+            seed=options.seed,
+            record=options.record,
+            resume=options.resume,
+            account=options.account,
+            as_json=options.as_json,
         )
     )
 
 
-def _changes(given: TuneOptions) -> list[str]:
+def _changes(options: TuneOptions) -> list[str]:
     """Overrides of the study."""
     from steelyard.study.change import Change
 
-    clients = [] if given.clients is None else [Change("workload.clients", given.clients)]
-    return [*clients, *(given.overrides or ())]
+    clients = [] if options.clients is None else [Change("workload.clients", options.clients)]
+    return [*clients, *(options.overrides or ())]
 
 
-def _print(given: TuneOptions) -> None:
+def _print(options: TuneOptions) -> None:
     """Propose a profile, on standard output or into a file."""
     from steelyard.model.files.own_directory import write_named
     from steelyard.tuning.profile.proposing import ProfileRequest
 
-    given.refuse(SOUGHT, "--search")
-    given.refuse(WEIGHED, "--ablate or --search")
+    options.refuse(SOUGHT, "--search")
+    options.refuse(WEIGHED, "--ablate or --search")
     wish = ProfileRequest(
-        name=given.profile or "ours",
-        kind=given.work or "oltp",
-        clients=given.clients,
-        cap_bytes=size_option("--memory", given.memory),
-        servers=given.servers or 1,
-        processors=given.processors,
-        data_bytes=size_option("--data", given.data),
-        disk_bytes=size_option("--disk", given.disk),
+        name=options.profile or "ours",
+        kind=options.work or "oltp",
+        clients=options.clients,
+        cap_bytes=size_option("--memory", options.memory),
+        servers=options.servers or 1,
+        processors=options.processors,
+        data_bytes=size_option("--data", options.data),
+        disk_bytes=size_option("--disk", options.disk),
     )
-    build = (given.version or VERSION, given.bindir, given.account)
-    made, name = _propose(wish, given.directory, *build)
-    as_json, form = given.as_json, given.form or "text"
-    text = json.dumps(made.to_json()) + "\n" if as_json else _form(made, form, name)
-    if given.output is None:
+    build = (options.version or VERSION, options.bindir, options.account)
+    profile, name = _propose(wish, options.directory, *build)
+    as_json, form = options.as_json, options.form or "text"
+    text = json.dumps(profile.to_json()) + "\n" if as_json else _form(profile, form, name)
+    if options.output is None:
         typer.echo(text, nl=False)
         return
-    write_named(given.output, text)
-    typer.echo(f"{len(made.advice)} settings written to {given.output}", err=True)
+    write_named(options.output, text)
+    typer.echo(f"{len(profile.advice)} settings written to {options.output}", err=True)
 
 
 def _propose(
@@ -195,16 +202,16 @@ def _propose(
 
     accepting = read_allowed_settings("postgres", BuildRequest(version, bindir), account)
     another = wish.cap_bytes is not None or wish.processors is not None  # machine, perhaps
-    place = directory or (None if another else open_cache().root)
-    made = propose(wish, accepting, place, cache_root())
-    return made, f"PostgreSQL {accepting.identity.version}"
+    location = directory or (None if another else open_cache().root)
+    profile = propose(wish, accepting, location, cache_root())
+    return profile, f"PostgreSQL {accepting.identity.version}"
 
 
-def _form(made: TuningProfile, form: own.Form, build: str) -> str:
+def _form(profile: TuningProfile, form: own.Form, build: str) -> str:
     from steelyard.cli.views.machine.profile_view import profile_lines
     from steelyard.cli.views.text_layout import terminal_width
     from steelyard.tuning.profile.advice import as_arm, as_configuration, as_sql
 
     if form == "text":
-        return "\n".join(profile_lines(made, build, terminal_width())) + "\n"
-    return {"conf": as_configuration, "sql": as_sql, "arm": as_arm}[form](made)
+        return "\n".join(profile_lines(profile, build, terminal_width())) + "\n"
+    return {"conf": as_configuration, "sql": as_sql, "arm": as_arm}[form](profile)

@@ -138,8 +138,10 @@ def _sweep(
         resume_sweep(resume, account, as_json=as_json)
         return
     assert sweep is not None  # the caller asks where there is one
-    named = names_version(changes)
-    request = SweepRequest(study, sweep, changes, named, seed, record, account, command, as_json)
+    has_version = names_version(changes)
+    request = SweepRequest(
+        study, sweep, changes, has_version, seed, record, account, command, as_json
+    )
     begin_sweep(request)
 
 
@@ -193,10 +195,10 @@ def _show(verdict: Verdict, conditions: Sequence[FailCondition], *, as_json: boo
 
 def _end(verdict: Verdict, conditions: Sequence[FailCondition]) -> None:
     """As the exit status has it."""
-    from steelyard.cli.weighing.kept import going_on
+    from steelyard.cli.weighing.campaign import resumable_by
 
     if verdict.interrupted:
-        with going_on("weigh", "--resume", verdict.record):
+        with resumable_by("weigh", "--resume", verdict.record):
             raise KeyboardInterrupt
     if any(condition.holds(verdict.contrasts) for condition in conditions):
         raise typer.Exit(FAILED)

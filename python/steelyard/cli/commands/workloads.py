@@ -62,8 +62,10 @@ def list_workloads(
             return
         typer.echo("\n".join(list_lines(every)))
         return
-    one = find_workload(name)
-    typer.echo(json.dumps(workload_facts(one)) if as_json else "\n".join(workload_lines(one)))
+    workload = find_workload(name)
+    typer.echo(
+        json.dumps(workload_facts(workload)) if as_json else "\n".join(workload_lines(workload))
+    )
 
 
 @sub.command("load")
@@ -137,8 +139,10 @@ def _into_cache(
         stages.append(stage)
         say(stage)
 
-    made = template(find_postgres(version, bindir, account), workload, scale, on_stage, copies=0)
-    described = description(made)
+    directory = template(
+        find_postgres(version, bindir, account), workload, scale, on_stage, copies=0
+    )
+    described = description(directory)
     assert described is not None  # template() has just found it
     return {
         "seconds": described.load_seconds,
@@ -147,7 +151,7 @@ def _into_cache(
         "tables": described.tables,
         "digests": described.digests,
         "version": described.version,
-        "template": str(made),
+        "template": str(directory),
         "cached": not stages,
     }
 
@@ -186,13 +190,13 @@ def _address(target: str, yes: bool) -> Endpoint:
         address = read_uri(target)
         _refuse_far(address.host, str(address.port), yes)
         return address
-    words = connection_words(target)
-    host = words.get("hostaddr") or words.get("host") or os.environ.get("PGHOST", "")
-    port = words.get("port") or os.environ.get("PGPORT", "5432")
+    keywords = connection_words(target)
+    host = keywords.get("hostaddr") or keywords.get("host") or os.environ.get("PGHOST", "")
+    port = keywords.get("port") or os.environ.get("PGPORT", "5432")
     _refuse_far(host, port, yes)
-    database = words.get("dbname") or os.environ.get("PGDATABASE", "postgres")
+    database = keywords.get("dbname") or os.environ.get("PGDATABASE", "postgres")
     first = int(port.partition(",")[0])
-    return GivenAddress(host, first, str(words.get("user", "")), database, words=target)
+    return GivenAddress(host, first, str(keywords.get("user", "")), database, words=target)
 
 
 def _refuse_far(hosts: str, port: str, yes: bool) -> None:

@@ -177,9 +177,9 @@ def _counted(target: str) -> Mix:
     from steelyard.engines.postgres.sql.statement_mix import column_statistics, counted_statements
     from steelyard.workloads.capturing.parameter_columns import mix_of_counted
 
-    place = read_target(target)
+    endpoint = read_target(target)
     return mix_of_counted(
-        counted_statements(place), lambda tables: column_statistics(place, tables)
+        counted_statements(endpoint), lambda tables: column_statistics(endpoint, tables)
     )
 
 
@@ -187,8 +187,8 @@ def _errors_of(server: str) -> ErrorsOf:
     from steelyard.engines.postgres.libpq.connection_string import read_target
     from steelyard.engines.postgres.sql.statement_mix import parse_errors
 
-    place = read_target(server)
-    return lambda texts: parse_errors(place, texts)
+    endpoint = read_target(server)
+    return lambda texts: parse_errors(endpoint, texts)
 
 
 def _name(folder: Path) -> str:

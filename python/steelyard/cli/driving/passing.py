@@ -86,16 +86,16 @@ def read_passing(
     )
 
 
-def _listen(words: str) -> str:
+def _listen(listen: str) -> str:
     """`ADDRESS:PORT` of a port, or of both."""
-    host, _, port = words.rpartition(":")
+    host, _, port = listen.rpartition(":")
     host = host.strip("[]") or "127.0.0.1"
     host = "127.0.0.1" if host == "localhost" else host
     try:
         address = ipaddress.ip_address(host)
     except ValueError as error:
         raise UsageError(
-            f'invalid address to listen on: "{words}"', hint="Accepted: PORT, ADDRESS:PORT."
+            f'invalid address to listen on: "{listen}"', hint="Accepted: PORT, ADDRESS:PORT."
         ) from error
     if not port.isdecimal() or int(port) > 65535:
         raise UsageError(f'invalid port number: "{port}"')
@@ -103,15 +103,15 @@ def _listen(words: str) -> str:
 
 
 @contextlib.contextmanager
-def passing(options: PassingOptions, beside: Path) -> Iterator[tuple[Proxy, IO[bytes]]]:
+def passing(options: PassingOptions, folder: Path) -> Iterator[tuple[Proxy, IO[bytes]]]:
     """A proxy that listens, and the file of its notes; its connections end with the block.
 
-    `beside`: the folder that is to be made. DriverError: the server or the port is not to be had.
+    `folder`: the folder that is to be made. DriverError: the server or the port is not to be had.
     """
     target = options.target
     _require_reachable(target)
     arm = DriveArm("server", target, 1).to_json() | {"password": None}
-    with tempfile.TemporaryFile(dir=_existing(beside.absolute().parent)) as notes:
+    with tempfile.TemporaryFile(dir=_existing(folder.absolute().parent)) as notes:
         proxy = Proxy(
             options.listen, json.dumps(arm), notes.fileno(), MOST_NOTES, MOST_CONNECTIONS,
             options.certificate,
@@ -122,8 +122,8 @@ def passing(options: PassingOptions, beside: Path) -> Iterator[tuple[Proxy, IO[b
             proxy.close()
 
 
-def _existing(place: Path) -> Path:
-    return next(path for path in (place, *place.parents) if path.is_dir())
+def _existing(folder: Path) -> Path:
+    return next(path for path in (folder, *folder.parents) if path.is_dir())
 
 
 def _require_reachable(target: Endpoint) -> None:
@@ -147,20 +147,20 @@ def first_lines(options: PassingOptions, address: str) -> list[str]:
     target = options.target
     length = options.length_ns
     until = "until Ctrl-C" if length is None else f"for {format_duration(length)}, or until Ctrl-C"
-    said = [f"listening on {address}, passing through to {target.host}:{target.port} {until}"]
+    lines = [f"listening on {address}, passing through to {target.host}:{target.port} {until}"]
     if options.certificate is None:
-        said.append(
+        lines.append(
             "note: clients are told that there is no encryption here; those that require it need "
             "--certificate and --key"
         )
         if not on_this_machine(address.rpartition(":")[0].strip("[]")):
-            said.append("note: what clients send here crosses the network in plain text")
+            lines.append("note: what clients send here crosses the network in plain text")
     elif target.tls is not None:
-        said.append(
+        lines.append(
             "note: authentication that is bound to the channel (SCRAM-SHA-256-PLUS) passes only "
             "with the server's own certificate; else clients need channel_binding=disable"
         )
-    return said
+    return lines
 
 
 def wait(options: PassingOptions, address: str) -> float:
@@ -169,8 +169,8 @@ def wait(options: PassingOptions, address: str) -> float:
     length_ns = options.length_ns
     ends = float("inf") if length_ns is None else begun + length_ns / NS_PER_S
     with contextlib.suppress(KeyboardInterrupt):  # as soon as it may be pressed
-        for words in first_lines(options, address):
-            say(words)
+        for line in first_lines(options, address):
+            say(line)
         while (left := ends - time.monotonic()) > 0:
             time.sleep(min(left, _LOOK_S))
     return time.monotonic() - begun

@@ -46,26 +46,26 @@ def run_drive(options: DriveOptions) -> None:
         return
     options.refuse()
     target = options.read_target()
-    for said in NOTICE if target.protocol == SQLSERVER else ():
-        say(said)
+    for line in NOTICE if target.protocol == SQLSERVER else ():
+        say(line)
     if options.workload is None:
         _drive_scripts(options, target)
         return
     from steelyard.cli.driving.workload import open_workload, without_failing
 
-    held = open_workload(options, target, read_definitions(options.define or []))
-    held = without_failing(held, say)
-    session = held.database.session
-    arm = DriveArm("target", held.target, options.clients, session=session)
-    orders = held.orders(options.clients)
-    plan = options.plan(arm, held.drive_scripts, held.variables, held.mode, orders)
-    replay = None if options.pace is None else held.replay(options.pace)
-    plan = replace(plan, tables=held.workload.draws, replay=replay)
-    before = held.counts()
-    driven = _drive(plan, held.target, options)
+    workload = open_workload(options, target, read_definitions(options.define or []))
+    workload = without_failing(workload, say)
+    session = workload.database.session
+    arm = DriveArm("target", workload.target, options.clients, session=session)
+    orders = workload.orders(options.clients)
+    plan = options.plan(arm, workload.drive_scripts, workload.variables, workload.mode, orders)
+    replay = None if options.pace is None else workload.replay(options.pace)
+    plan = replace(plan, tables=workload.workload.draws, replay=replay)
+    before = workload.counts()
+    driven = _drive(plan, workload.target, options)
     minutes = driven.load.seconds / 60
-    work = {n: (count - before[n]) / minutes for n, count in held.counts().items() if minutes}
-    violations = tuple(held.violations()) if options.check else None
+    work = {n: (count - before[n]) / minutes for n, count in workload.counts().items() if minutes}
+    violations = tuple(workload.violations()) if options.check else None
     _show(replace(driven, work=work, violations=violations), as_json=options.as_json)
     _require_work(driven)
     if violations:
@@ -77,8 +77,8 @@ def _drive_scripts(options: DriveOptions, target: Endpoint) -> None:
     arm = DriveArm("target", target, options.clients)
     variables = read_definitions(options.define or [])
     files, mode = options.file or [], options.query_mode or "simple"
-    known = {"scale": "1", **variables}
-    scripts = read_scripts(files, options.builtins, known, mode, target.protocol)
+    definitions = {"scale": "1", **variables}
+    scripts = read_scripts(files, options.builtins, definitions, mode, target.protocol)
     if "scale" not in variables:
         variables["scale"] = str(_scale(options, arm))
     plan = options.plan(arm, scripts, variables, mode)
@@ -121,8 +121,8 @@ def _drive(plan: DrivePlan, target: Endpoint, options: DriveOptions) -> Driven:
 
 
 def _show(driven: Driven, *, as_json: bool) -> None:
-    for said in driven.load.debug:
-        say(said)
+    for message in driven.load.debug:
+        say(message)
     if _LOST_STATEMENTS & set(driven.load.errors) and driven.mode == "prepared":
         say(
             "HINT:  Prepared statements are lost between transactions: behind a pooler, use "
@@ -254,9 +254,9 @@ def read_scripts(
 
 def only_reads(script: DriveScript, variables: dict[str, Any]) -> bool:
     """Whether every statement that the first transaction sends is a SELECT."""
-    given = {name: str(value) for name, value in variables.items()}
+    definitions = {name: str(value) for name, value in variables.items()}
     try:
-        sent = _core.script_statements(script.name, script.text, {**AUTOMATIC, **given})
+        sent = _core.script_statements(script.name, script.text, {**AUTOMATIC, **definitions})
     except ValueError:
         return False  # an expression without a result: the driver will say so
     return all(statement.lstrip().lower().startswith("select") for statement in sent)
@@ -265,19 +265,19 @@ def only_reads(script: DriveScript, variables: dict[str, Any]) -> bool:
 def _builtin(text: str) -> DriveScript:
     """A built-in script; as with pgbench, the beginning of a name is enough."""
     name, weight = _weighted(text)
-    found = [known for known in BUILTIN_NAMES if name and known.startswith(name)]
-    script = _core.builtin_script(found[0]) if len(found) == 1 else None
+    matches = [builtin for builtin in BUILTIN_NAMES if name and builtin.startswith(name)]
+    script = _core.builtin_script(matches[0]) if len(matches) == 1 else None
     if script is None:
-        kind = "ambiguous" if found else "unrecognized"
+        kind = "ambiguous" if matches else "unrecognized"
         hint = f"There are {', '.join(BUILTIN_NAMES)}."
         raise UsageError(f'{kind} built-in script: "{name}"', hint=hint)
-    return DriveScript(found[0], script, weight, _BUILTIN_ROWS[found[0]])
+    return DriveScript(matches[0], script, weight, _BUILTIN_ROWS[matches[0]])
 
 
 def shown_script(name: str | None) -> str:
     """What a built-in script holds, or which ones there are. UsageError: there is none."""
     if name is None:
-        return "".join(f"{known}\n" for known in BUILTIN_NAMES)
+        return "".join(f"{builtin}\n" for builtin in BUILTIN_NAMES)
     return _builtin(name).text
 
 

@@ -85,15 +85,15 @@ def open_workload(
     assert options.workload is not None  # the caller asks where there is one
     scale, chosen = scale_and_options(options.workload, options.overrides or ())
     database = workload_database(target)
-    own = not find_workload(options.workload).loaded
-    if own:
+    external = not find_workload(options.workload).loaded
+    if external:
         _refuse_check(options)
-        held = None
+        loaded = None
     else:
-        held = loaded_workload(database)
+        loaded = loaded_workload(database)
     choice = WorkloadChoice(
         name=options.workload,
-        scale=scale or (held.scale if held else None),
+        scale=scale or (loaded.scale if loaded else None),
         options=dict(chosen),
         clients=options.clients,
         variables=dict(variables),
@@ -103,12 +103,12 @@ def open_workload(
     resolved = resolve(choice, database.kind)
     if resolved.workload.tried_first and any(script.writes for script in resolved.scripts):
         _require_agreed(options, target)
-    if not own:
-        require_workload(resolved.workload, resolved.scale, held, target.host)
+    if not external:
+        require_workload(resolved.workload, resolved.scale, loaded, target.host)
     return DrivenWorkload(
         workload=resolved.workload,
         database=database,
-        target=target if own else replace(target, database=DATABASE),
+        target=target if external else replace(target, database=DATABASE),
         scale=resolved.scale,
         scripts=resolved.scripts,
         variables=dict(resolved.variables),

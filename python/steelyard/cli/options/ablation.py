@@ -45,16 +45,16 @@ class AblationOptions:
             changes += self._arm(f"arm.{arm.name}", arm)
         return [*changes, *overrides]
 
-    def _arm(self, place: str, arm: Arm) -> Iterator[str]:
+    def _arm(self, key: str, arm: Arm) -> Iterator[str]:
         if arm.profile is not None and (self.profile or self.work):
-            yield Change(f"{place}.profile", self._choice(arm.profile))
+            yield Change(f"{key}.profile", self._choice(arm.profile))
         if self.version is not None:
-            yield Change(f"{place}.version", self.version)
+            yield Change(f"{key}.version", self.version)
         if self.bindir is not None:
-            yield Change(f"{place}.bindir", str(self.bindir.resolve()))
+            yield Change(f"{key}.bindir", str(self.bindir.resolve()))
 
-    def _choice(self, own: ProfileChoice) -> dict[str, object]:
+    def _choice(self, choice: ProfileChoice) -> dict[str, object]:
         """The arm's profile with what was named in place of its own."""
-        work = self.work or own.work
+        work = self.work or choice.work
         worked = {} if work is None else {"work": work}
-        return {"name": self.profile or own.name, **worked, "without": list(own.without)}
+        return {"name": self.profile or choice.name, **worked, "without": list(choice.without)}

@@ -31,16 +31,16 @@ def with_addresses(
     study's own workload stays: it is loaded there."""
     if common is not None and sqlserver.is_sqlserver(common):
         return [*changes, *_at_sqlserver(common, control, arm)]
-    given = {"--control": _of(control), "--arm": _of(arm)}
-    said = [*changes, *(["address="] if common is not None else [])]
-    missing = [option for option, words in given.items() if words is None]
-    if len(missing) == 1 and not any("address" in key_of(one) for one in said):
+    addresses = {"--control": _of(control), "--arm": _of(arm)}
+    overrides = [*changes, *(["address="] if common is not None else [])]
+    missing = [option for option, address in addresses.items() if address is None]
+    if len(missing) == 1 and not any("address" in key_of(override) for override in overrides):
         raise UsageError(
             f"the arms need an address each: {missing[0]} has none",
             hint=f'{missing[0]} address="host=... port=... dbname=..."',
         )
-    found = address_changes(common, control, arm)
-    return [*with_own_workload(changes), *found] if found else list(changes)
+    address_keys = address_changes(common, control, arm)
+    return [*with_own_workload(changes), *address_keys] if address_keys else list(changes)
 
 
 def address_changes(common: str | None, control: str | None, arm: str | None) -> list[str]:
@@ -49,11 +49,14 @@ def address_changes(common: str | None, control: str | None, arm: str | None) ->
 
     No password is among them: `address_password` has it, and refuses what is no address.
     """
-    given = _given(common, control, arm)
-    if not given:
+    addresses = _given(common, control, arm)
+    if not addresses:
         return []
     # What the study would start its own servers with is none of a running one's.
-    return [Change("settings", {}), *(Change(key, _bare(words)) for key, words in given.items())]
+    return [
+        Change("settings", {}),
+        *(Change(key, _bare(address)) for key, address in addresses.items()),
+    ]
 
 
 @dataclass(frozen=True)
@@ -78,7 +81,7 @@ def address_password(
         _, password = sqlserver.without_password(common)
         return None if password is None else AddressPassword("SQLCMDPASSWORD", password)
     every = _given(common, control, arm).values()
-    passwords = {connection_words(words).get("password") for words in every} - {None}
+    passwords = {connection_words(address).get("password") for address in every} - {None}
     if len(passwords) > 1:
         raise UsageError(
             "the addresses have two passwords",
@@ -89,8 +92,8 @@ def address_password(
 
 def _given(common: str | None, control: str | None, arm: str | None) -> dict[str, str]:
     """Key of the study → the address that an option gives."""
-    given = {"address": common, "control.address": _of(control), "arm.address": _of(arm)}
-    return {key: words for key, words in given.items() if words is not None}
+    addresses = {"address": common, "control.address": _of(control), "arm.address": _of(arm)}
+    return {key: address for key, address in addresses.items() if address is not None}
 
 
 def _at_sqlserver(common: str, control: str | None, arm: str | None) -> list[str]:
@@ -106,18 +109,20 @@ def _at_sqlserver(common: str, control: str | None, arm: str | None) -> list[str
 
 def with_own_workload(changes: Sequence[str]) -> list[str]:
     """Overrides in which the user's scripts are driven, unless a workload is named."""
-    named = any(key_of(one) in ("workload", "workload.name", "workload.scale") for one in changes)
-    return [*([] if named else ["workload=own"]), *changes]
+    has_workload = any(
+        key_of(change) in ("workload", "workload.name", "workload.scale") for change in changes
+    )
+    return [*([] if has_workload else ["workload=own"]), *changes]
 
 
-def endpoint_at(words: str) -> Endpoint:
+def endpoint_at(address: str) -> Endpoint:
     """Where a connection string leads, completed as libpq does; UsageError: it is none."""
-    return read_target(words)
+    return read_target(address)
 
 
 def without_passwords(arguments: Sequence[str]) -> list[str]:
     """A command's arguments as they may be kept: no address says its password."""
-    return [_argument(one) for one in arguments]
+    return [_argument(argument) for argument in arguments]
 
 
 def require_agreed(study: Study, *, agreed: bool) -> None:
@@ -151,8 +156,8 @@ def _require_near(study: Study) -> None:
 
 
 def _places(study: Study) -> str:
-    words = (study.address, *(arm.address for arm in study.every_arm))
-    return " and ".join(f'"{one}"' for one in dict.fromkeys(words) if one)
+    addresses = (study.address, *(arm.address for arm in study.every_arm))
+    return " and ".join(f'"{address}"' for address in dict.fromkeys(addresses) if address)
 
 
 def _of(option: str | None) -> str | None:
@@ -161,26 +166,26 @@ def _of(option: str | None) -> str | None:
     return option.removeprefix(ADDRESS)
 
 
-def _bare(words: str) -> str:
+def _bare(address: str) -> str:
     """Without its password."""
-    if not holds_password(words):
-        return words
-    if sqlserver.is_sqlserver(words):
-        return sqlserver.without_password(words)[0]
-    return without_password(words)
+    if not holds_password(address):
+        return address
+    if sqlserver.is_sqlserver(address):
+        return sqlserver.without_password(address)[0]
+    return without_password(address)
 
 
 def _argument(argument: str) -> str:
-    option, equals, words = (
+    option, equals, value = (
         argument.partition("=") if argument.startswith("--") else ("", "", argument)
     )
     before = option + equals
-    if words.startswith(ADDRESS):
-        before, words = before + ADDRESS, words.removeprefix(ADDRESS)
-    if not holds_password(words):
+    if value.startswith(ADDRESS):
+        before, value = before + ADDRESS, value.removeprefix(ADDRESS)
+    if not holds_password(value):
         return redacted(argument)
     try:
-        bare = _bare(words)
+        bare = _bare(value)
     except UsageError:
-        bare = words
+        bare = value
     return before + (without_secrets(bare) if holds_password(bare) else bare)

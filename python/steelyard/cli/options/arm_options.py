@@ -31,19 +31,19 @@ def arm_changes(
     UsageError: a build for a study that compares none; EngineError: a file that cannot be read.
     """
     changes, builds = list[str](), dict[str, Path | None]()
-    for name, given in (("control", control), ("arm", arm)):
-        if given is not None and given.startswith(ADDRESS):
+    for name, option in (("control", control), ("arm", arm)):
+        if option is not None and option.startswith(ADDRESS):
             builds[name] = None  # said by address_changes
-        elif given is not None and given.startswith(CONF):
-            file = Path(given.removeprefix(CONF)).expanduser()
+        elif option is not None and option.startswith(CONF):
+            file = Path(option.removeprefix(CONF)).expanduser()
             changes += _of_file(name, file)
             if study is not None and not names_arm(study, name) and clean_name(file.name):
                 changes.append(Change(f"{name}.name", clean_name(file.name)))
             builds[name] = None
         else:
-            builds[name] = None if given is None else Path(given)
-    told = [one for one in (control, arm) if one is not None]
-    if told and not any(builds.values()):
+            builds[name] = None if option is None else Path(option)
+    options = [option for option in (control, arm) if option is not None]
+    if options and not any(builds.values()):
         return changes
     return changes + build_changes(study, builds["control"], builds["arm"], account)
 
@@ -52,20 +52,22 @@ def _of_file(name: str, file: Path) -> list[str]:
     """Every setting of a file that is no matter of its place; what is left out is said."""
     from steelyard.engines.postgres.intake.configuration import printable, read_file
 
-    found = read_file(file)
-    _say_left_out(file, found.neutralised)
-    for key, value in found.settings.items():
+    configuration = read_file(file)
+    _say_left_out(file, configuration.neutralised)
+    for key, value in configuration.settings.items():
         if any("\udc80" <= letter <= "\udcff" for letter in key + value):
             raise UsageError(
                 f'cannot weigh the settings of "{file}": "{printable(key)}" is no UTF-8',
                 hint="Write the file as UTF-8: a study holds nothing else.",
             )
-    return [Change(f"{name}.settings.{key}", value) for key, value in found.settings.items()]
+    return [
+        Change(f"{name}.settings.{key}", value) for key, value in configuration.settings.items()
+    ]
 
 
 def _say_left_out(file: Path, gone: Sequence[Neutralised]) -> None:
-    for one in gone:
-        say(f"left out of {file.name}: {one.what} ({one.why})")
+    for setting in gone:
+        say(f"left out of {file.name}: {setting.what} ({setting.why})")
 
 
 def with_known_settings(
@@ -80,17 +82,19 @@ def with_known_settings(
     from steelyard.engines.intake import AcceptsSettings, ServerSettings
 
     every = study.every_arm
-    wanted = [BuildRequest(one.version, one.bindir) for one in every]
+    requests = [BuildRequest(study_arm.version, study_arm.bindir) for study_arm in every]
     contrib = study.contrib or study.statement_counters
-    engines = adapter(study.engine).find_arms(wanted, account, contrib=contrib)
-    settings = {one.name: one.settings for one in every}
-    for one, engine in zip(every, engines, strict=True):
-        file = files["control" if one is study.control else "arms"]
+    engines = adapter(study.engine).find_arms(requests, account, contrib=contrib)
+    settings = {study_arm.name: study_arm.settings for study_arm in every}
+    for study_arm, engine in zip(every, engines, strict=True):
+        file = files["control" if study_arm is study.control else "arms"]
         if file is not None and isinstance(engine, AcceptsSettings):
-            known = engine.known(ServerSettings(one.settings))
-            _say_left_out(file, known.neutralised)
-            settings[one.name] = dict(known.settings)
-    first, *rest = (one.model_copy(update={"settings": settings[one.name]}) for one in every)
+            accepted = engine.known(ServerSettings(study_arm.settings))
+            _say_left_out(file, accepted.neutralised)
+            settings[study_arm.name] = dict(accepted.settings)
+    first, *rest = (
+        study_arm.model_copy(update={"settings": settings[study_arm.name]}) for study_arm in every
+    )
     return study.model_copy(update={"control": first, "arms": tuple(rest)})
 
 
@@ -105,18 +109,18 @@ def with_products(study: Study, account: str | None) -> Study:
     from steelyard.engines.adapters import adapter
     from steelyard.engines.builds.same_builder import BuildRequest
 
-    wanted = [BuildRequest(arm.version) for arm in study.every_arm]
+    requests = [BuildRequest(arm.version) for arm in study.every_arm]
     contrib = study.contrib or study.statement_counters
-    engines = adapter(study.engine).find_arms(wanted, account, contrib=contrib)
-    found = {
+    engines = adapter(study.engine).find_arms(requests, account, contrib=contrib)
+    products = {
         arm.role: engine.identity.version
         for arm, engine in zip(study.every_arm, engines, strict=True)
         if arm in by_version
     }
-    words = {arm.role: arm.version for arm in by_version}
-    if len({*found.values()}) < len({*words.values()}):  # one version by two builders
+    versions = {arm.role: arm.version for arm in by_version}
+    if len({*products.values()}) < len({*versions.values()}):  # one version by two builders
         return study
-    return with_names(study, found)
+    return with_names(study, products)
 
 
 def require_unlike(study: Study) -> None:
@@ -153,16 +157,18 @@ def _bare(arm: Arm) -> Arm:
     from steelyard.engines.postgres.libpq.connection_words import connection_words
     from steelyard.engines.sqlserver.uri import is_sqlserver
 
-    place = None if arm.bindir is None else str(Path(arm.bindir).resolve())
+    directory = None if arm.bindir is None else str(Path(arm.bindir).resolve())
     address = arm.address
     if address is not None and not is_sqlserver(address):
         address = json.dumps(connection_words(address), sort_keys=True)
     settings = {name.lower(): value.strip() for name, value in sorted(arm.settings.items())}
-    bare = {"name": "", "role": "", "against": None, "bindir": place, "address": address}
+    bare = {"name": "", "role": "", "against": None, "bindir": directory, "address": address}
     return arm.model_copy(update={**bare, "settings": settings})
 
 
-def _conf_file(given: str | None) -> Path | None:
+def _conf_file(option: str | None) -> Path | None:
     """The file of `conf=FILE`; None: the option is not given, or says another thing."""
-    named = given is not None and given.startswith(CONF)
-    return Path(given.removeprefix(CONF)).expanduser() if given is not None and named else None
+    names_file = option is not None and option.startswith(CONF)
+    return (
+        Path(option.removeprefix(CONF)).expanduser() if option is not None and names_file else None
+    )

@@ -204,7 +204,7 @@ def pgbench_epilog() -> str:
     """pgbench's options that `drive` does not have, and what to use instead, for the help."""
     width = max(map(len, ELSEWHERE))
     lines = [f"  {name:<{width}}  {instead}" for name, instead in ELSEWHERE.items()]
-    words = (
+    heading = (
         "Options of pgbench that are not here, and what to use instead; all others are the same:"
     )
-    return "\n".join(["\b", words, *lines])
+    return "\n".join(["\b", heading, *lines])

@@ -49,8 +49,8 @@ class SourceOptions:
             return list(changes)
         if is_dsn(self.place):
             return [*with_own_workload(changes), *self._of_server()]
-        place = os.path.abspath(os.path.expanduser(self.place))
-        keys = {"place": place, "database": self.database, "config": self._config()}
+        path = os.path.abspath(os.path.expanduser(self.place))
+        keys = {"place": path, "database": self.database, "config": self._config()}
         return [*with_own_workload(changes), *_source(keys)]
 
     def _of_server(self) -> list[str]:
@@ -119,16 +119,16 @@ def _backed_up(
 
     owner = choose_account(account)
     size = "of unknown size" if server.bytes is None else format_bytes(server.bytes)
-    words = (
+    description = (
         f"a base backup of PostgreSQL {server.version} ({size}): "
         "it begins with a checkpoint, and reads everything once"
     )
     if not agreed:
         if not sys.stdin.isatty():
-            raise UsageError(f"not agreed to: {words}", hint="Agree with --yes.")
-        if not typer.confirm(f"Take {words}?", err=True):
+            raise UsageError(f"not agreed to: {description}", hint="Agree with --yes.")
+        if not typer.confirm(f"Take {description}?", err=True):
             raise UsageError("no base backup was taken")
-    say(f"take {words}")
+    say(f"take {description}")
     stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
     name = f"backup-{stamp}-{secrets.token_hex(3)}-{target_name(server.target)}"
     directory = open_cache().templates / name
@@ -156,5 +156,5 @@ def _kept_settings(server: RunningServer, file: Path) -> Path:
 
 def target_name(target: str) -> str:
     """A few letters of where it came from, for the name of a directory."""
-    kept = "".join(one if one.isalnum() or one in "._-" else "_" for one in target)
-    return kept[-40:].strip("_")
+    name = "".join(letter if letter.isalnum() or letter in "._-" else "_" for letter in target)
+    return name[-40:].strip("_")

@@ -63,9 +63,9 @@ class TuneOptions:
         hint: str | None = None,
     ) -> None:
         """UsageError: one of these fields was given, which belong to `owner`."""
-        given = self._given(names)
-        if given:
-            *most, last = given
+        options = self._given(names)
+        if options:
+            *most, last = options
             listed = f"options {', '.join(most)} and {last} belong" if most else None
             raise UsageError(
                 f"{listed or f'option {last} belongs'} to {owner}", detail=detail, hint=hint
@@ -74,7 +74,7 @@ class TuneOptions:
     def _given(self, names: Collection[str]) -> list[str]:
         """As they are written, in the order of the command's help."""
         return [
-            _WORDS.get(one.name, f"--{one.name}")
-            for one in fields(self)
-            if one.name in names and getattr(self, one.name) not in (None, [])
+            _WORDS.get(field.name, f"--{field.name}")
+            for field in fields(self)
+            if field.name in names and getattr(self, field.name) not in (None, [])
         ]

@@ -48,9 +48,9 @@ def one_query_changes(
 ) -> list[str]:
     """One client where a single script is given and turns out to be slow: what the query takes by
     itself is asked. Nothing where the command, or a study of the user's own, says how many."""
-    own = study is None or study not in builtin_studies()
-    named = any(key_of(one).startswith("workload.clients") for one in changes)
-    if len(files or ()) != 1 or own or named:
+    own_study = study is None or study not in builtin_studies()
+    sets_clients = any(key_of(change).startswith("workload.clients") for change in changes)
+    if len(files or ()) != 1 or own_study or sets_clients:
         return []
     return [Change("workload.clients_when_slow", 1)]
 
@@ -58,7 +58,7 @@ def one_query_changes(
 def ending_changes(first_verdict: bool, open_ended: bool) -> list[str]:
     """The keys of the study that say when a weighing ends."""
     chosen = {"first_verdict": first_verdict, "open_ended": open_ended}
-    return [Change(f"decision.{key}", True) for key, wanted in chosen.items() if wanted]
+    return [Change(f"decision.{key}", True) for key, enabled in chosen.items() if enabled]
 
 
 def resumed_study(resume: Path, *, changed: bool) -> Study:
@@ -96,11 +96,11 @@ def _without_unmet(study: Study, account: str | None) -> Study:
     from steelyard.running.preparing.needs import arms_left_out
     from steelyard.telemetry.doctor.kernel import io_uring_refusal
 
-    wanted = [BuildRequest(arm.version, arm.bindir) for arm in study.every_arm]
-    engines = adapter(study.engine).find_arms(wanted, account, contrib=False)
-    named = {arm.name: engine for arm, engine in zip(study.every_arm, engines, strict=True)}
+    requests = [BuildRequest(arm.version, arm.bindir) for arm in study.every_arm]
+    engines = adapter(study.engine).find_arms(requests, account, contrib=False)
+    engine_of = {arm.name: engine for arm, engine in zip(study.every_arm, engines, strict=True)}
     refused = io_uring_refusal()
-    left_out = arms_left_out(study, named, {"io_uring": refused} if refused else {})
+    left_out = arms_left_out(study, engine_of, {"io_uring": refused} if refused else {})
     for arm, missing in left_out.items():
         say(f'arm "{arm}" is left out: {missing.why}. {missing.how}')
     rest = tuple(arm for arm in study.arms if arm.name not in left_out)
@@ -122,21 +122,21 @@ def resolve_profiles(study: Study, account: str | None) -> Study:
     from steelyard.tuning.profile.arms import with_profiles
     from steelyard.workloads.reading.resolved import data_bytes
 
-    place = open_cache().root
-    return with_profiles(study, place, cache_root(), account, say, servers_at_once, data_bytes)
+    location = open_cache().root
+    return with_profiles(study, location, cache_root(), account, say, servers_at_once, data_bytes)
 
 
 def repeating_command(arguments: list[str], seed: int) -> tuple[str, ...]:
     """The command that repeats a weighing: with its seed, and without the place of its record,
     which is taken."""
-    kept: list[str] = []
+    command: list[str] = []
     skip = False
     for argument in without_passwords(arguments):
         if not skip and argument != "--record" and not argument.startswith("--record="):
-            kept.append(argument)
+            command.append(argument)
         skip = argument == "--record"
-    seeded = any(argument == "--seed" or argument.startswith("--seed=") for argument in kept)
-    return ("steelyard", *kept, *(() if seeded else ("--seed", str(seed))))
+    seeded = any(argument == "--seed" or argument.startswith("--seed=") for argument in command)
+    return ("steelyard", *command, *(() if seeded else ("--seed", str(seed))))
 
 
 def _scripts(files: Sequence[str]) -> dict[str, int]:
@@ -180,17 +180,17 @@ def build_changes(
 
     places = {"control": programs_in(control), "arm": programs_in(arm)}
     identities = {
-        name: find_postgres("", place, account).identity for name, place in places.items()
+        name: find_postgres("", bindir, account).identity for name, bindir in places.items()
     }
     _refuse_two_majors(identities["control"], identities["arm"], places)
-    return [Change(f"{name}.bindir", str(place)) for name, place in places.items()]
+    return [Change(f"{name}.bindir", str(bindir)) for name, bindir in places.items()]
 
 
 def _refuse_two_majors(control: Identity, arm: Identity, places: dict[str, Path]) -> None:
     if control.version_number // 10000 == arm.version_number // 10000:
         return
     keys = " ".join(
-        f"--set {shlex.quote(f'{name}.bindir={place}')}" for name, place in places.items()
+        f"--set {shlex.quote(f'{name}.bindir={bindir}')}" for name, bindir in places.items()
     )
     raise UsageError(
         f"cannot weigh PostgreSQL {arm.version} against {control.version} as two builds: "

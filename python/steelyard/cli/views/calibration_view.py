@@ -55,16 +55,16 @@ def _table(contrasts: Sequence[ContrastLine], names: Mapping[str, str], width: i
     """On a narrow terminal a truth goes without its own uncertainty."""
     rows = [
         ("weight", "truth", "reading", "held"),
-        *(truth_cells(one, names, True) for one in contrasts),
+        *(truth_cells(contrast, names, True) for contrast in contrasts),
     ]
     lines = _aligned(rows)
     if max(map(len, lines)) <= width:
         return lines
-    return _aligned([rows[0], *(truth_cells(one, names, False) for one in contrasts)])
+    return _aligned([rows[0], *(truth_cells(contrast, names, False) for contrast in contrasts)])
 
 
 def _aligned(rows: Sequence[tuple[str, str, str, str]]) -> list[str]:
-    wide = [max(len(row[place]) for row in rows) for place in range(3)]
+    wide = [max(len(row[position]) for row in rows) for position in range(3)]
     return [
         f"{row[0]:<{wide[0]}}  {row[1]:>{wide[1]}}  {row[2]:>{wide[2]}}  {row[3]}" for row in rows
     ]
@@ -76,16 +76,16 @@ def picture(contrasts: Sequence[ContrastLine], names: Mapping[str, str], width: 
     x = _scale(contrasts, min(width - label, _MOST_PICTURE))
     if x is None:
         return []
-    rows = [f"{names[one.arm]:<{label}}{_row(one, x)}".rstrip() for one in contrasts]
+    rows = [f"{names[contrast.arm]:<{label}}{_row(contrast, x)}".rstrip() for contrast in contrasts]
     axis = [f"{'':<{label}}{line}".rstrip() for line in _axis(x)]
     return [*rows, *axis, f"{'':<{label}}● reading  ◇ truth  ◉ both"]
 
 
 def _scale(contrasts: Sequence[ContrastLine], columns: int) -> Linear | None:
-    known = [value for one in contrasts for value in _places(one) if value is not None]
-    if not known:
+    values = [value for contrast in contrasts for value in _places(contrast) if value is not None]
+    if not values:
         return None
-    low, high = min([*known, 0.0]), max([*known, 0.0])
+    low, high = min([*values, 0.0]), max([*values, 0.0])
     room = max(high - low, 0.1) * _ROOM
     return Linear(low - room, high + room, 0, columns - 1)
 
@@ -119,9 +119,9 @@ def _axis(x: Linear) -> list[str]:
     digits = decimals_of(ticks)
     for tick in ticks:
         axis[column(tick, x)] = "┴"
-        words = "0" if abs(tick) < 1e-9 else format_percent(tick, digits)
-        start = min(max(column(tick, x) - len(words) // 2, 0), len(labels) - len(words))
-        labels[start : start + len(words)] = words
+        label = "0" if abs(tick) < 1e-9 else format_percent(tick, digits)
+        start = min(max(column(tick, x) - len(label) // 2, 0), len(labels) - len(label))
+        labels[start : start + len(label)] = label
     return ["".join(axis), "".join(labels)]
 
 

@@ -28,7 +28,7 @@ def capture_lines(
     yield ""
     for text in _outcome_lines(captured, passed):
         yield from hanging(text, columns)
-    words = [
+    command = [
         "steelyard",
         "weigh",
         "checksums",
@@ -37,7 +37,7 @@ def capture_lines(
         "--from",
         "DATA",
     ]
-    yield f"next    {shlex.join([*words, *(('--database', database) if database else ())])}"
+    yield f"next    {shlex.join([*command, *(('--database', database) if database else ())])}"
     data = "        (DATA: a base backup, a stopped data directory, a dump, or a server's DSN)"
     yield from hanging(data, columns)
 
@@ -59,8 +59,8 @@ def _outcome_lines(captured: Captured, passed: Passed | None) -> Iterator[str]:
     """What was covered and left out, how it is sent, and what was passed through."""
     yield f"covered: {_shares(captured.statements_share, captured.seconds_share)}"
     for why, count, seconds in captured.left_out:
-        taken = "; --writes takes them" if why is StatementOutcome.WRITES else ""
-        yield f"left out: {_shares(count, seconds)}: {why}{taken}"
+        remedy = "; --writes takes them" if why is StatementOutcome.WRITES else ""
+        yield f"left out: {_shares(count, seconds)}: {why}{remedy}"
     for refused in captured.refused:
         yield f"cannot be prepared: {refused.name}, {refused.count} times: {refused.error}"
     yield _sent(captured)
@@ -113,7 +113,7 @@ _COUNTS = (
 
 
 def _counted(status: Status) -> str:
-    counts = [f"{count} {words}" for name, words in _COUNTS if (count := status[name])]
+    counts = [f"{count} {label}" for name, label in _COUNTS if (count := status[name])]
     return f" ({'; '.join(counts)})" if counts else ""
 
 
@@ -130,7 +130,7 @@ def captured_json(captured: Captured, passed: Passed | None = None) -> str:
     """One JSON object."""
     through = {} if passed is None else {"passed": _passed_facts(passed)}
     ledger = captured.ledger
-    shown = {
+    facts = {
         "folder": str(captured.folder),
         "mode": captured.mode,
         "protocols": dict(captured.protocols),
@@ -165,7 +165,7 @@ def captured_json(captured: Captured, passed: Passed | None = None) -> str:
             for refused in captured.refused
         ],
     }
-    return json.dumps(shown | through)
+    return json.dumps(facts | through)
 
 
 def _passed_facts(passed: Passed) -> dict[str, object]:

@@ -78,13 +78,13 @@ def sentence(facts: Facts) -> str:
         return (
             "What checksums catch and miss is shown by the drill's part memory, which was not run."
         )
-    found: dict[str, dict[str, float]] = defaultdict(dict)
+    shares: dict[str, dict[str, float]] = defaultdict(dict)
     for cell in facts["pages"]:
-        found[cell["check"]][cell["fault"]] = cell["share"]
+        shares[cell["check"]][cell["fault"]] = cell["share"]
     # A scrub applies both rules, as the server does with checksums.
-    both = found["page checksum"] | found["scrub"]
-    known = [fault for fault, share in found["header sanity"].items() if share >= 0.99]
-    remaining = {fault: share for fault, share in both.items() if fault not in known}
+    both = shares["page checksum"] | shares["scrub"]
+    header_faults = [fault for fault, share in shares["header sanity"].items() if share >= 0.99]
+    remaining = {fault: share for fault, share in both.items() if fault not in header_faults}
     caught = [fault for fault, share in remaining.items() if share >= 0.99]
     missed = [f"{fault} ({format_digits(100 * (1 - share), 3)} % of them)"
               for fault, share in remaining.items() if share < 0.99]  # fmt: skip
@@ -92,7 +92,7 @@ def sentence(facts: Facts) -> str:
     cost = ChecksumCost(**facts["cost"]) if facts["cost"] else None
     return (
         f"You catch {', '.join(caught)}; you still miss {', '.join([*missed, *sorted(files)])}."
-        + (f" {', '.join(known)} the server sees without them." if known else "")
+        + (f" {', '.join(header_faults)} the server sees without them." if header_faults else "")
         + f" The price: {cost_words(cost)}."
     )
 
@@ -189,7 +189,7 @@ def speed_words(cell: Facts) -> str:
 
 def answer(ways: Sequence[Facts]) -> str:
     """Torn-page detection or a checksum: what each costs and misses, by the numbers above."""
-    said = []
+    lines = []
     for way in ways:
         compared = way["algorithm"] in ("torn-page bits", "SQL Server CHECKSUM", "PostgreSQL")
         id_kept = way["identity"] == "page id in the header"
@@ -198,7 +198,7 @@ def answer(ways: Sequence[Facts]) -> str:
         ):
             continue
         shares = {fault: cell["share"] for fault, cell in way["faults"].items()}
-        seen = [fault for fault, share in shares.items() if share >= 0.99]
+        caught = [fault for fault, share in shares.items() if share >= 0.99]
         passed = [fault for fault, share in shares.items() if share <= 0.01]
         partly = [f"{fault} {100 * (1 - share):.0f} %" for fault, share in shares.items()
                   if 0.01 < share < 0.99]  # fmt: skip
@@ -206,13 +206,13 @@ def answer(ways: Sequence[Facts]) -> str:
             f"{modes['read cached']['gigabytes_per_s']:.1f} GB/s{' by ' if kernel else ''}{kernel}"
             for kernel, modes in way["speeds"].items()
         ]
-        said.append(
+        lines.append(
             f"{way['algorithm']}, {way['identity']}: {' or '.join(read)} on a core "
-            f"when a cached page is read; sees {', '.join(seen) or 'nothing'}; "
+            f"when a cached page is read; sees {', '.join(caught) or 'nothing'}; "
             f"misses {', '.join([*passed, *partly]) or 'nothing'}."
         )
-    said.append("A crash's torn pages full_page_writes heals, so that there is nothing to detect.")
-    return "\n".join(said)
+    lines.append("A crash's torn pages full_page_writes heals, so that there is nothing to detect.")
+    return "\n".join(lines)
 
 
 _NATIVE_IDENTITY = {"torn-page bits": "none", "SQL Server CHECKSUM": "none", "PostgreSQL": "block"}

@@ -46,13 +46,13 @@ class Driven:
     def to_json(self) -> dict[str, Any]:
         """DESIGN's object for `drive --json`."""
         apart = ("load", "ramp", "protocol", "machine", "work", "violations")
-        names = [one.name for one in fields(self) if one.name not in apart]
-        shown = self.load.to_json() | {name: getattr(self, name) for name in names}
-        machine = {one.name: one.value for one in self.machine}
-        shown |= {"machine": machine}
-        shown |= {"work_per_minute": dict(self.work)} if self.work else {}
-        shown |= {} if self.violations is None else {"violations": list(self.violations)}
-        return shown if self.ramp is None else shown | {"ramp": self.ramp.to_json()}
+        names = [attribute.name for attribute in fields(self) if attribute.name not in apart]
+        facts = self.load.to_json() | {name: getattr(self, name) for name in names}
+        machine = {reading.name: reading.value for reading in self.machine}
+        facts |= {"machine": machine}
+        facts |= {"work_per_minute": dict(self.work)} if self.work else {}
+        facts |= {} if self.violations is None else {"violations": list(self.violations)}
+        return facts if self.ramp is None else facts | {"ramp": self.ramp.to_json()}
 
 
 def readable(driven: Driven) -> list[str]:
@@ -66,24 +66,24 @@ def readable(driven: Driven) -> list[str]:
         f"throughput     {load.throughput:.1f} per second",
     ]
     if latency.mean is not None:
-        shown = "  ".join(
+        latencies = "  ".join(
             f"{name} {_milliseconds(value)}" for name, value in asdict(latency).items()
         )
-        lines.append(f"latency (ms)   {shown}")
+        lines.append(f"latency (ms)   {latencies}")
         lines.append(f"driver CPU     {load.driver_cpu_us_per_transaction:.2f} µs per transaction")
     for name, amount in driven.work.items():
         lines.append(f"work           {amount:.1f} {name.replace('_', ' ')} a minute")
     if driven.violations is not None:
         lines.append(f"consistency    {len(driven.violations)} violations")
-        lines += [f"  {one}" for one in driven.violations]
+        lines += [f"  {violation}" for violation in driven.violations]
     if driven.encryption:
         lines.append(f"encryption     {driven.encryption}")
     lines += _open_loop(driven)
     if driven.ramp is not None:
         lines += _ramp(driven.ramp)
     if load.connections:
-        shown = _milliseconds(load.connection_us)
-        lines.append(f"connections    {load.connections} made, {shown} ms on average")
+        mean = _milliseconds(load.connection_us)
+        lines.append(f"connections    {load.connections} made, {mean} ms on average")
     for script in load.scripts:
         lines += _script(script, alone=len(load.scripts) == 1)
     lines.append(f"failed         {load.failed}")
@@ -108,13 +108,13 @@ def _open_loop(driven: Driven) -> list[str]:
     lines = []
     if driven.rate is not None or driven.pace is not None:
         lag = driven.load.schedule_lag_us
-        asked = (
+        arrivals = (
             f"pace           × {driven.pace:g} of the captured arrivals"
             if driven.rate is None
             else f"rate           {format_digits(driven.rate, 6)} per second requested"
         )
         lines.append(
-            f"{asked}; {driven.load.late_starts} began late; "
+            f"{arrivals}; {driven.load.late_starts} began late; "
             f"lag (ms) mean {_milliseconds(lag.mean)}  max {_milliseconds(lag.max)}"
         )
     if driven.latency_limit_ms is not None:
@@ -130,7 +130,7 @@ def _ramp(ramp: Ramp) -> list[str]:
         done = step.summary
         cells = [f"{step.rate:.1f}", f"{done.throughput:.1f}"]
         times = (done.latency_us.mean, done.latency_us.p99, done.schedule_lag_us.mean)
-        cells += [_milliseconds(one) for one in times]
+        cells += [_milliseconds(duration) for duration in times]
         cells += [str(n) for n in (done.late_starts, done.skipped, done.unstarted, done.failed)]
         behind = "" if step.kept_up else "  behind"
         rows.append(" " * 13 + "".join(f"{cell:>11}" for cell in cells) + behind)
@@ -183,19 +183,19 @@ class ProgressLines:
             variance = max(0.0, new.latency_squares_ns2 / done - mean_ns**2)
             deviation_ms = math.sqrt(variance) / (1000 * NS_PER_US)
         elapsed = f"{self._steps_s + (counts.tick + 1) * self._every_s:.1f}"
-        shown = (
+        line = (
             f"progress: {f'{time.time():.3f}' if self._dated else elapsed} s, "
             f"{done / self._every_s:.1f} tps, lat {mean_ms:.3f} ms stddev {deviation_ms:.3f}, "
             f"{new.failed} failed"
         )
         if self._rate:
             begun = max(1, done + new.failed)
-            shown += f", lag {new.lag_sum_ns / begun * 1000 / NS_PER_S:.3f} ms"
+            line += f", lag {new.lag_sum_ns / begun * 1000 / NS_PER_S:.3f} ms"
             if self._limit:
-                shown += f", {new.skipped} skipped"
+                line += f", {new.skipped} skipped"
         if self._retries:
-            shown += f", {new.retried} retried, {new.retries} retries"
-        return shown
+            line += f", {new.retried} retried, {new.retries} retries"
+        return line
 
 
 def _milliseconds(microseconds: float | None) -> str:

@@ -25,15 +25,15 @@ _MYSQL_HEADER = (
 )
 
 
-def engine_facts(found: DiscoveredBuild, cache: Cache) -> dict[str, Any]:
+def engine_facts(build: DiscoveredBuild, cache: Cache) -> dict[str, Any]:
     """One engine for --json."""
-    return {"name": found.name, **_facts(found.identity), "contrib": _contrib(found, cache)}
+    return {"name": build.name, **_facts(build.identity), "contrib": _contrib(build, cache)}
 
 
-def mysql_facts(found: mysql.DiscoveredBuild) -> dict[str, Any]:
+def mysql_facts(build: mysql.DiscoveredBuild) -> dict[str, Any]:
     """One build of MySQL or MariaDB for --json; what is PostgreSQL's alone is empty."""
-    known = {"package": found.identity.package, **asdict(found.provenance)}
-    return {"name": found.name, **_facts(found.identity), "contrib": "", **known}
+    provenance = {"package": build.identity.package, **asdict(build.provenance)}
+    return {"name": build.name, **_facts(build.identity), "contrib": "", **provenance}
 
 
 def _facts(identity: Identity) -> dict[str, Any]:
@@ -41,14 +41,14 @@ def _facts(identity: Identity) -> dict[str, Any]:
     return {name: getattr(identity, name) for name in (*names, "assertions", "bindir")}
 
 
-def engine_lines(found: Sequence[DiscoveredBuild], cache: Cache) -> list[str]:
+def engine_lines(builds: Sequence[DiscoveredBuild], cache: Cache) -> list[str]:
     """One line an engine below a header, in columns."""
-    return _columns([_HEADER, *(_row(each, cache) for each in found)])
+    return _columns([_HEADER, *(_row(each, cache) for each in builds)])
 
 
-def mysql_lines(found: Sequence[mysql.DiscoveredBuild]) -> list[str]:
+def mysql_lines(builds: Sequence[mysql.DiscoveredBuild]) -> list[str]:
     """One line a build of MySQL or MariaDB below a header, in columns; none without any."""
-    return _columns([_MYSQL_HEADER, *map(_mysql_row, found)]) if found else []
+    return _columns([_MYSQL_HEADER, *map(_mysql_row, builds)]) if builds else []
 
 
 def _columns(rows: Sequence[tuple[str, ...]]) -> list[str]:
@@ -59,18 +59,24 @@ def _columns(rows: Sequence[tuple[str, ...]]) -> list[str]:
     ]
 
 
-def _row(found: DiscoveredBuild, cache: Cache) -> tuple[str, ...]:
-    identity = found.identity
-    version = (found.name, identity.version, identity.origin, _flags(identity))
-    return (*version, _contrib(found, cache), identity.builder, identity.bindir)
+def _row(build: DiscoveredBuild, cache: Cache) -> tuple[str, ...]:
+    identity = build.identity
+    version = (build.name, identity.version, identity.origin, _flags(identity))
+    return (*version, _contrib(build, cache), identity.builder, identity.bindir)
 
 
-def _mysql_row(found: mysql.DiscoveredBuild) -> tuple[str, ...]:
-    identity, known = found.identity, found.provenance
+def _mysql_row(build: mysql.DiscoveredBuild) -> tuple[str, ...]:
+    identity, provenance = build.identity, build.provenance
     debug = " debug" if identity.assertions else ""
-    origins = (known.publisher, known.released, known.licence, known.end_of_life, identity.builder)
+    origins = (
+        provenance.publisher,
+        provenance.released,
+        provenance.licence,
+        provenance.end_of_life,
+        identity.builder,
+    )
     return (
-        *(found.name, f"{identity.version}{debug}", identity.origin),
+        *(build.name, f"{identity.version}{debug}", identity.origin),
         *(each or "unknown" for each in origins),
         identity.bindir,
     )
@@ -83,14 +89,14 @@ def _flags(identity: Identity) -> str:
     return f"{flags} assertions" if identity.assertions else flags
 
 
-def _contrib(found: DiscoveredBuild, cache: Cache) -> str:
+def _contrib(build: DiscoveredBuild, cache: Cache) -> str:
     """ "own", the name of the added engine it would come from, "addable" from npm, or "none"."""
-    if has_contrib(found.build):
+    if has_contrib(build.build):
         return "own"
-    source = contrib_source(found.identity, added_engines(cache))
+    source = contrib_source(build.identity, added_engines(cache))
     if source is not None:
         return source.name
-    released = is_version(found.identity.version) and shutil.which("npm") is not None
+    released = is_version(build.identity.version) and shutil.which("npm") is not None
     return "addable" if released else "none"
 
 

@@ -88,9 +88,9 @@ def _labels(x: Linear) -> str:
     ticks = _ticks(x)
     digits = decimals_of(ticks)
     for tick in ticks:
-        words = "▲" if abs(tick) < 1e-9 else format_percent(tick, digits)
-        start = min(max(column(tick, x) - len(words) // 2, 0), len(row) - len(words))
-        row[start : start + len(words)] = words
+        label = "▲" if abs(tick) < 1e-9 else format_percent(tick, digits)
+        start = min(max(column(tick, x) - len(label) // 2, 0), len(row) - len(label))
+        row[start : start + len(label)] = label
     return "".join(row).rstrip()
 
 

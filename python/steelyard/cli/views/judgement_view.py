@@ -36,14 +36,16 @@ def render_judgement(judgement: Judgement, width: int) -> str:
         ]
         blocks.append(_rows(judgement, width))
     if judgement.reading is not None:
-        blocks.insert(0, [part for line in judgement.reading.lines for part in _said(line, width)])
+        blocks.insert(
+            0, [part for line in judgement.reading.lines for part in _reading_lines(line, width)]
+        )
     blocks.append(_arms(judgement, width))
     blocks.append(list(_findings(judgement, width)))
-    blocks.append(list(_threats([t for one in contrasts for t in one.threats], width)))
+    blocks.append(list(_threats([t for contrast in contrasts for t in contrast.threats], width)))
     return "\n\n".join("\n".join(block) for block in blocks if block)
 
 
-def _said(line: str, width: int) -> list[str]:
+def _reading_lines(line: str, width: int) -> list[str]:
     return wrapped(line, width, "  ")
 
 
@@ -57,12 +59,13 @@ def _contrast(contrast: JudgedContrast, margin_percent: float, width: int) -> li
 
 def _cannot(judgement: Judgement, contrasts: Sequence[JudgedContrast], width: int) -> list[str]:
     lines = [f"? {judgement.cannot}"]
-    given = "; ".join(
-        f"{one.pair} {format_percent(one.estimate_percent or 0.0, 1)}" for one in contrasts
+    estimates = "; ".join(
+        f"{contrast.pair} {format_percent(contrast.estimate_percent or 0.0, 1)}"
+        for contrast in contrasts
     )
     return lines + wrapped(
-        f"As given, of {_metric(judgement)}: {given}. Measured again, each could be elsewhere; how "
-        "far, one value cannot say.",
+        f"As given, of {_metric(judgement)}: {estimates}. Measured again, each could be elsewhere; "
+        "how far, one value cannot say.",
         width,
         "",
     )
@@ -112,7 +115,7 @@ def _four(value: float) -> str:
 def _findings(judgement: Judgement, width: int) -> Iterator[str]:
     """Findings as a list, without those that are shown as threats."""
     several = len(judgement.contrasts) > 1
-    findings = [one for one in judgement.findings if one.name not in _SHOWN_AS_THREATS]
+    findings = [finding for finding in judgement.findings if finding.name not in _SHOWN_AS_THREATS]
     if not findings:
         return
     yield "findings"
@@ -134,9 +137,9 @@ def _threats(threats: list[Threat], width: int) -> Iterator[str]:
     for name in dict.fromkeys(threat.name for threat in threats):
         same = [threat for threat in threats if threat.name == name]
         fatal = " (makes the verdict invalid)" if same[0].invalidates else ""
-        seen = list(dict.fromkeys(threat.seen for threat in same))
-        yield from wrapped(f"- {name}{fatal}: {seen[0]}", width, "  ")
-        for more in seen[1:]:
+        observations = list(dict.fromkeys(threat.seen for threat in same))
+        yield from wrapped(f"- {name}{fatal}: {observations[0]}", width, "  ")
+        for more in observations[1:]:
             yield from wrapped(f"  {more}", width, "  ")
         yield from wrapped(f"  cause: {same[0].cause}", width, "  ")
         yield from wrapped(f"  advice: {same[0].advice}", width, "  ")
@@ -145,11 +148,14 @@ def _threats(threats: list[Threat], width: int) -> Iterator[str]:
 def render_saved_verdict(saved: SavedVerdict, width: int) -> str:
     """A verdict of Steelyard's own, in plain lines no wider than `width` (at least 50)."""
     width = max(width, _LEAST_WIDTH)
-    shown = saved.shown
-    blocks = [contrast_lines(one.judged, one.truth, one.margin_percent, width) for one in shown]
-    blocks += [time_lines(told, width) for told in saved.times]
-    threats = [threat for one in shown for threat in one.judged.threats]
-    withdrawn = [threat for one in shown for threat in one.withdrawn]
+    contrasts = saved.shown
+    blocks = [
+        contrast_lines(contrast.judged, contrast.truth, contrast.margin_percent, width)
+        for contrast in contrasts
+    ]
+    blocks += [time_lines(time, width) for time in saved.times]
+    threats = [threat for contrast in contrasts for threat in contrast.judged.threats]
+    withdrawn = [threat for contrast in contrasts for threat in contrast.withdrawn]
     blocks.append(threat_lines(threats, withdrawn, width))
     blocks.append(wrapped(f'A weighing of the study "{saved.study}", judged {JUDGED}.', width, ""))
     return "\n\n".join("\n".join(block) for block in blocks)

@@ -84,10 +84,10 @@ class PlainView:
     ) -> None:
         """The epoch's readings and what they add up to so far."""
         cells = self._plan is not None and self._plan.factors is not None
-        said = cell_line(n, total, contrasts, seconds_left) if cells else ""
-        self._write(said or epoch_line(n, total, contrasts, seconds_left))
+        line = cell_line(n, total, contrasts, seconds_left) if cells else ""
+        self._write(line or epoch_line(n, total, contrasts, seconds_left))
 
-    def why(self, told: Sequence[TimeParts]) -> None:
+    def why(self, times: Sequence[TimeParts]) -> None:
         """Prints nothing: the summary has it."""
 
     def recalled(self, total: int, contrasts: Sequence[ContrastLine]) -> None:
@@ -165,9 +165,9 @@ class LiveView:
         self._left = _joined(epoch_text(n, self._plan), time_left_text(seconds_left))
         self._draw()
 
-    def why(self, told: Sequence[TimeParts]) -> None:
+    def why(self, times: Sequence[TimeParts]) -> None:
         """The leading cause of every contrast, under its chart."""
-        self._why = {one.arm: cause_sentence(one) for one in told}
+        self._why = {time.arm: cause_sentence(time) for time in times}
         self._draw()
 
     def recalled(self, total: int, contrasts: Sequence[ContrastLine]) -> None:
@@ -272,9 +272,9 @@ def stage_bar(text: str, stages: int) -> str:
     stage."""
     if not text:
         return ""
-    told = _OF.search(text)
-    if told:
-        done, of = (int(number.replace(",", "")) for number in told.groups())
+    fraction = _OF.search(text)
+    if fraction:
+        done, of = (int(number.replace(",", "")) for number in fraction.groups())
         full = min(_BAR, round(_BAR * done / of)) if of else 0
         return f"▕{'█' * full}{'░' * (_BAR - full)}▏"
     at = stages % (_BAR - _BLOCK + 1)

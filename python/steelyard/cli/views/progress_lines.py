@@ -34,11 +34,11 @@ def plan_lines(plan: Plan) -> list[str]:
 
 
 def _further_parts(plan: Plan) -> list[str]:
-    own = [f"own data of {' and '.join(plan.sql)}"] if plan.sql else []
+    own_data = [f"own data of {' and '.join(plan.sql)}"] if plan.sql else []
     ways = [f"{arm} by {way}" for arm, way in plan.connect.items()]
-    parts = [f"placement {plan.placement}", *own, *ways, looks_text(plan), f"seed {plan.seed}"]
+    parts = [f"placement {plan.placement}", *own_data, *ways, looks_text(plan), f"seed {plan.seed}"]
     if plan.left_out:
-        share = 100 * sum(one.share for one in plan.left_out)
+        share = 100 * sum(script.share for script in plan.left_out)
         kinds = "1 script" if len(plan.left_out) == 1 else f"{len(plan.left_out)} scripts"
         parts.append(
             f"without {kinds} of the mix ({format_digits(share, 2)} % of the transactions)"
@@ -48,8 +48,8 @@ def _further_parts(plan: Plan) -> list[str]:
 
 def turn_line(n: int, plan: Plan | None, what: str, seconds_left: float | None) -> str:
     """`"epoch 3 of 10: turn of off, 21 min left"`."""
-    words = (f"{epoch_text(n, plan)}: {what}", turn_time_left_text(seconds_left))
-    return ", ".join(filter(None, words))
+    parts = (f"{epoch_text(n, plan)}: {what}", turn_time_left_text(seconds_left))
+    return ", ".join(filter(None, parts))
 
 
 def epoch_text(n: int, plan: Plan | None) -> str:
@@ -82,11 +82,11 @@ def cell_line(
 ) -> str:
     """Of a factorial: `"epoch  3/16  7 cells against off+plain so far from −14.20 % (on+pglz) to
     +3.10 % (on+plain), 4 min left"`; empty where nothing is known yet."""
-    known = [one for one in contrasts if one.estimate_percent is not None]
-    if not known:
+    estimated = [contrast for contrast in contrasts if contrast.estimate_percent is not None]
+    if not estimated:
         return ""
-    least, most = (pick(known, key=_estimate) for pick in (min, max))
-    ends = [f"{estimate_text(one)} ({one.arm})" for one in (least, most)]
+    least, most = (pick(estimated, key=_estimate) for pick in (min, max))
+    ends = [f"{estimate_text(contrast)} ({contrast.arm})" for contrast in (least, most)]
     left = time_left_text(seconds_left)
     return (
         f"epoch {n:>{len(str(total))}}/{total}  {len(contrasts)} cells against "
@@ -94,8 +94,8 @@ def cell_line(
     )
 
 
-def _estimate(one: ContrastLine) -> float:
-    return one.estimate_percent or 0.0
+def _estimate(contrast: ContrastLine) -> float:
+    return contrast.estimate_percent or 0.0
 
 
 def recalled_line(total: int, contrasts: Sequence[ContrastLine]) -> str:

@@ -31,14 +31,14 @@ def row_plot(
     arms: Mapping[str, Sequence[float]], borders: Sequence[int], unit: str, width: int
 ) -> list[str]:
     """A small plot an arm; `borders`: rows from 0 at which another level begins."""
-    shown = dict(list(arms.items())[:MOST_ARMS])
-    values = [value for own in shown.values() for value in own if value > 0]
+    plotted = dict(list(arms.items())[:MOST_ARMS])
+    values = [value for rows in plotted.values() for value in rows if value > 0]
     low, high = min(values), max(values)
     if high <= low:
         low, high = low / 1.01, high * 1.01
     labels = [_amount(high), _amount(low)]
     left = max(map(len, labels)) + 2
-    longest = max(len(own) for own in shown.values())
+    longest = max(len(rows) for rows in plotted.values())
     room = max(min(width, _MOST_WIDTH) - left, _LEAST_WIDTH)
     step = max(1, min(4, room // longest))
     columns = min(room, longest * step)
@@ -46,13 +46,13 @@ def row_plot(
     x = _Columns(longest, columns)
     marks = [border for border in borders if 0 < border < longest]
     lines = []
-    for name, own in shown.items():
+    for name, rows in plotted.items():
         lines.append(f"{' ' * left}{name}{f', {unit}' if unit else ''}"[:width].rstrip())
-        for number, row in enumerate(_plot(own, marks, x, y)):
+        for number, row in enumerate(_plot(rows, marks, x, y)):
             label = labels[0] if number == 0 else labels[1] if number == _HEIGHT - 1 else ""
             lines.append(f"{label:>{left - 2}} {'┤' if label else '│'}{row}".rstrip())
-    if len(arms) > len(shown):
-        lines.append(f"{' ' * left}and {len(arms) - len(shown)} more arms")
+    if len(arms) > len(plotted):
+        lines.append(f"{' ' * left}and {len(arms) - len(plotted)} more arms")
     return [*lines, " " * left + _axis(marks, x)]
 
 
@@ -100,10 +100,10 @@ def _axis(marks: Sequence[int], x: _Columns) -> str:
     row = [" "] * (x.columns + len(last) + 2)
     end = max(min(x(x.rows - 1), x.columns - len(last)), 0)
     free = 0
-    for place, text in [(0, "1"), *((x(mark), str(mark + 1)) for mark in marks)]:
-        if place >= free and place + len(text) < end:
-            row[place : place + len(text)] = text
-            free = place + len(text) + 1
+    for column, text in [(0, "1"), *((x(mark), str(mark + 1)) for mark in marks)]:
+        if column >= free and column + len(text) < end:
+            row[column : column + len(text)] = text
+            free = column + len(text) + 1
     end = max(end, free)
     row[end : end + len(last)] = last
     return "".join(row).rstrip()

@@ -155,8 +155,8 @@ def _described(finding: Damage) -> list[str]:
         guess = finding.guess if finding.guess in NO_GUESSES else f"probably {finding.guess}"
         lines.append(f"    {guess}: {finding.guess_detail}")
     lines.append(f"    LSN {format_lsn(finding.lsn)}, byte {finding.offset} of the file")
-    if look := inspection(finding):
-        lines.append(f"    look: {look}")
+    if query := inspection(finding):
+        lines.append(f"    look: {query}")
     lines.append(f"    do: {repair_advice(finding)}")
     return lines
 

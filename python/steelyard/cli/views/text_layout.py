@@ -56,9 +56,9 @@ def wrapped(text: str, width: int, indent: str) -> list[str]:
     """Lines no wider than `width`; an item ("- …") and what belongs to it hang by two columns."""
     hanging = indent + ("  " if text.startswith(("- ", "  ")) else "")
     # What belongs together stays on one line: a number and its %, the ends of an interval.
-    kept = re.sub(r"\[[^\]]*\]| %", lambda found: found[0].replace(" ", _TIED), text.strip())
+    tied = re.sub(r"\[[^\]]*\]| %", lambda match: match[0].replace(" ", _TIED), text.strip())
     wrapped = textwrap.wrap(
-        kept,
+        tied,
         width,
         initial_indent=indent if text.startswith("- ") else hanging,
         subsequent_indent=hanging,
@@ -81,14 +81,14 @@ def contrast_table(
     values = {key: max((len(row[key]) for row in rows), default=0) for key in names}
     with_units = list(map(_unit_first, rows))
     bare = {key: max((len(row[key]) for row in with_units), default=0) for key in names}
-    for shown, room in (
+    for body, room in (
         (rows, {key: max(MOST_HEADING, wide) for key, wide in values.items()}),
         (rows, {key: max(7, wide) for key, wide in values.items()}),
         (with_units, {key: max(MOST_HEADING, wide) for key, wide in bare.items()}),
         (with_units, {key: max(7, wide) for key, wide in bare.items()}),
     ):
         head = {key: _cut(name, room[key]) for key, name in names.items()}
-        every = [{"metric": title, **head, "reading": "change"}, *shown]
+        every = [{"metric": title, **head, "reading": "change"}, *body]
         wide = {key: max(len(row[key]) for row in every) for key in _COLUMNS}
         if sum(wide.values()) + 6 <= width:
             return [
@@ -115,10 +115,10 @@ def _unit_first(row: Mapping[str, str]) -> Mapping[str, str]:
     if len(units) != 1 or not all(numbers.values()) or min(units)[0].isdigit():
         return row
     [unit] = units
-    said = unit in row["metric"]
+    has_unit = unit in row["metric"]
     return {
         **row,
         **numbers,
-        "metric": row["metric"] if said else f"{row['metric']}, {unit}",
+        "metric": row["metric"] if has_unit else f"{row['metric']}, {unit}",
         "reading": row["reading"].replace(f" {unit} [", " ["),
     }

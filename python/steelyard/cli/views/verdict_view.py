@@ -53,9 +53,13 @@ def render_verdict(verdict: Verdict, width: int) -> str:
     contrasts = (*verdict.contrasts, *verdict.pairs)
     blocks = [
         contrast_lines(
-            one, one.truth, one.details.margin_percent, width, measured_lines(verdict, one, width)
+            contrast,
+            contrast.truth,
+            contrast.details.margin_percent,
+            width,
+            measured_lines(verdict, contrast, width),
         )
-        for one in contrasts
+        for contrast in contrasts
     ]
     blocks.append(wrapped(place_text(verdict.place), width, ""))
     blocks.append(_costs(verdict, width))
@@ -75,7 +79,7 @@ def render_verdict(verdict: Verdict, width: int) -> str:
 
 def contrast_lines(
     contrast: JudgedContrast,
-    known: KnownTruth | None,
+    truth: KnownTruth | None,
     margin_percent: float | None,
     width: int,
     measured: Sequence[str] = (),
@@ -87,8 +91,8 @@ def contrast_lines(
         + (f": {contrast.pair}" if measured else ""),
         *wrapped(shown_sentence(contrast), width, ""),
     ]
-    truth = truth_text(known)
-    lines += wrapped(f"It {truth}.", width, "") if truth else []
+    text = truth_text(truth)
+    lines += wrapped(f"It {text}.", width, "") if text else []
     lines += measured
     chart = interval_chart(contrast, margin_percent or 1.0, min(width - len(_INDENT), _MOST_CHART))
     return [*lines, "", *(f"{_INDENT}{line}".rstrip() for line in chart)]
@@ -96,10 +100,10 @@ def contrast_lines(
 
 def measured_lines(verdict: Verdict, contrast: ContrastLine, width: int) -> list[str]:
     """Both arms in absolute numbers, the control's first: `"throughput 1 655 → 3 350 /s"`."""
-    told = [" ".join(row) for row in figures(verdict, contrast)]
+    parts = [" ".join(row) for row in figures(verdict, contrast)]
     return (
-        wrapped(f"{contrast.control} → {contrast.arm}: {'; '.join(told)}", width, "")
-        if told
+        wrapped(f"{contrast.control} → {contrast.arm}: {'; '.join(parts)}", width, "")
+        if parts
         else []
     )
 
@@ -122,12 +126,13 @@ def _lateness(verdict: Verdict, width: int) -> list[str]:
     """How each arm kept up with given arrivals."""
     return [
         line
-        for one in verdict.lateness
+        for lateness in verdict.lateness
         for line in wrapped(
-            f"captured arrivals at × {verdict.pace:g}: {one.arm} began {one.begun}, "
-            f"{one.late_starts} late, {format_duration(1000 * one.lag_mean_us)} on average, "
-            f"at most {format_duration(1000 * one.lag_max_us)}; {one.unstarted} had not begun "
-            "when their slice ended",
+            f"captured arrivals at × {verdict.pace:g}: {lateness.arm} began {lateness.begun}, "
+            f"{lateness.late_starts} late, "
+            f"{format_duration(1000 * lateness.lag_mean_us)} on average, "
+            f"at most {format_duration(1000 * lateness.lag_max_us)}; "
+            f"{lateness.unstarted} had not begun when their slice ended",
             width,
             "",
         )
@@ -142,24 +147,24 @@ def _standbys(verdict: Verdict, width: int) -> list[str]:
 
 def _turns(verdict: Verdict, width: int) -> list[str]:
     """What turns show beside the contrasts: the effect by distance, evenness and stalls."""
-    told = verdict.turns
-    if told is None:
+    turns = verdict.turns
+    if turns is None:
         return []
     several = len(verdict.contrasts) > 1
     lines = [
-        f"{f'{one.arm} ' if several else ''}at a checkpoint every "
-        f"{format_duration(one.seconds * NS_PER_S)}: {reading_text(one)}; computed"
-        for one in verdict.by_distance
+        f"{f'{effect.arm} ' if several else ''}at a checkpoint every "
+        f"{format_duration(effect.seconds * NS_PER_S)}: {reading_text(effect)}; computed"
+        for effect in verdict.by_distance
     ]
     control = verdict.contrasts[0].control
-    for one in told.evenness:
-        if one.metric == "throughput_cv":
-            pairs = ((control, one.control_value), (one.arm, one.arm_value))
-            values = ", ".join(f"{evenness_value(one.metric, cv)} {arm}" for arm, cv in pairs)
-            lines.append(f"CV of throughput by the second: {values}; {reading_text(one)}")
-    arms = [one.arm for one in told.sums if one.turns]
-    lines += [f"stalls: {'; '.join(map(_stalls, stall_sums(arms, told)))}"] if arms else []
-    return [line for one in lines for line in wrapped(one, width, "")]
+    for evenness in turns.evenness:
+        if evenness.metric == "throughput_cv":
+            pairs = ((control, evenness.control_value), (evenness.arm, evenness.arm_value))
+            values = ", ".join(f"{evenness_value(evenness.metric, cv)} {arm}" for arm, cv in pairs)
+            lines.append(f"CV of throughput by the second: {values}; {reading_text(evenness)}")
+    arms = [total.arm for total in turns.sums if total.turns]
+    lines += [f"stalls: {'; '.join(map(_stalls, stall_sums(arms, turns)))}"] if arms else []
+    return [line for text in lines for line in wrapped(text, width, "")]
 
 
 def _stalls(row: Mapping[str, str]) -> str:
@@ -170,25 +175,25 @@ def _stalls(row: Mapping[str, str]) -> str:
     return f"{row['stalls']} in {row['arm']}, {row['time']}, {storms}"
 
 
-def time_lines(told: TimeParts, width: int, plans: Sequence[str] = ()) -> list[str]:
+def time_lines(time: TimeParts, width: int, plans: Sequence[str] = ()) -> list[str]:
     """Where a transaction's time goes: the cause, every part, and what holds either arm up.
     `plans`: what changed where plans flipped."""
     return [
         *(
             line
-            for text in cause_lines([told], {told.arm: plans})
+            for text in cause_lines([time], {time.arm: plans})
             for line in wrapped(text, width, "")
         ),
-        *contrast_table("of a transaction's time", told.control, told.arm, part_rows(told), width),
-        *wrapped(bottleneck_line(told), width, ""),
+        *contrast_table("of a transaction's time", time.control, time.arm, part_rows(time), width),
+        *wrapped(bottleneck_line(time), width, ""),
     ]
 
 
 def _causes(verdict: Verdict, width: int) -> list[str]:
     lines = [
         line
-        for told in verdict.time
-        for line in time_lines(told, width, plan_reasons(verdict, told.arm))
+        for time in verdict.time
+        for line in time_lines(time, width, plan_reasons(verdict, time.arm))
     ]
     for arm in dict.fromkeys(cause.arm for cause in verdict.causes):
         about = [cause for cause in verdict.causes if cause.arm == arm]
@@ -212,13 +217,17 @@ def _work(verdict: Verdict, width: int) -> list[str]:
 
 def _devices(verdict: Verdict, width: int) -> list[str]:
     """What the devices did while each arm was driven, where the work keeps one at it."""
-    told = verdict.devices
-    if told is None:
+    devices = verdict.devices
+    if devices is None:
         return []
-    lines = wrapped(not_available(told), width, "") if told.missing else []
-    for one in verdict.contrasts:
-        rows = figure_rows(used_figures(told, one.arm))
-        lines += contrast_table(told_names(told), one.control, one.arm, rows, width) if rows else []
+    lines = wrapped(not_available(devices), width, "") if devices.missing else []
+    for contrast in verdict.contrasts:
+        rows = figure_rows(used_figures(devices, contrast.arm))
+        lines += (
+            contrast_table(told_names(devices), contrast.control, contrast.arm, rows, width)
+            if rows
+            else []
+        )
     return lines
 
 
@@ -235,21 +244,21 @@ def _plans(verdict: Verdict, width: int) -> list[str]:
     scripts = {(row.arm, row.script) for row in verdict.scripts if row.flips}
     arms = [contrast.arm for contrast in verdict.contrasts]
     timed = {(arm, row.script) for arm in arms for row in within_scripts(verdict, arm)}
-    shown = scripts | timed
-    plans = [one for one in verdict.plans if (one.arm, _script_of(one)) not in shown]
-    for one in plans[:_MOST_PLANS]:
-        more = len(one.flips) - 1
-        words = one.flips[0] + (f" and {more} more" if more else "")
-        time = f"; {time_text(one.time)}" if one.time else ""
-        arm = f" of {one.arm}" if several else ""
-        statement = shorten(one.statement, _SHORT_STATEMENT, placeholder=" …")
-        lines += wrapped(f"plan{arm} flipped: {words}{time} ({statement})", width, "")
+    listed = scripts | timed
+    plans = [plan for plan in verdict.plans if (plan.arm, _script_of(plan)) not in listed]
+    for plan in plans[:_MOST_PLANS]:
+        more = len(plan.flips) - 1
+        flip = plan.flips[0] + (f" and {more} more" if more else "")
+        time = f"; {time_text(plan.time)}" if plan.time else ""
+        arm = f" of {plan.arm}" if several else ""
+        statement = shorten(plan.statement, _SHORT_STATEMENT, placeholder=" …")
+        lines += wrapped(f"plan{arm} flipped: {flip}{time} ({statement})", width, "")
     left_out = len(plans) - _MOST_PLANS
     return [*lines, *([f"and {left_out} plans more, in the report"] if left_out > 0 else [])]
 
 
-def _script_of(one: FlippedPlan) -> str:
-    return one.statement.partition(": ")[0]
+def _script_of(plan: FlippedPlan) -> str:
+    return plan.statement.partition(": ")[0]
 
 
 def _pages(pages: Pages | None, width: int) -> list[str]:
@@ -266,9 +275,11 @@ def verdict_threats(contrasts: Sequence[ContrastLine], width: int) -> list[str]:
     return threat_lines(threats, withdrawn, width)
 
 
-def threat_lines(seen: Iterable[Threat], gone: Iterable[WithdrawnThreat], width: int) -> list[str]:
+def threat_lines(
+    active: Iterable[Threat], gone: Iterable[WithdrawnThreat], width: int
+) -> list[str]:
     """Every threat once, those that invalidate first, with cause and advice."""
-    threats = {(threat.name, threat.seen): threat for threat in seen}
+    threats = {(threat.name, threat.seen): threat for threat in active}
     withdrawn = {(threat.name, threat.seen): threat for threat in gone}
     if not threats and not withdrawn:
         return ["doubts: none of the known threats was seen"]
@@ -278,9 +289,9 @@ def threat_lines(seen: Iterable[Threat], gone: Iterable[WithdrawnThreat], width:
         lines += wrapped(f"- {threat.name}{fatal}: {threat.seen}", width, _INDENT)
         lines += wrapped(f"  cause: {threat.cause}", width, _INDENT)
         lines += wrapped(f"  advice: {threat.advice}", width, _INDENT)
-    for one in withdrawn.values():
-        lines += wrapped(f"- withdrawn: {one.name}: {one.seen}", width, _INDENT)
-        lines += wrapped(f"  {one.why}", width, _INDENT)
+    for withdrawal in withdrawn.values():
+        lines += wrapped(f"- withdrawn: {withdrawal.name}: {withdrawal.seen}", width, _INDENT)
+        lines += wrapped(f"  {withdrawal.why}", width, _INDENT)
     return lines
 
 
@@ -320,25 +331,27 @@ _NAMES = {"queue": "processor wait", "locks": "lock"}
 def verdict_json(verdict: Verdict) -> str:
     """One object: what verdict.json holds; where the time of a transaction goes is in its contrast
     too, in µs, as `parts` and `cause` (a part's name, or null)."""
-    times = {one.arm: one for one in verdict.time}
-    told = verdict.to_json()
-    contrasts = [{**line.to_json(), **_told(times.get(line.arm))} for line in verdict.contrasts]
-    return json.dumps({**told, "contrasts": contrasts, "scope": "machine"})
+    times = {time.arm: time for time in verdict.time}
+    facts = verdict.to_json()
+    contrasts = [
+        {**line.to_json(), **_time_facts(times.get(line.arm))} for line in verdict.contrasts
+    ]
+    return json.dumps({**facts, "contrasts": contrasts, "scope": "machine"})
 
 
-def _told(time: TimeParts | None) -> Mapping[str, object]:
+def _time_facts(time: TimeParts | None) -> Mapping[str, object]:
     if time is None:
         return {"parts": [], "cause": None}
     parts = [
         {
-            "name": _NAMES.get(one.part, one.part),
-            "control_us": one.control_us,
-            "arm_us": one.arm_us,
-            "difference_us": one.difference_us,
-            "low_us": one.low_us,
-            "high_us": one.high_us,
+            "name": _NAMES.get(part.part, part.part),
+            "control_us": part.control_us,
+            "arm_us": part.arm_us,
+            "difference_us": part.difference_us,
+            "low_us": part.low_us,
+            "high_us": part.high_us,
         }
-        for one in time.parts
+        for part in time.parts
     ]
     cause = time.cause.part if time.cause is not None else None
     return {"parts": parts, "cause": None if cause is None else _NAMES.get(cause, cause)}

@@ -22,9 +22,9 @@ def list_lines(workloads: Sequence[Workload]) -> list[str]:
     purpose_of = {name: purpose for purpose, names in PURPOSES.items() for name in names}
     lines = []
     for purpose in (*PURPOSES, "yours"):
-        own = [w for w in workloads if purpose_of.get(w.name, "yours") == purpose]
-        lines += [f"{purpose}:"] if own else []
-        lines += [f"  {w.name:<{width}}  {w.title}" for w in own]
+        of_purpose = [w for w in workloads if purpose_of.get(w.name, "yours") == purpose]
+        lines += [f"{purpose}:"] if of_purpose else []
+        lines += [f"  {w.name:<{width}}  {w.title}" for w in of_purpose]
     return lines
 
 

@@ -15,11 +15,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import typer
-
 from steelyard.cli.command_line import say
 from steelyard.cli.views.text_layout import terminal_width
-from steelyard.cli.weighing.kept import begin_folder, going_on, weigh_into, write_plan
+from steelyard.cli.weighing.campaign import Campaign, CampaignKind, show
 from steelyard.history.bisect import (
     BISECT_FILE,
     BISECTED_FILE,
@@ -32,31 +30,30 @@ from steelyard.history.bisect import (
     words,
 )
 from steelyard.history.trend import read_commits
-from steelyard.model.errors import RecordError, SteelyardError, UsageError
+from steelyard.model.errors import UsageError
 from steelyard.model.files.own_directory import OwnDirectory
 from steelyard.model.secrets.redaction import holds_secret
-from steelyard.record.record import read_object
 from steelyard.record.verdict import Verdict
 from steelyard.study.read import read_study
 from steelyard.study.study import Study
 from steelyard.study.sweep import values_of
 from steelyard.workloads.reading.resolved import resolve_workload
 
+BISECTION = CampaignKind("a search", BISECT_FILE, ("history", "bisect"))
+BUILDS = "builds"
 
-def bisect_lines(found: Bisected, folder: str, width: int) -> Iterator[str]:
+
+def bisect_lines(bisected: Bisected, folder: str, width: int) -> Iterator[str]:
     """The printed lines of a search."""
     yield ""
-    yield from textwrap.wrap(found.sentence, width)
+    yield from textwrap.wrap(bisected.sentence, width)
     yield ""
-    for step in found.steps:
-        yield from textwrap.wrap(words(step, found.places), width, subsequent_indent="  ")
+    for step in bisected.steps:
+        yield from textwrap.wrap(words(step, bisected.places), width, subsequent_indent="  ")
     yield ""
     yield f"record  {folder}"
-    if found.command:
-        yield f"repeat  {found.command}"
-
-
-BUILDS = "builds"
+    if bisected.command:
+        yield f"repeat  {bisected.command}"
 
 
 @dataclass(frozen=True)
@@ -99,19 +96,15 @@ def begin_bisect(request: BisectRequest) -> None:
         for place in plan.places:
             _study_at(plan, place, place)
     usual = f"bisect-{Path(request.study).stem}"
-    folder = begin_folder(request.record, usual, "a search", BISECT_FILE, plan.to_json())
-    with going_on("history", "bisect", "--resume", str(folder)):
-        _search(plan, folder, request.account, as_json=request.as_json)
+    campaign = BISECTION.begin(request.record, usual, plan.to_json(), request.account)
+    _search(plan, campaign, as_json=request.as_json)
 
 
 def resume_bisect(folder: Path, account: str | None, *, as_json: bool) -> None:
     """Go on where it was interrupted; weighings that are complete are read."""
-    file = folder / BISECT_FILE
-    if not file.is_file():
-        raise RecordError(f'"{folder}" is no search: it has no {BISECT_FILE}')
-    plan = BisectPlan.of_json(read_object(file), str(file))
-    with going_on("history", "bisect", "--resume", str(folder)):
-        _search(plan, folder, account, as_json=as_json)
+    campaign = BISECTION.open(folder, account)
+    plan = BisectPlan.of_json(campaign.plan(), str(campaign.plan_file))
+    _search(plan, campaign, as_json=as_json)
 
 
 def _row(request: BisectRequest) -> tuple[str, tuple[str, ...]]:
@@ -143,23 +136,22 @@ def _row(request: BisectRequest) -> tuple[str, tuple[str, ...]]:
     return key.strip(), require_places(values_of(listed), key.strip(), str(request.study))
 
 
-def _search(plan: BisectPlan, folder: Path, account: str | None, *, as_json: bool) -> None:
-    weighings = _Weighings(plan, folder, account)
-    found = bisect(plan, weighings.weigh, weighings.record_of, say)
-    write_plan(folder / BISECTED_FILE, found.to_json())
-    if as_json:
-        typer.echo(json.dumps({"bisected": found.to_json(), "record": str(folder)}))
-    else:
-        typer.echo("\n".join(bisect_lines(found, str(folder), terminal_width())))
+def _search(plan: BisectPlan, campaign: Campaign, *, as_json: bool) -> None:
+    weighings = _Weighings(plan, campaign)
+    with campaign.resumable():
+        bisected = bisect(plan, weighings.weigh, weighings.record_of, say)
+    campaign.keep(BISECTED_FILE, bisected.to_json())
+    folder = str(campaign.folder)
+    document = {"bisected": bisected.to_json(), "record": folder}
+    show(document, bisect_lines(bisected, folder, terminal_width()), as_json=as_json)
 
 
 @dataclass
 class _Weighings:
-    """The weighings of a search, each into its place."""
+    """The weighings of a search, each into its record."""
 
     plan: BisectPlan
-    folder: Path
-    account: str | None
+    campaign: Campaign
     _failed: dict[str, str] = field(default_factory=dict)
     """Place → why it has no build."""
 
@@ -167,24 +159,17 @@ class _Weighings:
         """The verdict; or why this place has none."""
         plan, number = self.plan, -1 if middle is None else middle
         first, last = plan.places[0], plan.places[-1]
-        wanted = [first, last] if middle is None else [first, plan.places[middle], last]
-        for place in wanted:
+        places = [first, last] if middle is None else [first, plan.places[middle], last]
+        for place in places:
             refused = self._built(place)
             if refused:
                 return refused
-        where = self.folder / self.record_of(middle, attempt)
-        say(f"{where.name}: {' and '.join(wanted[1:])} against {first}")
-        try:
-            study = self._study(wanted, attempt)
-            seed = plan.seed + 10 * (number + 1) + attempt
-            verdict = weigh_into(study, seed, where, self.account)
-        except SteelyardError as failure:
-            if middle is None:
-                raise
-            return str(failure).splitlines()[0].removeprefix("error: ")
-        if verdict.interrupted:
-            raise KeyboardInterrupt
-        return verdict
+        name = self.record_of(middle, attempt)
+        say(f"{Path(name).name}: {' and '.join(places[1:])} against {first}")
+        seed = plan.seed + 10 * (number + 1) + attempt
+        if middle is None:
+            return self.campaign.weigh(self._study(places, attempt), seed, name)
+        return self.campaign.try_to_weigh(lambda: self._study(places, attempt), seed, name)
 
     def record_of(self, middle: int | None, attempt: int) -> str:
         """The folder of a weighing, within the search's."""
@@ -206,14 +191,13 @@ class _Weighings:
             update={"epochs": (budget.epochs or epochs_wanted(len(self.plan.places))) * longer}
         )
         control = study.control.model_copy(update={"name": "first"})
-        told = {"control": control, "arms": tuple(arms), "budget": budget}
-        return study.model_copy(update=told)
+        return study.model_copy(update={"control": control, "arms": tuple(arms), "budget": budget})
 
     def _value(self, place: str) -> str:
         return json.dumps(str(self._prefix(place) / "bin")) if self.plan.build else place
 
     def _prefix(self, place: str) -> Path:
-        return (self.folder / BUILDS / place).absolute()
+        return (self.campaign.folder / BUILDS / place).absolute()
 
     def _built(self, place: str) -> str:
         """Why a commit has no build; empty: it has one, or is none."""
@@ -231,13 +215,13 @@ class _Weighings:
         say(f"builds {commit}")
         prefix.mkdir(parents=True, exist_ok=True)
         log = prefix.with_name(f"{commit}.log")
-        with OwnDirectory.open(log.parent) as beside, beside.draft(log.name) as said:
+        with OwnDirectory.open(log.parent) as builds, builds.draft(log.name) as output:
             done = subprocess.run(
                 self.plan.build,
                 shell=True,  # it is the user's own command
                 env={**os.environ, "COMMIT": commit, "PREFIX": str(prefix)},
                 stdin=subprocess.DEVNULL,
-                stdout=said,
+                stdout=output,
                 stderr=subprocess.STDOUT,
                 check=False,
             )

@@ -9,8 +9,6 @@ Runs a command of Steelyard in a process of its own, and ends it in order with t
 
 from __future__ import annotations
 
-import json
-import shlex
 import signal
 import subprocess
 import sys
@@ -19,15 +17,13 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
-import typer
-
 from steelyard.cli.command_line import say
 from steelyard.cli.views.reproductions.page import Found, page
-from steelyard.cli.weighing.kept import begin_folder, going_on
+from steelyard.cli.weighing.campaign import Campaign, CampaignKind, show
 from steelyard.engines.adapters import adapter
 from steelyard.engines.builds.same_builder import BuildRequest
 from steelyard.engines.cache import cache_root, open_cache
-from steelyard.model.errors import EngineError, RecordError, SteelyardError, UsageError
+from steelyard.model.errors import EngineError, SteelyardError, UsageError
 from steelyard.model.files.own_directory import write_whole
 from steelyard.record.reader import read_verdict
 from steelyard.record.record import PLAN, Record, read_object
@@ -47,12 +43,12 @@ INTERRUPTED = 130
 """The exit status of a command that was."""
 
 
-def run(words: Sequence[str]) -> int:
-    """The exit status of `steelyard WORDS`, whose standard output is dropped.
+def run(arguments: Sequence[str]) -> int:
+    """The exit status of `steelyard ARGUMENTS`, whose standard output is dropped.
 
     KeyboardInterrupt: it was interrupted.
     """
-    command = [sys.executable, "-m", "steelyard", *words]
+    command = [sys.executable, "-m", "steelyard", *arguments]
     # In a group of its own: Ctrl-C reaches it once, from here.
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, process_group=0) as started:
         try:
@@ -73,15 +69,15 @@ FETCHED = "npm-"
 def missing_engines(weighings: Iterable[Sequence[str]], account: str | None) -> list[str]:
     """What `steelyard engines add` is to be given, each once; `weighings`: what stands after
     `steelyard weigh`."""
-    wanted = {
+    builds = {
         (study.engine, arm.version): None
-        for words in weighings
-        for study in _studies(words)
+        for arguments in weighings
+        for study in _studies(arguments)
         if not study.is_external
         for arm in study.every_arm
         if arm.bindir is None
     }
-    lost = [version for engine, version in wanted if not _is_found(engine, version, account)]
+    lost = [version for engine, version in builds if not _is_found(engine, version, account)]
     return list(dict.fromkeys(version.removeprefix(FETCHED) for version in lost))
 
 
@@ -91,9 +87,9 @@ def bring_engines(missing: Sequence[str], account: str | None) -> None:
     if missing:
         say(f"missing here, so fetched first by `steelyard engines add`: {', '.join(missing)}")
     more = [] if account is None else ["--as", account]
-    for place, version in enumerate(missing):
+    for position, version in enumerate(missing):
         if run(["engines", "add", version, *more]) != 0:
-            left = "; ".join(f"steelyard engines add {one}" for one in missing[place:])
+            left = "; ".join(f"steelyard engines add {waiting}" for waiting in missing[position:])
             raise EngineError(
                 f'could not fetch engine "{version}": nothing was weighed',
                 detail="The reason stands above; without a network no version can be fetched.",
@@ -101,12 +97,12 @@ def bring_engines(missing: Sequence[str], account: str | None) -> None:
             )
 
 
-def _studies(words: Sequence[str]) -> Iterator[Study]:
+def _studies(arguments: Sequence[str]) -> Iterator[Study]:
     """The study of a weighing; of a sweep, one a value."""
-    study, *options = words
-    given = list(pairwise(options))
-    changes = [value for option, value in given if option == "--set"]
-    swept = [value.partition("=") for option, value in given if option == "--sweep"]
+    study, *options = arguments
+    pairs = list(pairwise(options))
+    changes = [value for option, value in pairs if option == "--set"]
+    swept = [value.partition("=") for option, value in pairs if option == "--sweep"]
     if not swept:
         yield read_study(study, changes)
     for key, _, values in swept:
@@ -133,6 +129,7 @@ def probe_first() -> None:
 
 
 REPRODUCE_FILE, PAGE = "reproduce.json", "page.md"
+REPETITION = CampaignKind("a repetition", REPRODUCE_FILE, ("reproduce",))
 
 
 @dataclass(frozen=True)
@@ -156,52 +153,49 @@ def begin_reproduction(request: ReproduceRequest) -> None:
     if not study.steps:
         _say_why_not(study, as_json=request.as_json)
         return
-    wanted = study.chosen(request.only, longer=request.longer)
-    if not wanted and request.only is None:
+    chosen = study.chosen(request.only, longer=request.longer)
+    if not chosen and request.only is None:
         raise UsageError(
             f"every step of {study.name} takes more than half an hour",
             hint=f"steelyard reproduce {study.name} --longer",
         )
-    if not wanted:
-        known = ", ".join(step.name for step in study.steps)
-        raise UsageError(f'{study.name} has no step "{request.only}"', detail=f"It has {known}.")
-    steps = {step.name: [*study.words(step, full=request.full), *_more(request)] for step in wanted}
+    if not chosen:
+        names = ", ".join(step.name for step in study.steps)
+        raise UsageError(f'{study.name} has no step "{request.only}"', detail=f"It has {names}.")
+    steps = {step.name: [*study.words(step, full=request.full), *_more(request)] for step in chosen}
     plan = {"format": 1, "name": request.name, "steps": steps, "account": request.account}
     # Before the folder is made: where an engine cannot be had, nothing is left behind.
     bring_engines(missing_engines(steps.values(), request.account), request.account)
     if study.probe:
         probe_first()
-    usual = f"reproduce/{study.name}"
-    folder = begin_folder(request.record, usual, "a repetition", REPRODUCE_FILE, plan)
-    _go_on(folder, as_json=request.as_json)
+    campaign = REPETITION.begin(request.record, f"reproduce/{study.name}", plan)
+    _go_on(campaign, as_json=request.as_json)
 
 
 def _say_why_not(study: Reproduction, *, as_json: bool) -> None:
     """The page of a claim of which nothing can be weighed here."""
-    if as_json:
-        typer.echo(json.dumps({"study": study.name, "cannot": study.cannot, "steps": {}}))
-    else:
-        typer.echo(page(study, {}, ""))
+    document = {"study": study.name, "cannot": study.cannot, "steps": {}}
+    show(document, [page(study, {}, "")], as_json=as_json)
 
 
 def resume_reproduction(folder: Path, *, as_json: bool) -> None:
     """Go on where it was interrupted; steps that are complete are read."""
-    if not (folder / REPRODUCE_FILE).is_file():
-        raise RecordError(f'"{folder}" is no repetition: it has no {REPRODUCE_FILE}')
-    plan = read_object(folder / REPRODUCE_FILE)
-    left = [words for name, words in plan["steps"].items() if _told(folder / name) is None]
+    campaign = REPETITION.open(folder)
+    plan = campaign.plan()
+    steps = plan["steps"].items()
+    left = [arguments for name, arguments in steps if _outcome(folder / name) is None]
     bring_engines(missing_engines(left, plan["account"]), plan["account"])
-    _go_on(folder, as_json=as_json)
+    _go_on(campaign, as_json=as_json)
 
 
 def found_in(folder: Path, study: Reproduction) -> dict[str, Verdict | Swept]:
     """What the steps of a folder came to; those that are not complete are not in it."""
-    found: dict[str, Verdict | Swept] = {}
+    outcomes: dict[str, Verdict | Swept] = {}
     for step in study.steps:
-        told = _told(folder / step.name)
-        if told is not None:
-            found[step.name] = told
-    return found
+        outcome = _outcome(folder / step.name)
+        if outcome is not None:
+            outcomes[step.name] = outcome
+    return outcomes
 
 
 def machine_of(folder: Path) -> str:
@@ -212,51 +206,53 @@ def machine_of(folder: Path) -> str:
     return machine_words(read_object(min(files))["machine"])
 
 
-def _go_on(folder: Path, *, as_json: bool) -> None:
-    plan = read_object(folder / REPRODUCE_FILE)
+def _go_on(campaign: Campaign, *, as_json: bool) -> None:
+    plan, folder = campaign.plan(), campaign.folder
     study = read_reproduction(plan["name"])
     steps = {step.name: step for step in study.steps}
-    with going_on("reproduce", "--resume", str(folder)):
-        for number, (name, words) in enumerate(plan["steps"].items(), 1):
+    with campaign.resumable():
+        for number, (name, arguments) in enumerate(plan["steps"].items(), 1):
             say(f"step {number} of {len(plan['steps'])}: {steps[name].question}")
-            _weigh(steps[name], words, folder / name, plan["account"])
-    found: Found = found_in(folder, study)
-    text = page(study, found, machine_of(folder))
+            _weigh(steps[name], arguments, campaign, plan["account"])
+    outcomes: Found = found_in(folder, study)
+    text = page(study, outcomes, machine_of(folder))
     write_whole(folder / PAGE, text)
-    if as_json:
-        told = {name: one.to_json() for name, one in found.items()}
-        typer.echo(json.dumps({"study": study.name, "record": str(folder), "steps": told}))
-    else:
-        typer.echo(text)
-        typer.echo(f"record  {folder}\npage    {folder / PAGE}")
+    judged = {name: outcome.to_json() for name, outcome in outcomes.items()}
+    document = {"study": study.name, "record": str(folder), "steps": judged}
+    where = f"record  {folder}\npage    {folder / PAGE}"
+    show(document, [text, where], as_json=as_json)
 
 
-def _weigh(step: ReproductionStep, words: Sequence[str], place: Path, account: str | None) -> None:
-    """An ordinary weighing, of its own process, whatever of it was done before."""
-    if _told(place) is not None:
+def _weigh(
+    step: ReproductionStep, arguments: Sequence[str], campaign: Campaign, account: str | None
+) -> None:
+    """An ordinary weighing, of its own process, whatever of it was done before: a step may be a
+    sweep, and has a report of its own."""
+    directory = campaign.folder / step.name
+    if _outcome(directory) is not None:
         return
-    planned = (place / PLAN).is_file() or (place / SWEEP_FILE).is_file()
-    more = ["--resume", str(place)] if planned else [*words, "--record", str(place)]
+    planned = (directory / PLAN).is_file() or (directory / SWEEP_FILE).is_file()
+    more = ["--resume", str(directory)] if planned else [*arguments, "--record", str(directory)]
     more += [] if account is None else ["--as", account]
     status = run(["weigh", *more])
     if status != 0:
         raise SteelyardError(
             f'step "{step.name}" ended with status {status}',
-            hint=f"Go on afterwards: steelyard reproduce --resume {shlex.quote(str(place.parent))}",
+            hint=f"Go on afterwards: {campaign.resuming_command}",
         )
 
 
-def _told(place: Path) -> Verdict | Swept | None:
+def _outcome(directory: Path) -> Verdict | Swept | None:
     """What a step came to; None: it is not complete."""
-    swept = place / SWEPT_FILE
+    swept = directory / SWEPT_FILE
     if swept.is_file():
         return Swept.of_json(read_object(swept), str(swept))
-    if not (place / "verdict.json").is_file():
+    if not (directory / "verdict.json").is_file():
         return None
-    verdict = read_verdict(Record.open(place))
+    verdict = read_verdict(Record.open(directory))
     return None if verdict is None or verdict.interrupted else verdict
 
 
 def _more(request: ReproduceRequest) -> list[str]:
-    changes = [word for one in request.changes for word in ("--set", one)]
+    changes = [word for change in request.changes for word in ("--set", change)]
     return [*changes, "--seed", str(request.seed)]

@@ -5,19 +5,16 @@ Formats the result of a search for settings: its attempts, the winner, the fresh
 
 from __future__ import annotations
 
-import json
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-import typer
-
 from steelyard.cli.command_line import say
 from steelyard.cli.options.weigh_options import changes_of
 from steelyard.cli.views.text_layout import terminal_width, wrapped
 from steelyard.cli.views.verdict_view import render_verdict
-from steelyard.cli.weighing.kept import going_on, weigh_into
+from steelyard.cli.weighing.campaign import Campaign, CampaignKind, show, weigh_into
 from steelyard.engines.builds.same_builder import BuildRequest
 from steelyard.engines.cache import cache_root, open_cache
 from steelyard.model.errors import UsageError, WeighingError
@@ -25,11 +22,11 @@ from steelyard.model.files.own_directory import write_whole
 from steelyard.model.readings import ProfileName, WorkKind
 from steelyard.model.units import format_bytes, format_percent, percent_of_log
 from steelyard.record.reader import VERDICT, read_verdict
-from steelyard.record.record import Record, stamp
+from steelyard.record.record import Record
 from steelyard.record.verdict import Verdict
 from steelyard.report.contrast_text import ends_of, reading_text
 from steelyard.running.layouts.choice import LAYOUTS, layout_beforehand
-from steelyard.study.read import read_study
+from steelyard.study.read import read_recorded_study, read_study, write_study
 from steelyard.study.study import LayoutName, Study
 from steelyard.tuning.profile.advice import TuningProfile
 from steelyard.tuning.profile.allowed_settings import Accepting, read_allowed_settings
@@ -38,44 +35,46 @@ from steelyard.tuning.profile.basis import memory_here
 from steelyard.tuning.profile.proposing import ProfileRequest, propose
 from steelyard.tuning.search.race import BATCH, Field, search
 from steelyard.tuning.search.sampling import require_optuna
-from steelyard.tuning.search.search_plan import SearchPlan, keep_plan, read_plan
 from steelyard.tuning.search.space import Room, ranges
-from steelyard.tuning.search.trial import BestCandidate, Trial
+from steelyard.tuning.search.trial import BEST_FILE, SEARCH_FILE, BestCandidate, SearchPlan, Trial
 from steelyard.workloads.reading.resolved import data_bytes, resolve_workload
 
+SEARCH = CampaignKind("a search", SEARCH_FILE, ("tune",))
+STUDY_FILE = "study.toml"
 
-def search_lines(found: BestCandidate, width: int) -> list[str]:
+
+def search_lines(best: BestCandidate, width: int) -> list[str]:
     """Attempts are counted; only the confirmation has an interval."""
-    lines = [f"{len(found.trials)} candidates in {found.weighings} weighings", ""]
-    lines += [_row(one) for one in found.trials]
+    lines = [f"{len(best.trials)} candidates in {best.weighings} weighings", ""]
+    lines += [_row(trial) for trial in best.trials]
     lines.append("")
-    if found.winner is None or found.confirmed is None:
-        failed = all(one.failed for one in found.trials)
+    if best.winner is None or best.confirmed is None:
+        failed = all(trial.failed for trial in best.trials)
         why = "every candidate failed" if failed else "no candidate was better than the control"
         lines += wrapped(f"{why} in the search: nothing to confirm", width, "")
-        return [*lines, "", f"record  {found.record}"]
-    lines += [*render_verdict(found.confirmed, width).splitlines(), ""]
-    lines += wrapped(_shrinkage(found.winner, found), width, "")
-    lines += [f"{name} = {value}" for name, value in found.winner.settings.items()]
-    return [*lines, "", f"search  {found.record}"]
+        return [*lines, "", f"record  {best.record}"]
+    lines += [*render_verdict(best.confirmed, width).splitlines(), ""]
+    lines += wrapped(_shrinkage(best.winner, best), width, "")
+    lines += [f"{name} = {value}" for name, value in best.winner.settings.items()]
+    return [*lines, "", f"search  {best.record}"]
 
 
-def _row(one: Trial) -> str:
-    ratio = one.log_ratio
-    shown = "-" if ratio is None else format_percent(percent_of_log(ratio), 1)
-    return f"{one.name:<10}{shown:>10}  {len(one.log_ratios)} epochs  {one.outcome}"
+def _row(trial: Trial) -> str:
+    ratio = trial.log_ratio
+    reading = "-" if ratio is None else format_percent(percent_of_log(ratio), 1)
+    return f"{trial.name:<10}{reading:>10}  {len(trial.log_ratios)} epochs  {trial.outcome}"
 
 
-def _shrinkage(winner: Trial, found: BestCandidate) -> str:
-    assert found.confirmed is not None
-    [line] = [one for one in found.confirmed.contrasts if one.arm == winner.name]
+def _shrinkage(winner: Trial, best: BestCandidate) -> str:
+    assert best.confirmed is not None
+    [line] = [contrast for contrast in best.confirmed.contrasts if contrast.arm == winner.name]
     confirmed = "nothing" if line.estimate_percent is None else reading_text(line)
     sought = format_percent(percent_of_log(winner.log_ratio or 0.0), 1)
     low, high = ends_of(line)
     gained = (low or 0) > 0 if line.higher_is_better else (high or 0) < 0
     unproved = "" if gained else "It does not show a gain. "
     return (
-        f"{winner.name} read {sought} in the search, the best of {len(found.trials)}: luck "
+        f"{winner.name} read {sought} in the search, the best of {len(best.trials)}: luck "
         f"flatters such a figure. The fresh weighing read {confirmed}; that one counts. "
         f"{unproved}Its settings:"
     )
@@ -106,16 +105,22 @@ class SearchRequest:
 
 
 def search_settings(request: SearchRequest) -> None:
-    """Begin or resume a search, and print its result."""
+    """Begin or resume a search, and print its result.
+
+    UsageError or StudyError: nothing can be searched so. RecordError: the folder is another's.
+    """
     require_optuna()
-    folder = request.resume or request.record or _folder()
     if request.resume is None:
-        study = _searched(request)
-        accepting = _asked(study, request.account)
-        plan, study = _begun(request, study, accepting, folder)
+        study = _study_without_arms(request)
+        accepting = _allowed_settings(study, request.account)
+        plan, study = _planned(request, study, accepting)
+        campaign = SEARCH.begin(request.record, "search", plan.to_json(), request.account)
+        write_whole(campaign.folder / STUDY_FILE, write_study(study))
     else:
-        plan, study = read_plan(folder)
-        accepting = _asked(study, request.account)
+        campaign = SEARCH.open(request.resume, request.account)
+        plan = SearchPlan.of_json(campaign.plan(), str(campaign.plan_file))
+        study = read_recorded_study(campaign.folder / STUDY_FILE)
+        accepting = _allowed_settings(study, request.account)
     field = Field(
         study=study,
         space=ranges(plan.basis, accepting.allowed, plan.durability),
@@ -123,27 +128,29 @@ def search_settings(request: SearchRequest) -> None:
         allowed=accepting.allowed,
         first=plan.first,
     )
+    best = _best(field, plan, campaign)
+    document = best.to_json()
+    campaign.keep(BEST_FILE, document)
+    show(document, search_lines(best, terminal_width()), as_json=request.as_json)
 
-    def weigh_one(question: Study, seed: int, place: Path) -> Verdict:
+
+def _best(field: Field, plan: SearchPlan, campaign: Campaign) -> BestCandidate:
+    def weigh_candidates(study: Study, seed: int, directory: Path) -> Verdict:
         try:
-            return weigh_into(question, seed, place, request.account)
+            return weigh_into(study, seed, directory, campaign.account)
         except WeighingError:
             # Where too many epochs were lost, the verdict says by which arm.
-            lost = read_verdict(Record.open(place)) if (place / VERDICT).is_file() else None
-            if lost is None or lost.interrupted:
+            judged = (directory / VERDICT).is_file()
+            verdict = read_verdict(Record.open(directory)) if judged else None
+            if verdict is None or verdict.interrupted:
                 raise
-            return lost
+            return verdict
 
-    with going_on("tune", "--resume", str(folder)):
-        found = search(field, plan.trials, plan.seed, folder, weigh_one, say)
-    write_whole(folder / "found.json", json.dumps(found.to_json()))
-    if request.as_json:
-        typer.echo(json.dumps(found.to_json()))
-    else:
-        typer.echo("\n".join(search_lines(found, terminal_width())))
+    with campaign.resumable():
+        return search(field, plan.trials, plan.seed, campaign.folder, weigh_candidates, say)
 
 
-def _searched(request: SearchRequest) -> Study:
+def _study_without_arms(request: SearchRequest) -> Study:
     changes = changes_of(request.overrides, request.budget, None, None)
     study = resolve_workload(read_study(request.study, changes))
     if study.control.profile is not None:
@@ -156,22 +163,23 @@ def _searched(request: SearchRequest) -> Study:
     return study.model_copy(update={"arms": study.arms[:1], "factors": None, "fraction": None})
 
 
-def _asked(study: Study, account: str | None) -> Accepting:
+def _allowed_settings(study: Study, account: str | None) -> Accepting:
     return read_allowed_settings(
         study.engine, BuildRequest(study.control.version, study.control.bindir), account
     )
 
 
-def _begun(
-    request: SearchRequest, study: Study, accepting: Accepting, folder: Path
+def _planned(
+    request: SearchRequest, study: Study, accepting: Accepting
 ) -> tuple[SearchPlan, Study]:
+    """What is searched, and the study whose control candidates are weighed against."""
     first, layout = _proposed(request, study, accepting)
     ranges(first.basis, accepting.allowed, request.durability)  # refuses names before any work
     room = Room(first.basis, accepting.allowed, study.settings_of(study.control))
     for settings in (first.for_arm(), {}):  # and what leaves no memory, as every other candidate
         room.fit(settings)
-    held = f"{format_bytes(first.basis.memory_bytes)} of memory ({first.basis.memory_from})"
-    say(f"candidates take at most {held}, as {first.basis.kind}")
+    memory = f"{format_bytes(first.basis.memory_bytes)} of memory ({first.basis.memory_from})"
+    say(f"candidates take at most {memory}, as {first.basis.kind}")
     plan = SearchPlan(
         seed=secrets.randbelow(2**31) if request.seed is None else request.seed,
         trials=request.trials,
@@ -180,9 +188,7 @@ def _begun(
         first=first.for_arm(),
     )
     bare = study.arms[0].model_copy(update={"profile": None})
-    study = study.model_copy(update={"arms": (bare,), "layout": layout})
-    keep_plan(folder, plan, study)
-    return plan, study
+    return plan, study.model_copy(update={"arms": (bare,), "layout": layout})
 
 
 def _proposed(
@@ -198,26 +204,22 @@ def _proposed(
         data_bytes=request.data_bytes or data_bytes(study),
     )
 
-    def made(servers: int) -> TuningProfile:
-        cap, asked = study.memory, request.memory_bytes
-        if asked is not None and asked < memory_here(cap, servers)[0]:
-            cap = asked
-        own = replace(wish, servers=servers, cap_bytes=cap)
-        return propose(own, accepting, open_cache().root, cache_root())
+    def profile_for(servers: int) -> TuningProfile:
+        cap, at_most = study.memory, request.memory_bytes
+        if at_most is not None and at_most < memory_here(cap, servers)[0]:
+            cap = at_most
+        sized = replace(wish, servers=servers, cap_bytes=cap)
+        return propose(sized, accepting, open_cache().root, cache_root())
 
-    def chosen(profile: TuningProfile) -> LayoutName:
+    def layout_of(profile: TuningProfile) -> LayoutName:
         settings = {"settings": profile.for_arm(), "profile": None}
         batch = [
             study.arms[0].model_copy(update={**settings, "name": str(n)}) for n in range(BATCH)
         ]
         return layout_beforehand(study.model_copy(update={"arms": tuple(batch)}))
 
-    first = made(BATCH + 1)
-    layout = chosen(first)
+    first = profile_for(BATCH + 1)
+    layout = layout_of(first)
     if LAYOUTS[layout].servers_at_once(study) == 1:
-        first = made(1)
+        first = profile_for(1)
     return first, layout
-
-
-def _folder() -> Path:
-    return Path("records") / "search" / stamp()

@@ -5,25 +5,22 @@ Formats a sweep for a terminal: its sentences, a beam a point, and where the rec
 
 from __future__ import annotations
 
-import json
 import random
 import secrets
 import shlex
 import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-
-import typer
 
 from steelyard.cli.command_line import say
 from steelyard.cli.options.weigh_options import resolve_arms
 from steelyard.cli.views.text_layout import hanging, terminal_width
-from steelyard.cli.weighing.kept import begin_folder, going_on, weigh_into, write_plan
+from steelyard.cli.weighing.campaign import Campaign, CampaignKind, show
 from steelyard.evaluation.sweep import reading, swept
 from steelyard.model.errors import SteelyardError, UsageError
 from steelyard.model.secrets.redaction import is_secret_setting
-from steelyard.record.record import read_object
 from steelyard.record.sweep import POINTS, SWEEP_FILE, SWEPT_FILE, SweepPlan, Swept, SweptContrast
 from steelyard.record.verdict import Verdict
 from steelyard.report.sweep_page import write_sweep_page
@@ -34,6 +31,8 @@ from steelyard.study.study import Study
 from steelyard.study.sweep import Sweep, read_sweep
 from steelyard.workloads.loading.imported_data import resolve_source
 from steelyard.workloads.reading.resolved import resolve_workload
+
+SWEEP = CampaignKind("a sweep", SWEEP_FILE, ("weigh",))
 
 
 def sweep_lines(swept: Swept, record: str, width: int) -> Iterator[str]:
@@ -55,25 +54,29 @@ def sweep_lines(swept: Swept, record: str, width: int) -> Iterator[str]:
 
 
 def _arms(swept: Swept) -> list[str]:
-    return list(dict.fromkeys(one.arm for point in swept.points for one in point.contrasts))
+    contrasts = (contrast for point in swept.points for contrast in point.contrasts)
+    return list(dict.fromkeys(contrast.arm for contrast in contrasts))
 
 
 def _table(swept: Swept, arm: str) -> Iterator[str]:
     name = swept.key.rpartition(".")[2]
     rows = [
-        (point.value, one) for point in swept.points for one in point.contrasts if one.arm == arm
+        (point.value, contrast)
+        for point in swept.points
+        for contrast in point.contrasts
+        if contrast.arm == arm
     ]
     wide = max(len(name), *(len(value) for value, _ in rows))
     rates = [_rates(contrast) for _, contrast in rows]
     fast = max(map(len, ("throughput", *rates))) if any(rates) else 0
-    told = [reading(one) for _, one in rows]
-    reach = max(map(len, told))
+    readings = [reading(contrast) for _, contrast in rows]
+    reach = max(map(len, readings))
     title = f"{arm} against {rows[0][1].control}"
     head = f"{'throughput':<{fast}}  " if fast else ""
     yield f"{name:>{wide}}  {head}{title:<{reach}}  verdict"
-    for (value, one), words, rate in zip(rows, told, rates, strict=True):
-        shown = f"{rate:<{fast}}  " if fast else ""
-        yield f"{value:>{wide}}  {shown}{words:<{reach}}  {_verdict(one)}"
+    for (value, contrast), text, rate in zip(rows, readings, rates, strict=True):
+        column = f"{rate:<{fast}}  " if fast else ""
+        yield f"{value:>{wide}}  {column}{text:<{reach}}  {_verdict(contrast)}"
 
 
 def _rates(contrast: SweptContrast) -> str:
@@ -82,10 +85,10 @@ def _rates(contrast: SweptContrast) -> str:
     return "" if None in rates else f"{amount(rates[0])} → {amount(rates[1])} /s"
 
 
-def _verdict(one: SweptContrast) -> str:
-    doubts: Sequence[str] = one.threats
-    cause = f", by {one.cause}" if one.cause else ""
-    return one.verdict + cause + (f" ({', '.join(doubts)})" if doubts else "")
+def _verdict(contrast: SweptContrast) -> str:
+    doubts: Sequence[str] = contrast.threats
+    cause = f", by {contrast.cause}" if contrast.cause else ""
+    return contrast.verdict + cause + (f" ({', '.join(doubts)})" if doubts else "")
 
 
 @dataclass(frozen=True)
@@ -128,9 +131,11 @@ def begin_sweep(request: SweepRequest) -> None:
             if name != "beneath"  # every point's study has it from the built-in one
         ]
         if not request.version_named:
-            own = {} if first.factors is not None else {f"arm.{a.name}": a for a in first.arms}
-            arms = {"control": first.control, **own}
-            changes += [Change(f"{place}.version", a.version) for place, a in arms.items()]
+            arms_by_key = (
+                {} if first.factors is not None else {f"arm.{a.name}": a for a in first.arms}
+            )
+            arms = {"control": first.control, **arms_by_key}
+            changes += [Change(f"{key}.version", arm.version) for key, arm in arms.items()]
     changes += _common_names(sweep, changes, first, request)
     plan = SweepPlan(
         key=sweep.key,
@@ -142,9 +147,8 @@ def begin_sweep(request: SweepRequest) -> None:
         command=shlex.join(request.command),
     )
     usual = f"{first.name}-by-{sweep.name}"
-    folder = begin_folder(request.record, usual, "a sweep", SWEEP_FILE, plan.to_json())
-    with going_on("weigh", "--resume", str(folder)):
-        _go_on(plan, folder, request.account, as_json=request.as_json)
+    campaign = SWEEP.begin(request.record, usual, plan.to_json(), request.account)
+    _go_on(plan, campaign, as_json=request.as_json)
 
 
 def _common_names(
@@ -159,54 +163,47 @@ def _common_names(
         return []
     return [
         Change(f"{place}.name", place)
-        for place, one, other in zip(places, first.every_arm, last.every_arm, strict=True)
-        if one.name != other.name
+        for place, here, there in zip(places, first.every_arm, last.every_arm, strict=True)
+        if here.name != there.name
     ]
 
 
 def resume_sweep(folder: Path, account: str | None, *, as_json: bool) -> None:
     """Weigh the points that are missing, and print what came of all."""
-    kept = read_object(folder / SWEEP_FILE)
-    plan = SweepPlan.of_json(kept, str(folder / SWEEP_FILE))
-    with going_on("weigh", "--resume", str(folder)):
-        _go_on(plan, folder, account, as_json=as_json)
+    campaign = SWEEP.open(folder, account)
+    plan = SweepPlan.of_json(campaign.plan(), str(campaign.plan_file))
+    _go_on(plan, campaign, as_json=as_json)
 
 
-def _go_on(plan: SweepPlan, folder: Path, account: str | None, *, as_json: bool) -> None:
+def _go_on(plan: SweepPlan, campaign: Campaign, *, as_json: bool) -> None:
     sweep = Sweep(plan.key, plan.values)
     weighed: dict[str, Verdict | str] = {}
     question = ""
-    for done, number in enumerate(plan.order, 1):
-        value = plan.values[number]
-        say(f"point {done} of {len(plan.order)}: {plan.key} = {value}")
-        try:
-            study = resolve_workload(read_study(plan.study, sweep.overrides(plan.changes, value)))
-            study = resolve_arms(study, account)
-            question = study.question
-            verdict = weigh_into(study, plan.seed + number, folder / POINTS / _name(value), account)
-        except SteelyardError as failure:
-            words = str(failure).splitlines()[0].removeprefix("error: ")
-            say(f"{plan.key} = {value} could not be weighed: {words}")
-            weighed[value] = words
-            continue
-        if verdict.interrupted:
-            raise KeyboardInterrupt
-        weighed[value] = verdict
-    if all(isinstance(one, str) for one in weighed.values()):
+
+    def study_at(value: str) -> Study:
+        nonlocal question
+        study = resolve_workload(read_study(plan.study, sweep.overrides(plan.changes, value)))
+        question = study.question
+        return resolve_arms(study, campaign.account)
+
+    with campaign.resumable():
+        for done, number in enumerate(plan.order, 1):
+            value = plan.values[number]
+            say(f"point {done} of {len(plan.order)}: {plan.key} = {value}")
+            weighed[value] = campaign.try_to_weigh(
+                partial(study_at, value), plan.seed + number, _record_of(value)
+            )
+            if isinstance(weighed[value], str):
+                say(f"{plan.key} = {value} could not be weighed: {weighed[value]}")
+    if all(isinstance(outcome, str) for outcome in weighed.values()):
         first = next(iter(weighed.values()))
         raise SteelyardError(f"no point of the sweep could be weighed: {first}")
-    result = swept(plan, question, weighed, lambda value: f"{POINTS}/{_name(value)}")
-    write_plan(folder / SWEPT_FILE, result.to_json())
-    write_sweep_page(result, folder)
-    _show(result, folder, as_json=as_json)
-
-
-def _show(result: Swept, folder: Path, *, as_json: bool) -> None:
-    if as_json:
-        told = {"sweep": result.to_json(), "record": str(folder), "study": result.study}
-        typer.echo(json.dumps(told))
-    else:
-        typer.echo("\n".join(sweep_lines(result, str(folder), terminal_width())))
+    result = swept(plan, question, weighed, _record_of)
+    campaign.keep(SWEPT_FILE, result.to_json())
+    write_sweep_page(result, campaign.folder)
+    folder = str(campaign.folder)
+    document = {"sweep": result.to_json(), "record": folder, "study": result.study}
+    show(document, sweep_lines(result, folder, terminal_width()), as_json=as_json)
 
 
 def _study(
@@ -216,6 +213,7 @@ def _study(
     return resolve_source(study, version_named=request.version_named)
 
 
-def _name(value: str) -> str:
-    """A folder's name of a value."""
-    return "".join(one if one.isalnum() or one in "._+-" else "_" for one in value) or "_"
+def _record_of(value: str) -> str:
+    """The folder of a point, within the sweep's."""
+    name = "".join(char if char.isalnum() or char in "._+-" else "_" for char in value) or "_"
+    return f"{POINTS}/{name}"

@@ -71,7 +71,7 @@ def copying_machines(
     reserved = RayMachines(machines, ray)
     try:
         members = reserved.members()
-        require_fit([one.facts for one in members], {"the server": target}, machine_facts())
+        require_fit([member.facts for member in members], {"the server": target}, machine_facts())
         yield LoadMachines(members, target, says)
     finally:
         reserved.close()

@@ -69,18 +69,20 @@ class OwnWork:
         return [word for pair in pairs for word in pair]
 
 
-def weigh_own_work(words: Sequence[str], record: Path | None, account: str | None) -> Verdict:
-    """The verdict of `steelyard WORDS`, a process of its own. SteelyardError: it failed;
+def weigh_own_work(arguments: Sequence[str], record: Path | None, account: str | None) -> Verdict:
+    """The verdict of `steelyard ARGUMENTS`, a process of its own. SteelyardError: it failed;
     KeyboardInterrupt: it was interrupted. What was measured is kept in its record."""
-    place = record or Path("records") / STUDY / stamp()
+    directory = record or Path("records") / STUDY / stamp()
     more = [] if account is None else ["--as", account]
-    status = run([*words, *more, "--record", str(place)])
-    verdict = read_verdict(Record.open(place)) if (place / "verdict.json").is_file() else None
+    status = run([*arguments, *more, "--record", str(directory)])
+    verdict = (
+        read_verdict(Record.open(directory)) if (directory / "verdict.json").is_file() else None
+    )
     if status != 0 or verdict is None:
-        planned = (place / PLAN).is_file()
+        planned = (directory / PLAN).is_file()
         raise SteelyardError(
             f"your work could not be weighed: `steelyard weigh` ended with status {status}",
             detail="Its error stands above. The rehearsal itself is complete.",
-            hint=f"Resume it: steelyard weigh --resume {place}" if planned else None,
+            hint=f"Resume it: steelyard weigh --resume {directory}" if planned else None,
         )
     return verdict

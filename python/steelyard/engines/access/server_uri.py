@@ -34,9 +34,9 @@ class ServerUri:
     def bare(self) -> str:
         """As it may be kept: without its password."""
         target = self.target.reveal()
-        place = urlsplit(target).netloc
-        access, at, where = place.rpartition("@")
-        return target.replace(place, access.partition(":")[0] + at + where, 1)
+        netloc = urlsplit(target).netloc
+        access, at, where = netloc.rpartition("@")
+        return target.replace(netloc, access.partition(":")[0] + at + where, 1)
 
     def unknown_word(self, word: str, known: Sequence[str]) -> UsageError:
         """An error about a word behind the question mark."""
@@ -52,9 +52,9 @@ def split_uri(target: str, port: int) -> ServerUri:
     seen where its password ends; neither that nor any part of it is in the message."""
     try:
         parts = urlsplit(target)
-        words = parse_qsl(parts.query, keep_blank_values=True)
+        parameters = parse_qsl(parts.query, keep_blank_values=True)
         # What comes after a / ? or # in a password would be taken for a path or words.
-        unclear = parts.fragment or "@" in parts.path or any("@" in word for word, _ in words)
+        unclear = parts.fragment or "@" in parts.path or any("@" in word for word, _ in parameters)
         if ":" in parts.netloc and "@" not in parts.netloc:
             unclear = unclear or "@" in parts.query
         given_port, host = parts.port, parts.hostname
@@ -69,13 +69,13 @@ def split_uri(target: str, port: int) -> ServerUri:
         host=unquote(host or ""),
         port=given_port or port,
         database=unquote(parts.path.removeprefix("/")),
-        words=words,
+        words=parameters,
     )
 
 
-def seconds_ns(words: dict[str, str], word: str) -> int | None:
+def seconds_ns(parameters: dict[str, str], word: str) -> int | None:
     """Whole seconds that a word gives, in ns; None: it is not there. UsageError."""
-    seconds = words.get(word)
+    seconds = parameters.get(word)
     if seconds is None:
         return None
     if not seconds.isdecimal() or int(seconds) == 0:

@@ -30,7 +30,7 @@ def homes(cache: Cache, kinds: Collection[str]) -> list[Path]:
     return [home for home in entries(cache.engines) if _of(home)[0] in kinds]
 
 
-def remove_engine(wanted: str, cache: Cache) -> str:
+def remove_engine(engine: str, cache: Cache) -> str:
     """Remove an added engine by its name, or by its version where that names only one; its name.
 
     Of an engine in a directory only the description is removed. UsageError: none of that name;
@@ -38,7 +38,7 @@ def remove_engine(wanted: str, cache: Cache) -> str:
     """
     with editing(cache):
         every = {home.name: _of(home) for home in entries(cache.engines)}
-        name = _named(wanted, every)
+        name = _full_name(engine, every)
         *_, package = every[name]
         if package and live_runs(cache):
             raise EngineError(
@@ -52,26 +52,26 @@ def remove_engine(wanted: str, cache: Cache) -> str:
 def _of(home: Path) -> tuple[str, str, str]:
     """(kind, version, package) of an added engine; empty where its description is damaged."""
     try:
-        said: dict[str, Any] = read_json(home / DESCRIPTION)
-        identity = said["identity"]
-        return str(identity["kind"]), str(identity["version"]), str(said["package"])
+        document: dict[str, Any] = read_json(home / DESCRIPTION)
+        identity = document["identity"]
+        return str(identity["kind"]), str(identity["version"]), str(document["package"])
     except (OSError, ValueError, KeyError, TypeError):
         return "", "", ""
 
 
-def _named(wanted: str, every: Mapping[str, tuple[str, str, str]]) -> str:
-    if wanted in every:
-        return wanted
+def _full_name(engine: str, every: Mapping[str, tuple[str, str, str]]) -> str:
+    if engine in every:
+        return engine
     # "mysql-5.7" is what the engine was asked for by; its name has the whole version.
     same = [
         name
         for name, (kind, version, _) in every.items()
-        if kind and (wanted == version or f"{kind}-{version}.".startswith(f"{wanted}."))
+        if kind and (engine == version or f"{kind}-{version}.".startswith(f"{engine}."))
     ]
     if len(same) == 1:
         return same[0]
     what = (
-        f'several engines are of version "{wanted}"' if same else f'no engine "{wanted}" was added'
+        f'several engines are of version "{engine}"' if same else f'no engine "{engine}" was added'
     )
     raise UsageError(
         what,
@@ -84,8 +84,8 @@ def sweep(cache: Cache) -> int:
     """Remove what a killed `add` left half made; how many there were. One under way is left."""
     if not cache.engines.is_dir():
         return 0
-    with locked_if_free(cache.engines / ".lock") as held:
-        return _remove_halves(cache) if held else 0
+    with locked_if_free(cache.engines / ".lock") as acquired:
+        return _remove_halves(cache) if acquired else 0
 
 
 @contextmanager

@@ -53,42 +53,42 @@ def new_directory(path: Path) -> Path:
     return path
 
 
-def move_into_cache(made: Path, home: Path, described: Mapping[str, Any]) -> None:
+def move_into_cache(staging: Path, home: Path, described: Mapping[str, Any]) -> None:
     """Describe what was made, and give it its name; an older one of that name goes."""
     facts = {**described, "added": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())}
     try:
-        (made / DESCRIPTION).write_text(json.dumps(facts, indent=2) + "\n")
+        (staging / DESCRIPTION).write_text(json.dumps(facts, indent=2) + "\n")
         if home.exists():
-            home.rename(made.with_name("old"))
-        made.rename(home)
+            home.rename(staging.with_name("old"))
+        staging.rename(home)
     except OSError as error:
         raise EngineError(f'could not keep engine "{home.name}": {error.strerror}') from error
 
 
-def require_name(chosen: str, given: Collection[str] = GIVEN) -> None:
+def require_name(chosen: str, prefixes: Collection[str] = GIVEN) -> None:
     """UsageError where a directory's build may not be named so."""
-    if not _NAME.fullmatch(chosen) or is_version(chosen) or chosen.startswith(tuple(given)):
+    if not _NAME.fullmatch(chosen) or is_version(chosen) or chosen.startswith(tuple(prefixes)):
         raise UsageError(
             f'invalid name of an engine: "{chosen}"',
-            detail=f"Letters, digits and . _ + - are possible; {', '.join(given)} and versions "
+            detail=f"Letters, digits and . _ + - are possible; {', '.join(prefixes)} and versions "
             "name builds that were found or fetched.",
             hint="Choose another one: --name my-build",
         )
 
 
-def taken(chosen: str, place: Path | str) -> UsageError:
+def taken(chosen: str, directory: Path | str) -> UsageError:
     """The error where a name is that of another engine."""
     return UsageError(
-        f'name "{chosen}" is taken by the engine in "{place}"',
+        f'name "{chosen}" is taken by the engine in "{directory}"',
         hint="Choose another one: --name my-build",
     )
 
 
-def named_after(place: Path) -> str:
+def named_after(directory: Path) -> str:
     """A name for the build in a directory: "my-build" of opt/my-build, "postgresql-19" of
     postgresql/19, since a version alone names none."""
-    name = re.sub(r"[^A-Za-z0-9_.+-]", "-", place.name).strip("-.") or "build"
-    return f"{named_after(place.parent)}-{name}" if is_version(name) else name
+    name = re.sub(r"[^A-Za-z0-9_.+-]", "-", directory.name).strip("-.") or "build"
+    return f"{named_after(directory.parent)}-{name}" if is_version(name) else name
 
 
 def require_room_for_build(cache: Cache, needed_bytes: int) -> None:

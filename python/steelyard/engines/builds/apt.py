@@ -32,7 +32,7 @@ _ENGLISH = {"LC_ALL": "C"}
 
 
 def offered(
-    names: Sequence[str], place: Path, options: Sequence[str] = ()
+    names: Sequence[str], directory: Path, options: Sequence[str] = ()
 ) -> list[tuple[str, str]]:
     """(package, version) that apt's lists have of packages: ("libaio1", "0.3.113-4").
 
@@ -40,29 +40,31 @@ def offered(
     own (`other_suites`).
     """
     command = [_program("apt-cache", names[0]), *options, "madison", *names]
-    done = run_tool(command, place, names[0], _ENGLISH)
+    done = run_tool(command, directory, names[0], _ENGLISH)
     rows = [line.split("|") for line in done.said.decode(errors="replace").splitlines()]
     return [(row[0].strip(), row[1].strip()) for row in rows if len(row) == 3]
 
 
-def records(names: Sequence[str], place: Path, options: Sequence[str] = ()) -> list[dict[str, str]]:
+def records(
+    names: Sequence[str], directory: Path, options: Sequence[str] = ()
+) -> list[dict[str, str]]:
     """What apt's lists say of every version of packages, by field: "Package", "Version",
     "Depends"."""
     command = [_program("apt-cache", names[0]), *options, "show", *names]
-    done = run_tool(command, place, names[0], _ENGLISH)
+    done = run_tool(command, directory, names[0], _ENGLISH)
     text = done.said.decode(errors="replace")
     return [dict(_FIELD.findall(record)) for record in text.split("\n\n") if record.strip()]
 
 
-def other_suites(suites: Sequence[str], place: Path) -> list[str]:
-    """Read further suites of the machine's own source of Debian into lists below `place`; the
+def other_suites(suites: Sequence[str], directory: Path) -> list[str]:
+    """Read further suites of the machine's own source of Debian into lists below `directory`; the
     options with which apt's tools use them.
 
     EngineError: apt has no source of Debian, or could not fetch the lists. The lists of apt must
     be signed by Debian's keys, as the machine's own.
     """
-    address = _source(place)
-    home = new_directory(place / "apt")
+    address = _source(directory)
+    home = new_directory(directory / "apt")
     for part in ("sources", "lists", "lists/partial", "archives", "archives/partial"):
         new_directory(home / part)
     (home / "status").touch()
@@ -88,17 +90,19 @@ def other_suites(suites: Sequence[str], place: Path) -> list[str]:
     }
     options = [part for key, value in facts.items() for part in ("-o", f"{key}={value}")]
     what = f"lists of {' and '.join(suites)}"
-    done = run_tool([_program("apt-get", what), *options, "update", "-q"], place, what, _ENGLISH)
+    done = run_tool(
+        [_program("apt-get", what), *options, "update", "-q"], directory, what, _ENGLISH
+    )
     if done.status != 0:
         raise _failure(what, done)
     return options
 
 
-def _source(place: Path) -> str:
+def _source(directory: Path) -> str:
     """Where the machine's own apt gets packages of Debian."""
     command = [_program("apt-get", "packages of Debian"), "indextargets"]
     command += ["--format", "$(REPO_URI)", "Created-By: Packages", "Origin: Debian"]
-    done = run_tool(command, place, "the sources of apt", _ENGLISH)
+    done = run_tool(command, directory, "the sources of apt", _ENGLISH)
     # The source of security updates has neither of the suites that are wanted.
     lines = [line for line in done.said.decode().split() if "-security" not in line]
     if not lines:
@@ -110,31 +114,33 @@ def _source(place: Path) -> str:
     return lines[0]
 
 
-def satisfies(version: str, relation: str, wanted: str, place: Path) -> bool:
+def satisfies(version: str, relation: str, required: str, directory: Path) -> bool:
     """Whether a version fulfils a relation of Debian's (">=", "=", "<<"); none asks for nothing."""
     if not relation:
         return True
     command = [_program("dpkg", "packages of Debian"), "--compare-versions"]
-    return run_tool([*command, version, relation, wanted], place, "dpkg", _ENGLISH).status == 0
+    return (
+        run_tool([*command, version, relation, required], directory, "dpkg", _ENGLISH).status == 0
+    )
 
 
-def download(name: str, version: str, place: Path) -> tuple[Path, PinnedPackage]:
-    """The package's file in `place`, which must be empty, and its sum, compared with ours where we
-    have one. EngineError: apt-get, the network, or another sum."""
-    ((file, brought),) = download_all([(name, version)], place)
-    return file, brought
+def download(name: str, version: str, directory: Path) -> tuple[Path, PinnedPackage]:
+    """The package's file in `directory`, which must be empty, and its sum, compared with ours where
+    we have one. EngineError: apt-get, the network, or another sum."""
+    ((file, package),) = download_all([(name, version)], directory)
+    return file, package
 
 
 def download_all(
-    packages: Sequence[tuple[str, str]], place: Path, options: Sequence[str] = ()
+    packages: Sequence[tuple[str, str]], directory: Path, options: Sequence[str] = ()
 ) -> list[tuple[Path, PinnedPackage]]:
     """The files of packages, as (name, version), by name, in one call of apt-get. EngineError."""
     (name, version), *others = packages
     what = f'package "{name}" {version}' + (f" and {len(others)} more" if others else "")
     command = [_program("apt-get", name), *options, "download", "-q", "-y"]
     command += ["-o", "APT::Get::AllowUnauthenticated=false"]
-    done = run_tool([*command, *(f"{n}={v}" for n, v in packages)], place, what, _ENGLISH)
-    files = sorted(place.glob("*.deb"))
+    done = run_tool([*command, *(f"{n}={v}" for n, v in packages)], directory, what, _ENGLISH)
+    files = sorted(directory.glob("*.deb"))
     if done.status != 0 or len(files) != len(packages):
         raise _failure(what, done)
     ours = DEBIAN if distribution("ID") == "debian" else {}
@@ -158,20 +164,20 @@ def distribution(name: str) -> str:
 
 
 def _program(name: str, what: str) -> str:
-    found = shutil.which(name)
-    if found is None:
+    path = shutil.which(name)
+    if path is None:
         raise EngineError(f'cannot fetch "{what}": {name} is not installed', hint=INSTEAD)
-    return found
+    return path
 
 
 def _failure(what: str, done: ToolOutcome) -> EngineError:
     """apt-get's error as an EngineError, without the addresses of its sources."""
     lines = [line[3:] for line in done.errors.splitlines() if line.startswith("E: ")]
-    words = "; ".join(dict.fromkeys(lines)) or done.errors.strip()[-400:]
-    unknown = "Unable to locate" in words or "was not found" in words
+    message = "; ".join(dict.fromkeys(lines)) or done.errors.strip()[-400:]
+    unknown = "Unable to locate" in message or "was not found" in message
     return EngineError(
         f"could not fetch {what} by apt-get",
-        detail=_ADDRESS.sub("(address)", words) or None,
+        detail=_ADDRESS.sub("(address)", message) or None,
         hint="`apt-get update` (as root) brings the lists of packages up to date."
         if unknown
         else "Look at the network, the proxy and apt's sources.",

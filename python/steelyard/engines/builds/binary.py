@@ -8,12 +8,12 @@ import re
 from pathlib import Path
 
 
-def search(binary: Path, wanted: re.Pattern[bytes]) -> re.Match[bytes] | None:
+def search(binary: Path, pattern: re.Pattern[bytes]) -> re.Match[bytes] | None:
     """The first match in a file; it holds no part of the file open."""
     with binary.open("rb") as file:
         if os.fstat(file.fileno()).st_size == 0:
             return None
         # The match refers to the mapping: search in a copy of the interesting part only.
         with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as mapped:
-            found = wanted.search(mapped)
-            return wanted.fullmatch(bytes(found[0])) if found else None
+            match = pattern.search(mapped)
+            return pattern.fullmatch(bytes(match[0])) if match else None

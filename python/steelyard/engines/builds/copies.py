@@ -40,8 +40,8 @@ def _raise(error: OSError) -> None:
 def mark(tree: Path, program: Path) -> str:
     """Distinguishes a build in a directory from one that was later made in its place."""
     status = program.stat()
-    words = f"{tree}:{status.st_size}:{status.st_mtime_ns}"
-    return hashlib.sha256(words.encode()).hexdigest()[:12]
+    stamp = f"{tree}:{status.st_size}:{status.st_mtime_ns}"
+    return hashlib.sha256(stamp.encode()).hexdigest()[:12]
 
 
 def copy_once(cache: Cache, name: str, original: Path, fill: Callable[[Path], None]) -> Path:

@@ -51,11 +51,11 @@ class PinnedPackage:
 def compared(file: Path, expected: str | None) -> PinnedPackage:
     """What was brought; EngineError where it is not what is `expected` (None: nothing known)."""
     with file.open("rb") as opened:
-        found = hashlib.file_digest(opened, "sha512").hexdigest()
-    if expected is not None and found != expected:
+        digest = hashlib.file_digest(opened, "sha512").hexdigest()
+    if expected is not None and digest != expected:
         raise EngineError(
             f'cannot use "{file.name}": it is damaged or is another one',
-            detail=f"Its SHA-512 is {found}, and the one that is known of it is {expected}.",
+            detail=f"Its SHA-512 is {digest}, and the one that is known of it is {expected}.",
             hint="Try again; if it persists, do not trust where it comes from.",
         )
-    return PinnedPackage(file.name, found, expected is not None)
+    return PinnedPackage(file.name, digest, expected is not None)

@@ -25,16 +25,16 @@ class ToolOutcome:
 
 
 def run_tool(
-    command: Sequence[str], place: Path, what: str, environment: Mapping[str, str] | None = None
+    command: Sequence[str], directory: Path, what: str, environment: Mapping[str, str] | None = None
 ) -> ToolOutcome:
-    """The answer of a tool that runs in `place`, with our environment and `environment`.
+    """The answer of a tool that runs in `directory`, with our environment and `environment`.
 
     EngineError: `what` could not be fetched within TIMEOUT_S.
     """
     tool = os.path.basename(command[0])
     process = subprocess.Popen(
         command,
-        cwd=place,
+        cwd=directory,
         env={**os.environ, **(environment or {})},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
@@ -42,7 +42,7 @@ def run_tool(
         start_new_session=True,  # a Ctrl-C meant for us ends it in `finally`, its children too
     )
     try:
-        said, errors = process.communicate(timeout=TIMEOUT_S)
+        output, errors = process.communicate(timeout=TIMEOUT_S)
     except subprocess.TimeoutExpired:
         raise EngineError(f"could not fetch {what}: {tool} took more than {TIMEOUT_S} s") from None
     finally:
@@ -50,4 +50,4 @@ def run_tool(
             if process.poll() is None:
                 os.killpg(process.pid, signal.SIGKILL)
                 process.wait()
-    return ToolOutcome(process.returncode, said, errors.decode(errors="replace"))
+    return ToolOutcome(process.returncode, output, errors.decode(errors="replace"))

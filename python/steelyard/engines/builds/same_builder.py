@@ -22,7 +22,7 @@ class AvailableBuild(Protocol[BuildT_co]):
     def build(self) -> BuildT_co: ...
     @property
     def identity(self) -> Identity: ...
-    def answers(self, wanted: str) -> bool:
+    def answers(self, request: str) -> bool:
         """Whether it is what a word requests: a version, or its name."""
 
 
@@ -71,20 +71,20 @@ class Selection(Generic[BuildT]):
     missing: Callable[[str, Sequence[AvailableBuild[BuildT]]], EngineError]
     """The error where no build answers a word."""
 
-    def select(self, wanted: Sequence[BuildRequest]) -> list[BuildT]:
+    def select(self, requests: Sequence[BuildRequest]) -> list[BuildT]:
         """The builds of several arms, in their order, all from the builder of the first where that
         is possible. EngineError: what is found, and what to do."""
-        known = self.available() if any(each.bindir is None for each in wanted) else []
-        return same_builder([self._candidates(each, known) for each in wanted])
+        available = self.available() if any(request.bindir is None for request in requests) else []
+        return same_builder([self._candidates(request, available) for request in requests])
 
     def _candidates(
-        self, wanted: BuildRequest, known: Sequence[AvailableBuild[BuildT]]
+        self, request: BuildRequest, available: Sequence[AvailableBuild[BuildT]]
     ) -> list[tuple[BuildT, Identity | None]]:
         """Matching builds, the preferred one first; the identity of one in a directory is not read
         yet."""
-        if wanted.bindir is not None:
-            return [(self.in_directory(Path(wanted.bindir)), None)]
-        matching = [each for each in known if each.answers(wanted.version)]
+        if request.bindir is not None:
+            return [(self.in_directory(Path(request.bindir)), None)]
+        matching = [each for each in available if each.answers(request.version)]
         if not matching:
-            raise self.missing(wanted.version, known)
+            raise self.missing(request.version, available)
         return [(each.build, each.identity) for each in matching]

@@ -81,9 +81,9 @@ def _inside(member: tarfile.TarInfo) -> PurePosixPath:
     return PurePosixPath(*path.parts[1:])
 
 
-def _make_directories(directory: Path, wanted: Path) -> None:
+def _make_directories(directory: Path, deepest: Path) -> None:
     """Make directories that every account may enter, whatever the umask."""
-    missing = [p for p in (wanted, *wanted.parents) if p.is_relative_to(directory)]
+    missing = [p for p in (deepest, *deepest.parents) if p.is_relative_to(directory)]
     for path in reversed(missing):
         if not path.is_dir():
             path.mkdir()

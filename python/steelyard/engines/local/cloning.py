@@ -104,13 +104,13 @@ def _copy(template: Path, directory: Path) -> _Copied:
 
 
 def _restore(template: Path, directory: Path, manifest: Manifest) -> _Copied:
-    wanted = dict(_contents(template))
+    originals = dict(_contents(template))
     for name, status in reversed(list(_everything(directory))):
-        known = wanted.get(name)
-        if known is None or stat.S_IFMT(known.st_mode) != stat.S_IFMT(status.st_mode):
+        original = originals.get(name)
+        if original is None or stat.S_IFMT(original.st_mode) != stat.S_IFMT(status.st_mode):
             _remove(directory / name, status)
     copied = 0
-    for name, status in wanted.items():
+    for name, status in originals.items():
         target = directory / name
         if stat.S_ISDIR(status.st_mode):
             _make_directory(target, status)

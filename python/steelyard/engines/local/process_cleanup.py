@@ -32,8 +32,8 @@ def programs_inside(directory: Path, account: Account, programs: tuple[str, ...]
         return [pid for pid in every_pid() if _works_inside(pid, inside, programs)]
 
     # Read as the account: root without CAP_SYS_PTRACE may not read the link /proc/PID/cwd.
-    found: list[int] = account.call(scan)
-    return found
+    pids: list[int] = account.call(scan)
+    return pids
 
 
 def kill_inside(

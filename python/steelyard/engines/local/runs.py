@@ -59,10 +59,14 @@ def dead_runs(cache: Cache) -> list[Leftover]:
 def _read(directory: Path) -> Leftover:
     """What the owner wrote; killed while writing, it wrote nothing that can be trusted."""
     try:
-        said = read_json(directory / OWNER_FILE)
-        entry = pwd.getpwnam(said["account"])
-        pid, started, sockets = int(said["pid"]), str(said["started"]), Path(said["sockets"])
-        places = tuple(map(Path, said.get("places", ())))
+        document = read_json(directory / OWNER_FILE)
+        entry = pwd.getpwnam(document["account"])
+        pid, started, sockets = (
+            int(document["pid"]),
+            str(document["started"]),
+            Path(document["sockets"]),
+        )
+        places = tuple(map(Path, document.get("places", ())))
     except (OSError, ValueError, KeyError, TypeError):
         return Leftover(directory, 0, "", _owner_of(directory), None)
     account = Account(entry.pw_name, entry.pw_uid, entry.pw_gid)
@@ -73,7 +77,7 @@ def _owner_of(directory: Path) -> Account:
     """The account of the first data directory inside, else our own."""
     # Those of standbys are ours, with the account's inside.
     places = [*directory.glob("slot*/data*"), *directory.glob("slot*/*")]
-    for inside in (place for place in places if place.is_dir()):
+    for inside in (path for path in places if path.is_dir()):
         status = inside.stat()
         return Account(str(status.st_uid), status.st_uid, status.st_gid)
     return Account("", os.geteuid(), os.getegid())

@@ -61,12 +61,12 @@ def tree(root: int) -> list[ProcessSample]:
     if root not in samples:
         return []
     children: dict[int, list[ProcessSample]] = {}
-    for one in samples.values():
-        children.setdefault(one.parent, []).append(one)
-    found = [samples[root]]
-    for member in found:  # grows while it is walked: breadth first
-        found += sorted(children.get(member.pid, []), key=lambda s: s.pid)
-    return found
+    for process in samples.values():
+        children.setdefault(process.parent, []).append(process)
+    members = [samples[root]]
+    for member in members:  # grows while it is walked: breadth first
+        members += sorted(children.get(member.pid, []), key=lambda s: s.pid)
+    return members
 
 
 def every_pid() -> list[int]:
@@ -74,18 +74,18 @@ def every_pid() -> list[int]:
     return [int(name) for name in os.listdir("/proc") if name.isdecimal()]
 
 
-def times_ns(one: ProcessSample) -> tuple[int, int]:
+def times_ns(process: ProcessSample) -> tuple[int, int]:
     """User and system time so far, and the time spent runnable without a processor, in ns.
 
     The first two fields of /proc/PID/schedstat count ns; without CONFIG_SCHED_INFO they are 0 or
     missing, and ticks (10 ms as a rule) of the former are all there is.
     """
     try:
-        with open(f"/proc/{one.pid}/schedstat", "rb") as file:
+        with open(f"/proc/{process.pid}/schedstat", "rb") as file:
             precise, queued = map(int, file.read().split()[:2])
     except (FileNotFoundError, ProcessLookupError, ValueError):
         precise = queued = 0
-    return precise or one.ticks * NS_PER_TICK, queued
+    return precise or process.ticks * NS_PER_TICK, queued
 
 
 def transferred(pids: Sequence[int], account: Account) -> tuple[int, int, int]:

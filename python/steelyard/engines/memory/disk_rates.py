@@ -37,9 +37,9 @@ def v1_limits(limits: DiskLimits) -> Iterator[tuple[str, str]]:
 
 def v2_limits(limits: DiskLimits) -> Iterator[tuple[str, str]]:
     """The same of version 2: a line a device."""
-    words = " ".join(f"{_V2[name]}={value}" for name, value in limits.rates.items())
+    rates = " ".join(f"{_V2[name]}={value}" for name, value in limits.rates.items())
     for number in limits.devices.values():
-        yield "io.max", f"{number} {words}"
+        yield "io.max", f"{number} {rates}"
 
 
 def scope_properties(limits: DiskLimits) -> list[str]:

@@ -37,10 +37,10 @@ def own_groups(controller: str, root: Path = ROOT) -> Iterator[Path]:
     return groups_in(text_of(root / "proc/self/cgroup"), controller, root)
 
 
-def groups_in(told: str, controller: str, root: Path = ROOT) -> Iterator[Path]:
-    """The same of the process whose /proc/PID/cgroup is `told`."""
+def groups_in(listing: str, controller: str, root: Path = ROOT) -> Iterator[Path]:
+    """The same of the process whose /proc/PID/cgroup is `listing`."""
     base = root / "sys/fs/cgroup"
-    for line in told.splitlines():
+    for line in listing.splitlines():
         _, _, rest = line.partition(":")
         controllers, _, path = rest.partition(":")
         if controllers == "":
@@ -78,8 +78,8 @@ def words_of(path: Path) -> list[str]:
 
 def pairs_of(text: str) -> dict[str, int]:
     """`name value` lines; others are passed over."""
-    words = (line.split() for line in text.splitlines())
-    return {pair[0]: int(pair[1]) for pair in words if len(pair) == 2 and pair[1].isdigit()}
+    pairs = (line.split() for line in text.splitlines())
+    return {pair[0]: int(pair[1]) for pair in pairs if len(pair) == 2 and pair[1].isdigit()}
 
 
 MARKER = "memory-group"
@@ -181,9 +181,11 @@ class MemoryGroup:
             admit(self._path, self._rates)
         if self.cap.by != "systemd-run":
             return
-        told = text_of(self._root / f"proc/{pid}/cgroup")
+        listing = text_of(self._root / f"proc/{pid}/cgroup")
         groups = (
-            one for one in groups_in(told, "memory", self._root) if one.name.endswith(".scope")
+            group
+            for group in groups_in(listing, "memory", self._root)
+            if group.name.endswith(".scope")
         )
         self._path = next(groups, None)
         limit = words_of(self._path / "memory.max") if self._path else []
@@ -308,8 +310,8 @@ def _write(path: Path, value: str) -> None:
 
 
 def _number(path: Path) -> int | None:
-    words = words_of(path)
-    return int(words[0]) if words and words[0].isdigit() else None
+    fields = words_of(path)
+    return int(fields[0]) if fields and fields[0].isdigit() else None
 
 
 def _remove(path: Path) -> None:

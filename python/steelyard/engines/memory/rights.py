@@ -50,8 +50,8 @@ def choose_cap(
         why = _trial(cap, account, directory / "memory-trial", root)
         if not why:
             return cap
-        words = f"{cap.by}{f' in {cap.parent}' if cap.parent else ''}: {why}"
-        refused += [] if words in refused else [words]
+        refusal = f"{cap.by}{f' in {cap.parent}' if cap.parent else ''}: {why}"
+        refused += [] if refusal in refused else [refusal]
     what = "the memory of servers" if disk is None else "the memory of servers and their disk"
     raise EngineError(
         f"cannot cap {what}: this process has no right to make a control group",
@@ -80,17 +80,17 @@ def _systemd_is_there(root: Path) -> bool:
         return False
     if os.geteuid() == 0:
         return (root / "run/systemd/system").is_dir()
-    own = os.environ.get("XDG_RUNTIME_DIR", "")
-    return bool(own) and (Path(own) / "systemd/private").exists()
+    runtime = os.environ.get("XDG_RUNTIME_DIR", "")
+    return bool(runtime) and (Path(runtime) / "systemd/private").exists()
 
 
-def _trial(cap: MemoryCap, account: Account, place: Path, root: Path) -> str:
+def _trial(cap: MemoryCap, account: Account, slot: Path, root: Path) -> str:
     """Why a program cannot be started under a cap; empty: it can."""
     program = shutil.which("true") or "/bin/true"
     try:
-        group = MemoryGroup.make(cap, place, root)
+        group = MemoryGroup.make(cap, slot, root)
         try:
-            status, words = run(account, [program], group=group)
+            status, output = run(account, [program], group=group)
         finally:
             group.close()
     except EngineError as failure:
@@ -98,5 +98,5 @@ def _trial(cap: MemoryCap, account: Account, place: Path, root: Path) -> str:
         by_kernel = refused.strerror if isinstance(refused, OSError) else None
         return by_kernel or failure.primary
     finally:
-        shutil.rmtree(place, ignore_errors=True)
-    return "" if status == 0 else words.strip() or f"status {status}"
+        shutil.rmtree(slot, ignore_errors=True)
+    return "" if status == 0 else output.strip() or f"status {status}"

@@ -22,19 +22,21 @@ OLDEST = {"mysql": 50700, "mariadb": 100300}
 report the thread of a connection."""
 
 
-def find_arms(wanted: Sequence[BuildRequest], account: str | None, *, contrib: bool) -> list[Mysql]:
+def find_arms(
+    requests: Sequence[BuildRequest], account: str | None, *, contrib: bool
+) -> list[Mysql]:
     """The build of each arm, of one builder where possible; EngineError: what there is."""
     if contrib:
         raise UsageError("contrib is PostgreSQL's: MySQL and MariaDB have none")
-    found = select_builds(wanted, account)
-    for identity in (one.identity for one in found):
+    arms = select_builds(requests, account)
+    for identity in (arm.identity for arm in arms):
         oldest = OLDEST[identity.kind]
         if identity.version_number < oldest:
             raise EngineError(
                 f"cannot weigh {product(identity)}: {oldest // 10000}.{oldest // 100 % 100} is the "
                 "oldest that can be"
             )
-    return [Mysql(one.build, one.identity, one.account) for one in found]
+    return [Mysql(arm.build, arm.identity, arm.account) for arm in arms]
 
 
 def reach(
@@ -53,10 +55,10 @@ def count_alone(instance: Instance) -> Instance:
     return instance
 
 
-def inspect_source(place: Path) -> NoReturn:
+def inspect_source(path: Path) -> NoReturn:
     """Data of others are not taken in."""
     raise UsageError(
-        f'cannot take in "{place}": of MySQL and MariaDB only workloads that Steelyard loads can '
+        f'cannot take in "{path}": of MySQL and MariaDB only workloads that Steelyard loads can '
         "be weighed"
     )
 

@@ -88,10 +88,10 @@ class Mysql:
         checksums whatever the protection, which says how it is started."""
         directory = directory.absolute()
         make_instance(self._build, self._identity, self._account, directory)
-        made = self._instance(directory)
+        instance = self._instance(directory)
         if protection != CRC32:
-            made.protect(protection)
-        return made
+            instance.protect(protection)
+        return instance
 
     @property
     def load_settings(self) -> Settings:
@@ -157,7 +157,9 @@ class Mysql:
     def run_program(self, name: str, *arguments: str) -> tuple[int, str] | None:
         """Exit status and output of one of the build's programs; None: the build lacks it."""
         places = (self._build.server.parent, self._build.base / "bin")
-        program = next((one / name for one in places if (one / name).is_file()), None)
+        program = next(
+            (directory / name for directory in places if (directory / name).is_file()), None
+        )
         if program is None:
             return None
         command = [str(program), *arguments]

@@ -123,35 +123,35 @@ def validate_settings(name: str, build: Build, account: Account, settings: Setti
     directory. A value that the server would silently change is refused too.
     """
     refuse_slot_settings(settings)
-    status, words = _asked(build, account, settings)
-    unknown = _UNKNOWN.search(words)
+    status, output = _help(build, account, settings)
+    unknown = _UNKNOWN.search(output)
     if unknown is not None:
-        told = unknown[1].lower().replace("-", "_")
-        near = difflib.get_close_matches(told, defaults_of(build, account), n=1)
+        setting = unknown[1].lower().replace("-", "_")
+        near = difflib.get_close_matches(setting, defaults_of(build, account), n=1)
         raise UsageError(
-            f'unrecognized setting: "{told}"',
+            f'unrecognized setting: "{setting}"',
             detail=f"{name}: {unknown[0]}'",
             hint=f'Perhaps you meant "{near[0]}".' if near else None,
         )
-    said = reason(words)
-    if status != 0 or said:
-        why = said or f"it ended with status {status}"
-        raise ServerError(f"{name} refuses the settings: {why}", detail=quoted(words) or None)
-    ignored = _IGNORED.search(words)
+    refusal = reason(output)
+    if status != 0 or refusal:
+        why = refusal or f"it ended with status {status}"
+        raise ServerError(f"{name} refuses the settings: {why}", detail=quoted(output) or None)
+    ignored = _IGNORED.search(output)
     if ignored is not None:
         raise ServerError(f"{name} refuses the settings: {ignored[1]}")
-    _require_taken(name, normal(settings), _listed(words))
+    _require_taken(name, normal(settings), _listed(output))
 
 
 def _require_taken(
     name: str, settings: Mapping[str, str], listed: Mapping[str, str | None]
 ) -> None:
     """ServerError for a value that the server takes as another one: 5.7 does so silently."""
-    for setting, given in settings.items():
-        taken = listed.get(setting.removeprefix("loose_"))
-        if taken is not None and not same_value(given, taken):
+    for setting, written in settings.items():
+        parsed = listed.get(setting.removeprefix("loose_"))
+        if parsed is not None and not same_value(written, parsed):
             raise ServerError(
-                f'{name} refuses the settings: "{setting}" = {given} would be taken as {taken}'
+                f'{name} refuses the settings: "{setting}" = {written} would be taken as {parsed}'
             )
 
 
@@ -159,14 +159,14 @@ _SUFFIXES = {"k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40, "p": 1 << 5
 _WORDS = {"on": 1.0, "true": 1.0, "yes": 1.0, "off": 0.0, "false": 0.0, "no": 0.0}
 
 
-def same_value(given: str, taken: str) -> bool:
+def same_value(written: str, parsed: str) -> bool:
     """Whether a server took a value as it was meant: "64M" is 67108864, "OFF" is FALSE. A word that
     was given as a number, and lists of words, are not distinguished."""
-    if "," in taken or given.strip().lower() == taken.lower():
+    if "," in parsed or written.strip().lower() == parsed.lower():
         return True
-    mine, theirs = _number(given), _number(taken)
+    mine, theirs = _number(written), _number(parsed)
     if mine is None:
-        return theirs is None and given.strip().lower() == taken.lower()
+        return theirs is None and written.strip().lower() == parsed.lower()
     return theirs is None or mine == theirs
 
 
@@ -181,7 +181,7 @@ def _number(value: str) -> float | None:
         return None
 
 
-def _asked(build: Build, account: Account, settings: Settings) -> tuple[int, str]:
+def _help(build: Build, account: Account, settings: Settings) -> tuple[int, str]:
     """Exit status and words of the server's help with these settings."""
     command = [str(build.server), *base_arguments(build, Path("/"))]
     command += [*as_options(settings), "--verbose", "--help"]
@@ -197,16 +197,16 @@ def defaults_of(
 ) -> dict[str, str | None]:
     """What the command line and option files may set, by name, with its value where `settings` are
     given and nothing else; ServerError: the server did not list them."""
-    status, words = _asked(build, account, settings or {})
-    listed = _listed(words)
+    status, output = _help(build, account, settings or {})
+    listed = _listed(output)
     if status != 0 or not listed:
-        raise ServerError(f'could not ask "{build.server}" for its settings', detail=quoted(words))
+        raise ServerError(f'could not ask "{build.server}" for its settings', detail=quoted(output))
     return listed
 
 
-def _listed(words: str) -> dict[str, str | None]:
+def _listed(output: str) -> dict[str, str | None]:
     """The table at the end of the help; an empty line ends it."""
-    _, _, table = words.partition("\nVariables (--variable-name=value)")
+    _, _, table = output.partition("\nVariables (--variable-name=value)")
     listed: dict[str, str | None] = {}
     for line in table.splitlines()[2:]:
         match = _LISTED.match(line)
@@ -221,8 +221,8 @@ def _listed(words: str) -> dict[str, str | None]:
 
 def memory_need(build: Build, account: Account, settings: Settings) -> MemoryNeed:
     """By innodb_buffer_pool_size, and large_pages, as the server itself reads the settings."""
-    told: Mapping[str, str | None] = defaults_of(build, account, settings)
+    defaults: Mapping[str, str | None] = defaults_of(build, account, settings)
     return MemoryNeed(
-        pool_bytes=int(told.get("innodb_buffer_pool_size") or 0),
-        huge_pages="on" if (told.get("large_pages") or "FALSE") == "TRUE" else "off",
+        pool_bytes=int(defaults.get("innodb_buffer_pool_size") or 0),
+        huge_pages="on" if (defaults.get("large_pages") or "FALSE") == "TRUE" else "off",
     )

@@ -38,8 +38,8 @@ def read_uri(target: str) -> Endpoint:
     A password that is not in it is taken from MYSQL_PWD, as both clients do.
     """
     uri = split_uri(target, PORT)
-    words = _words(uri)
-    socket = words.get("socket")
+    parameters = _parameters(uri)
+    socket = parameters.get("socket")
     if socket and uri.host not in ("", "localhost"):
         raise UsageError(f'two addresses: host "{uri.host}" and socket "{socket}"')
     if socket and not socket.startswith("/"):
@@ -55,29 +55,29 @@ def read_uri(target: str) -> Endpoint:
         user=uri.user or "root",
         database=uri.database,
         password=Secret.of(os.environ.get("MYSQL_PWD")) if uri.password is None else uri.password,
-        tls=None if socket else _tls(uri.host, words),
-        connect_timeout_ns=seconds_ns(words, "connect-timeout"),
+        tls=None if socket else _tls(uri.host, parameters),
+        connect_timeout_ns=seconds_ns(parameters, "connect-timeout"),
         protocol=MYSQL,
     )
 
 
-def _words(uri: ServerUri) -> dict[str, str]:
+def _parameters(uri: ServerUri) -> dict[str, str]:
     unknown = next((word for word, _ in uri.words if word not in _WORDS), None)
     if unknown is not None:
         raise uri.unknown_word(unknown, _WORDS)
     return dict(uri.words)
 
 
-def _tls(host: str, words: Mapping[str, str]) -> Tls | None:
-    roots = words.get("ssl-ca", "")
+def _tls(host: str, parameters: Mapping[str, str]) -> Tls | None:
+    roots = parameters.get("ssl-ca", "")
     # With ssl-ca alone MySQL's own clients verify it.
     implied = "verify_ca" if roots else "preferred"
-    asked = words.get("ssl-mode", implied).lower().replace("-", "_")
-    if asked not in _MODES:
-        raise UsageError(f'invalid ssl-mode: "{asked}"', hint=f"Known: {', '.join(_MODES)}.")
-    mode = _MODES[asked]
+    encryption = parameters.get("ssl-mode", implied).lower().replace("-", "_")
+    if encryption not in _MODES:
+        raise UsageError(f'invalid ssl-mode: "{encryption}"', hint=f"Known: {', '.join(_MODES)}.")
+    mode = _MODES[encryption]
     if mode in (None, "prefer"):
-        _refuse_files(asked, words)
+        _refuse_files(encryption, parameters)
     if mode is None:
         return None
     if roots and not os.path.isfile(roots):
@@ -90,17 +90,17 @@ def _tls(host: str, words: Mapping[str, str]) -> Tls | None:
         roots=roots,
         system_roots=not roots and mode.startswith("verify"),
         revoked="",
-        certificate=words.get("ssl-cert"),
-        key=words.get("ssl-key", ""),
+        certificate=parameters.get("ssl-cert"),
+        key=parameters.get("ssl-key", ""),
         least_version="TLSv1.2",
         most_version=None,
     )
 
 
-def _refuse_files(mode: str, words: Mapping[str, str]) -> None:
+def _refuse_files(mode: str, parameters: Mapping[str, str]) -> None:
     """UsageError: files of certificates, which a connection that is not encrypted leaves unread."""
     for word in ("ssl-ca", "ssl-cert", "ssl-key"):
-        if words.get(word):
+        if parameters.get(word):
             raise UsageError(
                 f"ssl-mode={mode} may leave {word} unread: connections need not be encrypted",
                 hint="Say ssl-mode=verify_identity, verify_ca or required.",

@@ -78,10 +78,10 @@ def _others(account: Account, need: str) -> list[str]:
     from steelyard.engines.postgres.builds.find import discovered
 
     return [
-        f"--set version={one.name}"
-        for one in discovered()
+        f"--set version={engine.name}"
+        for engine in discovered()
         # An added build may lie where the account cannot read: its recorded options decide.
-        if (_OPTIONS[need] in one.identity.configure or _HAS[need](one.build, account))
+        if (_OPTIONS[need] in engine.identity.configure or _HAS[need](engine.build, account))
     ][:2]
 
 

@@ -35,20 +35,22 @@ def session_address(
     """
     from psycopg.conninfo import make_conninfo
 
-    words = {**connection_words(common or ""), **connection_words(own or "")}
+    parameters = {**connection_words(common or ""), **connection_words(own or "")}
     if database is not None:
-        words["dbname"] = database
-    told = [words["options"]] if words.get("options") else []
-    told += [_option(name, value) for name, value in settings.items()]
-    if told:
-        words["options"] = " ".join(told)
-    whole = make_conninfo("", **words)
+        parameters["dbname"] = database
+    options = [parameters["options"]] if parameters.get("options") else []
+    options += [_option(name, value) for name, value in settings.items()]
+    if options:
+        parameters["options"] = " ".join(options)
+    whole = make_conninfo("", **parameters)
     target = read_target(whole)
-    given = {one.name: getattr(target, one.name) for one in fields(Endpoint)}
+    address = {field.name: getattr(target, field.name) for field in fields(Endpoint)}
     # A server lets what comes by the environment (PGGEQO) count before `options`.
     own_names = {name.lower() for name in settings} - {"client_encoding"}
-    given["settings"] = tuple(one for one in target.settings if one[0] not in own_names)
-    return GivenAddress(**given, words=whole)
+    address["settings"] = tuple(
+        setting for setting in target.settings if setting[0] not in own_names
+    )
+    return GivenAddress(**address, words=whole)
 
 
 def _option(name: str, value: str) -> str:
@@ -73,17 +75,17 @@ OLDEST = 140000
 
 
 def find_arms(
-    wanted: Sequence[BuildRequest], account: str | None, *, contrib: bool
+    requests: Sequence[BuildRequest], account: str | None, *, contrib: bool
 ) -> list[Postgres]:
     """The build of each arm, of one builder where possible; EngineError: what there is."""
-    found = select_engines(wanted, account, contrib=contrib)
-    for identity in (engine.identity for engine in found):
+    engines = select_engines(requests, account, contrib=contrib)
+    for identity in (engine.identity for engine in engines):
         if identity.version_number < OLDEST:
             raise EngineError(
                 f"cannot weigh PostgreSQL {identity.version}: 14 is the oldest that can be",
                 detail="Older servers do not tell how much write-ahead log they wrote.",
             )
-    return found
+    return engines
 
 
 def reach(

@@ -29,10 +29,10 @@ def find_postgres(
 
 
 def select_engines(
-    wanted: Sequence[BuildRequest], account: str | None = None, *, contrib: bool = False
+    requests: Sequence[BuildRequest], account: str | None = None, *, contrib: bool = False
 ) -> list[Postgres]:
     """The engines of several arms, as `select_builds` finds them."""
     return [
         Postgres(usable.build, usable.identity, usable.account)
-        for usable in select_builds(wanted, account, contrib=contrib)
+        for usable in select_builds(requests, account, contrib=contrib)
     ]

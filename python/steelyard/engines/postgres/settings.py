@@ -115,14 +115,14 @@ def validate_settings(name: str, build: Build, account: Account, settings: Setti
     What depends on the machine (memory, other settings) is only found at the start.
     """
     refuse_slot_settings(settings)
-    status, words = answer_of(build, account, "server_version", settings)
+    status, output = answer_of(build, account, "server_version", settings)
     if status == 0:
         return
-    unknown = _UNKNOWN.search(words)
+    unknown = _UNKNOWN.search(output)
     if unknown is None:
-        why = reason(words) or f"it ended with status {status}"
-        raise ServerError(f"{name} refuses the settings: {why}", detail=quoted(words) or None)
-    near = difflib.get_close_matches(unknown[1], _known(build, account), n=1)
+        why = reason(output) or f"it ended with status {status}"
+        raise ServerError(f"{name} refuses the settings: {why}", detail=quoted(output) or None)
+    near = difflib.get_close_matches(unknown[1], _setting_names(build, account), n=1)
     raise UsageError(
         f'unrecognized setting: "{unknown[1]}"',
         detail=f"{name}: {unknown[0]}",
@@ -137,25 +137,25 @@ def accepts(build: Build, account: Account, settings: Settings) -> bool:
 
 def memory_need(build: Build, account: Account, settings: Settings) -> MemoryNeed:
     """By shared_buffers, in blocks, and huge_pages as the server itself reads the settings."""
-    named = ("shared_buffers", "block_size", "huge_pages")
-    own = {name: value for name, value in settings.items() if name.lower() in named}
-    told = {name: read_preset(build, account, name, own) for name in named}
+    names = ("shared_buffers", "block_size", "huge_pages")
+    relevant = {name: value for name, value in settings.items() if name.lower() in names}
+    presets = {name: read_preset(build, account, name, relevant) for name in names}
     return MemoryNeed(
-        pool_bytes=int(told["shared_buffers"]) * int(told["block_size"]),
-        huge_pages=cast(Literal["off", "try", "on"], told["huge_pages"]),
+        pool_bytes=int(presets["shared_buffers"]) * int(presets["block_size"]),
+        huge_pages=cast(Literal["off", "try", "on"], presets["huge_pages"]),
     )
 
 
 def read_preset(build: Build, account: Account, name: str, settings: Settings | None = None) -> str:
     """What a server would report as its setting, without its unit; ServerError: it does not."""
-    status, words = answer_of(build, account, name, settings)
+    status, output = answer_of(build, account, name, settings)
     if status != 0:
-        raise ServerError(f'could not read "{name}" of a server', detail=quoted(words) or None)
-    return words.split()[-1]
+        raise ServerError(f'could not read "{name}" of a server', detail=quoted(output) or None)
+    return output.split()[-1]
 
 
-def _known(build: Build, account: Account) -> list[str]:
+def _setting_names(build: Build, account: Account) -> list[str]:
     """The settings that a configuration file may hold, as the build lists them."""
     command = [build.program("postgres"), "--describe-config"]
-    _, words = run(account, command, environment=build.environment)
-    return [line.split("\t", 1)[0] for line in words.splitlines()]
+    _, output = run(account, command, environment=build.environment)
+    return [line.split("\t", 1)[0] for line in output.splitlines()]

@@ -18,7 +18,7 @@ from steelyard.model.errors import UsageError
 _HINT = 'Say where one runs: --address "sqlserver://user@host".'
 
 
-def find_arms(wanted: Sequence[BuildRequest], account: str | None, *, contrib: bool) -> NoReturn:
+def find_arms(requests: Sequence[BuildRequest], account: str | None, *, contrib: bool) -> NoReturn:
     """UsageError: none is started here."""
     raise UsageError("SQL Server is weighed at an address only: none is started here", hint=_HINT)
 
@@ -39,10 +39,10 @@ def count_alone(instance: Instance) -> Instance:
     return instance
 
 
-def inspect_source(place: Path) -> NoReturn:
+def inspect_source(path: Path) -> NoReturn:
     """Data of others are not taken in."""
     raise UsageError(
-        f'cannot take in "{place}": on SQL Server only workloads that Steelyard loads are weighed'
+        f'cannot take in "{path}": on SQL Server only workloads that Steelyard loads are weighed'
     )
 
 

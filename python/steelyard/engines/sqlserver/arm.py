@@ -147,8 +147,8 @@ class SqlServerArm:
     def settings(self) -> dict[str, str]:
         """The options of its database."""
         with connected(self._server, within_s=ANSWER_S) as session:
-            found = session.execute(owned.READ.format(literal(self._database.name)))
-        [result] = found
+            results = session.execute(owned.READ.format(literal(self._database.name)))
+        [result] = results
         [row] = result.rows
         return {
             name: value

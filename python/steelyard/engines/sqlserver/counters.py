@@ -52,7 +52,7 @@ def read(session: Session, database: str) -> Sample:
             ("Log Flushes/sec", "wal_writes"),
         )
     )
-    told = _first(session, f"SELECT {log};")
+    logged = _first(session, f"SELECT {log};")
     files = _first(session, _FILES.format(name=name, database=bracketed(database)))
     for before, after, factor in (
         ("bytes_read", "blocks_read", 1 / PAGE_BYTES),
@@ -62,12 +62,12 @@ def read(session: Session, database: str) -> Sample:
     ):
         if before in files:
             files[after] = files.pop(before) * factor
-    return Sample({**told, **files})
+    return Sample({**logged, **files})
 
 
 def _first(session: Session, query: str) -> dict[str, float]:
     """Column → number of the one row, without those that are NULL."""
     [result] = session.execute(query)
     [row] = result.rows
-    named = zip(result.columns, row, strict=True)
-    return {name: float(value) for name, value in named if value is not None}
+    cells = zip(result.columns, row, strict=True)
+    return {name: float(value) for name, value in cells if value is not None}

@@ -52,7 +52,7 @@ def _field(field: str) -> str:
     if field == "\\N":
         return "NULL"
     if "\\" in field:
-        field = _ESCAPE.sub(lambda found: _ESCAPED.get(found[1], found[1]), field)
+        field = _ESCAPE.sub(lambda match: _ESCAPED.get(match[1], match[1]), field)
     return literal(field)
 
 
@@ -127,7 +127,7 @@ class SqlServerChecker:
         for statement in statements:
             with _attributed(source, statement):
                 results = self._session.execute(statement)
-            counts.append(sum(len(one.rows) for one in results) if results else -1)
+            counts.append(sum(len(result.rows) for result in results) if results else -1)
         return counts
 
     def rows(self, query: str, source: str) -> list[tuple[Any, ...]]:
@@ -144,10 +144,10 @@ class SqlServerChecker:
         if not rows or not rows[0][0]:
             return None
         try:
-            kept = parse_json(rows[0][0])
+            marker = parse_json(rows[0][0])
         except JsonError:
-            kept = None
-        values = kept if isinstance(kept, dict) else {}
+            marker = None
+        values = marker if isinstance(marker, dict) else {}
         return LoadedData.read([values.get(field.name) for field in fields(LoadedData)])
 
 
@@ -166,8 +166,8 @@ class SqlServerLoader(SqlServerChecker):
     def copy(self, table: str, columns: Sequence[str], chunks: Iterable[bytes]) -> int:
         """Append rows, written as LOAD DATA reads them, by INSERTs; how many arrived."""
         source, arrived = f'could not fill table "{table}"', 0
-        named = f" ({', '.join(map(bracketed, columns))})" if columns else ""
-        for statement in inserts(f"INSERT INTO {bracketed(table)}{named} VALUES", chunks):
+        column_list = f" ({', '.join(map(bracketed, columns))})" if columns else ""
+        for statement in inserts(f"INSERT INTO {bracketed(table)}{column_list} VALUES", chunks):
             with _attributed(source, statement):
                 arrived += self._number(f"{statement};\nSELECT @@ROWCOUNT;")
         return arrived
@@ -198,8 +198,8 @@ class SqlServerLoader(SqlServerChecker):
 
     def mark(self, loaded: LoadedData) -> None:
         """Write into the database what was loaded."""
-        said = literal(json.dumps(asdict(loaded)))
-        statement = f"EXEC sys.sp_addextendedproperty @name = {literal(LOADED)}, @value = {said};"
+        marker = literal(json.dumps(asdict(loaded)))
+        statement = f"EXEC sys.sp_addextendedproperty @name = {literal(LOADED)}, @value = {marker};"
         self.execute([statement], "could not mark the database")
 
     def size_bytes(self) -> int:
@@ -229,10 +229,10 @@ def _value(text: str | None) -> int | float | str | None:
 @contextmanager
 def _attributed(source: str, statement: str) -> Iterator[None]:
     """An error about a statement becomes a ServerError that says which it was."""
-    shown = " ".join(statement[: 4 * _QUOTED].split())
-    shown = shown if len(shown) <= _QUOTED else f"{shown[:_QUOTED]} ..."
+    excerpt = " ".join(statement[: 4 * _QUOTED].split())
+    excerpt = excerpt if len(excerpt) <= _QUOTED else f"{excerpt[:_QUOTED]} ..."
     try:
         yield
     except RefusedError as error:
         why = error.detail or error.primary
-        raise ServerError(f"{source}: {why}", detail=f"In: {shown}") from error
+        raise ServerError(f"{source}: {why}", detail=f"In: {excerpt}") from error

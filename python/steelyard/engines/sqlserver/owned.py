@@ -91,12 +91,12 @@ class OwnedDatabase:
 
     def verify(self, session: Session) -> None:
         """EngineError unless the server's database of this name is the one that was made here."""
-        found = self._find(session)
-        if found is None:
+        listed = self._find(session)
+        if listed is None:
             raise self._refused("it is not listed: another session renamed or dropped it")
-        if self.listed is not None and found != self.listed:
+        if self.listed is not None and listed != self.listed:
             raise self._refused(
-                f"database {found.number}, created at {found.created}, has its name; "
+                f"database {listed.number}, created at {listed.created}, has its name; "
                 f"ours was database {self.listed.number}, created at {self.listed.created}"
             )
         marked = session.rows(
@@ -107,7 +107,7 @@ class OwnedDatabase:
             raise self._refused("its marker is gone" if self.listed else "it has no marker")
         if marked[0] != (self.token,):
             raise self._refused("its marker is another one")
-        self.listed = found
+        self.listed = listed
 
     def _find(self, session: Session) -> Listed | None:
         """What the server lists under its name."""
@@ -277,14 +277,14 @@ def chosen(settings: Mapping[str, str]) -> dict[str, str]:
                 detail="The server and its other databases are never set.",
                 hint=f"Known: {', '.join(_OPTIONS)}.",
             )
-    found = {
+    options = {
         name: settings.get(name, option.values[0]).upper() for name, option in _OPTIONS.items()
     }
-    for name, value in found.items():
+    for name, value in options.items():
         if value not in _OPTIONS[name].values:
             accepted = ", ".join(_OPTIONS[name].values)
             raise UsageError(f'invalid value for "{name}": "{value}"; accepted: {accepted}')
-    return found
+    return options
 
 
 def setting(database: str, options: Mapping[str, str]) -> str:

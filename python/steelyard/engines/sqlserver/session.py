@@ -48,11 +48,11 @@ class Session:
     def execute(self, text: str) -> list[Result]:
         """The results of a text that have columns. RefusedError in the server's words."""
         try:
-            found = self._wire.execute(text)
+            results = self._wire.execute(text)
         except DriverError as error:
             raise _refused(self._what, error) from error
         return [
-            Result(tuple(columns), tuple(tuple(row) for row in rows)) for columns, rows in found
+            Result(tuple(columns), tuple(tuple(row) for row in rows)) for columns, rows in results
         ]
 
     def rows(self, query: str) -> Sequence[Row]:
@@ -134,8 +134,8 @@ def _arm(address: Endpoint) -> dict[str, object]:
 
 
 def _refused(what: str, error: DriverError) -> RefusedError:
-    told = error.detail or error.primary
-    words = error.primary if error.detail is None else f"{error.primary}: {error.detail}"
-    numbered = _NUMBERED.search(told) or _NUMBERED.search(error.primary)
+    reason = error.detail or error.primary
+    message = error.primary if error.detail is None else f"{error.primary}: {error.detail}"
+    numbered = _NUMBERED.search(reason) or _NUMBERED.search(error.primary)
     number = int(numbered[1]) if numbered else None
-    return RefusedError(f"could not work on {what}", detail=words, number=number)
+    return RefusedError(f"could not work on {what}", detail=message, number=number)

@@ -45,7 +45,7 @@ def read_uri(target: str) -> Endpoint:
     A password that is not in it is taken from SQLCMDPASSWORD, as sqlcmd does.
     """
     uri = split_uri(target, PORT)
-    words = _words(uri)
+    parameters = _parameters(uri)
     if not uri.host:
         raise UsageError(
             f'no address: "{uri.shown}"', hint="Name a host: sqlserver://user@host/database"
@@ -68,8 +68,8 @@ def read_uri(target: str) -> Endpoint:
         password=(
             Secret.of(os.environ.get("SQLCMDPASSWORD")) if uri.password is None else uri.password
         ),
-        tls=_tls(uri.host, words),
-        connect_timeout_ns=seconds_ns(words, "connect-timeout"),
+        tls=_tls(uri.host, parameters),
+        connect_timeout_ns=seconds_ns(parameters, "connect-timeout"),
         protocol=SQLSERVER,
     )
 
@@ -80,44 +80,44 @@ def without_password(target: str) -> tuple[str, Secret | None]:
     return uri.bare, uri.password
 
 
-def _words(uri: ServerUri) -> dict[str, str]:
+def _parameters(uri: ServerUri) -> dict[str, str]:
     """By our spelling; Microsoft's, `TrustServerCertificate`, means the same."""
-    known = {word.replace("-", ""): word for word in _WORDS}
-    words = {}
-    for given, value in uri.words:
-        word = known.get(given.lower().replace("-", ""))
+    spellings = {word.replace("-", ""): word for word in _WORDS}
+    parameters = {}
+    for name, value in uri.words:
+        word = spellings.get(name.lower().replace("-", ""))
         if word is None:
-            raise uri.unknown_word(given, _WORDS)
-        words[word] = value
-    return words
+            raise uri.unknown_word(name, _WORDS)
+        parameters[word] = value
+    return parameters
 
 
-def _tls(host: str, words: Mapping[str, str]) -> Tls | None:
-    given = words.get("encrypt", "mandatory").lower()
-    if given in _LOGIN_ALONE:
+def _tls(host: str, parameters: Mapping[str, str]) -> Tls | None:
+    encrypt = parameters.get("encrypt", "mandatory").lower()
+    if encrypt in _LOGIN_ALONE:
         raise UsageError(
-            f"encrypt={given} would encrypt the login alone, and send all else in plain text",
+            f"encrypt={encrypt} would encrypt the login alone, and send all else in plain text",
             hint="Use encrypt=mandatory, or encrypt=disable for plain text, the password too.",
         )
-    asked = _ENCRYPT.get(given)
-    if asked is None:
-        raise UsageError(f'invalid encrypt: "{given}"', hint="Known: strict, mandatory, disable.")
-    roots = words.get("certificate", "")
+    encryption = _ENCRYPT.get(encrypt)
+    if encryption is None:
+        raise UsageError(f'invalid encrypt: "{encrypt}"', hint="Known: strict, mandatory, disable.")
+    roots = parameters.get("certificate", "")
     if roots and not os.path.isfile(roots):
         raise UsageError(f'could not read certificate "{roots}": there is no such file')
-    trusted = _trusts_any(words)
-    if trusted and (roots or asked == "strict"):
+    trusted = _trusts_any(parameters)
+    if trusted and (roots or encryption == "strict"):
         raise UsageError(
             "trust-server-certificate would leave the certificate unread",
             hint="Strict encryption and a certificate of your own are there to be verified.",
         )
-    if asked == "disable":
+    if encryption == "disable":
         return None
     return Tls(
         mode="require" if trusted else "verify-full",
-        server_name=words.get("host-name-in-certificate", host),
+        server_name=parameters.get("host-name-in-certificate", host),
         tells_name=True,
-        direct=asked == "strict",
+        direct=encryption == "strict",
         roots=roots,
         system_roots=not roots and not trusted,
         revoked="",
@@ -128,8 +128,8 @@ def _tls(host: str, words: Mapping[str, str]) -> Tls | None:
     )
 
 
-def _trusts_any(words: Mapping[str, str]) -> bool:
-    given = words.get("trust-server-certificate", "no").lower()
-    if given not in _YES:
-        raise UsageError(f'invalid trust-server-certificate: "{given}"; accepted: yes, no')
-    return _YES[given]
+def _trusts_any(parameters: Mapping[str, str]) -> bool:
+    trust = parameters.get("trust-server-certificate", "no").lower()
+    if trust not in _YES:
+        raise UsageError(f'invalid trust-server-certificate: "{trust}"; accepted: yes, no')
+    return _YES[trust]

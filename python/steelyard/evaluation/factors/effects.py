@@ -55,8 +55,8 @@ def factor_effects(
     logs = cell_logs(recorded, plan, terms.metric)
     whole = [bool(np.isfinite(row).all()) for row in logs]
     used = logs[np.array(whole, dtype=bool)]
-    threats = [threat for one in contrasts for threat in one.threats]
-    told = FactorEffects(
+    threats = [threat for contrast in contrasts for threat in contrast.threats]
+    effects = FactorEffects(
         sentences=(),
         fraction=plan.fraction,
         cells=plan.cells,
@@ -69,12 +69,12 @@ def factor_effects(
         epochs=len(used),
         left_out=tuple(
             epoch.totals.epoch
-            for epoch, kept in zip(recorded.epochs, whole, strict=True)
-            if not kept
+            for epoch, complete in zip(recorded.epochs, whole, strict=True)
+            if not complete
         ),
     )
-    invalid = tuple(dict.fromkeys(one.name for one in threats if one.invalidates))
-    return told.model_copy(update={"sentences": sentences(told, plan, invalid)})
+    invalid = tuple(dict.fromkeys(threat.name for threat in threats if threat.invalidates))
+    return effects.model_copy(update={"sentences": sentences(effects, plan, invalid)})
 
 
 def cell_logs(recorded: RecordContents, plan: FactorsPlan, metric: str) -> Floats:
@@ -103,7 +103,7 @@ def joint_effects(
     by arm, one mapping a contrast. With fewer than two epochs every interval is unbounded."""
     if len(logs) < 2 or not weights:
         return tuple(JointResult(math.nan, UNBOUNDED, 1.0) for _ in weights)
-    table = np.array([[one[arm] for arm in arms] for one in weights], dtype=float)
+    table = np.array([[by_arm[arm] for arm in arms] for by_arm in weights], dtype=float)
     return joint_flips(logs @ table.T)
 
 
@@ -111,18 +111,18 @@ def _effects(
     plan: FactorsPlan, logs: Floats, terms: Terms, threats: Sequence[Threat], epochs: int
 ) -> tuple[EffectLine, ...]:
     arms = [cell.arm for cell in plan.cells]
-    results = joint_effects(logs, arms, [one.weights for one in plan.effects])
+    results = joint_effects(logs, arms, [effect.weights for effect in plan.effects])
     stage = terms.stage(epochs, len(logs), True)
     lines = []
     for planned, result in zip(plan.effects, results, strict=True):
-        said = decide(stage, result.interval, result.interval, terms, threats)
+        decision = decide(stage, result.interval, result.interval, terms, threats)
         lines.append(
             EffectLine(
                 factors=planned.factors,
                 aliases=planned.aliases,
                 **_percents(result),
                 p_value=result.p_value,
-                verdict=_word(planned, said.kind, beyond=said.at_least_margin),
+                verdict=_word(planned, decision.kind, beyond=decision.at_least_margin),
             )
         )
     return tuple(lines)
@@ -130,10 +130,12 @@ def _effects(
 
 def _simple_effects(plan: FactorsPlan, logs: Floats) -> tuple[SimpleEffectLine, ...]:
     arms = [cell.arm for cell in plan.cells]
-    results = joint_effects(logs, arms, [one.weights for one in plan.simple_effects])
+    results = joint_effects(logs, arms, [effect.weights for effect in plan.simple_effects])
     return tuple(
-        SimpleEffectLine(factor=one.factor, by=one.by, level=one.level, **_percents(result))
-        for one, result in zip(plan.simple_effects, results, strict=True)
+        SimpleEffectLine(
+            factor=effect.factor, by=effect.by, level=effect.level, **_percents(result)
+        )
+        for effect, result in zip(plan.simple_effects, results, strict=True)
     )
 
 

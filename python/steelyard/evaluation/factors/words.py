@@ -17,7 +17,7 @@ from steelyard.record.factors import (
 _METRICS = {"latency_mean": "mean latency", "geometric_mean": "geometric mean time"}
 
 
-def sentences(told: FactorEffects, plan: FactorsPlan, invalid: Sequence[str]) -> tuple[str, ...]:
+def sentences(effects: FactorEffects, plan: FactorsPlan, invalid: Sequence[str]) -> tuple[str, ...]:
     """Sentences without full stops; `invalid`: threats that forbid to say anything of effects.
 
     `wal_compression (pglz against plain) depends on full_page_writes: −14.20 % [−15.00, −13.40]
@@ -25,81 +25,83 @@ def sentences(told: FactorEffects, plan: FactorsPlan, invalid: Sequence[str]) ->
     """
     if invalid:
         return (f"invalid: nothing can be said of the effects: {', '.join(invalid)}",)
-    said = list(_said(told, plan))
-    metric = _METRICS.get(told.metric, told.metric)
-    count = "1 epoch" if told.epochs == 1 else f"{told.epochs} epochs"
-    said[0] += f" ({metric}; joint {100 * told.confidence:g} % intervals, {count})"
-    return (*said, *_left_out(told), *alias_sentences(plan))
+    lines = list(_said(effects, plan))
+    metric = _METRICS.get(effects.metric, effects.metric)
+    count = "1 epoch" if effects.epochs == 1 else f"{effects.epochs} epochs"
+    lines[0] += f" ({metric}; joint {100 * effects.confidence:g} % intervals, {count})"
+    return (*lines, *_left_out(effects), *alias_sentences(plan))
 
 
-def _said(told: FactorEffects, plan: FactorsPlan) -> Iterator[str]:
-    interactions = [one for one in told.effects if not one.is_main]
+def _said(effects: FactorEffects, plan: FactorsPlan) -> Iterator[str]:
+    interactions = [effect for effect in effects.effects if not effect.is_main]
     matter = sorted(
-        (one for one in interactions if one.verdict == "matters"),
-        key=lambda one: -abs(one.estimate_percent or 0.0),
+        (effect for effect in interactions if effect.verdict == "matters"),
+        key=lambda effect: -abs(effect.estimate_percent or 0.0),
     )
-    for one in matter:
-        yield _depends(one, told, plan)
-    for one in told.effects:
-        if one.is_main:
-            yield _main(one, told, plan, matter)
-    margin = f"±{told.margin_percent:g} %"
-    for verdict, words in (
+    for effect in matter:
+        yield _depends(effect, effects, plan)
+    for effect in effects.effects:
+        if effect.is_main:
+            yield _main(effect, effects, plan, matter)
+    margin = f"±{effects.margin_percent:g} %"
+    for verdict, phrase in (
         ("nonzero", f"not zero, and not shown to be beyond {margin}"),
         ("negligible", f"no interaction beyond {margin}"),
         ("inconclusive", "not told"),
     ):
-        kind = [one for one in interactions if one.verdict == verdict]
+        kind = [effect for effect in interactions if effect.verdict == verdict]
         if kind:
-            yield f"{words}: {', '.join(f'{one.name} {_reading(one)}' for one in kind)}"
+            yield f"{phrase}: {', '.join(f'{effect.name} {_reading(effect)}' for effect in kind)}"
 
 
-def _depends(one: EffectLine, told: FactorEffects, plan: FactorsPlan) -> str:
+def _depends(effect: EffectLine, effects: FactorEffects, plan: FactorsPlan) -> str:
     """Of two factors what one does at either level of the other; of three the difference alone."""
-    if len(one.factors) > 2:
-        *pair, by = one.factors
-        return (
-            f"the interaction of {' and '.join(pair)} depends on {by}: difference {_reading(one)}"
-        )
-    parts = sorted(parts_of(one, told), key=_size, reverse=True)
+    if len(effect.factors) > 2:
+        *pair, by = effect.factors
+        names = " and ".join(pair)
+        return f"the interaction of {names} depends on {by}: difference {_reading(effect)}"
+    parts = sorted(parts_of(effect, effects), key=_size, reverse=True)
     read = ", ".join(f"{_reading(part)} with {part.level}" for part in parts)
-    named, by = _named(parts[0].factor, plan), parts[0].by
-    said = f"{named} depends on {by}: {read}; difference {_reading(one)}"
+    subject, by = _named(parts[0].factor, plan), parts[0].by
+    sentence = f"{subject} depends on {by}: {read}; difference {_reading(effect)}"
     also = [
-        f", or {' on '.join(alias)}, which half of the cells cannot tell" for alias in one.aliases
+        f", or {' on '.join(alias)}, which half of the cells cannot tell"
+        for alias in effect.aliases
     ]
-    return said + "".join(also)
+    return sentence + "".join(also)
 
 
-def parts_of(one: EffectLine, told: FactorEffects) -> tuple[SimpleEffectLine, ...]:
+def parts_of(effect: EffectLine, effects: FactorEffects) -> tuple[SimpleEffectLine, ...]:
     """Of two factors that interact the effect of one at both levels of the other: of that which
     comes nearest to doing nothing at one of them. None of more factors."""
-    own = [[s for s in told.simple_effects if _is(s, name, one)] for name in one.factors]
-    if len(own) != 2 or not all(own):
+    by_factor = [
+        [s for s in effects.simple_effects if _is(s, name, effect)] for name in effect.factors
+    ]
+    if len(by_factor) != 2 or not all(by_factor):
         return ()
-    return tuple(min(own, key=lambda parts: min(map(_size, parts))))
+    return tuple(min(by_factor, key=lambda parts: min(map(_size, parts))))
 
 
 def _is(simple: SimpleEffectLine, factor: str, of: EffectLine) -> bool:
     return simple.factor == factor and simple.by in of.factors
 
 
-def _size(one: SimpleEffectLine) -> float:
-    return abs(one.estimate_percent or 0.0)
+def _size(simple: SimpleEffectLine) -> float:
+    return abs(simple.estimate_percent or 0.0)
 
 
 def _main(
-    one: EffectLine, told: FactorEffects, plan: FactorsPlan, matter: Sequence[EffectLine]
+    effect: EffectLine, effects: FactorEffects, plan: FactorsPlan, matter: Sequence[EffectLine]
 ) -> str:
-    [factor] = one.factors
+    [factor] = effect.factors
     others = [name for each in matter for name in each.factors if factor in each.factors]
     over = [name for name in dict.fromkeys(others) if name != factor]
     mean = f", on average over {' and '.join(over)}" if over else ""
-    words = {
-        "equivalent": f"is equivalent within ±{told.margin_percent:g} %",
+    predicate = {
+        "equivalent": f"is equivalent within ±{effects.margin_percent:g} %",
         "inconclusive": "is not told",
-    }.get(one.verdict, f"is {one.verdict}")
-    return f"{_named(factor, plan)} {words}{mean}: {_reading(one)}"
+    }.get(effect.verdict, f"is {effect.verdict}")
+    return f"{_named(factor, plan)} {predicate}{mean}: {_reading(effect)}"
 
 
 def _named(factor: str, plan: FactorsPlan) -> str:
@@ -108,23 +110,23 @@ def _named(factor: str, plan: FactorsPlan) -> str:
     return f"{factor} ({second} against {first})"
 
 
-def _left_out(told: FactorEffects) -> Iterator[str]:
-    if told.left_out:
-        count = len(told.left_out)
+def _left_out(effects: FactorEffects) -> Iterator[str]:
+    if effects.left_out:
+        count = len(effects.left_out)
         epochs = "1 epoch is" if count == 1 else f"{count} epochs are"
         yield f"{epochs} left out, in which a cell could not be measured"
 
 
-def _reading(one: PercentInterval) -> str:
-    return format_reading(one.estimate_percent, one.low_percent, one.high_percent)
+def _reading(percent: PercentInterval) -> str:
+    return format_reading(percent.estimate_percent, percent.low_percent, percent.high_percent)
 
 
 def alias_sentences(plan: FactorsPlan) -> Iterator[str]:
     """Effects that are aliased in a fraction; none of a full factorial."""
     pairs = [
-        f"{one.name} from {' or '.join(effect_name(alias) for alias in one.aliases)}"
-        for one in plan.effects
-        if one.aliases
+        f"{effect.name} from {' or '.join(effect_name(alias) for alias in effect.aliases)}"
+        for effect in plan.effects
+        if effect.aliases
     ]
     if pairs:
         yield f"half of the cells cannot tell {', '.join(pairs)}"

@@ -32,8 +32,12 @@ class Timed:
 def flipped(inspection: Inspection, control: str, arm: str, timed: Timed) -> list[FlippedPlan]:
     """The statements whose plan flipped in this arm, each with its time where that is known."""
     ours, theirs = (inspection.plans.get(name, {}) for name in (control, arm))
-    found = {one: flips(ours[one], theirs[one]).names for one in ours if one in theirs}
-    changed = {statement: names for statement, names in found.items() if names}
+    flips_of = {
+        statement: flips(ours[statement], theirs[statement]).names
+        for statement in ours
+        if statement in theirs
+    }
+    changed = {statement: names for statement, names in flips_of.items() if names}
     if not changed:
         return []
     times = {
@@ -45,11 +49,11 @@ def flipped(inspection: Inspection, control: str, arm: str, timed: Timed) -> lis
         FlippedPlan(
             arm=arm,
             control=control,
-            statement=one,
+            statement=statement,
             flips=names,
-            **({"time": times[one]} if one in times else {}),
+            **({"time": times[statement]} if statement in times else {}),
         )
-        for one, names in changed.items()
+        for statement, names in changed.items()
     ]
 
 

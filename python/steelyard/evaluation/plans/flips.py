@@ -40,8 +40,8 @@ def flips(control: str, arm: str) -> Flips:
     if ours is None or theirs is None:
         if ours is theirs:
             return Flips()
-        told = " → ".join(text or "no plan" if tree is None else "a plan" for text, tree in both)
-        return Flips((told,))
+        name = " → ".join(text or "no plan" if tree is None else "a plan" for text, tree in both)
+        return Flips((name,))
     return _Comparison(ours, theirs).flips()
 
 
@@ -87,7 +87,7 @@ class _Comparison:
                 lines.add(node.line)
                 if id(node) not in served and not self._follows(node):
                     self.found.append((len(_RANKS), f"{_named(node)} {what}"))
-        names = dict.fromkeys(name for _, name in sorted(self.found, key=lambda one: one[0]))
+        names = dict.fromkeys(name for _, name in sorted(self.found, key=lambda flip: flip[0]))
         return Flips(tuple(names), frozenset(self.control_lines), frozenset(self.arm_lines))
 
     def _tell(self, pair: Pair) -> None:
@@ -102,23 +102,23 @@ class _Comparison:
         if pair.moved and _essence(ours) == _essence(theirs):
             return
         workers = ours.parallel != theirs.parallel
-        words = [
+        labels = [
             _named(node, counts.get(node.line, 0) if workers else 0)
             for node, counts in zip((ours, theirs), self._workers, strict=True)
         ]
         of = f" of {_sources(ours)}" if kind == "join" and self._several_joins else ""
         rank = _RANKS.index(kind) if kind in _RANKS else len(_RANKS)
-        self.found.append((rank, f"{words[0]} → {words[1]}{of}"))
+        self.found.append((rank, f"{labels[0]} → {labels[1]}{of}"))
 
     def _tell_order(self) -> None:
         moved = [pair for pair in self._matching.pairs if pair.moved]
         if moved:
             first = [
                 min(joins, key=lambda node: len(list(node.sources())))
-                for joins in ([one.control for one in moved], [one.arm for one in moved])
+                for joins in ([pair.control for pair in moved], [pair.arm for pair in moved])
             ]
-            words = " → ".join(f"{_sources(join)} first" for join in first)
-            self.found.append((_RANKS.index("order"), f"join order: {words}"))
+            order = " → ".join(f"{_sources(join)} first" for join in first)
+            self.found.append((_RANKS.index("order"), f"join order: {order}"))
 
     def _follows(self, node: PlanNode) -> bool:
         """Whether a node goes with a hash join, or with workers, that only one plan has."""
@@ -147,25 +147,25 @@ def _unstaged(node: PlanNode) -> str:
 def _named(node: PlanNode, workers: int = 0) -> str:
     """`Parallel Seq Scan (2 workers) on orders o`, `Gather (2 workers)`, `Append of 3 scans`."""
     count = workers or node.workers
-    words = [f"Parallel {node.kind}" if node.parallel else node.kind]
+    parts = [f"Parallel {node.kind}" if node.parallel else node.kind]
     if count and (node.parallel or node.workers):
-        words.append(f"({count} worker{'' if count == 1 else 's'})")
+        parts.append(f"({count} worker{'' if count == 1 else 's'})")
     if family(node) == "append":
-        words.append(f"of {len(list(node.sources())) + node.removed} scans")
+        parts.append(f"of {len(list(node.sources())) + node.removed} scans")
     if node.relation:
         other = f" {node.alias}" if node.alias != node.relation else ""
-        words.append(f"on {node.relation}{other}")
+        parts.append(f"on {node.relation}{other}")
     if node.index:
-        words.append(f"by {node.index}")
-    return " ".join(words)
+        parts.append(f"by {node.index}")
+    return " ".join(parts)
 
 
 def _sources(node: PlanNode) -> str:
     """`orders and lineitem`; of many the first few."""
     every = list(dict.fromkeys(node.sources()))
     left_out = len(every) - _MOST_SOURCES
-    words = [*every[:_MOST_SOURCES], f"{left_out} more"] if left_out > 0 else every
-    return f"{', '.join(words[:-1])} and {words[-1]}" if words[1:] else "".join(words)
+    names = [*every[:_MOST_SOURCES], f"{left_out} more"] if left_out > 0 else every
+    return f"{', '.join(names[:-1])} and {names[-1]}" if names[1:] else "".join(names)
 
 
 def _serving(node: PlanNode) -> Iterator[PlanNode]:
@@ -180,15 +180,15 @@ def _own_lines(node: PlanNode) -> Iterator[int]:
     """Its line, and those of what is reported with it: bitmaps, and scans of partitions."""
     yield node.line
     if node.kind == "Bitmap Heap Scan" or family(node) == "append":
-        yield from (one.line for one in node.nodes())
+        yield from (descendant.line for descendant in node.nodes())
 
 
 def _workers(plan: PlanNode, above: int = 0) -> dict[int, int]:
     """Line → workers of the nearest Gather above."""
-    found = {plan.line: above}
+    workers = {plan.line: above}
     for child in plan.children:
-        found |= _workers(child, plan.workers or above)
-    return found
+        workers |= _workers(child, plan.workers or above)
+    return workers
 
 
 def _count_joins(plan: PlanNode) -> int:

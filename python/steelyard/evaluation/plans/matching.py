@@ -71,29 +71,32 @@ Role = Callable[[PlanNode], Hashable]
 
 def match(control: PlanNode, arm: PlanNode) -> Matching:
     """Every node of both plans, with its partner or without."""
-    found = Matching(control=list(_counted(control)), arm=list(_counted(arm)))
-    _match_by(found, _role)
-    _match_partitions(found)
-    _match_by(found, _loose_role)
-    joins = ([one for one in side if family(one) == "join"] for side in (found.control, found.arm))
+    matching = Matching(control=list(_counted(control)), arm=list(_counted(arm)))
+    _match_by(matching, _role)
+    _match_partitions(matching)
+    _match_by(matching, _loose_role)
+    joins = (
+        [node for node in side if family(node) == "join"]
+        for side in (matching.control, matching.arm)
+    )
     for ours, theirs in list(zip(*joins, strict=False)):
-        found.join(ours, theirs, moved=True)
-    _match_in_place(found, control, arm)
-    return found
+        matching.join(ours, theirs, moved=True)
+    _match_in_place(matching, control, arm)
+    return matching
 
 
 def _counted(plan: PlanNode) -> Iterator[PlanNode]:
     return (node for node in plan.nodes() if node.kind not in _OF_A_BITMAP)
 
 
-def _match_by(found: Matching, role: Role) -> None:
+def _match_by(matching: Matching, role: Role) -> None:
     """Pair nodes of one role in the order of the plan."""
     waiting: defaultdict[Hashable, list[PlanNode]] = defaultdict(list)
-    for node in found.arm:
+    for node in matching.arm:
         waiting[role(node)].append(node)
-    for node in list(found.control):
+    for node in list(matching.control):
         if same := waiting[role(node)]:
-            found.join(node, same.pop(0))
+            matching.join(node, same.pop(0))
 
 
 def _role(node: PlanNode) -> Hashable:
@@ -111,10 +114,10 @@ def _base(alias: str) -> str:
     return _NUMBERED.sub("", alias)
 
 
-def _match_partitions(found: Matching) -> None:
+def _match_partitions(matching: Matching) -> None:
     """Pair the scan of a table with the Append of the scans of its partitions."""
-    _match_scans(found.control, found.arm, found.join)
-    _match_scans(found.arm, found.control, lambda arm, control: found.join(control, arm))
+    _match_scans(matching.control, matching.arm, matching.join)
+    _match_scans(matching.arm, matching.control, lambda arm, control: matching.join(control, arm))
 
 
 def _match_scans(
@@ -122,28 +125,28 @@ def _match_scans(
     theirs: list[PlanNode],
     join: Callable[[PlanNode, PlanNode], None],
 ) -> None:
-    for scan in [one for one in ours if family(one) == "scan" and one.alias]:
-        for append in [one for one in theirs if family(one) == "append"]:
+    for scan in [node for node in ours if family(node) == "scan" and node.alias]:
+        for append in [node for node in theirs if family(node) == "append"]:
             sources = set(append.sources())
-            if sources and {_base(one) for one in sources} == {_base(scan.alias)}:
+            if sources and {_base(source) for source in sources} == {_base(scan.alias)}:
                 join(scan, append)
                 beneath = list(append.nodes())
                 theirs[:] = [node for node in theirs if node not in beneath]
                 break
 
 
-def _match_in_place(found: Matching, control: PlanNode, arm: PlanNode) -> None:
+def _match_in_place(matching: Matching, control: PlanNode, arm: PlanNode) -> None:
     """Pair what is left, where nothing else is left at its place: the root, or beneath a pair."""
-    if control in found.control and arm in found.arm:
-        found.join(control, arm)
-    for pair in found.pairs:  # it grows meanwhile
+    if control in matching.control and arm in matching.arm:
+        matching.join(control, arm)
+    for pair in matching.pairs:  # it grows meanwhile
         families = family(pair.control), family(pair.arm)
         if "join" in families and pair.control.kind != pair.arm.kind:
             continue  # each join method has helpers of its own beneath it
-        ours = [one for one in pair.control.children if one in found.control]
-        theirs = [one for one in pair.arm.children if one in found.arm]
+        ours = [child for child in pair.control.children if child in matching.control]
+        theirs = [child for child in pair.arm.children if child in matching.arm]
         if len(ours) == len(theirs) == 1:
-            found.join(ours[0], theirs[0])
+            matching.join(ours[0], theirs[0])
 
 
 Plans = Mapping[str, str]
@@ -160,14 +163,16 @@ def statement_times(
     this statement alone and a slice of its own. The rows are a verdict's."""
     alone = _alone(plans)
     times = {
-        alone[one.query]: _time(one, "script", one.control_ms * US_PER_MS, one.arm_ms * US_PER_MS)
-        for one in queries
-        if one.arm == arm and one.query in alone
+        alone[query.query]: _time(
+            query, "script", query.control_ms * US_PER_MS, query.arm_ms * US_PER_MS
+        )
+        for query in queries
+        if query.arm == arm and query.query in alone
     }
-    found = match_times(plans, [one for one in statements if one.arm == arm])
+    rows = match_times(plans, [statement for statement in statements if statement.arm == arm])
     return times | {
         statement: _time(row, "statement", row.control_us, row.arm_us)
-        for statement, row in found.items()
+        for statement, row in rows.items()
         if row.control_us and row.arm_us
     }
 
@@ -178,51 +183,55 @@ def script_alone_times(
     """`script: statement` → the time of its script, of those that are this statement alone."""
     alone = _alone(plans)
     return {
-        alone[one.script]: _time(one, "script", one.control_us, one.arm_us)
-        for one in scripts
-        if one.arm == arm and one.script in alone and one.control_us and one.arm_us
+        alone[script.script]: _time(script, "script", script.control_us, script.arm_us)
+        for script in scripts
+        if script.arm == arm and script.script in alone and script.control_us and script.arm_us
     }
 
 
 def _time(
     row: Compared, of: Literal["statement", "script"], control_us: float, arm_us: float
 ) -> StatementTime:
-    kept = {name: getattr(row, name) for name in Compared.model_fields}
-    return StatementTime(of=of, control_us=control_us, arm_us=arm_us, **kept)
+    fields = {name: getattr(row, name) for name in Compared.model_fields}
+    return StatementTime(of=of, control_us=control_us, arm_us=arm_us, **fields)
 
 
 def _alone(plans: Iterable[str]) -> dict[str, str]:
     """Script → its statement, of scripts that have one."""
     by_script: dict[str, list[str]] = {}
-    for one in plans:
-        by_script.setdefault(one.partition(": ")[0], []).append(one)
-    return {script: own[0] for script, own in by_script.items() if len(own) == 1}
+    for statement in plans:
+        by_script.setdefault(statement.partition(": ")[0], []).append(statement)
+    return {
+        script: statements[0] for script, statements in by_script.items() if len(statements) == 1
+    }
 
 
 def match_times(plans: Iterable[str], rows: Sequence[Statement]) -> dict[str, Statement]:
     """`script: statement` → its row, which is named `script:LINE` and by the statement's first
     line alone: the first statement of the script, in its order, that begins so."""
-    found: dict[str, Statement] = {}
+    matched: dict[str, Statement] = {}
     left = list(plans)
     for row in sorted(rows, key=lambda row: statement_place(row.statement)):
-        script, _, words = statement_place(row.statement)
-        begins = _plain(words)
+        script, _, text = statement_place(row.statement)
+        begins = _plain(text)
         if not begins:
             continue  # a backslash command
-        known = f"{script}: {begins}"
-        same = next((one for one in left if _begins_alike(_plain(one), known)), None)
+        opening = f"{script}: {begins}"
+        same = next(
+            (statement for statement in left if _begins_alike(_plain(statement), opening)), None
+        )
         if same is not None:
-            found[same] = row
+            matched[same] = row
             left.remove(same)
-    return found
+    return matched
 
 
 def statement_place(name: str) -> tuple[str, int, str]:
     """Script, line and words of a row that is named `script:LINE words`."""
     parts = _PLACE.fullmatch(name)
     if parts is None:
-        script, _, words = name.partition(":")
-        return script, 0, words
+        script, _, text = name.partition(":")
+        return script, 0, text
     return parts[1], int(parts[2]), parts[3]
 
 
@@ -233,5 +242,5 @@ def _begins_alike(planned: str, line: str) -> bool:
 
 def _plain(text: str) -> str:
     """Words in one form: variables alike, no comment, no end of a statement."""
-    words = _VARIABLE.sub("$", text.partition(" --")[0].partition("\\")[0])
-    return " ".join(words.split()).rstrip("; ")
+    line = _VARIABLE.sub("$", text.partition(" --")[0].partition("\\")[0])
+    return " ".join(line.split()).rstrip("; ")

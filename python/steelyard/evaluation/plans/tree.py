@@ -57,9 +57,9 @@ class PlanNode:
         """Children that were pruned when the plan was explained: scans of partitions."""
         return self._number(_REMOVED)
 
-    def _number(self, wanted: re.Pattern[str]) -> int:
-        found = (wanted.match(detail) for detail in self.details)
-        return next((int(match[1]) for match in found if match), 0)
+    def _number(self, pattern: re.Pattern[str]) -> int:
+        matches = (pattern.match(detail) for detail in self.details)
+        return next((int(match[1]) for match in matches if match), 0)
 
     def nodes(self) -> Iterator[PlanNode]:
         """Itself and everything beneath, in the order of the text."""
@@ -92,8 +92,8 @@ def read_plan(text: str) -> PlanNode | None:
             open_nodes.append(len(grown))
             grown.append(_Grown(replace(_node(number, arrow["head"]), label=label), column))
             label = ""
-        elif named := _LABEL.match(line):
-            label = named["label"]
+        elif label_line := _LABEL.match(line):
+            label = label_line["label"]
         else:
             grown[-1].details.append(line.strip())
     return _frozen(grown, 0)
@@ -108,13 +108,13 @@ class _Grown:
 
 
 def _frozen(grown: Sequence[_Grown], number: int) -> PlanNode:
-    one = grown[number]
-    children = tuple(_frozen(grown, child) for child in one.children)
-    found = replace(one.node, details=tuple(one.details), children=children)
-    if found.kind != "Bitmap Heap Scan":
-        return found
-    indexes = (node.index for node in found.nodes() if node.kind == "Bitmap Index Scan")
-    return replace(found, index=" and ".join(dict.fromkeys(indexes)))
+    draft = grown[number]
+    children = tuple(_frozen(grown, child) for child in draft.children)
+    frozen = replace(draft.node, details=tuple(draft.details), children=children)
+    if frozen.kind != "Bitmap Heap Scan":
+        return frozen
+    indexes = (node.index for node in frozen.nodes() if node.kind == "Bitmap Index Scan")
+    return replace(frozen, index=" and ".join(dict.fromkeys(indexes)))
 
 
 def _node(line: int, head: str) -> PlanNode:
@@ -135,5 +135,5 @@ def _node(line: int, head: str) -> PlanNode:
 
 def _place(text: str) -> tuple[str, str]:
     """Relation and alias of `orders o`; the alias is the relation where there is no other."""
-    words = _WORD.findall(text)
-    return (words[0], words[-1]) if words else ("", "")
+    names = _WORD.findall(text)
+    return (names[0], names[-1]) if names else ("", "")

@@ -115,7 +115,7 @@ def capacities(
             low_per_second=_rate(ends[n].low),
             high_per_second=_rate(ends[n].high),
             epochs=len(usable),
-            visits=sum(own.visits for row in read if (own := row[n]) is not None),
+            visits=sum(reading.visits for row in read if (reading := row[n]) is not None),
         )
         for n, arm in enumerate(arms)
     )
@@ -151,18 +151,18 @@ def _bounds(
     for end, does in (("slowest", "did not keep"), ("fastest", "kept")):
         count = sum(reading is not None and reading.at_end == end for reading in read)
         if count:
-            seen = (
+            observation = (
                 f"{arm} {does} {goal.words} at the {end} rate of its search in {count} of "
                 f"{len(read)} epochs"
             )
-            yield raise_threat(ThreatKind.RATE_BOUND, seen)
+            yield raise_threat(ThreatKind.RATE_BOUND, observation)
     missing = sum(reading is None for reading in read)
     if missing:
-        seen = (
+        observation = (
             f"the later ones of {search.visits} visits to {arm} never crossed the limit in "
             f"{missing} of {len(read)} epochs"
         )
-        yield raise_threat(ThreatKind.SEARCH_SHORT, seen)
+        yield raise_threat(ThreatKind.SEARCH_SHORT, observation)
 
 
 def _driver_late(arm: str, near: Sequence[RateVisit], search: SearchChoice) -> Iterator[Threat]:
@@ -172,11 +172,11 @@ def _driver_late(arm: str, near: Sequence[RateVisit], search: SearchChoice) -> I
     late = sum(visit.late for visit in near)
     lag_ns = sum(visit.lag_ns for visit in near) / begun
     if late < IDLE_CLIENTS * begun and lag_ns > LATE_LAG * search.limit_ns:
-        seen = (
+        observation = (
             f"transactions of {arm} began {format_duration(lag_ns)} late on average near the "
             f"limit, and only {100 * late / begun:.0f} % of them found no idle client"
         )
-        yield raise_threat(ThreatKind.DRIVER_BOUND, seen)
+        yield raise_threat(ThreatKind.DRIVER_BOUND, observation)
 
 
 def _few_clients(
@@ -184,23 +184,28 @@ def _few_clients(
 ) -> Iterator[Threat]:
     """Most of the latency is spent waiting for a client, while processors are idle."""
     totals = [epoch.arms[arm] for epoch in epochs]
-    kept = [
-        part for own in totals for part in own.slices if part.visit is not None and part.visit.kept
+    parts = [
+        part
+        for arm_totals in totals
+        for part in arm_totals.slices
+        if part.visit is not None and part.visit.kept
     ]
-    latency_ns = sum(part.latency_sum_ns for part in kept)
-    lag_ns = sum(part.visit.lag_ns for part in kept if part.visit is not None)
-    elapsed_ns = sum(own.elapsed_ns for own in totals) * len(plan.processors)
+    latency_ns = sum(part.latency_sum_ns for part in parts)
+    lag_ns = sum(part.visit.lag_ns for part in parts if part.visit is not None)
+    elapsed_ns = sum(arm_totals.elapsed_ns for arm_totals in totals) * len(plan.processors)
     wanted_us = [_wanted_us(epoch, arm) for epoch in epochs]
-    wanted_ns = float(np.sum(wanted_us)) * NS_PER_US + sum(own.driver_cpu_ns for own in totals)
+    wanted_ns = float(np.sum(wanted_us)) * NS_PER_US + sum(
+        arm_totals.driver_cpu_ns for arm_totals in totals
+    )
     if not latency_ns or not elapsed_ns or math.isnan(wanted_ns):
         return
     share, busy = lag_ns / latency_ns, wanted_ns / elapsed_ns
     if share > WAITS_FOR_CLIENT and busy < IDLE_PROCESSORS:
-        seen = (
+        observation = (
             f"{100 * share:.0f} % of the latency of {arm} was waiting for one of {plan.clients} "
             f"clients, while processors were wanted to {100 * busy:.0f} %"
         )
-        yield raise_threat(ThreatKind.FEW_CLIENTS, seen)
+        yield raise_threat(ThreatKind.FEW_CLIENTS, observation)
 
 
 def _wanted_us(epoch: EpochTotals, arm: str) -> float:

@@ -32,9 +32,9 @@ def costs(study: Study, contrasts: Sequence[WeighedContrast]) -> tuple[Cost, ...
         return ()
     rows = [control]
     for contrast in contrasts:
-        own = _cost(contrast.arm, prices[contrast.arm], contrast)
-        if own is not None:
-            rows.append(_compared(own, control, prices, contrast))
+        cost = _cost(contrast.arm, prices[contrast.arm], contrast)
+        if cost is not None:
+            rows.append(_compared(cost, control, prices, contrast))
     return tuple(rows)
 
 
@@ -65,13 +65,13 @@ def _bound(price: Price, log_rate: float) -> float | None:
 
 
 def _compared(
-    own: Cost, control: Cost, prices: dict[str, Price], contrast: WeighedContrast
+    cost: Cost, control: Cost, prices: dict[str, Price], contrast: WeighedContrast
 ) -> Cost:
     """With the difference to the control."""
-    dearer = math.log(prices[own.arm].per_hour / prices[control.arm].per_hour)
+    dearer = math.log(prices[cost.arm].per_hour / prices[control.arm].per_hour)
     estimate = contrast.estimate
     middle, low, high = (dearer - epoch for epoch in (estimate.value, estimate.high, estimate.low))
-    compared = own.model_copy(
+    compared = cost.model_copy(
         update={
             "control": control.arm,
             "estimate_percent": percent_or_none(middle),
@@ -82,14 +82,14 @@ def _compared(
     return compared.model_copy(update={"sentence": _sentence(compared, control, low, high)})
 
 
-def _sentence(own: Cost, control: Cost, low: float, high: float) -> str:
+def _sentence(cost: Cost, control: Cost, low: float, high: float) -> str:
     """`a million transactions cost 0.0280 USD in off and 0.0290 USD in on: −3.4 % [−4.1, −2.7]`;
     without a full stop."""
     both = (
-        f"a million transactions cost {money(own.per_million, own.currency)} in {own.arm} and "
+        f"a million transactions cost {money(cost.per_million, cost.currency)} in {cost.arm} and "
         f"{money(control.per_million, control.currency)} in {control.arm}"
     )
-    if own.estimate_percent is None:
+    if cost.estimate_percent is None:
         return both
     ends = ", ".join(
         "unbounded"
@@ -98,4 +98,4 @@ def _sentence(own: Cost, control: Cost, low: float, high: float) -> str:
         for end in (low, high)
     )
     open_words = "; which is cheaper is open" if low <= 0 <= high else ""
-    return f"{both}: {format_percent(own.estimate_percent)} [{ends}]{open_words}"
+    return f"{both}: {format_percent(cost.estimate_percent)} [{ends}]{open_words}"

@@ -26,7 +26,7 @@ def statement_rows(
     names = list(dict.fromkeys(name for epoch in epochs for name in epoch.arms[control].statements))
     times = mean_times(epochs, (control, arm), names, _counted, margin)
     sql = [time for time in times if not _is_client_side(time.name)]
-    own = [time for time in times if _is_client_side(time.name)]
+    client_side = [time for time in times if _is_client_side(time.name)]
     all_time = sum(time.share_percent for time in sql) / 100 or 1.0
     all_executed = sum(time.executed_percent for time in sql) / 100 or 1.0
     rows = [
@@ -38,7 +38,7 @@ def statement_rows(
         }
         for time in sql
     ]
-    every = map(Statement.model_validate, [*rows, *map(_row, own)])
+    every = map(Statement.model_validate, [*rows, *map(_row, client_side)])
     return _with_plans(list(every), inspection, control, arm)
 
 

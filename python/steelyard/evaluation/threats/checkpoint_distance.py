@@ -83,28 +83,32 @@ def checkpoint_distance(
     `settings`: arm → settings as its server reports them. `declared`: names of what differs between
     the arms. `whole`: every visit ends with a checkpoint.
     """
-    shown = None
+    shortened = None
     for name in (control, arm):
         weighed = as_weighed(epochs, name, whole=whole)
-        own = by_settings(settings.get(name, {}))
-        if weighed is None or own is None:
+        configured = by_settings(settings.get(name, {}))
+        if weighed is None or configured is None:
             return
-        if weighed.seconds < FAR_SHORTER * _reached_seconds(own, weighed):
-            shown = name, weighed, own
-    if shown is None:
+        if weighed.seconds < FAR_SHORTER * _reached_seconds(configured, weighed):
+            shortened = name, weighed, configured
+    if shortened is None:
         return
-    name, weighed, own = shown
-    seen = (
+    name, weighed, configured = shortened
+    observation = (
         f"as weighed a checkpoint of {name} every {_seconds(weighed.seconds)} and "
         f"{format_bytes(round(weighed.wal_bytes))} of WAL, where its settings give one every "
-        f"{_seconds(own.seconds)} or {format_bytes(round(own.wal_bytes))}; "
+        f"{_seconds(configured.seconds)} or {format_bytes(round(configured.wal_bytes))}; "
         f"{_images_told(epochs, (control, arm))}"
     )
-    through = sorted(one for one in declared if one.startswith(ACTS_THROUGH_CHECKPOINTS))
+    through = sorted(
+        setting for setting in declared if setting.startswith(ACTS_THROUGH_CHECKPOINTS)
+    )
     if through:
         acts = "acts" if len(through) == 1 else "act"
-        seen += f"; {' and '.join(through)} {acts} through these: the figure is of that distance"
-    yield raise_threat(ThreatKind.CHECKPOINT_DISTANCE, seen)
+        observation += (
+            f"; {' and '.join(through)} {acts} through these: the figure is of that distance"
+        )
+    yield raise_threat(ThreatKind.CHECKPOINT_DISTANCE, observation)
 
 
 def as_weighed(epochs: Sequence[EpochTotals], arm: str, *, whole: bool) -> Distance | None:
@@ -142,21 +146,21 @@ def by_settings(settings: Mapping[str, str]) -> Distance | None:
     return Distance(timeout, limit * (1 << 20) / (1 + target))
 
 
-def _reached_seconds(own: Distance, weighed: Distance) -> float:
+def _reached_seconds(configured: Distance, weighed: Distance) -> float:
     """When the settings would have made a checkpoint, had log been written as fast as here."""
     rate = weighed.wal_bytes / weighed.seconds if weighed.seconds else 0.0
-    return min(own.seconds, own.wal_bytes / rate) if rate else own.seconds
+    return min(configured.seconds, configured.wal_bytes / rate) if rate else configured.seconds
 
 
 def _images_told(epochs: Sequence[EpochTotals], both: tuple[str, str]) -> str:
-    words = []
+    clauses = []
     for name in both:
-        found = _images(epochs, name)
-        words.append(
-            f"{format_digits(found.per_transaction, 2)} full-page images a transaction of {name}, "
-            f"up to {100 * found.most_of_wal:.0f} % of its WAL"
+        images = _images(epochs, name)
+        clauses.append(
+            f"{format_digits(images.per_transaction, 2)} full-page images a transaction of {name}, "
+            f"up to {100 * images.most_of_wal:.0f} % of its WAL"
         )
-    return " and ".join(words)
+    return " and ".join(clauses)
 
 
 def _images(epochs: Sequence[EpochTotals], arm: str) -> _Images:

@@ -97,8 +97,8 @@ def _not_held_still(epochs: Sequence[Epoch], arms: tuple[str, str]) -> Iterator[
 def _cut(pairs: Sequence[Pair]) -> Iterator[Threat]:
     """Windows said to be of whole cycles that begin or end elsewhere in a cycle. Ones that were
     measured for the longest time, or for a stated one, say so themselves."""
-    for own in zip(*pairs, strict=True):
-        whole = [turn for turn in own if turn.end == "cycles" and turn.seconds]
+    for turns in zip(*pairs, strict=True):
+        whole = [turn for turn in turns if turn.end == "cycles" and turn.seconds]
         gaps = [(gap_ns, turn) for turn in whole if (gap_ns := _border_gap_ns(turn)) > 0]
         if gaps:
             most_ns, turn = max(gaps, key=lambda each: each[0])
@@ -109,16 +109,16 @@ def _cut(pairs: Sequence[Pair]) -> Iterator[Threat]:
             )
             yield raise_threat(
                 ThreatKind.CYCLES_CUT,
-                f"{len(gaps)} of {len(own)} windows of {turn.arm} began or ended {missed}",
-                invalidates=len(gaps) >= CUT_SHARE * len(own),
+                f"{len(gaps)} of {len(turns)} windows of {turn.arm} began or ended {missed}",
+                invalidates=len(gaps) >= CUT_SHARE * len(turns),
             )
 
 
 def _border_gap_ns(turn: Turn) -> float:
     """How long before a border of a window the checkpoint began that it is to lie at, the larger of
     both, where that is more than `CUT_SLICES`; else 0; infinite: there is none."""
-    begins = np.array([one.began_ns for one in turn.checkpoints], dtype=np.float64)
-    typical_ns = float(np.median([one.end_ns - one.start_ns for one in turn.seconds]))
+    begins = np.array([checkpoint.began_ns for checkpoint in turn.checkpoints], dtype=np.float64)
+    typical_ns = float(np.median([second.end_ns - second.start_ns for second in turn.seconds]))
     borders = (turn.seconds[0].start_ns, turn.seconds[-1].end_ns)
     gaps = [float(np.min(at - begins[begins <= at], initial=math.inf)) for at in borders]
     return max(gaps) if max(gaps) > CUT_SLICES * typical_ns else 0.0
@@ -130,20 +130,20 @@ def _clock_ahead(pairs: Sequence[Pair], plan: Plan) -> Iterator[Threat]:
     if plan.turns is None:
         return
     least = 1 / math.sqrt(len(plan.arms))
-    found: dict[str, tuple[float, float]] = {}
-    for own in zip(*pairs, strict=True):
-        arm = own[0].arm
+    spacings: dict[str, tuple[float, float]] = {}
+    for turns in zip(*pairs, strict=True):
+        arm = turns[0].arm
         planned_s = plan.turns.cycle_seconds.get(arm)
-        timed = [length for turn in own for length in _timed_ns(turn)]
+        timed = [length for turn in turns for length in _timed_ns(turn)]
         if planned_s and len(timed) >= FEWEST_TIMED:
-            found[arm] = float(np.median(timed)) / NS_PER_S, planned_s
-    ahead = {arm for arm, (seen_s, planned_s) in found.items() if seen_s < least * planned_s}
-    for arm in sorted(ahead, key=list(found).index):
-        seen, planned = (format_duration(round(each * NS_PER_S)) for each in found[arm])
+            spacings[arm] = float(np.median(timed)) / NS_PER_S, planned_s
+    ahead = {arm for arm, (seen_s, planned_s) in spacings.items() if seen_s < least * planned_s}
+    for arm in sorted(ahead, key=list(spacings).index):
+        observed, planned = (format_duration(round(each * NS_PER_S)) for each in spacings[arm])
         yield raise_threat(
             ThreatKind.CLOCK_AHEAD,
-            f"timed checkpoints of {arm} began every {seen} of its own time (median), where the "
-            f"plan has {planned}",
+            f"timed checkpoints of {arm} began every {observed} of its own time (median), where "
+            f"the plan has {planned}",
             invalidates=len(ahead) == 1,
         )
 
@@ -151,7 +151,7 @@ def _clock_ahead(pairs: Sequence[Pair], plan: Plan) -> Iterator[Threat]:
 def _timed_ns(turn: Turn) -> Iterator[int]:
     """Own time from the begin of each checkpoint of a window's epoch to that of the next, where the
     timer began both."""
-    ordered = sorted(turn.checkpoints, key=lambda one: one.began_ns)
+    ordered = sorted(turn.checkpoints, key=lambda checkpoint: checkpoint.began_ns)
     for earlier, later in pairwise(ordered):
         if earlier.cause == later.cause == TIMED:
             yield later.began_ns - earlier.began_ns
@@ -163,9 +163,9 @@ def _write_back(epochs: Sequence[Epoch], control: str, arm: str) -> Iterator[Thr
     dirtied = {name: _median(_per_transaction(epoch, name)[0] for epoch in epochs) for name in arms}
     written = {name: _median(_per_transaction(epoch, name)[1] for epoch in epochs) for name in arms}
     queue = _median(queue_length(epoch, name) for epoch in epochs for name in arms)
-    words = write_back_words(dirtied, written, queue)
-    if words:
-        yield raise_threat(ThreatKind.WRITE_BACK_SHARED, words)
+    observation = write_back_words(dirtied, written, queue)
+    if observation:
+        yield raise_threat(ThreatKind.WRITE_BACK_SHARED, observation)
 
 
 def write_back_words(
@@ -177,19 +177,19 @@ def write_back_words(
     slices; what is written there as unequally as it is dirtied is written in its own. `queue`:
     requests under way on the devices, on average. NaN: not known.
     """
-    (one, two), most = dirtied.values(), max(dirtied.values())
+    (first, second), most = dirtied.values(), max(dirtied.values())
     wrote = [written[name] for name in dirtied]
-    known = not any(map(math.isnan, (one, two, *wrote, queue)))
-    if not known or most <= 0 or one == two or queue < BUSY_QUEUE:
+    finite = not any(map(math.isnan, (first, second, *wrote, queue)))
+    if not finite or most <= 0 or first == second or queue < BUSY_QUEUE:
         return ""
-    elsewhere = min(1.0, max(0.0, 1 - (wrote[0] - wrote[1]) / (one - two)))
-    share = elsewhere * abs(one - two) / most
+    elsewhere = min(1.0, max(0.0, 1 - (wrote[0] - wrote[1]) / (first - second)))
+    share = elsewhere * abs(first - second) / most
     if share <= UNEQUAL_DIRTIED:
         return ""
     each = " and ".join(
-        f"{format_bytes(own)} of {name}, of which the devices wrote {format_bytes(written[name])} "
+        f"{format_bytes(size)} of {name}, of which the devices wrote {format_bytes(written[name])} "
         "in its slices"
-        for name, own in dirtied.items()
+        for name, size in dirtied.items()
     )
     return (
         f"a transaction dirtied {each}, with {queue:.1f} requests under way: the difference may be "
@@ -204,7 +204,9 @@ def _by_size(
     differs in what spaces them."""
     if any(name.startswith(SPACES_CHECKPOINTS) for name in declared):
         return
-    begun = {arm: [one for epoch in epochs for one in _begun(epoch, arm)] for arm in arms}
+    begun = {
+        arm: [checkpoint for epoch in epochs for checkpoint in _begun(epoch, arm)] for arm in arms
+    }
     measured_s = {
         arm: sum(epoch.totals.turns[arm].measured_ns for epoch in epochs) / NS_PER_S for arm in arms
     }
@@ -212,11 +214,11 @@ def _by_size(
         return
     every_s = {arm: measured_s[arm] / len(begun[arm]) for arm in arms}
     nearer, farther = sorted(arms, key=lambda arm: every_s[arm])
-    by_size = sum(one.cause.startswith(BY_SIZE) for one in begun[nearer])
+    by_size = sum(checkpoint.cause.startswith(BY_SIZE) for checkpoint in begun[nearer])
     often = every_s[farther] > FAR_MORE_OFTEN * every_s[nearer]
     if not often or by_size <= len(begun[nearer]) / 2:
         return
-    spans = {arm: format_duration(round(own, 1) * NS_PER_S) for arm, own in every_s.items()}
+    spans = {arm: format_duration(round(cycle_s, 1) * NS_PER_S) for arm, cycle_s in every_s.items()}
     yield raise_threat(
         ThreatKind.CHECKPOINTS_BY_SIZE,
         f"a checkpoint of {nearer} began every {spans[nearer]}, {by_size} of {len(begun[nearer])} "
@@ -230,13 +232,15 @@ def _begun(epoch: Epoch, arm: str) -> list[CheckpointLine]:
     if not seconds:
         return []
     start_ns, end_ns = seconds[0].start_ns, seconds[-1].end_ns
-    return [one for one in window.checkpoints if start_ns < one.began_ns <= end_ns]
+    return [
+        checkpoint for checkpoint in window.checkpoints if start_ns < checkpoint.began_ns <= end_ns
+    ]
 
 
 def _median(values: Iterable[float]) -> float:
     """Of what is known; NaN: nothing is."""
-    known = [value for value in values if not math.isnan(value)]
-    return float(np.median(known)) if known else math.nan
+    finite = [value for value in values if not math.isnan(value)]
+    return float(np.median(finite)) if finite else math.nan
 
 
 def _per_transaction(epoch: Epoch, arm: str) -> tuple[float, float]:
@@ -247,7 +251,7 @@ def _per_transaction(epoch: Epoch, arm: str) -> tuple[float, float]:
         [value for value in column if value is not None]
         for column in (columns.dirtied_bytes, written)
     )
-    dirtied, wrote = (sum(known) / done if known and done else math.nan for known in sums)
+    dirtied, wrote = (sum(counted) / done if counted and done else math.nan for counted in sums)
     return dirtied, wrote
 
 

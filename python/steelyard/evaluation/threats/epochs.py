@@ -39,16 +39,16 @@ def threats_of_epochs(
 
 
 def _places(epochs: Sequence[EpochReading], arm: str, control: str) -> Iterator[Threat]:
-    d = np.array([one.d for one in epochs], dtype=float)
-    slots = [(one.slots.get(arm), one.slots.get(control)) for one in epochs]
-    orders = [_who_first(one, arm, control) for one in epochs]
+    d = np.array([epoch.d for epoch in epochs], dtype=float)
+    slots = [(epoch.slots.get(arm), epoch.slots.get(control)) for epoch in epochs]
+    orders = [_who_first(epoch, arm, control) for epoch in epochs]
     check = place_check(d, slots)
     if check.alarms:
         yield raise_threat(
             ThreatKind.SLOTS_DIFFER,
             f"the reading moves by {_size(check)} with the slots of the arms",
         )
-    check = carry_over_check([one.carry_over for one in epochs])
+    check = carry_over_check([epoch.carry_over for epoch in epochs])
     if check.alarms:
         yield raise_threat(
             ThreatKind.CARRY_OVER,
@@ -74,22 +74,22 @@ def _size(check: PlaceCheck) -> str:
     return f"{size} [{low}, {high}] ({100 * (1 - ALPHA):g} % interval)"
 
 
-def _who_first(one: EpochReading, arm: str, control: str) -> bool | None:
-    if arm in one.start_order and control in one.start_order:
-        return one.start_order.index(arm) < one.start_order.index(control)
+def _who_first(epoch: EpochReading, arm: str, control: str) -> bool | None:
+    if arm in epoch.start_order and control in epoch.start_order:
+        return epoch.start_order.index(arm) < epoch.start_order.index(control)
     return None
 
 
 def _counts(epochs: Sequence[EpochReading], arm: str, control: str) -> Iterator[Threat]:
-    dropped = [sum(one.dropped.get(name, 0) for one in epochs) for name in (arm, control)]
-    kept = [sum(one.slices.get(name, 0) for one in epochs) for name in (arm, control)]
-    if unequal(*dropped, *(a + b for a, b in zip(kept, dropped, strict=True))):
+    dropped = [sum(epoch.dropped.get(name, 0) for epoch in epochs) for name in (arm, control)]
+    retained = [sum(epoch.slices.get(name, 0) for epoch in epochs) for name in (arm, control)]
+    if unequal(*dropped, *(a + b for a, b in zip(retained, dropped, strict=True))):
         yield raise_threat(
             ThreatKind.UNEQUAL_DROPS,
             f"{dropped[0]} slices of {arm} were dropped and {dropped[1]} of {control}",
         )
-    failed = [sum(one.failed.get(name, 0) for one in epochs) for name in (arm, control)]
-    tried = [sum(one.attempted.get(name, 0) for one in epochs) for name in (arm, control)]
+    failed = [sum(epoch.failed.get(name, 0) for epoch in epochs) for name in (arm, control)]
+    tried = [sum(epoch.attempted.get(name, 0) for epoch in epochs) for name in (arm, control)]
     if unequal(*failed, *tried):
         yield raise_threat(
             ThreatKind.ERRORS_DIFFER,
@@ -101,32 +101,36 @@ def _counts(epochs: Sequence[EpochReading], arm: str, control: str) -> Iterator[
 
 def _capped(epochs: Sequence[EpochReading], arm: str, control: str) -> Iterator[Threat]:
     """Clients that were given up: in one arm more than in the other, or often in both."""
-    counts = [sum(one.capped.get(name, 0) for one in epochs) for name in (arm, control)]
+    counts = [sum(epoch.capped.get(name, 0) for epoch in epochs) for name in (arm, control)]
     chances = [
-        sum(one.slices.get(name, 0) * one.clients.get(name, 0) for one in epochs)
+        sum(epoch.slices.get(name, 0) * epoch.clients.get(name, 0) for epoch in epochs)
         for name in (arm, control)
     ]
-    seen = (
+    observation = (
         f"clients of {arm} were not back in time after {counts[0]} of {chances[0]} turns and were "
         f"given up, those of {control} after {counts[1]} of {chances[1]}"
     )
     if unequal(*counts, *chances):
-        yield raise_threat(ThreatKind.ERRORS_DIFFER, seen)
+        yield raise_threat(ThreatKind.ERRORS_DIFFER, observation)
     elif any(n > MOST_CAPPED * of for n, of in zip(counts, chances, strict=True)):
-        yield raise_threat(ThreatKind.LITTLES_LAW, f"{seen}: what they waited for is cut off there")
+        yield raise_threat(
+            ThreatKind.LITTLES_LAW, f"{observation}: what they waited for is cut off there"
+        )
 
 
 def _crashes(epochs: Sequence[EpochReading], arm: str, control: str) -> Iterator[Threat]:
     for name in (control, arm):
-        lost = [one for one in epochs if name in blamed(one.outcome)]
+        lost = [epoch for epoch in epochs if name in blamed(epoch.outcome)]
         if lost:
-            listed = ", ".join(f"{one.epoch + 1} ({_what(one.outcome)})" for one in lost)
+            listed = ", ".join(f"{epoch.epoch + 1} ({_what(epoch.outcome)})" for epoch in lost)
             yield raise_threat(
                 ThreatKind.ARM_CRASHED,
                 f"{name} did not complete {len(lost)} of {len(epochs)} epochs: {listed}",
             )
 
-    unblamed = [one for one in epochs if one.outcome != COMPLETE and not blamed(one.outcome)]
+    unblamed = [
+        epoch for epoch in epochs if epoch.outcome != COMPLETE and not blamed(epoch.outcome)
+    ]
     if unblamed:
         first = unblamed[0]
         yield raise_threat(
@@ -142,11 +146,11 @@ def _what(outcome: str) -> str:
 
 def _littles_law(epochs: Sequence[EpochReading], arm: str, control: str) -> Iterator[Threat]:
     for name in (control, arm):
-        shares = [one.busy_share.get(name, math.nan) for one in epochs]
-        known = [share for share in shares if math.isfinite(share)]
-        if not known:
+        shares = [epoch.busy_share.get(name, math.nan) for epoch in epochs]
+        finite = [share for share in shares if math.isfinite(share)]
+        if not finite:
             continue
-        share = float(np.median(known))
+        share = float(np.median(finite))
         if impossible(share) or held_up(share):
             yield raise_threat(
                 ThreatKind.LITTLES_LAW,
@@ -158,9 +162,9 @@ def _littles_law(epochs: Sequence[EpochReading], arm: str, control: str) -> Iter
 def _border(epochs: Sequence[EpochReading], arm: str, control: str) -> Iterator[Threat]:
     """A border that hides stalls: slices that ended later than their clients' times say."""
     for name in (control, arm):
-        shares = [one.uncharged_share.get(name, math.nan) for one in epochs]
-        known = [share for share in shares if math.isfinite(share)]
-        share = float(np.mean(known)) if known else 0.0
+        shares = [epoch.uncharged_share.get(name, math.nan) for epoch in epochs]
+        finite = [share for share in shares if math.isfinite(share)]
+        share = float(np.mean(finite)) if finite else 0.0
         if hides_stalls(share):
             yield raise_threat(
                 ThreatKind.LITTLES_LAW,
@@ -170,7 +174,7 @@ def _border(epochs: Sequence[EpochReading], arm: str, control: str) -> Iterator[
 
 
 def _shape(epochs: Sequence[EpochReading], arm: str, control: str) -> Iterator[Threat]:
-    usable = np.array([one.d for one in epochs if not math.isnan(one.d)])
+    usable = np.array([epoch.d for epoch in epochs if not math.isnan(epoch.d)])
     side = skewed_side(usable)
     if side and len(usable) >= FEWEST_FOR_VERDICT:
         less = "less" if side < 0 else "more"
@@ -182,7 +186,7 @@ def _shape(epochs: Sequence[EpochReading], arm: str, control: str) -> Iterator[T
 
 
 def _plan(epochs: Sequence[EpochReading], terms: Terms, ended: bool) -> Iterator[Threat]:
-    usable = sum(not math.isnan(one.d) for one in epochs)
+    usable = sum(not math.isnan(epoch.d) for epoch in epochs)
     if usable < FEWEST_FOR_VERDICT and (ended or len(epochs) >= terms.epochs):
         yield raise_threat(
             ThreatKind.TOO_FEW_EPOCHS,

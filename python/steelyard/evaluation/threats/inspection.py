@@ -41,35 +41,49 @@ def common_threats(inspection: Inspection) -> Iterator[Threat]:
 
 def own_threats(inspection: Inspection, control: str, arm: str) -> Iterator[Threat]:
     """The threats about one arm: another build, other plans."""
-    own, pair = inspection.arms.get(arm), f"{control} and {arm}"
-    if own is None:
+    inspected, pair = inspection.arms.get(arm), f"{control} and {arm}"
+    if inspected is None:
         return
-    if own.builds:
-        yield raise_threat(ThreatKind.BUILDS_DIFFER, f"{pair}: {differences_in_words(own.builds)}")
+    if inspected.builds:
+        yield raise_threat(
+            ThreatKind.BUILDS_DIFFER, f"{pair}: {differences_in_words(inspected.builds)}"
+        )
     ours, theirs = (inspection.plans.get(name, {}) for name in (control, arm))
-    changed = [one for one in {**ours, **theirs} if ours.get(one) != theirs.get(one)]
-    if changed and not own.plans_meant:
-        named = {one: flips(ours.get(one, ""), theirs.get(one, "")).names for one in changed}
-        yield raise_threat(ThreatKind.PLANS_DIFFER, f"{pair}: {shown_statements(changed, named)}")
-    yield from _carried_over(own.seen)
+    changed = [
+        statement
+        for statement in {**ours, **theirs}
+        if ours.get(statement) != theirs.get(statement)
+    ]
+    if changed and not inspected.plans_meant:
+        flips_of = {
+            statement: flips(ours.get(statement, ""), theirs.get(statement, "")).names
+            for statement in changed
+        }
+        yield raise_threat(
+            ThreatKind.PLANS_DIFFER, f"{pair}: {shown_statements(changed, flips_of)}"
+        )
+    yield from _carried_over(inspected.seen)
 
 
 def shown_statements(statements: Sequence[str], flips_of: Mapping[str, Sequence[str]]) -> str:
     """The first few, those with a flip before the others, each cut to what distinguishes it and
     with what flipped; and how many more there are."""
-    told = sorted(statements, key=lambda one: not flips_of.get(one))
-    shown = [_with_flips(one, flips_of.get(one, ())) for one in told[:MOST_STATEMENTS]]
-    more = len(told) - len(shown)
-    return "; ".join(shown) + (f"; and {more} more" if more else "")
+    ordered = sorted(statements, key=lambda statement: not flips_of.get(statement))
+    displayed = [
+        _with_flips(statement, flips_of.get(statement, ()))
+        for statement in ordered[:MOST_STATEMENTS]
+    ]
+    more = len(ordered) - len(displayed)
+    return "; ".join(displayed) + (f"; and {more} more" if more else "")
 
 
 def _with_flips(statement: str, names: Sequence[str]) -> str:
-    words = shorten(statement, MOST_WORDS, placeholder=" …")
+    shortened = shorten(statement, MOST_WORDS, placeholder=" …")
     if not names:
-        return words
+        return shortened
     more = len(names) - MOST_FLIPS
     listed = ", ".join(names[:MOST_FLIPS]) + (f" and {more} more" if more > 0 else "")
-    return f"{words} flipped: {listed}"
+    return f"{shortened} flipped: {listed}"
 
 
 def differences_in_words(differences: Sequence[Difference]) -> str:
@@ -77,29 +91,31 @@ def differences_in_words(differences: Sequence[Difference]) -> str:
     return "; ".join(f"{name}: {ours} and {theirs}" for name, ours, theirs in differences)
 
 
-def _ledger(standing: LedgerBalance) -> Threat:
-    times = "1 weighing" if standing.weighings == 1 else f"{standing.weighings} weighings"
+def _ledger(ledger: LedgerBalance) -> Threat:
+    times = "1 weighing" if ledger.weighings == 1 else f"{ledger.weighings} weighings"
     return raise_threat(
         ThreatKind.LEDGER,
         f"{times} of equal arms on this machine reached an e-value of "
-        f"{format_digits(standing.largest_e_value, 3)}; "
+        f"{format_digits(ledger.largest_e_value, 3)}; "
         f"equal arms reach {OFF_BALANCE:g} on 1 machine of 100 at most, however often one looks",
     )
 
 
-def _carried_over(seen: Sequence[tuple[str, str]]) -> Iterator[Threat]:
-    for kind, words in seen:
-        yield raise_threat(ThreatKind(kind), words)
+def _carried_over(differences: Sequence[tuple[str, str]]) -> Iterator[Threat]:
+    for kind, observation in differences:
+        yield raise_threat(ThreatKind(kind), observation)
 
 
 def source_threats(source: SourceFacts | None) -> Iterator[Threat]:
     """Where the arms have not the settings of the data's server."""
     if source is not None and source.settings_missing:
         yield raise_threat(ThreatKind.OTHER_SETTINGS, source.settings_missing)
-    for one in () if source is None else source.replaced:
-        if one.name == "shared_buffers" and "default" not in (one.theirs, one.used):
-            seen = f"shared_buffers is {one.theirs} there, and {one.used} here: {one.why}"
-            yield raise_threat(ThreatKind.OTHER_SETTINGS, seen)
+    for setting in () if source is None else source.replaced:
+        if setting.name == "shared_buffers" and "default" not in (setting.theirs, setting.used):
+            observation = (
+                f"shared_buffers is {setting.theirs} there, and {setting.used} here: {setting.why}"
+            )
+            yield raise_threat(ThreatKind.OTHER_SETTINGS, observation)
 
 
 def source_notes(source: SourceFacts | None) -> Iterator[str]:

@@ -43,21 +43,21 @@ def machine_threats(
     `processors`: those that driver and servers may use. `expected`: readings that the study itself
     brings about, and that say nothing of the machine.
     """
-    usable, known = tuple(processors), frozenset(expected)
+    usable, ignored = tuple(processors), frozenset(expected)
     first: dict[ThreatKind, tuple[int, str]] = {}
     times: dict[ThreatKind, int] = {}
     for epoch in epochs:
-        for kind, seen in (*_seen_once(epoch.line, usable, known), *_others(epoch.line)):
-            first.setdefault(kind, (epoch.totals.epoch + 1, seen))
+        for kind, observation in (*_seen_once(epoch.line, usable, ignored), *_others(epoch.line)):
+            first.setdefault(kind, (epoch.totals.epoch + 1, observation))
             times[kind] = times.get(kind, 0) + 1
-    for kind, (number, seen) in first.items():
+    for kind, (number, observation) in first.items():
         where = "every epoch" if times[kind] == len(epochs) else f"{times[kind]} epochs"
-        yield raise_threat(kind, f"{seen} (epoch {number}; seen in {where})")
+        yield raise_threat(kind, f"{observation} (epoch {number}; seen in {where})")
 
 
 def _others(line: EpochLine) -> Iterator[Seen]:
     if line.other_loads:
-        each = (f"{one.command} (process {one.pid})" for one in line.other_loads)
+        each = (f"{load.command} (process {load.pid})" for load in line.other_loads)
         yield ThreatKind.OTHER_LOAD, f"under way on this machine too: {', '.join(each)}"
 
 
@@ -67,13 +67,13 @@ def drive_threats(before: Sequence[DriveHealth], after: Sequence[DriveHealth]) -
     failing: list[str] = []
     for change in drive_changes(before, after):
         if change.after is not None:
-            hot += [f"{change.after.device} {words}" for words in _heat(change, change.after)]
+            hot += [f"{change.after.device} {symptom}" for symptom in _heat(change, change.after)]
             failing += [
-                f"{change.after.device} {words}" for words in _failures(change, change.after)
+                f"{change.after.device} {symptom}" for symptom in _failures(change, change.after)
             ]
-    for kind, seen in ((ThreatKind.DRIVE_HOT, hot), (ThreatKind.DRIVE_FAILING, failing)):
-        if seen:
-            yield raise_threat(kind, ", ".join(seen))
+    for kind, symptoms in ((ThreatKind.DRIVE_HOT, hot), (ThreatKind.DRIVE_FAILING, failing)):
+        if symptoms:
+            yield raise_threat(kind, ", ".join(symptoms))
 
 
 def _heat(change: DriveChange, after: DriveHealth) -> Iterator[str]:
@@ -93,14 +93,14 @@ def _failures(change: DriveChange, after: DriveHealth) -> Iterator[str]:
     errors = change.grew("media_errors")
     if errors:
         yield f"found {errors} media error{'' if errors == 1 else 's'}"
-    for words in after.warnings:
-        past = words == ONCE_AT_THRESHOLD and words not in change.new_warnings
-        if words != TOO_HOT and not past:
-            yield f"warns: {words}{_since(change, words)}"
+    for warning in after.warnings:
+        past = warning == ONCE_AT_THRESHOLD and warning not in change.new_warnings
+        if warning != TOO_HOT and not past:
+            yield f"warns: {warning}{_since(change, warning)}"
 
 
-def _since(change: DriveChange, words: str) -> str:
-    return "" if words in change.new_warnings else ", as it did before the weighing"
+def _since(change: DriveChange, phrase: str) -> str:
+    return "" if phrase in change.new_warnings else ", as it did before the weighing"
 
 
 def seen_in(
@@ -108,8 +108,12 @@ def seen_in(
 ) -> list[Seen]:
     """(threat, what was seen) of the machine in one epoch."""
     if epoch.machine_seen:
-        return [(ThreatKind(kind), seen) for kind, seen in epoch.machine_seen]
-    values = {one.name: one.value or 0.0 for one in epoch.machine if one.name not in expected}
+        return [(ThreatKind(kind), observation) for kind, observation in epoch.machine_seen]
+    values = {
+        reading.name: reading.value or 0.0
+        for reading in epoch.machine
+        if reading.name not in expected
+    }
     return seen_on(values, processors) if values else []
 
 
@@ -118,11 +122,11 @@ _seen_once = memoize_by_identity(seen_in)
 
 def seen_on(values: Mapping[str, float], processors: Sequence[int]) -> list[Seen]:
     """What the readings of one epoch leave to doubt, by name (telemetry/host.py)."""
-    found = [*_withheld_time(values), *_nearly_full(values), *_changed(values)]
+    observations = [*_withheld_time(values), *_nearly_full(values), *_changed(values)]
     if len(processors) == 1:
-        seen = f"driver and servers share processor {processors[0]}"
-        found.append((ThreatKind.ONE_PROCESSOR, seen))
-    return found
+        observation = f"driver and servers share processor {processors[0]}"
+        observations.append((ThreatKind.ONE_PROCESSOR, observation))
+    return observations
 
 
 def _withheld_time(values: Mapping[str, float]) -> Iterator[Seen]:
@@ -130,8 +134,8 @@ def _withheld_time(values: Mapping[str, float]) -> Iterator[Seen]:
     capacity_ns = elapsed_ns * max(1, values["processors"])
     steal_share = values["steal_ns"] / capacity_ns if capacity_ns > 0 else 0.0
     if steal_share > STEAL_SHARE:
-        seen = f"{steal_share:.1%} of processor time was stolen by other guests"
-        yield ThreatKind.STEAL, seen
+        observation = f"{steal_share:.1%} of processor time was stolen by other guests"
+        yield ThreatKind.STEAL, observation
     throttled_ns = values["throttled_ns"]
     if elapsed_ns > 0 and throttled_ns / elapsed_ns > THROTTLED_SHARE:
         yield (
@@ -146,12 +150,12 @@ def _nearly_full(values: Mapping[str, float]) -> Iterator[Seen]:
     if available < MEMORY_SHARE * values["memory_total_bytes"]:
         yield ThreatKind.NEARLY_FULL, f"{format_bytes(available)} of memory available"
     if values["swapped_bytes"] > SWAPPED_BYTES:
-        seen = f"{format_bytes(values['swapped_bytes'])} were swapped out"
-        yield ThreatKind.NEARLY_FULL, seen
+        observation = f"{format_bytes(values['swapped_bytes'])} were swapped out"
+        yield ThreatKind.NEARLY_FULL, observation
     stalled_ns = values.get(MEMORY_PRESSURE, 0.0)
     if stalled_ns > MEMORY_PRESSURE_SHARE * values["elapsed_ns"] > 0:
-        seen = f"everything stood still for memory for {format_duration(stalled_ns)}"
-        yield ThreatKind.NEARLY_FULL, seen
+        observation = f"everything stood still for memory for {format_duration(stalled_ns)}"
+        yield ThreatKind.NEARLY_FULL, observation
     if free < DISK_SHARE * values["disk_total_bytes"]:
         yield ThreatKind.NEARLY_FULL, f"{format_bytes(free)} of disk free"
 
@@ -161,15 +165,15 @@ def _changed(values: Mapping[str, float]) -> Iterator[Seen]:
         yield ThreatKind.MACHINE_CHANGED, "the machine was started anew, or is another one"
         return
     if values["suspended_ns"] > SUSPENDED_NS:
-        seen = f"the machine was suspended for {format_duration(values['suspended_ns'])}"
-        yield ThreatKind.MACHINE_CHANGED, seen
+        observation = f"the machine was suspended for {format_duration(values['suspended_ns'])}"
+        yield ThreatKind.MACHINE_CHANGED, observation
     if not values["same_processors"]:
         before, after = (int(values[name]) for name in ("processors_before", "processors"))
-        seen = f"{before} processors were online, then {after}"
-        yield ThreatKind.MACHINE_CHANGED, seen
+        observation = f"{before} processors were online, then {after}"
+        yield ThreatKind.MACHINE_CHANGED, observation
     before_bytes, after_bytes = (
         values[name] for name in ("memory_total_before_bytes", "memory_total_bytes")
     )
     if before_bytes != after_bytes:
-        seen = f"memory was {format_bytes(before_bytes)}, then {format_bytes(after_bytes)}"
-        yield ThreatKind.MACHINE_CHANGED, seen
+        observation = f"memory was {format_bytes(before_bytes)}, then {format_bytes(after_bytes)}"
+        yield ThreatKind.MACHINE_CHANGED, observation

@@ -63,18 +63,18 @@ def _not_storage_bound(
             )
     unlike = unlike or list(_on_processors(epochs, both))
     if unlike:
-        seen = f'{" and ".join(unlike)}; the study says bound = "storage"'
-        yield raise_threat(ThreatKind.NOT_STORAGE_BOUND, seen)
+        observation = f'{" and ".join(unlike)}; the study says bound = "storage"'
+        yield raise_threat(ThreatKind.NOT_STORAGE_BOUND, observation)
 
 
 def _on_processors(epochs: Sequence[Epoch], both: tuple[str, str]) -> Iterator[str]:
     """Of each arm whose transactions spend more time on processors, or waiting for one, than in
     reads and the log; nothing where it is not known where the time goes."""
-    told = time_parts(complete([epoch.totals for epoch in epochs]), *both)
-    if told is None:
+    breakdown = time_parts(complete([epoch.totals for epoch in epochs]), *both)
+    if breakdown is None:
         return
-    control: dict[str, float] = {one.part: one.control_us for one in told.parts}
-    other: dict[str, float] = {one.part: one.arm_us for one in told.parts}
+    control: dict[str, float] = {part.part: part.control_us for part in breakdown.parts}
+    other: dict[str, float] = {part.part: part.arm_us for part in breakdown.parts}
     for arm, times in zip(both, (control, other), strict=True):
         processor, storage = (_together(times, names) for names in (GROUPS["processor"], STORAGE))
         if processor > storage:
@@ -92,43 +92,47 @@ def _together(times_us: Mapping[str, float], names: Sequence[str]) -> float:
 def _read_per_transaction(epochs: Sequence[Epoch], arm: str) -> float | None:
     """From the device, over the epochs that have it; None: none has."""
     totals = [epoch.totals for epoch in epochs if np.isfinite(epoch.totals.amount(arm, READ_BYTES))]
-    done = sum(one.transactions_measured.get(arm) or one.arms[arm].transactions for one in totals)
-    return sum(one.amount(arm, READ_BYTES) for one in totals) / done if done else None
+    done = sum(
+        epoch.transactions_measured.get(arm) or epoch.arms[arm].transactions for epoch in totals
+    )
+    return sum(epoch.amount(arm, READ_BYTES) for epoch in totals) / done if done else None
 
 
 def _cached(epochs: Sequence[Epoch], plan: Plan, arm: str) -> str:
     """How much page cache it had in the end of the cap's room; nothing without a cap."""
-    held = [epoch.totals.amount(arm, CACHE_BYTES) for epoch in epochs]
-    known = [one for one in held if np.isfinite(one)]
-    if plan.memory is None or not known:
+    amounts = [epoch.totals.amount(arm, CACHE_BYTES) for epoch in epochs]
+    finite = [amount for amount in amounts if np.isfinite(amount)]
+    if plan.memory is None or not finite:
         return ""
-    cache, cap = format_bytes(max(known)), format_bytes(plan.memory.cap_bytes)
+    cache, cap = format_bytes(max(finite)), format_bytes(plan.memory.cap_bytes)
     return f" (page cache {cache} under a cap of {cap})"
 
 
 def _v1_writes(plan: Plan) -> Iterator[Threat]:
     if plan.memory is not None and plan.memory.held_by == "v1" and plan.writes:
         cap = format_bytes(plan.memory.cap_bytes)
-        seen = f"the work writes, and control groups of version 1 hold each arm under {cap}"
-        yield raise_threat(ThreatKind.V1_WRITES, seen)
+        observation = f"the work writes, and control groups of version 1 hold each arm under {cap}"
+        yield raise_threat(ThreatKind.V1_WRITES, observation)
 
 
 def _no_page_cache(both: tuple[str, str], environment: Environment) -> Iterator[Threat]:
-    said = {arm: environment.settings(arm).get(DIRECT_IO, "") for arm in both}
-    direct = [f'{DIRECT_IO} is "{value}" in {arm}' for arm, value in said.items() if value.strip()]
+    settings = {arm: environment.settings(arm).get(DIRECT_IO, "") for arm in both}
+    direct = [
+        f'{DIRECT_IO} is "{value}" in {arm}' for arm, value in settings.items() if value.strip()
+    ]
     if direct:
         yield raise_threat(ThreatKind.NO_PAGE_CACHE, " and ".join(direct))
 
 
 def _not_evicted(epochs: Sequence[Epoch]) -> Iterator[Threat]:
     shares = [_resident_share(epoch.line.evicted) for epoch in epochs]
-    kept = [share for share in shares if share > RESIDENT_SHARE]
-    if kept:
+    resident = [share for share in shares if share > RESIDENT_SHARE]
+    if resident:
         yield raise_threat(
             ThreatKind.NOT_EVICTED,
-            f"up to {format_digits(100 * max(kept), 2)} % of the arms' files were still in the "
-            f"page cache after eviction, more than {100 * RESIDENT_SHARE:g} % before {len(kept)} "
-            f"of {len(epochs)} epochs: reading them is charged to no arm's memory",
+            f"up to {format_digits(100 * max(resident), 2)} % of the arms' files were still in the "
+            f"page cache after eviction, more than {100 * RESIDENT_SHARE:g} % before "
+            f"{len(resident)} of {len(epochs)} epochs: reading them is charged to no arm's memory",
         )
 
 

@@ -38,9 +38,9 @@ def place_threats(
 def _tied(plan: Plan, both: list[str]) -> Iterator[Threat]:
     if plan.places_drawn or not both:
         return
-    seen = " | ".join(f"{name}: {plan.places[name].words}" for name in both)
+    observation = " | ".join(f"{name}: {plan.places[name].words}" for name in both)
     yield replace(
-        raise_threat(ThreatKind.DIRECTORY_TIED, seen), cause=_TIED_CAUSE, advice=_TIED_ADVICE
+        raise_threat(ThreatKind.DIRECTORY_TIED, observation), cause=_TIED_CAUSE, advice=_TIED_ADVICE
     )
 
 
@@ -50,8 +50,8 @@ def _torn(plan: Plan, environment: Environment, both: list[str]) -> Iterator[Thr
         off = _unprotected(settings)
         if off and not keeps_pages_whole(place):
             kind = f"{place.type or 'an unknown file system'} on {place.source or 'no device'}"
-            seen = f"{name} has {off} = off on {kind}, which does not promise whole pages"
-            yield raise_threat(ThreatKind.TORN_PAGES, seen)
+            observation = f"{name} has {off} = off on {kind}, which does not promise whole pages"
+            yield raise_threat(ThreatKind.TORN_PAGES, observation)
 
 
 def _unprotected(settings: Mapping[str, str]) -> str:

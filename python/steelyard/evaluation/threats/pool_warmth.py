@@ -99,33 +99,37 @@ def threat_of(
     writes: bool = False,
 ) -> Iterator[Threat]:
     """Of what two arms, by their names, read."""
-    words = [
-        _words(name, one) for name, one in zip(names, (control, arm), strict=True) if one.falls
+    clauses = [
+        _words(name, side) for name, side in zip(names, (control, arm), strict=True) if side.falls
     ]
-    if not words:
+    if not clauses:
         return
     turns = control.in_turns
     if writes:
-        yield raise_threat(ThreatKind.POOL_NOT_WARM, " and ".join(words), in_turns=turns)
+        yield raise_threat(ThreatKind.POOL_NOT_WARM, " and ".join(clauses), in_turns=turns)
         return
     moved = _explained(control, arm)
     if moved is None:
-        seen = f"{' and '.join(words)}; what a read takes cannot be told from what else scatters"
-        yield raise_threat(ThreatKind.POOL_NOT_WARM, seen, in_turns=turns)
+        observation = (
+            f"{' and '.join(clauses)}; what a read takes cannot be told from what else scatters"
+        )
+        yield raise_threat(ThreatKind.POOL_NOT_WARM, observation, in_turns=turns)
         return
     percent = 100 * abs(float(moved.mean()))
-    seen = f"{' and '.join(words)}; that moves the contrast by about {format_digits(percent, 2)} %"
+    observation = (
+        f"{' and '.join(clauses)}; that moves the contrast by about {format_digits(percent, 2)} %"
+    )
     certain = 0.0 not in t_interval(moved)
     fatal = certain and percent > 100 * margin
-    yield raise_threat(ThreatKind.POOL_NOT_WARM, seen, invalidates=fatal, in_turns=turns)
+    yield raise_threat(ThreatKind.POOL_NOT_WARM, observation, invalidates=fatal, in_turns=turns)
 
 
-def _words(name: str, one: PartReads) -> str:
+def _words(name: str, reads: PartReads) -> str:
     fell = f"blocks read per transaction of {name} fell from"
-    if one.in_turns:
-        first, last = _apart(*one.ends)
+    if reads.in_turns:
+        first, last = _apart(*reads.ends)
         return f"{fell} {first} to {last} from the first half of a turn to the second"
-    first, last, level = _apart(*one.ends, one.level)
+    first, last, level = _apart(*reads.ends, reads.level)
     return f"{fell} {first} to {last} within the measured part of an epoch, towards {level}"
 
 
@@ -165,23 +169,23 @@ def _share(control: PartReads, arm: PartReads, falls: tuple[bool, bool]) -> floa
     """Of these epochs; `falls`: in which of the two reads fall, which all epochs decide."""
     time_of_a_read = _time_of_a_read(arm.reads - control.reads, arm.times - control.times)
     ours, theirs = (
-        (float(one.reads.mean()) - _level(one.reads.mean(axis=0))) / float(one.times.mean())
+        (float(side.reads.mean()) - _level(side.reads.mean(axis=0))) / float(side.times.mean())
         if does
         else 0.0
-        for one, does in zip((control, arm), falls, strict=True)
+        for side, does in zip((control, arm), falls, strict=True)
     )
     return (theirs - ours) * time_of_a_read
 
 
 def part_reads(epochs: Sequence[EpochTotals], arm: str) -> PartReads | None:
     """The reads of an arm by part of its epochs; None where too few epochs have them."""
-    found = {epoch.epoch: _parts(epoch, arm) for epoch in epochs}
-    known = {epoch: one for epoch, one in found.items() if one is not None}
-    if len(known) < FEWEST_EPOCHS:
+    by_epoch = {epoch.epoch: _parts(epoch, arm) for epoch in epochs}
+    complete = {epoch: parts for epoch, parts in by_epoch.items() if parts is not None}
+    if len(complete) < FEWEST_EPOCHS:
         return None
-    reads, times = (np.array([one[place] for one in known.values()]) for place in (0, 1))
+    reads, times = (np.array([parts[index] for parts in complete.values()]) for index in (0, 1))
     in_turns = any(arm in epoch.turns for epoch in epochs)
-    return PartReads(tuple(known), reads, times, in_turns)
+    return PartReads(tuple(complete), reads, times, in_turns)
 
 
 @memoize_by_identity
@@ -190,32 +194,32 @@ def _parts(epoch: EpochTotals, arm: str) -> tuple[list[float], list[float]] | No
     if arm in epoch.turns:
         return _of_turn(epoch.turns[arm])
     parts, totals = epoch.parts.get(arm, ()), epoch.arms[arm]
-    known = len(parts) == PARTS and all(REQUESTED in part.values for part in parts)
-    if not known or totals.dropped or epoch.outcome != "complete":
+    complete = len(parts) == PARTS and all(REQUESTED in part.values for part in parts)
+    if not complete or totals.dropped or epoch.outcome != "complete":
         return None
     ends = [*(part.first_block for part in parts[1:]), None]
     reads, times = [], []
     for part, end in zip(parts, ends, strict=True):
-        own = [
-            one
-            for one in totals.slices
-            if one.block >= part.first_block and (end is None or one.block < end)
+        slices = [
+            slice_totals
+            for slice_totals in totals.slices
+            if slice_totals.block >= part.first_block and (end is None or slice_totals.block < end)
         ]
-        done = sum(one.transactions for one in own)
+        done = sum(slice_totals.transactions for slice_totals in slices)
         if not done:
             return None
         reads.append(part.values[REQUESTED] / BLOCK_BYTES / done)
-        times.append(sum(one.busy_ns for one in own) / done)
+        times.append(sum(slice_totals.busy_ns for slice_totals in slices) / done)
     return reads, times
 
 
 def _of_turn(turn: Turn) -> tuple[list[float], list[float]] | None:
     parts = four_parts(turn)
-    done = [sum(one.transactions for one in part) for part in parts]
-    read = [sum(one.read_bytes for one in part) for part in parts]
+    done = [sum(second.transactions for second in part) for part in parts]
+    read = [sum(second.read_bytes for second in part) for part in parts]
     if not all(done) or not np.isfinite(read).all():
         return None
-    busy = [sum(one.busy_ns for one in part) for part in parts]
+    busy = [sum(second.busy_ns for second in part) for part in parts]
     return (
         [size / BLOCK_BYTES / n for size, n in zip(read, done, strict=True)],
         [took / n for took, n in zip(busy, done, strict=True)],

@@ -66,27 +66,29 @@ def _wrong_answers(epochs: Sequence[Epoch], both: tuple[str, str]) -> Iterator[T
     for arm in both:
         rows = sum(epoch.totals.arms[arm].wrong_rows for epoch in epochs)
         if rows:
-            seen = f"{rows} transactions of {arm} returned another number of rows than they must"
-            yield raise_threat(ThreatKind.WRONG_ANSWER, seen)
+            observation = (
+                f"{rows} transactions of {arm} returned another number of rows than they must"
+            )
+            yield raise_threat(ThreatKind.WRONG_ANSWER, observation)
         broken = [(e.totals.epoch + 1, v) for e in epochs for v in e.violations(arm)]
         if broken:
-            seen = f"{arm}, epoch {broken[0][0]}: {broken[0][1]}"
+            observation = f"{arm}, epoch {broken[0][0]}: {broken[0][1]}"
             more = f" (and {len(broken) - 1} more)" if len(broken) > 1 else ""
-            yield raise_threat(ThreatKind.WRONG_ANSWER, seen + more)
+            yield raise_threat(ThreatKind.WRONG_ANSWER, observation + more)
 
 
 def _background(epochs: Sequence[Epoch], both: tuple[str, str]) -> Iterator[Threat]:
     """Checkpoints by timeout and autovacuums, in the epochs of one arm only."""
     every = [epoch.totals for epoch in epochs]
     counted = {
-        "checkpoints": [[timed_checkpoints(one, arm) for one in every] for arm in both],
-        "autovacuums": [[one.amount(arm, "autovacuums") for one in every] for arm in both],
+        "checkpoints": [[timed_checkpoints(epoch, arm) for epoch in every] for arm in both],
+        "autovacuums": [[epoch.amount(arm, "autovacuums") for epoch in every] for arm in both],
     }
     for what, amounts in counted.items():
-        counts = [float(np.nansum(own)) for own in amounts]
+        counts = [float(np.nansum(of_arm)) for of_arm in amounts]
         if (counts[0] == 0) != (counts[1] == 0):
-            seen = " and ".join(f"{n:.0f} in {a}" for n, a in zip(counts, both, strict=True))
-            yield raise_threat(ThreatKind.ONE_ARM_BACKGROUND, f"{what}: {seen}")
+            observation = " and ".join(f"{n:.0f} in {a}" for n, a in zip(counts, both, strict=True))
+            yield raise_threat(ThreatKind.ONE_ARM_BACKGROUND, f"{what}: {observation}")
 
 
 def timed_checkpoints(epoch: EpochTotals, arm: str) -> float:
@@ -102,18 +104,20 @@ def timed_checkpoints(epoch: EpochTotals, arm: str) -> float:
 
 
 def _working_set(epochs: Sequence[Epoch], both: tuple[str, str], study: Study) -> Iterator[Threat]:
-    wanted = study.workload.working_set
-    if wanted == "any":
+    expected = study.workload.working_set
+    if expected == "any":
         return
     unlike = []
     for arm in both:
         done = sum(e.totals.transactions_all.get(arm, 0) for e in epochs)
         read = float(np.nansum([e.totals.amount(arm, BLOCKS_READ) for e in epochs]))
-        if done and (read / done > FEW_BLOCKS_READ) != (wanted == "exceeds"):
+        if done and (read / done > FEW_BLOCKS_READ) != (expected == "exceeds"):
             unlike.append(f"{arm} read {format_digits(read / done, 2)} blocks a transaction")
     if unlike:
-        seen = f"{' and '.join(unlike)}; the study says that its data {WORKING_SET_WORDS[wanted]}"
-        yield raise_threat(ThreatKind.WORKING_SET, seen)
+        observation = (
+            f"{' and '.join(unlike)}; the study says that its data {WORKING_SET_WORDS[expected]}"
+        )
+        yield raise_threat(ThreatKind.WORKING_SET, observation)
 
 
 def _driver(epochs: Sequence[Epoch]) -> Iterator[Threat]:
@@ -122,8 +126,8 @@ def _driver(epochs: Sequence[Epoch]) -> Iterator[Threat]:
     servers = float(np.nansum(used_us)) * NS_PER_US
     if driver and servers and driver / (driver + servers) > DRIVER_SHARE:
         share = driver / (driver + servers)
-        seen = f"the driver used {share:.0%} of the processor time of driver and servers"
-        yield raise_threat(ThreatKind.DRIVER_BOUND, seen)
+        observation = f"the driver used {share:.0%} of the processor time of driver and servers"
+        yield raise_threat(ThreatKind.DRIVER_BOUND, observation)
 
 
 def _processor_time(
@@ -154,13 +158,13 @@ def _processor_time(
         "transaction, and "
     )
     if (speed.low > 0 and more) or (speed.high < 0 and less):
-        seen = f"{takes}its throughput moved alike"
-        yield raise_threat(ThreatKind.CPU_DISAGREES, seen)
+        observation = f"{takes}its throughput moved alike"
+        yield raise_threat(ThreatKind.CPU_DISAGREES, observation)
     elif (cpu.estimate.low > margin and unseen.low > 0) or (
         cpu.estimate.high < -margin and unseen.high < 0
     ):
-        seen = f"{takes}less than half of that shows in its throughput"
-        yield raise_threat(ThreatKind.CPU_DISAGREES, seen)
+        observation = f"{takes}less than half of that shows in its throughput"
+        yield raise_threat(ThreatKind.CPU_DISAGREES, observation)
 
 
 def _may_disagree(speed: Interval, unseen: Interval, cost: float, margin: float) -> bool:
@@ -185,17 +189,19 @@ def _steadiness(epochs: Sequence[Epoch], plan: Plan, both: tuple[str, str]) -> I
         return
     for arm in both:
         drifts = [_drift(epoch.totals.arms[arm]) for epoch in epochs]
-        known = [one for one in drifts if one is not None]
-        drifting = sum(one.matters(plan.margin) for one in known)
-        if len(known) >= 4 and drifting > DRIFTING_SHARE * len(known):
-            seen = f"the throughput of {arm} still drifted in {drifting} of {len(known)} epochs"
-            yield raise_threat(ThreatKind.NO_STEADY_STATE, seen)
+        fitted = [drift for drift in drifts if drift is not None]
+        drifting = sum(drift.matters(plan.margin) for drift in fitted)
+        if len(fitted) >= 4 and drifting > DRIFTING_SHARE * len(fitted):
+            observation = (
+                f"the throughput of {arm} still drifted in {drifting} of {len(fitted)} epochs"
+            )
+            yield raise_threat(ThreatKind.NO_STEADY_STATE, observation)
 
 
 @memoize_by_identity
 def _drift(arm: ArmTotals) -> Drift | None:
     """Of an arm's throughput over the slices of an epoch; None: there are too few of them."""
-    series = [one.transactions / one.busy_ns for one in arm.slices if one.busy_ns]
+    series = [part.transactions / part.busy_ns for part in arm.slices if part.busy_ns]
     return drift_of(series) if len(series) >= 10 else None
 
 
@@ -206,14 +212,14 @@ def plan_threats(plan: Plan) -> Iterator[Threat]:
         yield raise_threat(ThreatKind.DIRECTORY_TIED, plan.upkeep_why)
     elif not loads.shared and fewest < FEWEST_LOADS:
         times = {1: "once", 2: "twice"}[fewest]
-        seen = f"the builds cannot share data, and that of each was loaded {times}"
-        yield raise_threat(ThreatKind.DIRECTORY_TIED, seen)
+        observation = f"the builds cannot share data, and that of each was loaded {times}"
+        yield raise_threat(ThreatKind.DIRECTORY_TIED, observation)
     if plan.residency == "one server":
-        seen = "the treatment was drawn onto connections to one running server"
-        yield raise_threat(ThreatKind.SHARED_BACKGROUND, seen)
+        observation = "the treatment was drawn onto connections to one running server"
+        yield raise_threat(ThreatKind.SHARED_BACKGROUND, observation)
     if plan.residency == "own databases":
-        seen = "the arms are databases on one running server, which may do other work too"
-        yield raise_threat(ThreatKind.SHARED_BACKGROUND, seen)
+        observation = "the arms are databases on one running server, which may do other work too"
+        yield raise_threat(ThreatKind.SHARED_BACKGROUND, observation)
     if plan.residency == "several servers":
         yield raise_threat(ThreatKind.ADDRESS_ONLY, "each arm is a running server of its own")
     if plan.placement == "free" and plan.residency == "own servers":

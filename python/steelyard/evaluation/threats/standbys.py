@@ -28,12 +28,12 @@ def behind_threats(epochs: Sequence[EpochTotals], arms: Sequence[str]) -> Iterat
     """For each arm whose standby was a segment of log behind in most epochs."""
     for lag in standby_lags(epochs, arms):
         if lag.bytes_median > BEHIND_BYTES:
-            seen = (
+            observation = (
                 f"a standby of {lag.arm} was {format_bytes(round(lag.bytes_median))} of log and "
                 f"{format_duration(round(lag.ms_median * NS_PER_MS))} behind at the end of the "
                 "median epoch"
             )
-            yield raise_threat(ThreatKind.STANDBY_BEHIND, seen)
+            yield raise_threat(ThreatKind.STANDBY_BEHIND, observation)
 
 
 def _lag_of(epochs: Sequence[EpochTotals], arm: str) -> Iterator[StandbyLag]:

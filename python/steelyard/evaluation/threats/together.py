@@ -34,56 +34,58 @@ when a session ends."""
 
 def together_threats(epochs: Sequence[EpochTotals], control: str, arm: str) -> Iterator[Threat]:
     """Of one contrast; none where one machine drove it."""
-    known = [e for e in epochs if e.arms[control].together and e.arms[arm].together]
-    if known:
-        yield from _apart(known, control, arm)
-        yield from _held_up(known, control, arm)
-        yield from _counted_apart(known)
+    usable = [e for e in epochs if e.arms[control].together and e.arms[arm].together]
+    if usable:
+        yield from _apart(usable, control, arm)
+        yield from _held_up(usable, control, arm)
+        yield from _counted_apart(usable)
 
 
 def _of(epochs: Sequence[EpochTotals], arm: str) -> list[TogetherTotals]:
-    return [one for one in (epoch.arms[arm].together for epoch in epochs) if one is not None]
+    return [
+        totals for totals in (epoch.arms[arm].together for epoch in epochs) if totals is not None
+    ]
 
 
 def _apart(epochs: Sequence[EpochTotals], control: str, arm: str) -> Iterator[Threat]:
     both = {name: _of(epochs, name) for name in (control, arm)}
     for name, totals in both.items():
-        apart, slices = sum(one.apart for one in totals), sum(one.slices for one in totals)
+        apart, slices = sum(epoch.apart for epoch in totals), sum(epoch.slices for epoch in totals)
         if apart > APART_SHARE * slices:
-            longest_ns = max(one.longest_ns for one in totals)
-            seen = (
+            longest_ns = max(epoch.longest_ns for epoch in totals)
+            observation = (
                 f"in {apart} of {slices} slices of {name} the machines began up to "
                 f"{format_duration(longest_ns)} apart, more than {LATE_SHARE:.0%} of the slice"
             )
-            yield raise_threat(ThreatKind.MACHINES_APART, seen)
+            yield raise_threat(ThreatKind.MACHINES_APART, observation)
             return
     more = [b.skew_share - a.skew_share for a, b in zip(both[control], both[arm], strict=True)]
     interval = t_interval(np.array(more))
     mean = float(np.mean(more))
     if abs(mean) > UNEQUAL_SHARE and not interval.low <= 0 <= interval.high:
-        seen = (
+        observation = (
             f"the machines began {abs(mean):.1%} of a slice farther apart for "
             f"{arm if mean > 0 else control} than for {control if mean > 0 else arm}"
         )
-        yield raise_threat(ThreatKind.MACHINES_APART, seen)
+        yield raise_threat(ThreatKind.MACHINES_APART, observation)
 
 
 def _held_up(epochs: Sequence[EpochTotals], control: str, arm: str) -> Iterator[Threat]:
     both = [_machines(_of(epochs, name)) for name in (control, arm)]
-    for name in sorted({one for found in both for one in found}):
-        own = [found[name] for found in both if name in found]
-        busiest = max(one.processor_share for one in own)
-        late = max(one.late / one.slices for one in own if one.slices)
-        slow = max(_share_of_others(name, found) for found in both)
+    for name in sorted({name for machines in both for name in machines}):
+        totals = [machines[name] for machines in both if name in machines]
+        busiest = max(machine.processor_share for machine in totals)
+        late = max(machine.late / machine.slices for machine in totals if machine.slices)
+        slow = max(_share_of_others(name, machines) for machines in both)
         if busiest > BUSY_SHARE:
-            seen = f"the driver of {name} used {busiest:.0%} of that machine's processors"
+            observation = f"the driver of {name} used {busiest:.0%} of that machine's processors"
         elif late > APART_SHARE:
-            seen = f"{name} began {late:.0%} of its slices late"
-        elif len(own) == len(both) and slow < SLOW_SHARE:
-            seen = f"a client of {name} did {slow:.0%} of what one of the other machines did"
+            observation = f"{name} began {late:.0%} of its slices late"
+        elif len(totals) == len(both) and slow < SLOW_SHARE:
+            observation = f"a client of {name} did {slow:.0%} of what one of the other machines did"
         else:
             continue
-        yield raise_threat(ThreatKind.MACHINE_BOUND, seen)
+        yield raise_threat(ThreatKind.MACHINE_BOUND, observation)
         return
 
 
@@ -97,35 +99,35 @@ def _counted_apart(epochs: Sequence[EpochTotals]) -> Iterator[Threat]:
             counted += sum(epoch.transactions_all.values())
             ended += reading.value
     if ended < (1 - MISSING_SHARE) * counted:
-        seen = (
+        observation = (
             f"the machines counted {counted:,.0f} transactions of all arms, of which the servers "
             f"ended {ended:,.0f}"
         )
-        yield raise_threat(ThreatKind.COUNTS_APART, seen)
+        yield raise_threat(ThreatKind.COUNTS_APART, observation)
 
 
-def _share_of_others(name: str, found: Mapping[str, LoadMachineTotals]) -> float:
+def _share_of_others(name: str, machines: Mapping[str, LoadMachineTotals]) -> float:
     """A client's throughput over the mean of the other machines'; 1 where there are no others."""
-    others = [one.client_throughput for other, one in found.items() if other != name]
+    others = [machine.client_throughput for other, machine in machines.items() if other != name]
     mean = float(np.mean(others)) if others else 0.0
-    return found[name].client_throughput / mean if name in found and mean > 0 else 1.0
+    return machines[name].client_throughput / mean if name in machines and mean > 0 else 1.0
 
 
 def _machines(epochs: Sequence[TogetherTotals]) -> dict[str, LoadMachineTotals]:
     """Over epochs, by name: a machine that was replaced is one of another name."""
-    found: dict[str, list[LoadMachineTotals]] = {}
+    by_name: dict[str, list[LoadMachineTotals]] = {}
     for epoch in epochs:
-        for name, one in epoch.machines.items():
-            found.setdefault(name, []).append(one)
+        for name, machine in epoch.machines.items():
+            by_name.setdefault(name, []).append(machine)
     return {
         name: LoadMachineTotals(
             processors=parts[0].processors,
-            slices=sum(one.slices for one in parts),
-            transactions=sum(one.transactions for one in parts),
-            busy_ns=sum(one.busy_ns for one in parts),
-            elapsed_ns=sum(one.elapsed_ns for one in parts),
-            driver_cpu_ns=sum(one.driver_cpu_ns for one in parts),
-            late=sum(one.late for one in parts),
+            slices=sum(part.slices for part in parts),
+            transactions=sum(part.transactions for part in parts),
+            busy_ns=sum(part.busy_ns for part in parts),
+            elapsed_ns=sum(part.elapsed_ns for part in parts),
+            driver_cpu_ns=sum(part.driver_cpu_ns for part in parts),
+            late=sum(part.late for part in parts),
         )
-        for name, parts in found.items()
+        for name, parts in by_name.items()
     }

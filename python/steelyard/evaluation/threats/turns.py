@@ -71,8 +71,8 @@ def turn_threats(
     epochs: Sequence[EpochTotals], plan: Plan, control: str, arm: str
 ) -> tuple[Threat, ...]:
     """Every threat that the turns of one contrast show; epochs in which both arms had one."""
-    both = [one for one in epochs if control in one.turns and arm in one.turns]
-    pairs = [(one.turns[control], one.turns[arm]) for one in both]
+    both = [epoch for epoch in epochs if control in epoch.turns and arm in epoch.turns]
+    pairs = [(epoch.turns[control], epoch.turns[arm]) for epoch in both]
     if not pairs:
         return ()
     return (
@@ -99,7 +99,7 @@ def directories_threats(
     """Directories that the plan draws and that stayed with their arms; one that it carries with
     its arm is the plan's own threat. Half of the epochs are drawn either way, so that eight in the
     same place are no chance."""
-    places = {(one.slots.get(control), one.slots.get(arm)) for one in epochs}
+    places = {(epoch.slots.get(control), epoch.slots.get(arm)) for epoch in epochs}
     if plan.upkeep == "carry" or len(epochs) < FEWEST_FOR_VERDICT or len(places) > 1:
         return
     [(of_control, of_arm)] = places
@@ -115,21 +115,21 @@ def directories_threats(
 def _evicted(pairs: Sequence[Pair]) -> Iterator[Threat]:
     shares = np.array([[turn.resident_share for turn in pair] for pair in pairs])
     if np.isnan(shares).all():
-        seen = "the kernel does not tell what of the arms' files stayed in the page cache"
-        yield raise_threat(ThreatKind.NOT_EVICTED, seen)
+        observation = "the kernel does not tell what of the arms' files stayed in the page cache"
+        yield raise_threat(ThreatKind.NOT_EVICTED, observation)
         return
-    kept = shares > RESIDENT_SHARE  # not known: not kept
-    if not kept.any():
+    resident = shares > RESIDENT_SHARE  # not known: not resident
+    if not resident.any():
         return
-    seen = (
-        f"up to {format_digits(100 * float(shares[kept].max()), 2)} % of the arms' files were "
+    observation = (
+        f"up to {format_digits(100 * float(shares[resident].max()), 2)} % of the arms' files were "
         f"still in the page cache after eviction, more than {100 * RESIDENT_SHARE:g} % before "
-        f"{_counted(kept, pairs)}"
+        f"{_counted(resident, pairs)}"
     )
     fatal = apart(shares[:, 1] - shares[:, 0], RESIDENT_SHARE)
     if fatal:
-        seen += "; that differs between the arms beyond chance"
-    yield raise_threat(ThreatKind.NOT_EVICTED, seen, invalidates=fatal)
+        observation += "; that differs between the arms beyond chance"
+    yield raise_threat(ThreatKind.NOT_EVICTED, observation, invalidates=fatal)
 
 
 def _quiet(pairs: Sequence[Pair]) -> Iterator[Threat]:
@@ -137,14 +137,16 @@ def _quiet(pairs: Sequence[Pair]) -> Iterator[Threat]:
     if not busy.any():
         return
     waiting = max(turn.waiting_bytes for turn in chain(*pairs) if not turn.quiet)
-    seen = (
+    observation = (
         f"up to {format_bytes(waiting)} were still to be written to the disk when a server was "
         f"started, before {_counted(busy, pairs)}"
     )
     before_control, before_arm = (int(count) for count in busy.sum(axis=0))
     if unequal(before_control, before_arm, len(pairs), len(pairs)):
-        seen += "; more often before one arm than chance has it: what the other arm left behind"
-    yield raise_threat(ThreatKind.DEVICE_BUSY, seen)
+        observation += (
+            "; more often before one arm than chance has it: what the other arm left behind"
+        )
+    yield raise_threat(ThreatKind.DEVICE_BUSY, observation)
 
 
 def _counted(marked: np.ndarray, pairs: Sequence[Pair]) -> str:
@@ -170,23 +172,25 @@ def level_threats(pairs: Sequence[Pair]) -> Iterator[Threat]:
 def unfinished_threats(pairs: Sequence[Pair], plan: Plan) -> Iterator[Threat]:
     """Turns that ended without the checkpoints asked for: first the arm with more of them."""
     fatal = _cut_off_in_one_arm(pairs, plan)
-    for turns in sorted(_sides(pairs), key=lambda own: -len(_longest(own))):
+    for turns in sorted(_sides(pairs), key=lambda side: -len(_longest(side))):
         longest = _longest(turns)
         if not longest:
             continue
         counts = sorted(turn.cycles for turn in longest)
         lengths = [turn.measured_ns for turn in longest if turn.seconds]
         after = f" of {format_duration(float(np.median(lengths)))}" if lengths else ""
-        seen = (
+        observation = (
             f"{len(longest)} of {len(turns)} turns of {turns[0].arm} were measured for the longest "
             f"turn{after}, with {_range(counts[0], counts[-1])} completed"
         )
         within = sum(not turn.at_checkpoint and turn.cycles > 0 for turn in longest)
         if within:
-            seen += f"; {within} of them did not begin at the end of one"
+            observation += f"; {within} of them did not begin at the end of one"
         if fatal:
-            seen += "; that differs between the arms beyond chance, and both were to have theirs"
-        yield raise_threat(ThreatKind.NO_CHECKPOINT, seen, invalidates=fatal)
+            observation += (
+                "; that differs between the arms beyond chance, and both were to have theirs"
+            )
+        yield raise_threat(ThreatKind.NO_CHECKPOINT, observation, invalidates=fatal)
         fatal = False
 
 
@@ -197,11 +201,11 @@ def _longest(turns: Sequence[Turn]) -> list[Turn]:
 def _cut_off_in_one_arm(pairs: Sequence[Pair], plan: Plan) -> bool:
     """Whether one arm lost its checkpoints more often than the other in the same epochs, where the
     plan expected cycles of both: the figure then compares with checkpoints and without."""
-    if plan.turns is None or not all(one.arm in plan.turns.cycle_seconds for one in pairs[0]):
+    if plan.turns is None or not all(turn.arm in plan.turns.cycle_seconds for turn in pairs[0]):
         return False
-    asked = plan.turns.cycles
+    required = plan.turns.cycles
     lost = [
-        [turn.end == "longest" and turn.whole_cycles < asked for turn in pair] for pair in pairs
+        [turn.end == "longest" and turn.whole_cycles < required for turn in pair] for pair in pairs
     ]
     control, arm = lost.count([True, False]), lost.count([False, True])
     return balance_p_value(control, arm, len(pairs), len(pairs)) < CUT_OFF_ALPHA
@@ -210,19 +214,19 @@ def _cut_off_in_one_arm(pairs: Sequence[Pair], plan: Plan) -> bool:
 def unequal_turns_threats(pairs: Sequence[Pair]) -> Iterator[Threat]:
     """Arms that were measured at another age, or for another time: medians that lie further apart
     than a part of the longer turn. Plans from before arms were measured alike have these."""
-    sides = [[turn for turn in own if turn.seconds] for own in _sides(pairs)]
+    sides = [[turn for turn in side if turn.seconds] for side in _sides(pairs)]
     if min(map(len, sides)) < FEWEST_TURNS:
         return
-    lengths = [float(np.median([turn.measured_ns for turn in own])) for own in sides]
-    ages = [float(np.median([turn.age_ns for turn in own])) for own in sides]
+    lengths = [float(np.median([turn.measured_ns for turn in side])) for side in sides]
+    ages = [float(np.median([turn.age_ns for turn in side])) for side in sides]
     allowed = UNEQUAL_SHARE * max(lengths)
     alike = abs(ages[0] - ages[1]) <= allowed or math.isnan(ages[0] - ages[1])
     if alike and abs(lengths[0] - lengths[1]) <= allowed:
         return
     each = (
-        f"{own[0].arm} was measured for {format_duration(length)}"
+        f"{side[0].arm} was measured for {format_duration(length)}"
         + ("" if math.isnan(age) else f" after {format_duration(age)} under load")
-        for own, length, age in zip(sides, lengths, ages, strict=True)
+        for side, length, age in zip(sides, lengths, ages, strict=True)
     )
     yield raise_threat(ThreatKind.UNEQUAL_TURNS, f"{', '.join(each)} (medians)")
 
@@ -251,15 +255,15 @@ def pauses_threats(pairs: Sequence[Pair]) -> Iterator[Threat]:
 
 def debt_threats(pairs: Sequence[Pair]) -> Iterator[Threat]:
     control, arm = pairs[0]
-    for found, what in (
+    for growth, what in (
         (wal_growth(pairs), "log written since the begin of a checkpoint"),
         (waiting_growth(pairs), "what waits to be written to the disk"),
     ):
-        if found.unequal:
+        if growth.unequal:
             yield raise_threat(
                 ThreatKind.UNEQUAL_DEBT,
-                f"{what} changed over a turn by {_share(found.arm)} of the turn's log in "
-                f"{arm.arm}, and by {_share(found.control)} in {control.arm}",
+                f"{what} changed over a turn by {_share(growth.arm)} of the turn's log in "
+                f"{arm.arm}, and by {_share(growth.control)} in {control.arm}",
             )
 
 
@@ -270,11 +274,11 @@ def _share(share: float) -> str:
 def ageing_threats(
     epochs: Sequence[EpochTotals], plan: Plan, control: str, arm: str
 ) -> Iterator[Threat]:
-    d = np.array([epoch_log_ratio(one, arm, control, plan.metric) for one in epochs])
-    found = ageing(d)
-    if found.alarms and math.isfinite(found.change):
+    d = np.array([epoch_log_ratio(epoch, arm, control, plan.metric) for epoch in epochs])
+    trend = ageing(d)
+    if trend.alarms and math.isfinite(trend.change):
         yield raise_threat(
             ThreatKind.AGEING,
-            f"the reading moved by {format_percent(percent_of_log(found.change))} from the first "
+            f"the reading moved by {format_percent(percent_of_log(trend.change))} from the first "
             f"epoch to the last, more than 99 of 100 orders of {len(d)} epochs give",
         )

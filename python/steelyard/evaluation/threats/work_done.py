@@ -44,8 +44,10 @@ def arrival_threats(epochs: Sequence[EpochTotals], control: str, arm: str) -> It
     """Arrivals that an arm did not come to: they would have been its latest."""
     for name in (control, arm):
         totals = [epoch.arms[name] for epoch in epochs]
-        unstarted = sum(one.unstarted for one in totals)
-        arrived = unstarted + sum(one.transactions + one.failed for one in totals)
+        unstarted = sum(arm_totals.unstarted for arm_totals in totals)
+        arrived = unstarted + sum(
+            arm_totals.transactions + arm_totals.failed for arm_totals in totals
+        )
         if arrived and unstarted > MOST_UNSTARTED * arrived:
             yield raise_threat(
                 ThreatKind.BEHIND_ARRIVALS,
@@ -64,17 +66,21 @@ def work_threats(
     ours, theirs = done[control], done[arm]
     if ours is None or theirs is None:
         return
-    idle = [name for name, one in ((control, ours), (arm, theirs)) if one.rows < FEWEST_ROWS]
+    idle = [name for name, work in ((control, ours), (arm, theirs)) if work.rows < FEWEST_ROWS]
     if len(idle) == 2:
         many = ours.transactions + theirs.transactions
-        seen = f"not one row was returned or changed in {many} transactions of {control} and {arm}"
-        yield raise_threat(ThreatKind.WRONG_ANSWER, seen)
+        observation = (
+            f"not one row was returned or changed in {many} transactions of {control} and {arm}"
+        )
+        yield raise_threat(ThreatKind.WRONG_ANSWER, observation)
     elif idle:
         [name] = idle
         other = theirs if name == control else ours
         theirs_each = format_digits(other.rows, 3)
-        seen = f"{name} returned and changed no row, the other arm {theirs_each} rows a transaction"
-        yield raise_threat(ThreatKind.WRONG_ANSWER, seen)
+        observation = (
+            f"{name} returned and changed no row, the other arm {theirs_each} rows a transaction"
+        )
+        yield raise_threat(ThreatKind.WRONG_ANSWER, observation)
     elif not inspection.writes:
         yield from _unlike(epochs, control, arm)
 
@@ -87,11 +93,11 @@ def _unlike(epochs: Sequence[EpochTotals], control: str, arm: str) -> Iterator[T
         return
     change = float(logs.mean())
     if abs(change) > MOST_UNLIKE and p_value(logs) <= UNLIKELY:
-        seen = (
+        observation = (
             f"a transaction of {arm} returned {format_percent(percent_of_log(change))} rows "
             f"against {control}, and both only read"
         )
-        yield raise_threat(ThreatKind.WRONG_ANSWER, seen)
+        yield raise_threat(ThreatKind.WRONG_ANSWER, observation)
 
 
 def _returned(epoch: EpochTotals, arm: str) -> float:

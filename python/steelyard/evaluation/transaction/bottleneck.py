@@ -30,51 +30,53 @@ GROUPS: Mapping[BottleneckKind, Sequence[str]] = {
 
 
 def bottlenecks(
-    epochs: Sequence[EpochTotals], told: TimeParts, probe: Probe | None = None
+    epochs: Sequence[EpochTotals], parts: TimeParts, probe: Probe | None = None
 ) -> tuple[Bottleneck, Bottleneck]:
     """Of the control, and of the arm, whose times these are; `probe`: of their device."""
     withheld = withheld_share(epochs)
-    control: dict[str, float] = {part.part: part.control_us for part in told.parts}
-    arm: dict[str, float] = {part.part: part.arm_us for part in told.parts}
+    control: dict[str, float] = {part.part: part.control_us for part in parts.parts}
+    arm: dict[str, float] = {part.part: part.arm_us for part in parts.parts}
     return (
-        _on_device(_bottleneck(told.control, control, withheld), epochs, probe),
-        _on_device(_bottleneck(told.arm, arm, withheld), epochs, probe),
+        _on_device(_bottleneck(parts.control, control, withheld), epochs, probe),
+        _on_device(_bottleneck(parts.arm, arm, withheld), epochs, probe),
     )
 
 
-def _on_device(found: Bottleneck, epochs: Sequence[EpochTotals], probe: Probe | None) -> Bottleneck:
+def _on_device(
+    bottleneck: Bottleneck, epochs: Sequence[EpochTotals], probe: Probe | None
+) -> Bottleneck:
     """With what the device did, where it may be what holds the arm up."""
-    if found.kind not in ("reading", "WAL flush"):
-        return found
-    read = [epoch.readings.get(found.arm, {}) for epoch in epochs]
-    known = [known_values(one.values()) for one in read]
-    used = ceiling(known, probe)
+    if bottleneck.kind not in ("reading", "WAL flush"):
+        return bottleneck
+    read = [epoch.readings.get(bottleneck.arm, {}) for epoch in epochs]
+    counts = [known_values(readings.values()) for readings in read]
+    used = ceiling(counts, probe)
     if used is None:
-        return found
+        return bottleneck
     evidence = (
-        f"{found.evidence}; {used.device} did {used.reads:.0f} reads/s and {used.writes:.0f} "
+        f"{bottleneck.evidence}; {used.device} did {used.reads:.0f} reads/s and {used.writes:.0f} "
         f"writes/s, {used.words}"
     )
     near = used.share >= DEVICE_SHARE and not used.by_processors
-    kind: BottleneckKind = "device" if near and found.kind == "reading" else found.kind
-    return found.model_copy(update={"kind": kind, "evidence": evidence})
+    kind: BottleneckKind = "device" if near and bottleneck.kind == "reading" else bottleneck.kind
+    return bottleneck.model_copy(update={"kind": kind, "evidence": evidence})
 
 
 def withheld_share(epochs: Sequence[EpochTotals]) -> float:
     """Of the time of all processors, what a quota or other guests withheld; 0 where unknown."""
     shares = []
     for epoch in epochs:
-        known = known_values(epoch.machine.values())
-        whole = known.get("elapsed_ns", 0.0) * max(1.0, known.get("processors", 1.0))
-        lost = known.get("throttled_ns", 0.0) + known.get("steal_ns", 0.0)
+        machine = known_values(epoch.machine.values())
+        whole = machine.get("elapsed_ns", 0.0) * max(1.0, machine.get("processors", 1.0))
+        lost = machine.get("throttled_ns", 0.0) + machine.get("steal_ns", 0.0)
         shares.append(lost / whole if whole else 0.0)
     return float(np.mean(shares)) if shares else 0.0
 
 
 def _bottleneck(arm: str, parts: Mapping[str, float], withheld: float) -> Bottleneck:
     whole = sum(parts.values())
-    sizes = {kind: sum(parts.get(one, 0.0) for one in names) for kind, names in GROUPS.items()}
-    kind = max(sizes, key=lambda one: sizes[one])
+    sizes = {kind: sum(parts.get(name, 0.0) for name in names) for kind, names in GROUPS.items()}
+    kind = max(sizes, key=lambda group: sizes[group])
     share = sizes[kind] / whole if whole > 0 else 0.0
     if share < LEAST_SHARE:
         return Bottleneck(arm=arm, kind="none", share=share, evidence=_evidence(kind, share, whole))

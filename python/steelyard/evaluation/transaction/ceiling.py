@@ -33,9 +33,9 @@ class Ceiling:
     @property
     def words(self) -> str:
         """The share, and whose ceiling it is of."""
-        told = f"{self.share * 100:.0f} % of what the probe got from it"
+        share = f"{self.share * 100:.0f} % of what the probe got from it"
         limit = ", whose limit were the processors: the device can do more"
-        return told + limit if self.by_processors else told
+        return share + limit if self.by_processors else share
 
 
 Known = Mapping[str, float]
@@ -51,13 +51,13 @@ def ceiling(epochs: Iterable[Known], probe: Probe | None) -> Ceiling | None:
     if not (reads.iops and writes.iops):
         return None
     members = probe.members or (probe.device,)
-    names = [[device_reading(one, side) for one in members] for side in ("reads", "writes")]
+    names = [[device_reading(member, side) for member in members] for side in ("reads", "writes")]
     elapsed, counts = 0.0, [0.0, 0.0]
-    for known in epochs:
-        if all(name in known for name in (*names[0], *names[1], SLICES_NS)):
-            for side, own in enumerate(names):
-                counts[side] += sum(known[name] for name in own)
-            elapsed += known[SLICES_NS] / NS_PER_S
+    for epoch in epochs:
+        if all(name in epoch for name in (*names[0], *names[1], SLICES_NS)):
+            for side, side_names in enumerate(names):
+                counts[side] += sum(epoch[name] for name in side_names)
+            elapsed += epoch[SLICES_NS] / NS_PER_S
     if not elapsed:
         return None
     return Ceiling(

@@ -35,11 +35,11 @@ def time_breakdown(
     epochs: Sequence[EpochTotals], control: str, arms: Sequence[str], probe: Probe | None = None
 ) -> list[TimeParts]:
     """Where the time of a transaction goes in every arm that shows it, and what holds it up."""
-    found = [time_parts(epochs, control, arm) for arm in arms]
+    breakdowns = [time_parts(epochs, control, arm) for arm in arms]
     return [
-        one.model_copy(update={"bottlenecks": bottlenecks(epochs, one, probe)})
-        for one in found
-        if one is not None
+        breakdown.model_copy(update={"bottlenecks": bottlenecks(epochs, breakdown, probe)})
+        for breakdown in breakdowns
+        if breakdown is not None
     ]
 
 
@@ -48,13 +48,21 @@ def time_parts(epochs: Sequence[EpochTotals], control: str, arm: str) -> TimePar
 
     `epochs`: those that both arms survived.
     """
-    pairs = _alike([(transaction_time(one, control), transaction_time(one, arm)) for one in epochs])
+    pairs = _alike(
+        [(transaction_time(epoch, control), transaction_time(epoch, arm)) for epoch in epochs]
+    )
     if len(pairs) < 2:
         return None
-    every = [(one.parts, other.parts) for one, other in pairs]
-    names = [name for name in every[0][0] if any(one[name] or other[name] for one, other in every)]
-    found = _differences(names, every)
-    divided = _differences(names, [with_their_queue(one, other) for one, other in pairs])
+    every = [(of_control.parts, of_arm.parts) for of_control, of_arm in pairs]
+    names = [
+        name
+        for name in every[0][0]
+        if any(of_control[name] or of_arm[name] for of_control, of_arm in every)
+    ]
+    differences = _differences(names, every)
+    divided = _differences(
+        names, [with_their_queue(of_control, of_arm) for of_control, of_arm in pairs]
+    )
     cause = named_cause(divided)
     if cause is not None and cause.name in (REST, UNSPLIT):
         cause = None
@@ -62,9 +70,9 @@ def time_parts(epochs: Sequence[EpochTotals], control: str, arm: str) -> TimePar
         control=control,
         arm=arm,
         epochs=len(pairs),
-        control_us=sum(part.control for part in found),
-        arm_us=sum(part.arm for part in found),
-        parts=tuple(map(_row, found)),
+        control_us=sum(part.control for part in differences),
+        arm_us=sum(part.arm for part in differences),
+        parts=tuple(map(_row, differences)),
         with_queue=tuple(map(_row, divided)),
         cause=None if cause is None else _row(cause),
     )
@@ -75,18 +83,20 @@ def _alike(
 ) -> list[Pair]:
     """The epochs in which both arms show the same parts: those that most epochs show, since one
     without looks at sessions has fewer."""
-    shown = [(one, other) for one, other in pairs if one and other and one.kind == other.kind]
-    kinds = Counter(one.kind for one, _ in shown)
+    comparable = [
+        (control, arm) for control, arm in pairs if control and arm and control.kind == arm.kind
+    ]
+    kinds = Counter(control.kind for control, _ in comparable)
     most = max(kinds, key=lambda kind: (kinds[kind], len(kind[0])), default=None)
-    return [(one, other) for one, other in shown if one.kind == most]
+    return [(control, arm) for control, arm in comparable if control.kind == most]
 
 
 def _differences(
     names: Sequence[str], pairs: Sequence[tuple[Parts, Parts]]
 ) -> tuple[PartDifference, ...]:
     return part_differences(
-        {name: [one[name] for one, _ in pairs] for name in names},
-        {name: [other[name] for _, other in pairs] for name in names},
+        {name: [control[name] for control, _ in pairs] for name in names},
+        {name: [arm[name] for _, arm in pairs] for name in names},
     )
 
 

@@ -89,16 +89,16 @@ def parts_of(epoch: EpochTotals, arm: str) -> dict[str, float] | None:
     }
     if not all(map(math.isfinite, parts.values())) or not parts[PROCESSOR]:
         return None
-    seen = epoch.waits.get(arm)
-    if seen is None or not seen.sessions:
+    waits = epoch.waits.get(arm)
+    if waits is None or not waits.sessions:
         return {**parts, DEBT: owed, UNSPLIT: loaded - sum(parts.values())}
-    waiting: dict[str, float] = {part: seen.by_part.get(part, 0) for part in SAMPLED}
-    waiting[CLIENT] = max(0, seen.sessions - sum(seen.by_part.values()))
+    waiting: dict[str, float] = {part: waits.by_part.get(part, 0) for part in SAMPLED}
+    waiting[CLIENT] = max(0, waits.sessions - sum(waits.by_part.values()))
     every, left = sum(waiting.values()), loaded - sum(parts.values())
     if not every:
         return {**parts, DEBT: owed, REST: left}
     split = {**parts, **{part: left * n / every for part, n in waiting.items()}, DEBT: owed}
-    behind = left * seen.behind_log / every
+    behind = left * waits.behind_log / every
     logged = _with_timed_log(split, epoch.per_transaction(arm, SESSION_LOG), behind)
     queued = logged[CLIENT] * (totals.driver_queue_share or 0.0)
     return {**logged, QUEUE: logged[QUEUE] + queued, CLIENT: logged[CLIENT] - queued}
@@ -155,12 +155,12 @@ def with_their_queue(control: TransactionTime, arm: TransactionTime) -> tuple[Pa
     difference of the products is split without a rest. An arm that used no time of a processor
     that could be counted says nothing of the waiting for it.
     """
-    rates = [one.queue_rate for one in (control, arm) if one.parts[PROCESSOR] > 0]
+    rates = [side.queue_rate for side in (control, arm) if side.parts[PROCESSOR] > 0]
     rate = sum(rates) / len(rates) if rates else 0.0
     both = []
-    for one in (control, arm):
-        made = {PROCESSOR: rate * one.server_cpu_us, CLIENT: rate * (one.client_cpu_us or 0.0)}
-        left = {QUEUE: one.parts[QUEUE] - sum(made.values())}
-        gained = {name: one.parts[name] + us for name, us in made.items() if name in one.parts}
-        both.append({**one.parts, **gained, **left})
+    for side in (control, arm):
+        caused = {PROCESSOR: rate * side.server_cpu_us, CLIENT: rate * (side.client_cpu_us or 0.0)}
+        left = {QUEUE: side.parts[QUEUE] - sum(caused.values())}
+        gained = {name: side.parts[name] + us for name, us in caused.items() if name in side.parts}
+        both.append({**side.parts, **gained, **left})
     return both[0], both[1]

@@ -86,9 +86,9 @@ def check(
     """
     began_ns = time.monotonic_ns()
     members = machines.members()
-    before = {one.name: one.network() for one in members}
-    tracks = {one.name: ClockTrack(one.name) for one in members}
-    trips: dict[str, list[int]] = {one.name: [] for one in members}
+    before = {member.name: member.network() for member in members}
+    tracks = {member.name: ClockTrack(member.name) for member in members}
+    trips: dict[str, list[int]] = {member.name: [] for member in members}
     for _ in range(EXCHANGES // 2):
         _exchange(members, tracks, trips)
     load = None
@@ -98,19 +98,21 @@ def check(
         time.sleep(min(seconds, 2.0))  # for the drift
     for _ in range(EXCHANGES // 2):
         _exchange(members, tracks, trips)
-    links = tuple(_link(one, tracks[one.name], trips[one.name], before) for one in members)
+    links = tuple(
+        _link(member, tracks[member.name], trips[member.name], before) for member in members
+    )
     return ClusterCheck(links, load, (time.monotonic_ns() - began_ns) / NS_PER_S)
 
 
 def _exchange(
     members: Sequence[LoadGenerator], tracks: dict[str, ClockTrack], trips: dict[str, list[int]]
 ) -> None:
-    for one in members:
+    for member in members:
         sent_ns = time.monotonic_ns()
-        received_ns, answered_ns = one.read_clock()
+        received_ns, answered_ns = member.read_clock()
         exchange = Exchange(sent_ns, received_ns, answered_ns, time.monotonic_ns())
-        tracks[one.name].add(exchange)
-        trips[one.name].append(exchange.round_trip_ns)
+        tracks[member.name].add(exchange)
+        trips[member.name].append(exchange.round_trip_ns)
 
 
 def _link(
@@ -149,23 +151,25 @@ def _load_check(answers: Sequence[SliceAnswer], clients: int) -> LoadCheck:
 
     logs = []
     for first, second in zip(answers[::2], answers[1::2], strict=True):
-        one, other = (first, second) if first.arm == "one" else (second, first)
-        if one.transactions and other.transactions:
-            rates = [part.transactions / part.busy_ns for part in (one, other)]
+        control, other = (first, second) if first.arm == "one" else (second, first)
+        if control.transactions and other.transactions:
+            rates = [part.transactions / part.busy_ns for part in (control, other)]
             logs.append(math.log(rates[1] / rates[0]))
-    together = [one.together for one in answers if one.together is not None]
-    parts = [part for one in together for part in one.machines]
+    together = [answer.together for answer in answers if answer.together is not None]
+    parts = [part for line in together for part in line.machines]
     done: dict[str, float] = {}
     used: dict[str, float] = {}
     for name in dict.fromkeys(part.name for part in parts):
-        own = [part for part in parts if part.name == name]
-        took_ns = sum(part.end_ns - part.start_ns for part in own)
-        done[name] = sum(part.transactions for part in own) / took_ns * NS_PER_S
-        used[name] = sum(part.driver_cpu_ns for part in own) / (took_ns * own[0].processors)
+        machine_parts = [part for part in parts if part.name == name]
+        took_ns = sum(part.end_ns - part.start_ns for part in machine_parts)
+        done[name] = sum(part.transactions for part in machine_parts) / took_ns * NS_PER_S
+        used[name] = sum(part.driver_cpu_ns for part in machine_parts) / (
+            took_ns * machine_parts[0].processors
+        )
     return LoadCheck(
         slices=len(answers),
         clients=clients,
-        skews_ns=tuple(sorted(one.skew_ns + one.skew_bound_ns for one in together)),
+        skews_ns=tuple(sorted(line.skew_ns + line.skew_bound_ns for line in together)),
         ratio=t_interval(np.array(logs)),
         transactions_per_s=done,
         processor_share=used,

@@ -25,7 +25,7 @@ class NicCounters:
     def since(self, earlier: Self) -> Self:
         """What was counted after `earlier`."""
         return type(self)(
-            *(getattr(self, one.name) - getattr(earlier, one.name) for one in fields(self))
+            *(getattr(self, field.name) - getattr(earlier, field.name) for field in fields(self))
         )
 
     @property
@@ -45,24 +45,24 @@ class Nic:
 
 def read_nics(interfaces: Path = _INTERFACES) -> Mapping[str, Nic]:
     """Name → interface, of those that carry anything; none where /sys is not to be read."""
-    found: dict[str, Nic] = {}
+    nics: dict[str, Nic] = {}
     with suppress(OSError):
-        for place in sorted(interfaces.iterdir()):
-            if place.name != "lo":
+        for interface in sorted(interfaces.iterdir()):
+            if interface.name != "lo":
                 with suppress(OSError, ValueError):  # it has just gone
-                    found[place.name] = _nic(place)
-    return found
+                    nics[interface.name] = _nic(interface)
+    return nics
 
 
-def _nic(place: Path) -> Nic:
-    names = (one.name for one in fields(NicCounters))
-    counters = (int((place / "statistics" / name).read_text()) for name in names)
-    return Nic(NicCounters(*counters), _bytes_per_s(place))
+def _nic(interface: Path) -> Nic:
+    names = (field.name for field in fields(NicCounters))
+    counters = (int((interface / "statistics" / name).read_text()) for name in names)
+    return Nic(NicCounters(*counters), _bytes_per_s(interface))
 
 
-def _bytes_per_s(place: Path) -> int | None:
+def _bytes_per_s(interface: Path) -> int | None:
     try:
-        megabits = int((place / "speed").read_text())
+        megabits = int((interface / "speed").read_text())
     except (OSError, ValueError):  # EINVAL: the driver does not know
         return None
     return megabits * 125_000 if megabits > 0 else None

@@ -100,26 +100,29 @@ class ClockTrack:
         """Take one more exchange; ClockJumpError where it contradicts what was known."""
         at_ns = exchange.middle_ns
         if self._kept:
-            new, known = exchange.offset(at_ns, self._most_drift), self.offset(at_ns)
-            if not new.agrees_with(known):
+            new, expected = exchange.offset(at_ns, self._most_drift), self.offset(at_ns)
+            if not new.agrees_with(expected):
                 raise ClockJumpError(
                     f'the clock of machine "{self._name}" has jumped',
-                    detail=f"It lay {known.value_ns / 1e6:.3f} ± {known.bound_ns / 1e6:.3f} ms "
-                    f"from this machine's, and now {new.value_ns / 1e6:.3f} ± "
+                    detail=f"It lay {expected.value_ns / 1e6:.3f} ± "
+                    f"{expected.bound_ns / 1e6:.3f} ms from this machine's, and now "
+                    f"{new.value_ns / 1e6:.3f} ± "
                     f"{new.bound_ns / 1e6:.3f} ms: its machine was suspended, or was another.",
                 )
         self._round_trips_ns.append(exchange.round_trip_ns)
         self._follow_drift(exchange)
         self._kept.append(exchange)
         if len(self._kept) > MOST_KEPT:
-            self._kept.remove(max(self._kept, key=lambda one: self._bound_ns(one, at_ns)))
+            self._kept.remove(
+                max(self._kept, key=lambda candidate: self._bound_ns(candidate, at_ns))
+            )
 
     def offset(self, at_ns: float) -> Offset:
         """Their clock less ours at a moment of ours, by the exchange that bounds it most tightly:
         that of the smallest round trip, unless it is too long ago. DriverError: none was made."""
         if not self._kept:
             raise DriverError(f'the clock of machine "{self._name}" was never compared')
-        best = min(self._kept, key=lambda one: self._bound_ns(one, at_ns))
+        best = min(self._kept, key=lambda candidate: self._bound_ns(candidate, at_ns))
         return best.offset(at_ns, self._most_drift)
 
     def theirs_ns(self, ours_ns: float) -> int:
@@ -152,9 +155,9 @@ class ClockTrack:
             now = exchange.offset(exchange.middle_ns, self._most_drift)
             if apart_s > 0:
                 gained_ns = (now.value_ns - then.value_ns) / apart_s
-                found = ClockDrift(gained_ns, (then.bound_ns + now.bound_ns) / apart_s)
-                if self._drift is None or found.bound_ns_per_s < self._drift.bound_ns_per_s:
-                    self._drift = found
+                drift = ClockDrift(gained_ns, (then.bound_ns + now.bound_ns) / apart_s)
+                if self._drift is None or drift.bound_ns_per_s < self._drift.bound_ns_per_s:
+                    self._drift = drift
         self._taken += 1
         early = self._taken <= MOST_KEPT
         if first is None or (early and exchange.round_trip_ns < first.round_trip_ns):

@@ -66,19 +66,19 @@ def plan_of(plan: DrivePlan, share: Share, threads: int) -> DrivePlan:
 
 
 def _arm_of(arm: DriveArm, share: Share) -> DriveArm:
-    known = arm.endpoint
+    endpoint = arm.endpoint
     bare = Endpoint(
-        host=known.host,
-        port=known.port,
-        user=known.user,
-        database=known.database,
-        options=known.options,
-        application_name=known.application_name,
-        tls=known.tls,
-        channel_binding=known.channel_binding,
-        require_auth=known.require_auth,
-        connect_timeout_ns=known.connect_timeout_ns,
-        protocol=known.protocol,
+        host=endpoint.host,
+        port=endpoint.port,
+        user=endpoint.user,
+        database=endpoint.database,
+        options=endpoint.options,
+        application_name=endpoint.application_name,
+        tls=endpoint.tls,
+        channel_binding=endpoint.channel_binding,
+        require_auth=endpoint.require_auth,
+        connect_timeout_ns=endpoint.connect_timeout_ns,
+        protocol=endpoint.protocol,
     )
     return replace(arm, endpoint=bare, clients=share.clients)
 

@@ -91,18 +91,18 @@ class Crowd:
         except BaseException:
             self.close()
             raise
-        self.io = ", ".join(sorted({one.io for one in opened}))
+        self.io = ", ".join(sorted({driver.io for driver in opened}))
 
     def _open(self, seat: _Seat, threads: int | None) -> OpenedDriver:
-        wanted = threads or seat.member.facts.processors
-        opened = seat.member.open(plan_of(self._plan, seat.share, wanted))
+        driver_threads = threads or seat.member.facts.processors
+        opened = seat.member.open(plan_of(self._plan, seat.share, driver_threads))
         seat.connected = {arm: list(pids) for arm, pids in opened.connected.items()}
         return opened
 
     @property
     def connected(self) -> Mapping[str, Sequence[int]]:
         """Arm name → process ids of its backends, in the order of the clients of all machines."""
-        ordered = [self._seats[number] for number in in_order([one.share for one in self._seats])]
+        ordered = [self._seats[number] for number in in_order([seat.share for seat in self._seats])]
         return {
             arm.name: [pid for seat in ordered for pid in seat.connected[arm.name]]
             for arm in self._plan.arms
@@ -184,29 +184,29 @@ class Crowd:
         """Of every machine at once. All are waited for; then the first error is raised, with the
         machine's name, and those that failed are lost. `end_others`: with the first error the
         drivers of the others are ended, which would drive for any time."""
-        asked = [seat for seat in self._seats if also_lost or not seat.lost]
-        begun: list[Future[T]] = [self._pool.submit(do, seat) for seat in asked]
+        seats = [seat for seat in self._seats if also_lost or not seat.lost]
+        begun: list[Future[T]] = [self._pool.submit(do, seat) for seat in seats]
         under_way: set[Future[T]] = set()
         try:
             under_way = wait(begun, return_when=FIRST_EXCEPTION if end_others else ALL_COMPLETED)[1]
             if under_way:
-                others = (s for s, f in zip(asked, begun, strict=True) if f in under_way)
+                others = (s for s, f in zip(seats, begun, strict=True) if f in under_way)
                 wait([self._pool.submit(seat.member.close) for seat in others])
                 wait(begun)
         except BaseException:  # interrupted: what these machines do now is not waited for
-            for seat, future in zip(asked, begun, strict=True):
+            for seat, future in zip(seats, begun, strict=True):
                 seat.lost = seat.lost or not future.done()
             raise
         answers: list[T] = []
         failed: list[tuple[bool, _Seat, DriverError]] = []
-        for seat, future in zip(asked, begun, strict=True):
+        for seat, future in zip(seats, begun, strict=True):
             try:
                 answers.append(future.result())
             except DriverError as error:
                 seat.lost = True
                 failed.append((future in under_way, seat, error))
         if failed:
-            _, seat, first = min(failed, key=lambda one: one[0])
+            _, seat, first = min(failed, key=lambda failure: failure[0])
             raise _of_machine(seat.member.name, first) from first
         return answers
 

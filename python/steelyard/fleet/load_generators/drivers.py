@@ -51,7 +51,7 @@ class CrowdDrivers:
         they cannot reach an arm as it is named, or are not alike."""
         members = self._machines.members()
         require_fit(
-            [one.facts for one in members],
+            [member.facts for member in members],
             {f'arm "{arm.name}"': arm.endpoint for arm in plan.arms},
             self._own,
         )
@@ -72,26 +72,30 @@ class CrowdDrivers:
 
 
 def require_fit(
-    machines: Sequence[LoadMachineFacts], places: Mapping[str, Endpoint], own: LoadMachineFacts
+    machines: Sequence[LoadMachineFacts],
+    places: Mapping[str, Endpoint],
+    this_machine: LoadMachineFacts,
 ) -> None:
     """DriverError where machines have another Steelyard than this one. UsageError where a place, by
     the name that it has in messages, listens where they do not reach it."""
-    _require_alike(machines, own)
-    if any(one.boot != own.boot for one in machines):
+    _require_alike(machines, this_machine)
+    if any(machine.boot != this_machine.boot for machine in machines):
         for name, endpoint in places.items():
             _require_reachable(name, endpoint)
 
 
-def _require_alike(machines: Sequence[LoadMachineFacts], own: LoadMachineFacts) -> None:
+def _require_alike(machines: Sequence[LoadMachineFacts], this_machine: LoadMachineFacts) -> None:
     unlike = [
-        f"{one.host}: {one.version}, {one.build_profile}"
-        for one in machines
-        if (one.version, one.build_profile) != (own.version, own.build_profile)
+        f"{machine.host}: {machine.version}, {machine.build_profile}"
+        for machine in machines
+        if (machine.version, machine.build_profile)
+        != (this_machine.version, this_machine.build_profile)
     ]
     if unlike:
         raise DriverError(
             "machines have other versions of Steelyard than this one",
-            detail=f"Here: {own.version}, {own.build_profile}. {'; '.join(unlike)}.",
+            detail=f"Here: {this_machine.version}, {this_machine.build_profile}. "
+            f"{'; '.join(unlike)}.",
             hint="Use one container image, or one wheel, on all of them.",
         )
 

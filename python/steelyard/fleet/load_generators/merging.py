@@ -67,9 +67,9 @@ def merged(parts: Sequence[MachinePart]) -> SliceAnswer:
     answers = [part.answer for part in parts]
     errors: Counter[str] = Counter()
     messages: dict[str, str] = {}
-    for one in answers:
-        errors.update(one.errors)
-        messages = {**one.error_messages, **messages}
+    for answer in answers:
+        errors.update(answer.errors)
+        messages = {**answer.error_messages, **messages}
     starts = [part.start_ns for part in parts]
     bounds = sorted(part.offset.bound_ns for part in parts)
     skew_ns = round(max(starts) - min(starts))
@@ -79,7 +79,7 @@ def merged(parts: Sequence[MachinePart]) -> SliceAnswer:
         machines=tuple(part.machine() for part in parts),
     )
     both: dict[str, object] = {
-        **{name: sum(getattr(one, name) for one in answers) for name in _SUMS},
+        **{name: sum(getattr(answer, name) for answer in answers) for name in _SUMS},
         "start_ns": round(min(starts)),
         "end_ns": round(max(part.end_ns for part in parts)),
         "errors": dict(errors),
@@ -89,13 +89,13 @@ def merged(parts: Sequence[MachinePart]) -> SliceAnswer:
             for part in parts
             for client, pid in part.answer.reconnected
         ),
-        "lag_max_ns": max(one.lag_max_ns for one in answers),
-        "debug": tuple(line for one in answers for line in one.debug),
+        "lag_max_ns": max(answer.lag_max_ns for answer in answers),
+        "debug": tuple(line for answer in answers for line in answer.debug),
         "scripts": tuple(
-            _script(same) for same in zip(*(one.scripts for one in answers), strict=True)
+            _script(same) for same in zip(*(answer.scripts for answer in answers), strict=True)
         ),
-        "late_ns": max(one.late_ns or 0 for one in answers),
-        "driver_queue_ns": _sum_of_known([one.driver_queue_ns for one in answers]),
+        "late_ns": max(answer.late_ns or 0 for answer in answers),
+        "driver_queue_ns": _sum_of_known([answer.driver_queue_ns for answer in answers]),
         "together": together,
     }
     return answers[0].model_copy(update=both)
@@ -103,17 +103,17 @@ def merged(parts: Sequence[MachinePart]) -> SliceAnswer:
 
 def _sum_of_known(values: Sequence[int | None]) -> int | None:
     """None where one is not known."""
-    known = [value for value in values if value is not None]
-    return sum(known) if len(known) == len(values) else None
+    measured = [value for value in values if value is not None]
+    return sum(measured) if len(measured) == len(values) else None
 
 
 def _script(parts: Sequence[ScriptInSlice]) -> ScriptInSlice:
     """One script on all machines."""
-    commands = zip(*(one.commands for one in parts), strict=True)
+    commands = zip(*(part.commands for part in parts), strict=True)
     return ScriptInSlice(
         name=parts[0].name,
-        transactions=sum(one.transactions for one in parts),
-        latency=_core.histogram_merge([one.latency for one in parts]),
+        transactions=sum(part.transactions for part in parts),
+        latency=_core.histogram_merge([part.latency for part in parts]),
         commands=tuple(_command(same) for same in commands),
     )
 
@@ -122,8 +122,8 @@ def _command(parts: Sequence[TimedStatement]) -> TimedStatement:
     return TimedStatement(
         line=parts[0].line,
         text=parts[0].text,
-        executions=sum(one.executions for one in parts),
-        sum_ns=sum(one.sum_ns for one in parts),
-        failures=sum(one.failures for one in parts),
-        retries=sum(one.retries for one in parts),
+        executions=sum(part.executions for part in parts),
+        sum_ns=sum(part.sum_ns for part in parts),
+        failures=sum(part.failures for part in parts),
+        retries=sum(part.retries for part in parts),
     )

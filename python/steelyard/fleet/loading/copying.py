@@ -58,7 +58,7 @@ class CopySessions:
         self.disconnect()
         database = workload_database(replace(target, password=own_password(target)))
         self._loaders = [self._open.enter_context(database.loader()) for _ in range(sessions)]
-        return tuple(one.session for one in self._loaders)
+        return tuple(loader.session for loader in self._loaders)
 
     def copy(self, share: RowShare, session: int) -> int:
         """See Copier; ServerError: the server's words."""
@@ -105,7 +105,7 @@ class LoadMachines:
         self._copiers = copiers
         self._target = target
         self.says = says
-        self.rows: dict[str, int] = {one.name: 0 for one in copiers}
+        self.rows: dict[str, int] = {copier.name: 0 for copier in copiers}
         """Of each machine that it has copied."""
         self.lost: list[str] = []
         """Names of the machines that were lost."""
@@ -120,15 +120,15 @@ class LoadMachines:
         machines: list[_Machine] = []
         crossed = crossing(self._target)
         try:
-            for one in self._copiers:
+            for copier in self._copiers:
                 try:
-                    machines.append(_Machine(one, one.connect_to(crossed, SESSIONS)))
+                    machines.append(_Machine(copier, copier.connect_to(crossed, SESSIONS)))
                 except SteelyardError as error:
-                    raise _of_machine(one.name, error) from error
+                    raise _of_machine(copier.name, error) from error
             _Copying(self, machines, shares, there, done).run()
         finally:
-            for one in self._copiers:
-                one.disconnect()
+            for copier in self._copiers:
+                copier.disconnect()
 
     def end(self, machine: _Machine) -> None:
         """End the sessions of a lost machine, and wait until the server has none of them: what it
@@ -152,7 +152,7 @@ class _Copying:
     ) -> None:
         self._owner, self._machines = owner, machines
         self._waiting = deque(shares)
-        counts = Counter(one.table for one in shares)
+        counts = Counter(share.table for share in shares)
         self._most = {table: max(1, count // PARTS) for table, count in counts.items()}
         self._there, self._done = there, done
         self._changed = Condition()
@@ -208,15 +208,15 @@ class _Copying:
                     self._waiting.remove(share)
                     machine.busy[session] = share
                     return share
-                others = (one.busy for one in self._machines if one is not machine)
+                others = (other.busy for other in self._machines if other is not machine)
                 if not self._waiting and not any(others):
                     return None
                 self._changed.wait()
 
     def _in_order(self) -> RowShare | None:
         """The first share that waits of a table that may be filled by one session more."""
-        in_hand = Counter(one.table for each in self._machines for one in each.busy.values())
-        fit = (one for one in self._waiting if in_hand[one.table] < self._most[one.table])
+        in_hand = Counter(share.table for each in self._machines for share in each.busy.values())
+        fit = (share for share in self._waiting if in_hand[share.table] < self._most[share.table])
         return next(fit, None)
 
     def _copied(self, machine: _Machine, session: int, rows: int) -> None:
@@ -239,12 +239,16 @@ class _Copying:
             self._owner.says(f'load machine "{machine.copier.name}" is lost: {error.primary}')
             self._owner.end(machine)
             with self._asking:  # several may be lost at a time
-                known = set(self._there())
+                committed = set(self._there())
         except BaseException as failure:  # the others would wait for this machine's shares
             self._fail(failure)
             raise
         with self._changed:
-            again = [one for one in machine.busy.values() if (one.table, one.first) not in known]
+            again = [
+                share
+                for share in machine.busy.values()
+                if (share.table, share.first) not in committed
+            ]
             machine.busy.clear()
             self._waiting.extendleft(reversed(again))
             self._changed.notify_all()

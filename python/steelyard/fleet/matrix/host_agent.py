@@ -56,9 +56,9 @@ class RecordFile:
 class _Weighing:
     """A weighing under way, and the pipes to its watcher, which ends with either of them."""
 
-    def __init__(self, folder: Path, words: list[str], lock: IO[bytes]) -> None:
+    def __init__(self, folder: Path, arguments: list[str], lock: IO[bytes]) -> None:
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "steelyard.fleet.matrix.watcher", str(folder), *words],
+            [sys.executable, "-m", "steelyard.fleet.matrix.watcher", str(folder), *arguments],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             start_new_session=True,
@@ -71,8 +71,8 @@ class _Weighing:
         """The weighing's exit status, that of a killed one where its watcher was; None: it runs."""
         assert self._process.stdout is not None
         if self._status is None and select.select([self._process.stdout], [], [], 0)[0]:
-            told = os.read(self._process.stdout.fileno(), 64)
-            self._status = int(told) if told else -signal.SIGKILL
+            reply = os.read(self._process.stdout.fileno(), 64)
+            self._status = int(reply) if reply else -signal.SIGKILL
         return self._status
 
     def end(self) -> None:
@@ -113,8 +113,8 @@ class HostAgent:
                 file = self._folder / name
                 file.parent.mkdir(parents=True, exist_ok=True)
                 file.write_text(text, encoding="utf-8")
-            words = cell.arguments(self._record)
-            self._weighing = _Weighing(self._folder, words, self._lock)
+            arguments = cell.arguments(self._record)
+            self._weighing = _Weighing(self._folder, arguments, self._lock)
         except BaseException:
             self.end()
             raise
@@ -128,13 +128,13 @@ class HostAgent:
         """The state of the weighing that was begun last."""
         assert self._weighing is not None
         output = self._folder / OUTPUT
-        told = output.read_text(encoding="utf-8", errors="replace") if output.exists() else ""
-        return JobStatus(self._weighing.status(), told[-TOLD_CHARACTERS:])
+        text = output.read_text(encoding="utf-8", errors="replace") if output.exists() else ""
+        return JobStatus(self._weighing.status(), text[-TOLD_CHARACTERS:])
 
     def manifest(self) -> Mapping[str, RecordFile]:
         """The record's files, by their path in it."""
-        files = (one for one in sorted(self._record.rglob("*")) if one.is_file())
-        return {one.relative_to(self._record).as_posix(): _kept(one) for one in files}
+        files = (file for file in sorted(self._record.rglob("*")) if file.is_file())
+        return {file.relative_to(self._record).as_posix(): _record_file(file) for file in files}
 
     def chunk(self, name: str, offset: int) -> bytes:
         """A piece of one of them."""
@@ -155,7 +155,7 @@ class HostAgent:
             time.sleep(0.01)  # its watcher has closed its output, and is about to end
 
 
-def _kept(file: Path) -> RecordFile:
+def _record_file(file: Path) -> RecordFile:
     with file.open("rb") as opened:
         digest = hashlib.file_digest(opened, "sha256")
     status = file.stat()

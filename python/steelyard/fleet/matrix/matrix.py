@@ -32,17 +32,17 @@ def is_file(study: str) -> bool:
     return study.endswith(".toml") or "/" in study
 
 
-def shipped(study: Study, named: str, folder: Path) -> Files:
-    """What the host of a study gets: itself where it is `named` by a file, and its scripts.
+def shipped(study: Study, name: str, folder: Path) -> Files:
+    """What the host of a study gets: itself where `name` is that of a file, and its scripts.
 
     `folder`: of the matrix. StudyError: a file is not there, is no text, or stays here.
     """
     for key, place in _kept_here(study, folder):
         raise StudyError(
-            f'{named}: "{key}" names "{place}", which is on this machine and is not sent to hosts',
+            f'{name}: "{key}" names "{place}", which is on this machine and is not sent to hosts',
             hint="Name it by an absolute path that every host has.",
         )
-    files = {Path(named).name: _text(folder / named, named)} if is_file(named) else {}
+    files = {Path(name).name: _text(folder / name, name)} if is_file(name) else {}
     for script in study.workload.scripts:
         path = Path(script)
         if script in study.workload.texts or path.is_absolute() or script.startswith("~"):
@@ -51,9 +51,9 @@ def shipped(study: Study, named: str, folder: Path) -> Files:
             continue  # one of its workload's own
         if ".." in path.parts:
             raise StudyError(
-                f'{named}: script "{script}" cannot be sent: it does not stand below the matrix'
+                f'{name}: script "{script}" cannot be sent: it does not stand below the matrix'
             )
-        files[path.as_posix()] = _text(folder / path, named)
+        files[path.as_posix()] = _text(folder / path, name)
     return tuple(sorted(files.items()))
 
 
@@ -72,13 +72,13 @@ def _kept_here(study: Study, folder: Path) -> Iterator[tuple[str, str]]:
             yield key, place
 
 
-def _text(file: Path, named: str) -> str:
+def _text(file: Path, name: str) -> str:
     try:
         return read_small(file)
     except OSError as error:
-        raise StudyError(f'{named}: could not read "{file}": {error.strerror}') from error
+        raise StudyError(f'{name}: could not read "{file}": {error.strerror}') from error
     except UnicodeDecodeError as error:
-        raise StudyError(f'{named}: could not read "{file}": it is no UTF-8 text') from error
+        raise StudyError(f'{name}: could not read "{file}": it is no UTF-8 text') from error
 
 
 ANY_KIND = "any"
@@ -131,8 +131,8 @@ class MatrixCell:
     def name(self) -> str:
         """Unlike that of every other cell of the matrix; a name of a folder."""
         study = Path(self.study).stem
-        words = (study, self.version, self.kind, str(self.replicate + 1))
-        return "-".join(word.replace("/", "_") for word in words if word)
+        parts = (study, self.version, self.kind, str(self.replicate + 1))
+        return "-".join(part.replace("/", "_") for part in parts if part)
 
     def arguments(self, record: Path) -> list[str]:
         """Of `steelyard`: the weighing of this cell, in the folder of its files."""
@@ -178,8 +178,8 @@ def read_matrix(file: Path) -> ReadMatrix:
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
         raise StudyError(f'{file}: two weighings would be named "{twice}"')
-    told = [[*cell.question, cell.files, cell.seed, cell.changes] for cell in cells]
-    digest = hashlib.sha256(json.dumps(told).encode()).hexdigest()
+    identities = [[*cell.question, cell.files, cell.seed, cell.changes] for cell in cells]
+    digest = hashlib.sha256(json.dumps(identities).encode()).hexdigest()
     return ReadMatrix(cells, digest)
 
 
@@ -187,12 +187,12 @@ def _cells(matrix: Matrix, folder: Path) -> Iterator[MatrixCell]:
     common = [*matrix.set, *(f"budget.{key}={matrix.budget}" for key in BUDGETS if matrix.budget)]
     every = product(range(matrix.hosts), matrix.studies, matrix.versions or (None,), matrix.kinds)
     for number, (replicate, study, version, kind) in enumerate(every):
-        named = [] if version is None else [f"{arm}.version={version}" for arm in _ARMS]
+        versioned = [] if version is None else [f"{arm}.version={version}" for arm in _ARMS]
         price = matrix.prices.get(kind)
         priced = [] if price is None else [f"{arm}.price={price}" for arm in _ARMS]
-        changes = (*common, *named, *priced)
-        place = str(folder / study) if is_file(study) else study
-        files = shipped(read_study(place, changes), study, folder)
+        changes = (*common, *versioned, *priced)
+        location = str(folder / study) if is_file(study) else study
+        files = shipped(read_study(location, changes), study, folder)
         yield MatrixCell(
             study=f"./{Path(study).name}" if is_file(study) else study,
             files=files,

@@ -64,8 +64,8 @@ class MatrixRun:
                     return self._state
                 pause(LOOK_S)
         finally:
-            for one in self._running.values():
-                self._end(one.host)
+            for weighing in self._running.values():
+                self._end(weighing.host)
             self._state.save()
 
     def _begin(self) -> bool:
@@ -85,8 +85,8 @@ class MatrixRun:
                 self._lose(host, error)
                 continue
             self._running[host.name] = _Running(host, cell)
-            own = self._state.cells[cell.name]
-            own.how, own.host, own.machine = "running", host.name, [*host.machine]
+            state = self._state.cells[cell.name]
+            state.how, state.host, state.machine = "running", host.name, [*host.machine]
             self._says(f"begun  {cell.name} on {host.name}")
         return pending
 
@@ -94,40 +94,40 @@ class MatrixRun:
         """The first cell that waits for its kind, if its machine has not weighed that question."""
         done = {
             self._cells[name].question
-            for name, one in self._state.cells.items()
-            if one.how in ("done", "running") and not {*one.machine}.isdisjoint(host.machine)
+            for name, state in self._state.cells.items()
+            if state.how in ("done", "running") and not {*state.machine}.isdisjoint(host.machine)
         }
         waiting = (self._cells[name] for name in self._state.of("waiting"))
         fit = (cell for cell in waiting if cell.kind == host.kind and cell.question not in done)
         return next(fit, None)
 
     def _look(self) -> None:
-        for one in list(self._running.values()):
-            own = self._state.cells[one.cell.name]
+        for weighing in list(self._running.values()):
+            state = self._state.cells[weighing.cell.name]
             try:
-                seen = one.host.job_status()
-                if seen.status is None:
+                job = weighing.host.job_status()
+                if job.status is None:
                     continue
-                if seen.status == JUDGED:
-                    self._bring_home(one)
-                    own.how = "done"
+                if job.status == JUDGED:
+                    self._bring_home(weighing)
+                    state.how = "done"
                 else:
-                    told = seen.told.strip().splitlines()
-                    own.how, own.why = "failed", "\n".join(told[-3:])
-                self._says(f"{own.how:<6} {one.cell.name} on {one.host.name}")
-                del self._running[one.host.name]
-                self._end(one.host)
+                    lines = job.told.strip().splitlines()
+                    state.how, state.why = "failed", "\n".join(lines[-3:])
+                self._says(f"{state.how:<6} {weighing.cell.name} on {weighing.host.name}")
+                del self._running[weighing.host.name]
+                self._end(weighing.host)
             except DriverError as error:
-                self._running.pop(one.host.name, None)
-                self._lose(one.host, error)
-                self._again(one.cell, own, error)
+                self._running.pop(weighing.host.name, None)
+                self._lose(weighing.host, error)
+                self._again(weighing.cell, state, error)
 
-    def _again(self, cell: MatrixCell, own: CellState, error: DriverError) -> None:
-        own.losses += 1
-        own.how = "waiting" if own.losses < MOST_LOSSES else "failed"
-        own.why = f'host "{own.host}" was lost: {error.primary}'
-        own.host, own.machine = "", []
-        self._says(f"lost   {cell.name}: {own.why}")
+    def _again(self, cell: MatrixCell, state: CellState, error: DriverError) -> None:
+        state.losses += 1
+        state.how = "waiting" if state.losses < MOST_LOSSES else "failed"
+        state.why = f'host "{state.host}" was lost: {error.primary}'
+        state.host, state.machine = "", []
+        self._says(f"lost   {cell.name}: {state.why}")
 
     def _lose(self, host: RemoteHost, error: DriverError) -> None:
         self._lost.add(host.name)
@@ -139,16 +139,16 @@ class MatrixRun:
         except DriverError as error:
             self._lose(host, error)
 
-    def _bring_home(self, one: _Running) -> None:
+    def _bring_home(self, weighing: _Running) -> None:
         """The record of a weighing, each file held to its SHA-256; nothing of it before all is."""
-        home = self._state.home(one.cell.name)
+        home = self._state.home(weighing.cell.name)
         fresh = home.with_name(f".{home.name}")
         shutil.rmtree(fresh, ignore_errors=True)
-        files = one.host.manifest()
+        files = weighing.host.manifest()
         if VERDICT not in files:
             raise DriverError("its weighing left no verdict")
-        for name, kept in files.items():
-            _fetch(one.host, name, kept, _within(fresh, name))
+        for name, expected in files.items():
+            _fetch(weighing.host, name, expected, _within(fresh, name))
         shutil.rmtree(home, ignore_errors=True)
         fresh.rename(home)
 
@@ -161,26 +161,29 @@ def _within(folder: Path, name: str) -> Path:
     return path
 
 
-def _fetch(host: RemoteHost, name: str, kept: RecordFile, path: Path) -> None:
+def _fetch(host: RemoteHost, name: str, expected: RecordFile, path: Path) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     digest = hashlib.sha256()
     with path.open("wb") as file:
-        while file.tell() < kept.size_bytes:
+        while file.tell() < expected.size_bytes:
             piece = host.chunk(name, file.tell())
             if not piece:
                 break
             digest.update(piece)
             file.write(piece)
-    if digest.hexdigest() != kept.sha256:
+    if digest.hexdigest() != expected.sha256:
         raise DriverError(f'file "{name}" of its record did not arrive as it was')
-    os.utime(path, ns=(kept.modified_ns, kept.modified_ns))  # a record may be dated by its files
+    # A record may be dated by its files.
+    os.utime(path, ns=(expected.modified_ns, expected.modified_ns))
 
 
 def homes(state: MatrixState, matrix: ReadMatrix) -> Mapping[Path, str]:
     """The folders of the records that were brought home, each with its kind of host; empty: the
     host had no label."""
     kinds = {cell.name: cell.kind for cell in matrix.cells}
-    found = {state.home(name): kinds[name] for name in state.of("done")}
+    directories = {state.home(name): kinds[name] for name in state.of("done")}
     return {
-        place: "" if kind == ANY_KIND else kind for place, kind in found.items() if place.is_dir()
+        directory: "" if kind == ANY_KIND else kind
+        for directory, kind in directories.items()
+        if directory.is_dir()
     }

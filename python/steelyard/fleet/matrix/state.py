@@ -44,8 +44,8 @@ class MatrixState:
     def save(self) -> None:
         """Replace the file."""
         self.folder.mkdir(parents=True, exist_ok=True)
-        told = {"digest": self.digest, "cells": {n: asdict(c) for n, c in self.cells.items()}}
-        write_whole(self.folder / MATRIX, json.dumps(told, indent=1) + "\n")
+        document = {"digest": self.digest, "cells": {n: asdict(c) for n, c in self.cells.items()}}
+        write_whole(self.folder / MATRIX, json.dumps(document, indent=1) + "\n")
 
     def home(self, name: str) -> Path:
         """Where a cell's record is brought."""
@@ -65,30 +65,30 @@ def open_state(folder: Path, matrix: ReadMatrix) -> MatrixState:
     file = folder / MATRIX
     if not file.exists():
         return state
-    found = _read(file)
-    if found.get("digest") != matrix.digest:
+    document = _read(file)
+    if document.get("digest") != matrix.digest:
         raise RecordError(
             f'"{folder}" holds another matrix',
             hint="A matrix that was changed is another one: name another folder, -o DIR.",
         )
     try:
-        known = {name: CellState(**one) for name, one in found["cells"].items()}
+        saved = {name: CellState(**cell) for name, cell in document["cells"].items()}
     except (AttributeError, KeyError, TypeError) as error:
         raise RecordError(f'cannot read "{file}": {error}') from error
     for name in state.cells:
-        one = known.get(name, CellState())
-        state.cells[name] = CellState(losses=one.losses) if one.how == "running" else one
+        cell = saved.get(name, CellState())
+        state.cells[name] = CellState(losses=cell.losses) if cell.how == "running" else cell
     return state
 
 
 def _read(file: Path) -> dict[str, Any]:
     try:
-        found = read_json(file)
+        document = read_json(file)
     except (OSError, ValueError) as error:
         raise RecordError(f'cannot read "{file}": {error}') from error
-    if not isinstance(found, dict):
+    if not isinstance(document, dict):
         raise RecordError(f'cannot read "{file}": it is no object')
-    return found
+    return document
 
 
 class RemoteHost(Protocol):

@@ -36,22 +36,22 @@ _PR_SET_PDEATHSIG = 1
 """prctl(2)."""
 
 
-def main(words: list[str]) -> int:
+def main(arguments: list[str]) -> int:
     """Part from the process that started this one, and watch."""
     if os.fork():
         return 0
     os.setsid()
-    folder = Path(words[0])
+    folder = Path(arguments[0])
     try:
-        _watch(folder, words[1:])
+        _watch(folder, arguments[1:])
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     return 0
 
 
-def _watch(folder: Path, words: list[str]) -> None:
+def _watch(folder: Path, arguments: list[str]) -> None:
     """Until the agent is gone, or wants no more of the weighing."""
-    child = _started(folder, words)
+    child = _started(folder, arguments)
     try:
         if _ended_before_its_agent(child):
             with suppress(BrokenPipeError):  # the agent is gone
@@ -61,11 +61,11 @@ def _watch(folder: Path, words: list[str]) -> None:
         _end(child)
 
 
-def _started(folder: Path, words: list[str]) -> subprocess.Popen[bytes]:
+def _started(folder: Path, arguments: list[str]) -> subprocess.Popen[bytes]:
     library = ctypes.CDLL(None)
     with (folder / OUTPUT).open("wb") as output:
         return subprocess.Popen(
-            [sys.executable, "-m", "steelyard", *words],
+            [sys.executable, "-m", "steelyard", *arguments],
             cwd=folder,
             stdin=subprocess.DEVNULL,
             stdout=output,

@@ -77,21 +77,21 @@ class Remote:
         """The same of what takes any time: meanwhile the actor must answer to `alive`."""
         import ray
 
-        asked = self._ask(method, arguments)
-        while not ray.wait([asked], timeout=WATCH_S)[0]:
+        reference = self._ask(method, arguments)
+        while not ray.wait([reference], timeout=WATCH_S)[0]:
             if self.lost:
                 raise LostError("its Ray actor is gone")
             self.call("alive", patience_s=CALL_S)
-        return _unwrapped(self._answer(asked, CALL_S))
+        return _unwrapped(self._answer(reference, CALL_S))
 
     def _ask(self, method: str, arguments: Sequence[Any]) -> Any:
         return getattr(self.actor, method).remote(*arguments)
 
-    def _answer(self, asked: Any, patience_s: float) -> Any:
+    def _answer(self, reference: Any, patience_s: float) -> Any:
         import ray
 
         try:
-            return ray.get(asked, timeout=patience_s)
+            return ray.get(reference, timeout=patience_s)
         except ray.exceptions.GetTimeoutError as error:
             self.lost = True
             raise LostError(

@@ -64,8 +64,8 @@ class RayHost(Remote):
 
     def job_status(self) -> JobStatus:
         """See Host."""
-        seen: JobStatus = self.call("do", "job_status", patience_s=LONG_CALL_S)
-        return seen
+        status: JobStatus = self.call("do", "job_status", patience_s=LONG_CALL_S)
+        return status
 
     def manifest(self) -> Mapping[str, RecordFile]:
         """See Host."""
@@ -104,7 +104,7 @@ class RayHosts:
             self._hosts |= joined
             if not joined:
                 raise DriverError(f"no machine of the Ray cluster offers {HOST}", hint=OFFER)
-            require_fit([one.facts for one in joined.values()], {}, self._own)
+            require_fit([host.facts for host in joined.values()], {}, self._own)
         except BaseException:
             self.close()
             raise
@@ -120,7 +120,7 @@ class RayHosts:
                 self._leave_out(node, host.name, f"{error.primary}: {host.facts.version}")
             else:
                 self._hosts[node] = host
-        return [one for one in self._hosts.values() if not one.lost]
+        return [host for host in self._hosts.values() if not host.lost]
 
     def close(self) -> None:
         """End what runs on the hosts, and leave the cluster; safe to call twice."""
@@ -135,18 +135,18 @@ class RayHosts:
         """An agent on every machine that has none: all are started at once, and waited for."""
         import ray
 
-        nodes = {one["NodeID"]: one for one in ray.nodes() if self._lacks_agent(one)}
+        nodes = {node["NodeID"]: node for node in ray.nodes() if self._lacks_agent(node)}
         for node in nodes:
             if node in self._hosts:
                 self._hosts[node].kill()  # a lost one may still hold its machine
         actors = {node: _agent_on(node) for node in nodes}
-        asked = {actor.facts.remote(): node for node, actor in actors.items()}
-        if not asked:
+        requests = {actor.facts.remote(): node for node, actor in actors.items()}
+        if not requests:
             return
-        ready, silent = ray.wait([*asked], num_returns=len(asked), timeout=JOIN_S)
+        ready, silent = ray.wait([*requests], num_returns=len(requests), timeout=JOIN_S)
         why = dict.fromkeys(silent, f"its agent does not answer within {JOIN_S:.0f} s")
         for answer in ready:
-            node = asked[answer]
+            node = requests[answer]
             try:
                 facts = ray.get(answer)
             except ray.exceptions.RayError as error:
@@ -156,14 +156,14 @@ class RayHosts:
             kind = nodes[node].get("Labels", {}).get(KIND_LABEL, ANY_KIND)
             name = _name(nodes[node], self._agents[node])
             yield node, RayHost(actors[node], name, kind, facts)
-        for answer, words in why.items():
-            ray.kill(actors[asked[answer]], no_restart=True)
-            self._leave_out(asked[answer], _name(nodes[asked[answer]], 1), words)
+        for answer, reason in why.items():
+            ray.kill(actors[requests[answer]], no_restart=True)
+            self._leave_out(requests[answer], _name(nodes[requests[answer]], 1), reason)
 
     def _lacks_agent(self, node: Mapping[str, Any]) -> bool:
-        known = self._hosts.get(node["NodeID"])
+        host = self._hosts.get(node["NodeID"])
         return (
-            (known is None or known.lost)
+            (host is None or host.lost)
             and node["NodeID"] not in self._left_out
             and self._agents[node["NodeID"]] < MOST_AGENTS
             and node["Alive"]

@@ -105,8 +105,8 @@ class RayMember(Remote):
 
     def network(self) -> Mapping[str, Nic]:
         """Read on the machine."""
-        found: Mapping[str, Nic] = self.call("network", patience_s=CALL_S)
-        return found
+        nics: Mapping[str, Nic] = self.call("network", patience_s=CALL_S)
+        return nics
 
     def open(self, plan: DrivePlan) -> OpenedDriver:
         """Send the share of the plan, and wait until its clients are connected."""
@@ -173,13 +173,13 @@ class RayMachines:
 
     def members(self) -> Sequence[RayMember]:
         """All of them; where one was lost, Ray gives its place to another machine, if there is."""
-        lost = [number for number, one in self._members.items() if one.lost]
+        lost = [number for number, member in self._members.items() if member.lost]
         for number in lost:
             self._members.pop(number).kill()
         missing = [number for number in range(self.count) if number not in self._members]
         if missing:
             joined = self._join(missing)
-            hosts = Counter(one.facts.host for one in self._members.values())
+            hosts = Counter(member.facts.host for member in self._members.values())
             for number, (actor, facts) in joined.items():
                 hosts[facts.host] += 1
                 again = hosts[facts.host]
@@ -201,8 +201,8 @@ class RayMachines:
         leave()
 
     def _unused(self, name: str) -> str:
-        taken, free, number = {one.name for one in self._members.values()}, name, 1
-        while free in taken:
+        names, free, number = {member.name for member in self._members.values()}, name, 1
+        while free in names:
             number += 1
             free = f"{name}-{number}"
         return free
@@ -235,13 +235,13 @@ class RayMachines:
 
         actors = {place: _actor(self._group, place) for place in places}
         try:
-            asked = [actor.facts.remote() for actor in actors.values()]
-            found = ray.get(asked, timeout=max(0.0, limit - time.monotonic()))
+            requests = [actor.facts.remote() for actor in actors.values()]
+            facts = ray.get(requests, timeout=max(0.0, limit - time.monotonic()))
         except ray.exceptions.RayError:
             for actor in actors.values():
                 ray.kill(actor, no_restart=True)
             raise
-        return dict(zip(actors, zip(actors.values(), found, strict=True), strict=True))
+        return dict(zip(actors, zip(actors.values(), facts, strict=True), strict=True))
 
 
 def _reserve(count: int) -> Any:

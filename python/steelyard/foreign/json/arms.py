@@ -41,9 +41,9 @@ def read_json(document: Document, columns: Mapping[str, str], alone: bool = True
         )
     value = values[0]
     if isinstance(value, list):
-        if value and all(isinstance(one, dict) for one in value):
+        if value and all(isinstance(record, dict) for record in value):
             return _records(document, value, [(0, (i,)) for i in range(len(value))], columns, alone)
-        if value and all(isinstance(one, str) for one in value):
+        if value and all(isinstance(text, str) for text in value):
             series, unit = _series(document, "", value, ())
             metric = Metric("value").overridden(unit or None, None)
             return Sheet(source.name, "JSON, one arm", ((metric, (series,)),))
@@ -55,9 +55,9 @@ def read_json(document: Document, columns: Mapping[str, str], alone: bool = True
 def _by_arm(document: Document, value: Mapping[str, Any]) -> Sheet:
     arms: Mapping[str, Any] = value
     path: tuple[str, ...] = ()
-    said: Mapping[str, Any] = {}
+    fields: Mapping[str, Any] = {}
     if isinstance(value.get("arms"), dict):
-        arms, path, said = value["arms"], ("arms",), value
+        arms, path, fields = value["arms"], ("arms",), value
         unknown = set(value) - _KEYS
         if unknown:
             key = min(unknown)
@@ -66,34 +66,34 @@ def _by_arm(document: Document, value: Mapping[str, Any]) -> Sheet:
                 document.place(0, (key,)),
                 hint=f'Accepted beside "arms": {", ".join(sorted(_KEYS - {"arms"}))}.',
             )
-    read = [_series(document, arm, found, (*path, arm)) for arm, found in arms.items()]
+    read = [_series(document, arm, numbers, (*path, arm)) for arm, numbers in arms.items()]
     if not read:
         raise document.source.error("no arm", document.place(0, path), hint=_SHAPES)
-    series = tuple(one for one, _ in read)
+    series = tuple(arm for arm, _ in read)
     unit = read[0][1]
-    for one, other in read:
+    for arm, other in read:
         if other != unit:
             raise document.source.error(
                 f"mixed units: {other or 'none'} after {unit or 'none'}",
-                document.place(0, (*path, one.arm)),
+                document.place(0, (*path, arm.arm)),
                 hint="Write all arms in one unit.",
             )
-    lengths = {len(one.values) for one in series}
+    lengths = {len(arm.values) for arm in series}
     return Sheet(
         source=document.source.name,
         form="JSON by arm",
-        metrics=((_in_unit(document, _metric(document, said), unit, path), series),),
+        metrics=((_in_unit(document, _metric(document, fields), unit, path), series),),
         rows=Rows.BESIDE if len(lengths) == 1 else Rows.APART,
-        clients=_clients(document, said, [one.arm for one in series]),
+        clients=_clients(document, fields, [arm.arm for arm in series]),
     )
 
 
-def _series(document: Document, arm: str, found: Any, path: Path) -> tuple[Series, str]:
+def _series(document: Document, arm: str, numbers: Any, path: Path) -> tuple[Series, str]:
     """The series of an arm, and the unit behind its numbers ("" where there is none)."""
-    texts = found if isinstance(found, list) else [found]
+    texts = numbers if isinstance(numbers, list) else [numbers]
     for index, text in enumerate(texts):
         if not isinstance(text, str):
-            inner = (*path, index) if isinstance(found, list) else path
+            inner = (*path, index) if isinstance(numbers, list) else path
             raise document.source.error(
                 f"{_kind(text)} where a number is expected", document.place(0, inner), hint=_SHAPES
             )
@@ -101,7 +101,7 @@ def _series(document: Document, arm: str, found: Any, path: Path) -> tuple[Serie
         raise document.source.error(f"arm {quoted(arm)} is empty", document.place(0, path))
 
     def spot(index: int) -> TextPosition:
-        return document.place(0, (*path, index) if isinstance(found, list) else path)
+        return document.place(0, (*path, index) if isinstance(numbers, list) else path)
 
     values, unit = floats_of(texts, document.source, spot)
     return Series(arm, values, spot=spot), unit
@@ -121,15 +121,15 @@ def _is_words(value: Any) -> bool:
     return isinstance(value, str) and not isinstance(value, Number)
 
 
-def _metric(document: Document, said: Mapping[str, Any]) -> Metric:
-    name, unit = said.get("metric", "value"), said.get("unit")
-    higher = said.get("higher_is_better")
-    for key, value, wanted in (
+def _metric(document: Document, fields: Mapping[str, Any]) -> Metric:
+    name, unit = fields.get("metric", "value"), fields.get("unit")
+    higher = fields.get("higher_is_better")
+    for key, value, valid in (
         ("metric", name, _is_words(name)),
         ("unit", unit, unit is None or _is_words(unit)),
         ("higher_is_better", higher, higher is None or isinstance(higher, bool)),
     ):
-        if not wanted:
+        if not valid:
             raise document.source.error(
                 f'{_kind(value)} cannot be the value of "{key}"', document.place(0, (key,))
             )
@@ -145,13 +145,15 @@ def _in_unit(document: Document, metric: Metric, unit: str, path: Path) -> Metri
     return metric.overridden(unit or None, metric.higher_is_better)
 
 
-def _clients(document: Document, said: Mapping[str, Any], arms: Sequence[str]) -> dict[str, float]:
-    clients = said.get("clients")
+def _clients(
+    document: Document, fields: Mapping[str, Any], arms: Sequence[str]
+) -> dict[str, float]:
+    clients = fields.get("clients")
     if clients is None:
         return {}
     if not isinstance(clients, Number):
-        place = document.place(0, ("clients",))
-        raise document.source.error(f"{_kind(clients)} is no number of clients", place)
+        position = document.place(0, ("clients",))
+        raise document.source.error(f"{_kind(clients)} is no number of clients", position)
     values, _ = floats_of([clients], document.source, lambda _: document.place(0, ("clients",)))
     return dict.fromkeys(arms, float(values[0]))
 
@@ -166,19 +168,19 @@ def _records(
     """Records as the rows of a table; a key that is missing somewhere is an empty cell."""
     for (value, path), record in zip(places, records, strict=True):
         if not isinstance(record, dict):
-            place = document.place(value, path)
-            raise document.source.error(f"{_kind(record)} between records", place, hint=_SHAPES)
+            position = document.place(value, path)
+            raise document.source.error(f"{_kind(record)} between records", position, hint=_SHAPES)
     names = list(dict.fromkeys(name for record in records for name in record))
     if len(names) > MOST_COLUMNS:
-        place = document.place(*places[0])
-        said = f"{len(names)} different keys: more than {MOST_COLUMNS}, the limit"
-        raise document.source.error(said, place)
+        position = document.place(*places[0])
+        reason = f"{len(names)} different keys: more than {MOST_COLUMNS}, the limit"
+        raise document.source.error(reason, position)
     flat = [
         name for name in names if not any(isinstance(r.get(name), dict | list) for r in records)
     ]
     if not flat:
-        place = document.place(*places[0])
-        raise document.source.error("records without numbers", place, hint=_SHAPES)
+        position = document.place(*places[0])
+        raise document.source.error("records without numbers", position, hint=_SHAPES)
 
     def spot(row: int, column: int) -> TextPosition:
         value, path = places[row]

@@ -58,14 +58,14 @@ def read_document(source: SourceText) -> Document:
         try:
             value, end = decoder.raw_decode(text, at)
         except json.JSONDecodeError as error:
-            place = source.place_of(error.pos)
-            raise source.error(f"this is not JSON: {_said(error.msg)}", place) from None
+            position = source.place_of(error.pos)
+            raise source.error(f"this is not JSON: {_lower_first(error.msg)}", position) from None
         except _RepeatedKeyError as repeated:
-            found = repeated_key(text, at)
-            place = source.place_of(at if found is None else found)
+            offset = repeated_key(text, at)
+            position = source.place_of(at if offset is None else offset)
             raise source.error(
                 f"{quoted(str(repeated))} stands twice in one object",
-                place,
+                position,
                 hint="Join its numbers in one list, or give one of them another name.",
             ) from None
         except RecursionError:
@@ -79,12 +79,12 @@ def read_document(source: SourceText) -> Document:
 
 
 def _object(members: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(members)
-    if len(found) != len(members):
+    node = dict(members)
+    if len(node) != len(members):
         # A parser keeps the last of them; the other's numbers would be lost silently.
         names = [name for name, _ in members]
         raise _RepeatedKeyError(next(name for name in names if names.count(name) > 1))
-    return found
+    return node
 
 
 def _after_blanks(text: str, at: int) -> int:
@@ -92,7 +92,7 @@ def _after_blanks(text: str, at: int) -> int:
     return match.end() if match else at
 
 
-def _said(message: str) -> str:
+def _lower_first(message: str) -> str:
     return message[:1].lower() + message[1:]
 
 
@@ -131,27 +131,27 @@ def _skip(text: str, at: int) -> int:
     return match.end() if match else at
 
 
-def _item(text: str, at: int, wanted: int) -> int:
+def _item(text: str, at: int, index: int) -> int:
     at = _skip(text, at + 1)
-    for _ in range(wanted):
+    for _ in range(index):
         at = _skip(text, _DECODER.raw_decode(text, at)[1])
         at = _skip(text, at + 1)  # the comma
     return at
 
 
-def _member(text: str, at: int, wanted: str) -> int:
+def _member(text: str, at: int, key: str) -> int:
     """The value of the last member of that name: the one that a parser keeps."""
-    found = at
+    offset = at
     while text[at] != "}":
         at = _skip(text, at + 1)
         if text[at] == "}":
             break
         name, at = _DECODER.raw_decode(text, at)
         at = _skip(text, _skip(text, at) + 1)  # the colon
-        if name == wanted:
-            found = at
+        if name == key:
+            offset = at
         at = _skip(text, _DECODER.raw_decode(text, at)[1])
-    return found
+    return offset
 
 
 def number_at(
@@ -168,8 +168,8 @@ def number_at(
 def numbers_at(document: Document, node: Any, path: Path, number: int = 0) -> list[float]:
     """The numbers of a list, which stands at a path in the `number`-th value of a document."""
     if not isinstance(node, list):
-        place = document.place(number, path)
-        raise document.source.error("a list of numbers is expected here", place)
+        position = document.place(number, path)
+        raise document.source.error("a list of numbers is expected here", position)
     return [_float(document, entry, (*path, index), number) for index, entry in enumerate(node)]
 
 

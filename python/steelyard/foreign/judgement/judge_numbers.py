@@ -57,9 +57,9 @@ def judge_numbers(
     contrasts, findings = [], list(number_findings(overview))
     pairings = [pairing_of(comparison, arm, paired) for arm in comparison.arms[1:]]
     for arm, pairing in zip(comparison.arms[1:], pairings, strict=True):
-        contrast, found = _contrast(overview, arm, terms, pairing)
+        contrast, arm_findings = _contrast(overview, arm, terms, pairing)
         contrasts.append(contrast)
-        findings += found
+        findings += arm_findings
     alone = [c for c in contrasts if c.details.no_spread]
     if alone:
         clients = next((point.clients for point in comparison.operating_points.values()), None)

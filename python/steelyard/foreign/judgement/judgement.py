@@ -71,8 +71,8 @@ class NumberDetails:
     def to_json(self) -> Json:
         """As the command line prints it."""
         facts = asdict(self)
-        shown = {k: list(v) if isinstance(v, tuple) else v for k, v in facts.items()}
-        return shown if self.instead else {k: v for k, v in shown.items() if k != "instead"}
+        fields = {k: list(v) if isinstance(v, tuple) else v for k, v in facts.items()}
+        return fields if self.instead else {k: v for k, v in fields.items() if k != "instead"}
 
 
 NumberContrast = Contrast[NumberDetails]
@@ -159,5 +159,5 @@ def _finite(figure: Any) -> Any:
     if isinstance(figure, float):
         return figure if math.isfinite(figure) else None
     if isinstance(figure, dict):
-        return {name: _finite(one) for name, one in figure.items()}
-    return [_finite(one) for one in figure] if isinstance(figure, list) else figure
+        return {name: _finite(part) for name, part in figure.items()}
+    return [_finite(part) for part in figure] if isinstance(figure, list) else figure

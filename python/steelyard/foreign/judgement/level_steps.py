@@ -50,32 +50,32 @@ def steps_of(profile: Profile, logs: Floats) -> tuple[Step, ...]:
     """The segments of a series of logs, shape (n,), that differ clearly from its usual one,
     largest first."""
     usual = profile.usual
-    steps = [_step(one, usual, logs) for one in profile.segments if one is not usual]
+    steps = [_step(segment, usual, logs) for segment in profile.segments if segment is not usual]
     steps.sort(key=lambda step: -abs(step.percent))
     return tuple(step for step in steps if step.clear)
 
 
 def _step(one: Segment, usual: Segment, logs: Floats) -> Step:
-    seen = welch(logs[usual.first : usual.last + 1], logs[one.first : one.last + 1])
-    ends = seen.interval()
+    estimate = welch(logs[usual.first : usual.last + 1], logs[one.first : one.last + 1])
+    ends = estimate.interval()
     return Step(
         one.first + 1,
         one.last + 1,
         usual.first + 1,
         usual.last + 1,
-        *(percent_of_log(log) for log in (seen.difference, ends.low, ends.high)),
+        *(percent_of_log(log) for log in (estimate.difference, ends.low, ends.high)),
     )
 
 
 def step_words(steps: Sequence[Step], most: int = 4) -> str:
     """`rows 13–16 +56 % [38, 77], rows 17–23 +20 % [12, 29], against rows 1–12 (chosen by looking:
     intervals too narrow)`."""
-    shown = sorted(steps[:most], key=lambda step: step.first)
-    said = [f"{rows_words(step.first, step.last)} {_size(step)}" for step in shown]
+    largest = sorted(steps[:most], key=lambda step: step.first)
+    parts = [f"{rows_words(step.first, step.last)} {_size(step)}" for step in largest]
     if len(steps) > most:
-        said.append(f"and {len(steps) - most} smaller ones")
+        parts.append(f"and {len(steps) - most} smaller ones")
     usual = rows_words(steps[0].usual_first, steps[0].usual_last)
-    return f"{', '.join(said)}, against {usual} (chosen by looking: intervals too narrow)"
+    return f"{', '.join(parts)}, against {usual} (chosen by looking: intervals too narrow)"
 
 
 def rows_words(first: int, last: int) -> str:

@@ -98,22 +98,22 @@ def _replicates(arm: Series, pairing: Pairing, sets: NumberSets) -> str:
     number = " and ".join(str(count) for count in counts)
     if any(part.batched for part in sets.parts):
         noun = f"batches of {noun}"
-    said = f"the estimate is the mean log ratio of {number} {noun}"
+    sentence = f"the estimate is the mean log ratio of {number} {noun}"
     if not pairing.paired:
-        said = f"the estimate is the difference of the mean logs of {number} {noun}"
+        sentence = f"the estimate is the difference of the mean logs of {number} {noun}"
     if arm.grain is Grain.SLICE:
-        said += ", each from the totals of its rows"
-    return f"{said}{_worth(sets)}; nothing is claimed beyond these rows"
+        sentence += ", each from the totals of its rows"
+    return f"{sentence}{_worth(sets)}; nothing is claimed beyond these rows"
 
 
 def _worth(sets: NumberSets) -> str:
     """As how many independent rows they count, unless chance drew their order."""
     if all(part.stretch == 1 for part in sets.parts):
         return ""
-    known = [part.lag_one_limit for part in sets.parts if math.isfinite(part.lag_one_limit)]
-    if not known:
+    finite = [part.lag_one_limit for part in sets.parts if math.isfinite(part.lag_one_limit)]
+    if not finite:
         return f"; they count as {sets.counted_as} independent ones"
-    limits = dict.fromkeys(f"{limit:.2f}" for limit in known)
+    limits = dict.fromkeys(f"{limit:.2f}" for limit in finite)
     return (
         f"; it is not stated that chance drew their order, so they count as {sets.counted_as} "
         f"independent ones: a correlation of neighbours of up to {' and '.join(limits)} is likely"
@@ -129,9 +129,9 @@ def number_findings(overview: Overview) -> Iterator[Finding]:
         if overview.common is None:
             yield from _levels(arm.arm, profile, overview.logs[arm.arm])
         if profile.outliers:
-            said = rows_lie(profile.outliers, arm.arm)
+            sentence = rows_lie(profile.outliers, arm.arm)
             rows = [row + 1 for row in profile.outliers[:1000]]
-            yield Finding("outliers", said, {"rows": rows}, arm.arm)
+            yield Finding("outliers", sentence, {"rows": rows}, arm.arm)
     yield from _shared(overview)
     yield from _little(overview.comparison)
     for note in overview.comparison.notes:
@@ -144,7 +144,7 @@ def _shared(overview: Overview) -> Iterator[Finding]:
     if overview.common is None or len(arms) < 3 or len(arms[0].values) < FEWEST_ROWS:
         return
     pairs = list(combinations(arms, 2))
-    ranks = [rank_correlation(one.values, other.values).value for one, other in pairs]
+    ranks = [rank_correlation(first.values, second.values).value for first, second in pairs]
     logs = [float(np.corrcoef(overview.logs[a.arm], overview.logs[b.arm])[0, 1]) for a, b in pairs]
     yield Finding(
         "shared rows",
@@ -191,13 +191,13 @@ def _little(comparison: Comparison) -> Iterator[Finding]:
 
 def to_measure(gap: float, margin: float, clients: float | None) -> Finding:
     """What to measure where one value an arm is all there is; `gap`: the log ratio as given."""
-    seen = f"{format_percent(percent_of_log(gap), 1)}"
+    percent = f"{format_percent(percent_of_log(gap), 1)}"
     rows = [
         (scatter, _repetitions(scatter, abs(gap)), _repetitions(scatter, margin))
         for scatter in TYPICAL_SCATTER
     ]
     listed = "; ".join(
-        f"by {100 * scatter:g} %, {_amount(sign)} for {seen} and {_amount(small)} for "
+        f"by {100 * scatter:g} %, {_amount(sign)} for {percent} and {_amount(small)} for "
         f"±{100 * margin:g} %"
         for scatter, sign, small in rows
     )

@@ -125,8 +125,8 @@ def unpaired_sets(control: Series, arm: Series, terms: Terms, order: RowOrder) -
     below, above = (part.values for part in parts)
     enough = all(part.enough for part in parts)
     stage = _stage(parts, (control, arm), order)
-    seen = welch(below, above)
-    by_t = seen.interval(1 - alpha)
+    estimate = welch(below, above)
+    by_t = estimate.interval(1 - alpha)
     if stage is Stage.TOO_FEW:
         sets = JudgingSets(stage, by_t if enough else UNBOUNDED, UNBOUNDED, "t", 1 - alpha)
     else:
@@ -141,11 +141,11 @@ def unpaired_sets(control: Series, arm: Series, terms: Terms, order: RowOrder) -
             main.group,
         )
     return NumberSets(
-        value=seen.difference,
+        value=estimate.difference,
         sets=sets,
         parts=parts,
         by_t=by_t,
-        visible=_visible(seen.error, seen.freedom, alpha),
+        visible=_visible(estimate.error, estimate.freedom, alpha),
         forecast=_forecast(below, above, terms, alpha),
     )
 
@@ -167,15 +167,17 @@ def _stage(parts: tuple[Replicates, ...], arms: tuple[Series, ...], order: RowOr
 def _sides(arms: tuple[Series, ...], order: RowOrder, alpha: float) -> tuple[Replicates, ...]:
     """The replicates of every arm; what neighbours may share is estimated from all of them."""
     logs = [
-        _batch_logs(one) if one.grain is Grain.SLICE else batch_means(np.log(one.values))
-        for one in arms
+        _batch_logs(arm) if arm.grain is Grain.SLICE else batch_means(np.log(arm.values))
+        for arm in arms
     ]
     # The order of parts of one run was never drawn.
-    free = [order is not RowOrder.IN_TIME and one.grain is not Grain.SLICE for one in arms]
-    limit = correlation_limit([own for own, drawn in zip(logs, free, strict=True) if not drawn])
+    free = [order is not RowOrder.IN_TIME and arm.grain is not Grain.SLICE for arm in arms]
+    limit = correlation_limit(
+        [arm_logs for arm_logs, drawn in zip(logs, free, strict=True) if not drawn]
+    )
     return tuple(
-        stretched(own, len(one.values), drawn, alpha, limit)
-        for own, one, drawn in zip(logs, arms, free, strict=True)
+        stretched(arm_logs, len(arm.values), drawn, alpha, limit)
+        for arm_logs, arm, drawn in zip(logs, arms, free, strict=True)
     )
 
 
@@ -190,7 +192,7 @@ def _batch_logs(series: Series) -> Floats:
 
 
 def _paired_logs(control: Series, arm: Series) -> Floats:
-    least = min(one.values[one.values > 0].min() for one in (control, arm))
+    least = min(series.values[series.values > 0].min() for series in (control, arm))
     logs: Floats = np.log(np.maximum(arm.values, least) / np.maximum(control.values, least))
     return logs
 

@@ -54,20 +54,20 @@ def number_threats(
 def _errors(comparison: Comparison, arm: Series) -> Iterator[Threat]:
     """Transactions that did not simply succeed: in one arm more than in the other."""
     names = arm.arm, comparison.control.arm
-    known = [comparison.outcomes[name] for name in names if name in comparison.outcomes]
-    for name, outcome in zip(names, known, strict=False) if len(known) == 2 else ():
+    outcomes = [comparison.outcomes[name] for name in names if name in comparison.outcomes]
+    for name, outcome in zip(names, outcomes, strict=False) if len(outcomes) == 2 else ():
         if outcome.wrong:
             yield raise_threat(
                 ThreatKind.WRONG_ANSWER,
                 f"{outcome.wrong} of {outcome.tried} transactions of {name} returned other rows "
                 "than they should",
             )
-    if len(known) < 2:
+    if len(outcomes) < 2:
         return
-    here, there = known
+    here, there = outcomes
     if not (here.tried and there.tried):
         rows = len(arm.values), len(comparison.control.values)
-        yield from _counted_errors(names, known, rows)
+        yield from _counted_errors(names, outcomes, rows)
         return
     if unequal(here.troubled, there.troubled, here.tried, there.tried):
         yield raise_threat(
@@ -105,20 +105,20 @@ def _conditions(comparison: Comparison, arm: Series) -> Iterator[Threat]:
         if name in comparison.loads and set(there[name]) != set(here[name])
     ]
     differing.sort(key=lambda name: name not in explains)
-    said = "; ".join(
+    sentence = "; ".join(
         f"{name} is {shown_values(there[name])} in {names[0]} and {shown_values(here[name])} in "
         f"{names[1]}"
         for name in differing
     )
-    yield raise_threat(ThreatKind.CONDITIONS_DIFFER, said, invalidates=bool(explains))
+    yield raise_threat(ThreatKind.CONDITIONS_DIFFER, sentence, invalidates=bool(explains))
 
 
 def _machine(comparison: Comparison) -> Iterator[Threat]:
     """What the files say of their machines: one a kind, by the first run that shows it."""
     times = Counter(kind for kind, _ in comparison.machine)
-    for kind, seen in dict(reversed(comparison.machine)).items():
+    for kind, sentence in dict(reversed(comparison.machine)).items():
         more = f"; seen in {times[kind]} runs" if times[kind] > 1 else ""
-        yield raise_threat(kind, f"{seen}{more}")
+        yield raise_threat(kind, f"{sentence}{more}")
 
 
 def _load(comparison: Comparison, arm: Series) -> Iterator[Threat]:
@@ -175,11 +175,11 @@ def _movement(profile: Profile, logs: Floats) -> float:
 
 def _amount(comparison: Comparison, arm: Series, sets: NumberSets) -> Iterator[Threat]:
     pair = comparison.control, arm
-    single = [f"one of {one.arm}" for one in pair if len(one.values) == 1]
+    single = [f"one of {series.arm}" for series in pair if len(series.values) == 1]
     if single:
         yield raise_threat(ThreatKind.NO_SPREAD, f"values there are {' and '.join(single)}")
         return
-    slices = [one.arm for one in pair if one.grain is Grain.SLICE]
+    slices = [series.arm for series in pair if series.grain is Grain.SLICE]
     if slices:
         yield raise_threat(
             ThreatKind.ONE_RUN,
@@ -204,12 +204,12 @@ def _dependence(
             continue
         what = "batches of rows" if part.batched else "rows"
         worth = max(1, round(part.effective))
-        said = (
+        sentence = (
             f"{_likely(part, what, name)}: {part.count} of them tell as much as {worth} "
             f"independent one{'s' if worth > 1 else ''}"
         )
-        said += ", and the interval was widened" if part.enough else ", too few for an interval"
-        yield raise_threat(ThreatKind.ROWS_DEPEND, said)
+        sentence += ", and the interval was widened" if part.enough else ", too few for an interval"
+        yield raise_threat(ThreatKind.ROWS_DEPEND, sentence)
 
 
 def _likely(part: Replicates, what: str, name: str) -> str:
@@ -228,26 +228,26 @@ def _figure(correlation: float) -> str:
 
 def _levels(overview: Overview, arm: Series, pairing: Pairing) -> Iterator[Threat]:
     if not overview.in_time:
-        known = overview.comparison.no_order
-        if not known or overview.row_order is RowOrder.LOST:
-            yield raise_threat(ThreatKind.ORDER_LOST, known or _no_order(overview))
+        reason = overview.comparison.no_order
+        if not reason or overview.row_order is RowOrder.LOST:
+            yield raise_threat(ThreatKind.ORDER_LOST, reason or _no_order(overview))
         return
     control = overview.comparison.control
     if overview.common is not None and overview.common_logs is not None:
-        seen = _moved(overview.common, overview.common_logs)
-        if seen:
-            yield raise_threat(ThreatKind.LEVEL_MOVED, f"all arms together: {seen}")
+        movement = _moved(overview.common, overview.common_logs)
+        if movement:
+            yield raise_threat(ThreatKind.LEVEL_MOVED, f"all arms together: {movement}")
     else:
         for name in (control.arm, arm.arm):
-            seen = _moved(overview.profiles[name], overview.logs[name])
-            if seen:
-                yield raise_threat(ThreatKind.LEVEL_MOVED, f"{name}: {seen}")
+            movement = _moved(overview.profiles[name], overview.logs[name])
+            if movement:
+                yield raise_threat(ThreatKind.LEVEL_MOVED, f"{name}: {movement}")
     if pairing.paired:
         d = overview.logs[arm.arm] - overview.logs[control.arm]
-        seen = _moved(profile_of(d), d)
-        if seen:
+        movement = _moved(profile_of(d), d)
+        if movement:
             yield raise_threat(
-                ThreatKind.LEVEL_MOVED, f"the difference of {arm.arm} itself: {seen}"
+                ThreatKind.LEVEL_MOVED, f"the difference of {arm.arm} itself: {movement}"
             )
 
 
@@ -275,14 +275,16 @@ def _lone_rows(
         size = float(np.delete(d, far[""]).mean())
     else:
         far = {name: np.array(overview.profiles[name].outliers) for name in (control.arm, arm.arm)}
-        kept = [np.delete(overview.logs[name], rows.astype(int)) for name, rows in far.items()]
-        size = float(kept[1].mean() - kept[0].mean())
-    said = " and ".join(rows_lie(rows.tolist(), name) for name, rows in far.items() if len(rows))
+        remaining = [np.delete(overview.logs[name], rows.astype(int)) for name, rows in far.items()]
+        size = float(remaining[1].mean() - remaining[0].mean())
+    sentence = " and ".join(
+        rows_lie(rows.tolist(), name) for name, rows in far.items() if len(rows)
+    )
     width = sets.width_as_read
-    if said and np.isfinite(width) and abs(size - sets.value) > width / 8:
+    if sentence and np.isfinite(width) and abs(size - sets.value) > width / 8:
         yield raise_threat(
             ThreatKind.FEW_ROWS_DECIDE,
-            f"{said}; the estimate of {arm.arm} would move from "
+            f"{sentence}; the estimate of {arm.arm} would move from "
             f"{format_percent(percent_of_log(sets.value), 1)} to "
             f"{format_percent(percent_of_log(size), 1)} without them",
         )
@@ -293,10 +295,10 @@ def centres_threat(
 ) -> Iterator[Threat]:
     """Mean and median disagree: by more than δ, and than half of the interval's half-width (before
     stretching) in rows with steps or outliers (`unquiet`), than the whole of it in quiet ones."""
-    named = {centre.name: centre for centre in centres}
-    if not named or not np.isfinite(sets.sets.main.width):
+    by_name = {centre.name: centre for centre in centres}
+    if not by_name or not np.isfinite(sets.sets.main.width):
         return
-    mean, median = named["mean"], named["median"]
+    mean, median = by_name["mean"], by_name["median"]
     half = sets.width_as_read / 2
     gap = abs(mean.value - median.value)
     if gap > terms.margin and gap > (half / 2 if unquiet else half):

@@ -43,8 +43,8 @@ def overview_of(comparison: Comparison) -> Overview:
     logs = {arm.arm: logs_of(arm) for arm in comparison.arms}
     in_time = not comparison.no_order and not order_lost(comparison, logs)
     equal = len({len(arm.values) for arm in comparison.arms}) == 1
-    beside = comparison.rows is not Rows.APART and equal and in_time
-    shared = np.mean([logs[arm.arm] for arm in comparison.arms], axis=0) if beside else None
+    aligned = comparison.rows is not Rows.APART and equal and in_time
+    shared = np.mean([logs[arm.arm] for arm in comparison.arms], axis=0) if aligned else None
     return Overview(
         comparison=comparison,
         logs=logs,
@@ -73,7 +73,7 @@ def unlike(comparison: Comparison, logs: Mapping[str, Floats]) -> bool:
     every = list(logs.values())
     if (
         comparison.rows is not Rows.BESIDE
-        or len({len(own) for own in every}) > 1
+        or len({len(arm_logs) for arm_logs in every}) > 1
         or len(every[0]) < 5
     ):
         return False

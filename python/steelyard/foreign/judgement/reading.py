@@ -41,14 +41,14 @@ class InputReading:
         """Two sentences: what was judged, and how."""
         direction = "higher" if self.higher_is_better else "lower"
         unit = f" in {self.unit}" if self.unit else ""
-        named = quoted(self.column)[1:-1] if self.column else self.metric
-        known = self.column and self.metric not in ("value", named)
-        kind = f" ({self.metric})" if known else ""
+        label = quoted(self.column)[1:-1] if self.column else self.metric
+        distinct = self.column and self.metric not in ("value", label)
+        kind = f" ({self.metric})" if distinct else ""
         also = f"; also numbers: {_list(self.others)} (--metric)" if self.others else ""
         arms = f"{_list(self.arms[1:])} against {_list(self.arms[:1])}"
         read = (
             f"read: {self.form}, {_rows(self.rows)}; {arms}; "
-            f"judged: {named}{kind}{unit}, {direction} is better{also}"
+            f"judged: {label}{kind}{unit}, {direction} is better{also}"
         )
         pairing = f"{'paired by row' if self.paired else 'not paired'}: {self.pairing}"
         return read, f"{pairing}; a replicate is {self.replicate}"
@@ -102,11 +102,11 @@ def _rows(counts: Sequence[int]) -> str:
     """`30 rows an arm`, or `12 and 8 rows`."""
     if len(set(counts)) == 1:
         return f"{counts[0]} row{'s' if counts[0] > 1 else ''} an arm"
-    shown = [str(count) for count in counts[:_MOST_NAMED]]
-    return f"{', '.join(shown[:-1])} and {shown[-1]} rows"
+    numbers = [str(count) for count in counts[:_MOST_NAMED]]
+    return f"{', '.join(numbers[:-1])} and {numbers[-1]} rows"
 
 
 def _list(names: Sequence[str]) -> str:
-    shown = ", ".join(quoted(name)[1:-1] for name in names[:_MOST_NAMED])
+    listed = ", ".join(quoted(name)[1:-1] for name in names[:_MOST_NAMED])
     more = len(names) - _MOST_NAMED
-    return f"{shown} and {more} more" if more > 0 else shown
+    return f"{listed} and {more} more" if more > 0 else listed

@@ -29,7 +29,7 @@ def arm_column(
         return called
     if not alone:
         return None
-    words = [
+    text_columns = [
         column
         for column, heading in enumerate(headings)
         if column not in taken
@@ -37,19 +37,19 @@ def arm_column(
         and heading.name.strip().lower() != _TIME
         and table.is_text(column)
     ]
-    again = [c for c in words if 1 < _distinct(table, c) < table.rows]
+    again = [c for c in text_columns if 1 < _distinct(table, c) < table.rows]
     unnamed = [c for c in again if headings[c].role is not Role.LABEL]
     if len(unnamed) > 1 or (not unnamed and len(again) > 1):
         _refuse_several(table, unnamed or again)
     again = unnamed or again or _settings(table, headings, taken)
     if again:
         return again[0]
-    repeated = [c for c in words if table.rows > 1 and _distinct(table, c) == 1]
-    rest = [c for c in range(len(headings)) if c not in words and c not in taken]
+    repeated = [c for c in text_columns if table.rows > 1 and _distinct(table, c) == 1]
+    rest = [c for c in range(len(headings)) if c not in text_columns and c not in taken]
     metrics = [c for c in rest if headings[c].role in (Role.METRIC, Role.STATISTIC)]
     # Each label once beside a column of one metric: one value an arm.
-    lone = len(words) == 1 and (len(rest) == 1 or (rest and len(metrics) == len(rest)))
-    return words[0] if lone and not repeated else None
+    lone = len(text_columns) == 1 and (len(rest) == 1 or (rest and len(metrics) == len(rest)))
+    return text_columns[0] if lone and not repeated else None
 
 
 def _settings(table: Table, headings: Sequence[Heading], taken: set[int]) -> list[int]:

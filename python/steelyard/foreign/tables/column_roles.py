@@ -62,18 +62,18 @@ class Roles:
     """Whether the user said which column was measured."""
 
 
-def roles_of(table: Table, given: Mapping[str, str], alone: bool = True) -> Roles:
+def roles_of(table: Table, columns: Mapping[str, str], alone: bool = True) -> Roles:
     """The roles; UsageError for a role or a column that there is not, NumbersError where a column
     could have several. `alone`: whether the table holds all arms, and not one of several files."""
-    return _Finder(table, given, alone).roles()
+    return _Finder(table, columns, alone).roles()
 
 
 class _Finder:
     """Gives each column one role, in a fixed order of roles."""
 
-    def __init__(self, table: Table, given: Mapping[str, str], alone: bool) -> None:
+    def __init__(self, table: Table, columns: Mapping[str, str], alone: bool) -> None:
         self.table, self.alone = table, alone
-        self.named = {role: _column_named(table, role, name) for role, name in given.items()}
+        self.named = {role: _column_named(table, role, name) for role, name in columns.items()}
         count = len(table.columns)
         unnamed = tuple(Heading("", Role.UNKNOWN) for _ in range(count))
         self.headings = headings_of(tuple(table.names())) if table.header else unnamed
@@ -175,11 +175,15 @@ class _Finder:
         """What rows are about: a heading that says so, or words under one that says nothing."""
         columns = []
         for column, heading in enumerate(self.headings):
-            words = self.text[column] and heading.role in (Role.UNKNOWN, Role.ARM, Role.METRIC_NAME)
-            words = words and heading.name.strip().lower() != TIME_HEADING
-            if column in self.taken or not (heading.role is Role.LABEL or words):
+            has_words = self.text[column] and heading.role in (
+                Role.UNKNOWN,
+                Role.ARM,
+                Role.METRIC_NAME,
+            )
+            has_words = has_words and heading.name.strip().lower() != TIME_HEADING
+            if column in self.taken or not (heading.role is Role.LABEL or has_words):
                 continue
-            if arm is None and self.alone and words and heading.role is Role.UNKNOWN:
+            if arm is None and self.alone and has_words and heading.role is Role.UNKNOWN:
                 continue
             columns.append(column)
         self.taken |= set(columns)
@@ -241,15 +245,15 @@ class _Finder:
 
     def _steady(self, rest: Sequence[int], arm: int | None) -> int | None:
         """A column that rises at equal steps beside a known metric: a clock, whatever its name."""
-        known = [c for c in rest if self.headings[c].role in (Role.METRIC, Role.STATISTIC)]
+        metrics = [c for c in rest if self.headings[c].role in (Role.METRIC, Role.STATISTIC)]
         arms = self.table.columns[arm] if arm is not None else None
         for column in rest:
             heading = self.headings[column]
             timed = heading.metric is not None and heading.metric.name == TIME
-            named = heading.role in (Role.UNKNOWN, Role.COUNT) or heading.weak or timed
-            elsewhere = [c for c in known if c != column]
+            eligible = heading.role in (Role.UNKNOWN, Role.COUNT) or heading.weak or timed
+            elsewhere = [c for c in metrics if c != column]
             nameless = heading.role is Role.UNKNOWN and column != 0
-            if not named or nameless or not elsewhere or self.text[column]:
+            if not eligible or nameless or not elsewhere or self.text[column]:
                 continue
             if steady(self.table.columns[column], arms):
                 return column
@@ -259,8 +263,8 @@ class _Finder:
         """A first column of times before columns that only arms are called so: "hour,off,on". It
         is a clock where it rises at equal steps; NumbersError where it merely rises."""
         others = [column for column in rest if column != 0 and not self.text[column]]
-        own = self.headings[0]
-        timed = own.metric is not None and own.metric.name == TIME and not self.text[0]
+        heading = self.headings[0]
+        timed = heading.metric is not None and heading.metric.name == TIME and not self.text[0]
         arms = all(self.headings[column].role is Role.UNKNOWN for column in others)
         if arm is not None or 0 not in rest or not timed or len(others) < 2 or not arms:
             return None
@@ -272,11 +276,11 @@ class _Finder:
 
     def _lone_label(self, rest: list[int]) -> list[int]:
         """The only column of words of a table without arms: the names of its rows."""
-        words = [c for c in rest if self.text[c] and self.headings[c].role is not Role.CODE]
-        if len(words) != 1:
+        text_columns = [c for c in rest if self.text[c] and self.headings[c].role is not Role.CODE]
+        if len(text_columns) != 1:
             return []
-        rest.remove(words[0])
-        return words
+        rest.remove(text_columns[0])
+        return text_columns
 
     def _measured(self, column: int) -> bool:
         if column in (self.named.get("value"), self.lone):
@@ -312,10 +316,10 @@ def _column_named(table: Table, role: str, name: str) -> int:
             f'unrecognized role of a column: "{role}"', hint=f"Accepted: {', '.join(ROLES)}."
         )
     names = table.names()
-    for column, own in enumerate(names):
-        if own.lower() == name.strip().lower():
+    for column, column_name in enumerate(names):
+        if column_name.lower() == name.strip().lower():
             return column
     raise UsageError(
         f'"{table.source.name}" has no column {quoted(name)}',
-        hint=f"It has {', '.join(quoted(own) for own in names[:10])}.",
+        hint=f"It has {', '.join(quoted(column_name) for column_name in names[:10])}.",
     )

@@ -33,8 +33,8 @@ def _factors(table: Table, roles: Roles) -> Iterator[Factor]:
 
 
 def _clients(roles: Roles) -> tuple[int, ...]:
-    known = roles.clients is not None and roles.clients not in roles.parameters
-    return (roles.clients,) if known and roles.clients is not None else ()
+    unlisted = roles.clients is not None and roles.clients not in roles.parameters
+    return (roles.clients,) if unlisted and roles.clients is not None else ()
 
 
 def outcome_of(table: Table, roles: Roles, rows: Sequence[int]) -> TransactionCounts | None:

@@ -46,16 +46,27 @@ def read_long_table(table: Table, roles: Roles, form: str) -> Sheet:
     timestamps = times_of(table, roles.order)
     arms = _arms(table, roles, labels, timestamps)
     factors = factors_of(table, roles)
-    own = {arm: chosen_factors(factors, rows.tolist()) for arm, rows in arms.rows.items()}
+    factors_by_arm = {
+        arm: chosen_factors(factors, rows.tolist()) for arm, rows in arms.rows.items()
+    }
     runs = run_means(table, roles, arms.rows)
     sliced = arms.grain is Grain.SLICE
-    pairs = None if sliced or runs else _pairs(table, roles, arms, own)
+    pairs = None if sliced or runs else _pairs(table, roles, arms, factors_by_arm)
     means = {arm: rows for arm, (rows, _) in runs.items()}
     metrics, unreadable = number_columns(
         table,
         roles,
         lambda column, values: tuple(
-            _series(table, column, arm, arms, own, (pairs, means.get(arm)), values, timestamps)
+            _series(
+                table,
+                column,
+                arm,
+                arms,
+                factors_by_arm,
+                (pairs, means.get(arm)),
+                values,
+                timestamps,
+            )
             for arm in arms.rows
         ),
     )
@@ -70,7 +81,9 @@ def read_long_table(table: Table, roles: Roles, form: str) -> Sheet:
         rows=Rows.BLOCKS if names else Rows.APART,
         clients=_clients(table, roles.clients, labels),
         outcomes={arm: outcome for arm, outcome in every.items() if outcome is not None},
-        ordered=not names or timestamps is not None or not _lost(table, roles, own, pairs),
+        ordered=not names
+        or timestamps is not None
+        or not _lost(table, roles, factors_by_arm, pairs),
         row_names=names,
         apart=_apart(table, roles, arms, pairs),
         notes=(
@@ -105,24 +118,24 @@ def _series(
     arm: str,
     arms: _Arms,
     factors: Mapping[str, tuple[Factor, ...]],
-    taken: tuple[Pairs | None, Sequence[Indices] | None],
+    grouping: tuple[Pairs | None, Sequence[Indices] | None],
     values: Floats,
     timestamps: Floats | None,
 ) -> Series:
     """The numbers of one arm: its rows, its pairs, or the means of its runs."""
-    rows, (pairs, runs) = arms.rows[arm], taken
-    own, mine = values[rows], factors[arm]
+    rows, (pairs, runs) = arms.rows[arm], grouping
+    arm_values, mine = values[rows], factors[arm]
     if runs is not None:
-        own = np.array([float(values[run].mean()) for run in runs])
+        arm_values = np.array([float(values[run].mean()) for run in runs])
         rows = np.array([int(run[0]) for run in runs])
         mine = chosen_factors(factors[arm], [0] * 0)
     elif pairs is not None:
-        own = joined(own, pairs.rows[arm])
+        arm_values = joined(arm_values, pairs.rows[arm])
         first = [some[0] for some in pairs.rows[arm]]
         rows, mine = rows[first], chosen_factors(mine, first)
     return Series(
         arm,
-        own,
+        arm_values,
         arms.grain,
         timestamps=None if timestamps is None else timestamps[rows],
         spot=partial(_spot_of, partial(_spot, table, column), rows),
@@ -139,7 +152,9 @@ def _pairs(
     column = roles.block
     if column is None and roles.index is not None and _took_turns(table, roles, arms):
         column = roles.index
-    counted = {arm: _padded(own, len(arms.rows[arm])) for arm, own in factors.items()}
+    counted = {
+        arm: _padded(arm_factors, len(arms.rows[arm])) for arm, arm_factors in factors.items()
+    }
     if column is None:
         return pairs_of(counted)
     cells = table.columns[column]

@@ -21,10 +21,14 @@ def spread_names(table: Table) -> Table:
     if table.header is not None:
         return table
     numbers = [c for c in range(len(table.columns)) if not table.is_text(c)]
-    words = [table.columns[c] for c in range(len(table.columns)) if c not in numbers]
-    if len(numbers) != 1 or not words or any(all(map(unit_of, cells)) for cells in words):
+    text_columns = [table.columns[c] for c in range(len(table.columns)) if c not in numbers]
+    if (
+        len(numbers) != 1
+        or not text_columns
+        or any(all(map(unit_of, cells)) for cells in text_columns)
+    ):
         return table
-    names = [" ".join(cells).strip(" :=") for cells in zip(*words, strict=True)]
+    names = [" ".join(cells).strip(" :=") for cells in zip(*text_columns, strict=True)]
     width = len(set(names))
     if width < 2 or names != names[:width] * (table.rows // width):
         return table

@@ -56,7 +56,7 @@ def order_of(labels: Sequence[str]) -> Order:
     Statistics 11 (1940) 147) far fewer changes than chance gives. Else the arms took turns.
     """
     counts = Counter(labels)
-    changes = sum(one != other for one, other in itertools.pairwise(labels))
+    changes = sum(earlier != later for earlier, later in itertools.pairwise(labels))
     if changes == len(counts) - 1 and max(counts.values()) > 1:
         return Order.SEQUENTIAL
     n = len(labels)

@@ -81,9 +81,9 @@ class Table:
 
 
 def _is_text(cells: Sequence[str]) -> bool:
-    known = [c for c in cells[:_SAMPLE] if not is_missing(c)]
-    words = sum(not is_number(cell) and not _SLIP.fullmatch(cell.strip()) for cell in known)
-    return 2 * words > len(known)
+    present = [c for c in cells[:_SAMPLE] if not is_missing(c)]
+    word_count = sum(not is_number(cell) and not _SLIP.fullmatch(cell.strip()) for cell in present)
+    return 2 * word_count > len(present)
 
 
 def read_table(source: SourceText) -> Table:
@@ -92,8 +92,8 @@ def read_table(source: SourceText) -> Table:
     separator = separator_of(lines[0]) or _blanks_of(lines)
     columns = _columns(source, numbers, lines, separator)
     if len(columns) > MOST_COLUMNS:
-        place = TextPosition(numbers[0], 1)
-        raise source.error(f"{len(columns)} columns: more than {MOST_COLUMNS}, the limit", place)
+        position = TextPosition(numbers[0], 1)
+        raise source.error(f"{len(columns)} columns: more than {MOST_COLUMNS}, the limit", position)
     first = [column[0] for column in columns]
     header = None if _measured(columns) else tuple(first)
     below = 0 if header is None else 1
@@ -135,10 +135,10 @@ def _measured(columns: Sequence[Sequence[str]]) -> bool:
     A word that the vocabulary knows above words is a heading: "query,16,17"."""
     first = [column[0] for column in columns]
     numbers = [i for i, column in enumerate(columns) if _is_value(column)]
-    named = [i for i, cell in enumerate(first) if i not in numbers and not is_missing(cell)]
-    if not named or not numbers:
-        return not named
-    return all(first[i] in columns[i][1:] or _names_rows(columns[i]) for i in named)
+    text_columns = [i for i, cell in enumerate(first) if i not in numbers and not is_missing(cell)]
+    if not text_columns or not numbers:
+        return not text_columns
+    return all(first[i] in columns[i][1:] or _names_rows(columns[i]) for i in text_columns)
 
 
 def _is_value(column: Sequence[str]) -> bool:
@@ -154,14 +154,14 @@ def _is_value(column: Sequence[str]) -> bool:
 def _names_rows(column: Sequence[str]) -> bool:
     """Whether the first cell of a column names a row, as those below it do."""
     below = [cell for cell in column[1:_SAMPLE] if not is_missing(cell)]
-    words = bool(below) and not any(map(is_number, below))
-    return words and heading_of(column[0].strip()).role is Role.UNKNOWN
+    has_words = bool(below) and not any(map(is_number, below))
+    return has_words and heading_of(column[0].strip()).role is Role.UNKNOWN
 
 
 def separator_of(line: str) -> str | None:
     """The separator of a line; None for runs of blanks."""
     bare = _QUOTED.sub("", line)
-    return next((one for one in SEPARATORS if one in bare), None)
+    return next((separator for separator in SEPARATORS if separator in bare), None)
 
 
 def _blanks_of(lines: Sequence[str]) -> re.Pattern[str]:
@@ -258,15 +258,15 @@ def _starts(line: str, separator: Separator) -> list[int]:
 
 
 def _ragged(
-    source: SourceText, number: int, line: str, separator: Separator, found: int, width: int
+    source: SourceText, number: int, line: str, separator: Separator, count: int, width: int
 ) -> Exception:
     starts = _starts(line, separator)
-    column = starts[width] if found > width and width < len(starts) else len(line)
+    column = starts[width] if count > width and width < len(starts) else len(line)
     hint = "Every row needs as many cells as the first; leave cells of a shorter arm empty."
-    if found > width and separator == ",":
+    if count > width and separator == ",":
         hint = "If the comma is a decimal comma, separate the cells by semicolons."
     return source.error(
-        f"{found} cell{'s' if found != 1 else ''} where the first line has {width}",
+        f"{count} cell{'s' if count != 1 else ''} where the first line has {width}",
         TextPosition(number, column + 1),
         hint=hint,
     )
@@ -275,10 +275,10 @@ def _ragged(
 def _refuse_same_names(
     source: SourceText, header: Sequence[str] | None, first: tuple[int, str], separator: Separator
 ) -> None:
-    seen: set[str] = set()
+    names: set[str] = set()
     for column, name in enumerate(header or ()):
         bare = name.strip()
-        if bare and bare in seen:
-            place = TextPosition(first[0], _starts(first[1], separator)[column] + 1)
-            raise source.error(f"two columns are called {quoted(bare)}", place)
-        seen.add(bare)
+        if bare and bare in names:
+            position = TextPosition(first[0], _starts(first[1], separator)[column] + 1)
+            raise source.error(f"two columns are called {quoted(bare)}", position)
+        names.add(bare)

@@ -60,17 +60,17 @@ def time_column(
     """
     cells = [cell.strip() for cell in table.columns[column]]
     numbers = _numbers(cells)
-    known = chosen or all(_is_metric(headings[other]) for other in others)
+    certain = chosen or all(_is_metric(headings[other]) for other in others)
     # Seconds since 1970 look like nanoseconds of work, and sizes that grow down the file make
     # times that grow too: what rises tells when rows were measured only beside what surely was
     # measured, or beside columns of several arms.
     if table.is_text(column) or _counts_from_1970(numbers, _FINE):
         return TimeColumn.TIMESTAMPS
-    if _counts_from_1970(numbers, (1.0,)) and (known or _in_turn(numbers)):
+    if _counts_from_1970(numbers, (1.0,)) and (certain or _in_turn(numbers)):
         return TimeColumn.TIMESTAMPS
     if _with_units(cells) or not (others or chosen):
         return TimeColumn.DURATIONS
-    if (known or (not by_arm and len(others) > 1)) and _in_turn(numbers):
+    if (certain or (not by_arm and len(others) > 1)) and _in_turn(numbers):
         return TimeColumn.TIMESTAMPS
     if chosen:
         return TimeColumn.DURATIONS
@@ -80,10 +80,10 @@ def time_column(
 def could_be_either(table: Table, column: int, others: Sequence[int]) -> NumbersError:
     """What is said of a column that may hold durations or moments; `others`: those of numbers."""
     name = table.name(column)
-    beside = ", ".join(quoted(table.name(other)) for other in others[:3])
+    neighbours = ", ".join(quoted(table.name(other)) for other in others[:3])
     return table.source.error(
-        f"column {quoted(name)} beside {beside} could hold how long each row took or when it was "
-        "measured",
+        f"column {quoted(name)} beside {neighbours} could hold how long each row took or when it "
+        "was measured",
         table.spot(0, column),
         hint=f"Say which column was measured, as --column {shlex.quote(f'value={name}')}, or that "
         f"this one tells when: --column {shlex.quote(f'order={name}')}",
@@ -162,7 +162,7 @@ def _in_turn(numbers: Sequence[float]) -> bool:
         return False
     first = min(numbers)
     counted = sorted(numbers) == [first + step for step in range(len(numbers))]
-    return counted or all(one <= other for one, other in itertools.pairwise(numbers))
+    return counted or all(earlier <= later for earlier, later in itertools.pairwise(numbers))
 
 
 def _is_metric(heading: Heading) -> bool:

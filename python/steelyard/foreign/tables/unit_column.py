@@ -45,7 +45,7 @@ def unit_named(table: Table, column: int | None) -> str:
 
 
 def metric_in(
-    table: Table, column: int, heading: Heading, behind: str, named: str, *, alone: bool
+    table: Table, column: int, heading: Heading, behind: str, column_unit: str, *, alone: bool
 ) -> Metric:
     """The metric of a column by its heading, in the unit behind its numbers, or in the one that a
     column of units names, where the metric can be in it: `alone`, it must be.
@@ -57,7 +57,7 @@ def metric_in(
     metric = heading.metric if heading.metric is not None and not doubtful else None
     metric = replace(metric or Metric(name), column=name)
     measured = heading.role in _MEASURED
-    for unit, must in ((behind, True), (named, alone)):
+    for unit, must in ((behind, True), (column_unit, alone)):
         if not unit or (not measured and not must):
             continue
         if metric.accepts(unit):
@@ -67,8 +67,10 @@ def metric_in(
     return metric
 
 
-def contradiction(source: SourceText, place: TextPosition, unit: str, metric: Metric) -> Exception:
+def contradiction(
+    source: SourceText, position: TextPosition, unit: str, metric: Metric
+) -> Exception:
     """The error for numbers in another unit than their metric has."""
     return source.error(
-        f"mixed units: {unit} for {metric.words}", place, hint="Write all numbers in one unit."
+        f"mixed units: {unit} for {metric.words}", position, hint="Write all numbers in one unit."
     )

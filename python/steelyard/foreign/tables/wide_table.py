@@ -39,27 +39,25 @@ def read_wide_table(table: Table, roles: Roles, form: str) -> Sheet:
     for columns in groups.values():
         metric, arms = _arms(table, roles, columns, instead, several=len(groups) > 1)
         metrics.append((metric, arms))
-    metrics.sort(
-        key=lambda entry: _KINDS.index(entry[0].name) if entry[0].name in _KINDS else len(_KINDS)
-    )
+    metrics.sort(key=lambda entry: _rank(entry[0]))
     if not metrics or not metrics[0][1]:
         raise table.source.error("there is no column of numbers", TextPosition(1, 1))
     equal = len({len(entry.values) for _, arms in metrics for entry in arms}) == 1
-    named = bool(factors) and equal and not instead
+    rows_named = bool(factors) and equal and not instead
     return Sheet(
         source=table.source.name,
         form=form,
         metrics=tuple(metrics),
         order=Order.UNKNOWN,
-        rows=(Rows.BLOCKS if named else Rows.BESIDE) if equal else Rows.APART,
+        rows=(Rows.BLOCKS if rows_named else Rows.BESIDE) if equal else Rows.APART,
         lines=table.lines,
-        row_names=_row_names(factors) if named else (),
-        ordered=not named or _in_order(table, roles, factors),
+        row_names=_row_names(factors) if rows_named else (),
+        ordered=not rows_named or _in_order(table, roles, factors),
         notes=tuple(_notes(table, roles, swept)),
     )
 
 
-def _place(metric: Metric) -> int:
+def _rank(metric: Metric) -> int:
     return _KINDS.index(metric.name) if metric.name in _KINDS else len(_KINDS)
 
 
@@ -80,11 +78,11 @@ def _swept_factors(table: Table, columns: Sequence[int]) -> tuple[Factor, ...]:
 def _row_names(factors: Sequence[Factor]) -> tuple[str, ...]:
     """What each row is called: labels bare, parameters with their names where there are several."""
     bare = len(factors) == 1
-    named = [
+    names = [
         [value if bare or f.kind is FactorKind.LABEL else f"{f.name} {value}" for value in f.values]
         for f in factors
     ]
-    return tuple(", ".join(parts) for parts in zip(*named, strict=True))
+    return tuple(", ".join(parts) for parts in zip(*names, strict=True))
 
 
 def _in_order(table: Table, roles: Roles, factors: Sequence[Factor]) -> bool:
@@ -147,7 +145,7 @@ def _groups(table: Table, roles: Roles, numbers: Sequence[int]) -> dict[Group, l
 def _arms(
     table: Table, roles: Roles, columns: Sequence[int], instead: str, several: bool
 ) -> tuple[Metric, tuple[Series, ...]]:
-    series, units, given = [], [], unit_named(table, roles.unit)
+    series, units, column_unit = [], [], unit_named(table, roles.unit)
     for column in columns:
         cells = _without_tail(table.columns[column])
         if not cells:
@@ -159,7 +157,9 @@ def _arms(
             name = "_".join(roles.headings[column].rest)
         grain = Grain.SLICE if instead else Grain.REPETITION
         series.append(Series(name, values, grain, spot=spot, instead=instead))
-        units += [(entry, column) for entry in (unit, named_unit, given) if entry] or [("", column)]
+        units += [(entry, column) for entry in (unit, named_unit, column_unit) if entry] or [
+            ("", column)
+        ]
     for unit, column in units:
         if unit != units[0][0]:
             raise table.source.error(
@@ -197,8 +197,8 @@ def _arm_and_unit(name: str) -> tuple[str, str]:
 
 def _metric(unit: str, table: Table, roles: Roles, columns: Sequence[int]) -> Metric:
     """By the unit behind the numbers, else by headings that all name the same metric: "tps_off"."""
-    named = {roles.headings[column].metric for column in columns} if table.header else set()
-    metric = (named.pop() if len(named) == 1 else None) or Metric("value")
+    metrics = {roles.headings[column].metric for column in columns} if table.header else set()
+    metric = (metrics.pop() if len(metrics) == 1 else None) or Metric("value")
     if metric.higher_is_better is None or _UNIT_BEHIND.search(metric.column):
         metric = Metric("value")
     metric = Metric(metric.name, metric.unit, metric.higher_is_better)
@@ -212,6 +212,6 @@ def _notes(table: Table, roles: Roles, swept: Sequence[int]) -> Iterator[str]:
         yield f'column "{table.name(roles.index)}" counts the rows and is no arm'
     for column in swept:
         yield f'column "{table.name(column)}" holds steps of a parameter and is no arm'
-    named = {*roles.labels, *roles.parameters, *roles.numbers, roles.block, roles.index, roles.unit}
-    for column in sorted(set(range(len(table.columns))) - named):
+    used = {*roles.labels, *roles.parameters, *roles.numbers, roles.block, roles.index, roles.unit}
+    for column in sorted(set(range(len(table.columns))) - used):
         yield f'column "{table.name(column)}" was left out: it holds no numbers of an arm'

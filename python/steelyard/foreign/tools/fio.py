@@ -60,13 +60,14 @@ def _lines_of_json(text: str) -> Iterator[str]:
 
 def _last_of_each(options: re.Match[str]) -> str:
     """Options with blanks in place of those that a later one overrides: fio prints both."""
-    found = list(_OPTION.finditer(options[1]))
-    last = {one[1]: one.start() for one in found}
-    kept = "".join(
-        one[0] if last[one[1]] == one.start() else re.sub(r"[^\n]", " ", one[0]) for one in found
+    matches = list(_OPTION.finditer(options[1]))
+    last = {match[1]: match.start() for match in matches}
+    retained = "".join(
+        match[0] if last[match[1]] == match.start() else re.sub(r"[^\n]", " ", match[0])
+        for match in matches
     )
     begin = options.start(1) - options.start()
-    return options[0][:begin] + kept + options[1][len(kept) :]
+    return options[0][:begin] + retained + options[1][len(retained) :]
 
 
 _SLACK = 0.1
@@ -106,33 +107,37 @@ def read_fio(document: Document) -> Sheet:
         runs = [replace(run, jobs={"": next(iter(run.jobs.values()))}) for run in runs]
     figures = [
         {
-            (job, one): value
-            for job, own in run.jobs.items()
-            for one, value in figures_of(own).items()
+            (job, metric): value
+            for job, workers in run.jobs.items()
+            for metric, value in figures_of(workers).items()
         }
         for run in runs
     ]
-    common = [one for one in figures[0] if all(one in found for found in figures)]
+    common = [
+        figure for figure in figures[0] if all(figure in run_figures for run_figures in figures)
+    ]
     if not common:
         what = "the outputs have no figure in common" if any(figures) else "no job did anything"
         raise document.source.error(what, document.place(runs[0].number, ()))
-    common.sort(key=lambda one: _rank(runs, *one))
+    common.sort(key=lambda figure: _rank(runs, *figure))
     series = [
         Series(
             "",
-            np.array([found[one] for found in figures]),
+            np.array([run_figures[figure] for run_figures in figures]),
             timestamps=np.array([run.began for run in runs]) if dated else None,
             until=runs[-1].ended if dated else None,
-            spot=_spot_of(runs, one[0]),
-            conditions=_conditions(runs, one[0]),
+            spot=_spot_of(runs, figure[0]),
+            conditions=_conditions(runs, figure[0]),
             loads=LOADS,
         )
-        for one in common
+        for figure in common
     ]
     return Sheet(
         source=document.source.name,
         form="fio JSON",
-        metrics=tuple((_named(*one), (own,)) for one, own in zip(common, series, strict=True)),
+        metrics=tuple(
+            (_job_metric(*figure), (arm,)) for figure, arm in zip(common, series, strict=True)
+        ),
         outcomes={"": _outcome(runs)},
         notes=(*_notes(runs), *_left_out(common, figures)),
     )
@@ -156,14 +161,14 @@ def _run(document: Document, number: int) -> _Run:
                 hint="Give every job a name of its own.",
             )
     ended = figure_at(document, number, ("timestamp_ms",), value.get("timestamp_ms")) / 1e3
-    seconds = seconds_of([entry for own in jobs.values() for entry in own])
+    seconds = seconds_of([entry for workers in jobs.values() for entry in workers])
     return _Run(number, jobs, ended - seconds, ended)
 
 
 def _of_each(listed: Sequence[Any]) -> list[int]:
     """The places of jobs in a list; the sum that fio's server adds over its clients is none."""
-    names = [one.get("jobname") if isinstance(one, dict) else None for one in listed]
-    each = [place for place, name in enumerate(names) if name != "All clients"]
+    names = [job.get("jobname") if isinstance(job, dict) else None for job in listed]
+    each = [index for index, name in enumerate(names) if name != "All clients"]
     return each or list(range(len(listed)))
 
 
@@ -183,27 +188,27 @@ def _name_of(entry: FioJob) -> str:
 
 
 def _refuse_overlap(document: Document, runs: Sequence[_Run]) -> None:
-    for one, other in itertools.pairwise(runs):
-        shorter = min(one.ended - one.began, other.ended - other.began)
-        if one.ended - other.began > _SLACK * shorter:
+    for earlier, later in itertools.pairwise(runs):
+        shorter = min(earlier.ended - earlier.began, later.ended - later.began)
+        if earlier.ended - later.began > _SLACK * shorter:
             raise document.source.error(
                 "two outputs overlap in time: they are states of one run, or of two at once",
-                document.place(other.number, ()),
+                document.place(later.number, ()),
                 hint="Keep the last of a run (no --status-interval), and run one at a time.",
             )
 
 
-def _named(job: str, metric: Metric) -> Metric:
+def _job_metric(job: str, metric: Metric) -> Metric:
     return replace(metric, name=f"{job}:{metric.name}") if job else metric
 
 
 def _rank(runs: Sequence[_Run], job: str, metric: Metric) -> tuple[bool, bool]:
     """Percentiles last; of a job that was held to a rate the latencies first."""
-    held = any(has_rate(*_asked(run, job)) for run in runs)
-    return is_percentile(metric), held and metric.higher_is_better is True
+    rated = any(has_rate(*_output_and_job(run, job)) for run in runs)
+    return is_percentile(metric), rated and metric.higher_is_better is True
 
 
-def _asked(run: _Run, job: str) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
+def _output_and_job(run: _Run, job: str) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
     """The output that holds a job, and the job's own object."""
     first = run.jobs[job][0]
     return first.document.values[run.number], first.value
@@ -215,16 +220,16 @@ def _spot_of(runs: Sequence[_Run], job: str) -> Callable[[int], TextPosition]:
 
 def _conditions(runs: Sequence[_Run], job: str) -> dict[str, tuple[str, ...]]:
     """Name → every value that it had in the runs of a job."""
-    found: dict[str, tuple[str, ...]] = {}
+    conditions: dict[str, tuple[str, ...]] = {}
     for run in runs:
-        for name, value in conditions_of(*_asked(run, job)).items():
-            found[name] = tuple(dict.fromkeys((*found.get(name, ()), value)))
-    return found
+        for name, value in conditions_of(*_output_and_job(run, job)).items():
+            conditions[name] = tuple(dict.fromkeys((*conditions.get(name, ()), value)))
+    return conditions
 
 
 def _outcome(runs: Sequence[_Run]) -> TransactionCounts:
     """Requests, and those that failed where the job went on (continue_on_error)."""
-    entries = [entry for run in runs for own in run.jobs.values() for entry in own]
+    entries = [entry for run in runs for workers in run.jobs.values() for entry in workers]
     done = sum(entry.figure(side, "total_ios") for entry in entries for side in did([entry]))
     failed = sum(entry.figure("total_err") for entry in entries)
     return TransactionCounts(
@@ -247,15 +252,15 @@ def _notes(runs: Sequence[_Run]) -> Iterator[str]:
                 f"workers of {called} are taken together: all requests over the longest time, the "
                 "mean latency by requests; percentiles of workers cannot be joined"
             )
-        if has_rate(*_asked(runs[0], job)):
+        if has_rate(*_output_and_job(runs[0], job)):
             yield f"{called} was held to a rate: its latency is what can differ"
 
 
 def _left_out(
     common: Sequence[tuple[str, Metric]], figures: Sequence[Mapping[tuple[str, Metric], float]]
 ) -> Iterator[str]:
-    every = dict.fromkeys(one for found in figures for one in found)
-    missing = [_named(*one).name for one in every if one not in common]
+    every = dict.fromkeys(figure for run_figures in figures for figure in run_figures)
+    missing = [_job_metric(*figure).name for figure in every if figure not in common]
     if missing:
         yield f"not every output has {_list(missing)}"
 

@@ -44,43 +44,43 @@ class FioJob:
 
     def at(self, *path: str) -> Any:
         """What lies at a path; None where there is nothing."""
-        found = self.value
+        node = self.value
         for key in path:
-            found = found.get(key) if isinstance(found, dict) else None
-        return found
+            node = node.get(key) if isinstance(node, dict) else None
+        return node
 
     def figure(self, *path: str) -> float:
         """The number at a path; 0 where there is none."""
         return figure_at(self.document, self.run, (self.key, self.index, *path), self.at(*path))
 
 
-def figure_at(document: Document, run: int, path: Path, found: Any) -> float:
+def figure_at(document: Document, run: int, path: Path, number: Any) -> float:
     """The number that was found at a path, 0 where nothing was; NumbersError for anything else."""
-    if found is None:
+    if number is None:
         return 0.0
-    if not isinstance(found, Number):
+    if not isinstance(number, Number):
         raise document.source.error("a number is expected here", document.place(run, path))
-    if float(found) == 0:
+    if float(number) == 0:
         return 0.0
-    values, _ = floats_of([found], document.source, lambda _: document.place(run, path))
+    values, _ = floats_of([number], document.source, lambda _: document.place(run, path))
     return float(values[0])
 
 
 def figures_of(workers: Sequence[FioJob]) -> Figures:
     """Those of the sides on which a job did anything."""
-    found: Figures = {}
+    figures: Figures = {}
     for side in SIDES:
-        busy = [one for one in workers if one.figure(side, "total_ios")]
+        busy = [worker for worker in workers if worker.figure(side, "total_ios")]
         if busy:
             iops = _rate(busy, side, "iops", "total_ios")
             bandwidth = _rate(busy, side, "bw_bytes", "io_bytes") / 1e6
-            found[Metric(f"{side}_iops", "operations/s", True)] = iops
-            found[Metric(f"{side}_bandwidth", "MB/s", True)] = bandwidth
-            found |= _latencies(busy, side, "latency", "lat_ns")
-            found |= _latencies(busy, side, "clat", "clat_ns")
+            figures[Metric(f"{side}_iops", "operations/s", True)] = iops
+            figures[Metric(f"{side}_bandwidth", "MB/s", True)] = bandwidth
+            figures |= _latencies(busy, side, "latency", "lat_ns")
+            figures |= _latencies(busy, side, "clat", "clat_ns")
     # fio 3.33 counts no syncs in `total_ios` and has their latencies all the same.
-    found |= _latencies(workers, "sync", "latency", "lat_ns")
-    return {metric: value for metric, value in found.items() if value}
+    figures |= _latencies(workers, "sync", "latency", "lat_ns")
+    return {metric: value for metric, value in figures.items() if value}
 
 
 def is_percentile(metric: Metric) -> bool:
@@ -90,12 +90,12 @@ def is_percentile(metric: Metric) -> bool:
 
 def did(workers: Sequence[FioJob]) -> tuple[str, ...]:
     """The sides on which a job did anything."""
-    return tuple(s for s in SIDES if any(one.figure(s, "total_ios") for one in workers))
+    return tuple(s for s in SIDES if any(worker.figure(s, "total_ios") for worker in workers))
 
 
 def seconds_of(entries: Sequence[FioJob]) -> float:
     """How long the longest of them read or wrote."""
-    return max(one.figure(side, "runtime") for one in entries for side in SIDES) / 1e3
+    return max(entry.figure(side, "runtime") for entry in entries for side in SIDES) / 1e3
 
 
 def _rate(busy: Sequence[FioJob], side: str, rate: str, total: str) -> float:
@@ -103,28 +103,28 @@ def _rate(busy: Sequence[FioJob], side: str, rate: str, total: str) -> float:
     own group_reporting has it (stat.c, sum_thread_stats)."""
     if len(busy) == 1:
         return busy[0].figure(side, rate)
-    longest = max(one.figure(side, "runtime") for one in busy)
-    return 1e3 * sum(one.figure(side, total) for one in busy) / longest if longest else 0.0
+    longest = max(worker.figure(side, "runtime") for worker in busy)
+    return 1e3 * sum(worker.figure(side, total) for worker in busy) / longest if longest else 0.0
 
 
 def _latencies(workers: Sequence[FioJob], side: str, word: str, key: str) -> Figures:
     """Mean and percentiles in µs; of several workers the mean by requests alone."""
-    timed = [(one, n) for one in workers if (n := one.figure(side, key, "N"))]
+    timed = [(worker, n) for worker in workers if (n := worker.figure(side, key, "N"))]
     if not timed:
         return {}
     first = timed[0][0]
     mean = first.figure(side, key, "mean")
     if len(timed) > 1:
         requests = sum(n for _, n in timed)
-        mean = sum(one.figure(side, key, "mean") * n for one, n in timed) / requests
-    found = {Metric(f"{side}_{word}_mean", "µs", False): mean / 1e3}
+        mean = sum(worker.figure(side, key, "mean") * n for worker, n in timed) / requests
+    figures = {Metric(f"{side}_{word}_mean", "µs", False): mean / 1e3}
     percentiles: Mapping[str, Any] | None = first.at(side, key, "percentile")
     if len(timed) > 1 or not isinstance(percentiles, dict):
-        return found
+        return figures
     for name in filter(_PERCENTILE.fullmatch, percentiles):
         metric = Metric(f"{side}_{word}_p{name.rstrip('0').rstrip('.')}", "µs", False)
-        found[metric] = first.figure(side, key, "percentile", name) / 1e3
-    return found
+        figures[metric] = first.figure(side, key, "percentile", name) / 1e3
+    return figures
 
 
 _DEFAULTS = {
@@ -168,11 +168,11 @@ def conditions_of(value: Mapping[str, Any], job: Mapping[str, Any]) -> dict[str,
     """What makes figures of a job comparable with those of another: name → value in words."""
     options = _options_of(value, job)
     version = value.get("fio version")
-    found = {"fio version": version.removeprefix("fio-")} if isinstance(version, str) else {}
+    conditions = {"fio version": version.removeprefix("fio-")} if isinstance(version, str) else {}
     for name, default in _DEFAULTS.items():
-        given = options.get(name, default).strip().lower()
-        found[name] = ",".join(map(_size, given.split(","))) if name in _SIZES else given
-    return found
+        option = options.get(name, default).strip().lower()
+        conditions[name] = ",".join(map(_size, option.split(","))) if name in _SIZES else option
+    return conditions
 
 
 def has_rate(value: Mapping[str, Any], job: Mapping[str, Any]) -> bool:

@@ -45,8 +45,8 @@ def is_hammerdb(source: SourceText) -> bool:
     head = source.text.split("\n", _HEAD)[:_HEAD]
     if _TCOUNT.match(source.text.lstrip()):
         return True
-    known = "System achieved " in source.text or _QUERY.search(source.text) is not None
-    return known or any(_COUNT.match(line) for line in head)
+    recognized = "System achieved " in source.text or _QUERY.search(source.text) is not None
+    return recognized or any(_COUNT.match(line) for line in head)
 
 
 def read_hammerdb(source: SourceText) -> Sheet:
@@ -79,8 +79,8 @@ def read_hammerdb(source: SourceText) -> Sheet:
         return _of_counter(source, counted)
     for name, values in (("NOPM", nopm), ("TPM", tpm)):
         if 0 in values:
-            place = TextPosition(lines[values.index(0)], 1)
-            raise source.error(f"a result of 0 {name}: the run did no work, or failed", place)
+            position = TextPosition(lines[values.index(0)], 1)
+            raise source.error(f"a result of 0 {name}: the run did no work, or failed", position)
     factors = (Factor("virtual users", FactorKind.LOAD, tuple(users)),) if all(users) else ()
     series = [Series("", np.array(values), factors=factors) for values in (nopm, tpm)]
     return Sheet(

@@ -26,7 +26,7 @@ def is_hyperfine(value: Any) -> bool:
         isinstance(value, dict)
         and isinstance(value.get("results"), list)
         and bool(value["results"])
-        and all(isinstance(one, dict) and "command" in one for one in value["results"])
+        and all(isinstance(result, dict) and "command" in result for result in value["results"])
     )
 
 
@@ -68,15 +68,19 @@ def _names(results: Sequence[Mapping[str, Any]]) -> list[str]:
     commands = [str(result["command"]) for result in results]
     if len(set(commands)) == len(commands):
         return commands
-    named = []
+    labels = []
     for command, result in zip(commands, results, strict=True):
-        own = result.get("parameters")
-        given = [f"{name}={value}" for name, value in own.items()] if isinstance(own, dict) else []
-        named.append(", ".join([command, *given]))
-    if len(set(named)) == len(named):
-        return named
+        parameters = result.get("parameters")
+        settings = (
+            [f"{name}={value}" for name, value in parameters.items()]
+            if isinstance(parameters, dict)
+            else []
+        )
+        labels.append(", ".join([command, *settings]))
+    if len(set(labels)) == len(labels):
+        return labels
     # With the parameters in --setup alone hyperfine does not say them.
-    return [f"{name} (result {number})" for number, name in enumerate(named, start=1)]
+    return [f"{name} (result {number})" for number, name in enumerate(labels, start=1)]
 
 
 def is_hyperfine_table(source: SourceText) -> bool:
@@ -93,8 +97,8 @@ def read_hyperfine_table(source: SourceText) -> Sheet:
     unit = unit_of(table.name(1).rpartition("[")[2].rstrip("]")) or "s"
     series = []
     for row, command in enumerate(table.columns[0]):
-        place = table.spot(row, 1)
-        values, _ = floats_of([table.columns[1][row]], source, _at(place))
+        position = table.spot(row, 1)
+        values, _ = floats_of([table.columns[1][row]], source, _at(position))
         series.append(Series(command.strip(), values))
     return Sheet(
         source=source.name,
@@ -105,8 +109,8 @@ def read_hyperfine_table(source: SourceText) -> Sheet:
     )
 
 
-def _at(place: TextPosition) -> Spot:
-    return lambda _: place
+def _at(position: TextPosition) -> Spot:
+    return lambda _: position
 
 
 TABLE = TextFormat("hyperfine-table", is_hyperfine_table, read_hyperfine_table, precedence=2)

@@ -129,7 +129,7 @@ def float_in(source: SourceText, row: Row, column: str, line: int) -> float:
     try:
         return float(row[column])
     except ValueError:
-        shown = quoted(row[column])
+        cell = quoted(row[column])
         raise source.error(
-            f"{shown} is no number of {quoted(column)}", TextPosition(line, 1)
+            f"{cell} is no number of {quoted(column)}", TextPosition(line, 1)
         ) from None

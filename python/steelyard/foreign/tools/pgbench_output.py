@@ -137,7 +137,7 @@ def read_pgbench(source: SourceText) -> Sheet:
     notes = [_GIVEN] if rated else []
     notes += (
         [_OTHER_LANGUAGE]
-        if any(not one.conditions for one in summaries) and _foreign(source)
+        if any(not summary.conditions for summary in summaries) and _foreign(source)
         else []
     )
     if seconds:
@@ -156,9 +156,9 @@ def read_pgbench(source: SourceText) -> Sheet:
 
 def _foreign(source: SourceText) -> bool:
     """Whether a summary says in other words than English ones what its tps are."""
-    found = _LINE_OF_TPS.findall(source.text)
-    return any(not re.fullmatch("[a-z ]*", said) for said in found) or any(
-        said and "connect" not in said for said in found
+    wordings = _LINE_OF_TPS.findall(source.text)
+    return any(not re.fullmatch("[a-z ]*", wording) for wording in wordings) or any(
+        wording and "connect" not in wording for wording in wordings
     )
 
 
@@ -199,16 +199,18 @@ class _Reader:
                 hint="Leave this run out, and ask why it was aborted: the arm may be the cause.",
             )
         elif line.startswith("tps ="):
-            shown = quoted(line[5:].strip())
+            cell = quoted(line[5:].strip())
             raise self.source.error(
-                f"{shown} is not a number of transactions", TextPosition(number, 7)
+                f"{cell} is not a number of transactions", TextPosition(number, 7)
             )
         else:
             self._note(line)
 
     def _note(self, line: str) -> None:
         """Keep what was asked for, and what became of it."""
-        self.counts |= {name: int(m[1]) for name, one in _COUNTS.items() if (m := one.match(line))}
+        self.counts |= {
+            name: int(m[1]) for name, pattern in _COUNTS.items() if (m := pattern.match(line))
+        }
         for name, pattern in _ASKED.items():
             if match := pattern.match(line):
                 self.conditions[name] = next(group for group in match.groups() if group).strip()
@@ -216,14 +218,16 @@ class _Reader:
             self.latency = float(match[1])
 
     def _complete(self, match: re.Match[str], number: int) -> None:
-        said = match[2] if match.re is _TPS else ""
+        wording = match[2] if match.re is _TPS else ""
         latency, conditions, outcome = self.latency, self.conditions, _outcome(self.counts)
         # Old ones print two: with and without the time to connect; the second is the purer.
-        second = (said or "").startswith("excluding") or (match.re is _ELSEWHERE and not conditions)
+        second = (wording or "").startswith("excluding") or (
+            match.re is _ELSEWHERE and not conditions
+        )
         if second and self.summaries and self.summaries[-1].line in (number - 1, number - 2):
             last = self.summaries.pop()
             latency, conditions, outcome = last.latency_ms, dict(last.conditions), last.outcome
-        connecting = said in _CONNECTING if said else None
+        connecting = wording in _CONNECTING if wording else None
         clients = int(conditions["clients"][:9]) if "clients" in conditions else None
         self.summaries.append(
             _Summary(float(match[1]), latency, clients, outcome, connecting, number, conditions)
@@ -237,10 +241,10 @@ def _factors(summaries: Sequence[_Summary]) -> tuple[Factor, ...]:
         Factor(
             name,
             FactorKind.LOAD if name in _LOAD else FactorKind.PARAMETER,
-            tuple(one.conditions[name] for one in summaries),
+            tuple(summary.conditions[name] for summary in summaries),
         )
         for name in _ASKED
-        if all(name in one.conditions for one in summaries)
+        if all(name in summary.conditions for summary in summaries)
     )
 
 
@@ -266,20 +270,22 @@ def _outcome(counts: Mapping[str, int]) -> TransactionCounts | None:
 
 def _outcomes(summaries: Sequence[_Summary]) -> dict[str, TransactionCounts]:
     """What became of the transactions of all summaries, where all say so."""
-    known = [one.outcome for one in summaries if one.outcome is not None]
+    outcomes = [summary.outcome for summary in summaries if summary.outcome is not None]
     return (
-        {"": sum(known, TransactionCounts(0, 0))} if known and len(known) == len(summaries) else {}
+        {"": sum(outcomes, TransactionCounts(0, 0))}
+        if outcomes and len(outcomes) == len(summaries)
+        else {}
     )
 
 
 def _connecting(source: SourceText, summaries: Sequence[_Summary]) -> bool | None:
     """Whether the time to connect counts; NumbersError where it does in some summaries only."""
     first = summaries[0].connecting
-    for one in summaries:
-        if one.connecting != first:
+    for summary in summaries:
+        if summary.connecting != first:
             raise source.error(
                 "the time to connect counts in some of the tps and not in others",
-                TextPosition(one.line, 1),
+                TextPosition(summary.line, 1),
                 hint="Run all alike: with pgbench -C, or without.",
             )
     return first
@@ -288,13 +294,13 @@ def _connecting(source: SourceText, summaries: Sequence[_Summary]) -> bool | Non
 def _of_progress(
     source: SourceText, summaries: Sequence[_Summary], seconds: Sequence[_Second]
 ) -> Sheet:
-    tps = np.array([one.tps for one in seconds])
+    tps = np.array([second.tps for second in seconds])
     # Seconds in which nothing was done count as such: time without work.
     if not tps.any():
         raise source.error(
             "no transaction in any line of progress", TextPosition(seconds[0].line, 1)
         )
-    latency = np.array([one.latency_ms for one in seconds])
+    latency = np.array([second.latency_ms for second in seconds])
     conditions = summaries[0].conditions if summaries else {}
     factors = tuple(
         Factor(
@@ -306,11 +312,11 @@ def _of_progress(
     )
     rate = RATE, (Series("", tps, Grain.SLICE, factors=factors),)
     mean = LATENCY_MS, (Series("", latency, Grain.SLICE, weights=tps, factors=factors),)
-    known = [one.moment for one in seconds]
+    moments = [second.moment for second in seconds]
     notes = []
-    if any(other <= one for one, other in itertools.pairwise(known)):
+    if any(later <= earlier for earlier, later in itertools.pairwise(moments)):
         notes.append("the lines of progress are of several measurements, taken for one")
-    rated = any(one.lagged for one in seconds)
+    rated = any(second.lagged for second in seconds)
     if rated:
         notes.append(_GIVEN)
     return Sheet(
@@ -319,17 +325,17 @@ def _of_progress(
         metrics=(mean, rate) if rated else (rate, mean),
         clients=_of_one({s.clients for s in summaries}) if not rated else {},
         outcomes=_outcomes(summaries) or {"": _outcome_of_seconds(seconds)},
-        lines=tuple(one.line for one in seconds),
+        lines=tuple(second.line for second in seconds),
         notes=tuple(notes),
     )
 
 
 def _outcome_of_seconds(seconds: Sequence[_Second]) -> TransactionCounts:
     """What became of the transactions by lines of progress alone."""
-    timestamps = [one.moment for one in seconds]
+    timestamps = [second.moment for second in seconds]
     length = float(np.median(np.diff(timestamps)))
-    troubled = sum(one.troubled for one in seconds)
-    done = sum(one.tps for one in seconds) * max(length, 0.0)
+    troubled = sum(second.troubled for second in seconds)
+    done = sum(second.tps for second in seconds) * max(length, 0.0)
     return TransactionCounts(round(min(done, 1e15)) + troubled, troubled)
 
 
@@ -342,8 +348,8 @@ def _positive(values: Sequence[float], summaries: Sequence[_Summary], source: So
 
 def _of_one(clients: set[int | None]) -> dict[str, float]:
     """The number of clients, where all agree on one."""
-    one = next(iter(clients)) if len(clients) == 1 else None
-    return {"": float(one)} if one else {}
+    client_count = next(iter(clients)) if len(clients) == 1 else None
+    return {"": float(client_count)} if client_count else {}
 
 
 FORMAT = TextFormat("pgbench", is_pgbench, read_pgbench, precedence=3)

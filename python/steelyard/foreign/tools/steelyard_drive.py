@@ -46,7 +46,7 @@ def read_drive(document: Document) -> Sheet:
         rates.append(_number(document, number, value, ("throughput",)))
         outcome += _outcome(value)
         run = f"{document.source.name}, run {number + 1}"
-        machine += [(kind, f"{seen} ({run})") for kind, seen in _machine(value)]
+        machine += [(kind, f"{sentence} ({run})") for kind, sentence in _machine(value)]
         latency = value["latency_us"]
         mean = latency.get("mean") if isinstance(latency, dict) else None
         latencies.append(
@@ -55,9 +55,9 @@ def read_drive(document: Document) -> Sheet:
         if isinstance(value.get("clients"), Number):
             clients.add(_number(document, number, value, ("clients",)))
     metrics = [(_RATE, (Series("", np.array(rates)),))]
-    known = [latency for latency in latencies if latency is not None]
-    if len(known) == len(latencies):
-        metrics.append((_LATENCY, (Series("", np.array(known)),)))
+    means = [latency for latency in latencies if latency is not None]
+    if len(means) == len(latencies):
+        metrics.append((_LATENCY, (Series("", np.array(means)),)))
     return Sheet(
         source=document.source.name,
         form="`steelyard drive --json`",
@@ -73,10 +73,10 @@ def _machine(value: Mapping[str, Any]) -> list[Seen]:
     that is looked at."""
     from steelyard.evaluation.threats.machine import MACHINE_READINGS, seen_on
 
-    found = value.get("machine")
-    known = found.items() if isinstance(found, dict) else ()
-    values = {name: float(one) for name, one in known if isinstance(one, Number)}
-    sound = all(0 <= one < math.inf for one in values.values())
+    machine = value.get("machine")
+    readings = machine.items() if isinstance(machine, dict) else ()
+    values = {name: float(reading) for name, reading in readings if isinstance(reading, Number)}
+    sound = all(0 <= reading < math.inf for reading in values.values())
     if not sound or not values.keys() >= MACHINE_READINGS:
         return []
     return seen_on(values, range(int(values["processors"])))
@@ -97,9 +97,9 @@ def _outcome(value: Mapping[str, Any]) -> TransactionCounts:
     return TransactionCounts(tried, troubled, count("wrong_rows"))
 
 
-def _count(found: Any) -> int:
+def _count(count: Any) -> int:
     """A count as it was written; 0 for what is none."""
-    return int(found) if isinstance(found, Number) and _COUNT.fullmatch(found) else 0
+    return int(count) if isinstance(count, Number) and _COUNT.fullmatch(count) else 0
 
 
 def _number(document: Document, number: int, value: Any, path: tuple[str, ...]) -> float:

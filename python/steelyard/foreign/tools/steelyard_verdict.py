@@ -48,7 +48,7 @@ class SavedVerdict:
     @property
     def shown(self) -> tuple[SavedContrast, ...]:
         """The contrasts as values."""
-        return tuple(_shown(contrast) for contrast in self.contrasts)
+        return tuple(_saved_contrast(contrast) for contrast in self.contrasts)
 
     def to_json(self) -> Json:
         """As `judge --json` prints it."""
@@ -58,7 +58,7 @@ class SavedVerdict:
             "judged": JUDGED,
             "study": self.study,
             "contrasts": list(self.contrasts),
-            **({"time": [one.to_json() for one in self.times]} if self.times else {}),
+            **({"time": [parts.to_json() for parts in self.times]} if self.times else {}),
         }
 
 
@@ -71,8 +71,10 @@ def read_verdict(document: Document) -> SavedVerdict:
     """The verdict of a document that holds one; NumbersError where a contrast is none."""
     source, value = document.source, document.values[0]
     if len(document.values) > 1:
-        place = document.place(1, ())
-        raise source.error("more than one verdict of Steelyard", place, hint="Name one file each.")
+        position = document.place(1, ())
+        raise source.error(
+            "more than one verdict of Steelyard", position, hint="Name one file each."
+        )
     for number, contrast in enumerate(value["contrasts"]):
         _check(document, contrast, ("contrasts", number))
     if not value["contrasts"]:
@@ -93,7 +95,7 @@ def _times(document: Document, value: Any) -> tuple[TimeParts, ...]:
     from steelyard.record.verdict import TimeParts
 
     try:
-        return tuple(TimeParts.model_validate(one) for one in value)
+        return tuple(TimeParts.model_validate(parts) for parts in value)
     except (ValidationError, TypeError):
         raise document.source.error(
             "where the time of a transaction goes is not told as Steelyard tells it",
@@ -104,26 +106,26 @@ def _times(document: Document, value: Any) -> tuple[TimeParts, ...]:
 
 def _check(document: Document, contrast: Any, path: Path) -> None:
     """Refuse what cannot be shown: another shape than the command line's contract has."""
-    known = isinstance(contrast, dict)
-    known = known and all(isinstance(contrast.get(key), str) for key in _TEXTS)
-    known = known and contrast.get("verdict") in _VERDICTS
-    known = known and all(isinstance(contrast.get(k), Number | None) for k in _FIGURES)
-    known = known and isinstance(contrast.get("details", {}), dict)
-    threats = contrast.get("threats", []) if known else None
-    known = isinstance(threats, list) and all(
-        isinstance(one, dict) and all(isinstance(one.get(key), str) for key in _THREAT)
-        for one in threats
+    valid = isinstance(contrast, dict)
+    valid = valid and all(isinstance(contrast.get(key), str) for key in _TEXTS)
+    valid = valid and contrast.get("verdict") in _VERDICTS
+    valid = valid and all(isinstance(contrast.get(k), Number | None) for k in _FIGURES)
+    valid = valid and isinstance(contrast.get("details", {}), dict)
+    threats = contrast.get("threats", []) if valid else None
+    valid = isinstance(threats, list) and all(
+        isinstance(threat, dict) and all(isinstance(threat.get(key), str) for key in _THREAT)
+        for threat in threats
     )
-    if not known:
-        shown = quoted(str(contrast.get("arm"))) if isinstance(contrast, dict) else ""
+    if not valid:
+        label = quoted(str(contrast.get("arm"))) if isinstance(contrast, dict) else ""
         raise document.source.error(
-            f"this contrast {shown + ' ' if shown else ''}is none of a verdict of Steelyard",
+            f"this contrast {label + ' ' if label else ''}is none of a verdict of Steelyard",
             document.place(0, path),
             hint="Name the verdict.json of a record, or what `steelyard weigh --json` printed.",
         )
 
 
-def _shown(contrast: Json) -> SavedContrast:
+def _saved_contrast(contrast: Json) -> SavedContrast:
     """Of a contrast that was checked; what it may lack and no view shows gets an empty value."""
     judged = JudgedContrast(
         arm=str(contrast["arm"]),
@@ -142,17 +144,18 @@ def _shown(contrast: Json) -> SavedContrast:
         forecast_seconds=None,
         threats=tuple(
             Threat(
-                **{key: str(one[key]) for key in _THREAT}, invalidates=bool(one.get("invalidates"))
+                **{key: str(threat[key]) for key in _THREAT},
+                invalidates=bool(threat.get("invalidates")),
             )
-            for one in contrast.get("threats", [])
+            for threat in contrast.get("threats", [])
         ),
         sentence=str(contrast.get("sentence") or ""),
     )
     gone = contrast.get("withdrawn")
     withdrawn = tuple(
-        WithdrawnThreat(**{key: str(one.get(key)) for key in WithdrawnThreat.model_fields})
-        for one in (gone if isinstance(gone, list) else ())
-        if isinstance(one, dict)
+        WithdrawnThreat(**{key: str(threat.get(key)) for key in WithdrawnThreat.model_fields})
+        for threat in (gone if isinstance(gone, list) else ())
+        if isinstance(threat, dict)
     )
     margin = _finite((contrast.get("details") or {}).get("margin_percent"))
     return SavedContrast(judged, _truth(contrast), withdrawn, margin)
@@ -171,8 +174,8 @@ def _truth(contrast: Json) -> KnownTruth | None:
 
 
 def _finite(value: Any) -> float | None:
-    known = isinstance(value, int | float) and math.isfinite(value)
-    return float(value) if known else None
+    finite = isinstance(value, int | float) and math.isfinite(value)
+    return float(value) if finite else None
 
 
 def _plain(value: Any) -> Any:
@@ -185,7 +188,7 @@ def _plain(value: Any) -> Any:
     if isinstance(value, str):
         return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in value)
     if isinstance(value, list):
-        return [_plain(one) for one in value]
+        return [_plain(member) for member in value]
     if isinstance(value, dict):
-        return {_plain(key): _plain(one) for key, one in value.items()}
+        return {_plain(key): _plain(member) for key, member in value.items()}
     return value

@@ -171,10 +171,10 @@ class _Parser:
         if words & {"timestamp", "timestamps", "datetime"}:
             return Heading(self.name, Role.CLOCK)
         units = {word for word in words if word in TIME_UNITS}
-        named = words - units - {"time", "at", "ts", "unix", "epoch", "request", "run", "test"}
-        if words & known.START_WORDS and not named - known.START_WORDS:
+        rest = words - units - {"time", "at", "ts", "unix", "epoch", "request", "run", "test"}
+        if words & known.START_WORDS and not rest - known.START_WORDS:
             return Heading(self.name, Role.START)
-        if words & known.END_WORDS and not named - known.END_WORDS:
+        if words & known.END_WORDS and not rest - known.END_WORDS:
             return Heading(self.name, Role.END)
         return None
 
@@ -213,9 +213,9 @@ class _Parser:
     def _rate_unit(self) -> str | None:
         """The rate that the words name: "" where only a word like "throughput" does."""
         words = self.lookups
-        for place in range(1, len(words) - 1):
-            if words[place] == "per" and words[place + 1] in TIME_UNITS:
-                return rate_unit(words[place - 1], words[place + 1]) or "?"
+        for index in range(1, len(words) - 1):
+            if words[index] == "per" and words[index + 1] in TIME_UNITS:
+                return rate_unit(words[index - 1], words[index + 1]) or "?"
         rates = [unit for word in words if (unit := unit_of(word)) and is_rate(unit)]
         alone = rates[0] if rates else None
         if alone is not None or not self.words & known.RATE_WORDS:
@@ -237,11 +237,11 @@ class _Parser:
 
     def _cost_of_one(self) -> Heading | None:
         words = self.lookups
-        for place in range(1, len(words) - 1):
-            if words[place] == "per":
-                unit = cost_unit(words[place - 1], words[place + 1])
+        for index in range(1, len(words) - 1):
+            if words[index] == "per":
+                unit = cost_unit(words[index - 1], words[index + 1])
                 if unit in SECONDS:
-                    rest = self._unknown({*words[place - 1 : place + 2], *known.TIME_WORDS})
+                    rest = self._unknown({*words[index - 1 : index + 2], *known.TIME_WORDS})
                     return self._measured(TIME, unit or "", False, rest, weak=False)
                 if unit is not None:
                     return Heading(self.name, Role.COST, Metric(self.name, unit, False))
@@ -255,18 +255,18 @@ class _Parser:
             latency = True
         elif response and not latency:
             return None
-        named = self.words & (known.TIME_WORDS - {"response"})
-        if not (latency or named or unit):
+        time_words = self.words & (known.TIME_WORDS - {"response"})
+        if not (latency or time_words or unit):
             return None
         meant = known.LATENCY_WORDS | known.TIME_WORDS | set(TIME_UNITS)
         rest = self._unknown(meant)
         if self.words & known.COST_WORDS and not latency:
             return Heading(self.name, Role.COST, Metric(self.name, unit, False))
-        if not latency and not named and len(set(self.lookups) - set(TIME_UNITS)) > 1:
+        if not latency and not time_words and len(set(self.lookups) - set(TIME_UNITS)) > 1:
             return None  # a unit behind several unknown words says little
-        strong = latency or bool(named - known.WEAK_TIME_WORDS)
-        strong = strong or bool(named and self.words & known.STRONG_TIME_QUALIFIERS)
-        strong = strong or (not named and (bool(self._which()) or unit in ("ms", "µs", "ns")))
+        strong = latency or bool(time_words - known.WEAK_TIME_WORDS)
+        strong = strong or bool(time_words and self.words & known.STRONG_TIME_QUALIFIERS)
+        strong = strong or (not time_words and (bool(self._which()) or unit in ("ms", "µs", "ns")))
         weak = not strong or bool(rest)
         return self._measured(LATENCY if latency else TIME, unit, False, rest, weak=weak)
 
@@ -297,13 +297,13 @@ class _Parser:
         a_minute = ("per", "min") in zip(self.lookups, self.lookups[1:], strict=False)
         meant = a_minute or "min" in self.behind or self._minutes_meant()
         minutes = {"min"} if meant else set()
-        named = [_STATISTICS[w] for w in self.lookups if w in _STATISTICS and w not in minutes]
-        named += [self.percentile] if self.percentile else []
+        statistics = [_STATISTICS[w] for w in self.lookups if w in _STATISTICS and w not in minutes]
+        statistics += [self.percentile] if self.percentile else []
         for name in ("stddev", "range"):
-            if name in named:
+            if name in statistics:
                 return name
-        telling = [name for name in named if name not in ("mean", "total")]
-        return (telling or named or [""])[-1]
+        telling = [name for name in statistics if name not in ("mean", "total")]
+        return (telling or statistics or [""])[-1]
 
     def _minutes_meant(self) -> bool:
         return self.minutes and self.timed and not self.words & known.LATENCY_WORDS

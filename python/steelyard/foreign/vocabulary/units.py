@@ -102,9 +102,9 @@ def unit_of(text: str) -> str | None:
     """The unit that a word names: `"ms"` of "msec", `"requests/s"` of "req/sec"; None for a word
     that names none."""
     word = text.strip().lower()
-    known = TIME_UNITS.get(word) or RATE_UNITS.get(word)
-    if known is not None:
-        return known
+    unit = TIME_UNITS.get(word) or RATE_UNITS.get(word)
+    if unit is not None:
+        return unit
     if word[:1] in _PREFIXES and word[1:] in RATE_UNITS and len(word) > 3:
         return f"{word[0]}·{RATE_UNITS[word[1:]]}"
     spelled = _SPELLED.fullmatch(word)

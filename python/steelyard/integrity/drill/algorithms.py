@@ -78,7 +78,7 @@ def compare_algorithms(
     ]
     progress("speeds")
     speeds = _speeds(variants, rounds)
-    found = []
+    verifications = []
     for algorithm, identity in variants:
         progress(f"{algorithm}, identity: {identity}, {trials} times a fault")
         rates = {}
@@ -87,8 +87,8 @@ def compare_algorithms(
                 fault, algorithm, identity, pairs, trials, seed + at, _threads()
             )
             rates[fault] = Rate(times - missed, times)
-        found.append(Verification(algorithm, identity, speeds[algorithm, identity], rates))
-    return found
+        verifications.append(Verification(algorithm, identity, speeds[algorithm, identity], rates))
+    return verifications
 
 
 def _threads() -> int:
@@ -99,7 +99,7 @@ def _speeds(
     variants: list[tuple[str, str]], rounds: int
 ) -> dict[tuple[str, str], dict[str, Speeds]]:
     """Each round times all of them in turn, so that noise of the machine hits all alike."""
-    taken: dict[tuple[str, str, str, str], list[tuple[int, int, int]]] = {}
+    samples: dict[tuple[str, str, str, str], list[tuple[int, int, int]]] = {}
     for _ in range(rounds):
         for algorithm, identity in variants:
             for kernel in _kernels(algorithm, identity):
@@ -107,11 +107,11 @@ def _speeds(
                     for work in ("write", "read"):
                         cost = scheme_cost(algorithm, identity, work, size, times, kernel or None)
                         key = algorithm, identity, kernel, f"{work} {mode}"
-                        taken.setdefault(key, []).append(cost)
-    found: dict[tuple[str, str], dict[str, Speeds]] = {variant: {} for variant in variants}
-    for (algorithm, identity, kernel, mode), costs in taken.items():
-        found[algorithm, identity].setdefault(kernel, {})[mode] = Speed.of(costs)
-    return found
+                        samples.setdefault(key, []).append(cost)
+    speeds: dict[tuple[str, str], dict[str, Speeds]] = {variant: {} for variant in variants}
+    for (algorithm, identity, kernel, mode), costs in samples.items():
+        speeds[algorithm, identity].setdefault(kernel, {})[mode] = Speed.of(costs)
+    return speeds
 
 
 def _kernels(algorithm: str, identity: str) -> tuple[str, ...]:
@@ -156,14 +156,14 @@ def drill_pages(
     trials: int,
     seed: int,
     progress: Progress,
-    found: dict[str, dict[str, Rate]],
+    rates: dict[str, dict[str, Rate]],
 ) -> None:
-    """Put rates by fault and check into `found`, each at once: a drill may be interrupted."""
+    """Put rates by fault and check into `rates`, each at once: a drill may be interrupted."""
     faults, checks, _, _ = drill_names()
     threads = len(os.sched_getaffinity(0))
     for number, fault in enumerate(faults):
         progress(f"{fault}, {trials} times in memory")
         missed, times = fault_trials(fault, pairs, start, trials, seed + number, threads)
-        found[fault] = {
+        rates[fault] = {
             check: Rate(times - count, times) for check, count in zip(checks, missed, strict=True)
         }

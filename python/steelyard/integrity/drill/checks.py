@@ -37,8 +37,8 @@ def found_by_scrub(cluster: TestCluster, catalogue: Path | None = None) -> set[i
     request = ScrubRequest(cluster.clone.directory, threads=1, catalogue=used, crashed=True)
     outcome = scrub(request, lambda *_: None)
     backwards = catalogue is not None
-    found = (f.path for f in outcome.bad if not backwards or f.reason == "backwards")
-    return copies_of(cluster, found)
+    paths = (f.path for f in outcome.bad if not backwards or f.reason == "backwards")
+    return copies_of(cluster, paths)
 
 
 def scrub_classes(cluster: TestCluster) -> tuple[bool, bool]:
@@ -85,35 +85,36 @@ def found_by_base_backup(
 
     None: the build lacks the program, or it does not run here.
     """
-    place = cluster.slot.path / "backup"
+    backup = cluster.slot.path / "backup"
     try:
-        taken = take_base_backup(cluster, server, place)
-        if taken is None:
+        outcome = take_base_backup(cluster, server, backup)
+        if outcome is None:
             return None
-        status, output = taken
+        status, output = outcome
         if status != 0:
             # It failed because of the damage; a backup all the same needs its checks off.
-            take_base_backup(cluster, server, place, "--no-verify-checksums")
-        verified = verify_backup(cluster, place)
+            take_base_backup(cluster, server, backup, "--no-verify-checksums")
+        verified = verify_backup(cluster, backup)
         rejected = None if verified is None else copies_of(cluster, _QUOTED.findall(verified[1]))
         warned = {path.removeprefix("./") for path in _WRONG_BLOCK.findall(output)}
         return copies_of(cluster, warned), rejected
     except EngineError:
         return None
     finally:
-        shutil.rmtree(place, ignore_errors=True)
+        shutil.rmtree(backup, ignore_errors=True)
 
 
 def take_base_backup(
-    cluster: TestCluster, server: Cluster, place: Path, *options: str
+    cluster: TestCluster, server: Cluster, backup: Path, *options: str
 ) -> tuple[int, str] | None:
-    """Exit status and output of a pg_basebackup into an empty `place`; None: the build lacks it."""
+    """Exit status and output of a pg_basebackup into an empty `backup`; None: the build lacks
+    it."""
     program = Path(cluster.engine.identity.bindir) / "pg_basebackup"
     if not program.is_file():
         return None
-    shutil.rmtree(place, ignore_errors=True)
-    cluster.engine.account.make_directory(place)
-    command = [str(program), *client_flags(server.address), "-D", str(place), "-X", "fetch", "-N"]
+    shutil.rmtree(backup, ignore_errors=True)
+    cluster.engine.account.make_directory(backup)
+    command = [str(program), *client_flags(server.address), "-D", str(backup), "-X", "fetch", "-N"]
     return run(cluster.engine.account, [*command, "--checkpoint=fast", "--no-clean", *options])
 
 

@@ -70,14 +70,14 @@ class Consequence:
 
     def noticed(self) -> dict[str, str]:
         """When each reader noticed first, or never, or that the damage did not reach it."""
-        found: dict[str, str] = {}
+        moments: dict[str, str] = {}
         for event in self.events:
-            so_far = found.setdefault(event.reader, UNREACHED)
+            so_far = moments.setdefault(event.reader, UNREACHED)
             if so_far in (NEVER, UNREACHED) and event.word in NOTICING:
-                found[event.reader] = event.when
+                moments[event.reader] = event.when
             elif so_far == UNREACHED and event.word not in (SOUND, SAME):
-                found[event.reader] = NEVER
-        return found
+                moments[event.reader] = NEVER
+        return moments
 
     def to_json(self) -> dict[str, Any]:
         """Events in their order, and when each reader noticed."""
@@ -96,7 +96,7 @@ class DamagedFile:
 
 
 def drill_consequences(
-    cluster: TestCluster, times: int, seed: int, progress: Progress, found: list[Consequence]
+    cluster: TestCluster, times: int, seed: int, progress: Progress, consequences: list[Consequence]
 ) -> None:
     """Plant every fault `times` times under every arm, the same ones under each."""
     for fault in CONSEQUENCE_FAULTS if times else ():
@@ -106,19 +106,19 @@ def drill_consequences(
             for _ in range(times):
                 file = damage_file(cluster, fault, rng)
                 events = (*_back_up_unread(cluster, arm, file), *_read_first(cluster, arm, file))
-                found.append(Consequence(fault, arm, events))
+                consequences.append(Consequence(fault, arm, events))
 
 
-def rates(found: Sequence[Consequence]) -> list[dict[str, Any]]:
+def rates(consequences: Sequence[Consequence]) -> list[dict[str, Any]]:
     """How often each reader noticed at each moment, with its interval, and its words."""
-    words: dict[tuple[str, str, str, str], Counter[str]] = defaultdict(Counter)
-    for each in found:
+    counts: dict[tuple[str, str, str, str], Counter[str]] = defaultdict(Counter)
+    for each in consequences:
         for event in each.events:
-            words[each.fault, each.arm, event.reader, event.when][event.word] += 1
+            counts[each.fault, each.arm, event.reader, event.when][event.word] += 1
     return [
         {"fault": fault, "arm": arm, "who": reader, "when": when, "saw": dict(saw),
          **Rate(sum(saw[word] for word in NOTICING), saw.total()).to_json()}
-        for (fault, arm, reader, when), saw in words.items()
+        for (fault, arm, reader, when), saw in counts.items()
     ]  # fmt: skip
 
 

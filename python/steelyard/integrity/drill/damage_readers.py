@@ -49,9 +49,9 @@ def word_for(copy: TableCopy, truth: list[Row]) -> str:
     return SOUND if copy.rows == truth else SILENT
 
 
-def compare_copies(one: TableCopy, other: TableCopy) -> str:
+def compare_copies(copy: TableCopy, other: TableCopy) -> str:
     """Whether two readers got the same rows, neither of them an error."""
-    return SAME if one.rows is not None and one.rows == other.rows else DIFFER
+    return SAME if copy.rows is not None and copy.rows == other.rows else DIFFER
 
 
 def update_damaged_page(address: Endpoint, row_id: int) -> str:
@@ -75,8 +75,8 @@ def start_standby(
     )  # fmt: skip
     address = server.address
     source = f"host={address.host} port={address.port} user={address.user}"
-    given = {**QUIET_SETTINGS, **settings, "primary_conninfo": source, "hot_standby": "on"}
-    standby.start(slot, given)
+    configuration = {**QUIET_SETTINGS, **settings, "primary_conninfo": source, "hot_standby": "on"}
+    standby.start(slot, configuration)
 
 
 def copy_standby_rows(server: Cluster, standby: Cluster) -> TableCopy:
@@ -97,25 +97,25 @@ def back_up(cluster: TestCluster, server: Cluster, damaged: bool) -> tuple[str |
 
     `damaged`: the server's own file is. The backup has the damage if it holds the same bytes.
     """
-    place = cluster.slot.path / "consequence"
+    backup = cluster.slot.path / "consequence"
     try:
-        taken = take_base_backup(cluster, server, place)
-        if taken is None:
+        outcome = take_base_backup(cluster, server, backup)
+        if outcome is None:
             return None, None
-        status, output = taken
+        status, output = outcome
         if status:
             # It failed because of the damage; a backup all the same needs its checks off.
-            take_base_backup(cluster, server, place, "--no-verify-checksums")
+            take_base_backup(cluster, server, backup, "--no-verify-checksums")
         path = cluster.files[0, "heap"]
-        copied = read_below(place, path, MOST_BYTES) == cluster.read(path)
+        copied = read_below(backup, path, MOST_BYTES) == cluster.read(path)
         warned = "WARNING" in output
         passed_on = WARNING if warned else SILENT
         has_damage = damaged and copied
         word = ERROR if status else passed_on if has_damage else WARNED_SOUND if warned else SOUND
-        verified = verify_backup(cluster, place)
+        verified = verify_backup(cluster, backup)
         return word, None if verified is None else OBJECTS if verified[0] else PASSES
     finally:
-        shutil.rmtree(place, ignore_errors=True)
+        shutil.rmtree(backup, ignore_errors=True)
 
 
 def dump(cluster: TestCluster, server: Cluster, truth: list[Row]) -> str | None:
@@ -123,10 +123,10 @@ def dump(cluster: TestCluster, server: Cluster, truth: list[Row]) -> str | None:
     program = Path(cluster.engine.identity.bindir) / "pg_dump"
     if not program.is_file():
         return None
-    place = cluster.slot.path / "dumped"
-    cluster.engine.account.make_directory(place)
+    directory = cluster.slot.path / "dumped"
+    cluster.engine.account.make_directory(directory)
     try:
-        file = place / "dump.sql"
+        file = directory / "dump.sql"
         options = ["-t", "drill_0", "-a", "-f", str(file), "postgres"]
         status, output = run(
             cluster.engine.account, [str(program), *client_flags(server.address), *options]
@@ -136,7 +136,7 @@ def dump(cluster: TestCluster, server: Cluster, truth: list[Row]) -> str | None:
         rows = dumped_rows(file.read_text(errors="replace"))
         return word_for(TableCopy(rows, "WARNING" in output), truth)
     finally:
-        shutil.rmtree(place, ignore_errors=True)
+        shutil.rmtree(directory, ignore_errors=True)
 
 
 def dumped_rows(dump: str) -> list[Row]:

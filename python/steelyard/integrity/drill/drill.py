@@ -158,8 +158,8 @@ def _engine(request: DrillRequest) -> tuple[Postgres, bool]:
         return find_postgres(request.version, account=request.account), False
 
 
-def require_known(kind: str, wanted: Sequence[str], known: Sequence[str]) -> None:
+def require_known(kind: str, requested: Sequence[str], known: Sequence[str]) -> None:
     """UsageError: one that is wanted is not known."""
-    for name in wanted:
+    for name in requested:
         if name not in known:
             raise UsageError(f'unknown {kind}: "{name}"', hint=f"Known: {'; '.join(known)}.")

@@ -109,8 +109,8 @@ def _run_checks(
 
     def count(check: str, noticed: Iterable[int] | None) -> None:
         if noticed is not None:
-            found = sum(number in damaged for number in set(noticed))
-            matrix.add(fault, place, arm, check, Rate(found, len(damaged)))
+            hits = sum(number in damaged for number in set(noticed))
+            matrix.add(fault, place, arm, check, Rate(hits, len(damaged)))
 
     if arm == "off":
         cluster.clone.protect("none")
@@ -143,20 +143,20 @@ def score(
 ) -> dict[str, set[int]]:
     """Copies by what noticed them; one copy may raise an error on one access path and answer
     wrongly on another."""
-    found: dict[str, set[int]] = {}
+    copies: dict[str, set[int]] = {}
     for kind, affected in (
         ("error", {n: each.erred for n, each in answers.items()}),
         ("wrong answer", {n: each.wrong(truth[n]) for n, each in answers.items()}),
         ("hangs", {n: each.hung for n, each in answers.items()}),
     ):
-        found[f"query: {kind}"] = {n for n in answers if affected[n]}
+        copies[f"query: {kind}"] = {n for n in answers if affected[n]}
         for path in paths:
-            found[f"{path}: {kind}"] = {n for n in answers if path in affected[n]}
-    found[SERVER_LOG] = logged & set(answers)
+            copies[f"{path}: {kind}"] = {n for n in answers if path in affected[n]}
+    copies[SERVER_LOG] = logged & set(answers)
     noticing = (QUERY_ERROR, WRONG_ANSWER, HANGS, SERVER_LOG)
-    found[UNNOTICED] = set(answers).difference(*(found[check] for check in noticing))
-    found[ROW_COMPARISON] = {n for n in answers if answers[n].misread(truth[n])}
-    return found
+    copies[UNNOTICED] = set(answers).difference(*(copies[check] for check in noticing))
+    copies[ROW_COMPARISON] = {n for n in answers if answers[n].misread(truth[n])}
+    return copies
 
 
 def _copies_refused(

@@ -81,8 +81,8 @@ class DetectionMatrix:
         """The sum over every fault, place and arm that is not given."""
         total = Rate(0, 0)
         for (of_fault, of_place, of_arm, of_check), rate in self.cells.items():
-            wanted = ((fault, of_fault), (place, of_place), (arm, of_arm))
-            if of_check == check and all(not w or w == f for w, f in wanted):
+            filters = ((fault, of_fault), (place, of_place), (arm, of_arm))
+            if of_check == check and all(not w or w == f for w, f in filters):
                 total += rate
         return total
 

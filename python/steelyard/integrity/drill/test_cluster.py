@@ -124,11 +124,11 @@ def make_test_cluster(engine: Postgres, slot: Slot, copies: int) -> TestCluster:
     template.stop()
     start = read_control(template.directory / CONTROL_FILE)["redo"]
     clone = template.clone(slot.path / "drilled")
-    made = TestCluster(engine, template, clone, slot, copies, files, earlier, {}, start)
-    with made.running() as server:
+    cluster = TestCluster(engine, template, clone, slot, copies, files, earlier, {}, start)
+    with cluster.running() as server:
         truth = query_copies(server.address, range(copies + 1))
-    made.restore()
-    return replace(made, truth=truth)
+    cluster.restore()
+    return replace(cluster, truth=truth)
 
 
 def require_drill_cluster(directory: Path) -> None:
@@ -177,13 +177,13 @@ def query_copies(
     `intact`: an undamaged copy and its true answers. When the server dies over a copy, and then
     fails on the intact one too, the remaining copies are left out: their errors are not their own.
     """
-    found: dict[int, Answers] = {}
+    answers: dict[int, Answers] = {}
     for number in copies:
-        found[number] = query_copy(address, number)
-        died = any(reply.died for reply in found[number].replies.values())
+        answers[number] = query_copy(address, number)
+        died = any(reply.died for reply in answers[number].replies.values())
         if died and intact and query_copy(address, intact[0]) != intact[1]:
             break
-    return found
+    return answers
 
 
 def query_copy(address: Endpoint, number: int) -> Answers:

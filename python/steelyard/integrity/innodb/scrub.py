@@ -135,14 +135,14 @@ def _rescan(
 
 
 def _finding(files: Sequence[InnodbFile], wrong: InnodbWrong) -> PageFinding:
-    index, page, reason, expected, found, lsn = wrong
+    index, page, reason, expected, actual, lsn = wrong
     file = files[index]
     return PageFinding(
         path=file.label,
         block=page,
         reason=reason,
         expected=expected,
-        found=found,
+        found=actual,
         lsn=lsn,
         offset=(page - file.first_page) * file.page_bytes,
     )
@@ -189,9 +189,9 @@ def _notes(
     return notes
 
 
-def refuse_postgres_options(given: dict[str, object]) -> None:
+def refuse_postgres_options(options: dict[str, object]) -> None:
     """UsageError when an option is given that says something about PostgreSQL's clusters only."""
-    for option, value in given.items():
+    for option, value in options.items():
         if value:
             raise UsageError(
                 f"{option} is for PostgreSQL",

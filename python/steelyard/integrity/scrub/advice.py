@@ -139,8 +139,8 @@ def _repair(finding: Damage) -> str:
             f"and compare {name} with a standby or a backup; REINDEX what is an index."
         )
     if finding.fork in _FORK_REPAIRS:
-        shown = _quoted(name) if relation is not None else "NAME"
-        return _FORK_REPAIRS[finding.fork].format(name=shown)
+        quoted = _quoted(name) if relation is not None else "NAME"
+        return _FORK_REPAIRS[finding.fork].format(name=quoted)
     if relation is not None and relation.kind in _INDEX_KINDS:
         return f"An index holds nothing of its own: REINDEX INDEX {name}."
     if finding.unlogged:

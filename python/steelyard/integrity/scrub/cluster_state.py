@@ -110,7 +110,7 @@ def _directory_backup(directory: Path, layout: ClusterLayout) -> ClusterState:
     return backup_state(
         directory,
         layout,
-        named=directory,
+        path=directory,
         label=_text(directory / "backup_label"),
         tablespace_map=_text(directory / "tablespace_map"),
         log_end_from=lambda start: log_end(
@@ -123,17 +123,17 @@ def backup_state(
     directory: Path,
     layout: ClusterLayout,
     *,
-    named: Path,
+    path: Path,
     label: str,
     tablespace_map: str,
     log_end_from: Callable[[int], int | None],
 ) -> ClusterState:
     """The state of a base backup from its backup_label and tablespace_map, "" where it has none.
 
-    `log_end_from` gives the end of the log that continues from an LSN; `named` is the path from the
+    `log_end_from` gives the end of the log that continues from an LSN; `path` is the path from the
     command line. UsageError: it is an incremental backup.
     """
-    _refuse_incremental(label, named)
+    _refuse_incremental(label, path)
     start = _backup_start(label) or layout.redo
     return ClusterState(
         directory,
@@ -171,13 +171,13 @@ def _refuse_incremental(label: str, path: Path) -> None:
 
 def _mapped_tablespaces(text: str) -> tuple[int, ...]:
     """The OIDs of the tablespaces in a tablespace_map."""
-    return tuple(int(found) for found in re.findall(r"^(\d+) ", text, re.MULTILINE))
+    return tuple(int(oid) for oid in re.findall(r"^(\d+) ", text, re.MULTILINE))
 
 
 def _backup_start(label: str) -> int | None:
     """The LSN at which replay of a base backup begins, from its backup_label."""
-    found = _START.search(label)
-    return parse_lsn(found[1]) if found else None
+    match = _START.search(label)
+    return parse_lsn(match[1]) if match else None
 
 
 def is_recovering(layout: ClusterLayout, lock: PidFile | None) -> bool:
@@ -197,13 +197,13 @@ def is_recovering(layout: ClusterLayout, lock: PidFile | None) -> bool:
 def _is_of_earlier_boot(lock: PidFile) -> bool:
     """Whether the machine booted after the server started, so that its process is gone."""
     try:
-        found = re.search(r"^btime (\d+)$", Path("/proc/stat").read_text(), re.MULTILINE)
+        match = re.search(r"^btime (\d+)$", Path("/proc/stat").read_text(), re.MULTILINE)
     except OSError:
         return False
     return (
-        found is not None
+        match is not None
         and lock.started is not None
-        and lock.started + _CLOCKS_DIFFER_S < int(found[1])
+        and lock.started + _CLOCKS_DIFFER_S < int(match[1])
     )
 
 

@@ -27,23 +27,23 @@ def add_file_ends(
     `denied`: labels of files already reported as incomplete, where a broken archive ends.
     """
     by_label = {segment.label: segment for segment in segments}
-    found = [*findings, *_gaps(segments, by_label, state), *_overlong(segments, state.layout)]
-    found = [
+    damages = [*findings, *_gaps(segments, by_label, state), *_overlong(segments, state.layout)]
+    damages = [
         replace(f, lsn=_last_lsn(by_label[f.path], segments, state.layout))
         if f.reason == "short"
         else f
-        for f in found
+        for f in damages
     ]
     missing = _missing_bytes([s for s in segments if s.label not in denied], state)
-    reported = {f.path for f in found if f.reason in _END_REASONS}
+    reported = {f.path for f in damages if f.reason in _END_REASONS}
     for label in missing.keys() - reported:
         segment = by_label[label]
         block = segment.segment * state.layout.segment_blocks
         block += segment.bytes // state.layout.page_bytes
-        found.append(finding_of(segment, block, ("short", 0, 0, 0, 0), state.layout))
+        damages.append(finding_of(segment, block, ("short", 0, 0, 0, 0), state.layout))
     return [
         _truncated(f, missing[f.path]) if f.reason in _END_REASONS and f.path in missing else f
-        for f in found
+        for f in damages
     ]
 
 

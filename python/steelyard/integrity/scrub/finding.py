@@ -62,14 +62,14 @@ class Damage:
 
 def finding_of(segment: Segment, block: int, fault: Told, layout: ClusterLayout) -> Damage:
     """A finding from the fault that the scan reports for a block, counted over its fork."""
-    reason, expected, found, lsn, before = fault
+    reason, expected, actual, lsn, before = fault
     return Damage(
         path=segment.label,
         block=block,
         fork=segment.fork,
         reason=reason,
         expected=expected,
-        found=found,
+        found=actual,
         lsn=lsn,
         before=before,
         offset=block % layout.segment_blocks * layout.page_bytes,

@@ -79,11 +79,11 @@ def read_major(directory: Path) -> int:
 
 def major_of(text: str) -> int:
     """18 of "18". UsageError: an unsupported version."""
-    known = sorted(major for majors in MAJORS.values() for major in majors)
-    if not text.isdigit() or int(text) not in known:
+    supported = sorted(major for majors in MAJORS.values() for major in majors)
+    if not text.isdigit() or int(text) not in supported:
         raise UsageError(
             f'cannot read a cluster of PostgreSQL "{text[:20]}"',
-            detail=f"Known are {known[0]} to {known[-1]}.",
+            detail=f"Known are {supported[0]} to {supported[-1]}.",
         )
     return int(text)
 

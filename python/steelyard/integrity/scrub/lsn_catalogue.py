@@ -124,8 +124,8 @@ def _digest(state: ClusterState, lsn: int, timeline: int) -> int:
 
 def _max_lsn(state: ClusterState) -> int:
     layout = state.layout
-    known = max(layout.checkpoint, layout.min_recovery_point)
+    recorded = max(layout.checkpoint, layout.min_recovery_point)
     if state.run_state is RunState.STOPPED:
-        return known  # the shutdown checkpoint is the last record
+        return recorded  # the shutdown checkpoint is the last record
     end = log_end(state.directory, layout.redo, layout.timeline, layout.wal_segment_bytes)
-    return max(known, end or 0) + RUNNING_GROWTH
+    return max(recorded, end or 0) + RUNNING_GROWTH

@@ -172,9 +172,9 @@ def _remove(state_file: StateFile) -> list[str]:
             f'could not write state file "{state_file.path}": {state_file.unwritten}; it was not '
             "needed"
         )
-    if kept := state_file.remove():
+    if reason := state_file.remove():
         notes.append(
-            f'could not remove state file "{state_file.path}": {kept}; remove it, or the next '
+            f'could not remove state file "{state_file.path}": {reason}; remove it, or the next '
             "scrub leaves out what this one has read"
         )
     return notes
@@ -347,12 +347,12 @@ def _name_relations(
         return findings, []
     files = [RelationFile(f.database, f.tablespace, f.filenode) for f in findings]
     try:
-        known = read_relations(files, request.server or local_conninfo(request.path))
+        relations = read_relations(files, request.server or local_conninfo(request.path))
     except EngineError as error:
         first = (error.detail or error.primary).splitlines()[0]
         return findings, [f"relations are not named: {first} (--server CONNINFO names a server)"]
-    named = [
-        replace(finding, relation=known.get(file))
+    identified = [
+        replace(finding, relation=relations.get(file))
         for finding, file in zip(findings, files, strict=True)
     ]
-    return named, []
+    return identified, []

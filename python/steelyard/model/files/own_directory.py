@@ -124,11 +124,11 @@ def write_named(file: Path, content: str) -> None:
 
 def open_to_append(file: Path, name: str | Path = "", directory: int | None = None) -> FileIO:
     """As `OwnDirectory.appending`, for a file whose directory is the user's choice."""
-    named = name or file
+    target = name or file
     with contextlib.suppress(FileNotFoundError):
-        _require_own_file(file, os.lstat(named, dir_fd=directory))
+        _require_own_file(file, os.lstat(target, dir_fd=directory))
     flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-    opened = os.open(named, flags, 0o666, dir_fd=directory)
+    opened = os.open(target, flags, 0o666, dir_fd=directory)
     try:
         _require_own_file(file, os.fstat(opened))  # it may be another one by now
     except BaseException:
@@ -194,10 +194,10 @@ def _of_link(path: Path) -> Distrust:
 
 
 def _of_other(path: Path, status: os.stat_result) -> Distrust:
-    own = _account(os.geteuid())
+    user = _account(os.geteuid())
     return Distrust(
-        f'it belongs to account "{_account(status.st_uid)}", not to "{own}"',
-        f"Work on a copy of your own (cp -r), or, if you trust it: chown -R {own} {_quoted(path)}",
+        f'it belongs to account "{_account(status.st_uid)}", not to "{user}"',
+        f"Work on a copy of your own (cp -r), or, if you trust it: chown -R {user} {_quoted(path)}",
     )
 
 

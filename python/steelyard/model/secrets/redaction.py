@@ -80,9 +80,9 @@ def hidden_settings(arms: Mapping[str, Mapping[str, str]]) -> dict[str, dict[str
     for settings in arms.values():
         for name, value in settings.items():
             if is_secret_setting(name, value):
-                known = marks.setdefault(name, {})
-                number = len(known) + 1
-                known.setdefault(value, HIDDEN if number == 1 else f"{HIDDEN} {number}")
+                by_value = marks.setdefault(name, {})
+                number = len(by_value) + 1
+                by_value.setdefault(value, HIDDEN if number == 1 else f"{HIDDEN} {number}")
     return {
         arm: {name: marks.get(name, {}).get(value, value) for name, value in settings.items()}
         for arm, settings in arms.items()

@@ -97,18 +97,18 @@ def is_secret(name: str) -> bool:
     """Whether a setting, a word of a connection string, a variable of an environment or an option
     of this name carries a secret, whatever extension or program it belongs to."""
     # Of a longer path, as arm.NAME.settings.x.y, what is before a setting's own name says nothing.
-    own = ".".join(_decoded(name).split(".")[-2:])
-    plain = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", own).lower()
-    words = [word for word in re.split(r"[^a-z0-9]+", plain) if word]
-    if not words or "_".join(words).startswith(_RULES_OF) or words[-1] in _ABOUT:
+    tail = ".".join(_decoded(name).split(".")[-2:])
+    plain = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", tail).lower()
+    parts = [word for word in re.split(r"[^a-z0-9]+", plain) if word]
+    if not parts or "_".join(parts).startswith(_RULES_OF) or parts[-1] in _ABOUT:
         return False
-    if _CARRIES.search("".join(words)) or _WORDS & {*words} or _ENDS.search(words[-1]):
+    if _CARRIES.search("".join(parts)) or _WORDS & {*parts} or _ENDS.search(parts[-1]):
         return True
-    if words[-1] == "command":
-        return len(words) > 1
-    if words[-1] not in ("key", "keys"):
+    if parts[-1] == "command":
+        return len(parts) > 1
+    if parts[-1] not in ("key", "keys"):
         return False
-    return _KEY_OF.intersection(words[:-1]) != frozenset() or plain.endswith((".key", ".keys"))
+    return _KEY_OF.intersection(parts[:-1]) != frozenset() or plain.endswith((".key", ".keys"))
 
 
 def is_line_of_secrets(name: str) -> bool:

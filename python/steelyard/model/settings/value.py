@@ -27,13 +27,13 @@ def number_in(value: str, unit: str) -> float | None:
     match = _VALUE.fullmatch(value)
     if match is None:
         return None
-    number, own = float(match[1]), match[2]
-    if not own:
+    number, suffix = float(match[1]), match[2]
+    if not suffix:
         return number
-    given, wanted = _worth(own), _worth(unit)
-    if given is None or wanted is None or given[0] != wanted[0]:
+    source, target = _worth(suffix), _worth(unit)
+    if source is None or target is None or source[0] != target[0]:
         return None
-    return number * given[1] / wanted[1]
+    return number * source[1] / target[1]
 
 
 def quantity(value: str, unit: str) -> tuple[str, float] | None:
@@ -45,8 +45,8 @@ def quantity(value: str, unit: str) -> tuple[str, float] | None:
 
 def size_bytes(value: str, unit: str) -> float | None:
     """Bytes of a value, which is in the unit where it has none of its own; None: it is no size."""
-    known = quantity(value, unit)
-    return known[1] if known is not None and known[0] == "bytes" else None
+    measure = quantity(value, unit)
+    return measure[1] if measure is not None and measure[0] == "bytes" else None
 
 
 def reported(text: str) -> tuple[float | None, str]:
@@ -61,9 +61,13 @@ def reported(text: str) -> tuple[float | None, str]:
 def with_unit(value: str, unit: str) -> str:
     """A value in a unit as a configuration file has it, in the largest unit that holds it whole:
     `"128MB"`, `"5min"`; a word, a count, 0 and what is below (`"-1"`: off) as they are."""
-    if number_in(value, "") is None or (known := quantity(value, unit)) is None or known[1] <= 0:
+    if (
+        number_in(value, "") is None
+        or (measure := quantity(value, unit)) is None
+        or measure[1] <= 0
+    ):
         return value
-    kind, amount = known
+    kind, amount = measure
     scale: dict[str, float] = {**_BYTES} if kind == "bytes" else _NS
     for name in _WRITTEN:
         if name in scale and amount % scale[name] == 0:

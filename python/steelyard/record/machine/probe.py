@@ -73,7 +73,7 @@ class Probe(Frozen):
 
     def figure(self, name: str) -> ProbeFigure | None:
         """A figure by its name."""
-        return next((one for one in self.figures if one.name == name), None)
+        return next((figure for figure in self.figures if figure.name == name), None)
 
     @property
     def random_page_cost(self) -> float | None:

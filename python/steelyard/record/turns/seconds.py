@@ -77,14 +77,14 @@ def seconds_of(line: SecondsLine, slices: Sequence[SliceLine]) -> tuple[Second, 
     )
     return tuple(
         Second(
-            one.start_ns,
-            one.end_ns,
-            one.transactions,
-            one.busy_with_debt_ns,
-            *(_number(column[place]) if place < len(column) else math.nan for column in columns),
+            slice_line.start_ns,
+            slice_line.end_ns,
+            slice_line.transactions,
+            slice_line.busy_with_debt_ns,
+            *(_number(column[index]) if index < len(column) else math.nan for column in columns),
         )
-        for place, one in enumerate(slices)
-        if not one.dropped
+        for index, slice_line in enumerate(slices)
+        if not slice_line.dropped
     )
 
 

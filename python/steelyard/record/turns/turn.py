@@ -73,7 +73,7 @@ def turn_of(line: TurnLine, slices: Sequence[SliceLine]) -> Turn:
     return Turn(
         arm=line.arm,
         position=line.position,
-        clients=max((one.clients for one in slices), default=0),
+        clients=max((slice_line.clients for slice_line in slices), default=0),
         end=line.end,
         level=line.level,
         resident_share=math.nan if unknown else (line.resident_bytes or 0) / line.evicted_bytes,
@@ -81,7 +81,8 @@ def turn_of(line: TurnLine, slices: Sequence[SliceLine]) -> Turn:
         waiting_bytes=line.waiting_bytes,
         seconds=seconds_of(line.seconds, slices),
         checkpoints=tuple(
-            Checkpoint(one.began_ns, one.ended_ns, one.cause) for one in line.checkpoints
+            Checkpoint(checkpoint.began_ns, checkpoint.ended_ns, checkpoint.cause)
+            for checkpoint in line.checkpoints
         ),
         at_start=line.at_start.debt,
         at_end=line.at_end.debt,

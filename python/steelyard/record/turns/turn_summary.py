@@ -116,13 +116,13 @@ def near_words(turns: TurnChoices, arms: Sequence[str]) -> str:
     if turns.time_scale == 1 and not turns.nearer:
         return ""
     near = "small" if turns.continuous else "near"
-    own = {arm: turns.nearer[arm] for arm in arms if arm in turns.nearer}
-    if not own:
+    factors = {arm: turns.nearer[arm] for arm in arms if arm in turns.nearer}
+    if not factors:
         return f"{turns.time_scale:g} times as {near}"
-    if math.isclose(min(own.values()), max(own.values()), rel_tol=NEARLY_ALIKE):
-        return f"{format_digits(max(own.values()), 3)} times as {near}"
+    if math.isclose(min(factors.values()), max(factors.values()), rel_tol=NEARLY_ALIKE):
+        return f"{format_digits(max(factors.values()), 3)} times as {near}"
     return " and ".join(
-        f"{format_digits(factor, 3)} times as {near} in {arm}" for arm, factor in own.items()
+        f"{format_digits(factor, 3)} times as {near} in {arm}" for arm, factor in factors.items()
     )
 
 

@@ -84,11 +84,11 @@ def _difference(source: PageSource) -> str:
     """`"data_checksums: on against off"`, the control's value first; of builds their versions."""
     plan, verdict = source.plan, source.verdict
     declared = verdict.differences.declared if verdict else ()
-    shown = [f"{name}: {ours} → {theirs}" for name, ours, theirs in declared[:MOST_DIFFERENCES]]
+    changes = [f"{name}: {ours} → {theirs}" for name, ours, theirs in declared[:MOST_DIFFERENCES]]
     if len(declared) > MOST_DIFFERENCES:
-        shown.append(f"and {len(declared) - MOST_DIFFERENCES} more")
+        changes.append(f"and {len(declared) - MOST_DIFFERENCES} more")
     arms = " → ".join([plan.control, ", ".join(arm for arm in source.arms if arm != plan.control)])
-    return "; ".join(shown) or arms
+    return "; ".join(changes) or arms
 
 
 def _traffic(source: PageSource) -> str:
@@ -97,9 +97,9 @@ def _traffic(source: PageSource) -> str:
     name = place.workload if place else str(source.environment.workload.get("name", ""))
     clients = "1 client" if plan.clients == 1 else f"{plan.clients} clients"
     scripts = list(dict.fromkeys(row.script for row in verdict.scripts)) if verdict else []
-    named = scripts[:MOST_SCRIPTS]
-    more = f" and {len(scripts) - len(named)} more" if len(scripts) > len(named) else ""
-    mix = f"{len(scripts)} scripts ({', '.join(named)}{more})" if len(scripts) > 1 else ""
+    listed = scripts[:MOST_SCRIPTS]
+    more = f" and {len(scripts) - len(listed)} more" if len(scripts) > len(listed) else ""
+    mix = f"{len(scripts)} scripts ({', '.join(listed)}{more})" if len(scripts) > 1 else ""
     kind = "reads and writes" if plan.writes else "reads only"
     return ", ".join(filter(None, (name, mix, clients, kind)))
 
@@ -127,8 +127,8 @@ def _machine(machine: MachineFacts, processors: int | None, memory_bytes: int) -
 
 def _products(source: PageSource) -> list[str]:
     builds = [about.build for about in source.environment.arms.values()]
-    named = [f"{build.get('kind', '')} {build.get('version', '')}".strip() for build in builds]
-    return list(dict.fromkeys(filter(None, named)))
+    products = [f"{build.get('kind', '')} {build.get('version', '')}".strip() for build in builds]
+    return list(dict.fromkeys(filter(None, products)))
 
 
 def _duration(source: PageSource) -> str:

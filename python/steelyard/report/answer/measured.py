@@ -35,9 +35,11 @@ def figures(verdict: Verdict, contrast: ContrastLine) -> list[tuple[str, str]]:
         rows.append((name, ", ".join(filter(None, (f"{_pair(*texts)} /s", times_text(change))))))
     costs = {cost.arm: cost for cost in verdict.costs}
     if contrast.arm in costs and contrast.control in costs:
-        own, other = costs[contrast.control], costs[contrast.arm]
-        both = _pair(money(own.per_million, ""), money(other.per_million, other.currency))
-        rows.append(("a million transactions cost", f"{both}, {reading_text(other)}"))
+        control_cost, arm_cost = costs[contrast.control], costs[contrast.arm]
+        both = _pair(
+            money(control_cost.per_million, ""), money(arm_cost.per_million, arm_cost.currency)
+        )
+        rows.append(("a million transactions cost", f"{both}, {reading_text(arm_cost)}"))
     ours, theirs = (_latencies(verdict, arm) for arm in (contrast.control, contrast.arm))
     rows += [
         (quantile_name(q), us_pair(ours[q], theirs[q]))
@@ -49,9 +51,9 @@ def figures(verdict: Verdict, contrast: ContrastLine) -> list[tuple[str, str]]:
 
 def _latencies(verdict: Verdict, arm: str) -> dict[float, float]:
     """Quantile → µs of an arm, or of the control."""
-    own = {row.quantile: row.arm_us for row in verdict.latency if row.arm == arm}
-    if own or arm != verdict.contrasts[0].control:
-        return own
+    latencies = {row.quantile: row.arm_us for row in verdict.latency if row.arm == arm}
+    if latencies or arm != verdict.contrasts[0].control:
+        return latencies
     return {row.quantile: row.control_us for row in verdict.latency}
 
 
@@ -64,7 +66,7 @@ def _rate(verdict: Verdict, contrast: ContrastLine, arm: str) -> float | None:
 def us_pair(control_us: float, arm_us: float) -> str:
     """`"858 → 877 µs"`, `"31.8 → 10.9 ms"`, `"900 µs → 1.2 ms"`."""
     first, second = (format_duration(us * NS_PER_US) for us in (control_us, arm_us))
-    units = [found[1] if (found := _UNIT.search(text)) else "" for text in (first, second)]
+    units = [match[1] if (match := _UNIT.search(text)) else "" for text in (first, second)]
     return _pair(first.removesuffix(f" {units[1]}") if units[0] == units[1] else first, second)
 
 

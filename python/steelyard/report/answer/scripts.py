@@ -37,32 +37,32 @@ def script_counts(rows: Sequence[ScriptTime | Statement]) -> str:
 
 def script_rows(rows: Sequence[ScriptTime]) -> list[dict[str, str]]:
     """Each script with its share, both times, its change, its SQL and what flipped in its plan."""
-    return [_shown(row, row.script, "; ".join(row.statements)) for row in rows]
+    return [_cells(row, row.script, "; ".join(row.statements)) for row in rows]
 
 
 def within_scripts(verdict: Verdict, arm: str) -> list[Statement]:
     """The statements of an arm that were timed, the worst first, of scripts that hold several; of
     the others the script's own time says it."""
     about = [row for row in verdict.statements if row.arm == arm and row.share_percent is not None]
-    held = Counter(row.script for row in about)
-    return [row for row in about if held[row.script] > 1]
+    counts = Counter(row.script for row in about)
+    return [row for row in about if counts[row.script] > 1]
 
 
 def statement_rows(rows: Sequence[Statement]) -> list[dict[str, str]]:
     """Each statement, by its script and line, as a script is shown; a backslash command has no
     share."""
-    shown, seen = [], Counter[str]()
+    displayed, occurrences = [], Counter[str]()
     for row in rows:
-        script, line, words = statement_place(row.statement)
-        place = f"{script}:{line}"
-        seen[place] += 1
-        again = f" ({seen[place]})" if seen[place] > 1 else ""
-        shown.append(_shown(row, place + again, row.sql or words))
-    return shown
+        script, line, text = statement_place(row.statement)
+        position = f"{script}:{line}"
+        occurrences[position] += 1
+        again = f" ({occurrences[position]})" if occurrences[position] > 1 else ""
+        displayed.append(_cells(row, position + again, row.sql or text))
+    return displayed
 
 
-def _shown(row: ScriptTime | Statement, name: str, sql: str) -> dict[str, str]:
-    words, plan = shorten(sql, MOST_SQL, placeholder=" …"), "; ".join(row.flips)
+def _cells(row: ScriptTime | Statement, name: str, sql: str) -> dict[str, str]:
+    shortened, plan = shorten(sql, MOST_SQL, placeholder=" …"), "; ".join(row.flips)
     return {
         "metric": name,
         "share": _percent(row.share_percent),
@@ -71,9 +71,9 @@ def _shown(row: ScriptTime | Statement, name: str, sql: str) -> dict[str, str]:
         "arm": _mean(row.arm_us),
         "reading": ", ".join(filter(None, (reading_text(row), times_text(row.estimate_percent)))),
         "side": side_of(row),
-        "sql": words,
+        "sql": shortened,
         "plan": plan,
-        "note": " · plan: ".join(filter(None, (words, plan))),
+        "note": " · plan: ".join(filter(None, (shortened, plan))),
     }
 
 
@@ -89,34 +89,34 @@ def plan_reasons(verdict: Verdict, arm: str) -> list[str]:
     """What changed where plans flipped and times with them, the largest change first: `"01-orders
     joins by Nested Loop over customers_pkey, was Hash Join: 54.2 → 7.86 ms"`. Of an arm that is
     slower or faster those that are so too: others are no reason for it."""
-    words = [one.verdict for one in verdict.contrasts if one.arm == arm]
-    sides = [word for word in words if word in ("slower", "faster")] or ["slower", "faster"]
+    verdicts = [contrast.verdict for contrast in verdict.contrasts if contrast.arm == arm]
+    sides = [side for side in verdicts if side in ("slower", "faster")] or ["slower", "faster"]
     timed = [
-        one
-        for one in verdict.plans
-        if one.arm == arm and one.time is not None and side_of(one.time) in sides
+        flip
+        for flip in verdict.plans
+        if flip.arm == arm and flip.time is not None and side_of(flip.time) in sides
     ]
     timed.sort(key=_size, reverse=True)
-    places = {f"{row.script}: {row.sql}": row.statement for row in within_scripts(verdict, arm)}
-    return [_reason(flip, places.get(flip.statement)) for flip in timed]
+    positions = {f"{row.script}: {row.sql}": row.statement for row in within_scripts(verdict, arm)}
+    return [_reason(flip, positions.get(flip.statement)) for flip in timed]
 
 
-def _size(one: FlippedPlan) -> float:
-    return abs(one.time.arm_us - one.time.control_us) if one.time else 0.0
+def _size(flip: FlippedPlan) -> float:
+    return abs(flip.time.arm_us - flip.time.control_us) if flip.time else 0.0
 
 
-def _reason(one: FlippedPlan, place: str | None) -> str:
-    """`place`: where the statement stands, of a script of several."""
-    assert one.time is not None  # the caller chose those that have one
-    named = one.statement.partition(": ")[0]
-    if place is not None:
-        named = "{}:{}".format(*statement_place(place))
-    return f"{named} {flip_words(one.flips)}: {us_pair(one.time.control_us, one.time.arm_us)}"
+def _reason(flip: FlippedPlan, position: str | None) -> str:
+    """`position`: where the statement stands, of a script of several."""
+    assert flip.time is not None  # the caller chose those that have one
+    name = flip.statement.partition(": ")[0]
+    if position is not None:
+        name = "{}:{}".format(*statement_place(position))
+    return f"{name} {flip_words(flip.flips)}: {us_pair(flip.time.control_us, flip.time.arm_us)}"
 
 
 def flip_words(flips: Sequence[str]) -> str:
     """What an arm does, and what the control did: the join before the rows that are read."""
-    changed = [pair for one in flips if len(pair := one.split(_ARROW)) == 2]
+    changed = [pair for flip in flips if len(pair := flip.split(_ARROW)) == 2]
     joins = [(ours, theirs) for ours, theirs in changed if _is_join(theirs)]
     if joins:
         ours, theirs = joins[0]

@@ -15,12 +15,12 @@ from steelyard.report.contrast_text import reading_text
 def gate_lines(conditions: Sequence[FailCondition], contrasts: Sequence[ContrastLine]) -> list[str]:
     """Why the exit status is what it is: `"gate: closed, slower:2% holds (off against on −3.1 %
     [−3.5, −2.6]: the whole interval lies beyond −2 %)"`; a line a condition."""
-    return [_gate_line(one, contrasts) for one in conditions]
+    return [_gate_line(condition, contrasts) for condition in conditions]
 
 
 def _gate_line(condition: FailCondition, contrasts: Sequence[ContrastLine]) -> str:
     word = f"{condition.kind.value}:{100 * condition.margin:g}%"
-    holding = [one for one in contrasts if condition.holds([one])]
+    holding = [contrast for contrast in contrasts if condition.holds([contrast])]
     if holding:
         first = holding[0]
         side = "−" if (condition.kind == "slower") is first.higher_is_better else "+"
@@ -28,7 +28,9 @@ def _gate_line(condition: FailCondition, contrasts: Sequence[ContrastLine]) -> s
             f"gate: closed, {word} holds ({first.pair} {reading_text(first)}: the whole interval "
             f"lies beyond {side}{100 * condition.margin:g} %)"
         )
-    read = "; ".join(f"{one.verdict}: {one.pair} {reading_text(one)}" for one in contrasts)
+    read = "; ".join(
+        f"{contrast.verdict}: {contrast.pair} {reading_text(contrast)}" for contrast in contrasts
+    )
     return f"gate: open, {word} does not hold ({read})"
 
 
@@ -51,8 +53,8 @@ def next_lines(verdict: Verdict) -> list[str]:
     extended = len(verdict.contrasts) == 1 and verdict.factors is None  # else judged once, perhaps
     options = ["--open-ended"] if extended else []
     longer = with_budget(verdict.command, f"{minutes}m", options)
-    said = f"{_AGAIN}; {_EXTENDED}" if extended else _AGAIN
-    return [f"next    {longer}", f"        ({said})"] if longer else []
+    note = f"{_AGAIN}; {_EXTENDED}" if extended else _AGAIN
+    return [f"next    {longer}", f"        ({note})"] if longer else []
 
 
 _EXTENDS = "(goes on with this weighing, which is open-ended: its error rate holds)"
@@ -66,17 +68,17 @@ def with_budget(command: str, budget: str, options: Sequence[str] = ()) -> str:
     """A command as it was typed, with another budget, without its seed, and with further options;
     empty: it is none."""
     try:
-        words = shlex.split(command)
+        arguments = shlex.split(command)
     except ValueError:
         return ""
-    kept: list[str] = []
+    retained: list[str] = []
     skip = False
-    for word in words:
-        option = word.partition("=")[0]
+    for argument in arguments:
+        option = argument.partition("=")[0]
         if not skip and option not in ("--budget", "--seed"):
-            kept.append(word)
-        skip = not skip and word in ("--budget", "--seed")
-    if kept[:2] != ["steelyard", "weigh"]:
+            retained.append(argument)
+        skip = not skip and argument in ("--budget", "--seed")
+    if retained[:2] != ["steelyard", "weigh"]:
         return ""
-    further = [option for option in options if option not in kept]
-    return shlex.join([*kept, "--budget", budget, *further])
+    further = [option for option in options if option not in retained]
+    return shlex.join([*retained, "--budget", budget, *further])

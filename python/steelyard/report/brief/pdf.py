@@ -35,12 +35,17 @@ def print_pdf(page: str, folder: Path) -> bytes:
             hint="apt-get install chromium; or open report.html in any browser and print its "
             "first page.",
         )
-    with tempfile.TemporaryDirectory(prefix="brief-", dir=folder) as made:
-        source, target = Path(made, "brief.html"), Path(made, "brief.pdf")
+    with tempfile.TemporaryDirectory(prefix="brief-", dir=folder) as directory:
+        source, target = Path(directory, "brief.html"), Path(directory, "brief.pdf")
         source.write_text(page, encoding="utf-8")
         # A sandbox needs another account than root; the page runs no script and loads nothing.
         rooted = ["--no-sandbox"] if os.geteuid() == 0 else []
-        flags = [*_FLAGS, *rooted, f"--user-data-dir={made}/profile", f"--print-to-pdf={target}"]
+        flags = [
+            *_FLAGS,
+            *rooted,
+            f"--user-data-dir={directory}/profile",
+            f"--print-to-pdf={target}",
+        ]
         try:
             ended = subprocess.run(
                 [program, *flags, source.absolute().as_uri()],
@@ -55,8 +60,8 @@ def print_pdf(page: str, folder: Path) -> bytes:
             raise _failure(program, reason.strerror or str(reason)) from reason
         if not target.is_file():
             lines = ended.stderr.decode("utf-8", "replace").strip().splitlines()
-            said = lines[-1] if lines else "it says nothing"
-            raise _failure(program, f"exit status {ended.returncode}: {said}")
+            message = lines[-1] if lines else "it says nothing"
+            raise _failure(program, f"exit status {ended.returncode}: {message}")
         return target.read_bytes()
 
 

@@ -78,9 +78,11 @@ class Drawing:
         if width > 0 and height > 0:
             self.add("rect", x=x, y=y, width=width, height=height, class_=class_)
 
-    def text(self, x: float, y: float, words: str, class_: str = "", anchor: str = "start") -> None:
+    def text(
+        self, x: float, y: float, content: str, class_: str = "", anchor: str = "start"
+    ) -> None:
         """Words at a base line; anchor is `start`, `middle` or `end`."""
-        self.add("text", words, x=x, y=y, class_=class_, text_anchor=anchor)
+        self.add("text", content, x=x, y=y, class_=class_, text_anchor=anchor)
 
     def path(self, steps: str, class_: str) -> None:
         """A path in SVG's own language."""
@@ -109,9 +111,9 @@ class Drawing:
                 self.path(_polygon(corners), class_)
 
     @contextmanager
-    def link(self, address: str, words: str) -> Iterator[None]:
-        """What is drawn inside leads to `address`; `words` say where, for screen readers."""
-        self._parts.append(Markup('<a href="{}" aria-label="{}">').format(address, words))
+    def link(self, address: str, label: str) -> Iterator[None]:
+        """What is drawn inside leads to `address`; `label` says where, for screen readers."""
+        self._parts.append(Markup('<a href="{}" aria-label="{}">').format(address, label))
         yield
         self._parts.append(Markup("</a>"))
 
@@ -123,8 +125,8 @@ class Drawing:
             f' role="{role}"'
             f' aria-label="{escape(self.title)}">'
         )
-        named = Markup("<title>{}</title><desc>{}</desc>").format(self.title, self.words)
-        return opening + named + Markup("").join(self._parts) + Markup("</svg>")
+        description = Markup("<title>{}</title><desc>{}</desc>").format(self.title, self.words)
+        return opening + description + Markup("").join(self._parts) + Markup("</svg>")
 
 
 def _text_of(value: str | float) -> str:

@@ -41,9 +41,9 @@ def draw_epochs(
         drawing.text(x(tick), _HEIGHT - _FOOT + 18, str(tick), "", "middle")
     drawing.text((x.start + x.end) / 2, _HEIGHT - 6, "epoch", "quiet", "middle")
     for row, d in read:
-        place = y.clamped(percent_of_log(d))
+        cy = y.clamped(percent_of_log(d))
         slot = row.slots.get(contrast.arm, 0)
-        drawing.mark(slot, x(shown_epoch(row)), place, f"dot {arm_class}")
+        drawing.mark(slot, x(shown_epoch(row)), cy, f"dot {arm_class}")
     _draw_estimate(drawing, contrast, y, width, arm_class)
     return drawing.svg()
 
@@ -54,16 +54,16 @@ def _draw_estimate(
     middle = interval.estimate_percent
     if middle is None:
         return
-    place = width - _BESIDE / 2 - 2
+    cx = width - _BESIDE / 2 - 2
     low, high = interval.low_percent, interval.high_percent
-    drawing.text(place, _HEIGHT - _FOOT + 18, "all", "strong", "middle")
+    drawing.text(cx, _HEIGHT - _FOOT + 18, "all", "strong", "middle")
     if low is None and high is None:
-        drawing.add("circle", cx=place, cy=y.clamped(middle), r=6, class_=f"dot {arm_class}")
+        drawing.add("circle", cx=cx, cy=y.clamped(middle), r=6, class_=f"dot {arm_class}")
         return
     bottom = y.start if low is None else y.clamped(low)
     top = y.end if high is None else y.clamped(high)
-    drawing.line(place, bottom, place, top, f"interval {arm_class}")
+    drawing.line(cx, bottom, cx, top, f"interval {arm_class}")
     for end, at in ((low, bottom), (high, top)):
         if end is not None:
-            drawing.line(place - 7, at, place + 7, at, f"cap {arm_class}")
-    drawing.add("circle", cx=place, cy=y.clamped(middle), r=6, class_=f"estimate {arm_class}")
+            drawing.line(cx - 7, at, cx + 7, at, f"cap {arm_class}")
+    drawing.add("circle", cx=cx, cy=y.clamped(middle), r=6, class_=f"estimate {arm_class}")

@@ -27,20 +27,22 @@ _HEIGHT = 280
 _MOST_PERCENT = 400.0
 
 
-def draw_effects(told: FactorEffects, width: float) -> Markup:
+def draw_effects(factorial: FactorEffects, width: float) -> Markup:
     """A row an effect on one scale, with the margin; main effects above, interactions below."""
     row = _ROW + (_LINE if width < _PHONE else 0)
-    reach = min(reach_of(_ends(told.effects), told.margin_percent), _MOST_PERCENT)
+    reach = min(reach_of(_ends(factorial.effects), factorial.margin_percent), _MOST_PERCENT)
     x = Linear(-reach, reach, 16, width - 16)
-    bottom = _TOP + row * len(told.effects)
-    said = "; ".join(f"{one.name}: {reading_text(one)}, {one.verdict}" for one in told.effects)
-    drawing = Drawing(width, bottom + _FOOT, "Effects with joint intervals", said)
-    margin = x(-told.margin_percent), x(told.margin_percent)
+    bottom = _TOP + row * len(factorial.effects)
+    description = "; ".join(
+        f"{effect.name}: {reading_text(effect)}, {effect.verdict}" for effect in factorial.effects
+    )
+    drawing = Drawing(width, bottom + _FOOT, "Effects with joint intervals", description)
+    margin = x(-factorial.margin_percent), x(factorial.margin_percent)
     drawing.rect(margin[0], _TOP, margin[1] - margin[0], bottom - _TOP, "margin")
-    sides = ("slower", "faster") if told.higher_is_better else ("faster", "slower")
+    sides = ("slower", "faster") if factorial.higher_is_better else ("faster", "slower")
     draw_effect_axis(drawing, x, (_TOP, bottom), sides)
-    for number, one in enumerate(told.effects):
-        _draw_effect(drawing, one, x, _TOP + number * row)
+    for number, effect in enumerate(factorial.effects):
+        _draw_effect(drawing, effect, x, _TOP + number * row)
     return drawing.svg()
 
 
@@ -50,37 +52,39 @@ def draw_interaction(
     """The effect of a factor at both levels of another, joined: a slope is their interaction."""
     factor, by = parts[0].factor, parts[0].by
     reach = min(reach_of(_ends(parts), margin_percent), _MOST_PERCENT)
-    said = "; ".join(f"with {one.level}: {reading_text(one)}" for one in parts)
-    drawing = Drawing(width, _HEIGHT, f"Effect of {factor} by {by}", said)
-    points = [(f"with {one.level}", one) for one in parts]
+    description = "; ".join(f"with {part.level}: {reading_text(part)}" for part in parts)
+    drawing = Drawing(width, _HEIGHT, f"Effect of {factor} by {by}", description)
+    points = [(f"with {part.level}", part) for part in parts]
     draw_joined(drawing, reach, margin_percent, points, by)
     return drawing.svg()
 
 
 def _ends(rows: Sequence[PercentInterval]) -> list[float | None]:
     return [
-        end for one in rows for end in (one.low_percent, one.estimate_percent, one.high_percent)
+        end for row in rows for end in (row.low_percent, row.estimate_percent, row.high_percent)
     ]
 
 
-def _draw_effect(drawing: Drawing, one: EffectLine, x: Linear, top: float) -> None:
+def _draw_effect(drawing: Drawing, effect: EffectLine, x: Linear, top: float) -> None:
     y = top + 31
-    drawing.text(x.start, top + 15, one.name, "halo strong" if one.verdict == "matters" else "halo")
+    drawing.text(
+        x.start, top + 15, effect.name, "halo strong" if effect.verdict == "matters" else "halo"
+    )
     if drawing.width < _PHONE:  # name and figures have a line each
-        drawing.text(x.start, top + 15 + _LINE, reading_text(one), "halo strong")
+        drawing.text(x.start, top + 15 + _LINE, reading_text(effect), "halo strong")
         y += _LINE
     else:
-        drawing.text(x.end, top + 15, reading_text(one), "halo strong", "end")
-    middle = one.estimate_percent
+        drawing.text(x.end, top + 15, reading_text(effect), "halo strong", "end")
+    middle = effect.estimate_percent
     if middle is None:
         return
-    left = x.start if one.low_percent is None else x.clamped(one.low_percent)
-    right = x.end if one.high_percent is None else x.clamped(one.high_percent)
-    arm_class = "arm1" if one.is_main else "arm2"
+    left = x.start if effect.low_percent is None else x.clamped(effect.low_percent)
+    right = x.end if effect.high_percent is None else x.clamped(effect.high_percent)
+    arm_class = "arm1" if effect.is_main else "arm2"
     drawing.line(left, y, right, y, f"interval thin {arm_class}")
-    for end, place in ((one.low_percent, left), (one.high_percent, right)):
+    for end, at in ((effect.low_percent, left), (effect.high_percent, right)):
         if end is not None:
-            drawing.line(place, y - 6, place, y + 6, f"cap {arm_class}")
+            drawing.line(at, y - 6, at, y + 6, f"cap {arm_class}")
     drawing.add("circle", cx=x.clamped(middle), cy=y, r=5, class_=f"estimate {arm_class}")
 
 
@@ -112,16 +116,18 @@ class ShownFactors:
     told: FactorEffects
 
 
-def shown_factors(told: FactorEffects | None) -> ShownFactors | None:
+def shown_factors(factorial: FactorEffects | None) -> ShownFactors | None:
     """None where the arms are no cells of a factorial."""
-    if told is None:
+    if factorial is None:
         return None
-    pairs = [parts_of(one, told) for one in told.effects if one.verdict == "matters"]
+    pairs = [
+        parts_of(effect, factorial) for effect in factorial.effects if effect.verdict == "matters"
+    ]
     interactions = [
         ShownInteraction(
             parts[0].factor,
             parts[0].by,
-            both_widths(partial(draw_interaction, parts, told.margin_percent), HALF),
+            both_widths(partial(draw_interaction, parts, factorial.margin_percent), HALF),
         )
         for parts in pairs
         if parts
@@ -129,32 +135,33 @@ def shown_factors(told: FactorEffects | None) -> ShownFactors | None:
     effects = ("effect", "reading", "verdict")
     simple = ("factor", "level", "reading")
     return ShownFactors(
-        sentences=[full_stop(one) for one in told.sentences],
+        sentences=[full_stop(sentence) for sentence in factorial.sentences],
         matters=bool(pairs),
-        effects=both_widths(partial(draw_effects, told), WIDE),
+        effects=both_widths(partial(draw_effects, factorial), WIDE),
         interactions=interactions,
-        effect_rows=[dict(zip(effects, row, strict=True)) for row in effect_rows(told)],
-        simple_rows=[dict(zip(simple, row, strict=True)) for row in simple_rows(told)],
-        cell_rows=[{"arm": cell.arm, **cell.levels} for cell in told.cells],
-        cell_heads=[(factor, factor) for factor in told.cells[0].levels],
-        told=told,
+        effect_rows=[dict(zip(effects, row, strict=True)) for row in effect_rows(factorial)],
+        simple_rows=[dict(zip(simple, row, strict=True)) for row in simple_rows(factorial)],
+        cell_rows=[{"arm": cell.arm, **cell.levels} for cell in factorial.cells],
+        cell_heads=[(factor, factor) for factor in factorial.cells[0].levels],
+        told=factorial,
     )
 
 
-def effect_rows(told: FactorEffects) -> list[tuple[str, str, str]]:
+def effect_rows(factorial: FactorEffects) -> list[tuple[str, str, str]]:
     """Effect, joint interval and verdict, with what a fraction cannot tell from it."""
     return [
         (
-            one.name + "".join(f" (or {effect_name(alias)})" for alias in one.aliases),
-            reading_text(one),
-            one.verdict,
+            effect.name + "".join(f" (or {effect_name(alias)})" for alias in effect.aliases),
+            reading_text(effect),
+            effect.verdict,
         )
-        for one in told.effects
+        for effect in factorial.effects
     ]
 
 
-def simple_rows(told: FactorEffects) -> list[tuple[str, str, str]]:
+def simple_rows(factorial: FactorEffects) -> list[tuple[str, str, str]]:
     """Factor, level of another, joint interval."""
     return [
-        (one.factor, f"{one.by}: {one.level}", reading_text(one)) for one in told.simple_effects
+        (effect.factor, f"{effect.by}: {effect.level}", reading_text(effect))
+        for effect in factorial.simple_effects
     ]

@@ -75,19 +75,19 @@ def _draw_interval(
     left = x.start if low is None else x(low)
     right = x.end if high is None else x(high)
     drawing.line(left, y, right, y, f"interval {arm_class}")
-    for end, place in ((low, left), (high, right)):
+    for end, at in ((low, left), (high, right)):
         if end is not None:
-            drawing.line(place, y - 8, place, y + 8, f"cap {arm_class}")
+            drawing.line(at, y - 8, at, y + 8, f"cap {arm_class}")
     drawing.add("circle", cx=x(middle), cy=y, r=7, class_=f"estimate {arm_class}")
 
 
-def _draw_truth(drawing: Drawing, place: float) -> None:
+def _draw_truth(drawing: Drawing, at: float) -> None:
     """Where a known weight must be read: a diamond on the beam, with a line up to the interval."""
-    drawing.line(place, 50, place, _BEAM_Y, "truth-line")
-    drawing.path(f"M{place:.1f} {_BEAM_Y - 6}l6 6l-6 6l-6 -6z", "truth")
+    drawing.line(at, 50, at, _BEAM_Y, "truth-line")
+    drawing.path(f"M{at:.1f} {_BEAM_Y - 6}l6 6l-6 6l-6 -6z", "truth")
 
 
-def _draw_label(drawing: Drawing, place: float, words: str, width: float) -> None:
+def _draw_label(drawing: Drawing, at: float, text: str, width: float) -> None:
     """The figures above their interval, kept inside the picture."""
-    half = len(words) * _WIDE_CHARACTER / 2
-    drawing.text(min(max(place, half), width - half), 42, words, "strong halo", "middle")
+    half = len(text) * _WIDE_CHARACTER / 2
+    drawing.text(min(max(at, half), width - half), 42, text, "strong halo", "middle")

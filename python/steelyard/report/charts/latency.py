@@ -76,12 +76,12 @@ def draw_tail(
     return drawing.svg()
 
 
-def _draw_axes(drawing: Drawing, x: Log, words: str) -> None:
+def _draw_axes(drawing: Drawing, x: Log, label: str) -> None:
     bottom = _HEIGHT - _FOOT
     for tick in x.ticks(int((x.end - x.start) / 62)):
         drawing.line(x(tick), _TOP, x(tick), bottom, "grid")
         drawing.text(x(tick), bottom + 17, format_duration(tick), "", "middle")
-    drawing.text((x.start + x.end) / 2, _HEIGHT - 6, words, "quiet", "middle")
+    drawing.text((x.start + x.end) / 2, _HEIGHT - 6, label, "quiet", "middle")
 
 
 def _shares(counts: Sequence[int]) -> list[float]:
@@ -108,11 +108,11 @@ def _filled_bins(counts: Mapping[str, Sequence[int]]) -> tuple[int, int]:
 def _middle_bins(counts: Mapping[str, Sequence[int]]) -> tuple[int, int]:
     """The bins that hold all but a thousandth on either side; the tail has its own picture."""
     pooled = [sum(column) for column in zip(*counts.values(), strict=True)]
-    total, seen = sum(pooled), 0
+    total, cumulative = sum(pooled), 0
     inside = []
     for index, count in enumerate(pooled):
-        if seen + count > total * 0.001 and seen < total * 0.999:
+        if cumulative + count > total * 0.001 and cumulative < total * 0.999:
             inside.append(index)
-        seen += count
+        cumulative += count
     first, last = (inside[0], inside[-1]) if inside else (0, len(pooled) - 1)
     return max(first - 1, 0), min(last + 1, len(pooled) - 1)

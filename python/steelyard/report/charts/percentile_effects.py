@@ -35,8 +35,10 @@ def draw_percentile_effects(
     reach = min(max([abs(value) for value in values] or [1.0]) * 1.1, 400.0)
     x = Linear(-reach, reach, 16, width - 16)
     height = _TOP + _ROW * len(rows) + _FOOT
-    said = "; ".join(f"{quantile_name(r.quantile)}: {reading_text(r)}" for r in rows)
-    drawing = Drawing(width, height, f"Latency of {arm} against {control} by percentile", said)
+    description = "; ".join(f"{quantile_name(r.quantile)}: {reading_text(r)}" for r in rows)
+    drawing = Drawing(
+        width, height, f"Latency of {arm} against {control} by percentile", description
+    )
     bottom = height - _FOOT
     draw_effect_axis(drawing, x, (_TOP, bottom), ("shorter", "longer"))
     for index, row in enumerate(rows):
@@ -71,9 +73,9 @@ def _draw_row(drawing: Drawing, row: Latency, x: Linear, top: float, arm_class: 
     left = x.start if low is None else x.clamped(low)
     right = x.end if high is None else x.clamped(high)
     drawing.line(left, y, right, y, f"interval thin {arm_class}")
-    for end, place in ((low, left), (high, right)):
+    for end, at in ((low, left), (high, right)):
         if end is not None:
-            drawing.line(place, y - 6, place, y + 6, f"cap {arm_class}")
+            drawing.line(at, y - 6, at, y + 6, f"cap {arm_class}")
     drawing.add("circle", cx=x.clamped(middle), cy=y, r=5, class_=f"estimate {arm_class}")
 
 

@@ -24,37 +24,42 @@ text.quiet { fill: #5b6470 } text.strong { font-weight: 650 }
 """
 
 
-def write_picture(found: Probe, path: Path) -> None:
+def write_picture(probe: Probe, path: Path) -> None:
     """Write the picture; RecordError where the file cannot be written."""
-    save(picture_of(found), path)
+    save(picture_of(probe), path)
 
 
-def picture_of(found: Probe) -> str:
+def picture_of(probe: Probe) -> str:
     """The SVG text: a line a job, from the median to 99 % and 99.9 %, its rate beside it."""
-    known = [one for one in found.figures if one.p50_ns > 0]
-    height = _TOP + _ROW * len(known) + 40
-    title = f"{found.directory}: what the storage does"
-    words = "; ".join(f"{one.name}: median {format_duration(round(one.p50_ns))}" for one in known)
-    drawing = Drawing(WIDTH, height, title, words)
+    figures = [figure for figure in probe.figures if figure.p50_ns > 0]
+    height = _TOP + _ROW * len(figures) + 40
+    title = f"{probe.directory}: what the storage does"
+    description = "; ".join(
+        f"{figure.name}: median {format_duration(round(figure.p50_ns))}" for figure in figures
+    )
+    drawing = Drawing(WIDTH, height, title, description)
     drawing.rect(0, 0, WIDTH, height, "paper")
     drawing.text(14, 20, title, "strong")
-    drawing.text(14, 36, f"{found.fio}, {found.engine}, {found.taken}", "quiet")
-    if known:
-        low, high = min(one.p50_ns for one in known), max(one.p999_ns for one in known)
+    drawing.text(14, 36, f"{probe.fio}, {probe.engine}, {probe.taken}", "quiet")
+    if figures:
+        low, high = (
+            min(figure.p50_ns for figure in figures),
+            max(figure.p999_ns for figure in figures),
+        )
         x = Log(low / 1.2, max(high, low * 2) * 1.2, _LEFT, WIDTH - _RIGHT)
-        bottom = _TOP + _ROW * len(known) + 6
+        bottom = _TOP + _ROW * len(figures) + 6
         for tick in x.ticks(7):
             drawing.line(x(tick), _TOP, x(tick), bottom, "grid")
             drawing.text(x(tick), bottom + 18, format_duration(round(tick)), "quiet", "middle")
-        for number, one in enumerate(known):
+        for number, figure in enumerate(figures):
             y = _TOP + _ROW * (number + 0.5)
-            drawing.text(_LEFT - 12, y + 4, one.name, "", "end")
-            drawing.line(x(one.p99_ns), y, x(one.p999_ns), y, "rare")
-            drawing.line(x(one.p50_ns), y, x(one.p99_ns), y, "usual")
-            drawing.add("circle", cx=x(one.p50_ns), cy=y, r=6, class_="median")
-            rate = f"{one.iops:,.0f}".replace(",", " ")
+            drawing.text(_LEFT - 12, y + 4, figure.name, "", "end")
+            drawing.line(x(figure.p99_ns), y, x(figure.p999_ns), y, "rare")
+            drawing.line(x(figure.p50_ns), y, x(figure.p99_ns), y, "usual")
+            drawing.add("circle", cx=x(figure.p50_ns), cy=y, r=6, class_="median")
+            rate = f"{figure.iops:,.0f}".replace(",", " ")
             drawing.text(
-                WIDTH - _RIGHT + 14, y + 4, f"{rate} /s, {format_bytes(one.bytes_per_s)}/s"
+                WIDTH - _RIGHT + 14, y + 4, f"{rate} /s, {format_bytes(figure.bytes_per_s)}/s"
             )
     style = Markup("<style>.paper {{ fill: #fff }} {}</style>").format(Markup(_STYLE))
     svg = str(drawing.svg())

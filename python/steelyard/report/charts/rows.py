@@ -74,10 +74,10 @@ def _draw_ranges(
     edges = [len(values) * i // MOST_DOTS for i in range(MOST_DOTS + 1)]
     for low, high in itertools.pairwise(edges):
         some = sorted(values[low:high])
-        place = x((low + high + 1) / 2)
-        drawing.line(place, y.clamped(some[0]), place, y.clamped(some[-1]), f"whisker {arm_class}")
+        at = x((low + high + 1) / 2)
+        drawing.line(at, y.clamped(some[0]), at, y.clamped(some[-1]), f"whisker {arm_class}")
         middle = y.clamped(some[len(some) // 2])
-        drawing.add("circle", cx=place, cy=middle, r=1.2, class_=f"dot solid {arm_class}")
+        drawing.add("circle", cx=at, cy=middle, r=1.2, class_=f"dot solid {arm_class}")
 
 
 def _draw_numbers(drawing: Drawing, levels: Sequence[Level], rows: int, x: Linear) -> None:
@@ -85,10 +85,10 @@ def _draw_numbers(drawing: Drawing, levels: Sequence[Level], rows: int, x: Linea
     numbers = [first + 1 for first, _, _ in levels] or [1]
     free = 0.0
     for number in [*numbers, rows]:
-        place = x(number)
-        if place < free:
+        at = x(number)
+        if at < free:
             continue
         anchor = "end" if number == rows > 1 else "middle"
-        edge = place + 4 if anchor == "end" else place
+        edge = at + 4 if anchor == "end" else at
         drawing.text(edge, HEIGHT - 8, str(number), "quiet", anchor)
-        free = place + (len(str(number)) + 2) * CHARACTER
+        free = at + (len(str(number)) + 2) * CHARACTER

@@ -50,11 +50,11 @@ class Log:
     def ticks(self, count: int) -> list[float]:
         """Values 1, 2, 5 × 10ⁿ inside the axis; fewer of them where more than `count` fit."""
         for multiples in ((1, 2, 5), (1, 3), (1,)):
-            found = self._multiples(multiples)
-            if len(found) <= count:
-                return found
-        every = math.ceil(len(found) / max(count, 1))
-        return found[::every]
+            ticks = self._multiples(multiples)
+            if len(ticks) <= count:
+                return ticks
+        every = math.ceil(len(ticks) / max(count, 1))
+        return ticks[::every]
 
     def _multiples(self, multiples: tuple[int, ...]) -> list[float]:
         first, last = math.floor(math.log10(self.low)), math.ceil(math.log10(self.high))
@@ -64,8 +64,8 @@ class Log:
 
 def reach_of(values: list[float | None], margin_percent: float) -> float:
     """How far a symmetric beam must reach to hold all values and the margin, in percent."""
-    known = [abs(value) for value in values if value is not None]
-    return max([*known, margin_percent * 1.5]) * 1.2
+    magnitudes = [abs(value) for value in values if value is not None]
+    return max([*magnitudes, margin_percent * 1.5]) * 1.2
 
 
 _REACHES = (1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10)

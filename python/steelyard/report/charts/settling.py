@@ -76,11 +76,11 @@ def draw_settling(
     for tick in epoch_ticks(numbers, x):
         drawing.text(x(tick), _HEIGHT - _FOOT + 18, str(tick), "", "middle")
     drawing.text((x.start + x.end) / 2, _HEIGHT - 6, "epochs so far", "quiet", "middle")
-    for look, words in looks:
+    for look, label in looks:
         if x.low <= look <= x.high:
             drawing.line(x(look), 20, x(look), _HEIGHT - _FOOT, "look")
             anchor = "end" if x(look) > width / 2 else "start"
-            drawing.text(x(look) + (-5 if anchor == "end" else 5), 24, words, "quiet", anchor)
+            drawing.text(x(look) + (-5 if anchor == "end" else 5), 24, label, "quiet", anchor)
     _draw_band(drawing, steps, x, y, arm_class)
     return drawing.svg()
 
@@ -89,14 +89,14 @@ def _draw_band(
     drawing: Drawing, steps: Sequence[Settling], x: Linear, y: Linear, arm_class: str
 ) -> None:
     """The interval as a band; an end that is still open runs along the edge of the picture."""
-    known = [
+    bounded = [
         (x(step.epochs), step)
         for step in steps
         if step.low_percent is not None or step.high_percent is not None
     ]
-    lows = [(a, _place(step.low_percent, y, y.start)) for a, step in known]
-    highs = [(a, _place(step.high_percent, y, y.end)) for a, step in known]
-    if len(known) > 1:
+    lows = [(a, _end_y(step.low_percent, y, y.start)) for a, step in bounded]
+    highs = [(a, _end_y(step.high_percent, y, y.end)) for a, step in bounded]
+    if len(bounded) > 1:
         ring = lows + highs[::-1]
         drawing.path(
             "M" + "L".join(f"{number(a)} {number(b)}" for a, b in ring) + "Z", f"band {arm_class}"
@@ -115,5 +115,5 @@ def _draw_band(
         drawing.add("circle", cx=a, cy=b, r=3, class_=f"estimate {arm_class}")
 
 
-def _place(value: float | None, y: Linear, open_end: float) -> float:
+def _end_y(value: float | None, y: Linear, open_end: float) -> float:
     return open_end if value is None else y.clamped(value)

@@ -26,10 +26,10 @@ def thin(dots: Sequence[SliceDot], most: int) -> list[SliceDot]:
         return list(dots)
     ends = min(_KEPT_ENDS, most // 4)
     by_speed = sorted(range(len(dots)), key=lambda index: dots[index].throughput)
-    kept = {*by_speed[:ends], *by_speed[-ends:]}
-    even = most - len(kept)
-    kept |= {index * len(dots) // even for index in range(even)}
-    return [dots[index] for index in sorted(kept)]
+    indexes = {*by_speed[:ends], *by_speed[-ends:]}
+    even = most - len(indexes)
+    indexes |= {index * len(dots) // even for index in range(even)}
+    return [dots[index] for index in sorted(indexes)]
 
 
 def draw_slices(
@@ -44,7 +44,7 @@ def draw_slices(
     `levels` is the throughput of every arm by epoch, from totals, drawn as a bar over its dots.
     `marked` epochs, in which something happened, bear a mark above.
     """
-    shown = {arm: thin(some, MOST_DOTS // max(len(dots), 1)) for arm, some in dots.items()}
+    drawn = {arm: thin(some, MOST_DOTS // max(len(dots), 1)) for arm, some in dots.items()}
     panels = _panels([dot for some in dots.values() for dot in some], width)
     y = _throughput_scale([dot.throughput for some in dots.values() for dot in some])
     drawing = Drawing(
@@ -58,7 +58,7 @@ def draw_slices(
         if epoch in panels:
             x = panels[epoch][0]
             drawing.mark(2, (x.start + x.end) / 2, _TOP - 8, "dot happened", 4)
-    for arm, some in shown.items():
+    for arm, some in drawn.items():
         radius = "small" if len(some) > 800 or width < 500 else ""
         drawing.path(_dots_path(some, panels, y), f"slices {radius} {arm_classes[arm]}")
     for class_ in ("under", ""):
@@ -130,7 +130,7 @@ def _draw_axes(
         if middle >= free:
             drawing.text(middle, y.start + 17, str(epoch), "", "middle")
             free = middle + 24
-    long = next((words for _, words in panels.values()), "")
+    long = next((duration for _, duration in panels.values()), "")
     drawing.text(4, 12, "transactions/s", "quiet")
     drawing.text(
         (_LEFT + width) / 2, _HEIGHT - 6, f"epoch (each about {long} of load)", "quiet", "middle"
@@ -144,6 +144,6 @@ def _dots_path(
     steps = []
     for dot in dots:
         middle = (dot.start_ns + dot.end_ns) / 2
-        place = panels[dot.epoch][0](middle)
-        steps.append(f"M{number(place)} {number(y.clamped(dot.throughput))}h0")
+        at = panels[dot.epoch][0](middle)
+        steps.append(f"M{number(at)} {number(y.clamped(dot.throughput))}h0")
     return "".join(steps)

@@ -32,22 +32,22 @@ _LINE = 15
 _PHONE = 500
 
 
-def draw_time_parts(told: TimeParts, width: float) -> Markup:
+def draw_time_parts(breakdown: TimeParts, width: float) -> Markup:
     """Two bars, their key, and a row of difference for each part."""
-    control = _bar(told.parts, [part.control_us for part in told.parts])
-    arm = _bar(told.parts, [part.arm_us for part in told.parts])
+    control = _bar(breakdown.parts, [part.control_us for part in breakdown.parts])
+    arm = _bar(breakdown.parts, [part.arm_us for part in breakdown.parts])
     key = key_rows(control, width)
     bars = 2 * ROW
     top = bars + len(key) * KEY_ROW + 30
-    height = top + len(told.parts) * _difference_height(width) + 6
-    title = f"Where a transaction's time goes: {told.arm} against {told.control}"
-    drawing = Drawing(width, height, title, cause_sentence(told))
+    height = top + len(breakdown.parts) * _difference_height(width) + 6
+    title = f"Where a transaction's time goes: {breakdown.arm} against {breakdown.control}"
+    drawing = Drawing(width, height, title, cause_sentence(breakdown))
     longest = max(_drawn(control), _drawn(arm)) or 1.0
     x = Linear(0.0, longest, SIDE, width - SIDE)
-    draw_bar(drawing, f"{told.control}  {time_text(told.control_us)}", control, x)
-    draw_bar(drawing, f"{told.arm}  {time_text(told.arm_us)}", arm, x, ROW)
+    draw_bar(drawing, f"{breakdown.control}  {time_text(breakdown.control_us)}", control, x)
+    draw_bar(drawing, f"{breakdown.arm}  {time_text(breakdown.arm_us)}", arm, x, ROW)
     draw_key(drawing, key, bars + 14)
-    _draw_differences(drawing, told, top)
+    _draw_differences(drawing, breakdown, top)
     return drawing.svg()
 
 
@@ -69,24 +69,24 @@ def _difference_height(width: float) -> float:
     return _DIFFERENCE + (_LINE if width < _PHONE else 0)
 
 
-def _draw_differences(drawing: Drawing, told: TimeParts, top: float) -> None:
+def _draw_differences(drawing: Drawing, breakdown: TimeParts, top: float) -> None:
     """Each part's difference as a bar from zero, with its interval."""
     ends = [
         abs(end)
-        for part in told.parts
+        for part in breakdown.parts
         if not is_below_noise(part)
         for end in (part.low_us, part.high_us, part.difference_us)
         if end is not None
     ]
     reach = max(ends, default=0.0) * 1.05 or 1.0
     x = Linear(-reach, reach, SIDE, drawing.width - SIDE)
-    whole = signed_us(told.arm_us - told.control_us)
+    whole = signed_us(breakdown.arm_us - breakdown.control_us)
     drawing.text(x.start, top - 8, f"difference: {whole} a transaction", "strong")
     step, narrow = _difference_height(drawing.width), drawing.width < _PHONE
-    for number, part in enumerate(told.parts):
+    for number, part in enumerate(breakdown.parts):
         y = top + number * step
-        named = "  ◂ the cause" if told.cause and part.part == told.cause.part else ""
-        drawing.text(x.start, y + 14, f"{PART_NAMES[part.part]}{named}", "halo")
+        marker = "  ◂ the cause" if breakdown.cause and part.part == breakdown.cause.part else ""
+        drawing.text(x.start, y + 14, f"{PART_NAMES[part.part]}{marker}", "halo")
         if narrow:
             y += _LINE
             drawing.text(x.start, y + 14, shown_difference(part), "halo strong")

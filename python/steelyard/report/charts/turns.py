@@ -42,22 +42,22 @@ def draw_seconds(
     """
     from steelyard.analysis.turns.evenness import throughputs  # loads numpy, as few pages need
 
-    shown = [turn for turn in turns if turn.seconds]
-    height = len(shown) * (_PANEL + _GAP) + _FOOT
-    told = "; ".join(f"{turn.arm}: {turn.cycles} checkpoints completed" for turn in shown)
-    drawing = Drawing(width, height, f"Throughput by the second in epoch {epoch}", told)
-    length_ns = max([turn.measured_ns for turn in shown], default=NS_PER_S)
-    most = max([float(throughputs(turn).max()) for turn in shown], default=1.0)
+    drawn = [turn for turn in turns if turn.seconds]
+    height = len(drawn) * (_PANEL + _GAP) + _FOOT
+    description = "; ".join(f"{turn.arm}: {turn.cycles} checkpoints completed" for turn in drawn)
+    drawing = Drawing(width, height, f"Throughput by the second in epoch {epoch}", description)
+    length_ns = max([turn.measured_ns for turn in drawn], default=NS_PER_S)
+    most = max([float(throughputs(turn).max()) for turn in drawn], default=1.0)
     x = Linear(0, length_ns, PERCENT_LEFT, width - 10)
-    for place, turn in enumerate(shown):
-        bottom = place * (_PANEL + _GAP) + _GAP + _PANEL - 4
+    for index, turn in enumerate(drawn):
+        bottom = index * (_PANEL + _GAP) + _GAP + _PANEL - 4
         y = Linear(0, most * 1.04 or 1.0, bottom, bottom - _PANEL + 8)
         _draw_turn(drawing, turn, x, y, arm_classes.get(turn.arm, "arm1"), first)
     bottom = height - _FOOT
     for tick in _time_ticks(length_ns, x):
-        words = _time(tick)
-        middle = min(x(tick), width - len(words) * CHARACTER / 2)
-        drawing.text(middle, bottom + 13, words, "", "middle")
+        label = _time(tick)
+        middle = min(x(tick), width - len(label) * CHARACTER / 2)
+        drawing.text(middle, bottom + 13, label, "", "middle")
     drawing.text(
         (x.start + x.end) / 2, height - 6, "time since the measured part began", "quiet", "middle"
     )
@@ -72,21 +72,21 @@ def _draw_turn(
 
     zero_ns = turn.seconds[0].start_ns
     end_ns = turn.seconds[-1].end_ns
-    for one in turn.checkpoints:
-        left = x.clamped(one.began_ns - zero_ns)
-        right = min(x.clamped((one.ended_ns or end_ns) - zero_ns), x(end_ns - zero_ns))
+    for checkpoint in turn.checkpoints:
+        left = x.clamped(checkpoint.began_ns - zero_ns)
+        right = min(x.clamped((checkpoint.ended_ns or end_ns) - zero_ns), x(end_ns - zero_ns))
         drawing.rect(left, y.end, right - left, y.start - y.end, "margin")
-        if zero_ns <= one.began_ns <= end_ns:
+        if zero_ns <= checkpoint.began_ns <= end_ns:
             drawing.line(left, y.end, left, y.start, "look")
     _draw_rate_axis(drawing, x, y)
     drawing.text(x.start, y.end - 8, turn.arm, "strong")
     if turn.position >= 0:
-        words = ", ".join(filter(None, ("transactions/s", first if turn.position == 0 else "")))
-        drawing.text(x.end, y.end - 8, words, "quiet", "end")
+        label = ", ".join(filter(None, ("transactions/s", first if turn.position == 0 else "")))
+        drawing.text(x.end, y.end - 8, label, "quiet", "end")
     speeds = throughputs(turn).tolist()
     points = [
-        (x((one.start_ns + one.end_ns) / 2 - zero_ns), y.clamped(speed))
-        for one, speed in zip(turn.seconds, speeds, strict=True)
+        (x((second.start_ns + second.end_ns) / 2 - zero_ns), y.clamped(speed))
+        for second, speed in zip(turn.seconds, speeds, strict=True)
     ]
     drawing.polyline(_thinned(points, min(MOST_POINTS, int(drawing.width))), f"edge {arm_class}")
     for stall in stalls(turn):
@@ -100,12 +100,12 @@ def _thinned(points: list[tuple[float, float]], most: int) -> list[tuple[float, 
         return points
     buckets = most // 2
     edges = [len(points) * i // buckets for i in range(buckets + 1)]
-    kept = []
+    thinned = []
     for low, high in itertools.pairwise(edges):
         some = range(low, high)
         ends = {min(some, key=lambda i: points[i][1]), max(some, key=lambda i: points[i][1])}
-        kept += [points[i] for i in sorted(ends)]
-    return kept
+        thinned += [points[i] for i in sorted(ends)]
+    return thinned
 
 
 def _draw_rate_axis(drawing: Drawing, x: Linear, y: Linear) -> None:
@@ -143,19 +143,19 @@ def draw_by_distance(
     `pair`: control and arm.
     """
     control, arm = pair
-    classes = [arm_classes.get(name, f"arm{place}") for place, name in enumerate(pair)]
-    said = "; ".join(f"{_bin(one)}: {_reading(one)}" for one in points)
+    classes = [arm_classes.get(name, f"arm{index}") for index, name in enumerate(pair)]
+    description = "; ".join(f"{_bin(point)}: {_reading(point)}" for point in points)
     height = 2 * _GAP + _CURVE + _IMAGES + _FOOT
     drawing = Drawing(
-        width, height, f"{arm} against {control} by time since a checkpoint began", said
+        width, height, f"{arm} against {control} by time since a checkpoint began", description
     )
     x = Linear(0, max(len(points), 1), PERCENT_LEFT, width - 12)
     span = _percent_span(points, margin_percent)
     y = Linear(*span, _GAP + _CURVE, _GAP)
     drawing.text(4, 12, f"throughput of {arm} against {control}", "quiet")
     draw_percent_axis(drawing, y, (x.start, x.end), margin_percent)
-    for place, one in enumerate(points):
-        _draw_bin(drawing, one, (x(place), x(place + 1)), y, classes[1])
+    for index, point in enumerate(points):
+        _draw_bin(drawing, point, (x(index), x(index + 1)), y, classes[1])
     top = 2 * _GAP + _CURVE
     drawing.text(4, top - 8, "full-page images a transaction", "quiet")
     _draw_images(drawing, points, x, (top + _IMAGES, top), classes)
@@ -163,47 +163,51 @@ def draw_by_distance(
     return drawing.svg()
 
 
-def _bin(one: CurveLine) -> str:
-    return f"{_time(one.from_seconds * NS_PER_S)} to {_time(one.to_seconds * NS_PER_S)}"
+def _bin(point: CurveLine) -> str:
+    return f"{_time(point.from_seconds * NS_PER_S)} to {_time(point.to_seconds * NS_PER_S)}"
 
 
-def _reading(one: PercentInterval) -> str:
-    return "no estimate" if one.estimate_percent is None else reading_text(one)
+def _reading(interval: PercentInterval) -> str:
+    return "no estimate" if interval.estimate_percent is None else reading_text(interval)
 
 
-def _ends(one: PercentInterval) -> tuple[float, float]:
+def _ends(interval: PercentInterval) -> tuple[float, float]:
     """Low and high, infinite where no data bound them."""
-    low, high = one.low_percent, one.high_percent
+    low, high = interval.low_percent, interval.high_percent
     return -math.inf if low is None else low, math.inf if high is None else high
 
 
 def _percent_span(lines: Sequence[PercentInterval], margin_percent: float) -> tuple[float, float]:
     """Holds the margin, every estimate, and the ends within three times the farthest estimate."""
-    middles = [one.estimate_percent for one in lines if one.estimate_percent is not None]
+    middles = [line.estimate_percent for line in lines if line.estimate_percent is not None]
     reach = 3 * max([abs(value) for value in middles] + [1.0])
-    ends = [end for one in lines for end in _ends(one) if abs(end) <= reach]
+    ends = [end for line in lines for end in _ends(line) if abs(end) <= reach]
     every = [-margin_percent, margin_percent, *middles, *ends]
     room = (max(every) - min(every)) * 0.08 or 1.0
     return min(every) - room, max(every) + room
 
 
 def _draw_bin(
-    drawing: Drawing, one: CurveLine, across: tuple[float, float], y: Linear, arm_class: str
+    drawing: Drawing, point: CurveLine, across: tuple[float, float], y: Linear, arm_class: str
 ) -> None:
     """The interval as a band over the bin, its estimate as a dot."""
-    if one.estimate_percent is None:
+    if point.estimate_percent is None:
         return
-    low, high = _ends(one)
+    low, high = _ends(point)
     left, right = across[0] + 3, across[1] - 3
     top, bottom = y.clamped(high), y.clamped(low)
     drawing.rect(left, top, right - left, bottom - top, f"band {arm_class}")
     middle = (left + right) / 2
     drawing.line(middle, bottom, middle, top, f"cap {arm_class}")
-    for end, place in ((low, bottom), (high, top)):
+    for end, at in ((low, bottom), (high, top)):
         if y.low <= end <= y.high:
-            drawing.line(middle - 6, place, middle + 6, place, f"cap {arm_class}")
+            drawing.line(middle - 6, at, middle + 6, at, f"cap {arm_class}")
     drawing.add(
-        "circle", cx=middle, cy=y.clamped(one.estimate_percent), r=5, class_=f"estimate {arm_class}"
+        "circle",
+        cx=middle,
+        cy=y.clamped(point.estimate_percent),
+        r=5,
+        class_=f"estimate {arm_class}",
     )
 
 
@@ -215,14 +219,14 @@ def _draw_images(
     classes: Sequence[str],
 ) -> None:
     sides: tuple[Callable[[CurveLine], float | None], ...] = (
-        lambda one: one.control_images,
-        lambda one: one.arm_images,
+        lambda point: point.control_images,
+        lambda point: point.arm_images,
     )
-    known = [value for one in points for side in sides if (value := side(one)) is not None]
-    if not known:
+    images = [value for point in points for side in sides if (value := side(point)) is not None]
+    if not images:
         drawing.text(x.start, (ends[0] + ends[1]) / 2, "not counted", "quiet")
         return
-    y = Linear(0, max(known) * 1.08 or 1.0, *ends)
+    y = Linear(0, max(images) * 1.08 or 1.0, *ends)
     ticks = y.ticks(3)
     digits = decimals_of(ticks)
     for tick in ticks:
@@ -230,24 +234,24 @@ def _draw_images(
         drawing.text(x.start - 6, y(tick) + 4, f"{tick:.{digits}f}", "", "end")
     for side, class_ in zip(sides, classes, strict=True):
         steps = [
-            f"{'M' if place == 0 or side(points[place - 1]) is None else 'L'}"
-            f"{number(x(place))} {number(y(value))}H{number(x(place + 1))}"
-            for place, one in enumerate(points)
-            if (value := side(one)) is not None
+            f"{'M' if index == 0 or side(points[index - 1]) is None else 'L'}"
+            f"{number(x(index))} {number(y(value))}H{number(x(index + 1))}"
+            for index, point in enumerate(points)
+            if (value := side(point)) is not None
         ]
         drawing.path("".join(steps), f"series {class_}")
 
 
 def _draw_edges(drawing: Drawing, points: Sequence[CurveLine], x: Linear, height: float) -> None:
     """Times where bins meet, as many as fit."""
-    edges = [*(one.from_seconds for one in points[:1]), *(one.to_seconds for one in points)]
+    edges = [*(point.from_seconds for point in points[:1]), *(point.to_seconds for point in points)]
     free = 0.0
-    for place, edge in enumerate(edges):
-        words = _time(edge * NS_PER_S)
-        half = len(words) * CHARACTER / 2
-        middle = min(x(place), drawing.width - half)
+    for index, edge in enumerate(edges):
+        label = _time(edge * NS_PER_S)
+        half = len(label) * CHARACTER / 2
+        middle = min(x(index), drawing.width - half)
         if middle - half >= free:
-            drawing.text(middle, height - _FOOT + 17, words, "", "middle")
+            drawing.text(middle, height - _FOOT + 17, label, "", "middle")
             free = middle + half + 4
     drawing.text(
         (x.start + x.end) / 2, height - 6, "time since a checkpoint began", "quiet", "middle"
@@ -263,33 +267,40 @@ def draw_distances(
 ) -> Markup:
     """The effect as computed for each distance between checkpoints, a row with its interval."""
     control, arm = pair
-    said = "; ".join(f"{_time(one.seconds * NS_PER_S)}: {_reading(one)}" for one in effects)
+    description = "; ".join(
+        f"{_time(effect.seconds * NS_PER_S)}: {_reading(effect)}" for effect in effects
+    )
     height = _ROWS_TOP + _ROW * len(effects) + 30
     drawing = Drawing(
-        width, height, f"{arm} against {control} by distance of checkpoints, as computed", said
+        width,
+        height,
+        f"{arm} against {control} by distance of checkpoints, as computed",
+        description,
     )
     low, high = _percent_span(effects, margin_percent)
     reach = max(-low, high)
     x = Linear(-reach, reach, 16, width - 16)
     draw_effect_axis(drawing, x, (_ROWS_TOP, height - 30), ("slower", "faster"))
-    for place, one in enumerate(effects):
-        _draw_row(drawing, one, x, _ROWS_TOP + place * _ROW, arm_classes.get(arm, "arm1"))
+    for index, effect in enumerate(effects):
+        _draw_row(drawing, effect, x, _ROWS_TOP + index * _ROW, arm_classes.get(arm, "arm1"))
     return drawing.svg()
 
 
-def _draw_row(drawing: Drawing, one: DistanceLine, x: Linear, top: float, arm_class: str) -> None:
+def _draw_row(
+    drawing: Drawing, effect: DistanceLine, x: Linear, top: float, arm_class: str
+) -> None:
     y = top + 31
-    words = "a checkpoint every" if drawing.width > 500 else "every"
-    drawing.text(x.start, top + 15, f"{words} {_time(one.seconds * NS_PER_S)}", "halo")
-    drawing.text(x.end, top + 15, _reading(one), "halo strong", "end")
-    if one.estimate_percent is None:
+    label = "a checkpoint every" if drawing.width > 500 else "every"
+    drawing.text(x.start, top + 15, f"{label} {_time(effect.seconds * NS_PER_S)}", "halo")
+    drawing.text(x.end, top + 15, _reading(effect), "halo strong", "end")
+    if effect.estimate_percent is None:
         return
-    low, high = _ends(one)
+    low, high = _ends(effect)
     left, right = x.clamped(low), x.clamped(high)
     drawing.line(left, y, right, y, f"interval thin {arm_class}")
-    for end, place in ((low, left), (high, right)):
+    for end, at in ((low, left), (high, right)):
         if x.low <= end <= x.high:
-            drawing.line(place, y - 6, place, y + 6, f"cap {arm_class}")
+            drawing.line(at, y - 6, at, y + 6, f"cap {arm_class}")
     drawing.add(
-        "circle", cx=x.clamped(one.estimate_percent), cy=y, r=5, class_=f"estimate {arm_class}"
+        "circle", cx=x.clamped(effect.estimate_percent), cy=y, r=5, class_=f"estimate {arm_class}"
     )

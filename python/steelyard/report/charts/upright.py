@@ -43,25 +43,25 @@ def draw_joined(
     draw_percent_grid(drawing, y, LEFT, width - RIGHT)
     step = (width - LEFT - RIGHT) / max(1, len(points))
     places = [LEFT + step * (number + 0.5) for number in range(len(points))]
-    known = [
-        (x, y.clamped(one.estimate_percent))
-        for x, (_, one) in zip(places, points, strict=True)
-        if one.estimate_percent is not None
+    estimates = [
+        (x, y.clamped(interval.estimate_percent))
+        for x, (_, interval) in zip(places, points, strict=True)
+        if interval.estimate_percent is not None
     ]
-    drawing.polyline(known, "series arm1 thin")
-    for x, (label, one) in zip(places, points, strict=True):
-        _draw_point(drawing, x, y, one)
+    drawing.polyline(estimates, "series arm1 thin")
+    for x, (label, interval) in zip(places, points, strict=True):
+        _draw_point(drawing, x, y, interval)
         drawing.text(x, height - LOWER + 18, label, "", "middle")
     drawing.text((LEFT + width - RIGHT) / 2, height - 6, name, "side", "middle")
 
 
-def _draw_point(drawing: Drawing, x: float, y: Linear, one: PercentInterval) -> None:
-    low = y.start if one.low_percent is None else y.clamped(one.low_percent)
-    high = y.end if one.high_percent is None else y.clamped(one.high_percent)
+def _draw_point(drawing: Drawing, x: float, y: Linear, interval: PercentInterval) -> None:
+    low = y.start if interval.low_percent is None else y.clamped(interval.low_percent)
+    high = y.end if interval.high_percent is None else y.clamped(interval.high_percent)
     drawing.line(x, low, x, high, "interval thin arm1")
-    for end, place in ((one.low_percent, low), (one.high_percent, high)):
+    for end, at in ((interval.low_percent, low), (interval.high_percent, high)):
         if end is not None:
-            drawing.line(x - 6, place, x + 6, place, "cap arm1")
-    if one.estimate_percent is not None:
-        cy = y.clamped(one.estimate_percent)
+            drawing.line(x - 6, at, x + 6, at, "cap arm1")
+    if interval.estimate_percent is not None:
+        cy = y.clamped(interval.estimate_percent)
         drawing.add("circle", cx=x, cy=cy, r=5, class_="estimate arm1")

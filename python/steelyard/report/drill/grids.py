@@ -46,12 +46,12 @@ class Grid:
 
 def recovery_grid(cells: Sequence[Facts]) -> Grid:
     """How often each noticed what a crash left, in percent."""
-    found = {(c["fault"], c["place"], c["arm"], c["check"]): c for c in cells}
+    by_check = {(c["fault"], c["place"], c["arm"], c["check"]): c for c in cells}
     rows = []
     for case in dict.fromkeys((c["fault"], c["place"], c["arm"]) for c in cells):
         fault, place, arm = case
-        times = max(c["times"] for key, c in found.items() if key[:3] == case)
-        shares = tuple(_share(found.get((*case, check))) for check, _ in _RECOVERY)
+        times = max(c["times"] for key, c in by_check.items() if key[:3] == case)
+        shares = tuple(_share(by_check.get((*case, check))) for check, _ in _RECOVERY)
         rows.append((f"{fault}, {place}, {arm}: {times} times", shares))
     return Grid(
         "Crash recovery, pg_xact and the log",
@@ -62,9 +62,9 @@ def recovery_grid(cells: Sequence[Facts]) -> Grid:
     )
 
 
-def consequence_grids(found: Sequence[Facts], rates: Sequence[Facts]) -> list[Grid]:
+def consequence_grids(consequences: Sequence[Facts], rates: Sequence[Facts]) -> list[Grid]:
     """What everybody met at every moment, and when each noticed first."""
-    if not found:
+    if not consequences:
         return []
     cases = list(dict.fromkeys((rate["fault"], rate["arm"]) for rate in rates))
     by_moment = {(r["fault"], r["arm"], r["who"], r["when"]): r for r in rates}
@@ -76,33 +76,38 @@ def consequence_grids(found: Sequence[Facts], rates: Sequence[Facts]) -> list[Gr
         "sound: what was written; at once: nobody has read the page; every time means "
         f"{100 * sure:.0f} to 100 of 100, at 95 %"
     )
-    met: list[Grid] = []
+    grids: list[Grid] = []
     for fault in dict.fromkeys(fault for fault, _ in cases):
         arms = [arm for of, arm in cases if of == fault]
         lines = tuple(
-            (" ".join(moment), tuple(_words(by_moment.get((fault, arm, *moment))) for arm in arms))
+            (
+                " ".join(moment),
+                tuple(_rate_cell(by_moment.get((fault, arm, *moment))) for arm in arms),
+            )
             for moment in moments
         )
-        met.append(Grid(f"What everybody met: {fault}", "" if met else note, tuple(arms), lines))
+        grids.append(
+            Grid(f"What everybody met: {fault}", "" if grids else note, tuple(arms), lines)
+        )
     parties = tuple(dict.fromkeys(who for who, _ in moments))
     first = tuple(
-        (f"{fault}, {arm}", tuple(_first(found, fault, arm, who) for who in parties))
+        (f"{fault}, {arm}", tuple(_first(consequences, fault, arm, who) for who in parties))
         for fault, arm in cases
     )
-    return [*met, Grid("When each noticed first", "", parties, first)]
+    return [*grids, Grid("When each noticed first", "", parties, first)]
 
 
 def text_of(grid: Grid) -> list[str]:
     """The grid in lines of even width, intervals beside their rates."""
-    told = [(label, [str(cell) for cell in cells]) for label, cells in grid.rows]
-    label_width = max((len(label) for label, _ in told), default=0)
+    rows = [(label, [str(cell) for cell in cells]) for label, cells in grid.rows]
+    label_width = max((len(label) for label, _ in rows), default=0)
     widths = [
-        max(len(part) for part in (title, *(texts[n] for _, texts in told)))
+        max(len(part) for part in (title, *(texts[n] for _, texts in rows)))
         for n, title in enumerate(grid.columns)
     ]
     return [
         grid.title + (f" ({grid.note})" if grid.note else "") + ":",
-        *(_line(label, label_width, texts, widths) for label, texts in [("", grid.columns), *told]),
+        *(_line(label, label_width, texts, widths) for label, texts in [("", grid.columns), *rows]),
     ]
 
 
@@ -119,30 +124,38 @@ def _share(cell: Facts | None) -> GridCell:
     return GridCell(share, f"{low:.0f}, {high:.0f}", _kind(cell), _tip(cell))
 
 
-def _words(rate: Facts | None) -> GridCell:
+def _rate_cell(rate: Facts | None) -> GridCell:
     if rate is None:
         return GridCell("-")
     return GridCell(_counted(rate["saw"]), kind=_kind(rate), tip=_tip(rate))
 
 
-def _first(found: Sequence[Facts], fault: str, arm: str, who: str) -> GridCell:
+def _first(consequences: Sequence[Facts], fault: str, arm: str, who: str) -> GridCell:
     whens = Counter(
         each["noticed"][who]
-        for each in found
+        for each in consequences
         if (each["fault"], each["arm"]) == (fault, arm) and who in each["noticed"]
     )
     if not whens:
         return GridCell("-")
-    met = set(whens) - {UNREACHED}
-    kind = "" if not met else "none" if met == {NEVER} else "some" if NEVER in met else "all"
+    reached = set(whens) - {UNREACHED}
+    kind = (
+        ""
+        if not reached
+        else "none"
+        if reached == {NEVER}
+        else "some"
+        if NEVER in reached
+        else "all"
+    )
     return GridCell(_counted(whens), kind=kind)
 
 
-def _counted(words: Mapping[str, int]) -> str:
+def _counted(counts: Mapping[str, int]) -> str:
     """The word that all had, or each with how many had it."""
-    if len(words) == 1:
-        return next(iter(words))
-    return " / ".join(f"{word} {count}" for word, count in sorted(words.items()))
+    if len(counts) == 1:
+        return next(iter(counts))
+    return " / ".join(f"{word} {count}" for word, count in sorted(counts.items()))
 
 
 def _kind(rate: Facts) -> str:

@@ -74,16 +74,23 @@ def table(cells: Iterable[Facts]) -> dict[str, Counts]:
 
 def ways(arm: str) -> tuple[tuple[str, str, str], ...]:
     """(check, arm, title) of what each way of asking came to under an arm."""
-    asked = (("table", "table"), ("index", "index"), ("index alone", "alone"), ("insert", "insert"))
+    queries = (
+        ("table", "table"),
+        ("index", "index"),
+        ("index alone", "alone"),
+        ("insert", "insert"),
+    )
     kinds = (("error", "err"), ("wrong answer", "wrong"), ("hangs", "hang"))
     return tuple(
-        (f"{way}: {kind}", arm, f"{title}:{short}") for way, title in asked for kind, short in kinds
+        (f"{way}: {kind}", arm, f"{title}:{short}")
+        for way, title in queries
+        for kind, short in kinds
     )
 
 
-def write_page(words: str, facts: Facts, path: Path, interval: Interval) -> None:
-    """Write the page; the words' first line is the sentence. RecordError: it cannot be written."""
-    sentence, _, rest = words.partition("\n")
+def write_page(text: str, facts: Facts, path: Path, interval: Interval) -> None:
+    """Write the page; the text's first line is the sentence. RecordError: it cannot be written."""
+    sentence, _, rest = text.partition("\n")
     cells = facts.get("files", [])
     tables = _matrix(table(cells), interval) if cells else ""
     tables += "".join(map(_grid, grids(facts)))
@@ -99,8 +106,8 @@ def write_page(words: str, facts: Facts, path: Path, interval: Interval) -> None
 def grids(facts: Facts) -> list[Grid]:
     """What is no matrix of fault by check: consequences, and crashes."""
     crashes = facts.get("recovery", [])
-    found, rates = facts.get("consequences", []), facts.get("consequence_rates", [])
-    return [*consequence_grids(found, rates), *([recovery_grid(crashes)] if crashes else [])]
+    consequences, rates = facts.get("consequences", []), facts.get("consequence_rates", [])
+    return [*consequence_grids(consequences, rates), *([recovery_grid(crashes)] if crashes else [])]
 
 
 def _grid(grid: Grid) -> str:

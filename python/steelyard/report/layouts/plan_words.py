@@ -78,7 +78,7 @@ def cycle_rows(plan: Plan, turns: TurnChoices, *, begin: str, unit: str) -> list
 
 def begins(turns: TurnChoices) -> str:
     """After which time under load measuring may begin."""
-    return _by_arm({arm: format_duration(one.begin_ns) for arm, one in turns.limits.items()})
+    return _by_arm({arm: format_duration(limit.begin_ns) for arm, limit in turns.limits.items()})
 
 
 def cycle_parts(plan: Plan, turns: TurnChoices) -> list[str]:
@@ -100,7 +100,7 @@ def _measured(turns: TurnChoices) -> str:
     if turns.stated_ns is not None:
         why = "no checkpoint begins or ends" if turns.continuous else "the study says so"
         return f"{format_duration(turns.stated_ns)}: {why}"
-    each = {arm: format_duration(one.longest_ns) for arm, one in turns.limits.items()}
+    each = {arm: format_duration(limit.longest_ns) for arm, limit in turns.limits.items()}
     longest = _by_arm(each) if each else format_duration(turns.longest_ns)
     others = " of the arm with the longest, about as long in the others"
     of_all = others if turns.unlike_cycles else ""

@@ -89,8 +89,8 @@ def shown_plans(
         return None
     arms = [arm for arm in plans if arm != control]
     pairs = tuple(_pair(control, arm, ours, plans[arm], verdict) for arm in arms)
-    flipped = {one.name for pair in pairs for one in pair.flipped}
-    alike = [one for one in ours if one not in flipped]
+    flipped = {statement.name for pair in pairs for statement in pair.flipped}
+    alike = [statement for statement in ours if statement not in flipped]
     times = [
         statement_times(verdict.statements, verdict.queries, arm, ours) if verdict else {}
         for arm in arms
@@ -100,11 +100,15 @@ def shown_plans(
         pairs=pairs,
         alike=tuple(
             PlannedStatement(
-                one,
-                tuple(time_text(found[one]) for found in times if one in found),
-                _lines(ours[one], frozenset()),
+                statement,
+                tuple(
+                    time_text(by_statement[statement])
+                    for by_statement in times
+                    if statement in by_statement
+                ),
+                _lines(ours[statement], frozenset()),
             )
-            for one in alike[:MOST_ALIKE]
+            for statement in alike[:MOST_ALIKE]
         ),
         left_out=max(0, len(alike) - MOST_ALIKE),
     )
@@ -117,23 +121,23 @@ def _pair(
     theirs: Mapping[str, str],
     verdict: Verdict | None,
 ) -> PlannedPair:
-    told = {one.statement: one for one in verdict.plans if one.arm == arm} if verdict else {}
-    shown: list[FlippedStatement] = []
+    flipped = {flip.statement: flip for flip in verdict.plans if flip.arm == arm} if verdict else {}
+    statements: list[FlippedStatement] = []
     for statement in ours:
-        found = flips(ours[statement], theirs.get(statement, ""))
-        if found.names:
-            shown.append(
+        difference = flips(ours[statement], theirs.get(statement, ""))
+        if difference.names:
+            statements.append(
                 FlippedStatement(
                     statement,
-                    found.names,
-                    time_text(told[statement].time) if statement in told else "",
-                    _lines(ours[statement], found.control_lines),
-                    _lines(theirs.get(statement, ""), found.arm_lines),
+                    difference.names,
+                    time_text(flipped[statement].time) if statement in flipped else "",
+                    _lines(ours[statement], difference.control_lines),
+                    _lines(theirs.get(statement, ""), difference.arm_lines),
                     _whole(((control, ours[statement]), (arm, theirs.get(statement, "")))),
                 )
             )
-    left_out = max(0, len(shown) - MOST_FLIPPED)
-    return PlannedPair(control, arm, tuple(shown[:MOST_FLIPPED]), left_out)
+    left_out = max(0, len(statements) - MOST_FLIPPED)
+    return PlannedPair(control, arm, tuple(statements[:MOST_FLIPPED]), left_out)
 
 
 def _whole(plans: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
@@ -147,8 +151,8 @@ def _lines(plan: str, differing: frozenset[int]) -> tuple[PlanLine, ...]:
 def _line(line: str, differs: bool) -> PlanLine:
     text = line.lstrip(" ")
     indent = len(line) - len(text)
-    words = text.replace("->  ", "-> ", 1) if text.startswith("->") else text
-    cut = words if len(words) <= MOST_LETTERS else f"{words[:MOST_LETTERS]} …"
+    plain = text.replace("->  ", "-> ", 1) if text.startswith("->") else text
+    cut = plain if len(plain) <= MOST_LETTERS else f"{plain[:MOST_LETTERS]} …"
     return PlanLine(cut, -(-indent // 3), differs)
 
 

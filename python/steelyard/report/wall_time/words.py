@@ -60,18 +60,18 @@ def took_text(verdict: Verdict) -> str:
 def _largest(spent: Spent) -> list[tuple[str, float]]:
     """Name and seconds of the three that took most; the phases under load are one."""
     every: list[tuple[str, float]] = [
-        (one.phase, one.seconds) for one in spent.phases if one.phase not in UNDER_LOAD
+        (phase.phase, phase.seconds) for phase in spent.phases if phase.phase not in UNDER_LOAD
     ]
     every += [("under load", spent.loaded_seconds)] if spent.loaded_seconds else []
-    return sorted(every, key=lambda one: -one[1])[:MOST_NAMED]
+    return sorted(every, key=lambda row: -row[1])[:MOST_NAMED]
 
 
 def phase_rows(spent: Spent) -> list[dict[str, str]]:
     """Each phase with its time and its share of the whole, in the order of a weighing; the whole
     last."""
     rows = [
-        _row(PHASE_WORDS[one.phase], one.seconds, one.seconds / spent.seconds)
-        for one in spent.phases
+        _row(PHASE_WORDS[phase.phase], phase.seconds, phase.seconds / spent.seconds)
+        for phase in spent.phases
     ]
     return [*rows, _row("the whole", spent.seconds, 1.0)]
 
@@ -90,19 +90,19 @@ def draw_wall_time(spent: Spent, width: float) -> Markup:
     """The bar is as long as the whole; phases stand in the order of a weighing."""
     parts = [
         BarPart(
-            PHASE_WORDS[one.phase],
-            f"part spent-{one.phase.replace(' ', '-')}",
-            one.seconds,
-            format_duration(one.seconds * NS_PER_S),
+            PHASE_WORDS[phase.phase],
+            f"part spent-{phase.phase.replace(' ', '-')}",
+            phase.seconds,
+            format_duration(phase.seconds * NS_PER_S),
         )
-        for one in spent.phases
+        for phase in spent.phases
     ]
     key = key_rows(parts, width)
     whole = format_duration(spent.seconds * NS_PER_S)
     loaded = f"{100 * spent.loaded_seconds / spent.seconds:.0f} % under load"
-    words = ", ".join(f"{part.name}: {part.text}" for part in parts)
+    description = ", ".join(f"{part.name}: {part.text}" for part in parts)
     height = ROW + len(key) * KEY_ROW + 6
-    drawing = Drawing(width, height, "Where the time of the weighing went", words)
+    drawing = Drawing(width, height, "Where the time of the weighing went", description)
     x = Linear(0.0, spent.seconds, SIDE, width - SIDE)
     draw_bar(drawing, f"{whole}, {loaded}", parts, x)
     draw_key(drawing, key, ROW + 14)

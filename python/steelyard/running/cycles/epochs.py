@@ -67,7 +67,7 @@ class CyclesRunner:
         self._began_ns = self._clock.now_ns()
         lines: list[SliceLine] = []
         host_before = setup.laboratory.host.sample()
-        ending, seen, windows = self._measure_or_lose(place, lines)
+        ending, readings, windows = self._measure_or_lose(place, lines)
         if ending.outcome != COMPLETE:
             keep_logs(setup, epoch)
         line = EpochLine(
@@ -78,9 +78,9 @@ class CyclesRunner:
             start_order=design.start_order(epoch),
             outcome=ending.outcome,
             error=ending.error,
-            arms=seen.arms,
+            arms=readings.arms,
             loads=setup.loads_of(epoch),
-            violations=seen.violations,
+            violations=readings.violations,
             windows=windows,
             machine=reading_lines(host_readings(host_before, setup.laboratory.host.sample())),
         )
@@ -90,14 +90,14 @@ class CyclesRunner:
     def _measure_or_lose(
         self, place: SlicePlace, lines: list[SliceLine]
     ) -> tuple[Ending, EpochReadings, Mapping[str, WindowLine]]:
-        ending, seen, windows = Ending(), EpochReadings(), dict[str, WindowLine]()
+        ending, readings, windows = Ending(), EpochReadings(), dict[str, WindowLine]()
         try:
             arms = self._setup.started_arms(
                 place.epoch, self._choices.upkeep, settings=self._limits.settings
             )
             with arms as instances:
                 try:
-                    seen = self._measure(place, instances, lines, windows)
+                    readings = self._measure(place, instances, lines, windows)
                 except (EngineError, DriverError) as failure:
                     lost = ArmLostError.at_its_cap(instances) or failure
                     ending = Ending.of(blame(instances, lost), lost)
@@ -106,7 +106,7 @@ class CyclesRunner:
         except ServerError as failure:  # it did its work and would not stop
             if ending.outcome == COMPLETE:
                 ending = Ending.of(f"failed: {failure.primary}", failure)
-        return ending, seen, windows
+        return ending, readings, windows
 
     def _measure(
         self,
@@ -126,13 +126,13 @@ class CyclesRunner:
             self._checkpoint(place.epoch, instances)
             readings.border()
             suspension = ArmSuspension(instances)
-            own = {arm: ArmWindow(arm, series[arm], self._limits) for arm in instances}
+            arm_windows = {arm: ArmWindow(arm, series[arm], self._limits) for arm in instances}
             with suspension.held():
-                self._blocks(place, load, waits, suspension, own, lines)
+                self._blocks(place, load, waits, suspension, arm_windows, lines)
                 for arm, each in series.items():
                     with suspension.awake(arm):
                         each.finish()
-            windows |= {arm: own[arm].line(suspension.used_ns[arm]) for arm in instances}
+            windows |= {arm: arm_windows[arm].line(suspension.used_ns[arm]) for arm in instances}
             machine = {arm: load.machine_readings(arm) for arm in instances}
             readings.border()
         return readings.close(lines, (), SliceReadings(waits.lines(), machine))

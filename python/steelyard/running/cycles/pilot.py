@@ -64,22 +64,24 @@ def pilot_cycles(setup: Setup, progress: Progress) -> Choices:
     not share the machine and the study leaves the layout open. StudyError: the budget does not hold
     8 epochs, or memory not all arms; WeighingError: an arm cannot start or do work."""
     study = setup.study
-    seen = look_at_arms(setup, study.budget.cycles, progress)
-    room, shared = room_of(setup, seen.arms), shared_write_back(setup, seen.arms)
+    pilot = look_at_arms(setup, study.budget.cycles, progress)
+    room, shared = room_of(setup, pilot.arms), shared_write_back(setup, pilot.arms)
     if study.layout != "auto":
         require_room(room)
         if shared:
             progress.note(f"write-back may be shared, --set layout=turns parts it: {shared}")
-        return choose_cycles(setup, seen, progress)
+        return choose_cycles(setup, pilot, progress)
     apart = room.lacks or shared
     if not apart:
-        return choose_cycles(setup, seen, progress)
+        return choose_cycles(setup, pilot, progress)
     turns = ChosenLayout(name=TURNS, why=f"in place of cycles, since in the pilot {apart}")
-    engines = {arm: cycle_engine(setup, arm) for arm in seen.arms}
-    scales = {arm: engines[arm].cycle(one.settings).largest_scale for arm, one in seen.arms.items()}
+    engines = {arm: cycle_engine(setup, arm) for arm in pilot.arms}
+    scales = {
+        arm: engines[arm].cycle(run.settings).largest_scale for arm, run in pilot.arms.items()
+    }
     require_scale(study, scales)
     try:
-        return choose_turns(setup.laid_out(turns), seen, progress)
+        return choose_turns(setup.laid_out(turns), pilot, progress)
     except StudyError as refused:
         refused.detail = f"Turns, {turns.why}. {refused.detail or ''}".strip()
         if not room.lacks:
@@ -87,25 +89,25 @@ def pilot_cycles(setup: Setup, progress: Progress) -> Choices:
         raise
 
 
-def choose_cycles(setup: Setup, seen: PilotLook, progress: Progress) -> Choices:
+def choose_cycles(setup: Setup, pilot: PilotLook, progress: Progress) -> Choices:
     """The choices for a weighing in cycles, by what a pilot saw. StudyError: the budget does not
     hold 8 epochs."""
-    study, design, looked, lay_ns = setup.study, setup.design, seen.arms, seen.lay_ns
-    share = wal_flush_share(looked)
-    every = [line for each in looked.values() for line in each.lines]
+    study, design, runs, lay_ns = setup.study, setup.design, pilot.arms, pilot.lay_ns
+    share = wal_flush_share(runs)
+    every = [line for each in runs.values() for line in each.lines]
     done = sum(line.transactions for line in every)
     latency_ns = sum(line.latency_sum_ns for line in every) / done
-    cycles = {arm: _arm_cycle(setup, arm, each) for arm, each in looked.items()}
-    lengths = _lengths(setup, looked, cycles, lay_ns=lay_ns, latency_s=latency_ns / NS_PER_S)
-    LogLimit(setup, looked, cycles, lengths).apply(progress)
+    cycles = {arm: _arm_cycle(setup, arm, each) for arm, each in runs.items()}
+    lengths = _lengths(setup, runs, cycles, lay_ns=lay_ns, latency_s=latency_ns / NS_PER_S)
+    LogLimit(setup, runs, cycles, lengths).apply(progress)
     worth_ns = RESTORE_SHARE * lengths.epoch_s * NS_PER_S
-    control = looked[design.arms[0]]
+    control = runs[design.arms[0]]
     busy_s = sum(line.busy_ns / line.clients for line in every) / NS_PER_S
-    turns = _choices(setup, looked, lengths)
+    turns = _choices(setup, runs, lengths)
     _announce(setup, turns, lengths, progress)
     slice_ns = round(lengths.slice_s * 1000) * NS_PER_MS
     return setup.choices(
-        slice_ns=Reasoned(slice_ns, _slice_why(looked)),
+        slice_ns=Reasoned(slice_ns, _slice_why(runs)),
         placement=setup.place(share),
         upkeep=setup.file_upkeep(lay_ns, worth_ns, "three tenths of an epoch"),
         visit_ns=slice_ns,
@@ -171,8 +173,8 @@ def largest_scales(setup: Setup, settings: Mapping[str, Settings]) -> dict[str, 
     """Arm → by how much its checkpoints can be brought nearer in its own time."""
     arms = len(setup.design.arms)
     return {
-        arm: _engine(setup, arm).in_own_time(own, 1.0, arms).cycle.largest_scale
-        for arm, own in settings.items()
+        arm: _engine(setup, arm).in_own_time(reported, 1.0, arms).cycle.largest_scale
+        for arm, reported in settings.items()
     }
 
 
@@ -182,14 +184,14 @@ def _engine(setup: Setup, arm: str) -> OwnTimeSettings:
 
 def _lengths(
     setup: Setup,
-    looked: Mapping[str, SoloRun],
+    runs: Mapping[str, SoloRun],
     cycles: Mapping[str, ArmCycle],
     *,
     lay_ns: int,
     latency_s: float,
 ) -> CycleLengths:
     study = setup.study
-    idle_ns = max(each.idle_ns for each in looked.values()) + lay_ns
+    idle_ns = max(each.idle_ns for each in runs.values()) + lay_ns
     lengths = choose_cycle_lengths(
         list(cycles.values()),
         wish_of(study, study.budget.cycles),
@@ -202,39 +204,39 @@ def _lengths(
     return lengths
 
 
-def _arm_cycle(setup: Setup, arm: str, looked: SoloRun) -> ArmCycle:
+def _arm_cycle(setup: Setup, arm: str, run: SoloRun) -> ArmCycle:
     engine, arms = _engine(setup, arm), len(setup.design.arms)
     return ArmCycle(
-        spacing=_spacing(engine, looked, arms),
-        largest_scale=engine.in_own_time(looked.settings, 1.0, arms).cycle.largest_scale,
-        log=looked.log if setup.writes else LogCurve((), ()),
-        seen_s=looked.cycle_s,
-        continuous=looked.cycle.continuous,
-        round_s=looked.cycle.round_ns / NS_PER_S,
+        spacing=_spacing(engine, run, arms),
+        largest_scale=engine.in_own_time(run.settings, 1.0, arms).cycle.largest_scale,
+        log=run.log if setup.writes else LogCurve((), ()),
+        seen_s=run.cycle_s,
+        continuous=run.cycle.continuous,
+        round_s=run.cycle.round_ns / NS_PER_S,
     )
 
 
-def _spacing(engine: OwnTimeSettings, looked: SoloRun, arms: int) -> Callable[[float], Spacing]:
+def _spacing(engine: OwnTimeSettings, run: SoloRun, arms: int) -> Callable[[float], Spacing]:
     def at(scale: float) -> Spacing:
-        cycle = engine.in_own_time(looked.settings, scale, arms).cycle
+        cycle = engine.in_own_time(run.settings, scale, arms).cycle
         return Spacing(cycle.timeout_ns / NS_PER_S, cycle.wal_bytes)
 
     return at
 
 
-def _choices(setup: Setup, looked: Mapping[str, SoloRun], lengths: CycleLengths) -> TurnChoices:
+def _choices(setup: Setup, runs: Mapping[str, SoloRun], lengths: CycleLengths) -> TurnChoices:
     study, scale, arms = setup.study, lengths.scale, len(setup.design.arms)
-    limits = limits_by_arm(looked, lengths)
-    own = {
+    limits = limits_by_arm(runs, lengths)
+    scaled_arms = {
         arm: _engine(setup, arm).in_own_time(each.settings, scale, arms)
-        for arm, each in looked.items()
+        for arm, each in runs.items()
     }
     return TurnChoices(
         time_scale=scale,
         time_scale_why=scale_reason(study, scale),
         cycles=study.turns.cycles,
-        continuous=is_continuous(looked),
-        stated_ns=stated_ns(study, looked, lengths),
+        continuous=is_continuous(runs),
+        stated_ns=stated_ns(study, runs, lengths),
         warmup_cap_ns=round(WARM_UP_CAP_S * NS_PER_S),
         wait_ns=max(each.wait_ns for each in limits.values()),
         longest_ns=max(each.longest_ns for each in limits.values()),
@@ -242,32 +244,32 @@ def _choices(setup: Setup, looked: Mapping[str, SoloRun], lengths: CycleLengths)
         turn_ns=round(lengths.epoch_s / arms * NS_PER_S),
         settings={
             arm: {**_engine(setup, arm).log_checkpoints, **scaled.settings}
-            for arm, scaled in own.items()
+            for arm, scaled in scaled_arms.items()
         },
         cycle_seconds={
             arm: round(seconds, 1)
-            for arm, seconds in zip(looked, lengths.cycles_s, strict=True)
+            for arm, seconds in zip(runs, lengths.cycles_s, strict=True)
             if math.isfinite(seconds)
         },
-        nearer=_really_nearer(looked, own, lengths),
-        timers=tuple(_timers({arm: scaled.timers for arm, scaled in own.items()})),
+        nearer=_really_nearer(runs, scaled_arms, lengths),
+        timers=tuple(_timers({arm: scaled.timers for arm, scaled in scaled_arms.items()})),
     )
 
 
-def _slice_why(looked: Mapping[str, SoloRun]) -> str:
-    if any(each.cycle.round_ns for each in looked.values()):
+def _slice_why(runs: Mapping[str, SoloRun]) -> str:
+    if any(each.cycle.round_ns for each in runs.values()):
         return "a round of the servers' background work, long beside a transaction"
     return "short beside the arms' checkpoint cycles, long beside a transaction"
 
 
 def _really_nearer(
-    looked: Mapping[str, SoloRun], own: Mapping[str, Scaled], lengths: CycleLengths
+    runs: Mapping[str, SoloRun], scaled_arms: Mapping[str, Scaled], lengths: CycleLengths
 ) -> dict[str, float]:
     """Arm → its own factor, where the longest timeout that a server takes, whole seconds or whole
     segments of log make it another than the time scale; empty where that of every arm is nearly."""
     nearer = {}
-    for (arm, each), seconds in zip(looked.items(), lengths.cycles_s, strict=True):
-        cycle = own[arm].cycle
+    for (arm, each), seconds in zip(runs.items(), lengths.cycles_s, strict=True):
+        cycle = scaled_arms[arm].cycle
         by_time = each.cycle.timeout_ns / cycle.timeout_ns
         timed = seconds >= NEARLY * cycle.timeout_ns / NS_PER_S
         if math.isfinite(seconds):
@@ -279,9 +281,9 @@ def _really_nearer(
 
 def _timers(by_arm: Mapping[str, Sequence[str]]) -> Iterator[str]:
     """What was done about timers: once where it is the same in all arms."""
-    for words in dict.fromkeys(each for timers in by_arm.values() for each in timers):
-        arms = [arm for arm, timers in by_arm.items() if words in timers]
-        yield words if len(arms) == len(by_arm) else f"{words} (in {' and '.join(arms)})"
+    for timer in dict.fromkeys(each for timers in by_arm.values() for each in timers):
+        arms = [arm for arm, timers in by_arm.items() if timer in timers]
+        yield timer if len(arms) == len(by_arm) else f"{timer} (in {' and '.join(arms)})"
 
 
 def _announce(setup: Setup, turns: TurnChoices, lengths: CycleLengths, progress: Progress) -> None:

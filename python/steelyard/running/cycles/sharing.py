@@ -11,27 +11,27 @@ from steelyard.running.preparing.setup import Setup
 from steelyard.running.turns.solo_run import SoloRun
 
 
-def room_of(setup: Setup, looked: Mapping[str, SoloRun]) -> MemoryRoom:
+def room_of(setup: Setup, runs: Mapping[str, SoloRun]) -> MemoryRoom:
     """What the arms take, by the size of their files as they are on the disk."""
     arms = setup.own_slots.arms
-    pools = {arm: pool_bytes(one.engine, one.settings) for arm, one in arms.items()}
-    every = min(one.file_bytes for one in looked.values())
+    pools = {arm: pool_bytes(prepared.engine, prepared.settings) for arm, prepared in arms.items()}
+    every = min(run.file_bytes for run in runs.values())
     free = setup.laboratory.host.sample().memory_available_bytes
     return memory_room(pools, every // len(arms), setup.study.workload.clients, free)
 
 
-def shared_write_back(setup: Setup, looked: Mapping[str, SoloRun]) -> str:
+def shared_write_back(setup: Setup, runs: Mapping[str, SoloRun]) -> str:
     """What the pilot saw of it, of the first arm that shows it: it runs alone, so what it dirtied
     and the devices did not write by then is left to whoever comes after; empty: nothing."""
     control, *others = setup.design.arms
-    queues = [one.queue for one in looked.values() if not math.isnan(one.queue)]
+    queues = [run.queue for run in runs.values() if not math.isnan(run.queue)]
     queue = max(queues, default=math.nan)
-    words = (
+    sentences = (
         write_back_words(
-            {name: looked[name].dirtied_bytes for name in (control, arm)},
-            {name: looked[name].written_bytes for name in (control, arm)},
+            {name: runs[name].dirtied_bytes for name in (control, arm)},
+            {name: runs[name].written_bytes for name in (control, arm)},
             queue,
         )
         for arm in others
     )
-    return next(filter(None, words), "")
+    return next(filter(None, sentences), "")

@@ -35,11 +35,11 @@ class OwnTime:
 
     def at(self, wall_ns: int) -> int:
         """The own time of a moment of the wall clock, until the end of the last slice."""
-        place = bisect_right(self.starts_ns, wall_ns) - 1
-        if place < 0:
+        index = bisect_right(self.starts_ns, wall_ns) - 1
+        if index < 0:
             return 0
-        after = self.own_starts_ns[place + 1 :][:1] or [self.now_ns]
-        return min(self.own_starts_ns[place] + wall_ns - self.starts_ns[place], after[0])
+        after = self.own_starts_ns[index + 1 :][:1] or [self.now_ns]
+        return min(self.own_starts_ns[index] + wall_ns - self.starts_ns[index], after[0])
 
 
 class ArmSuspension:

@@ -66,7 +66,7 @@ class Databases(Sessions):
         """Check every database and drop it unless it may be damaged or is no longer ours; each is
         tried before the first error is raised."""
         failures: list[EngineError] = []
-        kept: list[OwnDatabase] = []
+        retained: list[OwnDatabase] = []
         with self._phase("stop"):
             try:
                 for database in self._databases if self._whole else ():
@@ -76,20 +76,20 @@ class Databases(Sessions):
                         failures.append(failure)
                     except EngineError as failure:
                         failures.append(failure)
-                        kept.append(database)
+                        retained.append(database)
             finally:
                 with defer_signals():
-                    failures += self._drop(kept)
+                    failures += self._drop(retained)
         if failures:
             raise failures[0]
 
-    def _drop(self, kept: Sequence[OwnDatabase]) -> list[EngineError]:
+    def _drop(self, retained: Sequence[OwnDatabase]) -> list[EngineError]:
         """Drop all but these; what went wrong. What is left is named."""
         failures: list[EngineError] = []
         while self._databases:
             database = self._databases.pop()
             try:
-                if database not in kept:
+                if database not in retained:
                     database.drop()
                     continue
             except EngineError as failure:

@@ -34,7 +34,9 @@ class Sessions:
     def setting_rules(self) -> SettingRules:
         """Of the kind of server."""
         rules = [
-            one.setting_rules for one in self._arms.values() if isinstance(one, ExternalServer)
+            instance.setting_rules
+            for instance in self._arms.values()
+            if isinstance(instance, ExternalServer)
         ]
         return rules[0] if rules else SettingRules()
 
@@ -84,22 +86,31 @@ class Sessions:
 
 def servers(arms: Mapping[str, Instance]) -> set[tuple[str, ...]]:
     """The servers that arms are reached at."""
-    return {tuple(one.server()) for one in arms.values() if isinstance(one, ExternalServer)}
+    return {
+        tuple(instance.server())
+        for instance in arms.values()
+        if isinstance(instance, ExternalServer)
+    }
 
 
 def notices(arms: Mapping[str, Instance]) -> list[str]:
     """What has to be said of the servers, each once."""
-    every = (notice for one in arms.values() if isinstance(one, Noticed) for notice in one.notices)
+    every = (
+        notice
+        for instance in arms.values()
+        if isinstance(instance, Noticed)
+        for notice in instance.notices
+    )
     return list(dict.fromkeys(every))
 
 
 def round_trips(arms: Mapping[str, Instance]) -> dict[str, int]:
     """Arm → nanoseconds of an empty statement, of those that are reached; none where it fails."""
-    taken = {}
+    times_ns = {}
     for name, instance in arms.items():
         if isinstance(instance, ExternalServer):
             try:
-                taken[name] = instance.round_trip_ns()
+                times_ns[name] = instance.round_trip_ns()
             except EngineError:
                 continue
-    return taken
+    return times_ns

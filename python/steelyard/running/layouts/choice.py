@@ -45,11 +45,11 @@ def choose_layout(
     return chosen
 
 
-def resumed_layout(kept: OpenRecord, scripts: tuple[Script, ...], room: Room) -> ChosenLayout:
+def resumed_layout(opened: OpenRecord, scripts: tuple[Script, ...], room: Room) -> ChosenLayout:
     """The layout of a weighing: one that goes on keeps that of its plan."""
-    if kept.plan is not None:
-        return kept.plan.chosen_layout
-    return choose_layout(kept.question.study, scripts, room)
+    if opened.plan is not None:
+        return opened.plan.chosen_layout
+    return choose_layout(opened.question.study, scripts, room)
 
 
 def choose(setup: Setup, progress: Progress) -> Choices:

@@ -82,7 +82,7 @@ class Cycles:
         return pilot_cycles(setup, progress)
 
     def runner(
-        self, setup: Setup, choices: Choices, kept: OpenRecord, progress: Progress
+        self, setup: Setup, choices: Choices, opened: OpenRecord, progress: Progress
     ) -> CyclesRunner:
         """An epoch is whole or it is none: a torn one begins anew."""
         return CyclesRunner(setup, choices, progress)

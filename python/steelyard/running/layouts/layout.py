@@ -65,6 +65,6 @@ class Layout(Protocol):
         estimate."""
 
     def runner(
-        self, setup: Setup, choices: Choices, kept: OpenRecord, progress: Progress
+        self, setup: Setup, choices: Choices, opened: OpenRecord, progress: Progress
     ) -> EpochsRunner:
-        """What runs the epochs; `kept`: what the record of a resumed weighing holds already."""
+        """What runs the epochs; `opened`: what the record of a resumed weighing holds already."""

@@ -87,7 +87,7 @@ class Slices:
         return Pilot(setup, progress).run()
 
     def runner(
-        self, setup: Setup, choices: Choices, kept: OpenRecord, progress: Progress
+        self, setup: Setup, choices: Choices, opened: OpenRecord, progress: Progress
     ) -> EpochRunner:
         """One restart an epoch."""
         if choices.search is not None:

@@ -46,8 +46,10 @@ class Turns:
 
     def require_time_scale(self, setup: Setup, settings: Mapping[str, Settings]) -> None:
         """StudyError: an arm's checkpoints cannot be brought as near."""
-        cycles = {arm: cycle_engine(setup, arm).cycle(own) for arm, own in settings.items()}
-        require_scale(setup.study, {arm: one.largest_scale for arm, one in cycles.items()})
+        cycles = {
+            arm: cycle_engine(setup, arm).cycle(reported) for arm, reported in settings.items()
+        }
+        require_scale(setup.study, {arm: cycle.largest_scale for arm, cycle in cycles.items()})
 
     def cost(self, study: Study, scripts: tuple[Script, ...]) -> Cost:
         """All of it falls into the turn."""
@@ -70,7 +72,7 @@ class Turns:
         return pilot_turns(setup, progress)
 
     def runner(
-        self, setup: Setup, choices: Choices, kept: OpenRecord, progress: Progress
+        self, setup: Setup, choices: Choices, opened: OpenRecord, progress: Progress
     ) -> TurnsRunner:
         """A turn of every arm an epoch, those that are finished already left out."""
-        return TurnsRunner(setup, choices, kept.turns, kept.lost_turns, progress)
+        return TurnsRunner(setup, choices, opened.turns, opened.lost_turns, progress)

@@ -37,15 +37,15 @@ class ArmLostError(ServerError):
         """The servers of these arms refused to start; their own words stay in DETAIL."""
         refusals = [(f'arm "{arm}": {each.primary}', each.detail) for arm, each in failures.items()]
         (primary, detail), *others = refusals
-        words = "\n".join(filter(None, (detail, *(part for pair in others for part in pair))))
+        details = "\n".join(filter(None, (detail, *(part for pair in others for part in pair))))
         hints = [failure.hint for failure in failures.values() if failure.hint]
-        return cls(", ".join(failures), "could not start", primary, words or None, *hints[:1])
+        return cls(", ".join(failures), "could not start", primary, details or None, *hints[:1])
 
     @classmethod
-    def at_its_cap(cls, standing: Mapping[str, Instance]) -> Self | None:
+    def at_its_cap(cls, instances: Mapping[str, Instance]) -> Self | None:
         """Of the servers, the first in which the kernel killed a process because its memory cap
         left nothing to free; None: it killed none."""
-        for arm, instance in standing.items():
+        for arm, instance in instances.items():
             used = instance.memory_use() if isinstance(instance, Capped) else None
             cap = instance.memory_cap if isinstance(instance, Capped) else None
             if used is not None and cap is not None and used.oom_kills:
@@ -64,9 +64,9 @@ class ArmLostError(ServerError):
     @classmethod
     def in_slice(cls, arm: str, errors: Mapping[str, int]) -> Self:
         """The arm's server died in mid-slice, or threw its clients out."""
-        words = [f"{error_words(state)} ({count})" for state, count in sorted(errors.items())]
+        clauses = [f"{error_words(state)} ({count})" for state, count in sorted(errors.items())]
         primary = f'arm "{arm}" lost its connections in mid-slice'
-        return cls(arm, "crashed", primary, f"{', '.join(words)}." if words else None)
+        return cls(arm, "crashed", primary, f"{', '.join(clauses)}." if clauses else None)
 
 
 def require_standbys(arm: str, instance: Instance) -> None:

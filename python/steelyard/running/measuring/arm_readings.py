@@ -51,9 +51,11 @@ class StatementReadings:
     EngineError: the build of an arm cannot count them.
     """
 
-    def __init__(self, standing: Mapping[str, Instance]) -> None:
+    def __init__(self, instances: Mapping[str, Instance]) -> None:
         self._standing = {
-            arm: one for arm, one in standing.items() if isinstance(one, CountedStatements)
+            arm: instance
+            for arm, instance in instances.items()
+            if isinstance(instance, CountedStatements)
         }
         self._before: dict[str, StatementCounts] = {}
         for instance in self._standing.values():
@@ -70,7 +72,7 @@ class StatementReadings:
         return {arm: _line(between(self._before[arm], after[arm])) for arm in self._before}
 
     def _counts(self) -> dict[str, StatementCounts]:
-        return {arm: _read(one) for arm, one in self._standing.items()}
+        return {arm: _read(instance) for arm, instance in self._standing.items()}
 
 
 def _read(instance: CountedStatements) -> StatementCounts:
@@ -81,9 +83,11 @@ def _read(instance: CountedStatements) -> StatementCounts:
         return StatementCounts(missing=reason.primary)
 
 
-def _line(found: StatementCounts) -> StatementsLine:
-    counts = tuple(StatementLine(**asdict(one)) for one in found.by_text.values())
-    return StatementsLine(missing=found.missing, counts=counts)
+def _line(statement_counts: StatementCounts) -> StatementsLine:
+    counts = tuple(
+        StatementLine(**asdict(statement)) for statement in statement_counts.by_text.values()
+    )
+    return StatementsLine(missing=statement_counts.missing, counts=counts)
 
 
 _UNTOLD = "a server does not tell, or sessions stayed"
@@ -92,10 +96,12 @@ _UNTOLD = "a server does not tell, or sessions stayed"
 class EndedTransactions:
     """What the databases of all arms have counted since this was made."""
 
-    def __init__(self, standing: Mapping[str, Instance]) -> None:
-        counted = [one for one in standing.values() if isinstance(one, CountedTransactions)]
-        self._databases = {tuple(one.counted_in()): one for one in counted}
-        self._whole = len(counted) == len(standing)
+    def __init__(self, instances: Mapping[str, Instance]) -> None:
+        counted = [
+            instance for instance in instances.values() if isinstance(instance, CountedTransactions)
+        ]
+        self._databases = {tuple(instance.counted_in()): instance for instance in counted}
+        self._whole = len(counted) == len(instances)
         self._before = self._counts()
 
     def reading(self) -> Reading:
@@ -106,17 +112,17 @@ class EndedTransactions:
         return Reading(ENDED_TRANSACTIONS, "transactions", after - before)
 
     def _counts(self) -> int | None:
-        found = [one.ended_transactions() for one in self._databases.values()]
-        known = [one for one in found if one is not None]
-        return sum(known) if self._whole and len(known) == len(found) else None
+        counts = [instance.ended_transactions() for instance in self._databases.values()]
+        reported = [count for count in counts if count is not None]
+        return sum(reported) if self._whole and len(reported) == len(counts) else None
 
 
 class ArchiveReadings:
     """What an archive of the log that arms write from the first border on would take."""
 
-    def __init__(self, standing: Mapping[str, Instance]) -> None:
+    def __init__(self, instances: Mapping[str, Instance]) -> None:
         self._standing = {
-            arm: server for arm, server in standing.items() if isinstance(server, ArchivedLog)
+            arm: server for arm, server in instances.items() if isinstance(server, ArchivedLog)
         }
         self._first: dict[str, str] = {}
 
@@ -165,18 +171,18 @@ class EpochReadings:
 class ArmReadings:
     """Readings of standing arms, from before the load connects until after it has gone."""
 
-    def __init__(self, setup: Setup, standing: Mapping[str, Instance]) -> None:
+    def __init__(self, setup: Setup, instances: Mapping[str, Instance]) -> None:
         self._setup = setup
         self._data = setup.data
-        self._standing = standing
-        counted = standing if setup.study.statement_counters else {}
+        self._standing = instances
+        counted = instances if setup.study.statement_counters else {}
         with setup.phase("read"):
             self._statements = StatementReadings(counted)
-            self._archive = ArchiveReadings(standing if setup.study.archive else {})
-            self._telemetry = EpochTelemetry(setup.laboratory.sources, standing)
+            self._archive = ArchiveReadings(instances if setup.study.archive else {})
+            self._telemetry = EpochTelemetry(setup.laboratory.sources, instances)
             self._done: Mapping[str, Mapping[str, float]] = {}
             several = setup.laboratory.drivers.machines > 1
-            self._ended = EndedTransactions(standing) if several else None
+            self._ended = EndedTransactions(instances) if several else None
 
     def border(self) -> None:
         """Read what is read at a border of the measured slices; first at their beginning."""
@@ -191,15 +197,16 @@ class ArmReadings:
         self,
         lines: Iterable[SliceLine],
         borders: Sequence[int] = (),
-        beside: SliceReadings = NO_READINGS,
+        slice_readings: SliceReadings = NO_READINGS,
     ) -> EpochReadings:
         """Read what is read once the load has gone. `lines`: of all arms; `borders`: the first
-        block of each part, where parts are to be kept; `beside`: what was seen in the slices."""
+        block of each part, where parts are to be kept; `slice_readings`: what was seen in the
+        slices."""
         with self._setup.phase("read"):
-            return self._close(lines, borders, beside)
+            return self._close(lines, borders, slice_readings)
 
     def _close(
-        self, lines: Iterable[SliceLine], borders: Sequence[int], beside: SliceReadings
+        self, lines: Iterable[SliceLine], borders: Sequence[int], slice_readings: SliceReadings
     ) -> EpochReadings:
         ended = () if self._ended is None else reading_lines([self._ended.reading()])
         self._telemetry.close()
@@ -207,14 +214,17 @@ class ArmReadings:
         every = list(lines)
         arms = {}
         for arm, instance in self._standing.items():
-            own = [line for line in every if line.arm == arm]
-            line = self._line(arm, own, borders)
+            arm_lines = [line for line in every if line.arm == arm]
+            line = self._line(arm, arm_lines, borders)
             arms[arm] = line.model_copy(
                 update={
-                    "work_per_minute": work_per_minute(self._done[arm], done[arm], own),
+                    "work_per_minute": work_per_minute(self._done[arm], done[arm], arm_lines),
                     "probes": self._data.probes(instance),
-                    "readings": (*line.readings, *reading_lines(beside.machine.get(arm, ()))),
-                    **({"waits": beside.waits[arm]} if arm in beside.waits else {}),
+                    "readings": (
+                        *line.readings,
+                        *reading_lines(slice_readings.machine.get(arm, ())),
+                    ),
+                    **({"waits": slice_readings.waits[arm]} if arm in slice_readings.waits else {}),
                     **({"statements": counted[arm]} if arm in counted else {}),
                 }
             )
@@ -224,15 +234,15 @@ class ArmReadings:
         return EpochReadings(arms, violations, ended)
 
     def _counts(self) -> dict[str, Mapping[str, float]]:
-        return {arm: self._data.work_counts(one) for arm, one in self._standing.items()}
+        return {arm: self._data.work_counts(instance) for arm, instance in self._standing.items()}
 
-    def _line(self, arm: str, own: Sequence[SliceLine], borders: Sequence[int]) -> ArmLine:
-        measured = [line for line in own if line.kind == "measured"]
+    def _line(self, arm: str, lines: Sequence[SliceLine], borders: Sequence[int]) -> ArmLine:
+        measured = [line for line in lines if line.kind == "measured"]
         parts, readings = self._telemetry.parts(arm), self._telemetry.readings(arm)
         return ArmLine(
             driver_cpu_ns=sum(line.driver_cpu_ns for line in measured),
             transactions=sum(line.transactions for line in measured),
-            all_transactions=sum(line.transactions for line in own),
+            all_transactions=sum(line.transactions for line in lines),
             readings=reading_lines([*readings, *self._archive.readings(arm, readings)]),
             parts=tuple(
                 PartLine(first_block=first, values=values)
@@ -243,8 +253,12 @@ class ArmReadings:
 
 def reading_lines(readings: Iterable[Reading]) -> tuple[ReadingLine, ...]:
     """Readings as lines, without what says nothing; a value of 0 is one."""
-    kept = (
-        {name: value for name, value in asdict(one).items() if value != "" and value is not False}
-        for one in readings
+    rows = (
+        {
+            name: value
+            for name, value in asdict(reading).items()
+            if value != "" and value is not False
+        }
+        for reading in readings
     )
-    return tuple(ReadingLine.model_validate(one) for one in kept)
+    return tuple(ReadingLine.model_validate(row) for row in rows)

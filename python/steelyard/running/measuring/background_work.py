@@ -62,12 +62,12 @@ def find_stalls(study: Study, latency_ns: float | None) -> dict[str, Stall]:
     of the latency L with p = w·L/s. None is shorter than L: slow transactions get longer stalls,
     which keeps p below w.
     """
-    found = {}
+    stalls = {}
     for arm in study.every_arm:
         stall = _stall(arm.weight, latency_ns)
         if stall is not None:
-            found[arm.name] = stall
-    return found
+            stalls[arm.name] = stall
+    return stalls
 
 
 def _stall(weight: Weight, latency_ns: float | None) -> Stall | None:

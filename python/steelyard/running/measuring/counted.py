@@ -91,10 +91,10 @@ def pilot_counted(setup: Setup, counted: FixedCount, progress: Progress) -> Choi
     progress.stage("pilot: look what the work takes")
     first, seed = setup.first_placement, design.script_seed(PILOT)
     with (
-        setup.started_arms(0, "restore") as standing,
-        setup.connect(standing, first, seed, find_stalls(study, None)) as load,
+        setup.started_arms(0, "restore") as instances,
+        setup.connect(instances, first, seed, find_stalls(study, None)) as load,
     ):
-        watch = WaitSampling(list(standing.values()))
+        watch = WaitSampling(list(instances.values()))
         try:
             warm_up, measured = counted_visits(design, PILOT, study)
             place = SlicePlace(PILOT)
@@ -139,8 +139,8 @@ def _upkeep(study: Study) -> Reasoned[Upkeep]:
 
 
 def _mean_visit_ns(lines: Sequence[SliceLine]) -> int:
-    taken = [line.end_ns - line.start_ns + line.debt_ns for line in lines]
-    return max(1, sum(taken) // len(taken))
+    times_ns = [line.end_ns - line.start_ns + line.debt_ns for line in lines]
+    return max(1, sum(times_ns) // len(times_ns))
 
 
 def _per_transaction_ns(lines: Sequence[SliceLine]) -> float:

@@ -54,25 +54,25 @@ def require_answers(lines: Sequence[SliceLine]) -> None:
 
 def errors_told(lines: Sequence[SliceLine]) -> str:
     """The errors of slices in words, for a DETAIL."""
-    told = [
+    clauses = [
         f'{error_words(state)}: {count} times on arm "{arm}" ({_message(lines, state)})'
         for (state, arm), count in _errors_of(lines).items()
     ]
-    return "; ".join(told) or "No error was reported; no transaction ended either."
+    return "; ".join(clauses) or "No error was reported; no transaction ended either."
 
 
 def _errors_of(lines: Sequence[SliceLine]) -> dict[tuple[str, str], int]:
-    seen: dict[tuple[str, str], int] = {}
+    counts: dict[tuple[str, str], int] = {}
     for line in lines:
         for state, count in line.errors.items():
             key = state, line.arm
-            seen[key] = seen.get(key, 0) + count
-    return dict(sorted(seen.items()))
+            counts[key] = counts.get(key, 0) + count
+    return dict(sorted(counts.items()))
 
 
 def _message(lines: Sequence[SliceLine], state: str) -> str:
-    told = (line.error_messages.get(state) for line in lines)
-    return next((words for words in told if words), "no message")
+    messages = (line.error_messages.get(state) for line in lines)
+    return next((message for message in messages if message), "no message")
 
 
 DROPPED = "machine suspended"

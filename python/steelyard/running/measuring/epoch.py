@@ -67,7 +67,7 @@ class EpochRunner:
         lines: list[SliceLine] = []
         host = self._setup.laboratory.host
         host_before, others_before = host.sample(), host.other_loads()
-        ending, seen = self._measure_or_lose(place, lines)
+        ending, readings = self._measure_or_lose(place, lines)
         if ending.outcome != COMPLETE:
             keep_logs(self._setup, epoch)
         line = EpochLine(
@@ -78,11 +78,11 @@ class EpochRunner:
             start_order=self._design.start_order(epoch),
             outcome=ending.outcome,
             error=ending.error,
-            arms=seen.arms,
+            arms=readings.arms,
             loads=self._setup.loads_of(epoch),
-            violations=seen.violations,
+            violations=readings.violations,
             evicted=_evicted(self._setup.slots.evicted),
-            machine=(*reading_lines(host_readings(host_before, host.sample())), *seen.ended),
+            machine=(*reading_lines(host_readings(host_before, host.sample())), *readings.ended),
         )
         line = with_other_loads(line, others_before, host.other_loads())
         self._setup.record.append(TELEMETRY, line.to_json())
@@ -91,32 +91,32 @@ class EpochRunner:
     def _measure_or_lose(
         self, place: SlicePlace, lines: list[SliceLine]
     ) -> tuple[Ending, EpochReadings]:
-        ending, seen = Ending(), EpochReadings()
+        ending, readings = Ending(), EpochReadings()
         try:
             choices = self._choices
             arms = self._setup.started_arms(place.epoch, choices.upkeep, choices.warm)
-            with arms as standing:
+            with arms as instances:
                 try:
-                    seen = self._measure(place, standing, lines)
+                    readings = self._measure(place, instances, lines)
                 except (EngineError, DriverError) as failure:
-                    lost = ArmLostError.at_its_cap(standing) or failure
-                    ending = Ending.of(blame(standing, lost), lost)
+                    lost = ArmLostError.at_its_cap(instances) or failure
+                    ending = Ending.of(blame(instances, lost), lost)
         except ArmLostError as failure:
             ending = Ending.of(failure.outcome, failure)
         except ServerError as failure:  # it did its work and would not stop
             if ending.outcome == COMPLETE:
                 ending = Ending.of(f"failed: {failure.primary}", failure)
-        return ending, seen
+        return ending, readings
 
     def _measure(
-        self, place: SlicePlace, standing: Mapping[str, Instance], lines: list[SliceLine]
+        self, place: SlicePlace, instances: Mapping[str, Instance], lines: list[SliceLine]
     ) -> EpochReadings:
-        readings = ArmReadings(self._setup, standing)
+        readings = ArmReadings(self._setup, instances)
         seed = self._design.script_seed(place.epoch)
         placement, stalls = self._choices.placement, self._choices.stalls
-        watched, now_ns = self._setup.watched(standing), self._setup.laboratory.clock.now_ns
+        watched, now_ns = self._setup.watched(instances), self._setup.laboratory.clock.now_ns
         with (
-            self._setup.connect(standing, placement, seed, stalls) as load,
+            self._setup.connect(instances, placement, seed, stalls) as load,
             WaitSamples(watched, seed, now_ns) as waits,
         ):
             warm_up, measured = self._visits(place.epoch)
@@ -131,7 +131,7 @@ class EpochRunner:
                 with self._setup.phase("measure"):
                     lines.extend(waits.during(part, self._driven(load, part, place)))
                 readings.border()
-            machine = {arm: load.machine_readings(arm) for arm in standing}
+            machine = {arm: load.machine_readings(arm) for arm in instances}
         parts = borders if len(borders) == PARTS else ()
         return readings.close(lines, parts, SliceReadings(waits.lines(), machine))
 
@@ -157,9 +157,9 @@ class EpochRunner:
         return lay_out(self._design, epoch, warm_blocks, blocks, length_ns=length_ns)
 
 
-def with_other_loads(line: EpochLine, *seen: Sequence[OtherLoadLine]) -> EpochLine:
+def with_other_loads(line: EpochLine, *samples: Sequence[OtherLoadLine]) -> EpochLine:
     """The line with what else was measured on the machine meanwhile, where there was any."""
-    every = tuple(dict.fromkeys(one for some in seen for one in some))
+    every = tuple(dict.fromkeys(load for some in samples for load in some))
     return line.model_copy(update={"other_loads": every}) if every else line
 
 
@@ -169,17 +169,17 @@ def keep_logs(setup: Setup, epoch: int) -> None:
         setup.record.write(f"server-epoch{epoch + 1}-{slot}.log", redacted(log))
 
 
-def _evicted(found: Evicted | None) -> EvictedLine | None:
-    if found is None:
+def _evicted(evicted: Evicted | None) -> EvictedLine | None:
+    if evicted is None:
         return None
-    return EvictedLine(file_bytes=found.file_bytes, resident_bytes=found.resident_bytes)
+    return EvictedLine(file_bytes=evicted.file_bytes, resident_bytes=evicted.resident_bytes)
 
 
-def blame(standing: Mapping[str, Instance], failure: EngineError | DriverError) -> str:
+def blame(instances: Mapping[str, Instance], failure: EngineError | DriverError) -> str:
     """Which arms did not survive; a failure that is no arm's is named by its own words."""
     if isinstance(failure, ArmLostError) and failure.how == "out of memory":
         return failure.outcome
-    dead = {arm for arm, instance in standing.items() if not instance.running}
+    dead = {arm for arm, instance in instances.items() if not instance.running}
     if isinstance(failure, ArmLostError):
         dead.add(failure.arm)
     return f"crashed: {', '.join(sorted(dead))}" if dead else f"failed: {failure.primary}"

@@ -41,13 +41,13 @@ class FilePlaces:
 
     def move_log(self, copy: Instance, number: int) -> None:
         """Put the log of a stopped copy into the log's directory of a place, where it has one."""
-        place = self.logs.get(self.arms[number]) if self.arms else None
-        if place is None:
+        directory = self.logs.get(self.arms[number]) if self.arms else None
+        if directory is None:
             return
         if not isinstance(copy, MovableLog):
             raise EngineError(f"engine cannot keep its log elsewhere: {copy.identity.kind}")
         if copy.log_directory is None:
-            copy.move_log(place / f"log{next(self._numbers)}")
+            copy.move_log(directory / f"log{next(self._numbers)}")
         else:
             copy.move_log(copy.log_directory)
 

@@ -261,9 +261,9 @@ class Load:
     def _drive(self, visit: Visit) -> tuple[SliceAnswer, int]:
         """The slice of a visit, then what it left to the background, and the ns of that."""
         request = self._request(visit)
-        return self._background.work_off(self._one(request), request.arm, self._one)
+        return self._background.work_off(self._run_slice(request), request.arm, self._run_slice)
 
-    def _one(self, request: SliceRequest) -> SliceAnswer:
+    def _run_slice(self, request: SliceRequest) -> SliceAnswer:
         [answer] = self._driver.run([request])
         return answer
 
@@ -277,13 +277,13 @@ class Load:
 
     def _place(self, arm: str, backends: Iterable[tuple[int, int]]) -> None:
         """Pin backends, each with the number of its client, as the placement says."""
-        wanted = backend_processors(dict(backends), self._processors, self._placement)
-        if not wanted:
+        affinities = backend_processors(dict(backends), self._processors, self._placement)
+        if not affinities:
             return
         instance = self._arms[arm]
         if not isinstance(instance, Placeable):
             raise EngineError(f'cannot place the backends of arm "{arm}"')
-        instance.place(wanted)
+        instance.place(affinities)
 
     def _place_again(self, answer: SliceAnswer) -> None:
         """A client that was cancelled or thrown out came back with another backend.
@@ -321,8 +321,8 @@ def backend_processors(
     if placement == "symmetric":
         return {pid: [processors[k % len(processors)]] for k, pid in backends.items()}
     if placement == "partition":
-        taken = set(driver_processors(processors, placement) or ())
-        rest = [number for number in processors if number not in taken] or list(processors)
+        reserved = set(driver_processors(processors, placement) or ())
+        rest = [number for number in processors if number not in reserved] or list(processors)
         return dict.fromkeys(backends.values(), rest)
     return {}
 
@@ -330,10 +330,10 @@ def backend_processors(
 def _variables(data: WorkloadData, study: Study) -> dict[str, Variable]:
     """What every script sees. The pilot may have chosen another number of clients than the study,
     which a variable of the study's own does not follow."""
-    given: dict[str, Variable] = dict(data.variables)
-    if "clients" in given and "clients" not in study.workload.variables:
-        given["clients"] = study.workload.clients
-    return given
+    variables: dict[str, Variable] = dict(data.variables)
+    if "clients" in variables and "clients" not in study.workload.variables:
+        variables["clients"] = study.workload.clients
+    return variables
 
 
 def _drive_arm(study: Study, name: str, instance: Instance, stall: Stall | None) -> DriveArm:

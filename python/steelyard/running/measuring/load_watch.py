@@ -142,14 +142,18 @@ def warmup_of(blocks: int, block_ns: int) -> int:
 def typical_ns(lines: Sequence[SliceLine], arm: str) -> float:
     """What a transaction of an arm takes in the middle one of its slices: a pilot is short, and one
     disturbed second must not decide. 0 where no slice has any."""
-    own = [line for line in lines if line.arm == arm and line.transactions]
-    return float(statistics.median([x.busy_with_debt_ns / x.transactions for x in own] or [0.0]))
+    arm_lines = [line for line in lines if line.arm == arm and line.transactions]
+    return float(
+        statistics.median([x.busy_with_debt_ns / x.transactions for x in arm_lines] or [0.0])
+    )
 
 
 def _ends(reads: Sequence[float]) -> tuple[float, float]:
-    known = [one for one in reads if math.isfinite(one)] or [0.0]
-    quarter = max(1, len(known) // 4)
-    return round(statistics.fmean(known[:quarter]), 4), round(statistics.fmean(known[-quarter:]), 4)
+    finite = [read for read in reads if math.isfinite(read)] or [0.0]
+    quarter = max(1, len(finite) // 4)
+    return round(statistics.fmean(finite[:quarter]), 4), round(
+        statistics.fmean(finite[-quarter:]), 4
+    )
 
 
 def _rate(line: SliceLine) -> float:

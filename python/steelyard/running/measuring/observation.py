@@ -92,5 +92,5 @@ class WaitSampling:
     def stop(self) -> float:
         """End it; share of the active sessions seen that waited for the log to reach the disk."""
         self._stack.close()
-        active = sum(seen.active for seen in self._seen)
-        return sum(seen.log_flush for seen in self._seen) / active if active else 0.0
+        active = sum(waits.active for waits in self._seen)
+        return sum(waits.log_flush for waits in self._seen) / active if active else 0.0

@@ -105,8 +105,8 @@ class Pilot:
         seeming = find_stalls(study, settling.control_ns)
         self._progress.stage("pilot: compare slice lengths")
         with (
-            setup.started_arms(1, "restore", warming.warm) as standing,
-            setup.connect(standing, placement.value, seed(SECOND_PILOT), seeming) as load,
+            setup.started_arms(1, "restore", warming.warm) as instances,
+            setup.connect(instances, placement.value, seed(SECOND_PILOT), seeming) as load,
         ):
             best, slice_why, trials, control_ns = self._compare_slices(load, warming)
             driver_io = load.io
@@ -157,13 +157,13 @@ class Pilot:
         self._progress.stage("pilot: read the data into the buffer pools")
         name = by_load.settled.falling[0]
         first, last = by_load.settled.reads[name]
-        seen = (
+        reason = (
             f"blocks read per transaction of {name} went from {format_digits(first, 2)} to "
             f"{format_digits(last, 2)} in the pilot and were not level after "
             f"{format_duration(cap_ns)} of load"
         )
         by_reading = self._watch(placement, "by reading", cap_ns)
-        return self._longer(replace(by_reading, why=seen if by_reading.fills else ""))
+        return self._longer(replace(by_reading, why=reason if by_reading.fills else ""))
 
     def _cap_ns(self) -> int:
         cap_ns = WARMUP_CAP_NS[self._setup.cost.value]
@@ -174,13 +174,13 @@ class Pilot:
         blocks read are not level by then. Pools that cannot be filled are left to the load."""
         setup = self._setup
         stalls, seed = find_stalls(self._study, None), self._design.script_seed(FIRST_PILOT)
-        with setup.started_arms(0, "restore") as standing:
-            fills, warm_ns = self._fill(standing) if warm == "by reading" else ({}, 0)
-            with setup.connect(standing, placement, seed, stalls) as load:
+        with setup.started_arms(0, "restore") as instances:
+            fills, warm_ns = self._fill(instances) if warm == "by reading" else ({}, 0)
+            with setup.connect(instances, placement, seed, stalls) as load:
                 run = partial(self._run, load, FIRST_PILOT)
                 slow = SlowWatch(self._study).note if self._may_be_slow else None
                 again = warm == "by reading"
-                watch = LoadWatch(self._design.arms, standing, run, mapped=again, seen=slow)
+                watch = LoadWatch(self._design.arms, instances, run, mapped=again, seen=slow)
                 length_ns = slice_candidates(self._design.epoch_ns, setup.cost.value)[0]
                 settled = watch.watch(cap_ns, length_ns)
                 longest_ns = self._study.budget.measuring // LEAST_EPOCHS // 2
@@ -190,12 +190,12 @@ class Pilot:
         warmup_ns = min(settled.warmup_ns, cap_ns)
         return _Warming(settled, warmup_ns, warm if fills else "by load", "", warm_ns, fills)
 
-    def _fill(self, standing: Mapping[str, Instance]) -> tuple[dict[str, PoolFill], int]:
+    def _fill(self, instances: Mapping[str, Instance]) -> tuple[dict[str, PoolFill], int]:
         """What was read into each pool, and what all of it took; nothing where one cannot be."""
-        if not all(isinstance(instance, Warmable) for instance in standing.values()):
+        if not all(isinstance(instance, Warmable) for instance in instances.values()):
             return {}, 0
         began_ns = self._setup.laboratory.clock.now_ns()
-        fills = self._setup.fill_pools(standing)
+        fills = self._setup.fill_pools(instances)
         return fills, self._setup.laboratory.clock.now_ns() - began_ns
 
     def _longer(self, warming: _Warming) -> _Warming:
@@ -207,11 +207,11 @@ class Pilot:
         epochs = longer_epochs(self._design, self._study, warming.warmup_ns)
         self._setup = self._setup.in_epochs(epochs)
         self._design = self._setup.design
-        settled, taken = warming.settled, format_duration(warming.warmup_ns)
+        settled, duration = warming.settled, format_duration(warming.warmup_ns)
         what = "blocks read" if settled.falling else "page faults" if settled.mapping else ""
         level = "were not level" if what else "became level only"
         what = what or "blocks read and page faults"
-        why = f"{what} per transaction {level} after {taken} of load"
+        why = f"{what} per transaction {level} after {duration} of load"
         return replace(warming, epochs_why=why)
 
     def _compare_slices(
@@ -231,7 +231,7 @@ class Pilot:
         best, why = choose_slice(trials)
         if self._study.budget.slice is not None:
             why = "the study says so"
-        shown = [
+        figures = [
             SliceTrialFigures(
                 length_ns=trial.length_ns,
                 standard_error=trial.standard_error,
@@ -239,8 +239,8 @@ class Pilot:
             )
             for trial in trials
         ]
-        control_ns = typical_ns([one.line for one in rounds], self._design.arms[0])
-        return best, why, shown, control_ns
+        control_ns = typical_ns([trial_slice.line for trial_slice in rounds], self._design.arms[0])
+        return best, why, figures, control_ns
 
     def _candidates(self, settling: Settled) -> list[int]:
         """Lengths worth comparing: long enough for the transactions, short enough to compare."""
@@ -262,12 +262,12 @@ class Pilot:
         return [length_ns] * max(1, round(warming.warmup_ns / (len(self._design.arms) * length_ns)))
 
     def _trial(self, length_ns: int, rounds: Sequence[_TrialSlice]) -> SliceTrial:
-        own = [one for one in rounds if one.length_ns == length_ns]
+        slices = [trial_slice for trial_slice in rounds if trial_slice.length_ns == length_ns]
         control, arm = self._design.arms[:2]
         return SliceTrial(
             length_ns=length_ns,
-            control=tuple(_batch(own, control, batch) for batch in range(BATCHES)),
-            arm=tuple(_batch(own, arm, batch) for batch in range(BATCHES)),
+            control=tuple(_batch(slices, control, batch) for batch in range(BATCHES)),
+            arm=tuple(_batch(slices, arm, batch) for batch in range(BATCHES)),
         )
 
     def _run(
@@ -278,7 +278,10 @@ class Pilot:
         self._runs += 1
         orders = self._design.blocks(1000 * epoch - self._runs, len(lengths_ns))
         blocks = [
-            [Visit(arms[arm], length_ns, "pilot", block, place) for place, arm in enumerate(order)]
+            [
+                Visit(arms[arm], length_ns, "pilot", block, position)
+                for position, arm in enumerate(order)
+            ]
             for block, (length_ns, order) in enumerate(zip(lengths_ns, orders, strict=True))
         ]
         place, lines = SlicePlace(epoch, run=self._runs), []
@@ -309,11 +312,15 @@ class Pilot:
 
 def _mean_visit_ns(rounds: Sequence[_TrialSlice], length_ns: int) -> int:
     """Mean time a slice of this length takes, its border and its debt included, charged or not."""
-    own = [one.line for one in rounds if one.length_ns == length_ns]
-    taken = [line.end_ns - line.start_ns + max(line.debt_ns, line.left_ns) for line in own]
-    return max(length_ns, sum(taken) // len(taken))
+    lines = [trial_slice.line for trial_slice in rounds if trial_slice.length_ns == length_ns]
+    times_ns = [line.end_ns - line.start_ns + max(line.debt_ns, line.left_ns) for line in lines]
+    return max(length_ns, sum(times_ns) // len(times_ns))
 
 
 def _batch(slices: Sequence[_TrialSlice], arm: str, batch: int) -> tuple[int, int]:
-    own = [one.line for one in slices if one.line.arm == arm and one.batch == batch]
-    return sum(x.transactions for x in own), sum(x.busy_with_debt_ns for x in own)
+    lines = [
+        trial_slice.line
+        for trial_slice in slices
+        if trial_slice.line.arm == arm and trial_slice.batch == batch
+    ]
+    return sum(x.transactions for x in lines), sum(x.busy_with_debt_ns for x in lines)

@@ -45,27 +45,27 @@ def settle(
     choices: Choices,
     plan: Plan,
     inspected: Inspected,
-    kept: OpenRecord,
+    opened: OpenRecord,
     progress: Progress,
 ) -> Outcome:
     """Run what is missing of the plan. Ctrl-C judges what there is: epochs are timed, not chosen
     by their outcome, so ending between them is legal. Three lost epochs in a row end it too."""
     clock = setup.laboratory.clock
-    runner = LAYOUTS[setup.layout.name].runner(setup, choices, kept, progress)
+    runner = LAYOUTS[setup.layout.name].runner(setup, choices, opened, progress)
     started_ns = clock.now_ns()
-    weighing = _Weighing(setup, _begun(setup, plan, inspected, kept), progress)
+    weighing = _Weighing(setup, _begun(setup, plan, inspected, opened), progress)
     interrupted = False
     failure: WeighingError | None = None
-    if kept.epochs:
+    if opened.epochs:
         weighing.note(RESUMED)
         weighing.recall()
     try:
         while not weighing.over:
             number = len(weighing.recorded.epochs)
-            epoch = runner.run(number, kept.attempts.get(number, 0) + 1)
+            epoch = runner.run(number, opened.attempts.get(number, 0) + 1)
             with setup.phase("judge"):
                 weighing.add(epoch)
-                ran = len(weighing.recorded.epochs) - len(kept.epochs)
+                ran = len(weighing.recorded.epochs) - len(opened.epochs)
                 mean_ns = (clock.now_ns() - started_ns) / ran
                 weighing.show(mean_ns)
             setup.spent.keep(number + 1)
@@ -82,10 +82,10 @@ def settle(
     end = EndLine(
         type="end",
         epoch=len(weighing.recorded.epochs),
-        began=len(kept.epochs),
+        began=len(opened.epochs),
         seconds=round((ended_ns - started_ns) / NS_PER_S, 3),
         whole_seconds=round((ended_ns - setup.spent.stopwatch.began_ns) / NS_PER_S, 3),
-        resumed=kept.resumed,
+        resumed=opened.resumed,
         interrupted=interrupted,
         lost=failure is not None,
     )
@@ -96,15 +96,15 @@ def settle(
     return Outcome(weighing.recorded, end, tuple(weighing.contrasts), failure)
 
 
-def _begun(setup: Setup, plan: Plan, inspected: Inspected, kept: OpenRecord) -> RecordContents:
+def _begun(setup: Setup, plan: Plan, inspected: Inspected, opened: OpenRecord) -> RecordContents:
     return RecordContents(
         directory=str(setup.record.directory),
         study=setup.study,
         plan=plan,
         environment=inspected.environment,
         inspection=inspected.found,
-        epochs=kept.epochs,
-        events=kept.events,
+        epochs=opened.epochs,
+        events=opened.events,
     )
 
 
@@ -148,7 +148,7 @@ class _Weighing:
         beyond = done >= planned and self.recorded.plan.open_ended  # until it is settled
         left = None if beyond else max(0.0, (planned - done) * epoch_ns / NS_PER_S)
         self._progress.epoch(done, planned, self._lines(), left)
-        study, totals = self.recorded.study, [one.totals for one in self.recorded.epochs]
+        study, totals = self.recorded.study, [epoch.totals for epoch in self.recorded.epochs]
         arms = [arm.name for arm in study.arms]
         self._progress.why(time_breakdown(complete(totals), study.control.name, arms))
 
@@ -185,18 +185,18 @@ def _hopeless(recorded: RecordContents) -> WeighingError | None:
     )
 
 
-def publish(kept: OpenRecord, outcome: Outcome, progress: Progress) -> Verdict:
+def publish(opened: OpenRecord, outcome: Outcome, progress: Progress) -> Verdict:
     """Write what a weighing came to; nothing is measured any more. The verdict is printed too, and
     quotes statements and servers: it is redacted here."""
     recorded = outcome.recorded
     machine = recorded.environment.machine
-    with kept.spent.stopwatch("judge"):
-        standing = update(kept.question, recorded.plan, machine, outcome.contrasts, progress)
-        end = outcome.end.model_copy(update={"ledger": standing})
-        kept.record.append(TELEMETRY, end.to_json())
+    with opened.spent.stopwatch("judge"):
+        balance = update(opened.question, recorded.plan, machine, outcome.contrasts, progress)
+        end = outcome.end.model_copy(update={"ledger": balance})
+        opened.record.append(TELEMETRY, end.to_json())
         verdict = rejudge(replace(recorded, end=end))
-    kept.spent.keep(end.epoch)
-    verdict = verdict.model_copy(update={"spent": Spent.of(kept.spent.lines)}).redacted()
-    kept.record.write(VERDICT, verdict.to_json())
-    kept.record.close()
+    opened.spent.keep(end.epoch)
+    verdict = verdict.model_copy(update={"spent": Spent.of(opened.spent.lines)}).redacted()
+    opened.record.write(VERDICT, verdict.to_json())
+    opened.record.close()
     return verdict

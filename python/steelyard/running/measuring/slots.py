@@ -111,8 +111,8 @@ class Slots:
         """
         self.lay_arms(slots, order, upkeep, loads)
         places = {
-            arm: replace(self.slot(slots[arm]), start_order=place)
-            for place, arm in enumerate(order)
+            arm: replace(self.slot(slots[arm]), start_order=position)
+            for position, arm in enumerate(order)
         }
         self._start(places, settings or {})
         return dict(self._started)
@@ -156,7 +156,7 @@ class Slots:
                 copy = self._started[arm] = self._laid[arm]
                 with _collected(arm, failures, ServerError):
                     copy.launch(slot, {**self.arms[arm].settings, **settings.get(arm, {})})
-            for arm in [one for one in places if one not in failures]:
+            for arm in [name for name in places if name not in failures]:
                 with _collected(arm, failures, ServerError):
                     self._started[arm].await_ready()
         for arm in failures:
@@ -182,8 +182,8 @@ class Slots:
     @property
     def directories(self) -> tuple[Path, ...]:
         """The data directories of the arms that were laid, and logs that are elsewhere."""
-        own = [copy.directory for copy in self._laid.values()]
-        return (*own, *filter(None, map(log_directory, self._laid.values())))
+        directories = [copy.directory for copy in self._laid.values()]
+        return (*directories, *filter(None, map(log_directory, self._laid.values())))
 
     @property
     def running_arms(self) -> Mapping[str, LocalInstance]:
@@ -242,18 +242,18 @@ class Slots:
         if upkeep == "carry":
             return self._lay_carried(arm, number, template)
         prepared = self.arms[arm]
-        known = self._clones.get((number, template))
-        if known is None:
-            known = self._clone(prepared, template, self._directory(number, template))
+        copy = self._clones.get((number, template))
+        if copy is None:
+            copy = self._clone(prepared, template, self._directory(number, template))
         else:
-            known = _adopted(prepared.engine, known)  # another arm's build may have used it
-            upkeep = "restore" if known.directory in self._torn else upkeep
+            copy = _adopted(prepared.engine, copy)  # another arm's build may have used it
+            upkeep = "restore" if copy.directory in self._torn else upkeep
             if upkeep == "restore":
-                self._restore(known, template)
-        self._clones[(number, template)] = known
+                self._restore(copy, template)
+        self._clones[(number, template)] = copy
         if upkeep == "restore":
-            _protect(known, prepared)
-        return known
+            _protect(copy, prepared)
+        return copy
 
     def _restore(self, copy: _Copy, template: Path) -> None:
         self._copied_bytes += copy.restore(template)
@@ -261,29 +261,29 @@ class Slots:
 
     def _lay_carried(self, arm: str, number: int, template: Path) -> _Copy:
         """Move the arm's own copy into the slot, under the name every arm's copy has there."""
-        prepared, own = self.arms[arm], (arm, template)
+        prepared, key = self.arms[arm], (arm, template)
         target = self._directory(number, template)
         for other, instance in self._carried.items():
-            if instance.directory == target and other != own:
+            if instance.directory == target and other != key:
                 instance.move(target.with_name(f"parked-{other[0]}-{target.name}"))
-        found = self._clones.pop((number, template), None)  # used by the pilot
-        if own not in self._carried:
-            self._carried[own] = self._first_copy(prepared, found, template, target)
-            return self._carried[own]
-        if found is not None:
-            found.move(target.with_name(f"spare-{target.name}"))
-        if self._carried[own].directory != target:
-            self._carried[own].move(target)
-        return self._carried[own]
+        pilot_copy = self._clones.pop((number, template), None)  # used by the pilot
+        if key not in self._carried:
+            self._carried[key] = self._first_copy(prepared, pilot_copy, template, target)
+            return self._carried[key]
+        if pilot_copy is not None:
+            pilot_copy.move(target.with_name(f"spare-{target.name}"))
+        if self._carried[key].directory != target:
+            self._carried[key].move(target)
+        return self._carried[key]
 
     def _first_copy(
-        self, prepared: Prepared, found: _Copy | None, template: Path, target: Path
+        self, prepared: Prepared, pilot_copy: _Copy | None, template: Path, target: Path
     ) -> _Copy:
         """The copy that an arm keeps from now on: the one found there, put back, or a new one."""
-        if found is None:
+        if pilot_copy is None:
             copy = self._clone(prepared, template, target)
         else:
-            copy = _adopted(prepared.engine, found)
+            copy = _adopted(prepared.engine, pilot_copy)
             self._restore(copy, template)
         _protect(copy, prepared)
         return copy
@@ -295,8 +295,8 @@ class Slots:
 
     def _directory(self, number: int, template: Path) -> Path:
         every = sorted({path for prepared in self.arms.values() for path in prepared.templates})
-        place = self._places.data(number) or self.slot(number).path
-        return place / f"data{every.index(template)}"
+        directory = self._places.data(number) or self.slot(number).path
+        return directory / f"data{every.index(template)}"
 
 
 @contextmanager

@@ -89,10 +89,10 @@ def pilot_slow(setup: Setup, progress: Progress) -> Choices | None:
     progress.stage("pilot: time single executions")
     seed, stalls = setup.design.script_seed(TIMED_PILOT), find_stalls(study, None)
     with (
-        trial.started_arms(0, "restore") as standing,
-        trial.connect(standing, setup.first_placement, seed, stalls) as load,
+        trial.started_arms(0, "restore") as instances,
+        trial.connect(instances, setup.first_placement, seed, stalls) as load,
     ):
-        waits = WaitSampling(list(standing.values()))
+        waits = WaitSampling(list(instances.values()))
         lines: list[SliceLine] = []
         try:
             for block in range(MOST_TIMED):
@@ -122,8 +122,8 @@ def pilot_slow(setup: Setup, progress: Progress) -> Choices | None:
 
 def _stays_slow(lines: Sequence[SliceLine], arm: str, longest_ns: int) -> bool:
     """Whether most executions of an arm are too slow once the first half of them is done."""
-    own = [line for line in lines if line.arm == arm]
-    warm = own[len(own) // 2 :]
+    arm_lines = [line for line in lines if line.arm == arm]
+    warm = arm_lines[len(arm_lines) // 2 :]
     return 2 * sum(is_slow(line, longest_ns) for line in warm) > len(warm)
 
 

@@ -41,12 +41,12 @@ class WaitSamples:
     """
 
     def __init__(
-        self, standing: Mapping[str, Instance], seed: int, now_ns: Callable[[], int]
+        self, instances: Mapping[str, Instance], seed: int, now_ns: Callable[[], int]
     ) -> None:
         self._now_ns = now_ns
         self._rng = random.Random(seed)
         self._probes: dict[str, WaitProbe] = {}
-        for arm, instance in standing.items():
+        for arm, instance in instances.items():
             if isinstance(instance, Waits):
                 try:
                     self._probes[arm] = instance.wait_probe(work_database(instance))
@@ -118,8 +118,8 @@ class WaitSamples:
             if look.arm == line.arm and within and not line.dropped:
                 self._samples[line.arm] += 1
                 self._sessions[line.arm] += line.clients
-                for one in look.seen:
-                    self._events[line.arm][one.event, one.part] += one.sessions
+                for wait in look.seen:
+                    self._events[line.arm][wait.event, wait.part] += wait.sessions
 
     def _look_on(self) -> None:
         while not self._ended.wait(self._rng.uniform(0, 2 * MEAN_PAUSE_S)):
@@ -133,7 +133,7 @@ class WaitSamples:
             return
         began_ns = self._now_ns()
         try:
-            seen = probe.sample()
+            waits = probe.sample()
         except EngineError:
             return  # the server died: the load reports it
-        self._looks.append(_Look(arm, began_ns, self._now_ns(), seen))
+        self._looks.append(_Look(arm, began_ns, self._now_ns(), waits))

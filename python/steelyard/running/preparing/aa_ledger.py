@@ -37,7 +37,7 @@ def ledger_balance(page: Page, path: Path) -> LedgerBalance:
     largest = max(values, default=1.0)
     return LedgerBalance(
         e_value=_six_digits(values[-1] if values else 1.0),
-        weighings=len({one.weighing for one in page.readings}),
+        weighings=len({reading.weighing for reading in page.readings}),
         largest_e_value=_six_digits(largest),
         off_balance=largest >= OFF_BALANCE,
         ledgers=page.begun,
@@ -73,12 +73,12 @@ def update(
         if question.new_ledger:
             _begin_anew(ledger, machine)
         equals = {arm.name for arm in question.study.equals}
-        equal = next((one for one in contrasts if one.arm in equals), None)
+        equal = next((contrast for contrast in contrasts if contrast.arm in equals), None)
         if equal is not None and plan.weighing:
             _add(ledger, machine, plan, equal)
     except (OSError, UntrustedPathError) as reason:
-        words = reason.primary if isinstance(reason, UntrustedPathError) else reason
-        progress.note(f"could not write the ledger: {words}")
+        message = reason.primary if isinstance(reason, UntrustedPathError) else reason
+        progress.note(f"could not write the ledger: {message}")
     return ledger_balance(ledger.page(LedgerMachine.of(machine)), question.ledger)
 
 
@@ -119,9 +119,9 @@ def _add(ledger: Ledger, machine: MachineFacts, plan: Plan, equal: WeighedContra
 def _weighings(readings: Sequence[LedgerReadings]) -> list[EqualArms]:
     """The readings put together by weighing: one that was resumed is one weighing."""
     parts: dict[str, EqualArms] = {}
-    for one in readings:
-        earlier = parts.get(one.weighing, EqualArms((), one.s0))
-        parts[one.weighing] = EqualArms((*earlier.d, *one.d), earlier.s0)
+    for reading in readings:
+        earlier = parts.get(reading.weighing, EqualArms((), reading.s0))
+        parts[reading.weighing] = EqualArms((*earlier.d, *reading.d), earlier.s0)
     return list(parts.values())
 
 

@@ -41,8 +41,8 @@ class BuildComparison:
 
     def settings_of(self, study: Study, arm: Arm) -> dict[str, str]:
         """What an arm is started with: defaults set alike, then what the study says."""
-        known = frozenset() if arm.name in self.shipped else self.knows.get(arm.name, frozenset())
-        alike = {name: v for name, v in self.alignment.settings.items() if name in known}
+        names = frozenset() if arm.name in self.shipped else self.knows.get(arm.name, frozenset())
+        alike = {name: v for name, v in self.alignment.settings.items() if name in names}
         return {**alike, **study.settings_of(arm)}
 
     def declared(self, arm: str) -> set[str]:
@@ -74,11 +74,11 @@ def compare_builds(
         loaders[arm] = loaders[older[0]] if older else arm
     fixed = set.intersection(*({n.lower() for n in study.settings_of(a)} for a in study.every_arm))
     others = {arm: assumed[arm].settings for arm in engines if bindirs[arm] != bindirs[control]}
-    known = {name for each in assumed.values() for name in each.settings}
+    names = {name for each in assumed.values() for name in each.settings}
     alignment = compare_defaults(
         assumed[control].settings,
         others,
-        {name for name in known if name.lower() in fixed},
+        {name for name in names if name.lower() in fixed},
         engines[control].setting_rules,
     )
     shipped = frozenset(a.name for a in study.arms if study.defaults_of(a) == "as-shipped")
@@ -97,16 +97,16 @@ def compare_builds(
 
 def _assumed(engines: Mapping[str, Engine], laboratory: Laboratory) -> dict[str, BuildDefaults]:
     """Arm → what its build assumes; each build is examined once."""
-    seen: dict[str, BuildDefaults] = {}
-    found: dict[str, BuildDefaults] = {}
+    by_bindir: dict[str, BuildDefaults] = {}
+    defaults: dict[str, BuildDefaults] = {}
     for arm, engine in engines.items():
         where = engine.identity.bindir
-        if where not in seen:
+        if where not in by_bindir:
             if not isinstance(engine, ComparableBuild):
                 raise EngineError(f'cannot compare builds of engine "{engine.identity.kind}"')
-            seen[where] = engine.build_defaults(laboratory.engines.slot(0))
-        found[arm] = seen[where]
-    return found
+            by_bindir[where] = engine.build_defaults(laboratory.engines.slot(0))
+        defaults[arm] = by_bindir[where]
+    return defaults
 
 
 def _acceptable(

@@ -59,14 +59,14 @@ def inspect_arms(question: Question, setup: Setup, progress: Progress) -> Inspec
     where the study does not declare it. What was found is kept in the record. Every script of the
     user's is executed once on each."""
     progress.stage("compare the arms")
-    arms = _look(setup, progress, executes=question.resume is None)
+    arms = _read_arms(setup, progress, executes=question.resume is None)
     setup = arms.setup
     if question.resume is None:  # a plan that was made keeps what it set
         LAYOUTS[setup.layout.name].require_time_scale(setup, arms.settings)
     environment, changes = _kept_environment(setup, arms.environment)
     for note in (*source_notes(environment.source), *bare_settings(setup.study, arms.settings)):
         progress.note(note)
-    found = Inspection(
+    inspection = Inspection(
         compared=len(arms.settings[setup.study.control.name]),
         statements=len(arms.plans[setup.study.control.name]),
         writes=any(script.writes for script in setup.scripts),
@@ -82,54 +82,56 @@ def inspect_arms(question: Question, setup: Setup, progress: Progress) -> Inspec
         ledger=_consult(question, environment, progress),
     )
     control = setup.study.control.name
-    shown = "" if setup.laid is None else setup.laid.missing  # before the copy was made
-    for threat in (*common_threats(found), *source_threats(environment.source)):
-        if threat.seen != shown:
+    displayed = "" if setup.laid is None else setup.laid.missing  # before the copy was made
+    for threat in (*common_threats(inspection), *source_threats(environment.source)):
+        if threat.seen != displayed:
             progress.threat(threat)
     for arm in setup.study.arms:
-        for threat in own_threats(found, control, arm.name):
+        for threat in own_threats(inspection, control, arm.name):
             progress.threat(threat)
-    setup.record.write(INSPECTION, found.to_json())
-    return Inspected(setup, environment, found)
+    setup.record.write(INSPECTION, inspection.to_json())
+    return Inspected(setup, environment, inspection)
 
 
 def bare_settings(study: Study, reported: Mapping[str, Mapping[str, str]]) -> Iterator[str]:
     """Settings of the study that have no unit, with the one that the server takes: 128 of
     shared_buffers are 128 blocks. `reported`: arm → setting → value and unit, as the server says.
     """
-    said: dict[str, None] = {}
+    bare: dict[str, None] = {}
     for arm in study.every_arm:
         for name, value in study.settings_of(arm).items():
             number, _, unit = reported.get(arm.name, {}).get(name, "").partition(" ")
             if unit and value == number and value.strip("0"):
                 times = "× " if unit[:1].isdigit() else ""
-                said[f"{name} = {value} has no unit: the server takes {value} {times}{unit}"] = None
-    yield from said
+                bare[f"{name} = {value} has no unit: the server takes {value} {times}{unit}"] = None
+    yield from bare
 
 
-def _look(setup: Setup, progress: Progress, *, executes: bool) -> _Arms:
+def _read_arms(setup: Setup, progress: Progress, *, executes: bool) -> _Arms:
     host = setup.laboratory.host
     with setup.started_arms(0, "restore") as started, setup.phase("inspect"):
         if executes:
             setup = execute_scripts(setup, started, progress)
-        place = host.environment(started, setup.scripts, setup.slots.template)
+        environment = host.environment(started, setup.scripts, setup.slots.template)
         if setup.laid is not None:
-            place = place.model_copy(update={"source": setup.laid.told(place.source)})
+            environment = environment.model_copy(
+                update={"source": setup.laid.told(environment.source)}
+            )
         workload = setup.study.workload.model_dump(mode="json")
         return _Arms(
             setup,
-            _with_record(place, setup.record).model_copy(update={"workload": workload}),
+            _with_record(environment, setup.record).model_copy(update={"workload": workload}),
             hidden_settings({arm: settings_of(instance) for arm, instance in started.items()}),
             {arm: plans_of(instance, setup.scripts) for arm, instance in started.items()},
             {arm: instance.identity for arm, instance in started.items()},
         )
 
 
-def _with_record(place: Environment, record: Record) -> Environment:
+def _with_record(environment: Environment, record: Record) -> Environment:
     """With whether the record is written to the devices that the data stand on."""
-    shared = {*place.disk.devices} & {*devices_beneath(record.directory).leaves}
-    disk = place.disk.model_copy(update={"holds_record": True})
-    return place.model_copy(update={"disk": disk}) if shared else place
+    shared = {*environment.disk.devices} & {*devices_beneath(record.directory).leaves}
+    disk = environment.disk.model_copy(update={"holds_record": True})
+    return environment.model_copy(update={"disk": disk}) if shared else environment
 
 
 def _inspect(setup: Setup, arms: _Arms, arm: Arm, base: Arm | None = None) -> ArmInspection:
@@ -149,20 +151,20 @@ def _inspect(setup: Setup, arms: _Arms, arm: Arm, base: Arm | None = None) -> Ar
     elif arms.identities[control.name].kind != arms.identities[name].kind:
         # Two products: what they do by default is what is weighed, but not what the study gives.
         may_differ |= differing - set(study.settings)
-    found = compare(ours, theirs, may_differ, rules)
-    found.refuse_undeclared(control.name, name)
-    if not found.declared and base is None:
+    differences = compare(ours, theirs, may_differ, rules)
+    differences.refuse_undeclared(control.name, name)
+    if not differences.declared and base is None:
         _require_unlike(study, arm, ours, theirs)
     builds = builds_differ(arms.identities[control.name], arms.identities[name])
     return ArmInspection(
         may_differ=tuple(sorted(may_differ)),
         differences=ArmDifferences(
-            declared=(*found.declared, *study.differences_beside_settings(arm, base)),
-            derived=tuple(found.derived),
-            undeclared=tuple(found.undeclared),
+            declared=(*differences.declared, *study.differences_beside_settings(arm, base)),
+            derived=tuple(differences.derived),
+            undeclared=tuple(differences.undeclared),
         ),
         builds=tuple(apart(builds)),
-        plans_meant=rules.plans([name for name, *_ in found.declared])
+        plans_meant=rules.plans([name for name, *_ in differences.declared])
         or any(key == "sql" for key, *_ in study.differences_beside_settings(arm, base)),
     )
 
@@ -175,8 +177,8 @@ def _require_unlike(
     names = study.declared_differences(arm)
     control = study.control
     settings = {*study.settings_of(control), *study.settings_of(arm)}
-    beside = {"name": "", "role": "", "settings": {}}
-    alone = arm.model_copy(update=beside) == control.model_copy(update=beside)
+    blank = {"name": "", "role": "", "settings": {}}
+    alone = arm.model_copy(update=blank) == control.model_copy(update=blank)
     if not names or not names <= settings or not alone or not names <= {*ours, *theirs}:
         return
     values = ", ".join(f"{name} is {ours.get(name, theirs.get(name))}" for name in sorted(names))
@@ -189,19 +191,24 @@ def _require_unlike(
 def _as_it_stands(setup: Setup, arm: str) -> bool:
     """Whether whatever differs between an arm and the control is what is weighed: another server,
     or another role or database."""
-    words = {setup.study.control.address, *(a.address for a in setup.study.arms if a.name == arm)}
-    return setup.slots.residency == "several servers" or len(words) > 1
+    addresses = {
+        setup.study.control.address,
+        *(a.address for a in setup.study.arms if a.name == arm),
+    }
+    return setup.slots.residency == "several servers" or len(addresses) > 1
 
 
-def _kept_environment(setup: Setup, seen: Environment) -> tuple[Environment, tuple[str, ...]]:
+def _kept_environment(
+    setup: Setup, environment: Environment
+) -> tuple[Environment, tuple[str, ...]]:
     """Write environment.json, or compare with the one that an interrupted weighing wrote: its
     drives are those before the weighing."""
     earlier = read_environment(setup.record)
     if earlier is None:
-        setup.record.write(ENVIRONMENT, seen.to_json())
-        return seen, ()
-    changes = machines_differ(earlier.machine.model_dump(), seen.machine.model_dump())
-    return seen.model_copy(update={"drives": earlier.drives}), tuple(changes)
+        setup.record.write(ENVIRONMENT, environment.to_json())
+        return environment, ()
+    changes = machines_differ(earlier.machine.model_dump(), environment.machine.model_dump())
+    return environment.model_copy(update={"drives": earlier.drives}), tuple(changes)
 
 
 def _consult(
@@ -210,5 +217,5 @@ def _consult(
     """None where a new ledger begins with this weighing: earlier entries no longer count."""
     if question.ledger is None:
         return None
-    standing = consult(question.ledger, environment.machine, progress)
-    return None if question.new_ledger else standing
+    balance = consult(question.ledger, environment.machine, progress)
+    return None if question.new_ledger else balance

@@ -69,14 +69,14 @@ def _with_disk(size: int, rates: DiskRates, laboratory: Laboratory) -> MemoryPla
             "to be seen",
             hint="--set directory=DIR, on a file system of a disk",
         )
-    held = DiskPlan(devices=tuple(devices), **rates.model_dump())
-    by = laboratory.engines.cap_memory(size, DiskLimits(devices, held.rates))
-    if by == "v1" and (held.write_iops or held.write_rate):
+    disk = DiskPlan(devices=tuple(devices), **rates.model_dump())
+    by = laboratory.engines.cap_memory(size, DiskLimits(devices, disk.rates))
+    if by == "v1" and (disk.write_iops or disk.write_rate):
         raise StudyError(
             "control groups of version 1 cannot hold writes to a rate: the page cache takes them",
             hint="Hold reads alone (disk.read_iops, disk.read_rate), or boot with version 2.",
         )
-    return MemoryPlan(cap_bytes=size, held_by=by, disk=held)
+    return MemoryPlan(cap_bytes=size, held_by=by, disk=disk)
 
 
 def _require_pool(study: Study, arm: str, need: MemoryNeed, size: int) -> None:
@@ -100,9 +100,9 @@ def _require_pool(study: Study, arm: str, need: MemoryNeed, size: int) -> None:
 def _require_no_escape(arm: str, need: MemoryNeed, free: int) -> None:
     if need.huge_pages == "off" or (need.huge_pages == "try" and not free):
         return
-    seen = f", and {free} huge pages are free" if need.huge_pages == "try" else ""
+    clause = f", and {free} huge pages are free" if need.huge_pages == "try" else ""
     raise StudyError(
-        f'"memory" would not hold arm "{arm}": huge_pages is {need.huge_pages}{seen}',
+        f'"memory" would not hold arm "{arm}": huge_pages is {need.huge_pages}{clause}',
         detail="No cap counts huge pages: the arm would have its shared buffers beside it.",
         hint="--set settings.huge_pages=off",
     )

@@ -53,8 +53,8 @@ def memory_room(
     pools: Mapping[str, int], data_bytes: int, clients: int, free_bytes: int
 ) -> MemoryRoom:
     """`pools`: arm → its buffer pool; `data_bytes`: of one arm, 0 where it is not known."""
-    beside = data_bytes + clients * CLIENT_BYTES
-    return MemoryRoom({arm: pool + beside for arm, pool in pools.items()}, free_bytes)
+    rest_bytes = data_bytes + clients * CLIENT_BYTES
+    return MemoryRoom({arm: pool + rest_bytes for arm, pool in pools.items()}, free_bytes)
 
 
 def require_room(room: MemoryRoom | None) -> None:

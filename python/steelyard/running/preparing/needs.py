@@ -67,10 +67,10 @@ def _pooled(study: Study) -> bool:
 def require_machines(study: Study, laboratory: Laboratory) -> None:
     """UsageError where the load would come from fewer machines than the study says, or from more:
     the result would not be comparable."""
-    wanted, there = study.workload.machines, laboratory.drivers.machines
-    if wanted != there:
+    required, there = study.workload.machines, laboratory.drivers.machines
+    if required != there:
         raise UsageError(
-            f"the load of this study comes from {wanted} machines, and not from {there}",
+            f"the load of this study comes from {required} machines, and not from {there}",
             hint="Only `steelyard weigh` puts load on by several machines: --machines N.",
         )
 

@@ -40,19 +40,19 @@ class OpenPlaces:
         """What is said before the weighing; empty: the study names no place."""
         if not self.files.directories and not self.files.logs:
             return ""
-        words = [f"{arm}: {place.words}" for arm, place in self.plan.items()]
+        descriptions = [f"{arm}: {place.words}" for arm, place in self.plan.items()]
         if self.files.drawn:
-            return f"places are alike, and arms' files are drawn over them: {words[0]}"
-        return f"each arm's files stay in its own place: {' | '.join(words)}"
+            return f"places are alike, and arms' files are drawn over them: {descriptions[0]}"
+        return f"each arm's files stay in its own place: {' | '.join(descriptions)}"
 
     def require_room(self, templates: Mapping[str, Sequence[Path]]) -> None:
         """EngineError where a place does not hold the copies that will stand in it."""
         needed: dict[Path, int] = {}
-        every = {template for own in templates.values() for template in own}
+        every = {template for paths in templates.values() for template in paths}
         sizes = {template: tree_bytes(template) for template in every}
         for arm, directory in self.files.directories.items():
-            own = every if self.files.drawn else {*templates[arm]}
-            size = sum(sizes[template] for template in own)
+            copied = every if self.files.drawn else {*templates[arm]}
+            size = sum(sizes[template] for template in copied)
             log = 0 if arm in self.files.logs else LOG_BYTES
             needed[directory] = needed.get(directory, 0) + size + log
         for directory in self.files.logs.values():
@@ -62,10 +62,10 @@ class OpenPlaces:
             number = os.stat(directory).st_dev
             by_file_system[number] = by_file_system.get(number, 0) + size
         for directory in needed:
-            wanted, free = by_file_system[os.stat(directory).st_dev], space(directory).free_bytes
+            required, free = by_file_system[os.stat(directory).st_dev], space(directory).free_bytes
             require_room(
                 f'too little room in "{directory.parent}"',
-                wanted,
+                required,
                 free,
                 detail="Needed for the arms' data there, and 1 GB for the log of each.",
                 hint="Free some room, or choose a smaller scale: --set workload.scale=...",
@@ -94,8 +94,8 @@ def open_places(study: Study, laboratory: Laboratory) -> OpenPlaces:
     }
     files = FilePlaces(
         arms=tuple(arm.name for arm in study.every_arm),
-        directories={arm: place for arm, place in directories.items() if place is not None},
-        logs={arm: place for arm, place in logs.items() if place is not None},
+        directories={arm: path for arm, path in directories.items() if path is not None},
+        logs={arm: path for arm, path in logs.items() if path is not None},
         drawn=len(marks) == 1,
     )
     return OpenPlaces(files, plan)

@@ -26,23 +26,23 @@ from steelyard.study.study import Study
 from steelyard.workloads.loading.template import description
 
 
-def recall_choices(kept: OpenRecord) -> Choices | None:
+def recall_choices(opened: OpenRecord) -> Choices | None:
     """The choices of a weighing that is resumed; None for a new one."""
-    return kept.plan
+    return opened.plan
 
 
-def write_plan(setup: Setup, choices: Choices, kept: OpenRecord, progress: Progress) -> Plan:
+def write_plan(setup: Setup, choices: Choices, opened: OpenRecord, progress: Progress) -> Plan:
     """plan.json: seed, order, rule, margins and choices; a resumed weighing keeps its own."""
-    plan = kept.plan
+    plan = opened.plan
     if plan is None:
-        plan = _plan(setup, choices, kept)
-        kept.record.write(PLAN, plan.to_json())
-        kept.record.point_latest()
+        plan = _plan(setup, choices, opened)
+        opened.record.write(PLAN, plan.to_json())
+        opened.record.point_latest()
     progress.plan(plan)
     return plan
 
 
-def _plan(setup: Setup, choices: Choices, kept: OpenRecord) -> Plan:
+def _plan(setup: Setup, choices: Choices, opened: OpenRecord) -> Plan:
     study, design, workload = setup.study, setup.design, setup.study.workload
     processors = list(setup.laboratory.host.processors())
     counted, cells = study.budget.counted, study.factorial
@@ -85,8 +85,8 @@ def _plan(setup: Setup, choices: Choices, kept: OpenRecord) -> Plan:
         **_standbys(study),
         writes=any(script.writes for script in setup.scripts),
         left_out=setup.left_out,
-        attempt=attempt_number(kept.record, study),
-        command=shlex.join(kept.question.command),
+        attempt=attempt_number(opened.record, study),
+        command=shlex.join(opened.question.command),
         **{name: getattr(choices, name) for name in Choices.model_fields},
     )
     return plan if cells is None else plan.model_copy(update={"factors": FactorsPlan.of(cells)})
@@ -113,8 +113,8 @@ def _ways(study: Study) -> dict[str, Any]:
 
 def _standbys(study: Study) -> dict[str, Any]:
     """What it says of standbys; nothing where no arm has any."""
-    words = {arm.name: replication_words(arm.replication) for arm in study.every_arm}
-    return {"replication": words} if set(words.values()) != {"none"} else {}
+    replication = {arm.name: replication_words(arm.replication) for arm in study.every_arm}
+    return {"replication": replication} if set(replication.values()) != {"none"} else {}
 
 
 def _defaults(builds: BuildComparison) -> BuildDefaultDifferences:
@@ -123,7 +123,7 @@ def _defaults(builds: BuildComparison) -> BuildDefaultDifferences:
         rule=builds.defaults,
         alike=dict(alignment.settings),
         shipped=tuple(arm for arm in alignment.changed if arm in builds.shipped),
-        changed={arm: tuple(found) for arm, found in alignment.changed.items()},
+        changed={arm: tuple(differences) for arm, differences in alignment.changed.items()},
         added={arm: tuple(names) for arm, names in alignment.added.items()},
         removed={arm: tuple(names) for arm, names in alignment.removed.items()},
     )
@@ -136,8 +136,8 @@ def _loads(setup: Setup) -> Loads:
     builds, arms = setup.builds, setup.slots.arms
     loads = {}
     for arm, loader in builds.loaders.items():
-        made = [description(template) for template in arms[arm].templates]
-        seconds = [one.seconds for one in made if one is not None]
+        descriptions = [description(template) for template in arms[arm].templates]
+        seconds = [facts.seconds for facts in descriptions if facts is not None]
         loads[arm] = LoadsOfArm(by=loader, count=builds.loads, seconds=round(sum(seconds), 1))
     return Loads(shared=builds.shared, arms=loads)
 
@@ -150,12 +150,12 @@ def attempt_number(record: Record, study: Study) -> int:
     """
     if study.decision.judged == "separately":
         return 1
-    own = (record.directory / "study.toml").read_text(encoding="utf-8")
+    text = (record.directory / "study.toml").read_text(encoding="utf-8")
     attempts = 0
     for sibling in sorted(_siblings(record.directory)):
         try:
             earlier = Record.open(sibling)
-            same = (sibling / "study.toml").read_text(encoding="utf-8") == own
+            same = (sibling / "study.toml").read_text(encoding="utf-8") == text
             verdict = read_verdict(earlier) if same else None
         except (RecordError, OSError):
             continue

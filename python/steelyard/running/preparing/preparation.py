@@ -49,13 +49,13 @@ from steelyard.workloads.reading.resolved import data_bytes
 
 
 @contextmanager
-def prepare(kept: OpenRecord, laboratory: Laboratory, progress: Progress) -> Iterator[Setup]:
+def prepare(opened: OpenRecord, laboratory: Laboratory, progress: Progress) -> Iterator[Setup]:
     """A weighing made ready; every server is stopped at the end.
 
     A weighing that ends before anything was measured leaves no record, but the servers' logs where
     one of them would not start.
     """
-    study = kept.question.study
+    study = opened.question.study
     try:
         require_machines(study, laboratory)
         data = laboratory.data.open(study)
@@ -63,33 +63,33 @@ def prepare(kept: OpenRecord, laboratory: Laboratory, progress: Progress) -> Ite
         require_replicated_work(study, data.scripts)
         if study.workload.pace is not None:
             data.replay(study.workload.pace)  # what it lacks is said before anything is loaded
-        engines = {} if study.is_external else _engines(kept, laboratory)
+        engines = {} if study.is_external else _engines(opened, laboratory)
         chosen = resumed_layout(
-            kept, data.scripts, lambda: _memory_room(study, data, engines, laboratory)
+            opened, data.scripts, lambda: _memory_room(study, data, engines, laboratory)
         )
         layout = LAYOUTS[chosen.name]
         places = None if study.is_external else open_places(study, laboratory)
         slots, builds, memory, laid = (
-            (*_reach(kept, data, laboratory, progress), None, None)
+            (*_reach(opened, data, laboratory, progress), None, None)
             if places is None
-            else _own_servers(kept, data, engines, laboratory, layout, places, progress)
+            else _own_servers(opened, data, engines, laboratory, layout, places, progress)
         )
         cost = layout.cost(study, data.scripts)
         setup = Setup(
             laboratory=laboratory,
             study=study,
-            design=draw_design(study, kept.question.seed, cost.value),
+            design=draw_design(study, opened.question.seed, cost.value),
             layout=chosen,
             cost=cost,
             slots=slots,
             data=data,
-            record=kept.record,
+            record=opened.record,
             builds=builds,
             memory=memory,
             places={} if places is None else places.plan,
             places_drawn=places is None or places.files.drawn,
             laid=laid,
-            spent=kept.spent,
+            spent=opened.spent,
             left_out=(),
         )
         try:
@@ -100,12 +100,12 @@ def prepare(kept: OpenRecord, laboratory: Laboratory, progress: Progress) -> Ite
         finally:
             slots.stop_arms()
     except BaseException:
-        kept.record.discard_if_bare()
+        opened.record.discard_if_bare()
         raise
 
 
 def _own_servers(
-    kept: OpenRecord,
+    opened: OpenRecord,
     data: WorkloadData,
     engines: Mapping[str, Engine],
     laboratory: Laboratory,
@@ -114,7 +114,7 @@ def _own_servers(
     progress: Progress,
 ) -> tuple[Slots, BuildComparison, MemoryPlan | None, LaidSettings | None]:
     """The slots in which the arms' servers will be started."""
-    stopwatch, study = kept.spent.stopwatch, kept.question.study
+    stopwatch, study = opened.spent.stopwatch, opened.question.study
     with stopwatch("find engines"):
         for engine in engines.values():
             layout.require_engine(engine)
@@ -129,7 +129,7 @@ def _own_servers(
         memory = cap_memory(effective, engines, laboratory, at_once=at_once)
         builds = compare_builds(effective, engines, laboratory, progress)
     _note_other_loads(laboratory, progress)
-    announcement = "" if kept.resumed else layout.announcement(study)
+    announcement = "" if opened.resumed else layout.announcement(study)
     for note in filter(None, (announcement, places.note)):
         progress.note(note)
     with stopwatch("load data"):
@@ -144,14 +144,14 @@ def _own_servers(
 
 
 def _reach(
-    kept: OpenRecord, data: WorkloadData, laboratory: Laboratory, progress: Progress
+    opened: OpenRecord, data: WorkloadData, laboratory: Laboratory, progress: Progress
 ) -> tuple[Sessions, BuildComparison]:
     """The arms at their addresses; nothing is started, and nothing made yet. UsageError: a server
     does not hold what the scripts work on."""
-    study = kept.question.study
+    study = opened.question.study
     require_whole_passes(study)
     progress.stage("reach the servers")
-    with kept.spent.stopwatch("find engines"):
+    with opened.spent.stopwatch("find engines"):
         arms = laboratory.engines.reach(study, data.database)
         for instance in () if study.uses_own_databases else arms.values():
             data.require_loaded(instance)
@@ -162,7 +162,7 @@ def _reach(
     _note_other_loads(laboratory, progress)
     same = BuildComparison(dict.fromkeys(arms, study.control.name), 1, study.defaults)
     if study.uses_own_databases:
-        return Databases(arms, data.fill, kept.spent.stopwatch, progress), same
+        return Databases(arms, data.fill, opened.spent.stopwatch, progress), same
     return Sessions(arms), same
 
 
@@ -170,10 +170,10 @@ def _note_other_loads(laboratory: Laboratory, progress: Progress) -> None:
     """Said once the question was accepted: what is refused measures nothing, and is not slowed."""
     loads = [f"{load.command} (process {load.pid})" for load in laboratory.host.other_loads()]
     if loads:
-        named = ", ".join(loads[:_MOST_LOADS])
+        others = ", ".join(loads[:_MOST_LOADS])
         more = f" and {len(loads) - _MOST_LOADS} more" if len(loads) > _MOST_LOADS else ""
         progress.note(
-            f"another measurement is under way on this machine: {named}{more}; "
+            f"another measurement is under way on this machine: {others}{more}; "
             f"{'both' if len(loads) == 1 else 'all'} are slowed, and their verdicts say so"
         )
 
@@ -182,10 +182,10 @@ _MOST_LOADS = 3
 """Named; of more their number is said."""
 
 
-def _engines(kept: OpenRecord, laboratory: Laboratory) -> Mapping[str, Engine]:
+def _engines(opened: OpenRecord, laboratory: Laboratory) -> Mapping[str, Engine]:
     """Arm → its engine; errors are raised before data is loaded."""
-    study = kept.question.study
-    with kept.spent.stopwatch("find engines"):
+    study = opened.question.study
+    with opened.spent.stopwatch("find engines"):
         engines = laboratory.engines.of_arms(study)
         require_whole_passes(study)
         require_abilities(study, engines)
@@ -223,8 +223,10 @@ def _arms(
     settings = {arm.name: builds.settings_of(study, arm) for arm in study.every_arm}
     timing = _log_timing(study, engines, settings)
     full = {
-        name: _reached(study, engines[name], _counted(study, engines[name], {**own, **timing}))
-        for name, own in settings.items()
+        name: _reached(
+            study, engines[name], _counted(study, engines[name], {**arm_settings, **timing})
+        )
+        for name, arm_settings in settings.items()
     }
     full = {
         arm.name: {**replication_of(arm, engines[arm.name]), **full[arm.name]}
@@ -248,12 +250,12 @@ def _log_timing(
 ) -> Settings:
     """What makes every server time its log; nothing where an arm is not to be watched, or says
     itself whether the log is timed."""
-    asked = [
+    timings = [
         engine.log_timing(settings[arm]) if isinstance(engine, LogTiming) else {}
         for arm, engine in engines.items()
     ]
     watched = all(arm.telemetry for arm in study.every_arm)
-    return asked[0] if watched and all(one == asked[0] for one in asked) else {}
+    return timings[0] if watched and all(timing == timings[0] for timing in timings) else {}
 
 
 def _counted(study: Study, engine: Engine, settings: Settings) -> Settings:
@@ -286,8 +288,8 @@ def _require_connections(study: Study) -> None:
     """StudyError where an arm's server would not take all clients, and us beside them."""
     for arm in study.every_arm:
         clients = connections_of(study, arm)
-        said = study.settings_of(arm).get("max_connections", "100")
-        allowed = int(said) if said.isdigit() else 0  # what is no number the server refuses itself
+        text = study.settings_of(arm).get("max_connections", "100")
+        allowed = int(text) if text.isdigit() else 0  # what is no number the server refuses itself
         if allowed and clients + OWN_CONNECTIONS > allowed:
             raise StudyError(
                 f'{clients} clients are more than arm "{arm.name}" takes: '
@@ -317,12 +319,12 @@ def _templates(
     loaders = list(dict.fromkeys(builds.loaders.values()))
     every = len(loaders) * builds.loads
     copies = every * data_directories(study)
-    found: dict[str, tuple[Path, ...]] = {}
-    for place, loader in enumerate(loaders):
+    templates: dict[str, tuple[Path, ...]] = {}
+    for index, loader in enumerate(loaders):
         product = engines[loader].identity.product
         loads = []
         for number in range(builds.loads):
-            left = every - place * builds.loads - number - 1
+            left = every - index * builds.loads - number - 1
             which = f" of {product}" if every > 1 else ""
             which += f", load {number + 1} of {builds.loads}" if builds.loads > 1 else ""
 
@@ -332,10 +334,10 @@ def _templates(
             loads.append(
                 data.template(engines[loader], report, number=number, copies=copies + left)
             )
-        found[loader] = tuple(loads)
+        templates[loader] = tuple(loads)
     data.release_source()
     return {
-        arm.name: _altered(study, arm, engines[loader], found[loader], data, progress)
+        arm.name: _altered(study, arm, engines[loader], templates[loader], data, progress)
         for arm, loader in ((arm, builds.loaders[arm.name]) for arm in study.every_arm)
     }
 

@@ -14,24 +14,26 @@ from steelyard.workloads.reading.scripts import Script
 
 def standbys_of(arm: Arm) -> Standbys | None:
     """What an arm's server has beside it; None: nothing."""
-    wanted = arm.replication
-    if wanted is None:
+    replication = arm.replication
+    if replication is None:
         return None
-    return Standbys(wanted.standbys, wanted.round_trip, reads=wanted.reads == "standby")
+    return Standbys(
+        replication.standbys, replication.round_trip, reads=replication.reads == "standby"
+    )
 
 
 def replication_of(arm: Arm, engine: Engine) -> Settings:
     """What makes an arm's commits wait for its standbys, beneath its own settings. StudyError: its
     engine has none."""
-    wanted = arm.replication
-    if wanted is None:
+    replication = arm.replication
+    if replication is None:
         return {}
     if not isinstance(engine, Replicating):
         raise StudyError(
             f'engine "{engine.identity.kind}" cannot have standbys',
             hint='Leave out "replication".',
         )
-    return engine.replication(wanted.standbys, wanted.quorum)
+    return engine.replication(replication.standbys, replication.quorum)
 
 
 def require_replicated_work(study: Study, scripts: Sequence[Script]) -> None:

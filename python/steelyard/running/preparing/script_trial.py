@@ -41,15 +41,15 @@ _FREE = "free"
 _FOREGROUND = Reasoned("foreground", "scripts are only tried")
 
 
-def try_scripts(setup: Setup, kept: OpenRecord, progress: Progress) -> Setup:
+def try_scripts(setup: Setup, opened: OpenRecord, progress: Progress) -> Setup:
     """The weighing without the scripts that fail on a copy, each named with its share; as it is
     where nothing of the workload is to be tried. A resumed one leaves out what its plan does.
 
     StudyError: nothing is left, or the study refuses what fails. WeighingError: the server died of
     a try.
     """
-    if kept.plan is not None:
-        return _without(setup, kept.plan.left_out)
+    if opened.plan is not None:
+        return _without(setup, opened.plan.left_out)
     if not setup.data.tried_first or not setup.writes or setup.study.is_external:
         return setup
     progress.stage("try the work on a copy")
@@ -91,7 +91,7 @@ def _executed(setup: Setup, arms: Mapping[str, Instance], names: Sequence[str]) 
         lines = []
         with _client(setup, arms, pending) as load, setup.phase("inspect"):
             for name in pending:
-                lines.append(execute(lambda: _one(load, arm, length_ns)))
+                lines.append(execute(lambda: _run_once(load, arm, length_ns)))
                 if not instance.running:
                     raise _died(f'arm "{arm}"', name, lines[-1])
         return lines
@@ -137,21 +137,21 @@ def _refuse_failing(
     leave_out = f", or leave out what fails: --set workload.failing={LEAVE_OUT}"
     raise StudyError(
         f'script "{first.script}" cannot work on arm "{failing[first.script][0]}": {first.error}',
-        detail=_shown(others) if others else None,
+        detail=_excerpt(others) if others else None,
         hint=f"Mend it{leave_out if may_be_left_out else ''}.",
     )
 
 
-def _shown(out: Sequence[LeftOutScript]) -> str:
-    shown = "; ".join(f"{script.script}: {script.error}" for script in out[:3])
-    return shown + ("; ..." if len(out) > 3 else "")
+def _excerpt(out: Sequence[LeftOutScript]) -> str:
+    text = "; ".join(f"{script.script}: {script.error}" for script in out[:3])
+    return text + ("; ..." if len(out) > 3 else "")
 
 
 def _refuse(setup: Setup, out: Sequence[LeftOutScript]) -> None:
     raise StudyError(
         f'nothing is left of workload "{setup.study.workload.name}": each of its {len(out)} '
         "scripts failed when it was tried",
-        detail=_shown(out),
+        detail=_excerpt(out),
         hint="Copy the data as they were when the log began, and name their database.",
     )
 
@@ -176,7 +176,7 @@ def _tried(setup: Setup) -> dict[str, Tries]:
             until_ns = clock.now_ns() + LONG_ENOUGH_NS
             for _ in range(TRIES * len(tried)):
                 script = setup.scripts[begun % len(tried)]
-                line = _one(load, control, LONGEST_TRY_NS)
+                line = _run_once(load, control, LONGEST_TRY_NS)
                 if has_ended(line):
                     begun += 1
                     tried[script.name].note(line)
@@ -202,14 +202,14 @@ def _client(
     return alone.connect(arms, _FREE, setup.design.script_seed(_EPOCH), {})
 
 
-def _one(load: Load, arm: str, length_ns: int) -> SliceLine:
+def _run_once(load: Load, arm: str, length_ns: int) -> SliceLine:
     visit = Visit(arm, length_ns, "pilot", 0, 0, each=1)
     [line] = load.run([visit], SlicePlace(_EPOCH))
     return line
 
 
 def _died(where: str, script: str, line: SliceLine) -> WeighingError:
-    said = "; ".join(line.error_messages.values())
+    message = "; ".join(line.error_messages.values())
     return WeighingError(
-        f'the server of {where} died when script "{script}" was tried', detail=said or None
+        f'the server of {where} died when script "{script}" was tried', detail=message or None
     )

@@ -42,8 +42,8 @@ class LaidSettings:
 
     def in_effect(self, study: Study) -> Study:
         """The study as its servers will be set: the file beneath its own settings."""
-        said = {name.lower() for name in study.settings}
-        below = {name: value for name, value in self.file.items() if name not in said}
+        stated = {name.lower() for name in study.settings}
+        below = {name: value for name, value in self.file.items() if name not in stated}
         return study.model_copy(update={"settings": {**below, **study.settings}})
 
     def beside(self, settings: Mapping[str, str]) -> dict[str, str]:
@@ -54,7 +54,9 @@ class LaidSettings:
         """The facts about the data with those about its settings."""
         if source is None:
             return None
-        gone = tuple(NeutralisedFact(what=one.what, why=one.why) for one in self.neutralised)
+        gone = tuple(
+            NeutralisedFact(what=setting.what, why=setting.why) for setting in self.neutralised
+        )
         return source.model_copy(
             update={
                 "neutralised": (*gone, *source.neutralised),
@@ -81,10 +83,10 @@ def lay_settings(
     source = study.source
     if offered is None or source is None:
         return None
-    said = list(_set_by_study(study, offered.settings))
+    stated = list(_set_by_study(study, offered.settings))
     offered = _left_to_the_file(study, offered)
     _require_memory(study, offered, engines, laboratory, at_once)
-    for engine in {one.identity.bindir: one for one in engines.values()}.values():
+    for engine in {build.identity.bindir: build for build in engines.values()}.values():
         if isinstance(engine, AcceptsSettings):
             slot = laboratory.engines.slot(0)
             offered = engine.accepted(offered, slot, progress.stage)
@@ -95,9 +97,9 @@ def lay_settings(
         file={**file, **connections},
         neutralised=offered.neutralised,
         replaced=(
-            *_defaults_replaced(source.beneath, offered, said),
+            *_defaults_replaced(source.beneath, offered, stated),
             *_raised(offered.settings, connections),
-            *said,
+            *stated,
         ),
         missing=offered.missing,
     )
@@ -109,26 +111,26 @@ def lay_settings(
 def _left_to_the_file(study: Study, offered: ServerSettings) -> ServerSettings:
     """Without the settings that no server will have from its file: the study says them."""
     of_arms = set.intersection(*({*arm.settings} for arm in study.every_arm))
-    said = {name.lower() for name in {*study.settings, *of_arms}}
-    rest = {name: value for name, value in offered.settings.items() if name not in said}
+    stated = {name.lower() for name in {*study.settings, *of_arms}}
+    rest = {name: value for name, value in offered.settings.items() if name not in stated}
     return replace(offered, settings=rest)
 
 
 def _connections(study: Study, file: Mapping[str, str]) -> dict[str, str]:
     """max_connections that hold the clients, where those of the file do not."""
     needed = study.workload.clients + OWN_CONNECTIONS
-    said = file.get("max_connections", str(DEFAULT_CONNECTIONS)).strip()
-    few = said.isdigit() and int(said) < needed
+    stated = file.get("max_connections", str(DEFAULT_CONNECTIONS)).strip()
+    few = stated.isdigit() and int(stated) < needed
     return {"max_connections": str(needed)} if few else {}
 
 
 def _defaults_replaced(
-    beneath: Mapping[str, str], offered: ServerSettings, said: Sequence[ReplacedFact]
+    beneath: Mapping[str, str], offered: ServerSettings, stated: Sequence[ReplacedFact]
 ) -> Iterator[ReplacedFact]:
     """What the built-in study sets that the server left at its default."""
-    known = {*offered.settings, *(one.name for one in said)}
+    names = {*offered.settings, *(fact.name for fact in stated)}
     for name, value in beneath.items():
-        if not offered.missing and name not in known:
+        if not offered.missing and name not in names:
             why = "the study sets it where the server's files do not"
             yield ReplacedFact(name=name, theirs="default", used=value, why=why)
 
@@ -144,15 +146,15 @@ def _set_by_study(study: Study, settings: Mapping[str, str]) -> Iterator[Replace
     """What the study says itself, of all arms or of one."""
     places = [("the study", study.settings)]
     places += [(f'arm "{arm.name}"', arm.settings) for arm in study.every_arm]
-    for place, own in places:
-        for name, value in own.items():
+    for origin, stated in places:
+        for name, value in stated.items():
             theirs = settings.get(name.lower())
             if theirs is not None and theirs != value:
                 yield ReplacedFact(
                     name=name.lower(),
                     theirs=shown_value(name, theirs),
                     used=shown_value(name, value),
-                    why=f"{place} says so",
+                    why=f"{origin} says so",
                 )
 
 

@@ -86,14 +86,16 @@ class Setup:
     @property
     def first_placement(self) -> str:
         """That of the pilot."""
-        asked = self.placement.value
-        return "symmetric" if asked == "auto" else asked
+        requested = self.placement.value
+        return "symmetric" if requested == "auto" else requested
 
     def place(self, wal_flush_share: float) -> Reasoned[str]:
         """The placement of the weighing; `wal_flush_share`: of the pilot's looks at active backends
         those that waited for the log to reach the disk, 0 … 1."""
-        asked, why = self.placement
-        return choose_placement(wal_flush_share) if asked == "auto" else Reasoned(asked, why)
+        requested, why = self.placement
+        return (
+            choose_placement(wal_flush_share) if requested == "auto" else Reasoned(requested, why)
+        )
 
     def file_upkeep(self, took_ns: float, most_ns: float, span: str) -> Reasoned[Upkeep]:
         """How the files are kept equal from epoch to epoch, by what putting them back took: no more
@@ -123,8 +125,8 @@ class Setup:
 
     def watched(self, arms: Mapping[str, Instance]) -> dict[str, Instance]:
         """Those of the arms whose sessions are looked at in their measured slices."""
-        wanted = {arm.name for arm in self.study.every_arm if arm.telemetry}
-        return {name: instance for name, instance in arms.items() if name in wanted}
+        names = {arm.name for arm in self.study.every_arm if arm.telemetry}
+        return {name: instance for name, instance in arms.items() if name in names}
 
     @contextmanager
     def connect(

@@ -83,8 +83,10 @@ class _ArmSearch:
         reading = self.search.reading()
         rate = self.search.rate if reading is None else reading.rate
         rates = {
-            kept: [own.rate for own in self.lines if own.rate is not None and own.within is kept]
-            for kept in (True, False)
+            within: [
+                line.rate for line in self.lines if line.rate is not None and line.within is within
+            ]
+            for within in (True, False)
         }
         return SearchPilot(
             rate=rate,
@@ -104,13 +106,15 @@ class _SearchPilot:
         setup, chosen = self._setup, self._chosen
         seed = setup.design.script_seed(THIRD_PILOT)
         with (
-            setup.started_arms(0, "restore", chosen.warm) as standing,
-            setup.connect(standing, chosen.placement, seed, chosen.stalls) as load,
+            setup.started_arms(0, "restore", chosen.warm) as instances,
+            setup.connect(instances, chosen.placement, seed, chosen.stalls) as load,
         ):
             closed = self._closed_loop(load)
             searches = self._searches(load, closed)
-        pilots = {arm: own.result() for arm, own in searches.items()}
-        return self._choices(pilots, [line for own in searches.values() for line in own.lines])
+        pilots = {arm: arm_search.result() for arm, arm_search in searches.items()}
+        return self._choices(
+            pilots, [line for arm_search in searches.values() for line in arm_search.lines]
+        )
 
     def _closed_loop(self, load: Load) -> dict[str, float]:
         """Throughput of every arm once it is warm, transactions a second."""
@@ -120,7 +124,7 @@ class _SearchPilot:
         lines = [line for _ in range(blocks) for line in self._block(load, visits)]
         require_work(lines)
         later = lines[len(lines) // 2 :]
-        return {arm: _throughput([own for own in later if own.arm == arm]) for arm in arms}
+        return {arm: _throughput([line for line in later if line.arm == arm]) for arm in arms}
 
     def _searches(self, load: Load, closed: Mapping[str, float]) -> dict[str, _ArmSearch]:
         rules = {
@@ -129,7 +133,10 @@ class _SearchPilot:
         }
         searches = {arm: _ArmSearch(Search(rule)) for arm, rule in rules.items()}
         for _ in range(PILOT_VISITS):
-            visits = {arm: self._visit(arm, own.search.rate) for arm, own in searches.items()}
+            visits = {
+                arm: self._visit(arm, arm_search.search.rate)
+                for arm, arm_search in searches.items()
+            }
             for line in self._block(load, visits):
                 searches[line.arm].search.answer(kept=bool(line.within))
                 searches[line.arm].lines.append(line)
@@ -150,8 +157,8 @@ class _SearchPilot:
         design = self._setup.design
         order = [design.arms[n] for n in design.blocks(1000 * THIRD_PILOT - self._blocks, 1)[0]]
         drawn = [
-            replace(visits[arm], block=self._blocks, position=place)
-            for place, arm in enumerate(order)
+            replace(visits[arm], block=self._blocks, position=position)
+            for position, arm in enumerate(order)
         ]
         with self._setup.phase("pilot"):
             return drive_pilot(self._setup, load, drawn, SlicePlace(THIRD_PILOT, run=1))
@@ -177,9 +184,9 @@ class _SearchPilot:
 
     def _choices(self, pilots: Mapping[str, SearchPilot], lines: Sequence[SliceLine]) -> Choices:
         study, goal, arms = self._setup.study, self._goal, self._setup.design.arms
-        logs = [math.log(own.rate) for own in pilots.values()]
+        logs = [math.log(pilot.rate) for pilot in pilots.values()]
         start = math.exp(sum(logs) / len(logs))
-        slowest = min(own.rate for own in pilots.values())
+        slowest = min(pilot.rate for pilot in pilots.values())
         length_ns = study.budget.slice or visit_length_ns(goal, slowest)
         border_ns = sum(map(_border_ns, lines)) // len(lines)
         visit_ns = length_ns + border_ns
@@ -220,8 +227,8 @@ class _SearchPilot:
         """As planned, or fewer in which enough visits fit. StudyError: not even so."""
         study, arms = self._setup.study, len(self._setup.design.arms)
         fixed = study.budget.epochs
-        wanted = study.budget.measuring // (WANTED_VISITS * arms * visit_ns)
-        epochs = fixed or min(self._chosen.epochs, max(LEAST_EPOCHS, 2 * (wanted // 2)))
+        fitting = study.budget.measuring // (WANTED_VISITS * arms * visit_ns)
+        epochs = fixed or min(self._chosen.epochs, max(LEAST_EPOCHS, 2 * (fitting // 2)))
         if study.budget.measuring // epochs >= FEWEST_VISITS * arms * visit_ns:
             return epochs
         raise _too_short(study, epochs, visit_ns)

@@ -99,9 +99,9 @@ class TurnsRunner:
             start_order=order,
             outcome=ending.outcome,
             error=ending.error,
-            arms={one.arm: one.read for one in turns} if len(turns) == len(order) else {},
+            arms={turn.arm: turn.read for turn in turns} if len(turns) == len(order) else {},
             loads=self._setup.loads_of(epoch),
-            violations={one.arm: one.violations for one in turns},
+            violations={turn.arm: turn.violations for turn in turns},
             machine=_joined_machine(turns),
         )
         line = with_other_loads(line, others_before, host.other_loads())
@@ -118,9 +118,9 @@ class TurnsRunner:
                     if arm in where.ended:
                         continue
                     turn = TurnPlace(arm, position, where.place, where.seed)
-                    later = [one for one in order[position + 1 :] if one not in where.ended]
+                    later = [other for other in order[position + 1 :] if other not in where.ended]
                     try:
-                        self._one(turn, where, later, lines)
+                        self._run_turn(turn, where, later, lines)
                     except (EngineError, DriverError) as failure:
                         self._lose(turn, where, failure)
                         with suppress(EngineError):  # it would not stop either
@@ -132,35 +132,35 @@ class TurnsRunner:
 
     def _lose(self, turn: TurnPlace, where: _Where, failure: EngineError | DriverError) -> None:
         """Write down the loss of a turn, and what the servers had to say."""
-        place, own = turn.place, failure if isinstance(failure, ArmLostError) else None
+        place, loss = turn.place, failure if isinstance(failure, ArmLostError) else None
         where.lost[turn.arm] = line = LostTurnLine(
             type="lost turn",
             epoch=place.epoch,
             attempt=place.attempt,
             arm=turn.arm,
-            how=own.how if own else "",
-            outcome=own.outcome if own else f"failed: {failure.primary}",
+            how=loss.how if loss else "",
+            outcome=loss.outcome if loss else f"failed: {failure.primary}",
             error=tuple(failure.lines()),
         )
         self._setup.record.append(TELEMETRY, line.to_json())
         keep_logs(self._setup, place.epoch)
 
-    def _one(
+    def _run_turn(
         self, turn: TurnPlace, where: _Where, later: Sequence[str], lines: list[SliceLine]
     ) -> None:
         """Run a turn and write its line; the slices that it came to are among `lines`."""
         setup, epoch, arm = self._setup, turn.place.epoch, turn.arm
-        own: list[SliceLine] = []
+        slices: list[SliceLine] = []
         began_ns = setup.laboratory.clock.now_ns()
         try:
-            line = self._turn.run(turn, own, self._report(epoch, arm, later))
+            line = self._turn.run(turn, slices, self._report(epoch, arm, later))
             took_ns = setup.laboratory.clock.now_ns() - began_ns
             self._took_ns.setdefault(arm, []).append(took_ns)
             setup.record.append(TELEMETRY, line.to_json())
             setup.spent.keep(epoch)
-            where.done[arm] = MeasuredTurn(line, tuple(own))
+            where.done[arm] = MeasuredTurn(line, tuple(slices))
         finally:
-            lines.extend(own)
+            lines.extend(slices)
 
     def _report(self, epoch: int, arm: str, later: Sequence[str]) -> ReportsPhase:
         """Reports a phase with the time that is left; `later`: whose turns of this epoch come after
@@ -196,9 +196,9 @@ def _ending(lost: Sequence[LostTurnLine], stuck: ServerError | None) -> Ending:
     arm that was lost is named. `stuck`: a server that would not stop."""
     if not lost:
         return Ending() if stuck is None else Ending.of(f"failed: {stuck.primary}", stuck)
-    first, by_arms = lost[0], [one for one in lost if one.how]
+    first, by_arms = lost[0], [turn for turn in lost if turn.how]
     if not first.how:
         return Ending(first.outcome, first.error)
-    how = first.how if len({one.how for one in by_arms}) == 1 else "crashed"
-    arms = ", ".join(sorted(one.arm for one in by_arms))
-    return Ending(f"{how}: {arms}", tuple(line for one in by_arms for line in one.error))
+    how = first.how if len({turn.how for turn in by_arms}) == 1 else "crashed"
+    arms = ", ".join(sorted(turn.arm for turn in by_arms))
+    return Ending(f"{how}: {arms}", tuple(line for turn in by_arms for line in turn.error))

@@ -64,10 +64,8 @@ def look_at_arms(setup: Setup, budget_ns: int, progress: Progress) -> PilotLook:
     progress.stage("pilot: every arm alone")
     most_s = longest_look_s(wish_of(study, budget_ns), len(design.arms))
     with setup.laid_arms(0, "restore"):
-        looked = {
-            arm: drive_alone(setup, arm, setup.first_placement, most_s) for arm in design.arms
-        }
-    return PilotLook(looked, laying_ns(setup, progress))
+        runs = {arm: drive_alone(setup, arm, setup.first_placement, most_s) for arm in design.arms}
+    return PilotLook(runs, laying_ns(setup, progress))
 
 
 def pilot_turns(setup: Setup, progress: Progress) -> Choices:
@@ -76,25 +74,25 @@ def pilot_turns(setup: Setup, progress: Progress) -> Choices:
     return choose_turns(setup, look_at_arms(setup, setup.study.budget.turns, progress), progress)
 
 
-def choose_turns(setup: Setup, seen: PilotLook, progress: Progress) -> Choices:
+def choose_turns(setup: Setup, pilot: PilotLook, progress: Progress) -> Choices:
     """The choices for a weighing in turns, by what a pilot saw. StudyError: the budget does not
     hold 8 epochs."""
-    study, design, looked, lay_ns = setup.study, setup.design, seen.arms, seen.lay_ns
-    share = wal_flush_share(looked)
-    lengths = _lengths(setup, looked, lay_ns=0)
+    study, design, runs, lay_ns = setup.study, setup.design, pilot.arms, pilot.lay_ns
+    share = wal_flush_share(runs)
+    lengths = _lengths(setup, runs, lay_ns=0)
     worth_ns = RESTORE_SHARE * lengths.turn_s * NS_PER_S
     upkeep = setup.file_upkeep(lay_ns, worth_ns, "a fifth of a turn")
     if upkeep.value == "restore":
-        lengths = _lengths(setup, looked, lay_ns=lay_ns)
-    control = looked[design.arms[0]]
+        lengths = _lengths(setup, runs, lay_ns=lay_ns)
+    control = runs[design.arms[0]]
     control_ns = per_transaction_ns(control)
-    every = [line for one in looked.values() for line in one.lines]
+    every = [line for run in runs.values() for line in run.lines]
     done = sum(line.transactions for line in every)
     latency_ns = sum(line.latency_sum_ns for line in every) / done
     slice_ns = max(SECOND_NS, round(LATENCIES_A_SLICE * latency_ns))
     busy_s = sum(line.busy_ns / line.clients for line in every) / NS_PER_S
-    turns = _turn_choices(setup, looked, lengths)
-    _require_many(study, turns, max(per_transaction_ns(one) for one in looked.values()))
+    turns = _turn_choices(setup, runs, lengths)
+    _require_many(study, turns, max(per_transaction_ns(run) for run in runs.values()))
     _tell(setup, turns, lengths, progress)
     return setup.choices(
         slice_ns=Reasoned(slice_ns, "a turn is driven and read second by second"),
@@ -117,57 +115,57 @@ def choose_turns(setup: Setup, seen: PilotLook, progress: Progress) -> Choices:
     )
 
 
-def wal_flush_share(looked: Mapping[str, SoloRun]) -> float:
+def wal_flush_share(runs: Mapping[str, SoloRun]) -> float:
     """The share of sessions that waited for the log to reach the disk, 0 … 1."""
-    return sum(one.wal_flush_share for one in looked.values()) / len(looked)
+    return sum(run.wal_flush_share for run in runs.values()) / len(runs)
 
 
 def require_scale(study: Study, largest: Mapping[str, float]) -> None:
     """StudyError for a time scale that an arm's server cannot be brought to, so that the factor in
     the sentence of the verdict is the one that was set. `largest`: arm → the largest that it can.
     """
-    asked = study.turns.time_scale
+    time_scale = study.turns.time_scale
     arm = min(largest, key=lambda name: largest[name])
-    if asked is not None and asked > largest[arm]:
+    if time_scale is not None and time_scale > largest[arm]:
         most = math.floor(100 * largest[arm]) / 100
         raise StudyError(
-            f"turns.time_scale = {asked:g} is more than the settings allow: {most:g} at most",
+            f"turns.time_scale = {time_scale:g} is more than the settings allow: {most:g} at most",
             detail=f'The checkpoints of arm "{arm}" cannot be brought nearer than that: its server '
             "has a least time and a least amount of log between two.",
             hint=f"--set turns.time_scale={most:g}, or leave it out: the budget decides.",
         )
 
 
-def _lengths(setup: Setup, looked: Mapping[str, SoloRun], *, lay_ns: int) -> TurnLengths:
+def _lengths(setup: Setup, runs: Mapping[str, SoloRun], *, lay_ns: int) -> TurnLengths:
     """What the budget holds; `lay_ns`: putting the files of all arms back, in each epoch."""
     study = setup.study
-    arms = list(_cycles(setup, looked).values())
-    idle_ns = max(one.idle_ns for one in looked.values()) + lay_ns / len(looked)
-    found = choose_lengths(
+    arms = list(_cycles(setup, runs).values())
+    idle_ns = max(run.idle_ns for run in runs.values()) + lay_ns / len(runs)
+    lengths = choose_lengths(
         arms, wish_of(study, study.budget.turns), idle_s=idle_ns / NS_PER_S, warm_s=WARM_UP_S
     )
-    if isinstance(found, Shortage):
-        raise too_short(study, found.needed_s)
-    return found
+    if isinstance(lengths, Shortage):
+        raise too_short(study, lengths.needed_s)
+    return lengths
 
 
-def _cycles(setup: Setup, looked: Mapping[str, SoloRun]) -> dict[str, ArmCycle]:
+def _cycles(setup: Setup, runs: Mapping[str, SoloRun]) -> dict[str, ArmCycle]:
     """Arm → what spaces its checkpoints."""
     return {
         arm: ArmCycle(
-            spacing=_spacing(cycle_engine(setup, arm), one),
-            largest_scale=one.cycle.largest_scale,
-            log=one.log if setup.writes else LogCurve((), ()),
-            seen_s=one.cycle_s,
-            continuous=one.cycle.continuous,
+            spacing=_spacing(cycle_engine(setup, arm), run),
+            largest_scale=run.cycle.largest_scale,
+            log=run.log if setup.writes else LogCurve((), ()),
+            seen_s=run.cycle_s,
+            continuous=run.cycle.continuous,
         )
-        for arm, one in looked.items()
+        for arm, run in runs.items()
     }
 
 
-def _spacing(engine: CycleSettings, looked: SoloRun) -> Callable[[float], Spacing]:
+def _spacing(engine: CycleSettings, run: SoloRun) -> Callable[[float], Spacing]:
     def at(scale: float) -> Spacing:
-        cycle = looked.cycle if scale == 1 else engine.scaled(looked.settings, scale).cycle
+        cycle = run.cycle if scale == 1 else engine.scaled(run.settings, scale).cycle
         return Spacing(cycle.timeout_ns / NS_PER_S, cycle.wal_bytes)
 
     return at
@@ -229,17 +227,17 @@ def limits_by_arm(
     }
 
 
-def is_continuous(looked: Mapping[str, SoloRun]) -> bool:
+def is_continuous(runs: Mapping[str, SoloRun]) -> bool:
     """Whether no begin of a checkpoint is to be seen: windows are cut by time alone."""
-    return any(one.cycle.continuous for one in looked.values())
+    return any(run.cycle.continuous for run in runs.values())
 
 
 def stated_ns(
-    study: Study, looked: Mapping[str, SoloRun], lengths: TurnLengths | CycleLengths
+    study: Study, runs: Mapping[str, SoloRun], lengths: TurnLengths | CycleLengths
 ) -> int | None:
     """The measured part of every arm where checkpoints do not end it: as the study has it, or
     whole turns of the log; None: they do."""
-    if study.turns.measured is None and is_continuous(looked):
+    if study.turns.measured is None and is_continuous(runs):
         return round(max(lengths.longest_s) * NS_PER_S)
     return study.turns.measured
 
@@ -253,32 +251,32 @@ def scale_reason(study: Study, scale: float) -> str:
     return "the smallest with which the budget holds enough epochs"
 
 
-def _turn_choices(setup: Setup, looked: Mapping[str, SoloRun], lengths: TurnLengths) -> TurnChoices:
+def _turn_choices(setup: Setup, runs: Mapping[str, SoloRun], lengths: TurnLengths) -> TurnChoices:
     study, scale = setup.study, lengths.scale
-    limits = limits_by_arm(looked, lengths)
+    limits = limits_by_arm(runs, lengths)
     settings = {}
-    for arm, one in looked.items():
+    for arm, run in runs.items():
         engine = cycle_engine(setup, arm)
-        spaced = engine.scaled(one.settings, scale).settings if scale > 1 else {}
+        spaced = engine.scaled(run.settings, scale).settings if scale > 1 else {}
         settings[arm] = {**engine.log_checkpoints, **spaced}
     return TurnChoices(
         time_scale=scale,
         time_scale_why=scale_reason(study, scale),
         cycles=study.turns.cycles,
-        continuous=is_continuous(looked),
-        stated_ns=stated_ns(study, looked, lengths),
+        continuous=is_continuous(runs),
+        stated_ns=stated_ns(study, runs, lengths),
         warmup_cap_ns=round(WARM_UP_CAP_S * NS_PER_S),
-        wait_ns=max(one.wait_ns for one in limits.values()),
-        longest_ns=max(one.longest_ns for one in limits.values()),
+        wait_ns=max(limit.wait_ns for limit in limits.values()),
+        longest_ns=max(limit.longest_ns for limit in limits.values()),
         limits=limits,
         turn_ns=round(lengths.mean_turn_s * NS_PER_S),
         settings=settings,
         cycle_seconds={
             arm: round(seconds, 1)
-            for arm, seconds in zip(looked, lengths.cycles_s, strict=True)
+            for arm, seconds in zip(runs, lengths.cycles_s, strict=True)
             if math.isfinite(seconds)
         },
-        nearer=_really_nearer(setup, looked, scale),
+        nearer=_really_nearer(setup, runs, scale),
     )
 
 
@@ -288,7 +286,9 @@ def _require_many(study: Study, turns: TurnChoices, slowest_ns: float) -> None:
     if needed_ns <= measured_ns:
         return
     work = study.workload
-    queries = [one for stream in work.streams[:1] for one in stream if one not in work.excluded]
+    queries = [
+        query for stream in work.streams[:1] for query in stream if query not in work.excluded
+    ]
     alone = " --set workload.clients=1" if queries and work.clients != 1 else ""
     raise StudyError(
         f"cannot weigh in turns: a transaction takes about {format_duration(slowest_ns)}, and a "
@@ -300,13 +300,15 @@ def _require_many(study: Study, turns: TurnChoices, slowest_ns: float) -> None:
     )
 
 
-def _really_nearer(setup: Setup, looked: Mapping[str, SoloRun], scale: float) -> dict[str, float]:
+def _really_nearer(setup: Setup, runs: Mapping[str, SoloRun], scale: float) -> dict[str, float]:
     """Arm → its own factor; empty where that of every arm is the time scale, or nearly."""
-    cycles = _cycles(setup, looked).items()
-    own = {arm: one.nearer(scale) for arm, one in cycles if math.isfinite(one.seconds(scale))}
-    if all(abs(factor / scale - 1) <= ROUNDED_SHARE for factor in own.values()):
+    cycles = _cycles(setup, runs).items()
+    factors = {
+        arm: cycle.nearer(scale) for arm, cycle in cycles if math.isfinite(cycle.seconds(scale))
+    }
+    if all(abs(factor / scale - 1) <= ROUNDED_SHARE for factor in factors.values()):
         return {}
-    return {arm: round(factor, 3) for arm, factor in own.items()}
+    return {arm: round(factor, 3) for arm, factor in factors.items()}
 
 
 def laying_ns(setup: Setup, progress: Progress) -> int:
@@ -319,10 +321,10 @@ def laying_ns(setup: Setup, progress: Progress) -> int:
         return clock.now_ns() - began_ns
 
 
-def per_transaction_ns(one: SoloRun) -> float:
+def per_transaction_ns(run: SoloRun) -> float:
     """Mean time of a client a transaction, in ns; 0 where none was done."""
-    done = sum(line.transactions for line in one.lines)
-    return sum(line.busy_ns for line in one.lines) / done if done else 0.0
+    done = sum(line.transactions for line in run.lines)
+    return sum(line.busy_ns for line in run.lines) / done if done else 0.0
 
 
 def _tell(setup: Setup, turns: TurnChoices, lengths: TurnLengths, progress: Progress) -> None:

@@ -65,24 +65,24 @@ class SecondSeries:
     @property
     def level(self) -> bool:
         """Whether throughput (MSER-5) and reads per transaction have come to their level."""
-        known = self.lines[: len(self.read_bytes)]
-        kept = [place for place, line in enumerate(known) if not line.dropped]
-        if len(kept) < FEWEST_SECONDS:
+        lines = self.lines[: len(self.read_bytes)]
+        indices = [index for index, line in enumerate(lines) if not line.dropped]
+        if len(indices) < FEWEST_SECONDS:
             return False
-        rates = [self.lines[k].transactions / max(1, self.lines[k].busy_ns) for k in kept]
+        rates = [self.lines[k].transactions / max(1, self.lines[k].busy_ns) for k in indices]
         if mser5(rates) is None:
             return False
         reads = [
             (self.read_bytes[k] or 0.0) / BLOCK_BYTES / max(1, self.lines[k].transactions)
-            for k in kept
+            for k in indices
         ]
         return max(reads[-5:]) < FEW_BLOCKS or level_after(reads) is not None
 
     def ends_ns(self, since_ns: int) -> tuple[int, int]:
         """When the first second began that counts, and when the last one ended; twice `since_ns`
         where none counts yet."""
-        kept = [line for line in self.lines if not line.dropped]
-        return (kept[0].start_ns, kept[-1].end_ns) if kept else (since_ns, since_ns)
+        lines = [line for line in self.lines if not line.dropped]
+        return (lines[0].start_ns, lines[-1].end_ns) if lines else (since_ns, since_ns)
 
     def add_border(self, before: Border, after: Border) -> None:
         """What was read at both ends of the last slice."""
@@ -94,7 +94,7 @@ class SecondSeries:
 
     def columns(self) -> SecondsLine:
         """What was read, as the record has it."""
-        seen = SecondsLine(
+        line = SecondsLine(
             wal_bytes=tuple(self.wal_bytes),
             images=tuple(self.images),
             read_bytes=tuple(self.read_bytes),
@@ -102,14 +102,14 @@ class SecondSeries:
             dirtied_bytes=tuple(self.dirtied_bytes),
         )
         if not any(self.devices):
-            return seen
-        return seen.model_copy(update={"devices": _device_columns(self.devices)})
+            return line
+        return line.model_copy(update={"devices": _device_columns(self.devices)})
 
 
-def _device_columns(seen: Sequence[DeviceCounts | None]) -> DeviceSecondsLine:
+def _device_columns(devices: Sequence[DeviceCounts | None]) -> DeviceSecondsLine:
     return DeviceSecondsLine.model_validate(
         {
-            name: [None if one is None else getattr(one, name) for one in seen]
+            name: [None if counts is None else getattr(counts, name) for counts in devices]
             for name in DeviceSecondsLine.model_fields
         }
     )
@@ -131,7 +131,7 @@ class SecondBySecond:
         waits: WaitSamples,
         arm: str,
         place: SlicePlace,
-        kept: list[SliceLine],
+        lines: list[SliceLine],
     ) -> None:
         self._setup = setup
         self._load = load
@@ -140,7 +140,7 @@ class SecondBySecond:
         self._waits = waits
         self._arm = arm
         self._place = place
-        self._kept = kept
+        self._kept = lines
         self._reader = ThreadPoolExecutor(1, thread_name_prefix="turn reader")
         self._last = self._read()
         self._due: tuple[SecondSeries, Future[Border]] | None = None

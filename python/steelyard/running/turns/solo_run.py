@@ -69,9 +69,9 @@ class _Written:
     def queue(self, lines: Sequence[SliceLine]) -> float:
         """Requests under way on average in the later half."""
         half = len(lines) // 2
-        known = [(line, use) for line, use in zip(lines, self.devices, strict=True) if use][half:]
-        took_ns = sum(line.end_ns - line.start_ns for line, _ in known)
-        queued_ns = sum(use.queued_ms for _, use in known) * NS_PER_MS
+        pairs = [(line, use) for line, use in zip(lines, self.devices, strict=True) if use][half:]
+        took_ns = sum(line.end_ns - line.start_ns for line, _ in pairs)
+        queued_ns = sum(use.queued_ms for _, use in pairs) * NS_PER_MS
         return queued_ns / took_ns if took_ns else math.nan
 
 
@@ -118,7 +118,7 @@ def drive_alone(setup: Setup, arm: str, placement: str, most_s: float) -> SoloRu
                 )
         finally:
             share = waits.stop()
-        took_ns, driver_io, seen = clock.now_ns() - loaded_ns, load.io, tuple(watch.seen)
+        took_ns, driver_io, checkpoints = clock.now_ns() - loaded_ns, load.io, tuple(watch.seen)
     with setup.phase("read"):
         setup.data.violations(instance)  # for its time: the epochs report what is wrong
     slots.stop_arms()
@@ -126,7 +126,7 @@ def drive_alone(setup: Setup, arm: str, placement: str, most_s: float) -> SoloRu
     return SoloRun(
         lines=lines,
         log=log,
-        cycle_s=whole_cycle_s(seen),
+        cycle_s=whole_cycle_s(checkpoints),
         cycle=cycle,
         settings=settings,
         wal_flush_share=share,
@@ -178,7 +178,7 @@ def written_bytes(instance: Instance) -> int:
 
 def whole_cycle_s(checkpoints: Sequence[Checkpoint]) -> float | None:
     """Mean time from the begin of one checkpoint to that of the next; None: fewer than two."""
-    begins = [one.began_ns for one in checkpoints]
+    begins = [checkpoint.began_ns for checkpoint in checkpoints]
     if len(begins) < 2:
         return None
     return (begins[-1] - begins[0]) / (len(begins) - 1) / NS_PER_S

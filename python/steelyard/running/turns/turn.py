@@ -95,8 +95,8 @@ class TurnRunner:
         self._turns: TurnChoices = choices.turns
         self._clock = setup.laboratory.clock
 
-    def run(self, where: TurnPlace, kept: list[SliceLine], report: ReportsPhase) -> TurnLine:
-        """One turn of an arm whose files are laid; `kept` gets its slices as they end.
+    def run(self, where: TurnPlace, lines: list[SliceLine], report: ReportsPhase) -> TurnLine:
+        """One turn of an arm whose files are laid; `lines` gets its slices as they end.
         ArmLostError: the arm could not start or survive."""
         setup, slots, arm = self._setup, self._setup.own_slots, where.arm
         phases = Phases(setup, report)
@@ -112,7 +112,7 @@ class TurnRunner:
                 setup.data.before_clients(instance)
         try:
             with slots.naming_kills():
-                seen = self._measure(where, kept, instance, phases)
+                observation = self._measure(where, lines, instance, phases)
         except EngineError as failure:
             if isinstance(failure, ArmLostError) or instance.running:
                 raise
@@ -126,28 +126,32 @@ class TurnRunner:
             arm=arm,
             slot=where.slot,
             position=where.position,
-            end=seen.end,
-            level=seen.level,
-            at_checkpoint=seen.at_checkpoint,
+            end=observation.end,
+            level=observation.level,
+            at_checkpoint=observation.at_checkpoint,
             evicted_bytes=evicted.file_bytes,
             resident_bytes=evicted.resident_bytes,
             quiet=quiet.reached,
             waiting_bytes=quiet.waiting_bytes,
             phases_ns=phases.taken_ns,
             checkpoints=tuple(
-                CheckpointLine(began_ns=one.began_ns, ended_ns=one.ended_ns, cause=one.cause)
-                for one in seen.checkpoints
+                CheckpointLine(
+                    began_ns=checkpoint.began_ns,
+                    ended_ns=checkpoint.ended_ns,
+                    cause=checkpoint.cause,
+                )
+                for checkpoint in observation.checkpoints
             ),
-            at_start=seen.at_start,
-            at_end=seen.at_end,
-            seconds=seen.measured.columns(),
-            read=seen.read.arms[arm],
-            violations=seen.read.violations.get(arm, ()),
+            at_start=observation.at_start,
+            at_end=observation.at_end,
+            seconds=observation.measured.columns(),
+            read=observation.read.arms[arm],
+            violations=observation.read.violations.get(arm, ()),
             machine=reading_lines(host_readings(host_before, setup.laboratory.host.sample())),
         )
 
     def _measure(
-        self, where: TurnPlace, kept: list[SliceLine], instance: LocalInstance, phases: Phases
+        self, where: TurnPlace, lines: list[SliceLine], instance: LocalInstance, phases: Phases
     ) -> _Seen:
         choices, setup, arm = self._choices, self._setup, where.arm
         readings = ArmReadings(setup, {arm: instance})
@@ -157,7 +161,7 @@ class TurnRunner:
             closing(watch_checkpoints(instance, self._clock.now_ns)) as watch,
             WaitSamples(setup.watched({arm: instance}), where.seed, self._clock.now_ns) as waits,
             closing(
-                SecondBySecond(setup, load, instance, watch, waits, arm, place, kept)
+                SecondBySecond(setup, load, instance, watch, waits, arm, place, lines)
             ) as seconds,
         ):
             earliest_ns = self._clock.now_ns() + self._turns.limits_of(arm).begin_ns
@@ -285,9 +289,9 @@ def completed(
 ) -> list[Checkpoint]:
     """Those that ended after a moment, and not after another."""
     return [
-        one
-        for one in checkpoints
-        if one.ended_ns is not None and since_ns < one.ended_ns <= until_ns
+        checkpoint
+        for checkpoint in checkpoints
+        if checkpoint.ended_ns is not None and since_ns < checkpoint.ended_ns <= until_ns
     ]
 
 

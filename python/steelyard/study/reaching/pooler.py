@@ -116,5 +116,5 @@ def pooler_words(pooler: PoolerChoice | None) -> str:
     if pooler is None:
         return "none"
     shared = f", {pooler.connections} connections" if pooler.name == "pgbouncer" else ""
-    own = f" ({pooler.program})" if pooler.program else ""
-    return f"{pooler.name}{own}{shared}"
+    program = f" ({pooler.program})" if pooler.program else ""
+    return f"{pooler.name}{program}{shared}"

@@ -74,14 +74,14 @@ def replication_words(replication: Replication | None) -> str:
     """`"2 standbys, a commit waits for 1, round trip 1 ms"`; `"none"`."""
     if replication is None:
         return "none"
-    words = ["1 standby" if replication.standbys == 1 else f"{replication.standbys} standbys"]
+    clauses = ["1 standby" if replication.standbys == 1 else f"{replication.standbys} standbys"]
     if replication.quorum:
-        words.append(f"a commit waits for {replication.quorum}")
+        clauses.append(f"a commit waits for {replication.quorum}")
     if replication.round_trip:
-        words.append(f"round trip {format_duration(replication.round_trip)}")
+        clauses.append(f"round trip {format_duration(replication.round_trip)}")
     if replication.reads == "standby":
-        words.append("reads on the standby")
-    return ", ".join(words)
+        clauses.append("reads on the standby")
+    return ", ".join(clauses)
 
 
 def differing_settings(ours: Replication | None, theirs: Replication | None) -> Iterator[str]:

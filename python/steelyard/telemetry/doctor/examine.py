@@ -123,19 +123,19 @@ def sync_time_us(directory: Path) -> float | None:
     The file is made beside the data directories and removed; it is overwritten once before, since
     the first write of a block changes the file's size.
     """
-    standing = existing_ancestor(directory)
+    ancestor = existing_ancestor(directory)
     try:
-        with tempfile.TemporaryFile(dir=standing, prefix="steelyard-doctor-") as file:
+        with tempfile.TemporaryFile(dir=ancestor, prefix="steelyard-doctor-") as file:
             number = file.fileno()
             os.pwrite(number, _BLOCK, 0)
             os.fsync(number)
-            taken: list[int] = []
+            times_ns: list[int] = []
             began = time.perf_counter_ns()
-            while len(taken) < _SYNCS and sum(taken) < _LONGEST_SYNCING_S * NS_PER_S:
+            while len(times_ns) < _SYNCS and sum(times_ns) < _LONGEST_SYNCING_S * NS_PER_S:
                 began = time.perf_counter_ns()
                 os.pwrite(number, _BLOCK, 0)
                 os.fdatasync(number)
-                taken.append(time.perf_counter_ns() - began)
+                times_ns.append(time.perf_counter_ns() - began)
     except OSError:
         return None
-    return statistics.median(taken) / NS_PER_US
+    return statistics.median(times_ns) / NS_PER_US

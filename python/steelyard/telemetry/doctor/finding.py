@@ -96,18 +96,18 @@ class HostFacts:
     def numbers(self, pattern: str) -> dict[str, int | None]:
         """The files that match a pattern, by their path below the root; None: it holds no whole
         number, or cannot be read."""
-        found = (str(path.relative_to(self.root)) for path in sorted(self.root.glob(pattern)))
-        return {name: self.number(name) for name in found}
+        names = (str(path.relative_to(self.root)) for path in sorted(self.root.glob(pattern)))
+        return {name: self.number(name) for name in names}
 
     def every(self, pattern: str) -> dict[str, str]:
         """The files that match a pattern, by their path below the root."""
-        found: dict[str, str] = {}
+        texts: dict[str, str] = {}
         for path in sorted(self.root.glob(pattern)):
             name = str(path.relative_to(self.root))
             text = self.text(name)
             if text is not None:
-                found[name] = text
-        return found
+                texts[name] = text
+        return texts
 
 
 Check = Callable[[HostFacts], HostFinding]

@@ -44,11 +44,11 @@ def preemption(host: HostFacts) -> HostFinding:
         level = "good" if pages else "warning"
     name = mode or ("lazy or full" if new else "the mode cannot be seen")
     kernel = "" if release is None else f", Linux {release[0]}.{release[1]}"
-    beside = f", {pages or 'no'} huge pages" if new or mode in ("lazy", "realtime") else ""
+    clause = f", {pages or 'no'} huge pages" if new or mode in ("lazy", "realtime") else ""
     return HostFinding(
         "preemption",
         level,
-        f"{name}{f' ({seen_in})' if seen_in else ''}{kernel}{beside}",
+        f"{name}{f' ({seen_in})' if seen_in else ''}{kernel}{clause}",
         "many clients on many processors with large shared_buffers and no huge pages: a process "
         "that waits for a page of the pool while it holds a spinlock loses its processor, and all "
         "others spin. From 98,565 to 50,751 transactions a second on 96 processors, in one report; "
@@ -145,7 +145,7 @@ def _io_uring_refusal(host: HostFacts) -> tuple[str, str]:
 def _refused_with(error: str, host: HostFacts) -> tuple[str, str]:
     """What a refusal of the kernel means, and what to type."""
     filtered = re.search(r"^Seccomp:\s*2$", host.text("proc/self/status") or "", re.MULTILINE)
-    known = {
+    meanings = {
         "EPERM": (
             f"refused {'by a seccomp filter, as of a container' if filtered else 'with EPERM'}",
             "in a container: --security-opt seccomp=unconfined, or a profile that allows "
@@ -154,7 +154,7 @@ def _refused_with(error: str, host: HostFacts) -> tuple[str, str]:
         "ENOSYS": ("this kernel was built without it", "a kernel with CONFIG_IO_URING=y"),
         "ENOMEM": ("refused with ENOMEM", _MEMLOCK),
     }
-    return known.get(error, (f"refused with {error}", "io_method = worker"))
+    return meanings.get(error, (f"refused with {error}", "io_method = worker"))
 
 
 def _locked_out(host: HostFacts) -> tuple[str, str]:
@@ -193,11 +193,11 @@ def other_measurements(host: HostFacts) -> HostFinding:
     """What else is measured on this machine now."""
     proc = host.root / "proc"
     others = other_loads(proc) if proc.is_dir() else ()
-    seen = ", ".join(f"{other.command} (process {other.pid})" for other in others)
+    state = ", ".join(f"{other.command} (process {other.pid})" for other in others)
     return HostFinding(
         "other measurements",
         "warning" if others else "good",
-        seen or "none by Steelyard",
+        state or "none by Steelyard",
         "both: two weighings at once slow each other at times of their own, and the verdicts of "
         "both say so",
         "wait for it to end, or end it by its process id",

@@ -42,15 +42,15 @@ def huge_pages(host: HostFacts) -> HostFinding:
     level: Level = "good" if not total or free else "warning"
     if needed > free:
         level = "warning" if total else "note"
-    seen = f"{free} of {total} free" if total else "none set aside"
+    state = f"{free} of {total} free" if total else "none set aside"
     if needed:
-        seen += (
+        state += (
             f"; {whose} need{'s' if host.planned is None else ''} {needed} of {format_bytes(page)}"
         )
     return HostFinding(
         "huge pages",
         level,
-        seen,
+        state,
         "arms with huge_pages = try: the one that starts first gets them and the others do not, so "
         "that an arm's name decides. They save some percent with a large buffer pool",
         _pages_advice(needed, total - free, page, memory.get("MemAvailable", 0)),
@@ -117,12 +117,12 @@ def swap(host: HostFacts) -> HostFinding:
     level: Level = "good"
     if total:
         level = "warning" if (eager or 0) > SWAPPINESS else "note"
-    seen = f"{format_bytes(total)}, {format_bytes(used)} in use, swappiness {eager}"
+    state = f"{format_bytes(total)}, {format_bytes(used)} in use, swappiness {eager}"
     lower = "vm.swappiness = 1 to 10, or " if level == "warning" else ""
     return HostFinding(
         "swap",
         level,
-        seen if total else "none",
+        state if total else "none",
         "work that fills the memory: a part of the buffer pool that was swapped out is read back "
         "page by page",
         f"{lower}no swap (swapoff -a)",
@@ -171,7 +171,7 @@ def memory(host: HostFacts) -> HostFinding:
 def shared_memory(host: HostFacts) -> HostFinding:
     """Room in /dev/shm, where parallel queries exchange rows."""
     level: Level = "unseen"
-    seen = "/dev/shm cannot be seen"
+    state = "/dev/shm cannot be seen"
     try:
         status = os.statvfs(host.root / "dev/shm")
     except OSError:
@@ -179,11 +179,11 @@ def shared_memory(host: HostFacts) -> HostFinding:
     else:
         room = status.f_bavail * status.f_frsize
         level = "warning" if room < LEAST_SHARED_BYTES else "good"
-        seen = f"{format_bytes(room)} free"
+        state = f"{format_bytes(room)} free"
     return HostFinding(
         "/dev/shm",
         level,
-        seen,
+        state,
         'parallel queries: "could not resize shared memory segment". Containers have 64 MB',
         "mount -o remount,size=1g /dev/shm (containers: docker run --shm-size=1g), or "
         "dynamic_shared_memory_type = mmap in all arms",

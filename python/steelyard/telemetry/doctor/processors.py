@@ -24,19 +24,19 @@ _EVERY_TIME = "every figure in time"
 
 def governor(host: HostFacts) -> HostFinding:
     """Every processor's frequency governor."""
-    found = set(host.every(f"{CPU}/cpu[0-9]*/cpufreq/scaling_governor").values())
+    governors = set(host.every(f"{CPU}/cpu[0-9]*/cpufreq/scaling_governor").values())
     offered = set(" ".join(host.every(GOVERNORS).values()).split())
     advice = "cpupower frequency-set -g performance"
     if offered and "performance" not in offered:
         advice = f"none: this driver offers {', '.join(sorted(offered))} only"
-    level: Level = "good" if found == {"performance"} else "warning"
-    seen = ", ".join(sorted(found))
-    if not found:
-        level, seen = "unseen", "no cpufreq: a hypervisor or the firmware decides"
+    level: Level = "good" if governors == {"performance"} else "warning"
+    state = ", ".join(sorted(governors))
+    if not governors:
+        level, state = "unseen", "no cpufreq: a hypervisor or the firmware decides"
     return HostFinding(
         "governor",
         level,
-        seen,
+        state,
         f"{_EVERY_TIME}: a governor that follows the load runs the first milliseconds of every "
         "slice slower; 10 % and more between light and full load",
         advice,
@@ -48,17 +48,17 @@ def turbo(host: HostFacts) -> HostFinding:
     """Whether the processor may exceed its nominal frequency while it is cool."""
     off, boost = host.number(f"{CPU}/intel_pstate/no_turbo"), host.number(f"{CPU}/cpufreq/boost")
     level: Level = "unseen"
-    seen = "neither intel_pstate/no_turbo nor cpufreq/boost is there"
+    state = "neither intel_pstate/no_turbo nor cpufreq/boost is there"
     switch = f"echo 0 > /{CPU}/cpufreq/boost"
     if off is not None:
         switch = f"echo 1 > /{CPU}/intel_pstate/no_turbo"
     if off is not None or boost is not None:
         on = off == 0 if off is not None else boost == 1
-        level, seen = ("note", "on") if on else ("good", "off")
+        level, state = ("note", "on") if on else ("good", "off")
     return HostFinding(
         "turbo",
         level,
-        seen,
+        state,
         "figures compared over minutes: the frequency falls as the package warms up. Arms that "
         "are interleaved meet it alike",
         f"leave it for what users have; {switch} for the steadiest figures",
@@ -68,19 +68,19 @@ def turbo(host: HostFacts) -> HostFinding:
 
 def frequency_range(host: HostFacts) -> HostFinding:
     """Whether frequencies are held at one value."""
-    low = _known(host.numbers(f"{CPU}/cpu[0-9]*/cpufreq/scaling_min_freq"))
-    high = _known(host.numbers(f"{CPU}/cpu[0-9]*/cpufreq/scaling_max_freq"))
+    low = _readable(host.numbers(f"{CPU}/cpu[0-9]*/cpufreq/scaling_min_freq"))
+    high = _readable(host.numbers(f"{CPU}/cpu[0-9]*/cpufreq/scaling_max_freq"))
     level: Level = "unseen"
-    seen = "no cpufreq"
+    state = "no cpufreq"
     advice = "cpupower frequency-set -d MAX"
     if low and high:
         least, most = min(low), max(high)
         advice = f"cpupower frequency-set -d {most // 1000}MHz"
-        level, seen = ("note" if least < most else "good"), f"{least // 1000}–{most // 1000} MHz"
+        level, state = ("note" if least < most else "good"), f"{least // 1000}–{most // 1000} MHz"
     return HostFinding(
         "frequency range",
         level,
-        seen,
+        state,
         f"{_EVERY_TIME}, where the governor is not performance",
         advice,
         "pyperf system tune",
@@ -91,13 +91,13 @@ def smt(host: HostFacts) -> HostFinding:
     """Whether two hardware threads share a core."""
     active = host.number(f"{CPU}/smt/active")
     level: Level = "unseen"
-    seen = "smt/active is not there"
+    state = "smt/active is not there"
     if active is not None:
-        level, seen = ("note", "on") if active else ("good", "off")
+        level, state = ("note", "on") if active else ("good", "off")
     return HostFinding(
         "hardware threads (SMT)",
         level,
-        seen,
+        state,
         "processor-bound work: a thread whose sibling is busy has about half of a core. Placement "
         "puts siblings last, so it begins to matter when all cores are in use",
         "compare throughput only at the same number of processors; "
@@ -109,26 +109,26 @@ def smt(host: HostFacts) -> HostFinding:
 def heat(host: HostFacts) -> HostFinding:
     """Whether cores were slowed down by their heat while nothing was done."""
     counts = host.numbers(THROTTLE_COUNTS)
-    known = _known(counts)
+    numbers = _readable(counts)
     level: Level = "unseen"
-    seen = "this processor does not tell" if not counts else "no counter could be read"
-    if known:
-        ever, now = sum(known), host.lately.heat_events
+    state = "this processor does not tell" if not counts else "no counter could be read"
+    if numbers:
+        ever, now = sum(numbers), host.lately.heat_events
         level = "warning" if now else "note" if ever else "good"
-        seen = f"{ever} times since the start" + (f", {now} just now" if now else "")
+        state = f"{ever} times since the start" + (f", {now} just now" if now else "")
         unread = [name.split("/")[-3] for name, count in counts.items() if count is None]
-        seen += f"; could not be read of {', '.join(unread)}" if unread else ""
+        state += f"; could not be read of {', '.join(unread)}" if unread else ""
     return HostFinding(
         "heat",
         level,
-        seen,
+        state,
         f"{_EVERY_TIME}: a core that is too hot runs at a fraction of its frequency",
         "cooling; let the machine come to rest before a long weighing",
         "krun: waits until it is within 3 °C of where it began",
     )
 
 
-def _known(numbers: Mapping[str, int | None]) -> list[int]:
+def _readable(numbers: Mapping[str, int | None]) -> list[int]:
     return [number for number in numbers.values() if number is not None]
 
 
@@ -136,14 +136,14 @@ def steal(host: HostFacts) -> HostFinding:
     """Time that other guests had the processors of this one."""
     share = host.lately.steal_share
     level: Level = "unseen"
-    seen = host.lately.why_not
+    state = host.lately.why_not
     if share is not None:
         level = "warning" if share > STEAL_SHARE else "good"
-        seen = f"{share:.1%} of the time of all processors"
+        state = f"{share:.1%} of the time of all processors"
     return HostFinding(
         "stolen time",
         level,
-        seen,
+        state,
         f"{_EVERY_TIME}: it comes and goes with what others do",
         "another machine, another hour, or dedicated processors",
         "threat of a weighing, 2 %: evaluation/threats/machine.py",
@@ -154,14 +154,14 @@ def quota(host: HostFacts) -> HostFinding:
     """A quota on processor time, and whether it stopped this group."""
     allowed, share = processor_quota(host.root), host.lately.throttled_share
     level: Level = "good"
-    seen = "none"
+    state = "none"
     if allowed is not None:
         level = "warning" if share and share > THROTTLED_SHARE else "note"
-        seen = f"{allowed:g} processors" + (f"; stopped for {share:.1%}" if share else "")
+        state = f"{allowed:g} processors" + (f"; stopped for {share:.1%}" if share else "")
     return HostFinding(
         "processor quota",
         level,
-        seen,
+        state,
         "work that uses more than the quota: it stands still for the rest of every 100 ms, which "
         "shows in the tail of the latencies first",
         "give the container whole processors (cpuset) in place of a quota (cpu.max)",
@@ -173,14 +173,14 @@ def neighbours(host: HostFacts) -> HostFinding:
     """What else runs on the processors now."""
     busy = host.lately.busy_processors
     level: Level = "unseen"
-    seen = host.lately.why_not
+    state = host.lately.why_not
     if busy is not None:
         level = "warning" if busy > BUSY_PROCESSORS else "good"
-        seen = f"{busy:.2f} processors in use by others"
+        state = f"{busy:.2f} processors in use by others"
     return HostFinding(
         "neighbours",
         level,
-        seen,
+        state,
         f"{_EVERY_TIME}; drift that comes from them widens every interval",
         "stop what can be stopped: top shows it",
         "pyperf system show; 5 % of one processor",
@@ -195,15 +195,15 @@ def numa(host: HostFacts) -> HostFinding:
     level: Level = "good"
     if nodes > 1:
         level = "warning" if moves or reclaims else "note"
-    seen = f"{nodes} node{'s' if nodes > 1 else ''}"
-    seen += ", numa_balancing on" if nodes > 1 and moves else ""
-    seen += ", zone_reclaim_mode on" if nodes > 1 and reclaims else ""
+    state = f"{nodes} node{'s' if nodes > 1 else ''}"
+    state += ", numa_balancing on" if nodes > 1 and moves else ""
+    state += ", zone_reclaim_mode on" if nodes > 1 and reclaims else ""
     wrong = [("kernel.numa_balancing", moves), ("vm.zone_reclaim_mode", reclaims)]
     settings = ", ".join(f"{name} = 0" for name, on in wrong if on)
     return HostFinding(
         "memory nodes (NUMA)",
         level,
-        seen,
+        state,
         "work in memory on several nodes: a page on another node takes up to twice as long, and "
         "where it lies is decided at every restart",
         "numactl --interleave=all for the servers" + (f"; {settings}" if settings else ""),
@@ -217,15 +217,15 @@ def clock(host: HostFacts) -> HostFinding:
     name = host.text(CLOCK_SOURCE)
     cost = host.lately.clock_ns
     level: Level = "unseen"
-    seen = name or "unknown"
+    state = name or "unknown"
     if name is not None:
         slow = cost is not None and cost > SLOW_CLOCK_NS
         level = "warning" if slow or name in ("hpet", "acpi_pm", "jiffies") else "good"
-        seen += "" if cost is None else f", {cost:.0f} ns a reading"
+        state += "" if cost is None else f", {cost:.0f} ns a reading"
     return HostFinding(
         "clock",
         level,
-        seen,
+        state,
         "track_io_timing, EXPLAIN ANALYZE, and any driver that times every transaction: two "
         "readings each. With hpet that is about a microsecond",
         _clock_advice(name or "", others),
@@ -250,11 +250,11 @@ def autogroup(host: HostFacts) -> HostFinding:
     """Whether the scheduler shares processors between terminals first."""
     on = host.number("proc/sys/kernel/sched_autogroup_enabled")
     level: Level = "unseen" if on is None else "note" if on else "good"
-    seen = "this kernel has none" if on is None else "on" if on else "off"
+    state = "this kernel has none" if on is None else "on" if on else "off"
     return HostFinding(
         "autogroup",
         level,
-        seen,
+        state,
         "work in other terminals, and loads that are started from another one than their server: "
         "processors are shared between terminals first, so that nice 19 elsewhere still takes its "
         "share. A weighing starts both",
@@ -266,11 +266,13 @@ def autogroup(host: HostFacts) -> HostFinding:
 def isolation(host: HostFacts) -> HostFinding:
     """Processors that the scheduler leaves alone."""
     command = (host.text("proc/cmdline") or "").split()
-    held = [word for word in command if word.startswith(("isolcpus=", "nohz_full=", "rcu_nocbs="))]
+    options = [
+        word for word in command if word.startswith(("isolcpus=", "nohz_full=", "rcu_nocbs="))
+    ]
     return HostFinding(
         "isolated processors",
-        "note" if held else "good",
-        ", ".join(held) or "none",
+        "note" if options else "good",
+        ", ".join(options) or "none",
         "placement: processes on isolated processors are not balanced between them",
         "pin servers to them by taskset, or boot without these options",
         "kernel-parameters.txt, krun",
@@ -327,14 +329,14 @@ def power(host: HostFacts) -> HostFinding:
     """Whether a laptop runs from its battery."""
     online = host.every("sys/class/power_supply/*/online")
     level: Level = "good"
-    seen = "no battery"
+    state = "no battery"
     if online:
         plugged = any(value == "1" for value in online.values())
-        level, seen = ("good", "mains") if plugged else ("warning", "battery")
+        level, state = ("good", "mains") if plugged else ("warning", "battery")
     return HostFinding(
         "power supply",
         level,
-        seen,
+        state,
         f"{_EVERY_TIME}: firmware lowers frequencies on battery",
         "plug it in",
         "pyperf system show",

@@ -25,12 +25,13 @@ _SLOW = frozenset({"sync", "discard", "strictatime"})
 
 def scheduler(host: HostFacts) -> HostFinding:
     """The I/O scheduler of every device beneath."""
-    found = devices_beneath(host.directory, host.root)
+    devices = devices_beneath(host.directory, host.root)
     modes = {
-        name: chosen(host.text(f"sys/class/block/{name}/queue/scheduler")) for name in found.leaves
+        name: chosen(host.text(f"sys/class/block/{name}/queue/scheduler"))
+        for name in devices.leaves
     }
     level: Level = "good"
-    if not found.leaves:
+    if not devices.leaves:
         level = "unseen"
     elif "bfq" in modes.values():
         level = "warning"
@@ -38,7 +39,7 @@ def scheduler(host: HostFacts) -> HostFinding:
         name.startswith("nvme") and mode not in ("none", None) for name, mode in modes.items()
     ):
         level = "note"
-    seen = ", ".join(f"{name}: {mode or 'none to choose'}" for name, mode in modes.items())
+    state = ", ".join(f"{name}: {mode or 'none to choose'}" for name, mode in modes.items())
     better = {name: "none" if name.startswith("nvme") else "mq-deadline" for name in modes}
     advice = "; ".join(
         f"echo {better[name]} > /sys/class/block/{name}/queue/scheduler"
@@ -48,7 +49,7 @@ def scheduler(host: HostFacts) -> HostFinding:
     return HostFinding(
         "I/O scheduler",
         level,
-        seen or found.unmapped,
+        state or devices.unmapped,
         "work that waits for the disk: bfq is fair between processes at a cost in requests a "
         "second, and NVMe needs none of them",
         advice or "none needed",
@@ -58,8 +59,8 @@ def scheduler(host: HostFacts) -> HostFinding:
 
 def file_system(host: HostFacts) -> HostFinding:
     """The file system and its options."""
-    found = filesystem(host.directory, host.root)
-    kind, options = found.get("type", ""), set(found.get("options", "").split(","))
+    mounted = filesystem(host.directory, host.root)
+    kind, options = mounted.get("type", ""), set(mounted.get("options", "").split(","))
     level: Level = "good"
     if not kind:
         level = "unseen"
@@ -71,13 +72,13 @@ def file_system(host: HostFacts) -> HostFinding:
     return HostFinding(
         "file system",
         level,
-        f"{kind} on {found.get('mount')}{': ' if odd else ''}{', '.join(odd)}"
+        f"{kind} on {mounted.get('mount')}{': ' if odd else ''}{', '.join(odd)}"
         if kind
         else "unknown",
         "work that writes: tmpfs has no disk to wait for; overlay copies a file at its first "
         "change; copy-on-write scatters what is overwritten; discard sends one for every log "
         "segment that is removed; without barriers a commit is not durable",
-        _mount_advice(kind, options, found.get("mount", "")),
+        _mount_advice(kind, options, mounted.get("mount", "")),
         "PostgreSQL docs, 29.1; ext4(5), xfs(5)",
     )
 
@@ -102,14 +103,16 @@ def write_cache(host: HostFacts) -> HostFinding:
     modes = {name: host.text(f"sys/class/block/{name}/queue/write_cache") for name in leaves}
     cached = [name for name, mode in modes.items() if mode == "write back"]
     counts = {name: device_counts(name, host.root) for name in cached}
-    unflushed = [name for name, one in counts.items() if one and one.writes and not one.flushes]
+    unflushed = [
+        name for name, count in counts.items() if count and count.writes and not count.flushes
+    ]
     level: Level = "unseen" if not any(modes.values()) else "warning" if unflushed else "good"
-    seen = ", ".join(f"{name}: {mode}" for name, mode in modes.items() if mode)
-    seen += f"; no flush ever on {', '.join(unflushed)}" if unflushed else ""
+    state = ", ".join(f"{name}: {mode}" for name, mode in modes.items() if mode)
+    state += f"; no flush ever on {', '.join(unflushed)}" if unflushed else ""
     return HostFinding(
         "write cache",
         level,
-        seen or "it cannot be seen",
+        state or "it cannot be seen",
         "durable commits: a cache that is never flushed says durable and is not, and every figure "
         "of commits is too good",
         "mount with barriers; a device with power-loss protection may say write through",
@@ -119,19 +122,19 @@ def write_cache(host: HostFacts) -> HostFinding:
 
 def drive_health(host: HostFacts) -> HostFinding:
     """What the drives say of their own health."""
-    known = [one for one in host.drives if one.source]
+    drives = [drive for drive in host.drives if drive.source]
     level: Level = "unseen"
-    if any({*one.warnings} - {ONCE_AT_THRESHOLD} for one in known):
+    if any({*drive.warnings} - {ONCE_AT_THRESHOLD} for drive in drives):
         level = "warning"
-    elif any(_has_suffered(one) for one in known):
+    elif any(_has_suffered(drive) for drive in drives):
         level = "note"
-    elif any("warnings" in one.model_fields_set for one in known):
+    elif any("warnings" in drive.model_fields_set for drive in drives):
         level = "good"
-    seen = "; ".join(", ".join(_health_words(one)) for one in host.drives)
+    state = "; ".join(", ".join(_health_words(drive)) for drive in host.drives)
     return HostFinding(
         "drive health",
         level,
-        seen or "it was not read",
+        state or "it was not read",
         "work that waits for the disk: a hot drive slows itself down, a worn or failing one "
         "repeats and repairs, both at times of their own",
         "cool it, or save what is on it and take another; `smartctl -x` tells more",
@@ -139,51 +142,51 @@ def drive_health(host: HostFacts) -> HostFinding:
     )
 
 
-def _has_suffered(one: DriveHealth) -> bool:
+def _has_suffered(drive: DriveHealth) -> bool:
     """Whether there is something in its life that a weighing should know of."""
-    worn = (one.used_percent or 0) >= WORN_PERCENT
-    hot = one.warning_temperature_min or one.critical_temperature_min
-    throttled = one.light_throttling_count or one.heavy_throttling_count
-    return bool(worn or hot or throttled or one.media_errors or one.warnings)
+    worn = (drive.used_percent or 0) >= WORN_PERCENT
+    hot = drive.warning_temperature_min or drive.critical_temperature_min
+    throttled = drive.light_throttling_count or drive.heavy_throttling_count
+    return bool(worn or hot or throttled or drive.media_errors or drive.warnings)
 
 
-def _health_words(one: DriveHealth) -> Iterator[str]:
+def _health_words(drive: DriveHealth) -> Iterator[str]:
     """A drive in a few words; what is zero is left out."""
-    yield ": ".join(part for part in (one.device or "no drive", one.model) if part)
-    if one.temperature_celsius is not None:
-        yield f"{one.temperature_celsius} °C"
-    if one.used_percent is not None:
-        yield f"{one.used_percent} % of its endurance used"
-    if one.spare_percent is not None:
-        yield f"spare {one.spare_percent} %"
-    for count, words in (
-        (one.media_errors, "media errors"),
-        (one.light_throttling_count, "times throttled lightly"),
-        (one.heavy_throttling_count, "times throttled heavily"),
-        (one.warning_temperature_min, "min above its warning temperature"),
-        (one.critical_temperature_min, "min above its critical temperature"),
+    yield ": ".join(part for part in (drive.device or "no drive", drive.model) if part)
+    if drive.temperature_celsius is not None:
+        yield f"{drive.temperature_celsius} °C"
+    if drive.used_percent is not None:
+        yield f"{drive.used_percent} % of its endurance used"
+    if drive.spare_percent is not None:
+        yield f"spare {drive.spare_percent} %"
+    for count, label in (
+        (drive.media_errors, "media errors"),
+        (drive.light_throttling_count, "times throttled lightly"),
+        (drive.heavy_throttling_count, "times throttled heavily"),
+        (drive.warning_temperature_min, "min above its warning temperature"),
+        (drive.critical_temperature_min, "min above its critical temperature"),
     ):
         if count:
-            yield f"{count} {words}"
-    yield from one.warnings
-    if one.why_not:
-        yield one.why_not
+            yield f"{count} {label}"
+    yield from drive.warnings
+    if drive.why_not:
+        yield drive.why_not
 
 
 def durable_write(host: HostFacts) -> HostFinding:
     """How long a write takes until it is safe on the device."""
     took = host.lately.sync_us
     level: Level = "unseen"
-    seen = "it was not measured"
+    state = "it was not measured"
     if took is not None:
         level = (
             "warning" if took < FASTEST_SYNC_US else "note" if took > SLOWEST_SYNC_US else "good"
         )
-        seen = f"{format_duration(took * NS_PER_US)} (median) for 8 kB"
+        state = f"{format_duration(took * NS_PER_US)} (median) for 8 kB"
     return HostFinding(
         "durable write",
         level,
-        seen,
+        state,
         "work that commits: below 20 µs nothing reached a device; above 5 ms commits are all that "
         "is measured, and what an arm costs on a processor is lost in them",
         "look at write cache and file system, above"
@@ -196,12 +199,12 @@ def durable_write(host: HostFacts) -> HostFinding:
 
 def room(host: HostFacts) -> HostFinding:
     """Room for data directories."""
-    found = space(host.directory)
-    level: Level = "warning" if found.free_bytes < LEAST_ROOM_BYTES else "good"
+    disk = space(host.directory)
+    level: Level = "warning" if disk.free_bytes < LEAST_ROOM_BYTES else "good"
     return HostFinding(
         "room on disk",
         level,
-        f"{format_bytes(found.free_bytes)} of {format_bytes(found.total_bytes)} free",
+        f"{format_bytes(disk.free_bytes)} of {format_bytes(disk.total_bytes)} free",
         "work that writes: each arm has a data directory and log of its own, and a full disk ends "
         "the weighing",
         "free some, or set STEELYARD_CACHE to a place that has it",
@@ -227,18 +230,18 @@ def open_files(host: HostFacts) -> HostFinding:
 
 def rights(host: HostFacts) -> HostFinding:
     """Whether servers can be placed, and their use be read."""
-    root, seen = os.geteuid() == 0, "root"
+    root, state = os.geteuid() == 0, "root"
     level: Level = "good"
     if not root:
-        level, seen = "note", "an ordinary user: servers run under it too"
+        level, state = "note", "an ordinary user: servers run under it too"
     scope = host.number("proc/sys/kernel/yama/ptrace_scope")
     paranoid = host.number("proc/sys/kernel/perf_event_paranoid")
-    seen += "" if scope is None else f", ptrace_scope {scope}"
-    seen += "" if paranoid is None else f", perf_event_paranoid {paranoid}"
+    state += "" if scope is None else f", ptrace_scope {scope}"
+    state += "" if paranoid is None else f", perf_event_paranoid {paranoid}"
     return HostFinding(
         "rights",
         level,
-        seen,
+        state,
         "reading what servers of another account use; as an ordinary user everything but clearing "
         "other accounts' caches is there",
         "none needed",
@@ -248,11 +251,11 @@ def rights(host: HostFacts) -> HostFinding:
 
 def pressure(host: HostFacts) -> HostFinding:
     """Whether the kernel tells how long tasks stood still for want of something."""
-    found = host.every("proc/pressure/*")
+    files = host.every("proc/pressure/*")
     return HostFinding(
         "pressure (PSI)",
-        "good" if found else "unseen",
-        ", ".join(path.rpartition("/")[2] for path in found)
+        "good" if files else "unseen",
+        ", ".join(path.rpartition("/")[2] for path in files)
         or "this kernel keeps none, or hides it",
         "doubts about the machine: without it only stolen and throttled time tell that others "
         "were in the way",

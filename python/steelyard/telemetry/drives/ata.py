@@ -63,30 +63,30 @@ def _bytes(report: SmartReport) -> tuple[int | None, int | None, int | None]:
     sectors = [_statistic(report, GENERAL, f"Logical Sectors {way}") for way in ("Read", "Written")]
     if sectors[1] is not None and sector:
         return times(sectors[0], sector), times(sectors[1], sector), sector
-    found: dict[str, tuple[int, int]] = {}
+    volumes: dict[str, tuple[int, int]] = {}
     for name, raw in _attributes(report):
         unit = sector if _SECTORS.fullmatch(name) else _unit_of(name)
         if unit:
-            found.setdefault("read" if "Read" in name else "written", (raw * unit, unit))
-    amounts = {way: amount for way, (amount, _) in found.items()}
-    step = max((unit for _, unit in found.values()), default=None)
+            volumes.setdefault("read" if "Read" in name else "written", (raw * unit, unit))
+    amounts = {way: amount for way, (amount, _) in volumes.items()}
+    step = max((unit for _, unit in volumes.values()), default=None)
     return amounts.get("read"), amounts.get("written"), step
 
 
 def _unit_of(name: str) -> int | None:
     """The unit that an attribute's name says, in bytes."""
-    said = _SIZED.fullmatch(name)
-    if said is None:
+    match = _SIZED.fullmatch(name)
+    if match is None:
         return None
-    base = 1024 if "i" in said[3] else 1000
-    unit: int = base ** _POWER[said[3][0]]
-    return int(said[2] or 1) * unit
+    base = 1024 if "i" in match[3] else 1000
+    unit: int = base ** _POWER[match[3][0]]
+    return int(match[2] or 1) * unit
 
 
 def _media_errors(report: SmartReport) -> int | None:
     counted = _statistic(report, ERRORS, "Number of Reported Uncorrectable Errors")
-    named = [raw for name, raw in _attributes(report) if name in _UNCORRECTABLE]
-    return counted if counted is not None else next(iter(named), None)
+    uncorrectable = [raw for name, raw in _attributes(report) if name in _UNCORRECTABLE]
+    return counted if counted is not None else next(iter(uncorrectable), None)
 
 
 def _warnings(report: SmartReport, status: int) -> tuple[str, ...] | None:
@@ -96,7 +96,7 @@ def _warnings(report: SmartReport, status: int) -> tuple[str, ...] | None:
     failing = not passed or status & _FAILING
     return (
         *(("its own status says that it is failing",) if failing else ()),
-        *(words for bit, words in _BITS.items() if status & bit),
+        *(warning for bit, warning in _BITS.items() if status & bit),
     )
 
 

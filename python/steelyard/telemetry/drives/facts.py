@@ -76,8 +76,8 @@ def whole(value: object) -> int | None:
 def count(report: SmartReport, key: str) -> int | None:
     """A number that only grows. Beyond 2^53 smartctl prints it exactly as a text beside it."""
     exact = whole(report.get(f"{key}_s"))
-    found = whole(report.get(key)) if exact is None else exact
-    return found if found is not None and found >= 0 else None
+    number = whole(report.get(key)) if exact is None else exact
+    return number if number is not None and number >= 0 else None
 
 
 def times(number: int | None, unit: int | None) -> int | None:
@@ -89,6 +89,6 @@ def words_of(critical_warning: int | None) -> tuple[str, ...] | None:
     """The critical warnings of an NVMe drive in words."""
     if critical_warning is None:
         return None
-    known = [words for bit, words in NVME_WARNINGS.items() if critical_warning & bit]
+    warnings = [warning for bit, warning in NVME_WARNINGS.items() if critical_warning & bit]
     other = critical_warning & ~sum(NVME_WARNINGS)
-    return (*known, *((f"critical warning {other:#04x}",) if other else ()))
+    return (*warnings, *((f"critical warning {other:#04x}",) if other else ()))

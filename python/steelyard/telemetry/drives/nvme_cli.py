@@ -54,7 +54,7 @@ def facts_of(report: SmartReport) -> Facts:
 
 
 def _critical_warning(report: SmartReport) -> int | None:
-    given = report.get("critical_warning")
+    warning = report.get("critical_warning")
     return whole(
-        part(report, "critical_warning").get("value") if isinstance(given, Mapping) else given
+        part(report, "critical_warning").get("value") if isinstance(warning, Mapping) else warning
     )

@@ -103,31 +103,33 @@ def read_drives(
 ) -> tuple[DriveHealth, ...]:
     """The health of each drive that a directory rests on in the end; what cannot be read has a
     reason instead."""
-    found = devices_beneath(directory, root)
-    if not found.leaves:
-        return (DriveHealth(why_not=f"{NOT_AVAILABLE}: {found.unmapped}"),)
+    devices = devices_beneath(directory, root)
+    if not devices.leaves:
+        return (DriveHealth(why_not=f"{NOT_AVAILABLE}: {devices.unmapped}"),)
     ends = time.monotonic() + longest_s
-    return tuple(_read(name, root, ends) for name in found.leaves)
+    return tuple(_read(name, root, ends) for name in devices.leaves)
 
 
 def _read(name: str, root: Path, ends: float) -> DriveHealth:
     if _is_virtual(name, root):
         return _unread(name, {}, "a virtual device keeps no health")
-    node, seen = root / "dev" / name.replace("!", "/"), _of_sysfs(name, root)  # cciss!c0d0
+    node, sysfs_facts = root / "dev" / name.replace("!", "/"), _of_sysfs(name, root)  # cciss!c0d0
     if not node.exists():
-        return _unread(name, seen, f'"{node}" is missing: a container has it where it is given')
+        return _unread(
+            name, sysfs_facts, f'"{node}" is missing: a container has it where it is given'
+        )
     facts, why_not = _by_smartctl(str(node), ends)
     sources = [facts.pop("source")] if facts else []
     if name.startswith(NVME) and facts.get("light_throttling_count") is None:
         more, no_more = _by_nvme_cli(str(node), ends)
         why_not = f"its throttling is not known: {no_more}" if facts else f"{why_not}; {no_more}"
-        facts = {**more, **_known(facts)}
+        facts = {**more, **_present(facts)}
         sources += [nvme_cli.SOURCE] if more else []
         why_not = "" if more else why_not
     if not facts:
-        return _unread(name, seen, why_not)
+        return _unread(name, sysfs_facts, why_not)
     origin = {"source": ", ".join(sources), "why_not": why_not}
-    return _health(name, {**seen, **_known(facts), **origin})
+    return _health(name, {**sysfs_facts, **_present(facts), **origin})
 
 
 def _by_smartctl(node: str, ends: float) -> tuple[Facts, str]:
@@ -140,7 +142,7 @@ def _by_smartctl(node: str, ends: float) -> tuple[Facts, str]:
         return {}, "smartctl did not end in time"
     report = object_of(answer.output)
     if report is None:
-        return {}, _said(answer, smartctl.SMARTCTL)
+        return {}, _first_line(answer, smartctl.SMARTCTL)
     why_not = smartctl.why_not(report, answer.status)
     if why_not:
         return {}, _explained(why_not)
@@ -157,33 +159,33 @@ def _by_nvme_cli(node: str, ends: float) -> tuple[Facts, str]:
         return {}, "nvme did not end in time"
     report = object_of(answer.output)
     if report is None or answer.status:
-        return {}, _said(answer, "nvme")
-    facts = _known(nvme_cli.facts_of(report))
+        return {}, _first_line(answer, "nvme")
+    facts = _present(nvme_cli.facts_of(report))
     return facts, "" if facts else "nvme's JSON has no smart log"
 
 
-def _said(answer: ProgramOutput, program: str) -> str:
+def _first_line(answer: ProgramOutput, program: str) -> str:
     """The first line of what a program printed in place of JSON."""
-    words = (answer.errors or answer.output).strip().partition("\n")[0][:200]
-    return _explained(f"{program} ended with status {answer.status}: {words or 'it said nothing'}")
+    line = (answer.errors or answer.output).strip().partition("\n")[0][:200]
+    return _explained(f"{program} ended with status {answer.status}: {line or 'it said nothing'}")
 
 
-def _explained(words: str) -> str:
-    denied = any(one in words.lower() for one in _DENIED)
-    return f"no right to ask it, which needs root ({words})" if denied else words
+def _explained(message: str) -> str:
+    denied = any(phrase in message.lower() for phrase in _DENIED)
+    return f"no right to ask it, which needs root ({message})" if denied else message
 
 
-def _unread(name: str, seen: Facts, why_not: str) -> DriveHealth:
+def _unread(name: str, sysfs_facts: Facts, why_not: str) -> DriveHealth:
     """A drive of which there is only what /sys says, and why."""
-    known = {**seen, "source": SYSFS} if seen else {}
-    return _health(name, {**known, "why_not": f"{NOT_AVAILABLE}: {why_not}"})
+    facts = {**sysfs_facts, "source": SYSFS} if sysfs_facts else {}
+    return _health(name, {**facts, "why_not": f"{NOT_AVAILABLE}: {why_not}"})
 
 
 def _health(name: str, facts: Facts) -> DriveHealth:
-    return DriveHealth.model_validate({"device": name, **_known(facts)})
+    return DriveHealth.model_validate({"device": name, **_present(facts)})
 
 
-def _known(facts: Mapping[str, object]) -> Facts:
+def _present(facts: Mapping[str, object]) -> Facts:
     return {name: value for name, value in facts.items() if value not in (None, "")}
 
 
@@ -200,7 +202,7 @@ def _of_sysfs(name: str, root: Path) -> Facts:
     device = root / "sys/class/block" / name / "device"
     hot = [file for pattern in _TEMPERATURES for file in sorted(device.glob(pattern))]
     milli = _text(hot[0]) if hot else ""
-    return _known(
+    return _present(
         {
             "model": _text(device / "model"),
             "firmware": _text(device / "firmware_rev") or _text(device / "rev"),

@@ -50,24 +50,27 @@ def source_of(report: SmartReport) -> str:
 
 def facts_of(report: SmartReport, status: int) -> Facts:
     """What the drive says; nothing of its health where `why_not` has a reason."""
-    own: Facts = {"model": text(report, "model_name"), "firmware": text(report, "firmware_version")}
+    identity: Facts = {
+        "model": text(report, "model_name"),
+        "firmware": text(report, "firmware_version"),
+    }
     health = part(report, "nvme_smart_health_information_log")
     if health:
-        return {**own, **_nvme(report, health)}
-    return {**own, **ata.facts_of(report, _status(report, status))}
+        return {**identity, **_nvme(report, health)}
+    return {**identity, **ata.facts_of(report, _status(report, status))}
 
 
 def why_not(report: SmartReport, status: int) -> str:
     """Why there is nothing to read, in smartctl's own words; empty: there is."""
     mask = _status(report, status)
-    said = "; ".join(text(each, "string") for each in parts(part(report, SMARTCTL), "messages"))
+    message = "; ".join(text(each, "string") for each in parts(part(report, SMARTCTL), "messages"))
     if mask & _NOTHING:
-        return said or f"{SMARTCTL} ended with status {mask}"
-    known = facts_of(report, status)
-    if any(value is not None for key, value in known.items() if key not in ("model", "firmware")):
+        return message or f"{SMARTCTL} ended with status {mask}"
+    facts = facts_of(report, status)
+    if any(value is not None for key, value in facts.items() if key not in ("model", "firmware")):
         return ""
     failed = "a command to the drive failed" if mask & _A_COMMAND_FAILED else "it keeps no health"
-    return said or failed
+    return message or failed
 
 
 def _nvme(report: SmartReport, health: SmartReport) -> Facts:
@@ -90,17 +93,17 @@ def _nvme(report: SmartReport, health: SmartReport) -> Facts:
         "warnings": words_of(whole(health.get("critical_warning"))),
         "warning_temperature_min": count(health, "warning_temp_time"),
         "critical_temperature_min": count(health, "critical_comp_time"),
-        **{field: silent if found is None else found for field, found in throttling.items()},
+        **{field: silent if number is None else number for field, number in throttling.items()},
         "power_on_h": count(health, "power_on_hours"),
     }
 
 
 def _version(report: SmartReport) -> tuple[int, ...]:
-    given = part(report, SMARTCTL).get("version")
-    numbers = [whole(each) for each in given] if isinstance(given, list) else []
+    version = part(report, SMARTCTL).get("version")
+    numbers = [whole(each) for each in version] if isinstance(version, list) else []
     return tuple(each for each in numbers if each is not None)
 
 
 def _status(report: SmartReport, status: int) -> int:
-    said = whole(part(report, SMARTCTL).get("exit_status"))
-    return status if said is None else said
+    exit_status = whole(part(report, SMARTCTL).get("exit_status"))
+    return status if exit_status is None else exit_status

@@ -46,8 +46,10 @@ class MemoryGroupFiles:
             "memory_used_bytes": used.used_bytes,
             "memory_cache_bytes": used.cache_bytes,
         }
-        told = {"memory_limit_hits": used.limit_hits, "memory_peak_bytes": used.peak_bytes}
-        return Sample({**values, **{name: one for name, one in told.items() if one is not None}})
+        optional = {"memory_limit_hits": used.limit_hits, "memory_peak_bytes": used.peak_bytes}
+        return Sample(
+            {**values, **{name: number for name, number in optional.items() if number is not None}}
+        )
 
 
 SOURCE = MemoryGroupFiles()

@@ -14,13 +14,13 @@ from steelyard.record.machine.probe import Probe
 from steelyard.telemetry.devices import devices_beneath
 
 
-def save_probe(found: Probe, cache: Path) -> Path | None:
+def save_probe(probe: Probe, cache: Path) -> Path | None:
     """Keep it as the last of its device; its file. None where there is no device to know it by."""
-    if not found.device:
+    if not probe.device:
         return None
-    file = _file(found.device, cache)
+    file = _file(probe.device, cache)
     file.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(file, json.dumps(found.to_json()))
+    write_whole(file, json.dumps(probe.to_json()))
     return file
 
 

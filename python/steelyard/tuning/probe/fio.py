@@ -42,15 +42,15 @@ def find_fio() -> Fio:
             hint="Debian and Ubuntu: apt install fio. `steelyard doctor` times durable writes "
             "without it.",
         )
-    told = subprocess.run([path, "--version"], capture_output=True, text=True, check=False)
-    return Fio(path, told.stdout.strip())
+    done = subprocess.run([path, "--version"], capture_output=True, text=True, check=False)
+    return Fio(path, done.stdout.strip())
 
 
 def run_job(fio: Fio, directory: Path, text: str, seconds: float) -> Mapping[str, Any]:
     """What fio says of the only job of a job file; EngineError: it failed, with its own words."""
-    given, told = directory / "job.fio", directory / "found.json"
-    given.write_text(text)
-    command = [fio.path, "--output-format=json", f"--output={told}", str(given)]
+    job_path, output_path = directory / "job.fio", directory / "found.json"
+    job_path.write_text(text)
+    command = [fio.path, "--output-format=json", f"--output={output_path}", str(job_path)]
     try:
         done = subprocess.run(
             command,
@@ -65,60 +65,66 @@ def run_job(fio: Fio, directory: Path, text: str, seconds: float) -> Mapping[str
             f"fio did not end within {seconds + PATIENCE_S:.0f} s",
             hint="The device may be stuck: `dmesg` tells.",
         ) from late
-    found: Mapping[str, Any] | None
+    report: Mapping[str, Any] | None
     try:
-        [found] = json.loads(told.read_text())["jobs"]
+        [report] = json.loads(output_path.read_text())["jobs"]
     except (OSError, ValueError, KeyError):
-        found = None
-    if found is None or found.get("error") or done.returncode:
-        error = done.returncode if found is None else found.get("error")
-        said = (done.stderr or done.stdout).strip() or f"error {error}"
-        raise EngineError("fio did not do its job", detail=said[-2000:])
-    return found
+        report = None
+    if report is None or report.get("error") or done.returncode:
+        error = done.returncode if report is None else report.get("error")
+        message = (done.stderr or done.stdout).strip() or f"error {error}"
+        raise EngineError("fio did not do its job", detail=message[-2000:])
+    return report
 
 
-def figure_of(job: Job, engine: IoEngine, found: Mapping[str, Any], processors: int) -> ProbeFigure:
+def figure_of(
+    job: Job, engine: IoEngine, report: Mapping[str, Any], processors: int
+) -> ProbeFigure:
     """The figures of a job on so many processors; of a mix reads and writes together, of the log
     path write and sync.
 
     A log write is durable after its sync: their means add up, their percentiles do not; those
     shown are the sync's, which is most of it.
     """
-    sides = [found[one] for one in _SIDES[job.side]]
-    requests = sum(one["total_ios"] for one in sides)
-    slowest = found["sync"] if job.side == "sync" else max(sides, key=lambda one: one["total_ios"])
+    sides = [report[side] for side in _SIDES[job.side]]
+    requests = sum(side["total_ios"] for side in sides)
+    slowest = (
+        report["sync"] if job.side == "sync" else max(sides, key=lambda side: side["total_ios"])
+    )
     latency = slowest["lat_ns"]
     mean = (
-        sum(one["lat_ns"]["mean"] * one["total_ios"] for one in sides) / requests if requests else 0
+        sum(side["lat_ns"]["mean"] * side["total_ios"] for side in sides) / requests
+        if requests
+        else 0
     )
     if job.side == "sync":
         mean += latency["mean"]
-    percentile, given = latency.get("percentile", {}), found["job options"]
-    workers = int(given.get("numjobs", 1))
+    percentile, job_options = latency.get("percentile", {}), report["job options"]
+    workers = int(job_options.get("numjobs", 1))
     return ProbeFigure(
         name=job.name,
         block_bytes=job.block_bytes,
         workers=workers,
-        depth=int(given.get("iodepth", 1)),
-        iops=sum(one["iops"] for one in sides),
-        bytes_per_s=sum(one["bw_bytes"] for one in sides),
+        depth=int(job_options.get("iodepth", 1)),
+        iops=sum(side["iops"] for side in sides),
+        bytes_per_s=sum(side["bw_bytes"] for side in sides),
         mean_ns=mean,
         p50_ns=float(percentile.get("50.000000", 0)),
         p99_ns=float(percentile.get("99.000000", 0)),
         p999_ns=float(percentile.get("99.900000", 0)),
-        processor_share=_processor_share(found, workers, processors),
+        processor_share=_processor_share(report, workers, processors),
         engine="psync" if job.own.get("ioengine") == "psync" else engine,
     )
 
 
-def _processor_share(found: Mapping[str, Any], workers: int, processors: int) -> float:
+def _processor_share(report: Mapping[str, Any], workers: int, processors: int) -> float:
     """Of the processors that the workers could be on at once.
 
     With group_reporting fio divides the workers' processor time by the sum of their run times
     (stat.c, show_thread_status_json): it is the share of one processor that each used on average,
     and cannot reach 1 where workers share processors.
     """
-    of_each = (found["usr_cpu"] + found["sys_cpu"]) / 100
+    of_each = (report["usr_cpu"] + report["sys_cpu"]) / 100
     return float(of_each * workers / min(workers, processors))
 
 

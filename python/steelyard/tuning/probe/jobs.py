@@ -136,7 +136,7 @@ def options(
     }
 
 
-def job_file(name: str, given: Mapping[str, str], directory: str) -> str:
+def job_file(name: str, job_options: Mapping[str, str], directory: str) -> str:
     """fio's job file of one job."""
     lines = [f"[{name.replace(']', ')')}]", f"directory={directory.replace(':', chr(92) + ':')}"]
-    return "\n".join([*lines, *(f"{key}={value}" for key, value in given.items())]) + "\n"
+    return "\n".join([*lines, *(f"{key}={value}" for key, value in job_options.items())]) + "\n"

@@ -45,14 +45,14 @@ def require_directory(directory: Path) -> None:
         )
     if not stat.S_ISDIR(mode):
         raise UsageError(f'"{directory}" is no directory')
-    found = filesystem(directory)
-    if found.get("type") in _IN_MEMORY:
+    mount = filesystem(directory)
+    if mount.get("type") in _IN_MEMORY:
         raise UsageError(
-            f'"{directory}" is in memory ({found["type"]}): there is no storage to probe',
+            f'"{directory}" is in memory ({mount["type"]}): there is no storage to probe',
             hint="Name a directory on the device that data would stand on.",
         )
     if not os.access(directory, os.W_OK | os.X_OK):
-        read_only = "ro" in found.get("options", "").split(",")
+        read_only = "ro" in mount.get("options", "").split(",")
         reason = "its file system is mounted read-only" if read_only else "it may not be written to"
         raise UsageError(f'could not probe "{directory}": {reason}')
 
@@ -110,7 +110,12 @@ def takes_direct(place: Path) -> bool:
 
 
 def _remove_left_behind(directory: Path) -> None:
-    for found in directory.glob(f"{PREFIX}*"):
-        marker = found / MARKER
-        if found.is_dir() and not found.is_symlink() and marker.is_file() and not is_held(marker):
-            shutil.rmtree(found, ignore_errors=True)
+    for leftover in directory.glob(f"{PREFIX}*"):
+        marker = leftover / MARKER
+        if (
+            leftover.is_dir()
+            and not leftover.is_symlink()
+            and marker.is_file()
+            and not is_held(marker)
+        ):
+            shutil.rmtree(leftover, ignore_errors=True)

@@ -91,15 +91,15 @@ class _Bench:
         path = self.place / file
         path.touch()
         os.truncate(path, begin + amount)  # else fio makes the file anew
-        given = {**layout_options(file, amount, SEED + begin), "offset": str(begin)}
+        job_options = {**layout_options(file, amount, SEED + begin), "offset": str(begin)}
         began = time.monotonic()
-        text = job_file("lay out", given, str(self.place))
+        text = job_file("lay out", job_options, str(self.place))
         run_job(self.fio, self.place, text, seconds=amount / SLOWEST_BYTES_PER_S)
         return max(time.monotonic() - began, 1e-3)
 
     def run(self, job: Job, engine: IoEngine, seconds: float, ramp_s: float) -> Mapping[str, Any]:
         """What fio says of a job."""
-        given = options(
+        job_options = options(
             job,
             engine,
             direct=self.direct,
@@ -108,7 +108,7 @@ class _Bench:
             ramp_s=ramp_s,
             seed=SEED,
         )
-        text = job_file(job.name, given, str(self.place))
+        text = job_file(job.name, job_options, str(self.place))
         return run_job(self.fio, self.place, text, seconds + ramp_s)
 
 
@@ -125,7 +125,7 @@ def probe(directory: Path, wish: ProbeRequest, say: Say) -> Probe:
     directory = directory.resolve()  # fio runs in a directory of its own
     size_bytes = size_to_use(directory, wish.size_bytes)
     fio, beneath, drives = find_fio(), devices_beneath(directory), read_drives(directory)
-    taken = datetime.now(UTC).isoformat(timespec="seconds")
+    timestamp = datetime.now(UTC).isoformat(timespec="seconds")
     say(f"takes up to {format_duration((longest_s + LONGEST_S) * NS_PER_S)}")
     if beneath.unmapped:
         say(f"will not be kept for `tune` and later weighings: {beneath.unmapped}")
@@ -140,8 +140,8 @@ def probe(directory: Path, wish: ProbeRequest, say: Say) -> Probe:
         for number, job in enumerate(every, start=1):
             say(f"{number} of {len(every)}: {job.name}")
             now = wish.within((ends - time.monotonic()) / (len(every) - number + 1))
-            found = bench.run(job, engine, now.seconds, now.ramp_s)
-            figures.append(figure_of(job, engine, found, processors))
+            report = bench.run(job, engine, now.seconds, now.ramp_s)
+            figures.append(figure_of(job, engine, report, processors))
     return Probe(
         directory=str(directory),
         device=beneath.top,
@@ -152,7 +152,7 @@ def probe(directory: Path, wish: ProbeRequest, say: Say) -> Probe:
         direct=bench.direct,
         size_bytes=bench.size_bytes,
         memory_bytes=memory_bytes().get("MemTotal", 0),
-        taken=taken,
+        taken=timestamp,
         seconds=round(time.monotonic() - began, 1),
         figures=tuple(figures),
         drives_before=drives,

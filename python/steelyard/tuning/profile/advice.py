@@ -78,7 +78,7 @@ class TuningProfile:
     @property
     def settings(self) -> dict[str, str]:
         """Name → value."""
-        return {one.name: one.value for one in self.advice}
+        return {advice.name: advice.value for advice in self.advice}
 
     def for_arm(self, *without: Group) -> dict[str, str]:
         """Its settings for an arm of a study, with some groups left at the server's defaults.
@@ -86,9 +86,9 @@ class TuningProfile:
         How many sessions may connect is the study's: its driver needs some beside the clients.
         """
         return {
-            one.name: one.value
-            for one in self.advice
-            if one.group not in without and one.name != "max_connections"
+            advice.name: advice.value
+            for advice in self.advice
+            if advice.group not in without and advice.name != "max_connections"
         }
 
     def to_json(self) -> dict[str, Any]:
@@ -98,13 +98,13 @@ class TuningProfile:
             "basis": asdict(self.basis),
             "settings": [
                 {
-                    **asdict(one),
-                    "default": self.defaults.get(one.name),
-                    "needs_restart": one.name in self.restart,
+                    **asdict(advice),
+                    "default": self.defaults.get(advice.name),
+                    "needs_restart": advice.name in self.restart,
                 }
-                for one in self.advice
+                for advice in self.advice
             ],
-            "left_alone": [asdict(one) for one in self.left_alone],
+            "left_alone": [asdict(setting) for setting in self.left_alone],
             "memory": {**asdict(self.need), "total_bytes": self.need.total_bytes},
         }
 
@@ -117,18 +117,18 @@ def as_configuration(profile: TuningProfile) -> str:
         f"{basis.clients} clients, {basis.kind}.",
     ]
     for group, meaning in GROUPS.items():
-        own = [one for one in profile.advice if one.group == group]
-        lines += ["", f"# {meaning}"] if own else []
-        for one in own:
-            why = f"{one.reason} ({one.source})"
+        group_advice = [advice for advice in profile.advice if advice.group == group]
+        lines += ["", f"# {meaning}"] if group_advice else []
+        for advice in group_advice:
+            why = f"{advice.reason} ({advice.source})"
             lines += textwrap.wrap(why, 98, initial_indent="# ", subsequent_indent="# ")
-            lines.append(f"{one.name} = {_quoted(one)}")
+            lines.append(f"{advice.name} = {_quoted(advice)}")
     return "\n".join(lines) + "\n"
 
 
 def as_sql(profile: TuningProfile) -> str:
     """ALTER SYSTEM for each, then what makes them take effect."""
-    lines = [f"ALTER SYSTEM SET {one.name} = {_quoted(one)};" for one in profile.advice]
+    lines = [f"ALTER SYSTEM SET {advice.name} = {_quoted(advice)};" for advice in profile.advice]
     restart = sorted(profile.restart)
     lines.append("SELECT pg_reload_conf();")
     if restart:
@@ -143,5 +143,5 @@ def as_arm(profile: TuningProfile) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _quoted(one: Advice) -> str:
-    return "'" + one.value.replace("'", "''") + "'"
+def _quoted(advice: Advice) -> str:
+    return "'" + advice.value.replace("'", "''") + "'"

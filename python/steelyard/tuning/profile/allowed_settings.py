@@ -23,10 +23,10 @@ class Accepting:
     allowed: Mapping[str, Allowed]
 
 
-def read_allowed_settings(kind: str, wanted: BuildRequest, account: str | None) -> Accepting:
+def read_allowed_settings(kind: str, request: BuildRequest, account: str | None) -> Accepting:
     """Make a server of the build, query it, and remove it: 2 to 4 s. EngineError: there is no such
     build, or it cannot report them."""
-    (engine,) = adapter(kind).find_arms([wanted], account, contrib=False)
+    (engine,) = adapter(kind).find_arms([request], account, contrib=False)
     if not isinstance(engine, AllowedSettings):
         raise EngineError(f'cannot tune engine "{kind}": it does not tell what it accepts')
     with open_run(open_cache(), engine.account) as run:

@@ -24,7 +24,7 @@ DataBytes = Callable[[Study], int | None]
 
 def with_profiles(
     study: Study,
-    place: Path,
+    directory: Path,
     cache: Path,
     account: str | None,
     say: Say,
@@ -33,28 +33,30 @@ def with_profiles(
 ) -> Study:
     """The study with every profile in place of its name; itself where no arm has one.
 
-    `place`: where data directories stand, whose free room and probe count. An arm that a profile
-    leaves as the control is dropped, and `say` is called; a cell of a factorial stays.
+    `directory`: where data directories stand, whose free room and probe count. An arm that a
+    profile leaves as the control is dropped, and `say` is called; a cell of a factorial stays.
     `servers_at_once` counts those of a study without profiles: whether arms run at once may depend
     on the settings that profiles come to. `data_bytes`: what memory cannot hold of the data makes
     random pages dearer. UsageError: a profile does not fit.
     """
     if all(arm.profile is None for arm in study.every_arm):
         return study
-    asked: dict[BuildRequest, Accepting] = {}
+    builds: dict[BuildRequest, Accepting] = {}
     size = data_bytes(study)
 
     def resolved(servers: int) -> tuple[Study, list[str]]:
-        said: list[str] = []
-        profiles = _Profiles(study, place, cache, account, servers, size, asked, said.append)
-        return profiles.resolved(), said
+        sentences: list[str] = []
+        profiles = _Profiles(
+            study, directory, cache, account, servers, size, builds, sentences.append
+        )
+        return profiles.resolved(), sentences
 
-    made, said = resolved(len(study.every_arm))
-    if servers_at_once(made) == 1:  # an arm that runs alone has all of the memory
-        made, said = resolved(1)
-    for words in said:
-        say(words)
-    return made
+    tuned, sentences = resolved(len(study.every_arm))
+    if servers_at_once(tuned) == 1:  # an arm that runs alone has all of the memory
+        tuned, sentences = resolved(1)
+    for sentence in sentences:
+        say(sentence)
+    return tuned
 
 
 @dataclass(frozen=True)
@@ -76,12 +78,12 @@ class _Profiles:
         study = self.study
         control = self._of(study.control)
         arms = []
-        for arm, made in ((arm, self._of(arm)) for arm in study.arms):
-            alike = made.settings == control.settings and study.factors is None  # cells stay
+        for arm, tuned in ((arm, self._of(arm)) for arm in study.arms):
+            alike = tuned.settings == control.settings and study.factors is None  # cells stay
             if arm.profile is not None and arm.profile.without and alike:
                 self.say(f"arm {arm.name} is left out: the profile sets nothing of that group here")
             else:
-                arms.append(made)
+                arms.append(tuned)
         if not arms:
             raise UsageError(
                 "nothing is left to weigh: the profile sets nothing that an arm would set back",
@@ -92,13 +94,13 @@ class _Profiles:
     def _of(self, arm: Arm) -> Arm:
         if arm.profile is None:
             return arm
-        wanted = BuildRequest(arm.version, arm.bindir)
-        if wanted not in self.asked:
-            self.asked[wanted] = read_allowed_settings(self.study.engine, wanted, self.account)
+        request = BuildRequest(arm.version, arm.bindir)
+        if request not in self.asked:
+            self.asked[request] = read_allowed_settings(self.study.engine, request, self.account)
         wish = _wish(self.study, arm.profile, self.servers, self.data_bytes)
-        profile = propose(wish, self.asked[wanted], self.place, self.cache)
+        profile = propose(wish, self.asked[request], self.place, self.cache)
         chosen = profile.for_arm(*arm.profile.without)
-        self.say(_said(arm, profile, chosen))
+        self.say(_sentence(arm, profile, chosen))
         return arm.model_copy(update={"settings": {**chosen, **arm.settings}, "profile": None})
 
 
@@ -120,6 +122,6 @@ def _wish(
     )
 
 
-def _said(arm: Arm, profile: TuningProfile, chosen: Mapping[str, str]) -> str:
+def _sentence(arm: Arm, profile: TuningProfile, chosen: Mapping[str, str]) -> str:
     listed = ", ".join(f"{name} {value}" for name, value in chosen.items())
     return f"profile of {arm.name} ({profile.basis.memory_from}): {listed or 'nothing'}"

@@ -24,10 +24,10 @@ def make_profile(name: ProfileName, basis: Basis, allowed: Mapping[str, Allowed]
 
     UsageError: the memory does not hold it.
     """
-    made = _made(name, basis, allowed)
-    if made.need.total_bytes > basis.memory_bytes:
-        raise _too_large(made, allowed)
-    return made
+    profile = _profile_of(name, basis, allowed)
+    if profile.need.total_bytes > basis.memory_bytes:
+        raise _too_large(profile, allowed)
+    return profile
 
 
 def most_clients(basis: Basis, allowed: Mapping[str, Allowed]) -> int:
@@ -35,30 +35,32 @@ def most_clients(basis: Basis, allowed: Mapping[str, Allowed]) -> int:
     holds none."""
 
     def fits(clients: int) -> bool:
-        made = _made("ours", replace(basis, clients=clients), allowed)
-        return made.need.total_bytes <= basis.memory_bytes
+        profile = _profile_of("ours", replace(basis, clients=clients), allowed)
+        return profile.need.total_bytes <= basis.memory_bytes
 
     return bisect.bisect_left(range(1, basis.clients + 1), True, key=lambda n: not fits(n))
 
 
-def _made(name: ProfileName, basis: Basis, allowed: Mapping[str, Allowed]) -> TuningProfile:
-    wanted, untouched = _wanted(name, basis, allowed)
-    fitting, dropped = _fitted(wanted, allowed)
-    known = {one.name: allowed[one.name] for one in fitting}
+def _profile_of(name: ProfileName, basis: Basis, allowed: Mapping[str, Allowed]) -> TuningProfile:
+    proposed, untouched = _proposal(name, basis, allowed)
+    fitting, dropped = _fitted(proposed, allowed)
+    settings = {advice.name: allowed[advice.name] for advice in fitting}
     return TuningProfile(
         name=name,
         basis=basis,
         advice=fitting,
         left_alone=(*untouched, *dropped),
-        need=memory_need({one.name: one.value for one in fitting}, basis, allowed),
-        restart=frozenset(n for n, one in known.items() if one.needs_restart),
-        defaults={n: with_unit(one.default or "", one.unit) for n, one in known.items()},
+        need=memory_need({advice.name: advice.value for advice in fitting}, basis, allowed),
+        restart=frozenset(n for n, setting in settings.items() if setting.needs_restart),
+        defaults={
+            n: with_unit(setting.default or "", setting.unit) for n, setting in settings.items()
+        },
     )
 
 
-def _too_large(made: TuningProfile, allowed: Mapping[str, Allowed]) -> UsageError:
-    basis, need = made.basis, made.need
-    if made.name != "ours":
+def _too_large(profile: TuningProfile, allowed: Mapping[str, Allowed]) -> UsageError:
+    basis, need = profile.basis, profile.need
+    if profile.name != "ours":
         hint = "The table was made for 378 GB; `--profile theirs` scales it."
     elif most := most_clients(basis, allowed):
         hint = (
@@ -68,8 +70,8 @@ def _too_large(made: TuningProfile, allowed: Mapping[str, Allowed]) -> UsageErro
     else:
         hint = "Give it more --memory: it does not hold what PostgreSQL's defaults may take."
     return UsageError(
-        f'cannot make profile "{made.name}" for {format_bytes(basis.memory_bytes)} of memory and '
-        f"{basis.clients} clients: it could take {format_bytes(need.total_bytes)}",
+        f'cannot make profile "{profile.name}" for {format_bytes(basis.memory_bytes)} of memory '
+        f"and {basis.clients} clients: it could take {format_bytes(need.total_bytes)}",
         detail=f"{format_bytes(need.shared_bytes)} are shared, {basis.clients} clients may "
         f"take {format_bytes(need.sessions_bytes)}, upkeep {format_bytes(need.upkeep_bytes)}; "
         "no setting is put below PostgreSQL's default to save memory.",
@@ -87,16 +89,16 @@ def memory_need(
     """
 
     def size(name: str) -> float:
-        known = allowed.get(name)
-        if known is None:
+        setting = allowed.get(name)
+        if setting is None:
             return 0.0
-        return size_bytes(settings.get(name) or known.default or "0", known.unit) or 0.0
+        return size_bytes(settings.get(name) or setting.default or "0", setting.unit) or 0.0
 
-    own = size("autovacuum_work_mem")
+    autovacuum = size("autovacuum_work_mem")
     maintenance = size("maintenance_work_mem")
-    known = allowed.get("autovacuum_max_workers")
-    workers = settings.get("autovacuum_max_workers") or (known and known.default) or "0"
-    each = own if own > 0 else maintenance
+    setting = allowed.get("autovacuum_max_workers")
+    workers = settings.get("autovacuum_max_workers") or (setting and setting.default) or "0"
+    each = autovacuum if autovacuum > 0 else maintenance
     return ProfileMemoryNeed(
         shared_bytes=round(size("shared_buffers") + max(0.0, size("wal_buffers"))),
         sessions_bytes=round(
@@ -109,11 +111,11 @@ def memory_need(
 
 def work_times(settings: Mapping[str, str]) -> float:
     """How many times work_mem a session may take: half an operation more than one that hashes."""
-    own = number_in(settings.get("hash_mem_multiplier", ""), "")
-    return HASH_TIMES if own is None else 1.5 * max(1.0, own)
+    multiplier = number_in(settings.get("hash_mem_multiplier", ""), "")
+    return HASH_TIMES if multiplier is None else 1.5 * max(1.0, multiplier)
 
 
-def _wanted(
+def _proposal(
     name: ProfileName, basis: Basis, allowed: Mapping[str, Allowed]
 ) -> tuple[Iterable[Advice], tuple[LeftAlone, ...]]:
     if name == "theirs":
@@ -124,54 +126,59 @@ def _wanted(
 
 
 def _fitted(
-    wanted: Iterable[Advice], allowed: Mapping[str, Allowed]
+    proposed: Iterable[Advice], allowed: Mapping[str, Allowed]
 ) -> tuple[tuple[Advice, ...], tuple[LeftAlone, ...]]:
     """Within the bounds of the build; what it does not have, or assumes anyway, is left alone."""
-    kept: list[Advice] = []
+    fitting: list[Advice] = []
     dropped: list[LeftAlone] = []
-    for one in wanted:
-        known = allowed.get(one.name)
-        if known is None:
-            dropped.append(LeftAlone(one.name, "this version has no such setting"))
-        elif known.values and one.value not in known.values:
-            dropped.append(LeftAlone(one.name, f"this build does not know {one.value}"))
-        elif _is_default(one, known):
-            why = f": {one.default_why}" if one.default_why else ""
-            dropped.append(LeftAlone(one.name, f"{one.value} is what this build assumes{why}"))
-        elif _is_less(one, known) and not one.default_why:
-            why = f"{one.value} would be less than the default, and nothing measured says so"
-            dropped.append(LeftAlone(one.name, why))
+    for advice in proposed:
+        setting = allowed.get(advice.name)
+        if setting is None:
+            dropped.append(LeftAlone(advice.name, "this version has no such setting"))
+        elif setting.values and advice.value not in setting.values:
+            dropped.append(LeftAlone(advice.name, f"this build does not know {advice.value}"))
+        elif _is_default(advice, setting):
+            why = f": {advice.default_why}" if advice.default_why else ""
+            dropped.append(
+                LeftAlone(advice.name, f"{advice.value} is what this build assumes{why}")
+            )
+        elif _is_less(advice, setting) and not advice.default_why:
+            why = f"{advice.value} would be less than the default, and nothing measured says so"
+            dropped.append(LeftAlone(advice.name, why))
         else:
-            kept.append(_bounded(_with_default_why(one, known), known))
-    return tuple(kept), tuple(dropped)
+            fitting.append(_bounded(_with_default_why(advice, setting), setting))
+    return tuple(fitting), tuple(dropped)
 
 
-def _is_default(one: Advice, known: Allowed) -> bool:
-    if known.default is None:
+def _is_default(advice: Advice, setting: Allowed) -> bool:
+    if setting.default is None:
         return False
-    value, default = number_in(one.value, known.unit), number_in(known.default, known.unit)
-    return one.value == known.default if value is None else value == default
+    value, default = number_in(advice.value, setting.unit), number_in(setting.default, setting.unit)
+    return advice.value == setting.default if value is None else value == default
 
 
-def _is_less(one: Advice, known: Allowed) -> bool:
+def _is_less(advice: Advice, setting: Allowed) -> bool:
     """Whether it is below a default that is a number; -1 stands for something else."""
-    value, default = number_in(one.value, known.unit), number_in(known.default or "", known.unit)
+    value, default = (
+        number_in(advice.value, setting.unit),
+        number_in(setting.default or "", setting.unit),
+    )
     return value is not None and default is not None and 0 <= value < default
 
 
-def _with_default_why(one: Advice, known: Allowed) -> Advice:
+def _with_default_why(advice: Advice, setting: Allowed) -> Advice:
     """Its reason says why it is less than the default, where it is."""
-    if not _is_less(one, known) or one.default_why in one.reason:
-        return one
-    return replace(one, reason=f"{one.reason}; less than the default: {one.default_why}")
+    if not _is_less(advice, setting) or advice.default_why in advice.reason:
+        return advice
+    return replace(advice, reason=f"{advice.reason}; less than the default: {advice.default_why}")
 
 
-def _bounded(one: Advice, known: Allowed) -> Advice:
-    value = number_in(one.value, known.unit)
-    if value is None or known.low is None or known.high is None:
-        return one
-    inside = min(max(value, known.low), known.high)
+def _bounded(advice: Advice, setting: Allowed) -> Advice:
+    value = number_in(advice.value, setting.unit)
+    if value is None or setting.low is None or setting.high is None:
+        return advice
+    inside = min(max(value, setting.low), setting.high)
     if inside == value:
-        return one
-    reason = f"{one.reason}; {one.value} is outside what this build accepts"
-    return replace(one, value=f"{inside:.15g}", reason=reason)
+        return advice
+    reason = f"{advice.reason}; {advice.value} is outside what this build accepts"
+    return replace(advice, value=f"{inside:.15g}", reason=reason)

@@ -36,16 +36,16 @@ class ProfileRequest:
 
 
 def propose(
-    wish: ProfileRequest, accepting: Accepting, place: Path | None, cache: Path
+    wish: ProfileRequest, accepting: Accepting, directory: Path | None, cache: Path
 ) -> TuningProfile:
-    """The profile of a server whose data stand at `place`; UsageError: its memory does not do.
+    """The profile of a server whose data stand in `directory`; UsageError: its memory does not do.
 
-    Without a place nothing of this machine's disks counts: the server may stand on another one.
+    Without a directory nothing of this machine's disks counts: the server may stand on another one.
     """
     have, source = memory_here(wish.cap_bytes, wish.servers)
     free, disk_from = wish.disk_bytes, "as given"
-    if free is None and place is not None:
-        free, disk_from = free_disk(place), _free_where(place)
+    if free is None and directory is not None:
+        free, disk_from = free_disk(directory), _free_where(directory)
     usual, reserved = connections(accepting.allowed)
     basis = Basis(
         kind=wish.kind,
@@ -58,19 +58,19 @@ def propose(
         disk_from=disk_from if free is not None else "",
         clients_from="as given" if wish.clients else f"what {usual} connections leave",
         data_bytes=wish.data_bytes,
-        storage=_storage(place, cache),
+        storage=_storage(directory, cache),
     )
     if wish.clients is None and wish.name == "ours":
         basis = _within_memory(basis, accepting)
     return make_profile(wish.name, basis, accepting.allowed)
 
 
-def _free_where(place: Path) -> str:
+def _free_where(directory: Path) -> str:
     """Whose free space it is: of a directory that is not there yet, its nearest ancestor's."""
-    above = existing_ancestor(place)
-    if above == place.absolute():
-        return f'free where "{place}" is'
-    return f'free on "{above}", where "{place}" would be made'
+    above = existing_ancestor(directory)
+    if above == directory.absolute():
+        return f'free where "{directory}" is'
+    return f'free on "{above}", where "{directory}" would be made'
 
 
 def _within_memory(basis: Basis, accepting: Accepting) -> Basis:
@@ -81,15 +81,15 @@ def _within_memory(basis: Basis, accepting: Accepting) -> Basis:
     return replace(basis, clients=most, clients_from="all that its memory holds at work at once")
 
 
-def _storage(place: Path | None, cache: Path) -> Storage | None:
+def _storage(directory: Path | None, cache: Path) -> Storage | None:
     """What is known of the device, or why it never will be; None: a probe of it would tell."""
-    if place is None:
+    if directory is None:
         why = "no DIR names the device: `steelyard tune DIR` takes what a probe measured of it"
         return Storage("", "", None, None, why_not=why)
-    probed = last_probe(place, cache)
+    probed = last_probe(directory, cache)
     if probed is not None:
         return Storage.of_probe(probed)
-    why_not = why_not_kept(place)
+    why_not = why_not_kept(directory)
     if not why_not:
         return None
     return Storage("", "", None, None, why_not=f"no probe of it can be kept: {why_not}")

@@ -22,7 +22,7 @@ _LEAST_LOG = 1 * GB
 
 
 def _worker_settings(basis: Basis) -> dict[str, str]:
-    return {one.name: one.value for one in _workers(basis)}
+    return {advice.name: advice.value for advice in _workers(basis)}
 
 
 def _with_workers(basis: Basis) -> str:
@@ -90,11 +90,11 @@ def _upkeep(shares: Shares) -> Iterator[Advice]:
         ("pgconfig: a twentieth", f"{TIMESCALE}: an eighth, below 2 GB"),
         default_why="a sixteenth of memory is no more",
     )
-    own = shares.autovacuum != shares.maintenance
+    separate = shares.autovacuum != shares.maintenance
     yield Advice(
         "memory",
         "autovacuum_work_mem",
-        size_text(shares.autovacuum) if own else "-1",
+        size_text(shares.autovacuum) if separate else "-1",
         "three workers share what one command by hand may take, or they would take it three times",
         f"{DOCS}, 19.4.1",
         (f"{PGTUNE}: up to 2 GB each",),
@@ -103,12 +103,12 @@ def _upkeep(shares: Shares) -> Iterator[Advice]:
 
 
 def _log(basis: Basis, allowed: Mapping[str, Allowed]) -> Iterator[Advice]:
-    wanted, free = _LOG_BYTES[basis.kind], basis.free_disk_bytes
+    log_bytes, free = _LOG_BYTES[basis.kind], basis.free_disk_bytes
     room, default_why = "ten times as much must be free: no disk was looked at (DIR, --disk)", ""
     if free is not None:
         room = f"at most a tenth of {format_bytes(free)}, {basis.disk_from}"
         default_why = room
-    log = wanted if free is None else max(_LEAST_LOG, min(wanted, free // 10 // GB * GB))
+    log = log_bytes if free is None else max(_LEAST_LOG, min(log_bytes, free // 10 // GB * GB))
     yield Advice(
         "log",
         "max_wal_size",
@@ -195,8 +195,8 @@ def _storage(basis: Basis, allowed: Mapping[str, Allowed]) -> Iterator[Advice]:
     if basis.storage is not None and basis.storage.most_by_processors:
         most = "give all that the probe's processors could ask for; the device may have more"
     for name in ("effective_io_concurrency", "maintenance_io_concurrency"):
-        known = allowed.get(name)
-        if depth is None or known is None or round(depth) <= int(known.default or 0):
+        setting = allowed.get(name)
+        if depth is None or setting is None or round(depth) <= int(setting.default or 0):
             continue
         yield Advice(
             "storage",
@@ -290,8 +290,8 @@ def connections(allowed: Mapping[str, Allowed]) -> tuple[int, int]:
     """What a build assumes for max_connections, and how many of them it keeps for superusers."""
 
     def default(name: str, otherwise: int) -> int:
-        known = allowed.get(name)
-        return int(known.default) if known is not None and known.default else otherwise
+        setting = allowed.get(name)
+        return int(setting.default) if setting is not None and setting.default else otherwise
 
     return default("max_connections", 100), sum(default(*each) for each in RESERVED.items())
 

@@ -68,15 +68,15 @@ def work_processes(basis: Basis, settings: Mapping[str, str]) -> int:
     """That may take work_mem for an operation at once: of long queries parallel workers too."""
     if basis.kind != "olap":
         return basis.clients
-    known = (number_in(settings.get(name, usual), "") for name, usual in _WORKERS.items())
-    a_query, in_all = (int(one or 0) for one in known)
+    counts = (number_in(settings.get(name, usual), "") for name, usual in _WORKERS.items())
+    a_query, in_all = (int(count or 0) for count in counts)
     return basis.clients + min(basis.clients * a_query, in_all)
 
 
 def _default_bytes(allowed: Mapping[str, Allowed], name: str) -> int:
     """What a build assumes of a size that is not counted as -1."""
-    known = allowed.get(name)
-    size = size_bytes(known.default or "", known.unit) if known is not None else None
+    setting = allowed.get(name)
+    size = size_bytes(setting.default or "", setting.unit) if setting is not None else None
     return int(size) if size is not None and size > 0 else _DEFAULTS[name]
 
 

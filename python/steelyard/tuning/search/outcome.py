@@ -41,13 +41,13 @@ def outcome_of(verdict: Verdict, arm: str) -> ArmOutcome:
         if line.arm == arm:
             sign = 1.0 if line.higher_is_better else -1.0
             read = enumerate(line.details.d)
-            ratios = {epoch: sign * one for epoch, one in read if one is not None}
+            ratios = {epoch: sign * ratio for epoch, ratio in read if ratio is not None}
             return ArmOutcome(ratios, _lost(line), _last(line))
     return ArmOutcome()
 
 
 def _lost(line: ContrastLine) -> str | None:
-    ways = [way for one in line.details.epochs if (way := _way(one, line)) is not None]
+    ways = [way for epoch in line.details.epochs if (way := _way(epoch, line)) is not None]
     return f"{ways[-1]} in {len(ways)} of {len(line.details.epochs)} epochs" if ways else None
 
 
@@ -86,9 +86,9 @@ def dropped(contestants: Mapping[str, Ratios], control: str) -> dict[str, str]:
     }
 
 
-def _clearly_worse(one: Ratios, best: Ratios) -> bool:
-    """Whether the interval of best − one, over the epochs that have both, lies above 0."""
-    differences = [best[epoch] - ratio for epoch, ratio in one.items() if epoch in best]
+def _clearly_worse(other: Ratios, best: Ratios) -> bool:
+    """Whether the interval of best − other, over the epochs that have both, lies above 0."""
+    differences = [best[epoch] - ratio for epoch, ratio in other.items() if epoch in best]
     return t_interval(np.array(differences), CONFIDENCE).low > 0
 
 

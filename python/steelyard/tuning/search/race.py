@@ -65,16 +65,16 @@ def search(
     or the memory does not allow the search.
     """
     race = _Race(field, seed, folder, weigh, say)
-    told: dict[int, Trial] = {}
+    history: dict[int, Trial] = {}
     best: Trial | None = None
     for begin in range(0, trials, BATCH):
-        batch = race.candidates(list(told.values()), range(begin, min(begin + BATCH, trials)))
+        batch = race.candidates(list(history.values()), range(begin, min(begin + BATCH, trials)))
         done = race.round(begin // BATCH + 1, batch)
-        told |= {one.number: one for one in done}
+        history |= {trial.number: trial for trial in done}
         duel = race.duel(best, done)
-        told |= {one.number: one for one in duel}
-        best = _best(duel) or _best([one for one in told.values() if one.outcome == RACED])
-    every = tuple(told.values())
+        history |= {trial.number: trial for trial in duel}
+        best = _best(duel) or _best([trial for trial in history.values() if trial.outcome == RACED])
+    every = tuple(history.values())
     if best is None or (best.log_ratio or 0.0) <= 0.0:
         return BestCandidate(seed, str(folder), every, None, None, race.weighings)
     confirmed = race.confirm(best)
@@ -89,69 +89,73 @@ class _Race:
         self._weigh, self._say = weigh, say
         self.weighings = 0
 
-    def candidates(self, told: Sequence[Trial], numbers: Collection[int]) -> list[Trial]:
+    def candidates(self, history: Sequence[Trial], numbers: Collection[int]) -> list[Trial]:
         """The candidates of a round; the first of all has the settings of the profile."""
-        field, made = self._field, list[Trial]()
-        known = [ReportedTrial(one.point, one.log_ratio) for one in told if one.point]
+        field, batch = self._field, list[Trial]()
+        reported = [ReportedTrial(trial.point, trial.log_ratio) for trial in history if trial.point]
         for number in numbers:
             if number == 0:
-                made.append(Trial(1, {}, field.room.fit(field.first)))
+                batch.append(Trial(1, {}, field.room.fit(field.first)))
                 continue
-            pending: list[Point] = [one.point for one in made if one.point]
-            point = next_point(field.space, self._seed, number, known, pending)
+            pending: list[Point] = [trial.point for trial in batch if trial.point]
+            point = next_point(field.space, self._seed, number, reported, pending)
             settings = settings_of(point, field.space, field.room)
-            made.append(Trial(number + 1, point, settings))
-        return made
+            batch.append(Trial(number + 1, point, settings))
+        return batch
 
     def round(self, number: int, batch: Sequence[Trial]) -> list[Trial]:
         """All for two epochs, and again without those that are clearly worse than the best, which
         may be the control: until one is left, or for six epochs."""
-        tried = {one.number: one for one in batch}
-        standing = list(batch)
+        tried = {trial.number: trial for trial in batch}
+        contestants = list(batch)
         for step in range(STEPS):
             later = f"-epochs-{step * STEP_EPOCHS + 1}" if step else ""
-            raced = self._rung(f"round-{number:02}{later}", standing, STEP_EPOCHS)
+            raced = self._rung(f"round-{number:02}{later}", contestants, STEP_EPOCHS)
             raced, decided = self._drop(raced)
-            tried |= {one.number: one for one in raced}
-            standing = [one for one in raced if one.outcome == RACED]
+            tried |= {trial.number: trial for trial in raced}
+            contestants = [trial for trial in raced if trial.outcome == RACED]
             if decided:
                 break
-        for one in tried.values():
-            shown = "-" if one.log_ratio is None else format_percent(percent_of_log(one.log_ratio))
-            self._say(f"{one.name}: {shown} in {len(one.log_ratios)} epochs, {one.outcome}")
+        for trial in tried.values():
+            percent = (
+                "-" if trial.log_ratio is None else format_percent(percent_of_log(trial.log_ratio))
+            )
+            self._say(f"{trial.name}: {percent} in {len(trial.log_ratios)} epochs, {trial.outcome}")
         return list(tried.values())
 
     def _drop(self, raced: Sequence[Trial]) -> tuple[list[Trial], bool]:
         """The same, with the clearly worse ones dropped; and whether one contestant is left: the
         best, or the control."""
-        standing = {one.name: one.ratios for one in raced if one.outcome == RACED}
-        if not standing:
+        contestants = {trial.name: trial.ratios for trial in raced if trial.outcome == RACED}
+        if not contestants:
             return list(raced), True
-        better = dropped(standing, self._field.study.control.name)
+        better = dropped(contestants, self._field.study.control.name)
         after = [
-            replace(one, outcome=f"{DROPPED}{better[one.name]}") if one.name in better else one
-            for one in raced
+            replace(trial, outcome=f"{DROPPED}{better[trial.name]}")
+            if trial.name in better
+            else trial
+            for trial in raced
         ]
-        return after, len(better) == len(standing)
+        return after, len(better) == len(contestants)
 
     def duel(self, best: Trial | None, done: Sequence[Trial]) -> list[Trial]:
         """The best so far and the best of a round, after a direct race: both against the control in
         the same epochs, whose figures take the place of those that chose them. The best stays alone
         where no candidate was raced, or none read better than the best did in its last duel."""
-        challenger = _best([one for one in done if one.outcome == RACED])
+        challenger = _best([trial for trial in done if trial.outcome == RACED])
         if best is None:
             return []
         if challenger is None:
             return [best]
         if best.duelled and (challenger.log_ratio or 0.0) <= (best.log_ratio or 0.0):
             return [best]
-        fresh = [replace(one, ratios={}, duelled=True) for one in (best, challenger)]
+        fresh = [replace(trial, ratios={}, duelled=True) for trial in (best, challenger)]
         after = self._rung(f"duel-{best.number}-{challenger.number}", fresh, DUEL_EPOCHS)
         won = _best(after) == after[1]
         self._say(f"{challenger.name} against {best.name}: {'won' if won else 'lost'}")
-        for one in after:
-            if one.failed:
-                self._say(f"{one.name}: {one.outcome}")
+        for trial in after:
+            if trial.failed:
+                self._say(f"{trial.name}: {trial.outcome}")
         return after
 
     def confirm(self, best: Trial) -> Verdict:
@@ -171,28 +175,28 @@ class _Race:
             )
         return verdict
 
-    def _rung(self, place: str, batch: Sequence[Trial], epochs: int) -> list[Trial]:
+    def _rung(self, label: str, batch: Sequence[Trial], epochs: int) -> list[Trial]:
         """Each with what these epochs add. Where all cannot be weighed together, each is weighed
         alone; those that lost every epoch to the crash of another, again without it."""
         if not batch:
             return []
         try:
-            verdict = self._measure(place, batch, epochs)
+            verdict = self._measure(label, batch, epochs)
         except UsageError:
             raise
         except SteelyardError as failure:
-            return self._apart(place, batch, epochs, failure.primary)
-        tried = {one.number: _with(one, verdict, place) for one in batch}
-        without = [one for one in batch if tried[one.number].outcome != RACED]
-        innocent = [one for one in without if not tried[one.number].failed]
+            return self._apart(label, batch, epochs, failure.primary)
+        tried = {trial.number: _with(trial, verdict, label) for trial in batch}
+        without = [trial for trial in batch if tried[trial.number].outcome != RACED]
+        innocent = [trial for trial in without if not tried[trial.number].failed]
         if len(innocent) < len(without):
-            again = self._rung(f"{place}-again", innocent, epochs)
+            again = self._rung(f"{label}-again", innocent, epochs)
         else:
-            again = self._apart(place, innocent, epochs, _last(verdict, innocent))
-        tried |= {one.number: one for one in again}
-        return [tried[one.number] for one in batch]
+            again = self._apart(label, innocent, epochs, _last(verdict, innocent))
+        tried |= {trial.number: trial for trial in again}
+        return [tried[trial.number] for trial in batch]
 
-    def _apart(self, place: str, batch: Sequence[Trial], epochs: int, reason: str) -> list[Trial]:
+    def _apart(self, label: str, batch: Sequence[Trial], epochs: int, reason: str) -> list[Trial]:
         """Each alone. A failure is a candidate's own only where the control can be weighed after
         it; what is wrong with the control is raised."""
         if not batch:
@@ -200,60 +204,60 @@ class _Race:
         if len(batch) == 1:
             alone = [batch[0].fail(reason)]
         else:
-            alone = [self._alone(f"{place}-{one.number}", one, epochs) for one in batch]
+            alone = [self._alone(f"{label}-{trial.number}", trial, epochs) for trial in batch]
         if alone[-1].failed:
-            self._require_control(f"{place}-control")
+            self._require_control(f"{label}-control")
         return alone
 
-    def _alone(self, place: str, one: Trial, epochs: int) -> Trial:
+    def _alone(self, label: str, trial: Trial, epochs: int) -> Trial:
         try:
-            verdict = self._measure(place, [one], epochs)
+            verdict = self._measure(label, [trial], epochs)
         except UsageError:
             raise
         except SteelyardError as failure:
-            return one.fail(failure.primary)
-        tried = _with(one, verdict, place)
+            return trial.fail(failure.primary)
+        tried = _with(trial, verdict, label)
         raced = tried.failed or tried.outcome == RACED
-        return tried if raced else one.fail(outcome_of(verdict, one.name).last)
+        return tried if raced else trial.fail(outcome_of(verdict, trial.name).last)
 
-    def _require_control(self, place: str) -> None:
+    def _require_control(self, label: str) -> None:
         """Weigh the control against itself: whatever makes that fail is no candidate's fault."""
         control = self._field.study.control
         twin = control.model_copy(update={"name": f"{control.name}-again"})
         study = _short(_against(self._field.study, control, [twin]), STEP_EPOCHS)
-        self._say(f"{place}: whether the control can be weighed, {STEP_EPOCHS} epochs")
-        outcome = outcome_of(self._weighed(study, place), twin.name)
+        self._say(f"{label}: whether the control can be weighed, {STEP_EPOCHS} epochs")
+        outcome = outcome_of(self._weighed(study, label), twin.name)
         if not outcome.ratios:
             raise WeighingError(
                 f'could not weigh the control "{control.name}": {outcome.lost or outcome.last}',
-                hint=f"Its record is {self._folder / place}.",
+                hint=f"Its record is {self._folder / label}.",
             )
 
-    def _measure(self, place: str, batch: Sequence[Trial], epochs: int) -> Verdict:
+    def _measure(self, label: str, batch: Sequence[Trial], epochs: int) -> Verdict:
         control = self._field.study.control
-        arms = [one.as_arm(control) for one in batch]
+        arms = [trial.as_arm(control) for trial in batch]
         study = _short(_against(self._field.study, control, arms), epochs)
-        self._say(f"{place}: {', '.join(arm.name for arm in arms)}, {epochs} epochs")
-        return self._weighed(study, place)
+        self._say(f"{label}: {', '.join(arm.name for arm in arms)}, {epochs} epochs")
+        return self._weighed(study, label)
 
-    def _weighed(self, study: Study, place: str, seed: int | None = None) -> Verdict:
+    def _weighed(self, study: Study, label: str, seed: int | None = None) -> Verdict:
         """The verdict, of a whole weighing: one that was interrupted ends the search here."""
         self.weighings += 1
-        own = derived_seed(self._seed, place) if seed is None else seed
-        verdict = self._weigh(study, own, self._folder / place)
+        weighing_seed = derived_seed(self._seed, label) if seed is None else seed
+        verdict = self._weigh(study, weighing_seed, self._folder / label)
         if verdict.interrupted:
             raise KeyboardInterrupt
         return verdict
 
 
-def _with(trial: Trial, verdict: Verdict, place: str) -> Trial:
+def _with(trial: Trial, verdict: Verdict, label: str) -> Trial:
     """With the epochs of a verdict; failed where it was lost in any of them."""
-    found = outcome_of(verdict, trial.name)
-    added = {f"{place} {epoch}": ratio for epoch, ratio in found.ratios.items()}
+    outcome = outcome_of(verdict, trial.name)
+    added = {f"{label} {epoch}": ratio for epoch, ratio in outcome.ratios.items()}
     tried = replace(trial, ratios={**trial.ratios, **added})
-    if found.lost is not None:
-        return tried.fail(found.lost)
-    return replace(tried, outcome=RACED if found.ratios else UNMEASURED)
+    if outcome.lost is not None:
+        return tried.fail(outcome.lost)
+    return replace(tried, outcome=RACED if outcome.ratios else UNMEASURED)
 
 
 def _last(verdict: Verdict, batch: Sequence[Trial]) -> str:
@@ -262,8 +266,8 @@ def _last(verdict: Verdict, batch: Sequence[Trial]) -> str:
 
 def _best(trials: Sequence[Trial]) -> Trial | None:
     """The first of those with the best figure; None: none has one."""
-    known = [one for one in trials if one.log_ratio is not None]
-    return max(known, key=lambda one: one.log_ratio or 0.0, default=None)
+    measured = [trial for trial in trials if trial.log_ratio is not None]
+    return max(measured, key=lambda trial: trial.log_ratio or 0.0, default=None)
 
 
 def _against(study: Study, control: Arm, arms: Sequence[Arm]) -> Study:

@@ -43,15 +43,15 @@ def require_optuna() -> None:
 
 def derived_seed(seed: int, *what: object) -> int:
     """A seed of its own for each thing that is drawn, below 2³¹."""
-    words = " ".join(map(str, (seed, *what)))
-    return int.from_bytes(hashlib.sha256(words.encode()).digest()[:4]) >> 1
+    key = " ".join(map(str, (seed, *what)))
+    return int.from_bytes(hashlib.sha256(key.encode()).digest()[:4]) >> 1
 
 
 def next_point(
     space: Collection[Range],
     seed: int,
     number: int,
-    told: Sequence[ReportedTrial],
+    reported: Sequence[ReportedTrial],
     pending: Sequence[Point],
 ) -> Point:
     """Point `number` (from 0).
@@ -69,27 +69,29 @@ def next_point(
         multivariate=True,
     )
     study = optuna.create_study(direction="maximize", sampler=sampler)
-    distributions = {one.name: _distribution(one) for one in space}
-    known = [one.log_ratio for one in told if one.log_ratio is not None]
-    mean = sum(known) / len(known) if known else 0.0
-    worst = min(known, default=0.0) - _WORSE
-    for one in (*told, *(ReportedTrial(point, mean) for point in pending)):
-        within = {n: v for n, v in one.point.items() if n in distributions}
+    distributions = {dimension.name: _distribution(dimension) for dimension in space}
+    ratios = [trial.log_ratio for trial in reported if trial.log_ratio is not None]
+    mean = sum(ratios) / len(ratios) if ratios else 0.0
+    worst = min(ratios, default=0.0) - _WORSE
+    for trial in (*reported, *(ReportedTrial(point, mean) for point in pending)):
+        within = {n: v for n, v in trial.point.items() if n in distributions}
         study.add_trial(
             optuna.trial.create_trial(
                 params=within,
                 distributions={name: distributions[name] for name in within},
-                value=worst if one.log_ratio is None else one.log_ratio,
+                value=worst if trial.log_ratio is None else trial.log_ratio,
             )
         )
     return dict(study.ask(distributions).params)
 
 
-def _distribution(one: Range) -> optuna.distributions.BaseDistribution:
+def _distribution(dimension: Range) -> optuna.distributions.BaseDistribution:
     import optuna
 
-    if one.kind == "word":
-        return optuna.distributions.CategoricalDistribution(one.words)
-    if one.kind == "count":
-        return optuna.distributions.IntDistribution(round(one.low), round(one.high), log=one.log)
-    return optuna.distributions.FloatDistribution(one.low, one.high, log=one.log)
+    if dimension.kind == "word":
+        return optuna.distributions.CategoricalDistribution(dimension.words)
+    if dimension.kind == "count":
+        return optuna.distributions.IntDistribution(
+            round(dimension.low), round(dimension.high), log=dimension.log
+        )
+    return optuna.distributions.FloatDistribution(dimension.low, dimension.high, log=dimension.log)

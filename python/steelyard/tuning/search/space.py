@@ -61,7 +61,9 @@ def ranges(
             raise UsageError(
                 f'setting "{name}" trades no durability', hint=f"Those are {', '.join(DURABILITY)}."
             )
-    return tuple(one for one in _every(basis, allowed, durability) if one.name in allowed)
+    return tuple(
+        dimension for dimension in _every(basis, allowed, durability) if dimension.name in allowed
+    )
 
 
 @dataclass(frozen=True)
@@ -106,16 +108,22 @@ class Room:
         return memory_need({**self.control, **settings}, self.basis, self.allowed)
 
     def _bytes(self, name: str, settings: Mapping[str, str]) -> float:
-        known = self.allowed.get(name)
-        if known is None:
+        setting = self.allowed.get(name)
+        if setting is None:
             return 0.0
-        value = settings.get(name) or self.control.get(name) or known.default or "0"
-        return size_bytes(value, known.unit) or 0.0
+        value = settings.get(name) or self.control.get(name) or setting.default or "0"
+        return size_bytes(value, setting.unit) or 0.0
 
 
 def settings_of(point: Point, space: Collection[Range], room: Room) -> dict[str, str]:
     """The settings of a point, as far as there is memory for them."""
-    return room.fit({one.name: one.text(point[one.name]) for one in space if one.name in point})
+    return room.fit(
+        {
+            dimension.name: dimension.text(point[dimension.name])
+            for dimension in space
+            if dimension.name in point
+        }
+    )
 
 
 def _every(

@@ -1,4 +1,4 @@
-"""Holds the candidates of a search, and what came of the search."""
+"""Holds what a search is begun with, its candidates, and what came of it."""
 
 from __future__ import annotations
 
@@ -7,11 +7,27 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from steelyard.model.units import percent_of_log
+from steelyard.record.frozen import Frozen
 from steelyard.record.verdict import Verdict
 from steelyard.study.arm import Arm
+from steelyard.tuning.profile.basis import Basis
 from steelyard.tuning.search.space import Point
 
 _FAILED = "failed: "
+
+
+SEARCH_FILE, BEST_FILE = "search.json", "found.json"
+
+
+class SearchPlan(Frozen):
+    """Everything but the study that decides which candidates are tried, as search.json has it."""
+
+    seed: int
+    trials: int
+    durability: tuple[str, ...]
+    basis: Basis
+    first: Mapping[str, str]
+    """Settings of the first candidate."""
 
 
 @dataclass(frozen=True)
@@ -90,7 +106,7 @@ class BestCandidate:
             "record": self.record,
             "attempts": len(self.trials),
             "weighings": self.weighings,
-            "trials": [one.to_json() for one in self.trials],
+            "trials": [trial.to_json() for trial in self.trials],
             "winner": None if self.winner is None else self.winner.to_json(),
             "confirmed": None if self.confirmed is None else self.confirmed.to_json(),
         }

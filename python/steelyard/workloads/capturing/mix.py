@@ -52,7 +52,9 @@ class TransactionKind:
         if not self.types:
             return [None] * self.columns
         by_place = zip(*self.types, strict=True)
-        return [first if all(one == first for one in rest) else None for first, *rest in by_place]
+        return [
+            first if all(other == first for other in rest) else None for first, *rest in by_place
+        ]
 
     @property
     def writes(self) -> bool:
@@ -75,7 +77,7 @@ class TransactionKind:
     def literals(self) -> list[int]:
         """Places of a row that hold literals."""
         numbers = [number for shape in self.shapes for number in shape.numbers]
-        return [place for place, number in enumerate(numbers) if number is None]
+        return [column for column, number in enumerate(numbers) if number is None]
 
 
 @dataclass
@@ -134,8 +136,8 @@ class _Group:
         if self._is_split and has_parameters:
             literals = tuple(
                 word
-                for shape, words in read
-                for number, word in zip(shape.numbers, words, strict=True)
+                for shape, texts in read
+                for number, word in zip(shape.numbers, texts, strict=True)
                 if number is None
             )
             if literals not in self.kinds and len(self.kinds) == MOST_CONSTANTS:
@@ -217,8 +219,8 @@ def _add(
         kind.arrivals_s.append(first.ended - first.seconds)
     if len(kind.rows) < KEPT_ROWS:
         kind.rows.append(tuple(row))
-    elif (place := draw.randrange(kind.count)) < KEPT_ROWS:
-        kind.rows[place] = tuple(row)
+    elif (index := draw.randrange(kind.count)) < KEPT_ROWS:
+        kind.rows[index] = tuple(row)
 
 
 def _values(statement: LoggedStatement, shape: Shape, literals: Sequence[str]) -> list[str | None]:

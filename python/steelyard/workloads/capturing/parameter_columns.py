@@ -9,6 +9,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Protocol
 
 from steelyard.workloads.capturing.ledger import StatementOutcome
@@ -63,15 +64,15 @@ class _Finder:
 
     def found(self) -> dict[int, ParameterColumn | None]:
         """The columns with their tables in place of aliases."""
-        told = dict[int, ParameterColumn | None]()
-        for number, met in self._met.items():
-            if met is None:
-                told[number] = None
+        columns = dict[int, ParameterColumn | None]()
+        for number, reference in self._met.items():
+            if reference is None:
+                columns[number] = None
                 continue
-            alias, column = met
+            alias, column = reference
             table = self.aliases.get(alias, alias) if alias is not None else None
-            told[number] = ParameterColumn(table, column)
-        return told
+            columns[number] = ParameterColumn(table, column)
+        return columns
 
     def look(self, node: Any) -> None:
         """Into a node and everything beneath it."""
@@ -86,8 +87,8 @@ class _Finder:
         elif kind == "UpdateStmt":
             self._assignments(node.relation.relname, node.targetList or ())
         elif kind == "SelectStmt":
-            for place in (node.limitCount, node.limitOffset):
-                for number in _parameters(place):
+            for clause in (node.limitCount, node.limitOffset):
+                for number in _parameters(clause):
                     self._met.setdefault(number, None)
         for inner in _beneath(node):
             self.look(inner)
@@ -95,8 +96,8 @@ class _Finder:
     def _expression(self, node: Any) -> None:
         if getattr(node.kind, "name", "") in _OF_ARRAYS:
             return
-        for one, other in ((node.lexpr, node.rexpr), (node.rexpr, node.lexpr)):
-            column = _column(one)
+        for side, other in ((node.lexpr, node.rexpr), (node.rexpr, node.lexpr)):
+            column = _column(side)
             if column is not None:
                 for number in _parameters(other):
                     self._met.setdefault(number, column)
@@ -141,7 +142,7 @@ def _parameters(node: Any) -> Iterator[int]:
 
 def _beneath(node: Any) -> Iterator[Any]:
     if isinstance(node, tuple | list):
-        yield from (one for one in node if one is not None)
+        yield from (child for child in node if child is not None)
         return
     for name in getattr(node, "__slots__", ()) or ():
         value = getattr(node, name, None)
@@ -204,49 +205,57 @@ def mix_of_counted(
     seed: int = 0,
 ) -> Mix:
     """A kind for each statement; `statistics`: of the columns of some tables."""
-    read = [(one, parameter_columns(one.text)) for one in counted]
-    tables = sorted({name for _, met in read if met is not None for name in met.tables})
-    columns = {(one.table, one.column): _Column(one) for one in statistics(tables)}
+    read = [(statement, parameter_columns(statement.text)) for statement in counted]
+    tables = sorted(
+        {name for _, parameters in read if parameters is not None for name in parameters.tables}
+    )
+    columns = {
+        (statistic.table, statistic.column): _Column(statistic) for statistic in statistics(tables)
+    }
     mix, draw = Mix([]), random.Random(seed)
-    for one, met in read:
-        mix.ledger.read += one.calls
-        kind = _kind(one, met, columns, draw)
+    for statement, parameters in read:
+        mix.ledger.read += statement.calls
+        kind = _kind(statement, parameters, columns, draw)
         if isinstance(kind, StatementOutcome):
-            mix.ledger.enter(kind, one.seconds, one.calls)
+            mix.ledger.enter(kind, statement.seconds, statement.calls)
         else:
             mix.kinds.append(kind)
     return mix
 
 
 def _kind(
-    one: CalledStatement,
-    met: ParameterColumns | None,
+    statement: CalledStatement,
+    parameters: ParameterColumns | None,
     columns: Mapping[tuple[str, str], _Column],
     draw: random.Random,
 ) -> TransactionKind | StatementOutcome:
-    if first_word(one.text) in SESSION or first_word(one.text) in ("begin", "commit", "rollback"):
+    if first_word(statement.text) in SESSION or first_word(statement.text) in (
+        "begin",
+        "commit",
+        "rollback",
+    ):
         return StatementOutcome.NO_SESSION
-    shape = shape_of(one.text)
-    if met is None or shape is None:
+    shape = shape_of(statement.text)
+    if parameters is None or shape is None:
         return StatementOutcome.SEVERAL
     numbers = shape[0].numbers
     if numbers.count(None) + len({*numbers} - {None}) > MOST_VALUES:
         return StatementOutcome.MANY_VALUES
     drawn: dict[int, Callable[[], str]] = {}
     for number in (n for n in shape[0].numbers if n is not None):
-        if number not in met.columns:
+        if number not in parameters.columns:
             return StatementOutcome.NO_COLUMN
-        column = met.columns[number]
+        column = parameters.columns[number]
         if column is None:
             drawn[number] = lambda: _LIMIT
             continue
-        known = _of(met, column.table, column.column, columns)
-        if known is None or not (known.known.common or known.known.bounds):
+        distribution = _of(parameters, column.table, column.column, columns)
+        if distribution is None or not (distribution.known.common or distribution.known.bounds):
             return StatementOutcome.NO_STATISTICS
-        drawn[number] = lambda known=known: known.draw(draw)  # type: ignore[misc]
-    kind = TransactionKind((shape[0],), count=one.calls, seconds=one.seconds)
-    kind.times_s.append(one.seconds / one.calls)
-    kind.protocols["extended"] += one.calls
+        drawn[number] = partial(distribution.draw, draw)
+    kind = TransactionKind((shape[0],), count=statement.calls, seconds=statement.seconds)
+    kind.times_s.append(statement.seconds / statement.calls)
+    kind.protocols["extended"] += statement.calls
     for _ in range(ROWS if drawn else 1):
         values = {number: draw_one() for number, draw_one in drawn.items()}
         kind.rows.append(
@@ -259,11 +268,11 @@ def _kind(
 
 
 def _of(
-    met: ParameterColumns,
+    parameters: ParameterColumns,
     table: str | None,
     column: str,
     columns: Mapping[tuple[str, str], _Column],
 ) -> _Column | None:
     """The column's values; without a table's name, of the first of the statement's that has it."""
-    named = [table] if table is not None else list(met.tables)
-    return next((columns[one, column] for one in named if (one, column) in columns), None)
+    tables = [table] if table is not None else list(parameters.tables)
+    return next((columns[name, column] for name in tables if (name, column) in columns), None)

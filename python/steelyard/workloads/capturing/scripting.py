@@ -54,18 +54,18 @@ def script_of(
     declared = kind.declared
     for number, shape in enumerate(kind.shapes):
         pieces = [p if salt is None else redacted_piece(p, salt) for p in shape.pieces]
-        words = []
-        for place, parameter in enumerate(shape.numbers):
-            secret = holds_secret(f"{shape.pieces[place]}'x'")
+        expressions = []
+        for index, parameter in enumerate(shape.numbers):
+            secret = holds_secret(f"{shape.pieces[index]}'x'")
             values = [
                 _written(value, mode, parameter is None, salt, secret)
-                for value in columns[at + place]
+                for value in columns[at + index]
             ]
-            key = (number, place) if parameter is None else (number, "$", parameter)
-            word = _word(values, mode, parameter is None, drawn, key)
-            words.append(_typed(word, declared[at + place]))
+            key = (number, index) if parameter is None else (number, "$", parameter)
+            expression = _word(values, mode, parameter is None, drawn, key)
+            expressions.append(_typed(expression, declared[at + index]))
         texts = [_piece(piece, mode, drawn, len(kind.rows)) for piece in pieces]
-        lines.append(f"{_woven(texts, words).strip()}\n;")
+        lines.append(f"{_woven(texts, expressions).strip()}\n;")
         at += len(shape.numbers)
     if drawn.columns:
         variables = " ".join(word[1:] for word in drawn.names.values())
@@ -82,7 +82,7 @@ def texts_of(kind: TransactionKind, mode: Protocol) -> list[str]:
     for shape in kind.shapes:
         row = kind.rows[0][at : at + len(shape.numbers)]
         types = declared[at : at + len(shape.numbers)]
-        words = [
+        expressions = [
             _typed(
                 f"${number}"
                 if number is not None and mode != "simple"
@@ -92,7 +92,9 @@ def texts_of(kind: TransactionKind, mode: Protocol) -> list[str]:
             for number, value, type_ in zip(shape.numbers, row, types, strict=True)
         ]
         texts.append(
-            "".join(part for pair in zip(shape.pieces, [*words, ""], strict=True) for part in pair)
+            "".join(
+                part for pair in zip(shape.pieces, [*expressions, ""], strict=True) for part in pair
+            )
         )
         at += len(shape.numbers)
     return texts
@@ -117,14 +119,14 @@ def _typed(word: str, type_: str | None) -> str:
     return word if type_ is None else f"({word}::{type_})"
 
 
-def _woven(texts: Sequence[str], words: Sequence[str]) -> str:
+def _woven(texts: Sequence[str], expressions: Sequence[str]) -> str:
     """A statement of its pieces and values; a variable stands apart from words and operators."""
     woven = texts[0]
-    for word, text in zip(words, texts[1:], strict=True):
-        is_variable = word.startswith(":")
+    for expression, text in zip(expressions, texts[1:], strict=True):
+        is_variable = expression.startswith(":")
         if is_variable and _TOUCHES_BEFORE.search(woven):
             woven += " "
-        woven += word
+        woven += expression
         if is_variable and _TOUCHES_AFTER.match(text) and not text.startswith("::"):
             woven += " "
         woven += text

@@ -218,7 +218,9 @@ def _hint(ledger: CaptureLedger) -> str:
 def _mode(kinds: Sequence[TransactionKind]) -> Protocol:
     """As most statements came. A literal that differs need not be a parameter's equal, nor stand
     where one may: where there is one, all are sent as simple."""
-    if any(len({row[place] for row in kind.rows}) > 1 for kind in kinds for place in kind.literals):
+    if any(
+        len({row[column] for row in kind.rows}) > 1 for kind in kinds for column in kind.literals
+    ):
         return "simple"
     came: Counter[Protocol] = sum((kind.protocols for kind in kinds), Counter())
     if 2 * came["simple"] >= came.total():
@@ -228,12 +230,12 @@ def _mode(kinds: Sequence[TransactionKind]) -> Protocol:
 
 def _name(number: int, kind: TransactionKind, salt: bytes | None) -> str:
     """`02-select-orders`: its place, what it does, and to which table."""
-    shown = [redacted_piece("".join(shape.pieces), salt or b"") for shape in kind.shapes]
-    words = [match[0].lower() if (match := _WORD.search(shown[0])) else "do"]
-    table = next((match for text in shown if (match := _TABLE.search(text))), None)
+    texts = [redacted_piece("".join(shape.pieces), salt or b"") for shape in kind.shapes]
+    parts = [match[0].lower() if (match := _WORD.search(texts[0])) else "do"]
+    table = next((match for text in texts if (match := _TABLE.search(text))), None)
     if table is not None:
-        words.append(table[1].lower())
-    return f"{number:02}-{'-'.join(words)}"[:_LONGEST_NAME]
+        parts.append(table[1].lower())
+    return f"{number:02}-{'-'.join(parts)}"[:_LONGEST_NAME]
 
 
 def _description(

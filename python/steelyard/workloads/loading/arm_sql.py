@@ -47,7 +47,7 @@ def template_after_sql(
             _require_space(template, copies)
             shutil.rmtree(home, ignore_errors=True)
             started = time.monotonic()
-            with making(engine, cache, home, report) as (slot, made):
+            with making(engine, cache, home, report) as (slot, move):
                 report(f'copy the data for arm "{arm}"')
                 original = engine.open(template)
                 if not isinstance(original, Clonable):
@@ -59,15 +59,15 @@ def template_after_sql(
                     database_of(copy).checker() as checker,
                 ):
                     checker.execute(statements, f'sql of arm "{arm}"')
-                data, seconds = made(), time.monotonic() - started
-                told = description(template)
-                assert told is not None  # what is trusted is described
+                data, seconds = move(), time.monotonic() - started
+                facts = description(template)
+                assert facts is not None  # what is trusted is described
                 described = replace(
-                    told,
+                    facts,
                     bytes=tree_bytes(data),
                     system_identifier=engine.stopped_identifier(data / "data"),
                     made=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-                    seconds=round(told.seconds + seconds, 3),
+                    seconds=round(facts.seconds + seconds, 3),
                     sql=list(statements),
                 )
                 describe(data, described)

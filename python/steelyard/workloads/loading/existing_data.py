@@ -20,28 +20,28 @@ def loaded_workload(database: WorkloadDatabase) -> LoadedData | None:
         raise
 
 
-def require_workload(workload: Workload, scale: int, held: LoadedData | None, host: str) -> None:
-    """UsageError where a server does not hold the data of a workload at its scale: `held` is what
+def require_workload(workload: Workload, scale: int, mark: LoadedData | None, host: str) -> None:
+    """UsageError where a server does not hold the data of a workload at its scale: `mark` is what
     its database says that it was loaded with, None that Steelyard did not load it."""
     where = f'database "{DATABASE}" of the server at "{host}"'
     load = f"steelyard workloads load {workload.name} TARGET --replace"
-    if held is None:
+    if mark is None:
         raise UsageError(
             f'cannot drive workload "{workload.name}": {where} was not loaded by Steelyard',
             hint=f"Load it first: {load.removesuffix(' --replace')}",
         )
-    if held.workload != workload.loaded_name:
+    if mark.workload != workload.loaded_name:
         raise UsageError(
             f'cannot drive workload "{workload.name}" with these options: {where} holds '
-            f'"{held.workload}", not "{workload.loaded_name}"',
+            f'"{mark.workload}", not "{workload.loaded_name}"',
             hint=f"Give the options that it was loaded with by --set, or load anew: {load}",
         )
-    if held.scale != scale:
+    if mark.scale != scale:
         raise UsageError(
-            f"{where} was loaded at scale {held.scale}, not {scale}", hint="Leave --set out."
+            f"{where} was loaded at scale {mark.scale}, not {scale}", hint="Leave --set out."
         )
     for name, chosen in workload.loading.items():
-        loaded = json.loads(held.options or "{}").get(name, chosen)
+        loaded = json.loads(mark.options or "{}").get(name, chosen)
         # A number, such as one of partitions, changes how rows are kept; a word, what they are.
         if workload.options[name].values and loaded != chosen:
             other = f"Say --set {name}={loaded}, or load anew: {load}"

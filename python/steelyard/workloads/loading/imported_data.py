@@ -54,12 +54,12 @@ def resolve_source(study: Study, *, version_named: bool = False) -> Study:
     if source is None or source.digest is not None:
         return study
     place = adapter(study.engine).inspect_source(Path(source.place))
-    told = source.model_copy(
+    resolved = source.model_copy(
         update={"place": str(place.path), "kind": place.kind, "digest": place.digest}
     )
-    settings = adapter(study.engine).read_server_settings(settings_place(told))
-    told = told.model_copy(update={"settings_digest": settings.digest})
-    changes: dict[str, object] = {"source": told}
+    settings = adapter(study.engine).read_server_settings(settings_place(resolved))
+    resolved = resolved.model_copy(update={"settings_digest": settings.digest})
+    changes: dict[str, object] = {"source": resolved}
     one_build = len({(arm.version, arm.bindir) for arm in study.every_arm}) == 1
     if place.major is not None and one_build and not version_named and not study.control.bindir:
         control, *arms = (
@@ -110,15 +110,15 @@ def _keep_settings(settings: ServerSettings) -> None:
 
 def _kept_settings(source: Source) -> ServerSettings | None:
     """Those of a study whose original is gone; None: it is there, or they were not kept."""
-    places = [Path(place) for place in (source.place, source.config) if place is not None]
-    if source.settings_digest is None or all(place.exists() for place in places):
+    places = [Path(path) for path in (source.place, source.config) if path is not None]
+    if source.settings_digest is None or all(path.exists() for path in places):
         return None
     try:
-        kept = json.loads(_kept_file(source.settings_digest).read_text(encoding="utf-8"))
+        document = json.loads(_kept_file(source.settings_digest).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return None
-    gone = tuple(Neutralised(**one) for one in kept["neutralised"])
-    return ServerSettings(kept["settings"], gone, kept["missing"])
+    gone = tuple(Neutralised(**row) for row in document["neutralised"])
+    return ServerSettings(document["settings"], gone, document["missing"])
 
 
 def import_template(
@@ -139,22 +139,22 @@ def import_template(
             _require_space(place, copies)
             shutil.rmtree(home, ignore_errors=True)
             started = time.monotonic()
-            with making(engine, cache, home, report) as (slot, made):
+            with making(engine, cache, home, report) as (slot, move):
                 if not isinstance(engine, TakesIn):
                     raise UsageError(f'engine "{engine.identity.kind}" takes in no data')
-                taken = engine.take_in(Intake(place, source.database), slot, report)
-                data = made()
+                cluster = engine.take_in(Intake(place, source.database), slot, report)
+                data = move()
                 seconds = time.monotonic() - started
-                describe(data, _described(engine, place, source, taken, data, seconds))
+                describe(data, _described(engine, place, source, cluster, data, seconds))
     return home / "data"
 
 
 def drop_backup(source: Source) -> None:
     """Remove a base backup that was made for this weighing alone, of which every arm has its data
     by now."""
-    place = Path(source.place)
-    if open_cache().templates in place.parents:
-        shutil.rmtree(place.parent, ignore_errors=True)
+    backup = Path(source.place)
+    if open_cache().templates in backup.parents:
+        shutil.rmtree(backup.parent, ignore_errors=True)
 
 
 def import_key(identity: Identity, source: Source, number: int) -> str:
@@ -201,8 +201,8 @@ def _described(
     engine: TemplateEngine,
     place: DataPlace,
     source: Source,
-    taken: ImportedCluster,
-    made: Path,
+    cluster: ImportedCluster,
+    directory: Path,
     seconds: float,
 ) -> TemplateDescription:
     return TemplateDescription(
@@ -216,19 +216,19 @@ def _described(
         rows=0,
         tables={},
         digests={},
-        database_bytes=taken.database_bytes,
-        bytes=tree_bytes(made),
+        database_bytes=cluster.database_bytes,
+        bytes=tree_bytes(directory),
         load_seconds=round(seconds, 3),
-        system_identifier=engine.stopped_identifier(made / "data"),
+        system_identifier=engine.stopped_identifier(directory / "data"),
         made=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         seconds=round(seconds, 3),
         source={
             "kind": place.kind,
             "name": place.path.name,
             "major": place.major,
-            "database": taken.database,
-            "database_bytes": taken.database_bytes,
-            "neutralised": [asdict(one) for one in taken.neutralised],
-            "doubts": list(taken.doubts),
+            "database": cluster.database,
+            "database_bytes": cluster.database_bytes,
+            "neutralised": [asdict(setting) for setting in cluster.neutralised],
+            "doubts": list(cluster.doubts),
         },
     )

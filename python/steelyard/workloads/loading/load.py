@@ -80,7 +80,7 @@ def load(
         loader.mark(LoadedData(name, scale, every, workload.digest(), options))
         size = loader.size_bytes()
     seconds = time.monotonic() - started
-    digests = {name: one.digest for name, one in filled.items() if one.digest}
+    digests = {name: table.digest for name, table in filled.items() if table.digest}
     return LoadReport(every, seconds, size, rows, digests)
 
 
@@ -162,15 +162,15 @@ def _insert_last(loader: Loader, workload: Workload, scale: int, report: Report)
     statements = workload.statements("last.sql", scale)
     if statements:
         report("insert")
-    found = inserted(statements, loader.execute(statements, workload.part("last.sql")))
+    counts = inserted(statements, loader.execute(statements, workload.part("last.sql")))
     for table in workload.tables:
         expected = workload.last_rows_at(table, scale)
-        if expected is not None and found.get(table.name, 0) != expected:
+        if expected is not None and counts.get(table.name, 0) != expected:
             raise ServerError(
                 f'could not fill table "{table.name}": '
-                f"last.sql inserted {found.get(table.name, 0)} rows, not {expected}"
+                f"last.sql inserted {counts.get(table.name, 0)} rows, not {expected}"
             )
-    return {table.name: found.get(table.name, 0) for table in workload.tables}
+    return {table.name: counts.get(table.name, 0) for table in workload.tables}
 
 
 def _execute(loader: Loader, workload: Workload, file: str, scale: int) -> None:
@@ -192,13 +192,13 @@ def _count(
     """Rows of a table; those that have just been counted are not counted again."""
     if filled[table.name].digest:
         return filled[table.name].rows
-    found = loader.count(table.name)
+    rows = loader.count(table.name)
     expected = workload.rows_at(table, scale)
-    if expected is not None and found != expected:
+    if expected is not None and rows != expected:
         raise ServerError(
-            f'could not fill table "{table.name}": it has {found} rows, not {expected}'
+            f'could not fill table "{table.name}": it has {rows} rows, not {expected}'
         )
-    return found
+    return rows
 
 
 _NAME = r'(?:"?\w+"?\.)?"?(\w+)"?'
@@ -224,9 +224,9 @@ def by_creation(
     groups: dict[str, list[str]] = {}
     current = before
     for statement in statements:
-        found = _CREATES.search(statement)
-        if found and found[1].lower() in tables:
-            current = groups.setdefault(found[1].lower(), [])
+        match = _CREATES.search(statement)
+        if match and match[1].lower() in tables:
+            current = groups.setdefault(match[1].lower(), [])
         current.append(statement)
     return before, groups
 
@@ -239,18 +239,18 @@ def by_table(statements: Iterable[str]) -> list[list[str]]:
     groups: dict[str, list[str]] = {}
     every = list(statements)
     for statement in every:
-        found = _CONCERNS.search(statement)
-        if found is None:
+        match = _CONCERNS.search(statement)
+        if match is None:
             return [every]
-        groups.setdefault((found[1] or found[2]).lower(), []).append(statement)
+        groups.setdefault((match[1] or match[2]).lower(), []).append(statement)
     return list(groups.values())
 
 
 def inserted(statements: Iterable[str], rows: Iterable[int]) -> dict[str, int]:
     """Rows that INSERT put into each table, by the command tags of its statements."""
-    found: dict[str, int] = {}
+    counts: dict[str, int] = {}
     for statement, count in zip(statements, rows, strict=True):
         if into := _INSERTS.search(statement):
             table = into[1].lower()
-            found[table] = found.get(table, 0) + max(0, count)
-    return found
+            counts[table] = counts.get(table, 0) + max(0, count)
+    return counts

@@ -84,18 +84,18 @@ def fill_together(
     with database.loader() as asking:
 
         def there() -> Iterable[tuple[str, int]]:
-            return {(one.table, one.first) for one in copied_shares(asking)}
+            return {(share.table, share.first) for share in copied_shares(asking)}
 
-        copiers.copy([one for _, shares in cut.values() for one in shares], there, progress.add)
+        copiers.copy([share for _, shares in cut.values() for share in shares], there, progress.add)
     copied = copied_shares(loader)
     filled: dict[str, FilledTable] = {}
 
     def settle(table: WorkloadTable, loader: Loader) -> None:
-        own = [one for one in copied if one.table == table.name]
-        filled[table.name] = _settled(loader, workload, table, scale, *cut[table.name], own)
+        shares = [share for share in copied if share.table == table.name]
+        filled[table.name] = _settled(loader, workload, table, scale, *cut[table.name], shares)
 
     report("vacuum")
-    run_parallel(database, [partial(settle, one) for one in workload.tables], 2, Halt())
+    run_parallel(database, [partial(settle, table) for table in workload.tables], 2, Halt())
     end_shares(loader)
     return filled
 
@@ -140,22 +140,22 @@ def _settled(
         loader.analyze(table.name)
         return FilledTable(0, "")
     source = f'could not fill table "{table.name}"'
-    missing = {one.first for one in shares} ^ {one.first for one in copied}
+    missing = {share.first for share in shares} ^ {share.first for share in copied}
     if missing:
         raise ServerError(f"{source}: {len(missing)} of {len(shares)} shares are not there")
-    known = workload.rows_at(table, scale)
-    expected = expected if known is None else known
-    rows = sum(one.rows for one in copied)
+    declared = workload.rows_at(table, scale)
+    expected = expected if declared is None else declared
+    rows = sum(share.rows for share in copied)
     if rows != expected:
         raise ServerError(f"{source}: {rows} rows arrived, not {expected}")
     loader.freeze(table.name)
     loader.analyze(table.name)  # of frozen pages it reads none, and so cuts empty ones off the end
-    total = (sum(one.control_sum for one in copied) + 2**63) % 2**64 - 2**63
-    found = loader.count_and_sum(table.name)
-    if found != (rows, total):
+    total = (sum(share.control_sum for share in copied) + 2**63) % 2**64 - 2**63
+    totals = loader.count_and_sum(table.name)
+    if totals != (rows, total):
         raise ServerError(
             f"{source}: it does not hold what was sent",
-            detail=f"Rows and sum of its integers are {found}, but {(rows, total)} were sent.",
+            detail=f"Rows and sum of its integers are {totals}, but {(rows, total)} were sent.",
         )
-    digest = digest_of_chunks([chunk for one in copied for chunk in one.digests])
+    digest = digest_of_chunks([chunk for share in copied for chunk in share.digests])
     return FilledTable(rows, digest)

@@ -74,11 +74,11 @@ def fill(
             raise ServerError(
                 f'could not fill table "{table.name}": {arrived} rows arrived, not {expected}'
             )
-    found = loader.count_and_sum(table.name)
-    if found != (stream.sent, stream.control_sum):
+    totals = loader.count_and_sum(table.name)
+    if totals != (stream.sent, stream.control_sum):
         raise ServerError(
             f'could not fill table "{table.name}": it does not hold what was sent',
-            detail=f"Rows and sum of its integers are {found}, "
+            detail=f"Rows and sum of its integers are {totals}, "
             f"but {(stream.sent, stream.control_sum)} were sent.",
         )
     return FilledTable(arrived, stream.digest)

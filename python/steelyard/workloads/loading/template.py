@@ -195,12 +195,12 @@ def _make(
     report: Report,
 ) -> None:
     started = time.monotonic()
-    with making(engine, cache, home, report) as (slot, made):
+    with making(engine, cache, home, report) as (slot, move):
         report("make an empty cluster")
         cluster = engine.create(slot.path / "data", protection=engine.protections[0])
         with serving(cluster, slot, engine.load_settings, report):
             loaded = load(workload, database_of(cluster), scale, report)
-        data = made()
+        data = move()
         seconds = time.monotonic() - started
         describe(data, _described(engine, workload, scale, loaded, data, seconds))
 
@@ -217,12 +217,12 @@ def making(
     its place. The block calls the second once its cluster is stopped, and describes it."""
     with open_run(cache, engine.account) as run:
         slot = Slot(0, run.directory / "slot0", run.sockets, 5432)
-        made = run.directory / "template"
+        path = run.directory / "template"
 
         def moved() -> Path:
-            made.mkdir(mode=0o711)
-            (slot.path / "data").rename(made / "data")
-            return made
+            path.mkdir(mode=0o711)
+            (slot.path / "data").rename(path / "data")
+            return path
 
         try:
             yield slot, moved
@@ -231,14 +231,14 @@ def making(
                 failure.hint = None
             raise
         report("write to disk")
-        write_back(made)  # the load ran without fsync: what it wrote reaches the disk here, once
-        made.rename(home)
+        write_back(path)  # the load ran without fsync: what it wrote reaches the disk here, once
+        path.rename(home)
 
 
-def describe(made: Path, described: TemplateDescription) -> None:
+def describe(directory: Path, described: TemplateDescription) -> None:
     """Write beside a cluster how it was made, and by which it is seen to be whole."""
-    whole = replace(described, files=_names_and_sizes(made / "data"))
-    write_whole(made / DESCRIPTION, json.dumps(asdict(whole), indent=2) + "\n")
+    whole = replace(described, files=_names_and_sizes(directory / "data"))
+    write_whole(directory / DESCRIPTION, json.dumps(asdict(whole), indent=2) + "\n")
 
 
 def _described(
@@ -246,7 +246,7 @@ def _described(
     workload: Workload,
     scale: int,
     loaded: LoadReport,
-    made: Path,
+    directory: Path,
     seconds: float,
 ) -> TemplateDescription:
     return TemplateDescription(
@@ -261,9 +261,9 @@ def _described(
         tables=loaded.tables,
         digests=loaded.digests,
         database_bytes=loaded.bytes,
-        bytes=tree_bytes(made),
+        bytes=tree_bytes(directory),
         load_seconds=round(loaded.seconds, 3),
-        system_identifier=engine.stopped_identifier(made / "data"),
+        system_identifier=engine.stopped_identifier(directory / "data"),
         made=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         seconds=round(seconds, 3),
     )

@@ -58,9 +58,9 @@ def paced(
     """
     by_number = {int(m[0]): place for name, place in places.items() if (m := _NUMBER.match(name))}
     scaled = [
-        (round(1000 * one.at_us / pace), by_number[one.script])
-        for one in arrivals
-        if one.script in by_number
+        (round(1000 * arrival.at_us / pace), by_number[arrival.script])
+        for arrival in arrivals
+        if arrival.script in by_number
     ]
     if not scaled:
         raise ValueError("no arrival is of a script that is driven")

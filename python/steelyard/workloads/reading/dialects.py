@@ -26,7 +26,9 @@ def dialect_names(name: str, kind: str) -> list[str]:
     """What a file may be called in an engine's own dialects, the nearest first; none: it has the
     generic files alone."""
     path = PurePosixPath(name)
-    return [str(path.with_suffix(f".{one}{path.suffix}")) for one in _DIALECTS.get(kind, ())]
+    return [
+        str(path.with_suffix(f".{dialect}{path.suffix}")) for dialect in _DIALECTS.get(kind, ())
+    ]
 
 
 def language(kind: str) -> str:
@@ -40,10 +42,10 @@ def says_nothing(content: bytes) -> bool:
     return all(not line or line.startswith(b"--") for line in lines)
 
 
-def laid_over(own: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
+def laid_over(generic: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
     """A description with the keys of a dialect's over its own; in tables, name by name."""
-    merged = dict(own)
+    merged = dict(generic)
     for key, value in over.items():
-        both = isinstance(value, Mapping) and isinstance(own.get(key), Mapping)
-        merged[key] = {**own[key], **value} if both else value
+        both = isinstance(value, Mapping) and isinstance(generic.get(key), Mapping)
+        merged[key] = {**generic[key], **value} if both else value
     return merged

@@ -37,17 +37,19 @@ def read_workload(
     UsageError names file and key that are wrong, or the file that the engine lacks.
     """
     path = folder / DESCRIPTION
-    own = _described(path, kind)
-    base = own.get("loads_as")
+    description = _described(path, kind)
+    base = description.get("loads_as")
     if base is not None and base not in known_workloads():
         raise UsageError(f'key "loads_as": unknown workload: "{base}"')
-    found = (
-        own if base is None else _inherited(own, _described(_BUILT_IN / base / DESCRIPTION, kind))
+    merged = (
+        description
+        if base is None
+        else _inherited(description, _described(_BUILT_IN / base / DESCRIPTION, kind))
     )
-    if stray := [key for key in _NO_KEYS if key in found]:
+    if stray := [key for key in _NO_KEYS if key in merged]:
         raise UsageError(f'{path}: key "{stray[0]}": extra inputs are not permitted')
     try:
-        workload = Workload.model_validate({**found, "folder": folder.absolute(), "kind": kind})
+        workload = Workload.model_validate({**merged, "folder": folder.absolute(), "kind": kind})
     except ValidationError as error:
         first = error.errors()[0]
         key = ".".join(str(part) for part in first["loc"])
@@ -96,8 +98,8 @@ def _files(workload: Workload) -> dict[str, WorkloadFile]:
         return texts | _read_sql(workload.folder, [*shared, *scripts], workload.kind)
     base = _BUILT_IN / workload.loads_as
     loaded = _read_files(base, described) | _read_sql(base, shared, workload.kind)
-    own = _read_sql(workload.folder, [*shared, *scripts], workload.kind)
-    return {**loaded, **own, **_read_files(workload.folder, rows)}
+    overrides = _read_sql(workload.folder, [*shared, *scripts], workload.kind)
+    return {**loaded, **overrides, **_read_files(workload.folder, rows)}
 
 
 def _read_files(folder: Path, names: Iterable[str]) -> dict[str, WorkloadFile]:
@@ -107,15 +109,15 @@ def _read_files(folder: Path, names: Iterable[str]) -> dict[str, WorkloadFile]:
 
 def _read_sql(folder: Path, names: Iterable[str], kind: str) -> dict[str, WorkloadFile]:
     """By generic name the file of the nearest dialect that there is."""
-    found: dict[str, WorkloadFile] = {}
+    files: dict[str, WorkloadFile] = {}
     for name in names:
-        own = [folder / dialect for dialect in dialect_names(name, kind)]
-        there = next((path for path in own if path.exists()), None)
+        candidates = [folder / dialect for dialect in dialect_names(name, kind)]
+        there = next((path for path in candidates if path.exists()), None)
         if there is None:
-            found |= _read_files(folder, [name])
+            files |= _read_files(folder, [name])
         elif not says_nothing((read := _read(there)).content):
-            found[name] = read
-    return found
+            files[name] = read
+    return files
 
 
 def _read(path: Path) -> WorkloadFile:
@@ -134,12 +136,12 @@ def _require_dialect(workload: Workload) -> None:
             f'workload "{workload.name}" is not for {workload.kind}',
             detail=f"It is for {', '.join(workload.engines)}.",
         )
-    own = dialect_names("schema.sql", workload.kind)
+    names = dialect_names("schema.sql", workload.kind)
     schema = workload.files.get("schema.sql")
-    if own and workload.loaded and schema is not None and schema.path.name == "schema.sql":
+    if names and workload.loaded and schema is not None and schema.path.name == "schema.sql":
         raise UsageError(
             f'workload "{workload.name}" has no tables for {workload.kind}: '
-            f"there is no {' and no '.join(own)}",
+            f"there is no {' and no '.join(names)}",
             detail=f'Looked for in "{schema.path.parent}".',
         )
 
@@ -176,11 +178,11 @@ def _require_readable(workload: Workload) -> None:
         workload.last_rows_at(table, workload.default_scale)
 
 
-def _inherited(own: Mapping[str, Any], base: Mapping[str, Any]) -> dict[str, Any]:
+def _inherited(description: Mapping[str, Any], base: Mapping[str, Any]) -> dict[str, Any]:
     """What a workload says, and what it leaves to the one it loads as."""
-    kept = {key: value for key, value in base.items() if key not in ("scripts", "mixes")}
-    options = {**kept.pop("options", {}), **own.get("options", {})}
-    return {**kept, **own, "options": options}
+    inherited = {key: value for key, value in base.items() if key not in ("scripts", "mixes")}
+    options = {**inherited.pop("options", {}), **description.get("options", {})}
+    return {**inherited, **description, "options": options}
 
 
 def known_workloads() -> list[str]:

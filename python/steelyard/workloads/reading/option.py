@@ -40,17 +40,17 @@ class Option(BaseModel):
 
         A script can only ask whether a number is 0.
         """
-        words = {f"{name}_{word}".replace("-", "_"): int(chosen == word) for word in self.values}
-        return {name: int(chosen) if isinstance(chosen, bool) else chosen, **words}
+        flags = {f"{name}_{word}".replace("-", "_"): int(chosen == word) for word in self.values}
+        return {name: int(chosen) if isinstance(chosen, bool) else chosen, **flags}
 
-    def read(self, given: object) -> OptionValue | None:
+    def read(self, value: object) -> OptionValue | None:
         """The value that is meant; None where it is none of those possible."""
         if self.values:
-            return str(given) if str(given) in self.values else None
+            return str(value) if str(value) in self.values else None
         if isinstance(self.default, bool):
-            return _SWITCH.get(str(given).lower())
+            return _SWITCH.get(str(value).lower())
         try:
-            number = int(str(given))
+            number = int(str(value))
         except ValueError:
             return None
         return number if self.low <= number <= self.high else None
@@ -68,7 +68,7 @@ class ScriptMix(BaseModel):
 def choose(
     workload: str,
     options: Mapping[str, Option],
-    given: Mapping[str, object],
+    requested: Mapping[str, object],
     scale_names: Sequence[str] = ("scale",),
 ) -> dict[str, OptionValue]:
     """The value of every option; UsageError names one that is not there, or not like that.
@@ -76,7 +76,7 @@ def choose(
     `scale_names` are what the scale is called: it is no option, but its advice names it.
     """
     chosen: dict[str, OptionValue] = {name: option.default for name, option in options.items()}
-    for name, value in given.items():
+    for name, value in requested.items():
         if name not in options:
             near = get_close_matches(name, options, n=1)
             raise UsageError(

@@ -40,7 +40,7 @@ def resolve(choice: WorkloadChoice, kind: str = GENERIC) -> ResolvedWorkload:
     _refuse_mode(choice, workload)
     full = _complete(choice, workload)
     scale = full.scale or workload.default_scale
-    own = workload.variables(scale)
+    variables = workload.variables(scale)
     scripts = tuple(resolve_scripts(workload, full.scripts, scale, full.variables, full.texts))
     failing = _failing(choice.name, workload, full)
     timed = failing is not None and any(script.several for script in scripts)
@@ -48,7 +48,7 @@ def resolve(choice: WorkloadChoice, kind: str = GENERIC) -> ResolvedWorkload:
         workload=workload,
         scale=scale,
         scripts=scripts,
-        variables={"clients": choice.clients, **own, **choice.variables},
+        variables={"clients": choice.clients, **variables, **choice.variables},
         failing=choice.failing or failing,
         timed=timed if choice.timed is None else choice.timed,
     )
@@ -56,11 +56,11 @@ def resolve(choice: WorkloadChoice, kind: str = GENERIC) -> ResolvedWorkload:
 
 def _refuse_mode(choice: WorkloadChoice, workload: Workload) -> None:
     """UsageError: rows that are written as SQL would be sent as parameters, or the reverse."""
-    own, mode = workload.mode, choice.mode
-    if mode is not None and (mode == "simple") != (own == "simple") and workload.draws:
+    workload_mode, mode = workload.mode, choice.mode
+    if mode is not None and (mode == "simple") != (workload_mode == "simple") and workload.draws:
         raise UsageError(
             f'cannot drive workload "{workload.name}" as {mode}: its values are written to be '
-            f"sent as {own}",
+            f"sent as {workload_mode}",
             hint="Leave the mode (-M, workload.mode) out.",
         )
 
@@ -100,21 +100,21 @@ def _complete(choice: WorkloadChoice, workload: Workload) -> WorkloadChoice:
             f'workload.texts: script "{stray[0]}" is not driven',
             hint=f'Give it a weight: workload.scripts = {{ "{stray[0]}" = 1 }}',
         )
-    own = not scripts
-    if own and not workload.mix():
+    uses_mix = not scripts
+    if uses_mix and not workload.mix():
         raise UsageError(
             f'nothing is to be driven: workload "{workload.name}" has no scripts',
             hint="Give one with -f SCRIPT, or a folder of scripts with --workload DIR.",
         )
-    if own:
+    if uses_mix:
         refuse_unused_options(workload, choice.clients)
     return choice.model_copy(
         update={
             "scale": choice.scale or workload.default_scale,
             "options": dict(workload.chosen),
             "scripts": scripts or workload.mix(),
-            "streams": workload.streams_of(choice.clients) if own else choice.streams,
-            "excluded": workload.excluded if own else choice.excluded,
+            "streams": workload.streams_of(choice.clients) if uses_mix else choice.streams,
+            "excluded": workload.excluded if uses_mix else choice.excluded,
             "mode": choice.mode or workload.mode,
         }
     )
@@ -130,22 +130,22 @@ def driven(workload: Workload, clients: int) -> Driven:
     texts = [workload.script(name).text() for name in mix]
     for probe in workload.probes.values():
         texts += [probe] if isinstance(probe, str) else [probe.each, probe.query]
-    named = {word for text in texts for word in _VARIABLE.findall(text)}
-    values = {name: value for name, value in workload.variables(1).items() if name in named}
+    names = {word for text in texts for word in _VARIABLE.findall(text)}
+    values = {name: value for name, value in workload.variables(1).items() if name in names}
     return mix, workload.streams_of(clients), values
 
 
 def refuse_unused_options(workload: Workload, clients: int) -> None:
     """UsageError names the first option that differs from its default and changes nothing, given
     the others that were chosen; one that decides what is loaded does change something."""
-    found = driven(workload, clients)
+    baseline = driven(workload, clients)
     for name, option in workload.options.items():
         if option.loads or workload.chosen[name] == option.default:
             continue
         chosen = {**workload.chosen, name: option.default}
-        if driven(workload.model_copy(update={"chosen": chosen}), clients) == found:
+        if driven(workload.model_copy(update={"chosen": chosen}), clients) == baseline:
             raise UsageError(
                 f'option "{name}" of workload "{workload.name}" changes nothing here',
-                detail=f"Driven: {', '.join(found[0])}. No value of it matters there.",
+                detail=f"Driven: {', '.join(baseline[0])}. No value of it matters there.",
                 hint="Leave it out, or choose other options beside it.",
             )

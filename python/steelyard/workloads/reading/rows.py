@@ -36,4 +36,4 @@ def rows_text(rows: Iterable[Fields]) -> str:
 def _field(text: str) -> str | None:
     if text == _NULL:
         return None
-    return _ESCAPED.sub(lambda found: _LETTERS.get(found[1], found[1]), text)
+    return _ESCAPED.sub(lambda match: _LETTERS.get(match[1], match[1]), text)

@@ -58,11 +58,11 @@ def resolve_scripts(
     tried = workload.drawn_first
     resolved = []
     for name, weight in scripts.items():
-        own = (texts or {}).get(name)
+        text = (texts or {}).get(name)
         script = (
             _find(workload, name, weight)
-            if own is None
-            else Script(name, own, weight, None, writes=True)
+            if text is None
+            else Script(name, text, weight, None, writes=True)
         )
         try:
             statements = script_statements(
@@ -70,7 +70,7 @@ def resolve_scripts(
             )
         except ValueError as error:
             raise StudyError(f'script "{name}" is wrong', detail=str(error)) from error
-        if own is not None or name not in workload.scripts:
+        if text is not None or name not in workload.scripts:
             script = Script(name, script.text, weight, None, any(map(writes, statements)))
         pause_ns = longest_pause_ns(name, script.text, defined, tried, workload.kind)
         several = len(statements) > 1 or bool(_BRANCH.search(script.text))
@@ -103,8 +103,8 @@ def _scripts_hint(workload: Workload) -> str:
     if not workload.scripts:
         return "Give the path of a file that is there."
     listed = ", ".join(workload.scripts)
-    own = f"--set workload={workload.name} drives its own mix"
-    return f'Scripts of workload "{workload.name}": {listed}; or give the path of a file. {own}.'
+    advice = f"--set workload={workload.name} drives its own mix"
+    return f'Scripts of workload "{workload.name}": {listed}; or give the path of a file. {advice}.'
 
 
 def _file_of_user(workload: Workload, name: str) -> WorkloadFile:
@@ -144,8 +144,8 @@ def _pause_ns(
     kind: str,
 ) -> int:
     try:
-        given, dialect = dict(variables), language(kind)
-        statements = script_statements(name, logged, given, seed, tables=tables, dialect=dialect)
+        values, dialect = dict(variables), language(kind)
+        statements = script_statements(name, logged, values, seed, tables=tables, dialect=dialect)
     except ValueError:  # no result with these draws: the transaction ends there
         return 0
     slept = _SLEPT.findall("\n".join(statements))

@@ -68,7 +68,7 @@ class _Model(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-def _words(value: object) -> object:
+def _split_words(value: object) -> object:
     return tuple(value.split()) if isinstance(value, str) else value
 
 
@@ -85,7 +85,7 @@ class WorkloadTable(_Model):
     """Inserted by `last.sql`. None: not verified."""
     generator: str | None = None
     """What makes its rows, a name of `crates/datagen`; None: nothing, or `load.sql`."""
-    columns: Annotated[tuple[_Name, ...], BeforeValidator(_words)] = ()
+    columns: Annotated[tuple[_Name, ...], BeforeValidator(_split_words)] = ()
     """The order in which they are made; none: that of `schema.sql`."""
 
 
@@ -153,7 +153,7 @@ class Workload(_Model):
     before the query (SET LOCAL) holds for it alone."""
     mode: Literal["simple", "extended", "prepared"] = "prepared"
     """How statements are sent, where a study does not say: slow ones are planned each time."""
-    streams: tuple[Annotated[tuple[str, ...], BeforeValidator(_words)], ...] = ()
+    streams: tuple[Annotated[tuple[str, ...], BeforeValidator(_split_words)], ...] = ()
     """Orders of its scripts; where a study names none, client k goes through stream k mod n."""
     around: dict[str, tuple[str, str]] = {}
     """Switch → the scripts before and after the first client's stream, where it is on."""
@@ -205,16 +205,16 @@ class Workload(_Model):
     def quantity(self, key: str, quantity: Quantity) -> int:
         """A number that may follow the options; UsageError names its key."""
         try:
-            return evaluated(quantity, self._seen(loading=True))
+            return evaluated(quantity, self._option_variables(loading=True))
         except ValueError as error:
             path = self.folder / DESCRIPTION
             raise UsageError(f'{path}: key "{key}": {error}') from error
 
     def variables(self, scale: int) -> dict[str, str | int]:
         """The variables that its scripts and SQL files see; a switch is 1 or 0."""
-        return {"scale": scale, **self._seen(loading=False), **self.begins}
+        return {"scale": scale, **self._option_variables(loading=False), **self.begins}
 
-    def _seen(self, *, loading: bool) -> dict[str, str | int]:
+    def _option_variables(self, *, loading: bool) -> dict[str, str | int]:
         """The variables of all options, or of those that load."""
         options: dict[str, str | int] = {}
         for name, option in self.options.items():
@@ -234,11 +234,11 @@ class Workload(_Model):
         if not self.streams:
             return ()
         first = int(self.chosen.get("stream", 0))
-        taken = [self.streams[(first + k) % len(self.streams)] for k in range(clients)]
+        streams = [self.streams[(first + k) % len(self.streams)] for k in range(clients)]
         for switch, (before, after) in self.around.items():
             if self.chosen.get(switch):
-                taken[0] = (before, *taken[0], after)
-        return tuple(taken)
+                streams[0] = (before, *streams[0], after)
+        return tuple(streams)
 
     @property
     def excluded(self) -> tuple[str, ...]:
@@ -260,14 +260,14 @@ class Workload(_Model):
     def draws(self) -> dict[str, list[list[str | None]]]:
         """The rows that its scripts draw from, by the name of their file. UsageError: a file of
         them is wrong."""
-        found = {}
+        rows = {}
         for name, file in self.files.items():
             if name.startswith(ROWS):
                 try:
-                    found[Path(name).stem] = read_rows(file.text())
+                    rows[Path(name).stem] = read_rows(file.text())
                 except ValueError as error:
                     raise UsageError(f"{file.path}: {error}") from error
-        return found
+        return rows
 
     @property
     def drawn_first(self) -> dict[str, list[list[str | None]]]:
@@ -307,8 +307,12 @@ class Workload(_Model):
         if file not in self.files:
             return []
         loads = file in LOADING_FILES
-        seen = {"scale": scale, **self._seen(loading=True)} if loads else self.variables(scale)
-        variables = {name: str(value) for name, value in seen.items()}
+        values = (
+            {"scale": scale, **self._option_variables(loading=True)}
+            if loads
+            else self.variables(scale)
+        )
+        variables = {name: str(value) for name, value in values.items()}
         text = self.files[file].text()
         try:
             path, dialect = str(self.files[file].path), language(self.kind)
@@ -322,23 +326,23 @@ class Workload(_Model):
                 hint=hint if hidden else None,
             ) from error
 
-    def _hidden(self, said: str) -> str | None:
+    def _hidden(self, message: str) -> str | None:
         """The option that was not seen because it does not load, where that is what was said."""
         for name, option in self.options.items():
             variables = option.variables(name, self.chosen.get(name, option.default))
-            if any(f'undefined variable "{each}"' in said for each in variables):
+            if any(f'undefined variable "{each}"' in message for each in variables):
                 return name
         return None
 
     def digest(self) -> str:
         """A hash of all that decides which bytes a load makes, and whether they are right."""
-        known = hashlib.sha256()
+        hasher = hashlib.sha256()
         described = [n for n in dialect_names(DESCRIPTION, self.kind) if n in self.files]
         for name in (DESCRIPTION, *described, *LOADING_FILES, "checks.sql"):
             file = self.files.get(name)
-            known.update(name.encode() + b"\0" + (file.content if file else b"\0"))
-        known.update(repr(sorted(self.loading.items())).encode())
-        return known.hexdigest()
+            hasher.update(name.encode() + b"\0" + (file.content if file else b"\0"))
+        hasher.update(repr(sorted(self.loading.items())).encode())
+        return hasher.hexdigest()
 
 
 def evaluated(quantity: Quantity, variables: Mapping[str, str | int]) -> int:
@@ -346,12 +350,12 @@ def evaluated(quantity: Quantity, variables: Mapping[str, str | int]) -> int:
     if isinstance(quantity, int):
         return quantity
     script = f"\\set quantity {quantity}\nSELECT :quantity;"
-    given = {name: str(value) for name, value in variables.items()}
+    texts = {name: str(value) for name, value in variables.items()}
     try:
-        found = script_statements("", script, given)[0].removeprefix("SELECT ").removesuffix(";")
+        number = script_statements("", script, texts)[0].removeprefix("SELECT ").removesuffix(";")
     except ValueError as error:
         reason = str(error).splitlines()[0].split(": ", 1)[-1]
         raise ValueError(f'"{quantity}": {reason}') from error
-    if not found.isdigit():
-        raise ValueError(f'"{quantity}": it is {found}, and no whole number from 0 on')
-    return int(found)
+    if not number.isdigit():
+        raise ValueError(f'"{quantity}": it is {number}, and no whole number from 0 on')
+    return int(number)

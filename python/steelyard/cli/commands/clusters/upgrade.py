@@ -121,17 +121,17 @@ def upgrade(
         weighs=work.given,
         database=database,
     )
-    shown = _Shown(page, as_json, local=not is_dsn(source))
-    if shown.local:
-        answer = _answered(request, work, shown)
+    display = _Shown(page, as_json, local=not is_dsn(source))
+    if display.local:
+        answer = _answered(request, work, display)
     else:
         with _backup(source, request, agreed=agreed) as copied:
-            answer = _answered(copied, work, shown)
+            answer = _answered(copied, work, display)
     if answer != "yes":
         raise SystemExit(1)
 
 
-def _answered(request: UpgradeRequest, work: OwnWork, shown: _Shown) -> str:
+def _answered(request: UpgradeRequest, work: OwnWork, display: _Shown) -> str:
     """Rehearse, weigh what is named, and show both; the answer. Where the weighing fails or is
     interrupted, the rehearsal is shown without it."""
     from steelyard.cli.views.upgrades.own_work import (
@@ -146,16 +146,16 @@ def _answered(request: UpgradeRequest, work: OwnWork, shown: _Shown) -> str:
     typed = _typed_words(request, outcome.source)
     proposed = proposed_weighing(outcome, typed, _bindir_words(request))
     if not work.given or outcome.answer == "no":
-        shown.show(outcome, proposed if outcome.upgrades else None)
+        display.show(outcome, proposed if outcome.upgrades else None)
         return outcome.answer
     try:
-        words = _weighed_words(outcome, request, work)
-        verdict = weigh_own_work(words, work.record, request.account)
+        arguments = _weighed_words(outcome, request, work)
+        verdict = weigh_own_work(arguments, work.record, request.account)
     except BaseException:
-        shown.show(outcome, proposed)
+        display.show(outcome, proposed)
         raise
     again = weighing_words(outcome, typed, work.options())
-    shown.show(outcome, weighed_section(outcome, verdict, again), verdict)
+    display.show(outcome, weighed_section(outcome, verdict, again), verdict)
     return outcome.answer
 
 
@@ -170,8 +170,8 @@ def _weighed_words(
     from steelyard.study.change import Change
 
     if not request.reported:
-        own = request.configuration
-        config = [] if own is None else ["--config", str(own)]
+        file = request.configuration
+        config = [] if file is None else ["--config", str(file)]
         return weighing_words(outcome, ["--from", str(request.place), *config], work.options())
     keys = {
         "place": str(request.place),
@@ -188,13 +188,13 @@ def _weighed_words(
 
 def _typed_words(request: UpgradeRequest, source: str) -> list[str]:
     """The same as a user types them: of a running server, whose copy is gone, the server."""
-    own = request.configuration is not None and not request.reported
-    return ["--from", source, *(["--config", str(request.configuration)] if own else [])]
+    has_config = request.configuration is not None and not request.reported
+    return ["--from", source, *(["--config", str(request.configuration)] if has_config else [])]
 
 
 def _bindir_words(request: UpgradeRequest) -> list[str]:
     pairs = (("--old-bindir", request.old_bindir), ("--new-bindir", request.new_bindir))
-    return [word for name, place in pairs if place is not None for word in (name, str(place))]
+    return [word for name, bindir in pairs if bindir is not None for word in (name, str(bindir))]
 
 
 @contextmanager

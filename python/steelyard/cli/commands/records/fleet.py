@@ -54,9 +54,11 @@ def collect_records(
     from steelyard.cli.views.fleet.check_view import collected_lines
     from steelyard.fleet.collecting import collect
 
-    found = collect(sources, records, dict.fromkeys(sources, kind))
-    typer.echo(json.dumps(found.to_json()) if as_json else "\n".join(collected_lines(found)))
-    if found.refused:
+    collected = collect(sources, records, dict.fromkeys(sources, kind))
+    typer.echo(
+        json.dumps(collected.to_json()) if as_json else "\n".join(collected_lines(collected))
+    )
+    if collected.refused:
         raise typer.Exit(1)
 
 
@@ -83,10 +85,10 @@ def check_machines(
     endpoint = None if address is None else endpoint_at(address)
     reserved = RayMachines(machines, ray)
     try:
-        found = check(reserved, endpoint, clients, seconds, secrets.randbelow(2**31))
+        cluster_check = check(reserved, endpoint, clients, seconds, secrets.randbelow(2**31))
     finally:
         reserved.close()
-    typer.echo(check_json(found) if as_json else "\n".join(check_lines(found)))
+    typer.echo(check_json(cluster_check) if as_json else "\n".join(check_lines(cluster_check)))
 
 
 @sub.command("machines")
@@ -121,7 +123,7 @@ def run_matrix(
 ) -> None:
     """Weigh studies on hosts of a Ray cluster, one weighing a host; resume what was begun."""
     from steelyard.cli.views.fleet.check_view import matrix_json, matrix_lines
-    from steelyard.cli.weighing.kept import going_on
+    from steelyard.cli.weighing.campaign import resumable_by
     from steelyard.fleet.collecting import Collected, collect
     from steelyard.fleet.matrix.matrix import read_matrix
     from steelyard.fleet.matrix.run import MatrixRun, homes
@@ -131,20 +133,20 @@ def run_matrix(
         typer.echo(line, err=True)
 
     matrix = read_matrix(file)
-    place = output or records / "matrix" / file.stem
+    directory = output or records / "matrix" / file.stem
     hosts = RayHosts(ray, say)
     further = () if ray is None else ("--ray", ray)
     try:
-        with going_on("fleet", "run", str(file), "-o", str(place), *further):
-            ran = MatrixRun(matrix, place, hosts, say).run()
+        with resumable_by("fleet", "run", str(file), "-o", str(directory), *further):
+            ran = MatrixRun(matrix, directory, hosts, say).run()
     finally:
         hosts.close()
     home = homes(ran, matrix)
-    taken = collect([*home], records, home) if home else Collected()
-    typer.echo(matrix_json(ran, taken) if as_json else "\n".join(matrix_lines(ran, taken)))
+    collected = collect([*home], records, home) if home else Collected()
+    typer.echo(matrix_json(ran, collected) if as_json else "\n".join(matrix_lines(ran, collected)))
     if any(cell.how != "done" for cell in ran.cells.values()):
         raise typer.Exit(3)
-    if taken.refused or taken.skipped:
+    if collected.refused or collected.skipped:
         raise typer.Exit(1)
 
 
@@ -156,11 +158,11 @@ def _show(records: Path, question: str | None, *, as_json: bool) -> None:
     from steelyard.history.question import questions_of
 
     questions = questions_of(read_history(records).entries)
-    found = across(questions)  # records of any question show which hosts are one
+    answers = across(questions)  # records of any question show which hosts are one
     if question is not None:
-        named = the_question(questions, question).name
-        found = tuple(one for one in found if one.question == named)
+        name = the_question(questions, question).name
+        answers = tuple(answer for answer in answers if answer.question == name)
     if as_json:
-        typer.echo(json.dumps({"questions": [one.to_json() for one in found]}))
+        typer.echo(json.dumps({"questions": [answer.to_json() for answer in answers]}))
         return
-    typer.echo("\n".join(fleet_lines(found)).rstrip() or "no records")
+    typer.echo("\n".join(fleet_lines(answers)).rstrip() or "no records")

@@ -64,18 +64,20 @@ def list_history(
     from steelyard.history.filter import Filter, chosen, day, verdict_word
     from steelyard.history.index import read_history
 
-    wanted = Filter(study, machine, verdict_word(verdict), doubt, day(since), day(until))
-    found = read_history(records, rebuild=rebuild)
+    criteria = Filter(study, machine, verdict_word(verdict), doubt, day(since), day(until))
+    index = read_history(records, rebuild=rebuild)
     if verify:
         from steelyard.history.verify import verified
 
-        found = verified(found)
-    entries = chosen(found.entries, wanted)
+        index = verified(index)
+    entries = chosen(index.entries, criteria)
     if as_json:
-        told = [one.to_json() for one in entries]
-        typer.echo(json.dumps({"records": told, "unread": [x.to_json() for x in found.unread]}))
+        rows = [entry.to_json() for entry in entries]
+        typer.echo(
+            json.dumps({"records": rows, "unread": [refused.to_json() for refused in index.unread]})
+        )
         return
-    typer.echo("\n".join(history_lines(entries, found.unread_summary)))
+    typer.echo("\n".join(history_lines(entries, index.unread_summary)))
 
 
 @sub.command("compare")
@@ -91,7 +93,7 @@ def compare(
     from steelyard.cli.views.text_layout import terminal_width
     from steelyard.history.compare import compare_records, find_record
 
-    first, second = (find_record(records, one) for one in require_two(named))
+    first, second = (find_record(records, name) for name in require_two(named))
     compared = compare_records(first, second)
     if as_json:
         typer.echo(json.dumps(compared.to_json()))
@@ -129,8 +131,10 @@ def trend(
     from steelyard.history.trend import read_commits, read_order, trend_of
 
     order = read_order(by if commits is None else "commit")
-    asked = the_question(questions_of(read_history(records).entries), question)
-    followed = trend_of(asked, the_machine(asked, machine), order, read_commits(commits))
+    question_history = the_question(questions_of(read_history(records).entries), question)
+    followed = trend_of(
+        question_history, the_machine(question_history, machine), order, read_commits(commits)
+    )
     if as_json:
         typer.echo(json.dumps(followed.to_json()))
         return
@@ -158,12 +162,12 @@ def export_history(
     from steelyard.history.index import read_history
 
     chosen_form = format_of(file, form)
-    found = read_history(records)
-    rows = export(found.entries, file, chosen_form, latest=latest)
+    index = read_history(records)
+    rows = export(index.entries, file, chosen_form, latest=latest)
     if as_json:
-        told = {"file": str(file), "format": chosen_form, "rows": rows}
-        typer.echo(json.dumps({**told, "unread": [one.to_json() for one in found.unread]}))
+        facts = {"file": str(file), "format": chosen_form, "rows": rows}
+        typer.echo(json.dumps({**facts, "unread": [refused.to_json() for refused in index.unread]}))
         return
     typer.echo(f"{file}: {rows} rows")
-    for refused in found.unread_summary:
+    for refused in index.unread_summary:
         typer.echo(f"not read: {refused.path}: {refused.reason}", err=True)

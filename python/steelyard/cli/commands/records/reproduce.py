@@ -71,19 +71,19 @@ def reproduce(
 def _list(*, as_json: bool) -> None:
     from steelyard.reproductions.reproduction import claim_names, names, read_reproduction
 
-    found = [read_reproduction(name) for name in names()]
+    studies = [read_reproduction(name) for name in names()]
     claims = [read_reproduction(name) for name in claim_names()]
     if as_json:
-        told = [
+        study_facts = [
             {
-                "name": one.name,
-                "title": one.title,
-                "question": one.question,
-                "minutes": one.minutes,
-                "steps": [step.name for step in one.steps],
-                "longer": [step.name for step in one.steps if step.longer],
+                "name": study.name,
+                "title": study.title,
+                "question": study.question,
+                "minutes": study.minutes,
+                "steps": [step.name for step in study.steps],
+                "longer": [step.name for step in study.steps if step.longer],
             }
-            for one in found
+            for study in studies
         ]
         listed = [
             {
@@ -95,11 +95,11 @@ def _list(*, as_json: bool) -> None:
             }
             for claim in claims
         ]
-        typer.echo(json.dumps({"studies": told, "claims": listed}))
+        typer.echo(json.dumps({"studies": study_facts, "claims": listed}))
         return
-    wide = max(len(study.name) for study in (*found, *claims))
-    for one in found:
-        typer.echo(f"{one.name:<{wide}}  {one.minutes:>3} min  {one.title}")
+    wide = max(len(study.name) for study in (*studies, *claims))
+    for study in studies:
+        typer.echo(f"{study.name:<{wide}}  {study.minutes:>3} min  {study.title}")
     typer.echo("\nclaims that are cited:")
     for claim in claims:
         minutes = sum(step.minutes for step in claim.steps)

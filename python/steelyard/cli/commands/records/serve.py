@@ -35,11 +35,11 @@ def serve(
         tempfile.TemporaryDirectory(prefix="steelyard-site-") as folder,
         SiteServer(records, Path(folder), port, _tell) as server,
     ):
-        said = json.dumps({"address": server.address}) if as_json else server.address
-        typer.echo(said)
+        message = json.dumps({"address": server.address}) if as_json else server.address
+        typer.echo(message)
         _tell("It shows the records as they come; Ctrl-C ends it.")
         server.serve_forever(poll_interval=0.2)
 
 
-def _tell(words: str) -> None:
-    typer.echo(words, err=True)
+def _tell(message: str) -> None:
+    typer.echo(message, err=True)

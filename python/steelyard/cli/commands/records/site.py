@@ -34,14 +34,14 @@ def site(
     from steelyard.site.pages import build_site
 
     history = read_history(records)
-    known = None if prices is None else read_prices(prices, history.entries)
-    built = build_site(history, output, known)
+    price_of = None if prices is None else read_prices(prices, history.entries)
+    built = build_site(history, output, price_of)
     for refused in history.unread_summary:
         typer.echo(f"not read: {refused.path}: {refused.reason}", err=True)
     wall = str(output / WALL)
     if as_json:
         counts = {"questions": built.questions, "records": built.records, "reports": built.reports}
-        unread = [one.to_json() for one in history.unread]
+        unread = [refused.to_json() for refused in history.unread]
         typer.echo(json.dumps({"wall": wall, **counts, "unread": unread}))
         return
     typer.echo(wall)

@@ -21,14 +21,14 @@ _NOT_IN_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010fff
 
 def junit(verdict: Verdict, conditions: Sequence[FailCondition]) -> str:
     """One test suite; seconds are those of the whole weighing, at its first contrast."""
-    failing = [_failing(one, conditions) for one in verdict.contrasts]
-    skipped = [one.verdict == VerdictKind.INVALID for one in verdict.contrasts]
+    failing = [_failing(line, conditions) for line in verdict.contrasts]
+    skipped = [line.verdict == VerdictKind.INVALID for line in verdict.contrasts]
     seconds = f"{verdict.whole_seconds or verdict.seconds:.1f}"
     suite = ET.Element(
         "testsuite",
         name=_clean(f"steelyard.{verdict.study}"),
         tests=str(len(verdict.contrasts)),
-        failures=str(sum(one is not None for one in failing)),
+        failures=str(sum(condition is not None for condition in failing)),
         errors="0",
         skipped=str(sum(skipped)),
         time=seconds,
@@ -41,22 +41,22 @@ def junit(verdict: Verdict, conditions: Sequence[FailCondition]) -> str:
             name=_clean(f"{line.arm} against {line.control}: {line.metric}"),
             time=seconds if number == 0 else "0.0",
         )
-        said = line.sentence or f"{line.verdict}: {reading_text(line)}"
+        sentence = line.sentence or f"{line.verdict}: {reading_text(line)}"
         doubts = [f"doubt: {threat.name}: {threat.seen}" for threat in line.threats]
         if failed is not None:
-            words = f"{line.verdict}: {reading_text(line)}, beyond {100 * failed.margin:g} %"
-            ET.SubElement(case, "failure", message=_clean(words), type=line.verdict).text = _clean(
-                said
+            reason = f"{line.verdict}: {reading_text(line)}, beyond {100 * failed.margin:g} %"
+            ET.SubElement(case, "failure", message=_clean(reason), type=line.verdict).text = _clean(
+                sentence
             )
         elif line.verdict == VerdictKind.INVALID:
-            ET.SubElement(case, "skipped", message=_clean(said))
-        ET.SubElement(case, "system-out").text = _clean("\n".join([said, *doubts]))
+            ET.SubElement(case, "skipped", message=_clean(sentence))
+        ET.SubElement(case, "system-out").text = _clean("\n".join([sentence, *doubts]))
     ET.indent(suite)
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(suite, "unicode") + "\n"
 
 
 def _failing(line: ContrastLine, conditions: Sequence[FailCondition]) -> FailCondition | None:
-    return next((one for one in conditions if one.holds([line])), None)
+    return next((condition for condition in conditions if condition.holds([line])), None)
 
 
 def _clean(text: str) -> str:

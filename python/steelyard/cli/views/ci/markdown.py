@@ -38,7 +38,7 @@ def markdown(verdict: Verdict, conditions: Sequence[FailCondition] = ()) -> str:
         lines += [*_measured(verdict), ""]
         lines += _scripts(verdict)
     if verdict.time:
-        plans = {one.arm: plan_reasons(verdict, one.arm) for one in verdict.time}
+        plans = {time.arm: plan_reasons(verdict, time.arm) for time in verdict.time}
         lines += [f"- {escaped(line)}" for line in cause_lines(verdict.time, plans)] + [""]
     lines += [*_doubts(verdict.contrasts), ""]
     lines += [f"Took {took_text(verdict)}; seed {verdict.seed}. Repeat:", "", "```"]
@@ -60,11 +60,11 @@ def _head(verdict: Verdict) -> str:
 
 def _interactions(factors: FactorEffects) -> str:
     """Which interactions matter. That none does is said only where each is within the margin."""
-    interactions = [one for one in factors.effects if not one.is_main]
-    matters = [one.name for one in interactions if one.verdict == "matters"]
+    interactions = [effect for effect in factors.effects if not effect.is_main]
+    matters = [effect.name for effect in interactions if effect.verdict == "matters"]
     if matters:
         return f"matters: {', '.join(matters)}"
-    open_ones = [one.name for one in interactions if one.verdict != "negligible"]
+    open_ones = [effect.name for effect in interactions if effect.verdict != "negligible"]
     if open_ones or not interactions:
         names = f": {', '.join(open_ones)}" if open_ones else ""
         return f"whether an interaction matters is not told{names}"
@@ -76,9 +76,9 @@ def _effects(factors: FactorEffects | None) -> list[str]:
     if factors is None:
         return []
     rows = [
-        f"| {escaped(one.name)} | {estimate_text(one)} "
-        f"| {escaped(interval_text(ends_of(one)))} | {one.verdict} |"
-        for one in factors.effects
+        f"| {escaped(effect.name)} | {estimate_text(effect)} "
+        f"| {escaped(interval_text(ends_of(effect)))} | {effect.verdict} |"
+        for effect in factors.effects
     ]
     return ["| effect | change | joint interval | verdict |", "|---|---:|---:|---|", *rows, ""]
 
@@ -86,10 +86,11 @@ def _effects(factors: FactorEffects | None) -> list[str]:
 def _table(contrasts: Sequence[ContrastLine]) -> list[str]:
     head = "| arm against control | metric | change | interval | verdict |"
     rows = [
-        f"| {escaped(one.arm)} against {escaped(one.control)} | {escaped(one.metric)} "
-        f"| {estimate_text(one)} | {escaped(interval_text(ends_of(one)))} "
-        f"| {MARKS[one.verdict]} {one.verdict} |"
-        for one in contrasts
+        f"| {escaped(contrast.arm)} against {escaped(contrast.control)} "
+        f"| {escaped(contrast.metric)} "
+        f"| {estimate_text(contrast)} | {escaped(interval_text(ends_of(contrast)))} "
+        f"| {MARKS[contrast.verdict]} {contrast.verdict} |"
+        for contrast in contrasts
     ]
     return [head, "|---|---|---:|---:|---|", *rows]
 
@@ -97,10 +98,10 @@ def _table(contrasts: Sequence[ContrastLine]) -> list[str]:
 def _measured(verdict: Verdict) -> list[str]:
     """Throughput and percentiles of the control and each arm, and where it was weighed."""
     lines = [
-        f"- {escaped(f'{one.control} → {one.arm}')}: "
+        f"- {escaped(f'{contrast.control} → {contrast.arm}')}: "
         + escaped("; ".join(" ".join(row) for row in rows))
-        for one in verdict.contrasts
-        if (rows := figures(verdict, one))
+        for contrast in verdict.contrasts
+        if (rows := figures(verdict, contrast))
     ]
     lines += [f"- {escaped(cost.sentence)}" for cost in verdict.costs if cost.sentence]
     place = place_text(verdict.place)
@@ -111,14 +112,14 @@ def _scripts(verdict: Verdict) -> list[str]:
     """A row a script, the worst first, where the mix is several; then so the statements of scripts
     that hold several."""
     lines: list[str] = []
-    for one in verdict.contrasts:
-        scripts = [row for row in verdict.scripts if row.arm == one.arm]
-        statements = within_scripts(verdict, one.arm)
+    for contrast in verdict.contrasts:
+        scripts = [row for row in verdict.scripts if row.arm == contrast.arm]
+        statements = within_scripts(verdict, contrast.arm)
         if scripts:
-            lines += _worst_first("script", one, script_counts(scripts), script_rows(scripts))
+            lines += _worst_first("script", contrast, script_counts(scripts), script_rows(scripts))
         if statements:
             lines += _worst_first(
-                "statement", one, script_counts(statements), statement_rows(statements)
+                "statement", contrast, script_counts(statements), statement_rows(statements)
             )
     return lines
 
@@ -142,15 +143,18 @@ def _worst_first(
 
 def _doubts(contrasts: Sequence[ContrastLine]) -> list[str]:
     """Every doubt once."""
-    seen = {(threat.name, threat.seen): threat for one in contrasts for threat in one.threats}
-    if not seen:
+    threats = {
+        (threat.name, threat.seen): threat for contrast in contrasts for threat in contrast.threats
+    }
+    if not threats:
         return ["Doubts: none of the known threats was seen."]
     fatal = " (makes the verdict invalid)"
     return [
-        f"Doubts: {len(seen)}",
+        f"Doubts: {len(threats)}",
         "",
         *(
-            f"- **{escaped(one.name)}**{fatal if one.invalidates else ''}: {escaped(one.seen)}"
-            for one in seen.values()
+            f"- **{escaped(threat.name)}**{fatal if threat.invalidates else ''}: "
+            f"{escaped(threat.seen)}"
+            for threat in threats.values()
         ),
     ]

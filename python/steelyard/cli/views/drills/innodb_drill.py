@@ -50,8 +50,8 @@ def render(result: InnodbDrillResult) -> str:
         for where in ("", *places):
             here = [cell for cell in of_arm if where in ("", cell["place"])]
             if here:
-                named = f"in {where}" if where else "all places together"
-                title = f"innodb_checksum_algorithm = {algorithm}, {named}:"
+                scope = f"in {where}" if where else "all places together"
+                title = f"innodb_checksum_algorithm = {algorithm}, {scope}:"
                 lines += ["", title, *matrix(table(here), columns)]
     few = not_planted(cells, result.algorithms[0])
     return "\n".join([*lines, *(["", *few] if few else [])])

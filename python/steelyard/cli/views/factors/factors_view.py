@@ -30,15 +30,19 @@ _LEAST_WIDTH = 50
 _MOST_CHART = 70
 
 
-def render_factors(verdict: Verdict, told: FactorEffects, width: int) -> str:
+def render_factors(verdict: Verdict, factors: FactorEffects, width: int) -> str:
     """The whole summary as plain lines no wider than `width` (at least 50), colourless."""
     width = max(width, _LEAST_WIDTH)
     builds = [*default_lines(verdict), loads_line(verdict.loads)]
     blocks = [
-        [line for one in told.sentences for line in wrapped(full_stop(one), width, "")],
-        _table(effect_rows(told), ("effect", "change, joint interval", "verdict"), width),
-        _picture(told, width),
-        _table(simple_rows(told), ("effect of", "with", "change, joint interval"), width),
+        [
+            line
+            for sentence in factors.sentences
+            for line in wrapped(full_stop(sentence), width, "")
+        ],
+        _table(effect_rows(factors), ("effect", "change, joint interval", "verdict"), width),
+        _picture(factors, width),
+        _table(simple_rows(factors), ("effect of", "with", "change, joint interval"), width),
         _cells(verdict.contrasts, width),
         [line for text in builds if text for line in wrapped(text, width, "")],
         [
@@ -57,7 +61,7 @@ def _table(
     if not rows:
         return []
     every = [head, *rows]
-    wide = [max(len(row[place]) for row in every) for place in range(3)]
+    wide = [max(len(row[column]) for row in every) for column in range(3)]
     if sum(wide) + 4 <= width:
         return [f"{a:<{wide[0]}}  {b:<{wide[1]}}  {c}".rstrip() for a, b, c in every]
     return [line for a, b, c in every for line in wrapped(f"{a}  {b}  {c}", width, "")]
@@ -72,25 +76,25 @@ class _Reach:
     high_percent: float | None
 
 
-def _picture(told: FactorEffects, width: int) -> list[str]:
+def _picture(factors: FactorEffects, width: int) -> list[str]:
     """A row an effect on one scale; nothing where there is no room for it."""
-    label = max(len(one.name) for one in told.effects) + 2
+    label = max(len(effect.name) for effect in factors.effects) + 2
     if width - label < LEAST_WIDTH:
         return []
-    ends = [end for one in told.effects for end in (one.low_percent, one.high_percent)]
-    known = [end for end in ends if end is not None]
-    if not known:
+    ends = [end for effect in factors.effects for end in (effect.low_percent, effect.high_percent)]
+    finite = [end for end in ends if end is not None]
+    if not finite:
         return []
-    reach = _Reach(min(known), 0.0, max(known))
-    x = percent_scale(reach, told.margin_percent, min(width - label, _MOST_CHART))
-    rows = [(one.name, interval_line(one, x)) for one in told.effects]
-    rows += [("", line) for line in axis_lines(x, told.margin_percent)]
+    reach = _Reach(min(finite), 0.0, max(finite))
+    x = percent_scale(reach, factors.margin_percent, min(width - label, _MOST_CHART))
+    rows = [(effect.name, interval_line(effect, x)) for effect in factors.effects]
+    rows += [("", line) for line in axis_lines(x, factors.margin_percent)]
     return [f"{name:<{label}}{line}".rstrip() for name, line in rows]
 
 
 def _cells(contrasts: Sequence[ContrastLine], width: int) -> list[str]:
     """Every cell against the control, each by its own interval."""
     control = contrasts[0].control
-    rows = [(one.arm, reading_text(one), one.verdict) for one in contrasts]
+    rows = [(contrast.arm, reading_text(contrast), contrast.verdict) for contrast in contrasts]
     head = ("cell", f"against {control}", "verdict")
     return _table(rows, head, width)

@@ -20,25 +20,25 @@ from steelyard.model.readings import LATE_SHARE
 from steelyard.model.units import NS_PER_US, format_duration
 
 
-def check_lines(found: ClusterCheck) -> Iterator[str]:
+def check_lines(check: ClusterCheck) -> Iterator[str]:
     """The table, line by line."""
-    for one in found.links:
-        yield f"{one.name}: {one.facts.processors} processors, steelyard {one.facts.version}"
-        trips = " / ".join(format_duration(one.round_trip_ns(share)) for share in (0.5, 0.99, 1.0))
+    for link in check.links:
+        yield f"{link.name}: {link.facts.processors} processors, steelyard {link.facts.version}"
+        trips = " / ".join(format_duration(link.round_trip_ns(share)) for share in (0.5, 0.99, 1.0))
         yield f"  round trip   {trips} (median, 99th percentile, longest)"
-        drift = one.drift
+        drift = link.drift
         yield (
-            f"  clock        known within ±{format_duration(one.offset.bound_ns)}; drifts "
+            f"  clock        known within ±{format_duration(link.offset.bound_ns)}; drifts "
             f"{drift.ns_per_s / 1000:+.1f} ± {drift.bound_ns_per_s / 1000:.1f} ppm"
         )
-        yield from _network(one)
-    if found.load is not None:
-        yield from _load(found.load)
-    yield f"took {found.seconds:.0f} s"
+        yield from _network(link)
+    if check.load is not None:
+        yield from _load(check.load)
+    yield f"took {check.seconds:.0f} s"
 
 
-def _network(one: LinkCheck) -> Iterator[str]:
-    for name, (counted, bytes_per_s) in one.sent.items():
+def _network(link: LinkCheck) -> Iterator[str]:
+    for name, (counted, bytes_per_s) in link.sent.items():
         speed = "" if bytes_per_s is None else f" of a link of {bytes_per_s / 125e6:g} Gbit/s"
         yield (
             f"  {name:<12} {counted.rx_bytes / 1e6:.1f} MB in, {counted.tx_bytes / 1e6:.1f} MB "
@@ -56,7 +56,7 @@ def _load(load: LoadCheck) -> Iterator[str]:
         f"  began apart  {format_duration(load.apart_share * 200e6)} at most in 19 of 20 slices: "
         f"{verdict} {LATE_SHARE:.0%} of a slice"
     )
-    low, value, high = (_percent(one) for one in _interval(load))
+    low, value, high = (_percent(log_ratio) for log_ratio in _interval(load))
     yield f"  arm to arm   {value:+.2f} % [{low:+.2f}, {high:+.2f}] over blocks of one epoch"
 
 
@@ -68,14 +68,14 @@ def _percent(log_ratio: float) -> float:
     return (math.exp(log_ratio) - 1) * 100 if math.isfinite(log_ratio) else log_ratio
 
 
-def check_json(found: ClusterCheck) -> str:
+def check_json(check: ClusterCheck) -> str:
     """The object of `fleet check --json`."""
-    told = {
-        "seconds": found.seconds,
-        "machines": [_link_json(one) for one in found.links],
-        "load": None if found.load is None else _load_json(found.load),
+    facts = {
+        "seconds": check.seconds,
+        "machines": [_link_json(link) for link in check.links],
+        "load": None if check.load is None else _load_json(check.load),
     }
-    return json.dumps(told)
+    return json.dumps(facts)
 
 
 def _load_json(load: LoadCheck) -> dict[str, Any]:
@@ -92,20 +92,20 @@ def _load_json(load: LoadCheck) -> dict[str, Any]:
     }
 
 
-def _link_json(one: LinkCheck) -> dict[str, Any]:
+def _link_json(link: LinkCheck) -> dict[str, Any]:
     shares = {"p50": 0.5, "p99": 0.99, "max": 1.0}
     return {
-        "name": one.name,
-        "host": one.facts.host,
-        "processors": one.facts.processors,
-        "version": one.facts.version,
+        "name": link.name,
+        "host": link.facts.host,
+        "processors": link.facts.processors,
+        "version": link.facts.version,
         "round_trip_us": {
-            name: one.round_trip_ns(share) / NS_PER_US for name, share in shares.items()
+            name: link.round_trip_ns(share) / NS_PER_US for name, share in shares.items()
         },
-        "offset_ns": round(one.offset.value_ns),
-        "offset_bound_ns": round(one.offset.bound_ns),
-        "drift_ppm": one.drift.ns_per_s / 1000,
-        "drift_bound_ppm": one.drift.bound_ns_per_s / 1000,
+        "offset_ns": round(link.offset.value_ns),
+        "offset_bound_ns": round(link.offset.bound_ns),
+        "drift_ppm": link.drift.ns_per_s / 1000,
+        "drift_bound_ppm": link.drift.bound_ns_per_s / 1000,
         "network": {
             name: {
                 "rx_bytes": counted.rx_bytes,
@@ -113,46 +113,46 @@ def _link_json(one: LinkCheck) -> dict[str, Any]:
                 "faults": counted.faults,
                 "link_bytes_per_s": bytes_per_s,
             }
-            for name, (counted, bytes_per_s) in one.sent.items()
+            for name, (counted, bytes_per_s) in link.sent.items()
         },
     }
 
 
-def collected_lines(found: Collected) -> Iterator[str]:
+def collected_lines(collected: Collected) -> Iterator[str]:
     """Those that are here now, then those that are not."""
-    for one, to in found.taken:
-        yield f"taken    {one} -> {to}"
-    for one, to in found.known:
-        yield f"known    {one} -> {to}"
-    yield from left_lines(found)
+    for record, to in collected.taken:
+        yield f"taken    {record} -> {to}"
+    for record, to in collected.known:
+        yield f"known    {record} -> {to}"
+    yield from left_lines(collected)
 
 
-def left_lines(found: Collected) -> Iterator[str]:
+def left_lines(collected: Collected) -> Iterator[str]:
     """Those that are not here, with why."""
-    for one, why in found.refused:
-        yield f"refused  {one}: {why}"
-    for one, why in found.skipped:
-        yield f"skipped  {one}: {why}"
+    for record, why in collected.refused:
+        yield f"refused  {record}: {why}"
+    for record, why in collected.skipped:
+        yield f"skipped  {record}: {why}"
 
 
-def matrix_lines(state: MatrixState, taken: Collected) -> Iterator[str]:
+def matrix_lines(state: MatrixState, collected: Collected) -> Iterator[str]:
     """A line a cell, then what became of the records."""
     width = max(len(name) for name in state.cells)
     for name, cell in state.cells.items():
         yield f"{cell.how:<8} {name:<{width}}  {cell.host}".rstrip()
         for line in cell.why.splitlines() if cell.how != "done" else ():
             yield f"         {line}"
-    here = len(taken.taken) + len(taken.known)
+    here = len(collected.taken) + len(collected.known)
     if here:
         yield f"{here} records are here: steelyard fleet"
-    yield from left_lines(taken)
+    yield from left_lines(collected)
     left = sum(cell.how == "waiting" for cell in state.cells.values())
     if left:
         yield f"{left} wait for a host of their kind: the same command goes on with them"
 
 
-def matrix_json(state: MatrixState, taken: Collected) -> str:
+def matrix_json(state: MatrixState, collected: Collected) -> str:
     """The object of `fleet run --json`."""
     cells = [{"name": name, **asdict(cell)} for name, cell in state.cells.items()]
-    found = {"folder": str(state.folder), "cells": cells, "records": taken.to_json()}
-    return json.dumps(found)
+    facts = {"folder": str(state.folder), "cells": cells, "records": collected.to_json()}
+    return json.dumps(facts)

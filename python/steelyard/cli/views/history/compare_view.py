@@ -34,8 +34,8 @@ def comparison_lines(compared: RecordComparison, width: int) -> Iterator[str]:
 def _pair_lines(pair: ComparedPair, width: int) -> Iterator[str]:
     for name, point in (("first", pair.first), ("second", pair.second)):
         doubts = point.reading.doubts
-        said = f"{name:<6}  {point.reading.verdict}: {_without_verdict(point.reading.sentence)}"
-        yield from textwrap.wrap(said, width, subsequent_indent=" " * 8)
+        line = f"{name:<6}  {point.reading.verdict}: {_without_verdict(point.reading.sentence)}"
+        yield from textwrap.wrap(line, width, subsequent_indent=" " * 8)
         if doubts:
             yield from textwrap.wrap(
                 f"doubts: {', '.join(doubts)}", width, initial_indent=" " * 8,
@@ -90,8 +90,8 @@ def _without_verdict(sentence: str) -> str:
 def _wrapped(head: str, sentences: Sequence[str], width: int) -> Iterator[str]:
     if head:
         yield head
-    for one in sentences:
-        yield from textwrap.wrap(one, width, initial_indent="  - ", subsequent_indent=" " * 4)
+    for sentence in sentences:
+        yield from textwrap.wrap(sentence, width, initial_indent="  - ", subsequent_indent=" " * 4)
 
 
 def _differences(head: str, rows: Sequence[FactDifference]) -> Iterator[str]:

@@ -10,19 +10,19 @@ from steelyard.fleet.machines import Ranked, WhichMachine
 from steelyard.model.units import format_reading
 
 
-def fleet_lines(found: Sequence[Across]) -> Iterator[str]:
+def fleet_lines(answers: Sequence[Across]) -> Iterator[str]:
     """A question, its hosts, and the sentence; then what is left out."""
-    for one in found:
-        if not one.hosts:
+    for answer in answers:
+        if not answer.hosts:
             continue
-        yield one.title
-        for host in one.hosts:
+        yield answer.title
+        for host in answer.hosts:
             read = host.point.reading
-            told = format_reading(read.estimate_percent, read.low_percent, read.high_percent)
-            yield f"  {read.verdict:<12}  {told:<28}  {host.machine}"
-        yield f"  {one.sentence}"
+            interval = format_reading(read.estimate_percent, read.low_percent, read.high_percent)
+            yield f"  {read.verdict:<12}  {interval:<28}  {host.machine}"
+        yield f"  {answer.sentence}"
         yield ""
-    for host, why in (left for one in found for left in one.left_out):
+    for host, why in (left for answer in answers for left in answer.left_out):
         yield f"left out: {host.point.entry.path}: {why}"
 
 

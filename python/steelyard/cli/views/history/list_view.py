@@ -24,10 +24,13 @@ def history_lines(entries: Sequence[Entry], unread: Sequence[Unread]) -> Iterato
         if entry.sweep:
             yield f"  a point of the sweep {entry.sweep}"
         if entry.state != "judged":
-            told = "interrupted, judged by what there was"
-            yield f"  {told if entry.state == 'interrupted' else 'no verdict yet'}"
-        for one in entry.readings:
-            yield f"  {one.verdict:<12}  {one.pair:<24}  {reading_words(one)}{_doubts(one)}"
+            state = "interrupted, judged by what there was"
+            yield f"  {state if entry.state == 'interrupted' else 'no verdict yet'}"
+        for reading in entry.readings:
+            yield (
+                f"  {reading.verdict:<12}  {reading.pair:<24}  "
+                f"{reading_words(reading)}{_doubts(reading)}"
+            )
     if not entries:
         yield "no records"
     if unread:
@@ -61,16 +64,16 @@ def _sweep(sweep: str, entries: Sequence[Entry]) -> Iterator[str]:
         yield f"  {pair}  {_curve([reading.estimate_percent for _, reading in points])}"
         wide = max(len(value) for value, _ in points)
         for value, reading in points:
-            words = f"{reading_words(reading)}{_doubts(reading)}"
-            yield f"    {value:>{wide}}  {reading.verdict:<12}  {words}"
+            text = f"{reading_words(reading)}{_doubts(reading)}"
+            yield f"    {value:>{wide}}  {reading.verdict:<12}  {text}"
 
 
 def _curve(levels: Sequence[float | None]) -> str:
     """`"▁▃▇"`: estimates from the least to the most of them; a blank where there is none."""
-    known = [level for level in levels if level is not None]
-    if not known:
+    finite = [level for level in levels if level is not None]
+    if not finite:
         return ""
-    low, span = min(known), max(known) - min(known)
+    low, span = min(finite), max(finite) - min(finite)
     steps = len(_BLOCKS) - 1
     return "".join(
         " " if level is None else _BLOCKS[round(steps * (level - low) / span) if span else 0]
@@ -81,18 +84,18 @@ def _curve(levels: Sequence[float | None]) -> str:
 _BLOCKS = "▁▂▃▄▅▆▇█"
 
 
-def reading_words(one: KnownReading) -> str:
+def reading_words(reading: KnownReading) -> str:
     """`"−4.1 % [−6.0, −2.2] of throughput"`."""
-    if words := spread_words(one.low_percent, one.high_percent):
-        return f"{words} of {one.metric.replace('_', ' ')}"
-    middle = "–" if one.estimate_percent is None else format_percent(one.estimate_percent)
+    if spread := spread_words(reading.low_percent, reading.high_percent):
+        return f"{spread} of {reading.metric.replace('_', ' ')}"
+    middle = "–" if reading.estimate_percent is None else format_percent(reading.estimate_percent)
     low, high = (
         "unbounded" if end is None else format_percent(end).removesuffix(" %")
-        for end in (one.low_percent, one.high_percent)
+        for end in (reading.low_percent, reading.high_percent)
     )
-    return f"{middle} [{low}, {high}] of {one.metric.replace('_', ' ')}"
+    return f"{middle} [{low}, {high}] of {reading.metric.replace('_', ' ')}"
 
 
-def _doubts(one: KnownReading) -> str:
-    count = len(one.doubts)
+def _doubts(reading: KnownReading) -> str:
+    count = len(reading.doubts)
     return f"  ({count} doubt{'s' if count > 1 else ''})" if count else ""

@@ -24,25 +24,27 @@ def trend_lines(trend: QuestionTrend, width: int) -> Iterator[str]:
 
 
 def _rows(trend: QuestionTrend, width: int) -> Iterator[str]:
-    told = [(one.place, one.point.reading) for one in trend.points]
-    if not told:
+    readings = [(point.place, point.point.reading) for point in trend.points]
+    if not readings:
         return
     ends = [
         end
-        for _, one in told
-        for end in (one.low_percent, one.high_percent, one.estimate_percent)
+        for _, reading in readings
+        for end in (reading.low_percent, reading.high_percent, reading.estimate_percent)
         if end is not None
     ]
-    reach = max([*(abs(end) for end in ends), told[0][1].margin_percent, 0.1])
-    words = [reading_words(one) for _, one in told]
-    named = max(len(place) for place, _ in told)
-    columns = max(width - named - max(map(len, words)) - 4, _FEWEST_COLUMNS)
+    reach = max([*(abs(end) for end in ends), readings[0][1].margin_percent, 0.1])
+    texts = [reading_words(reading) for _, reading in readings]
+    place_width = max(len(place) for place, _ in readings)
+    columns = max(width - place_width - max(map(len, texts)) - 4, _FEWEST_COLUMNS)
     starts = [step.after for step in trend.steps]
-    for row, (place, one), said in zip(trend.points, told, words, strict=True):
+    for row, (place, reading), text in zip(trend.points, readings, texts, strict=True):
         if row in starts:
-            yield "-" * min(width, named + columns + 4)
-        drawn = _drawn((one.low_percent, one.estimate_percent, one.high_percent), reach, columns)
-        yield f"{place:<{named}}  {drawn}  {said}"
+            yield "-" * min(width, place_width + columns + 4)
+        drawn = _drawn(
+            (reading.low_percent, reading.estimate_percent, reading.high_percent), reach, columns
+        )
+        yield f"{place:<{place_width}}  {drawn}  {text}"
 
 
 def _drawn(ends: tuple[float | None, float | None, float | None], reach: float, wide: int) -> str:

@@ -20,23 +20,23 @@ def doctor_lines(findings: Sequence[HostFinding], width: int) -> list[str]:
     """Every finding, by level; advice where there is something to do."""
     lines = [_summary(findings)]
     for level, title in _TITLES.items():
-        own = [one for one in findings if one.level == level]
-        if own:
+        of_level = [finding for finding in findings if finding.level == level]
+        if of_level:
             lines += ["", f"{title}:"]
-        for one in own:
-            lines += wrapped(f"- {_MARKS[level]} {one.name}: {one.seen}", width, "  ")
+        for finding in of_level:
+            lines += wrapped(f"- {_MARKS[level]} {finding.name}: {finding.seen}", width, "  ")
             if level in ("warning", "note"):
-                lines += wrapped(f"  matters for {one.matters_for}", width, "    ")
-                lines += wrapped(f"  advice: {one.advice} ({one.source})", width, "    ")
+                lines += wrapped(f"  matters for {finding.matters_for}", width, "    ")
+                lines += wrapped(f"  advice: {finding.advice} ({finding.source})", width, "    ")
     return lines
 
 
 def _summary(findings: Sequence[HostFinding]) -> str:
-    counts = {level: sum(one.level == level for one in findings) for level in _TITLES}
+    counts = {level: sum(finding.level == level for finding in findings) for level in _TITLES}
     warnings = counts["warning"]
-    told = f"{warnings or 'no'} warning{'' if warnings == 1 else 's'}"
+    warning_text = f"{warnings or 'no'} warning{'' if warnings == 1 else 's'}"
     notes, unseen = counts["note"], counts["unseen"]
     return (
-        f"{told}, {notes} note{'' if notes == 1 else 's'}, {counts['good']} as it should be, "
-        f"{unseen} could not be seen"
+        f"{warning_text}, {notes} note{'' if notes == 1 else 's'}, "
+        f"{counts['good']} as it should be, {unseen} could not be seen"
     )

@@ -22,11 +22,11 @@ def profile_lines(profile: TuningProfile, build: str, width: int) -> list[str]:
         "",
     )
     for group, meaning in GROUPS.items():
-        own = [one for one in profile.advice if one.group == group]
-        if own:
+        of_group = [advice for advice in profile.advice if advice.group == group]
+        if of_group:
             lines += ["", f"{group}: {meaning}"]
-        for one in own:
-            lines += _setting(one, profile, width)
+        for advice in of_group:
+            lines += _setting(advice, profile, width)
     if profile.left_alone:
         lines += ["", "left alone"]
         for left in profile.left_alone:
@@ -58,11 +58,11 @@ def _probed(profile: TuningProfile) -> str:
     return f", {storage.device} as probed {storage.taken[:10]}"
 
 
-def _setting(one: Advice, profile: TuningProfile, width: int) -> list[str]:
-    mark = " *" if one.name in profile.restart else ""
-    was = profile.defaults.get(one.name, "")
-    head = f"  {one.name}".ljust(_NAME) + f"{was:>10} → {one.value}".ljust(_VALUE) + mark
-    lines = [head.rstrip(), *wrapped(f"{one.reason}. Source: {one.source}", width, _TEXT)]
-    if one.others:
-        lines += wrapped(f"others: {'; '.join(one.others)}", width, _TEXT)
+def _setting(advice: Advice, profile: TuningProfile, width: int) -> list[str]:
+    mark = " *" if advice.name in profile.restart else ""
+    was = profile.defaults.get(advice.name, "")
+    head = f"  {advice.name}".ljust(_NAME) + f"{was:>10} → {advice.value}".ljust(_VALUE) + mark
+    lines = [head.rstrip(), *wrapped(f"{advice.reason}. Source: {advice.source}", width, _TEXT)]
+    if advice.others:
+        lines += wrapped(f"others: {'; '.join(advice.others)}", width, _TEXT)
     return lines

@@ -24,28 +24,30 @@ MANY_TIMES = 1.5
 Reading = ContrastLine | SweptContrast | Query | Cause | DeviceFigure
 
 
-def agreement(step: ReproductionStep, found: Verdict | Swept) -> Iterator[str]:
+def agreement(step: ReproductionStep, outcome: Verdict | Swept) -> Iterator[str]:
     """A sentence or two on each claim of a step; nothing on one that the result has nothing of."""
     for claim in step.claims:
-        for place, one in _read_of(found, claim):
-            nearest = f", {_quantity(one)}" if claim.theirs else ""
-            ours = f"Ours{place}{nearest}: {escaped(reading_text(one))}."
-            yield f"{_published(claim, one)} {ours} {_told(claim, one)} {claim.why}"
-    if isinstance(found, Verdict):
+        for where, effect in _read_of(outcome, claim):
+            nearest = f", {_quantity(effect)}" if claim.theirs else ""
+            ours = f"Ours{where}{nearest}: {escaped(reading_text(effect))}."
+            yield f"{_published(claim, effect)} {ours} {_comparison(claim, effect)} {claim.why}"
+    if isinstance(outcome, Verdict):
         for count in step.counts:
-            yield from (_counted(count, one) for one in found.probes if _is_of(count, one))
+            yield from (_counted(count, probe) for probe in outcome.probes if _is_of(count, probe))
 
 
 def contrasts_of(
-    found: Verdict | Swept, arm: str | None = None
+    outcome: Verdict | Swept, arm: str | None = None
 ) -> Iterator[tuple[str, ContrastLine | SweptContrast]]:
     """Every contrast with its place in words: `" at 256"` in a sweep, else empty."""
-    if isinstance(found, Verdict):
-        yield from (("", one) for one in found.contrasts if arm in (None, one.arm))
+    if isinstance(outcome, Verdict):
+        yield from (("", contrast) for contrast in outcome.contrasts if arm in (None, contrast.arm))
         return
-    for point in found.points:
+    for point in outcome.points:
         yield from (
-            (f" at {point.value}", one) for one in point.contrasts if arm in (None, one.arm)
+            (f" at {point.value}", contrast)
+            for contrast in point.contrasts
+            if arm in (None, contrast.arm)
         )
 
 
@@ -54,34 +56,34 @@ def quantity_of(metric: str) -> str:
     return QUANTITIES.get(metric, metric.replace("_", " "))
 
 
-def _read_of(found: Verdict | Swept, claim: Claim) -> Iterator[tuple[str, Reading]]:
+def _read_of(outcome: Verdict | Swept, claim: Claim) -> Iterator[tuple[str, Reading]]:
     """Ours of what was claimed, with its place in words."""
-    for place, one in contrasts_of(found, claim.arm):
-        if one.metric == claim.of and claim.at in ("", place.removeprefix(" at ")):
-            yield place, one
-    if isinstance(found, Verdict):
-        beside: list[tuple[Query | Cause | DeviceFigure, str]] = []
-        beside += [(line, line.query) for line in found.queries]
-        beside += [(cause, cause.metric) for cause in found.causes]
-        if found.devices is not None:
-            beside += [(figure, figure.metric) for figure in found.devices.figures]
-        yield from (("", one) for one, of in beside if (one.arm, of) == (claim.arm, claim.of))
+    for where, contrast in contrasts_of(outcome, claim.arm):
+        if contrast.metric == claim.of and claim.at in ("", where.removeprefix(" at ")):
+            yield where, contrast
+    if isinstance(outcome, Verdict):
+        lines: list[tuple[Query | Cause | DeviceFigure, str]] = []
+        lines += [(line, line.query) for line in outcome.queries]
+        lines += [(cause, cause.metric) for cause in outcome.causes]
+        if outcome.devices is not None:
+            lines += [(figure, figure.metric) for figure in outcome.devices.figures]
+        yield from (("", line) for line, of in lines if (line.arm, of) == (claim.arm, claim.of))
 
 
-def _quantity(one: Reading) -> str:
-    match one:
+def _quantity(effect: Reading) -> str:
+    match effect:
         case Query():
-            return f"the time of {one.query}"
+            return f"the time of {effect.query}"
         case Cause():
-            return f"{cause_name(one.metric)} a transaction"
+            return f"{cause_name(effect.metric)} a transaction"
         case DeviceFigure():
-            return figure_name(one.metric)
+            return figure_name(effect.metric)
         case _:
-            return quantity_of(one.metric)
+            return quantity_of(effect.metric)
 
 
-def _published(claim: Claim, one: Reading) -> str:
-    quantity = claim.theirs or _quantity(one)
+def _published(claim: Claim, effect: Reading) -> str:
+    quantity = claim.theirs or _quantity(effect)
     if claim.percent is None:
         return f"Published: {claim.arm} is {claim.direction} in {quantity}."
     if claim.percent == 0:
@@ -89,15 +91,15 @@ def _published(claim: Claim, one: Reading) -> str:
     return f"Published: {format_percent(claim.percent, 1)} of {quantity} for {claim.arm}."
 
 
-def _told(claim: Claim, one: Reading) -> str:
+def _comparison(claim: Claim, effect: Reading) -> str:
     """What our interval says of a claim."""
-    low, high = _ends(one)
+    low, high = _ends(effect)
     if not claim.comparable:
         return "This is no test of it."
     if claim.percent is None:
-        return _direction(claim, one, low <= 0 <= high)
+        return _direction(claim, effect, low <= 0 <= high)
     if claim.percent == 0:
-        return _equality(one, low <= 0 <= high)
+        return _equality(effect, low <= 0 <= high)
     return _size(claim.percent, low, high)
 
 
@@ -115,20 +117,20 @@ def _size(percent: float, low: float, high: float) -> str:
     return "They **agree**: it lies within our interval."
 
 
-def _direction(claim: Claim, one: Reading, holds_none: bool) -> str:
-    if holds_none or one.estimate_percent is None:
+def _direction(claim: Claim, effect: Reading, holds_none: bool) -> str:
+    if holds_none or effect.estimate_percent is None:
         return "**Cannot tell**: our interval holds no effect."
-    more_is_faster = isinstance(one, ContrastLine | SweptContrast) and one.higher_is_better
-    ours = "faster" if (one.estimate_percent > 0) is more_is_faster else "slower"
+    more_is_faster = isinstance(effect, ContrastLine | SweptContrast) and effect.higher_is_better
+    ours = "faster" if (effect.estimate_percent > 0) is more_is_faster else "slower"
     return f"They **{'agree' if ours == claim.direction else 'differ'}**: ours is {ours}."
 
 
-def _equality(one: Reading, holds_none: bool) -> str:
-    if isinstance(one, ContrastLine | SweptContrast) and one.verdict == "equivalent":
+def _equality(effect: Reading, holds_none: bool) -> str:
+    if isinstance(effect, ContrastLine | SweptContrast) and effect.verdict == "equivalent":
         return "They **agree**: ours is equal within its margin."
     if holds_none:
         return (
-            f"**Cannot tell**: anything in {escaped(interval_text(ends_of(one)))} is possible, "
+            f"**Cannot tell**: anything in {escaped(interval_text(ends_of(effect)))} is possible, "
             "and that is wider than the margin."
         )
     return "They **differ**: our interval does not hold zero."
@@ -143,75 +145,75 @@ def _needed(percent: float, low: float, high: float) -> str:
     return f"; ±{abs(percent):g} % takes about {format_digits(times, 2)} times as many epochs"
 
 
-def _ends(one: PercentInterval) -> tuple[float, float]:
-    low, high = ends_of(one)
+def _ends(interval: PercentInterval) -> tuple[float, float]:
+    low, high = ends_of(interval)
     return (-100.0 if low is None else low, math.inf if high is None else high)
 
 
-def _is_of(count: CountClaim, one: ProbeCount) -> bool:
-    return (one.arm, one.probe, one.counter) == (count.arm, count.probe, count.counter)
+def _is_of(count: CountClaim, probe: ProbeCount) -> bool:
+    return (probe.arm, probe.probe, probe.counter) == (count.arm, count.probe, count.counter)
 
 
-def _counted(count: CountClaim, one: ProbeCount) -> str:
-    ends = "" if one.least == one.most else f" ({one.least:,.0f} … {one.most:,.0f})"
-    agree = one.least <= count.value <= one.most
-    told = "They **agree**." if agree else f"They **differ**: it would be {count.value:,.0f}."
-    name = escaped(f"{one.probe} in {one.arm}, {one.counter}")
-    ours = f"Ours, {name}: {one.median:,.0f}{ends} in each of {one.epochs} epochs."
-    return f"Published: {count.published}. {ours} {told} {count.why}"
+def _counted(count: CountClaim, probe: ProbeCount) -> str:
+    ends = "" if probe.least == probe.most else f" ({probe.least:,.0f} … {probe.most:,.0f})"
+    agree = probe.least <= count.value <= probe.most
+    judgement = "They **agree**." if agree else f"They **differ**: it would be {count.value:,.0f}."
+    name = escaped(f"{probe.probe} in {probe.arm}, {probe.counter}")
+    ours = f"Ours, {name}: {probe.median:,.0f}{ends} in each of {probe.epochs} epochs."
+    return f"Published: {count.published}. {ours} {judgement} {count.why}"
 
 
 NO_THROUGHPUT = "The control's throughput at each value was not kept with this sweep."
 
 
-def sweep_table(found: Swept) -> str:
+def sweep_table(sweep: Swept) -> str:
     """The sentences of a sweep, its table, what could not be weighed, and its command.
 
     Two columns are of newer records only: the control's throughput, by which a plateau is seen, and
     how much longer a point would have to be weighed by itself to be told.
     """
-    every = [one for point in found.points for one in point.contrasts]
-    known = {
-        "control, tps": any(one.control_throughput is not None for one in every),
-        "told after, besides": any(one.forecast_seconds is not None for one in every),
+    every = [contrast for point in sweep.points for contrast in point.contrasts]
+    present = {
+        "control, tps": any(contrast.control_throughput is not None for contrast in every),
+        "told after, besides": any(contrast.forecast_seconds is not None for contrast in every),
     }
-    head = [found.key, "", "effect, joint interval", "verdict", "cause", "doubts"]
-    head += [name for name, is_known in known.items() if is_known]
+    head = [sweep.key, "", "effect, joint interval", "verdict", "cause", "doubts"]
+    head += [name for name, is_known in present.items() if is_known]
     rows = [
-        [point.value, *_cells(one, [*known.values()])]
-        for point in found.points
-        for one in point.contrasts
+        [point.value, *_cells(contrast, [*present.values()])]
+        for point in sweep.points
+        for contrast in point.contrasts
     ]
     table = [head, ["---"] * len(head), *rows]
-    failed = [f"- {point.value}: {escaped(point.failed)}" for point in found.points if point.failed]
+    failed = [f"- {point.value}: {escaped(point.failed)}" for point in sweep.points if point.failed]
     return "\n".join(
         [
-            *(f"> {escaped(sentence)}." for sentence in found.sentences),
+            *(f"> {escaped(sentence)}." for sentence in sweep.sentences),
             "",
             *(f"| {' | '.join(line)} |" for line in table),
             *(["", *failed] if failed else []),
-            *(["", NO_THROUGHPUT] if every and not known["control, tps"] else []),
+            *(["", NO_THROUGHPUT] if every and not present["control, tps"] else []),
             "",
             "Repeat:",
             "",
             "```",
-            found.command,
+            sweep.command,
             "```",
         ]
     )
 
 
-def _cells(one: SweptContrast, known: list[bool]) -> list[str]:
-    tps, more = one.control_throughput, one.forecast_seconds
+def _cells(contrast: SweptContrast, present: list[bool]) -> list[str]:
+    tps, more = contrast.control_throughput, contrast.forecast_seconds
     newer = [
         "–" if tps is None else f"{tps:,.0f}".replace(",", " "),
         "–" if more is None else format_duration(more * NS_PER_S),
     ]
     return [
-        f"{escaped(one.arm)} against {escaped(one.control)}",
-        escaped(reading(one)),
-        one.verdict,
-        one.cause or "none",
-        escaped(", ".join(one.threats)) or "none",
-        *(cell for cell, is_known in zip(newer, known, strict=True) if is_known),
+        f"{escaped(contrast.arm)} against {escaped(contrast.control)}",
+        escaped(reading(contrast)),
+        contrast.verdict,
+        contrast.cause or "none",
+        escaped(", ".join(contrast.threats)) or "none",
+        *(cell for cell, is_known in zip(newer, present, strict=True) if is_known),
     ]

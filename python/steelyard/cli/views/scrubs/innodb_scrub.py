@@ -56,16 +56,16 @@ def _damaged(outcome: InnodbOutcome) -> list[str]:
 
 def reason_words(finding: PageFinding) -> str:
     """The reason of a finding, as a phrase."""
-    expected, found = finding.expected, finding.found
+    expected, actual = finding.expected, finding.found
     return {
-        "checksum": f"checksum {found:#010x} is stored, {expected:#010x} is right for what is "
+        "checksum": f"checksum {actual:#010x} is stored, {expected:#010x} is right for what is "
         "there",
-        "lsn": f"its LSN ends in {expected:#010x} in the header, {found:#010x} in the trailer: two "
-        "halves of two versions",
-        "misplaced": f"it bears the number {found}: another page lies in its place",
-        "other tablespace": f"it is a page of tablespace {found}, not of {expected}",
+        "lsn": f"its LSN ends in {expected:#010x} in the header, {actual:#010x} in the trailer: "
+        "two halves of two versions",
+        "misplaced": f"it bears the number {actual}: another page lies in its place",
+        "other tablespace": f"it is a page of tablespace {actual}, not of {expected}",
         "header": "it is the first page of the file, and not a tablespace's header",
-        "page type": f"it has no checksum, and {found} is no type of page",
-        "short": f"the file ends here: it holds {found} whole pages, and should hold {expected}",
+        "page type": f"it has no checksum, and {actual} is no type of page",
+        "short": f"the file ends here: it holds {actual} whole pages, and should hold {expected}",
         "unreadable": "the operating system could not read it",
     }[finding.reason]

@@ -29,13 +29,13 @@ def weighing_words(
     for arm in ("after", "checksums", "shipped"):
         checksums = outcome.old_checksums is (arm != "checksums")
         changes.append((f"arm.{arm}", outcome.new_engine, outcome.new_bindir, checksums))
-    words = ["weigh", "upgrade", *source, "--set", "workload.loads=1", *work]
+    arguments = ["weigh", "upgrade", *source, "--set", "workload.loads=1", *work]
     for arm, engine, bindir, checksums in changes:
         build = f"version={engine}" if engine else f"bindir={bindir}"
-        words += ["--set", f"{arm}.{build}"]
+        arguments += ["--set", f"{arm}.{build}"]
         if checksums is not (arm == "arm.checksums"):  # as the study has it
-            words += ["--set", f"{arm}.checksums={'true' if checksums else 'false'}"]
-    return tuple(words)
+            arguments += ["--set", f"{arm}.checksums={'true' if checksums else 'false'}"]
+    return tuple(arguments)
 
 
 def proposed_weighing(
@@ -44,7 +44,7 @@ def proposed_weighing(
     """The section where nothing was driven: what weighs it. `builds`: options that name them."""
     data = [*source, "--database", largest_database(outcome)]
     again = shlex.join(["steelyard", "upgrade", *data, "--to", outcome.new_major, *builds])
-    words = weighing_words(outcome, data, _YOURS)
+    arguments = weighing_words(outcome, data, _YOURS)
     return Section(
         TITLE,
         (
@@ -52,15 +52,15 @@ def proposed_weighing(
             "budget, and the rehearsal weighs it on this data in both versions, and puts it here:",
             Commands((f"{again} {shlex.join(_YOURS)}",)),
             "Without another rehearsal:",
-            Commands((f"steelyard {shlex.join(words)}",)),
+            Commands((f"steelyard {shlex.join(arguments)}",)),
         ),
     )
 
 
 def largest_database(outcome: UpgradeOutcome) -> str:
     """The name of the largest one that is a user's."""
-    named = {name: size for name, size in outcome.databases.items() if name not in _SYSTEM}
-    return max(named or outcome.databases, key=outcome.databases.__getitem__, default="postgres")
+    sizes = {name: size for name, size in outcome.databases.items() if name not in _SYSTEM}
+    return max(sizes or outcome.databases, key=outcome.databases.__getitem__, default="postgres")
 
 
 def weighed_section(outcome: UpgradeOutcome, verdict: Verdict, again: Sequence[str]) -> Section:
@@ -108,15 +108,15 @@ def _scripts(label: str, rows: Sequence[ScriptTime]) -> Iterator[Block]:
     if not rows:
         return
     yield f"scripts, {label}: {script_counts(rows)}"
-    shown = script_rows(rows)[:_MOST_SCRIPTS]
+    worst = script_rows(rows)[:_MOST_SCRIPTS]
     yield SectionTable(
         ("script", "of time", "before", "after", "change"),
         tuple(
             (row["metric"], row["share"], row["control"], row["arm"], row["reading"])
-            for row in shown
+            for row in worst
         ),
     )
-    more = len(rows) - len(shown)
+    more = len(rows) - len(worst)
     if more > 0:
         yield f"and {more} more, in the report"
 

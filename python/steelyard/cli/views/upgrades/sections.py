@@ -114,8 +114,8 @@ def _markdown(block: Block) -> str:
 
 def _plain(text: str) -> str:
     """Text in which nothing is markup: names come from servers."""
-    shown = _MARKUP.sub(r"\\\g<0>", printable(text))
-    return shown.replace("\n", "  \n")
+    plain = _MARKUP.sub(r"\\\g<0>", printable(text))
+    return plain.replace("\n", "  \n")
 
 
 def _cell(text: str) -> str:

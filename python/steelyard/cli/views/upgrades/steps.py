@@ -19,10 +19,10 @@ def upgrade_steps(outcome: UpgradeOutcome, attempt: Attempt, old_data: str) -> I
     old, new = shlex.quote(old_data), NEW_DATA
     number = 0
 
-    def step(words: str) -> str:
+    def step(sentence: str) -> str:
         nonlocal number
         number += 1
-        return f"{number}. {words}"
+        return f"{number}. {sentence}"
 
     if outcome.blocking:
         yield step("Resolve what blocks (above), and repeat the rehearsal.")

@@ -72,14 +72,14 @@ def _may_we(outcome: UpgradeOutcome) -> Iterator[Block]:
     if outcome.answer == "yes":
         yield "Nothing blocks it: pg_upgrade --check and the upgrade of the copy went through."
     levels = {"blocks": "blocks", "do": "to do", "note": "note"}
-    for level, words in levels.items():
+    for level, label in levels.items():
         for finding in (each for each in outcome.findings if each.level == level):
-            yield from _finding(words, finding)
+            yield from _finding(label, finding)
 
 
-def _finding(words: str, finding: RehearsalFinding) -> Iterator[Block]:
+def _finding(label: str, finding: RehearsalFinding) -> Iterator[Block]:
     detail = f"\n{finding.detail}" if finding.detail else ""
-    yield f"- {words}: {finding.what}" + detail.replace("\n", "\n  ")
+    yield f"- {label}: {finding.what}" + detail.replace("\n", "\n  ")
     if finding.commands:
         yield Commands(finding.commands)
 
@@ -163,8 +163,8 @@ def _settings(changes: Sequence[SettingChange]) -> Iterator[Block]:
     moved = [each for each in changes if each.kind == "default" and not each.configured]
     fixed = [each for each in changes if each.kind == "default" and each.configured]
     if moved:
-        shown = "; ".join(f"{each.name} {each.old} → {each.new}" for each in moved)
-        yield f"- other defaults, which change under you: {shown}"
+        defaults = "; ".join(f"{each.name} {each.old} → {each.new}" for each in moved)
+        yield f"- other defaults, which change under you: {defaults}"
     if fixed:
         names = ", ".join(each.name for each in fixed)
         yield f"- other defaults, which you set yourself and keep: {names}"

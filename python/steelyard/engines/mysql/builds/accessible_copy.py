@@ -30,7 +30,9 @@ def accessible_build(build: Build, account: Account, cache: Cache) -> Build:
 
 def _can_read(build: Build, account: Account) -> bool:
     places = [build.share, *(build.base / name for name in ("lib", "lib64")), *build.libraries]
-    roots = [] if build.base in SPREAD else [place for place in places if place.is_dir()]
+    roots = (
+        [] if build.base in SPREAD else [directory for directory in places if directory.is_dir()]
+    )
     return can_read(account, roots, [build.server])
 
 
@@ -41,7 +43,7 @@ def _copy(build: Build, cache: Cache) -> Build:
             f'cannot copy the programs of "{build.server.parent}": they have no tree of their own',
             hint="Make the server executable for the server's account.",
         )
-    libraries = [place for place in build.libraries if not place.is_relative_to(base)]
+    libraries = [library for library in build.libraries if not library.is_relative_to(base)]
 
     def fill(half: Path) -> None:
         tree = half / base.name
@@ -50,8 +52,8 @@ def _copy(build: Build, cache: Cache) -> Build:
         for name in ("lib", "lib64", "share"):
             if (base / name).is_dir():
                 shutil.copytree(base / name, tree / name, symlinks=True)
-        for number, place in enumerate(libraries):
-            shutil.copytree(place, half / f"libraries{number}", symlinks=True)
+        for number, library in enumerate(libraries):
+            shutil.copytree(library, half / f"libraries{number}", symlinks=True)
 
     name = f"{build.origin}-{mark(base, build.server)}"
     home = copy_once(cache, name, build.server.parent, fill)
@@ -64,6 +66,6 @@ def _copy(build: Build, cache: Cache) -> Build:
         share=tree / build.share.relative_to(base),
         libraries=(
             *(home / f"libraries{number}" for number in range(len(libraries))),
-            *(place for place in inside if place.is_dir()),
+            *(directory for directory in inside if directory.is_dir()),
         ),
     )

@@ -40,8 +40,8 @@ class Added:
 
 def added_engines(cache: Cache) -> list[Added]:
     """Every added engine by name; those of `lost_engines` are left out."""
-    found = (read_engine(home) for home in homes(cache, KINDS))
-    return [each for each in found if each is not None]
+    engines = (read_engine(home) for home in homes(cache, KINDS))
+    return [each for each in engines if each is not None]
 
 
 def lost_engines(cache: Cache) -> list[str]:
@@ -52,22 +52,22 @@ def lost_engines(cache: Cache) -> list[str]:
 def description(
     build: Build,
     identity: Identity,
-    made: Path,
-    brought: Sequence[PinnedPackage] = (),
+    staging: Path,
+    packages: Sequence[PinnedPackage] = (),
     publisher: str = "",
     released: str = "",
 ) -> dict[str, Any]:
-    """What engine.json holds of a build; what stands below `made` moves with the engine."""
+    """What engine.json holds of a build; what stands below `staging` moves with the engine."""
 
     def written(path: Path) -> str:
-        return str(path.relative_to(made) if path.is_relative_to(made) else path)
+        return str(path.relative_to(staging) if path.is_relative_to(staging) else path)
 
     places = {name: written(getattr(build, name)) for name in ("server", "base", "share")}
     return {
         "package": build.package,
         **places,
         "libraries": [written(each) for each in build.libraries],
-        "brought": [asdict(each) for each in brought],
+        "brought": [asdict(each) for each in packages],
         "publisher": publisher,
         "released": released,
         "identity": asdict(identity),
@@ -78,28 +78,28 @@ def description(
 def read_engine(home: Path) -> Added | None:
     """The engine of a directory; None where it is damaged, or its programs have gone."""
     try:
-        said = read_json(home / DESCRIPTION)
-        recorded = Identity(**said["identity"])
+        document = read_json(home / DESCRIPTION)
+        recorded = Identity(**document["identity"])
         if recorded.kind not in KINDS:
             return None
         build = Build(
-            server=home / said["server"],
-            base=home / said["base"],
-            share=home / said["share"],
+            server=home / document["server"],
+            base=home / document["base"],
+            share=home / document["share"],
             product=recorded.kind,
             origin=recorded.origin,
-            libraries=tuple(home / each for each in said["libraries"]),
-            package=said["package"],
+            libraries=tuple(home / each for each in document["libraries"]),
+            package=document["package"],
         )
-        identity = recorded if _mark(build.server) == said["mark"] else _seen_anew(build)
+        identity = recorded if _mark(build.server) == document["mark"] else _seen_anew(build)
         identity = replace(identity, bindir=str(build.server.parent))
         build = replace(build, product=identity.kind)
-        brought = tuple(PinnedPackage(**each) for each in said["brought"])
-        known = provenance(identity, str(said["publisher"]), str(said["released"]))
-        added = str(said["added"])
+        packages = tuple(PinnedPackage(**each) for each in document["brought"])
+        traced = provenance(identity, str(document["publisher"]), str(document["released"]))
+        added = str(document["added"])
     except (OSError, ValueError, KeyError, TypeError, EngineError):
         return None
-    return Added(home.name, home, build, identity, known, brought, added)
+    return Added(home.name, home, build, identity, traced, packages, added)
 
 
 def _seen_anew(build: Build) -> Identity:

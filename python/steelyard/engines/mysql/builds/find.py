@@ -35,18 +35,18 @@ class DiscoveredBuild:
     identity: Identity
     provenance: Provenance
 
-    def answers(self, wanted: str) -> bool:
+    def answers(self, request: str) -> bool:
         """Whether it is what is wanted: a series ("5.7"), a version, either with its product
         before it ("mariadb-10.11"), or its name."""
         version = self.identity.version
-        series = wanted.removeprefix(f"{self.identity.kind}-")
-        return wanted == self.name or f"{version}.".startswith(f"{series}.")
+        series = request.removeprefix(f"{self.identity.kind}-")
+        return request == self.name or f"{version}.".startswith(f"{series}.")
 
 
 def discovered() -> list[DiscoveredBuild]:
     """Every build that runs: MySQL's, then MariaDB's, each newest first; of one version what the
     system has installed is first."""
-    found = []
+    builds = []
     for build in _installed():
         try:
             # Under the account of servers: root executes no program that it did not bring.
@@ -55,29 +55,29 @@ def discovered() -> list[DiscoveredBuild]:
             # A build that cannot run here (another architecture, a missing library) is no engine.
             continue
         name = f"{build.origin}-{identity.kind}-{identity.version}"
-        told = replace(build, product=identity.kind)
-        found.append(DiscoveredBuild(name, told, identity, provenance(identity)))
+        identified = replace(build, product=identity.kind)
+        builds.append(DiscoveredBuild(name, identified, identity, provenance(identity)))
     # The identity of an added build was recorded when it was added: root does not execute it here.
-    found += [
+    builds += [
         DiscoveredBuild(each.name, each.build, each.identity, each.provenance)
         for each in added_engines(known_cache())
     ]
     order = (MYSQL, MARIADB)
-    return sorted(found, key=lambda f: (order.index(f.identity.kind), -f.identity.version_number))
+    return sorted(builds, key=lambda f: (order.index(f.identity.kind), -f.identity.version_number))
 
 
 def _installed() -> list[Build]:
     """The servers of packages and of `make install`, each once."""
     builds: dict[str, Build] = {}
-    for place in (Path("/") / name for name in SYSTEM_PLACES):
-        for server in (place / "mariadbd", place / "mysqld"):
+    for directory in (Path("/") / name for name in SYSTEM_PLACES):
+        for server in (directory / "mariadbd", directory / "mysqld"):
             if server.is_file():
                 builds.setdefault(os.path.realpath(server), build_of(server, "system"))
     return list(builds.values())
 
 
 def select_builds(
-    wanted: Sequence[BuildRequest], account: str | None = None
+    requests: Sequence[BuildRequest], account: str | None = None
 ) -> list[SelectedBuild[Build]]:
     """The builds of several arms, in their order, all from the builder of the first where that is
     possible; the account can read and run them.
@@ -87,7 +87,7 @@ def select_builds(
     says what is found and what to do.
     """
     chosen = choose_account(account)
-    selected = Selection(discovered, build_in, _missing_build).select(wanted)
+    selected = Selection(discovered, build_in, _missing_build).select(requests)
     return [_usable(build, chosen) for build in selected]
 
 
@@ -103,11 +103,11 @@ def _usable(build: Build, account: Account) -> SelectedBuild[Build]:
     return SelectedBuild(replace(usable, product=identity.kind), identity, account)
 
 
-def _missing_build(version: str, found: Sequence[AvailableBuild[Build]]) -> EngineError:
+def _missing_build(version: str, available: Sequence[AvailableBuild[Build]]) -> EngineError:
     listed = ", ".join(
         f"{PRODUCTS[f.identity.kind]} {f.identity.version} ({f.identity.origin}, "
         f"{f.identity.bindir})"
-        for f in found
+        for f in available
     )
     return EngineError(
         f'no MySQL and no MariaDB "{version}" is found on this machine',

@@ -75,9 +75,9 @@ def dated(changelog: Path) -> str:
         text = gzip.decompress(changelog.read_bytes()).decode(errors="replace")
     except (OSError, EOFError, zlib.error):
         return ""
-    found = re.search(r"^ -- .*>  (.+)$", text, re.MULTILINE)
+    match = re.search(r"^ -- .*>  (.+)$", text, re.MULTILINE)
     try:
-        return parsedate_to_datetime(found[1]).date().isoformat() if found else ""
+        return parsedate_to_datetime(match[1]).date().isoformat() if match else ""
     except ValueError:
         return ""
 
@@ -113,12 +113,12 @@ def identify(build: Build, account: Account) -> Identity:
 def _identify(build: Build, account: Account, mark: tuple[int, int]) -> Identity:
     """`mark` distinguishes a build from one that was later made in its place."""
     command = [str(build.server), "--no-defaults", "--version"]
-    status, words = run(account, command, environment=build.environment)
-    answer = _VERSION.search(words)
+    status, output = run(account, command, environment=build.environment)
+    answer = _VERSION.search(output)
     if status != 0 or answer is None:
         raise EngineError(
             f'could not identify server "{build.server}" as account "{account.name}"',
-            detail=words.strip()[-1000:] or f"It wrote nothing and ended with status {status}.",
+            detail=output.strip()[-1000:] or f"It wrote nothing and ended with status {status}.",
         )
     version, suffix = answer.groups()
     return Identity(
@@ -137,5 +137,5 @@ def _identify(build: Build, account: Account, mark: tuple[int, int]) -> Identity
 
 def _builder(build: Build) -> str:
     """The compiler's own words; "" where they were stripped."""
-    found = (search(build.server, each) for each in _COMPILERS)
-    return next((match[0].decode(errors="replace") for match in found if match), "")
+    matches = (search(build.server, each) for each in _COMPILERS)
+    return next((match[0].decode(errors="replace") for match in matches if match), "")

@@ -69,18 +69,19 @@ def make_instance(build: Build, identity: Identity, account: Account, directory:
     account.make_directory(directory)
     require_reachable(account, directory)
     command = [str(build.server), *base_arguments(build, directory), *protected(identity)]
-    said = None
+    script = None
     if build.product == MARIADB:
         command.append("--bootstrap")
-        said = _bootstrap(build)
+        script = _bootstrap(build)
     else:
         command.append("--initialize-insecure")
-    status, words = run(
-        account, command, directory=directory, environment=build.environment, said=said
+    status, output = run(
+        account, command, directory=directory, environment=build.environment, stdin=script
     )
     if status != 0 or not os.path.lexists(directory / "ibdata1"):
         raise ServerError(
-            f'could not make a server of {product(identity)} in "{directory}"', detail=words.strip()
+            f'could not make a server of {product(identity)} in "{directory}"',
+            detail=output.strip(),
         )
     replace_text(account, directory / VERSION_FILE, series(identity) + "\n")
 

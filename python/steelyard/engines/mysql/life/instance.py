@@ -87,19 +87,21 @@ class MysqlInstance(OwnServer[Build, Server]):
     def _prepare(self, slot: Slot, settings: Settings) -> list[str]:
         refuse_slot_settings(settings)
         require_short(_socket(slot))
-        own = {} if self._protection == CRC32 else {"innodb_checksum_algorithm": self._protection}
+        checksums = (
+            {} if self._protection == CRC32 else {"innodb_checksum_algorithm": self._protection}
+        )
         temporary = slot.path / "tmp"
-        given = [
+        arguments = [
             *base_arguments(self._build, self._directory),
             f"--pid-file={self._directory / PID_FILE}",
             f"--tmpdir={temporary}",
             f"--port={slot.port}",
             "--skip-networking",
-            *as_options({**OUR_SETTINGS, **own, **normal(settings)}),
+            *as_options({**OUR_SETTINGS, **checksums, **normal(settings)}),
         ]
         prepare_slot(slot, self._account)
         self._account.make_directory(temporary)
-        return given
+        return arguments
 
     def _begin(
         self, slot: Slot, arguments: list[str], log: Path, group: MemoryGroup | None
@@ -175,7 +177,11 @@ class MysqlInstance(OwnServer[Build, Server]):
             )
         pin(
             self._account,
-            {threads[one]: where for one, where in processors.items() if one in threads},
+            {
+                threads[connection]: where
+                for connection, where in processors.items()
+                if connection in threads
+            },
         )
 
     def freeze(self) -> None:
@@ -208,23 +214,23 @@ class MysqlInstance(OwnServer[Build, Server]):
 
     @contextmanager
     def _answering(self) -> Iterator[None]:
-        held = self._frozen
+        frozen = self._frozen
         self.thaw()
         try:
             yield
         finally:
-            if held and self.running:
+            if frozen and self.running:
                 self.freeze()
 
     def use(self) -> TreeUse:
         """Processor time and I/O of the process since its start, thread by thread."""
         server = self._required()
         assert self._accounting is not None  # set by every launch
-        known = self._accounting
-        if not self._frozen and len(threads_of(server.pid)) != known.looked_at:
-            known.serving(read_threads(self.address))
-            known.looked_at = len(threads_of(server.pid))
-        return known.use()
+        accounting = self._accounting
+        if not self._frozen and len(threads_of(server.pid)) != accounting.looked_at:
+            accounting.serving(read_threads(self.address))
+            accounting.looked_at = len(threads_of(server.pid))
+        return accounting.use()
 
     @property
     def counter_kinds(self) -> Sequence[Kind]:

@@ -108,15 +108,17 @@ _NO_REASON = re.compile(r"Could not open mysql\.plugin|Can't change dir to")
 """Messages of a server that only prints its help."""
 
 
-def reason(words: str) -> str:
+def reason(log: str) -> str:
     """The first error of a log that gives a reason; "" when there is none."""
-    found: list[str] = [message.strip() for message in _ERROR.findall(words)]
-    telling = [one for one in found if one not in _LAST and not _NO_REASON.search(one)]
-    return (telling or [one for one in found if one in _LAST] or [""])[0]
+    messages: list[str] = [message.strip() for message in _ERROR.findall(log)]
+    telling = [
+        message for message in messages if message not in _LAST and not _NO_REASON.search(message)
+    ]
+    return (telling or [message for message in messages if message in _LAST] or [""])[0]
 
 
-def quoted(words: str) -> str:
+def quoted(log: str) -> str:
     """The lines to quote in an error: those of level ERROR, else the tail."""
-    lines = words.strip().splitlines()
+    lines = log.strip().splitlines()
     chosen = [line.strip() for line in lines if _ERROR.search(line)]
     return "\n".join(chosen[-TAIL_LINES:] or lines[-TAIL_LINES:])

@@ -56,15 +56,15 @@ class ThreadAccount:
         self.sessions |= set(threads.values() if isinstance(threads, Mapping) else threads)
 
     def _threads(self) -> list[Process]:
-        found = []
+        processes = []
         for tid in threads_of(self.pid):
             cpu_ns, queue_ns = _times_ns(self.pid, tid)
             session = tid in self.sessions
             kind = SERVER if tid == self.pid else SESSION if session else BACKGROUND
             # Most of what they do is writing out pages, as a checkpoint does.
             duty: Duty = "session" if session else "checkpoint"
-            found.append(Process(tid, kind, cpu_ns, queue_ns, duty))
-        return found
+            processes.append(Process(tid, kind, cpu_ns, queue_ns, duty))
+        return processes
 
 
 def threads_of(pid: int) -> list[int]:
@@ -126,4 +126,4 @@ def _stands_still(pid: int) -> bool:
     """Every thread is stopped, or has gone: SIGSTOP reaches each when it is next scheduled, and
     the leading thread's state, which is /proc's for the process, tells nothing of the others."""
     states = map(sample, threads_of(pid))
-    return all(seen is None or seen.still for seen in states)
+    return all(state is None or state.still for state in states)

@@ -61,13 +61,13 @@ def handlers(*, private: bool) -> dict[str, Handler]:
 class LoginRefusal:
     """Ends the connection instead of an answer."""
 
-    def __init__(self, asked: str) -> None:
-        self._asked = asked
+    def __init__(self, request: str) -> None:
+        self._asked = request
 
     @classmethod
-    def of(cls, asked: str) -> Handler:
+    def of(cls, request: str) -> Handler:
         """One for every connection."""
-        return lambda _: cls(asked)
+        return lambda _: cls(request)
 
     def authenticate(self, packet: object) -> None:
         """OperationalError."""

@@ -75,35 +75,35 @@ def read_counters(address: Endpoint) -> Sample:
     """What the server counted so far, by the names of KINDS; what it does not count is left out.
     ServerError when it cannot be reached."""
     with connected(address) as connection:
-        told = {
+        status = {
             str(name).lower(): float(value)
             for name, value in rows_of(connection, "SHOW GLOBAL STATUS")
             if _number(value)
         }
-        found = {**_sums(told, _INSTEAD), **_sums(told, _SUMS)}
-        found["wal_bytes"] = told[_LSN] if _LSN in told else float(log_position(connection))
-        if "deadlocks" not in found:
-            found |= _metrics(connection)
-    if _REQUESTS in told and _MISSES in told:
-        found["blocks_hit"] = told[_REQUESTS] - told[_MISSES]
-    if _MILLISECONDS in told:
-        found["row_lock_us"] = told[_MILLISECONDS] * 1000
-    return Sample(found)
+        counts = {**_sums(status, _INSTEAD), **_sums(status, _SUMS)}
+        counts["wal_bytes"] = status[_LSN] if _LSN in status else float(log_position(connection))
+        if "deadlocks" not in counts:
+            counts |= _metrics(connection)
+    if _REQUESTS in status and _MISSES in status:
+        counts["blocks_hit"] = status[_REQUESTS] - status[_MISSES]
+    if _MILLISECONDS in status:
+        counts["row_lock_us"] = status[_MILLISECONDS] * 1000
+    return Sample(counts)
 
 
-def _sums(told: Mapping[str, float], wanted: Mapping[str, tuple[str, ...]]) -> dict[str, float]:
+def _sums(status: Mapping[str, float], sums: Mapping[str, tuple[str, ...]]) -> dict[str, float]:
     return {
-        name: sum(told[part] for part in parts)
-        for name, parts in wanted.items()
-        if all(part in told for part in parts)
+        name: sum(status[part] for part in parts)
+        for name, parts in sums.items()
+        if all(part in status for part in parts)
     }
 
 
 def log_position(connection: Connection[Any]) -> int:
     """The log's sequence number; MySQL has it in InnoDB's status report alone."""
-    [(_, _, words)] = rows_of(connection, "SHOW ENGINE INNODB STATUS")
-    found = _LSN_WORDS.search(words)
-    return int(found[1]) if found else 0
+    [(_, _, report)] = rows_of(connection, "SHOW ENGINE INNODB STATUS")
+    match = _LSN_WORDS.search(report)
+    return int(match[1]) if match else 0
 
 
 def _metrics(connection: Connection[Any]) -> dict[str, float]:

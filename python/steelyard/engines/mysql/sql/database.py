@@ -91,8 +91,8 @@ class MysqlDatabase:
                 self._require_replaceable(replacing=replacing)
                 rows_of(connection, f"DROP DATABASE {DATABASE}")
             # Bytes are compared, as PostgreSQL does for equality.
-            made = f"CREATE DATABASE {DATABASE} CHARACTER SET utf8mb4 COLLATE utf8mb4_bin"
-            rows_of(connection, made)
+            statement = f"CREATE DATABASE {DATABASE} CHARACTER SET utf8mb4 COLLATE utf8mb4_bin"
+            rows_of(connection, statement)
 
     def _require_writable(self, connection: Connection[Any], product: Product) -> None:
         locked = write_lock(variables_of(connection, "read_only", "super_read_only"))
@@ -105,18 +105,18 @@ class MysqlDatabase:
     def _require_replaceable(self, *, replacing: bool) -> None:
         with self.loader() as loader:
             marked, loaded = loader.has_table(MARKER), loader.loaded()
-        taken = (
+        refusal = (
             f'cannot load into the server at "{self.host}": it has a database "{DATABASE}" already'
         )
         if not marked:
             raise EngineError(
-                taken,
+                refusal,
                 detail="It was not made by Steelyard, or its marker is gone.",
                 hint="Steelyard writes only into a database that it has just made.",
             )
         if loaded is not None and not replacing:
             raise EngineError(
-                taken,
+                refusal,
                 hint="Steelyard writes only into a database that it has just made. "
                 "`workloads load --replace` drops this one first.",
             )
@@ -124,7 +124,7 @@ class MysqlDatabase:
     def disk(self) -> ServerDisk:
         """Where it would be, as the server says."""
         with self._connected(self._server) as connection:
-            said = variables_of(
+            variables = variables_of(
                 connection,
                 "datadir",
                 "pid_file",
@@ -133,11 +133,11 @@ class MysqlDatabase:
                 "innodb_redo_log_capacity",
             )
             replaced = database_bytes(connection, f"'{DATABASE}'")
-            here = on_this_machine(self.host) and _seen(said)
-        files = int(said.get("innodb_log_files_in_group", 1))
-        log_limit = int(said.get("innodb_log_file_size", 0)) * files
-        log_limit = int(said.get("innodb_redo_log_capacity", log_limit))  # MySQL 8.0.30
-        return ServerDisk(Path(said["datadir"]) if here else None, log_limit, replaced)
+            here = on_this_machine(self.host) and _is_local(variables)
+        files = int(variables.get("innodb_log_files_in_group", 1))
+        log_limit = int(variables.get("innodb_log_file_size", 0)) * files
+        log_limit = int(variables.get("innodb_redo_log_capacity", log_limit))  # MySQL 8.0.30
+        return ServerDisk(Path(variables["datadir"]) if here else None, log_limit, replaced)
 
     @contextmanager
     def loader(self) -> Iterator[MysqlLoader]:
@@ -200,14 +200,14 @@ def _replicates(connection: Connection[Any], product: Product) -> bool:
         return False
 
 
-def _seen(said: dict[str, str]) -> bool:
+def _is_local(variables: dict[str, str]) -> bool:
     """Whether the server's directory is one of this machine's, as its process id says.
 
     A port of this machine may lead into a container or to another one.
     """
-    directory = Path(said["datadir"])
+    directory = Path(variables["datadir"])
     try:
-        process = int((directory / said["pid_file"]).read_text())
+        process = int((directory / variables["pid_file"]).read_text())
         name = Path(f"/proc/{process}/comm").read_text().strip()
         return name in ("mysqld", "mariadbd") and directory.is_dir()
     except (OSError, ValueError):

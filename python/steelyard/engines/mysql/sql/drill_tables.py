@@ -39,14 +39,14 @@ def create_tables(address: Endpoint, count: int) -> None:
             rows_of(connection, _TABLE.format(n=number))
             for first in range(0, _ROWS, 300):
                 ids = range(first + 1, first + 301)
-                rows = ", ".join(_row(one, number) for one in ids)
+                rows = ", ".join(_row(key, number) for key in ids)
                 rows_of(connection, f"INSERT INTO drill_{number} VALUES {rows}")
 
 
-def _row(one: int, number: int) -> str:
-    long = f"REPEAT(SHA1('{one * 7 + number}'), {_LONG_TEXT_REPEATS})"
-    words = f"CONCAT(MD5('{one + number}'), MD5('{one * 3 + number}'))"
-    return f"({one}, {one}, {words}, {long if one <= _LONG_ROWS else 'NULL'})"
+def _row(key: int, number: int) -> str:
+    long = f"REPEAT(SHA1('{key * 7 + number}'), {_LONG_TEXT_REPEATS})"
+    digests = f"CONCAT(MD5('{key + number}'), MD5('{key * 3 + number}'))"
+    return f"({key}, {key}, {digests}, {long if key <= _LONG_ROWS else 'NULL'})"
 
 
 def update_tables(address: Endpoint, count: int) -> None:
@@ -69,10 +69,12 @@ def run_drill_query(address: Endpoint, access_path: str, number: int) -> Reply:
         rows = rows_of(connection, DRILL_QUERIES[access_path].format(n=number))
         return Reply(repr(rows))
     except pymysql.MySQLError as error:
-        words = words_of(error)
-        if "timed out" in words:
+        message = words_of(error)
+        if "timed out" in message:
             return Reply(hung=True)
-        return Reply(error=words, died=not connection.open or error.args[:1] in ((2006,), (2013,)))
+        return Reply(
+            error=message, died=not connection.open or error.args[:1] in ((2006,), (2013,))
+        )
     finally:
         if connection.open:
             connection.close()

@@ -26,8 +26,8 @@ _AS_WRITTEN = (
 
 def load_statement(table: str, columns: Sequence[str]) -> str:
     """The statement that asks for the rows of a table. What it names is no file of any machine."""
-    named = f" ({', '.join(columns)})" if columns else ""
-    return f"LOAD DATA LOCAL INFILE 'rows' INTO TABLE {table} {_AS_WRITTEN}{named}"
+    column_list = f" ({', '.join(columns)})" if columns else ""
+    return f"LOAD DATA LOCAL INFILE 'rows' INTO TABLE {table} {_AS_WRITTEN}{column_list}"
 
 
 def load_lines(
@@ -54,9 +54,9 @@ def load_lines(
         if connection.open:  # without an end and its answer it could not be worked with
             _end(wire)
         raise
-    told: Any = OKPacketWrapper(_end(wire))
-    _refuse_warnings(connection, told.warning_count)
-    return int(told.affected_rows)
+    answer: Any = OKPacketWrapper(_end(wire))
+    _refuse_warnings(connection, answer.warning_count)
+    return int(answer.affected_rows)
 
 
 def _end(wire: Any) -> Any:
@@ -74,8 +74,8 @@ def insert_lines(
 ) -> int:
     """Insert the rows of the chunks by statements of `packet` bytes at most, where one row is no
     longer; rows that arrived. Errors as of `load_lines`."""
-    named = f" ({', '.join(columns)})" if columns else ""
-    head = f"INSERT INTO {table}{named} VALUES ".encode()
+    column_list = f" ({', '.join(columns)})" if columns else ""
+    head = f"INSERT INTO {table}{column_list} VALUES ".encode()
     arrived = 0
     with connection.cursor() as cursor:
         for statement in inserts(head, chunks, min(_INSERT, packet)):
@@ -112,8 +112,8 @@ def _row(line: bytes) -> bytes:
 def _refuse_warnings(connection: Connection[Any], count: int) -> None:
     """ServerError where a statement had warnings: LOAD DATA LOCAL makes them of all errors."""
     if count:
-        found = rows_of(connection, f"SHOW WARNINGS LIMIT {_QUOTED_WARNINGS}")
+        warnings = rows_of(connection, f"SHOW WARNINGS LIMIT {_QUOTED_WARNINGS}")
         raise ServerError(
             f"the server took the rows with {count} warnings",
-            detail="; ".join(f"{code}: {text}" for _, code, text in found),
+            detail="; ".join(f"{code}: {text}" for _, code, text in warnings),
         )

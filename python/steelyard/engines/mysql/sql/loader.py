@@ -111,13 +111,13 @@ class MysqlLoader(MysqlChecker):
         A warning is an error: LOAD DATA LOCAL truncates what does not fit, and continues.
         """
         source = f'could not fill table "{table}"'
-        said = variables_of(self._connection, "local_infile", "max_allowed_packet")
-        packet = int(said["max_allowed_packet"]) - 1  # the server counts its own byte
+        variables = variables_of(self._connection, "local_infile", "max_allowed_packet")
+        packet = int(variables["max_allowed_packet"]) - 1  # the server counts its own byte
         statement = load_statement(table, columns)
-        if said.get("local_infile") != "ON":
+        if variables.get("local_infile") != "ON":
             statement = f"INSERT INTO {table}"
         with _attributed(source, statement):
-            if said.get("local_infile") == "ON":
+            if variables.get("local_infile") == "ON":
                 return load_lines(self._connection, statement, chunks, packet)
             return insert_lines(self._connection, table, columns, chunks, packet)
 
@@ -194,17 +194,17 @@ def _attributed(source: str, statement: str) -> Iterator[None]:
     """An error about a statement becomes a ServerError that says which it was."""
     import pymysql
 
-    shown = " ".join(statement.split())
-    shown = shown if len(shown) <= _QUOTED else f"{shown[:_QUOTED]} ..."
+    excerpt = " ".join(statement.split())
+    excerpt = excerpt if len(excerpt) <= _QUOTED else f"{excerpt[:_QUOTED]} ..."
     try:
         yield
     except pymysql.MySQLError as error:
-        raise ServerError(f"{source}: {words_of(error)}", detail=f"In: {shown}") from error
+        raise ServerError(f"{source}: {words_of(error)}", detail=f"In: {excerpt}") from error
     except RuntimeError as error:
         if "LOAD_LOCAL" not in str(error):  # PyMySQL's answer to a server that wants a file
             raise
         why = "a file of this machine is asked for, and no server gets one"
-        raise ServerError(f"{source}: {why}", detail=f"In: {shown}") from error
+        raise ServerError(f"{source}: {why}", detail=f"In: {excerpt}") from error
     except ServerError as error:
-        more = f"{error.detail} In: {shown}" if error.detail else f"In: {shown}"
+        more = f"{error.detail} In: {excerpt}" if error.detail else f"In: {excerpt}"
         raise ServerError(f"{source}: {error.primary}", detail=more) from error

@@ -166,19 +166,22 @@ def _log(settings: Mapping[str, str]) -> tuple[str, int, int]:
 
 
 def _multiplied(settings: Mapping[str, str], arms: int) -> dict[str, str]:
-    found = {}
+    multiplied = {}
     for timer in TIMERS:
         value = _number(settings.get(timer.name, ""))
         if timer.most is not None and 0 < value < timer.most:
-            found[timer.name] = _text(min(timer.most, value * arms))
-    return found
+            multiplied[timer.name] = _text(min(timer.most, value * arms))
+    return multiplied
 
 
-def _words(name: str, own: str, value: str, arms: int) -> str:
+def _words(name: str, original: str, value: str, arms: int) -> str:
     """`"wait_timeout 57600, 2 times its 28800"`."""
-    if float(value) < arms * float(own):
-        return f"{name} {value}, the most that the server takes, in place of {arms} times its {own}"
-    return f"{name} {value}, {arms} times its {own}"
+    if float(value) < arms * float(original):
+        return (
+            f"{name} {value}, the most that the server takes, in place of {arms} times its "
+            f"{original}"
+        )
+    return f"{name} {value}, {arms} times its {original}"
 
 
 def _number(value: str) -> float:

@@ -36,26 +36,26 @@ _SAMPLED = _CHANGING | _CHANGING_ROWS | {"data_read_per_join", "filtered", "cost
 def statements(script: str) -> Iterator[tuple[str, str, int]]:
     """(as the script has it, with `?` for each `:variable`, how many of those) of the statements
     that have a plan."""
-    told: list[str] = []
-    asked: list[str] = []
+    written: list[str] = []
+    prepared: list[str] = []
     position = count = 0
     for piece in _PIECES.finditer(script + "\n;"):
         between = script[position : piece.start()]
-        told.append(between)
-        asked.append(between)
+        written.append(between)
+        prepared.append(between)
         position = piece.end()
         if piece["variable"]:
-            told.append(piece[0])
-            asked.append("?")
+            written.append(piece[0])
+            prepared.append("?")
             count += 1
         elif piece["end"] is None:
-            shown = " " if piece["comment"] else piece[0]
-            told.append(shown)
-            asked.append(shown)
+            text = " " if piece["comment"] else piece[0]
+            written.append(text)
+            prepared.append(text)
         else:
-            if _PLANNED.match("".join(asked)):
-                yield "".join(told).strip(), "".join(asked).strip(), count
-            told, asked, count = [], [], 0
+            if _PLANNED.match("".join(prepared)):
+                yield "".join(written).strip(), "".join(prepared).strip(), count
+            written, prepared, count = [], [], 0
 
 
 def read_plans(address: Endpoint, scripts: Mapping[str, str]) -> dict[str, str]:
@@ -65,21 +65,21 @@ def read_plans(address: Endpoint, scripts: Mapping[str, str]) -> dict[str, str]:
     no plan; one that the server refuses has its message."""
     with connected(address) as connection:
         return {
-            f"{name}: {' '.join(told.split())}": _plan(connection, asked, count)
+            f"{name}: {' '.join(written.split())}": _plan(connection, prepared, count)
             for name, script in scripts.items()
-            for told, asked, count in statements(script)
+            for written, prepared, count in statements(script)
         }
 
 
 def _plan(connection: Connection[Any], statement: str, count: int) -> str:
     import pymysql
 
-    given = ", ".join("@steelyard_one" for _ in range(count))
+    arguments = ", ".join("@steelyard_one" for _ in range(count))
     with connection.cursor() as cursor:
         try:
             cursor.execute("SET @steelyard_one = 1")
             cursor.execute("PREPARE steelyard_plan FROM %s", (f"EXPLAIN FORMAT=JSON {statement}",))
-            cursor.execute("EXECUTE steelyard_plan" + (f" USING {given}" if given else ""))
+            cursor.execute("EXECUTE steelyard_plan" + (f" USING {arguments}" if arguments else ""))
             [(text,)] = cursor.fetchall()
             cursor.execute("DEALLOCATE PREPARE steelyard_plan")
         except pymysql.MySQLError as refusal:

@@ -51,8 +51,8 @@ class Product:
 def product_of(version: str) -> Product:
     """What a `version` says. MariaDB may put 5.5.5- before its own, for old replicas."""
     mariadb = "mariadb" in version.lower()
-    found = _NUMBERS.search(version.removeprefix("5.5.5-") if mariadb else version)
-    numbers = (int(found[1]), int(found[2])) if found else (0, 0)
+    match = _NUMBERS.search(version.removeprefix("5.5.5-") if mariadb else version)
+    numbers = (int(match[1]), int(match[2])) if match else (0, 0)
     return Product(MARIADB if mariadb else MYSQL, numbers, version)
 
 
@@ -85,8 +85,8 @@ class Served:
 def read_settings(address: Endpoint) -> dict[str, str]:
     """Every global setting by name; ServerError when the server cannot be reached."""
     with connected(address) as connection:
-        found = rows_of(connection, "SHOW GLOBAL VARIABLES")
-    return {name.lower(): value for name, value in found if name.lower() not in _MOMENTARY}
+        rows = rows_of(connection, "SHOW GLOBAL VARIABLES")
+    return {name.lower(): value for name, value in rows if name.lower() not in _MOMENTARY}
 
 
 def read_threads(address: Endpoint) -> dict[int, int]:
@@ -120,9 +120,9 @@ def end_sessions(endpoint: Endpoint, sessions: Sequence[int]) -> int:
 
     ended = 0
     with connected(endpoint) as connection:
-        [(own,)] = rows_of(connection, "SELECT SUBSTRING_INDEX(USER(), '@', 1)")
+        [(login,)] = rows_of(connection, "SELECT SUBSTRING_INDEX(USER(), '@', 1)")
         for number, user, *_ in rows_of(connection, "SHOW PROCESSLIST"):
-            if int(number) in sessions and user == own:
+            if int(number) in sessions and user == login:
                 ended += 1
                 # Gone meanwhile, or refused: whoever asks again sees which.
                 with suppress(pymysql.MySQLError), connection.cursor() as cursor:

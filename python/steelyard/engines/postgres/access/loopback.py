@@ -40,13 +40,13 @@ def loopback_arguments(
     """What a server with these settings is started with besides: who may connect, unless its data
     directory says so itself, and where TLS is on and there is no certificate, one that is made for
     the slot. EngineError: it could not be."""
-    given: dict[str, str] = {}
+    additions: dict[str, str] = {}
     if settings.get(_LISTENS) and _trusts(directory):
-        given["hba_file"] = str(_access_file(slot, _ACCESS))
+        additions["hba_file"] = str(_access_file(slot, _ACCESS))
     if settings.get(_ENCRYPTS, "").lower() in _ON and not _has_certificate(directory, settings):
         certificate, key = certificate_of(slot, account)
-        given |= {"ssl_cert_file": str(certificate), "ssl_key_file": str(key)}
-    return [part for name, value in given.items() for part in ("-c", f"{name}={value}")]
+        additions |= {"ssl_cert_file": str(certificate), "ssl_key_file": str(key)}
+    return [part for name, value in additions.items() for part in ("-c", f"{name}={value}")]
 
 
 def access_arguments(slot: Slot) -> list[str]:
@@ -128,7 +128,7 @@ def certificate_of(slot: Slot, account: Account) -> tuple[Path, Path]:
         *("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1"),
         *("-keyout", str(key), "-out", str(certificate)),
     ]
-    status, words = run(account, command, directory=directory)
+    status, output = run(account, command, directory=directory)
     if status != 0:
-        raise EngineError("could not make a certificate by openssl", detail=words.strip() or None)
+        raise EngineError("could not make a certificate by openssl", detail=output.strip() or None)
     return certificate, key

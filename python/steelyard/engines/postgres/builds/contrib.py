@@ -56,10 +56,10 @@ def with_contrib(build: Build, identity: Identity, account: Account, cache: Cach
 def has_contrib(build: Build) -> bool:
     """Whether contrib is installed with a build."""
     tree = build.bindir.parent
-    places = [tree / "share" / name for name in ("postgresql", "pgsql", "")]
+    directories = [tree / "share" / name for name in ("postgresql", "pgsql", "")]
     if tree.parent.name == "postgresql":
-        places.append(debian_share(tree))
-    return any((place / _TELLING).is_file() for place in places)
+        directories.append(debian_share(tree))
+    return any((directory / _TELLING).is_file() for directory in directories)
 
 
 def contrib_source(identity: Identity, added: Sequence[Added]) -> Added | None:

@@ -39,9 +39,9 @@ class Chosen:
 
     @property
     def major(self) -> str:
-        found = re.match(r"\d+", self.version)
-        assert found is not None  # `_version` makes no others
-        return found[0]
+        match = re.match(r"\d+", self.version)
+        assert match is not None  # `_version` makes no others
+        return match[0]
 
     @property
     def name(self) -> str:
@@ -62,29 +62,29 @@ class _Package:
 
 def asked_version(text: str) -> str | None:
     """The version of "debian-19" or "debian-18.6"; None: the text asks for something else."""
-    found = _ASKED.fullmatch(text)
-    return found[1] if found else None
+    match = _ASKED.fullmatch(text)
+    return match[1] if match else None
 
 
-def choose(asked: str, place: Path, say: Says) -> Chosen:
+def choose(requested: str, scratch: Path, say: Says) -> Chosen:
     """The newest package of a version or series, from the machine's own package sources or from
-    sid and experimental; `place` is where apt may write.
+    sid and experimental; `scratch` is where apt may write.
 
     UsageError: none has it. EngineError: no apt, no source of Debian, or no network.
     """
-    major = asked.partition(".")[0]
+    major = requested.partition(".")[0]
     every: list[Chosen] = []
     say(f"look for postgresql-{major} in this machine's package sources")
-    every += _offered(major, place, ())
-    if not any(_answers(each.version, asked) for each in every):
+    every += _offered(major, scratch, ())
+    if not any(_answers(each.version, requested) for each in every):
         say(f"look for it in Debian's {' and '.join(SUITES)}")
-        every += _offered(major, place, apt.other_suites(SUITES, place))
-    matching = [each for each in every if _answers(each.version, asked)]
+        every += _offered(major, scratch, apt.other_suites(SUITES, scratch))
+    matching = [each for each in every if _answers(each.version, requested)]
     if matching:
         return matching[0]  # of one source the newest is the first
     listed = ", ".join(dict.fromkeys(each.version for each in every))
     raise UsageError(
-        f'Debian has no package of PostgreSQL "{asked}"',
+        f'Debian has no package of PostgreSQL "{requested}"',
         detail=f"There is {listed}."
         if listed
         else f"Neither this machine's package sources nor {' and '.join(SUITES)} have \"postgresql-"
@@ -93,28 +93,30 @@ def choose(asked: str, place: Path, say: Says) -> Chosen:
     )
 
 
-def unpack(chosen: Chosen, half: Path, made: Path, say: Says) -> tuple[Path, list[PinnedPackage]]:
-    """Fetch the packages into `half` and unpack them below `made`: the directory of programs, and
-    what was brought. EngineError: apt-get, the network, the disk."""
+def unpack(
+    chosen: Chosen, half: Path, staging: Path, say: Says
+) -> tuple[Path, list[PinnedPackage]]:
+    """Fetch the packages into `half` and unpack them below `staging`: the directory of programs,
+    and what was brought. EngineError: apt-get, the network, the disk."""
     server = _Package(f"postgresql-{chosen.major}", chosen.debian_version)
     client = _Package(f"postgresql-client-{chosen.major}", chosen.debian_version)
     patcher = _newest(PATCHER, half, chosen.options)
     packages = [server, client]
     packages += _libraries([*packages, patcher], half, chosen.options)
     say(f"fetch {server.name} {server.version} and {len(packages)} packages that it needs")
-    tree, brought = new_directory(made / "tree"), []
+    tree, pinned = new_directory(staging / "tree"), []
     for fetched, target in ((packages, tree), ([patcher], half / "tools")):
         names = [(each.name, each.version) for each in fetched]
-        place = new_directory(half / f"of-{fetched[0].name}")
-        for file, sums in apt.download_all(names, place, chosen.options):
-            brought.append(sums)
+        scratch = new_directory(half / f"of-{fetched[0].name}")
+        for file, sums in apt.download_all(names, scratch, chosen.options):
+            pinned.append(sums)
             apt.unpack(file, target)
             file.unlink()
     bindir = tree / f"usr/lib/postgresql/{chosen.major}/bin"
     if not (bindir / "postgres").is_file():
         raise EngineError(f'cannot use package "{chosen.package}": no server is in it')
     _gather(tree, bindir.parent / _LIBS)
-    return bindir, brought
+    return bindir, pinned
 
 
 def patcher_in(half: Path) -> Path:
@@ -156,10 +158,10 @@ def _programs(bindir: Path) -> Iterator[Path]:
 
 
 def _loader(libraries: Path) -> Path:
-    found = sorted(libraries.glob("ld-linux*.so.*"))
-    if not found:
+    loaders = sorted(libraries.glob("ld-linux*.so.*"))
+    if not loaders:
         raise EngineError("cannot adapt the programs: no dynamic linker is in Debian's packages")
-    return found[0]
+    return loaders[0]
 
 
 def _of_c_library(file: Path) -> bool:
@@ -170,9 +172,9 @@ def _of_c_library(file: Path) -> bool:
 def _gather(tree: Path, libraries: Path) -> None:
     """Move the libraries of every package into one directory."""
     new_directory(libraries)
-    for place in sorted({*tree.glob("lib/*-linux-gnu*"), *tree.glob("usr/lib/*-linux-gnu*"),
+    for directory in sorted({*tree.glob("lib/*-linux-gnu*"), *tree.glob("usr/lib/*-linux-gnu*"),
                          *tree.glob("lib64"), *tree.glob("usr/lib64")}):  # fmt: skip
-        for file in sorted(place.iterdir()):
+        for file in sorted(directory.iterdir()):
             target = libraries / file.name
             if ".so" in file.name and not file.is_dir() and not target.is_symlink():
                 if target.exists():
@@ -180,24 +182,26 @@ def _gather(tree: Path, libraries: Path) -> None:
                 file.rename(target)
 
 
-def _libraries(packages: Sequence[_Package], place: Path, options: Sequence[str]) -> list[_Package]:
+def _libraries(
+    packages: Sequence[_Package], scratch: Path, options: Sequence[str]
+) -> list[_Package]:
     """The libraries that packages depend on, and these in turn."""
     chosen: dict[str, _Package] = {}
     waiting = list(packages)
     while waiting:
         names = list(dict.fromkeys(each.name for each in waiting))
-        wanted = {(each.name, each.version) for each in waiting}
+        versions = {(each.name, each.version) for each in waiting}
         depends = [
             record.get("Pre-Depends", "") + "," + record.get("Depends", "")
-            for record in apt.records(names, place, options)
-            if (record.get("Package", ""), record.get("Version", "")) in wanted
+            for record in apt.records(names, scratch, options)
+            if (record.get("Package", ""), record.get("Version", "")) in versions
         ]
         waiting = []
         for name, relation, version in _library_dependencies(",".join(depends)):
             have = chosen.get(name)
-            if have is not None and apt.satisfies(have.version, relation, version, place):
+            if have is not None and apt.satisfies(have.version, relation, version, scratch):
                 continue
-            chosen[name] = _newest(name, place, options, relation, version)
+            chosen[name] = _newest(name, scratch, options, relation, version)
             waiting.append(chosen[name])
     return list(chosen.values())
 
@@ -206,10 +210,10 @@ def _library_dependencies(depends: str) -> Iterator[tuple[str, str, str]]:
     """(name, relation, version) of the libraries in a field Depends; the first alternative of
     each."""
     for clause in depends.split(","):
-        found = _DEPENDENCY.match(clause.partition("|")[0].strip())
-        if found is None or not _is_library(found[1]):
+        match = _DEPENDENCY.match(clause.partition("|")[0].strip())
+        if match is None or not _is_library(match[1]):
             continue
-        yield found[1], found[2] or "", (found[3] or "").strip()
+        yield match[1], match[2] or "", (match[3] or "").strip()
 
 
 def _is_library(name: str) -> bool:
@@ -219,12 +223,12 @@ def _is_library(name: str) -> bool:
 
 
 def _newest(
-    name: str, place: Path, options: Sequence[str], relation: str = "", version: str = ""
+    name: str, scratch: Path, options: Sequence[str], relation: str = "", version: str = ""
 ) -> _Package:
     """The version of a package that is wanted: the machine's newest, and of the other suites sid's,
     experimental's only where nothing else will do."""
-    found = [each for _, each in apt.offered([name], place, options)]
-    fitting = [each for each in found if apt.satisfies(each, relation, version, place)]
+    versions = [each for _, each in apt.offered([name], scratch, options)]
+    fitting = [each for each in versions if apt.satisfies(each, relation, version, scratch)]
     if not fitting:
         raise EngineError(
             f'could not fetch package "{name}"{f" ({relation} {version})" if relation else ""}: '
@@ -234,17 +238,19 @@ def _newest(
     return _Package(name, fitting[-1] if options else fitting[0])
 
 
-def _offered(major: str, place: Path, options: Sequence[str]) -> list[Chosen]:
+def _offered(major: str, scratch: Path, options: Sequence[str]) -> list[Chosen]:
     """What apt's lists have of a major version, the newest first."""
     every = []
-    for _, packaged in apt.offered([f"postgresql-{major}"], place, options):
-        found = _UPSTREAM.match(packaged)
-        if found is not None:
-            version = f"{found[1]}{found[2] or ''}{found[3] or ''}"
+    for _, packaged in apt.offered([f"postgresql-{major}"], scratch, options):
+        match = _UPSTREAM.match(packaged)
+        if match is not None:
+            version = f"{match[1]}{match[2] or ''}{match[3] or ''}"
             every.append(Chosen(version, packaged, tuple(options)))
     return every
 
 
-def _answers(version: str, asked: str) -> bool:
+def _answers(version: str, requested: str) -> bool:
     """Whether "17.12" or "19rc1" is of "17" or "19"; "19rc1" is no "19.0"."""
-    return version == asked or re.match(rf"{re.escape(asked)}(?![0-9])", version) is not None
+    return (
+        version == requested or re.match(rf"{re.escape(requested)}(?![0-9])", version) is not None
+    )

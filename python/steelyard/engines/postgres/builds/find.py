@@ -27,14 +27,14 @@ SYSTEM_PLACES = ("usr/lib/postgresql/*/bin", "usr/pgsql-*/bin", "usr/local/pgsql
 
 def discovered_builds() -> list[Build]:
     """Every build that is found without being named, the bundle first, each once."""
-    places = [place for pattern in SYSTEM_PLACES for place in sorted(Path("/").glob(pattern))]
+    bindirs = [bindir for pattern in SYSTEM_PLACES for bindir in sorted(Path("/").glob(pattern))]
     on_path = _bindir_on_path()
     if on_path is not None:
-        places.append(on_path)
+        bindirs.append(on_path)
     builds = {os.path.realpath(b.bindir): b for b in bundled_builds()}
-    for place in places:
-        if (place / "postgres").is_file() and (place / "initdb").is_file():
-            builds.setdefault(os.path.realpath(place), Build(place, "system"))
+    for bindir in bindirs:
+        if (bindir / "postgres").is_file() and (bindir / "initdb").is_file():
+            builds.setdefault(os.path.realpath(bindir), Build(bindir, "system"))
     return list(builds.values())
 
 
@@ -46,13 +46,13 @@ class DiscoveredBuild:
     build: Build
     identity: Identity
 
-    def answers(self, wanted: str) -> bool:
+    def answers(self, request: str) -> bool:
         """Whether it is what is wanted: a major version, an exact version, or its name, with the
         major version alone too ("debian-18"). "19rc1" and "19devel" are of "19"."""
-        origin, _, version = wanted.rpartition("-")
+        origin, _, version = request.rpartition("-")
         whole = self.name if origin else self.identity.version
-        within = re.match(rf"{re.escape(wanted)}(?:\.|[a-z])", whole) is not None
-        return wanted in (self.identity.version, self.name) or (within and is_version(version))
+        within = re.match(rf"{re.escape(request)}(?:\.|[a-z])", whole) is not None
+        return request in (self.identity.version, self.name) or (within and is_version(version))
 
 
 def discovered() -> list[DiscoveredBuild]:
@@ -60,22 +60,22 @@ def discovered() -> list[DiscoveredBuild]:
     then what was added."""
     from steelyard.engines.postgres.builds.added import added_engines
 
-    found = []
+    engines = []
     for build in discovered_builds():
         try:
             identity = identify(build, _ourselves())
         except EngineError:
             # A build that cannot run here (another architecture, a missing library) is no engine.
             continue
-        found.append(DiscoveredBuild(f"{build.origin}-{identity.version}", build, identity))
+        engines.append(DiscoveredBuild(f"{build.origin}-{identity.version}", build, identity))
     # The identity of an added build was recorded when it was added: root does not execute it here.
-    found += [DiscoveredBuild(a.name, a.build, a.identity) for a in added_engines(known_cache())]
-    return sorted(found, key=_age)
+    engines += [DiscoveredBuild(a.name, a.build, a.identity) for a in added_engines(known_cache())]
+    return sorted(engines, key=_age)
 
 
-def _age(found: DiscoveredBuild) -> tuple[int, bool]:
+def _age(engine: DiscoveredBuild) -> tuple[int, bool]:
     """The newest is the least; of one number what was released is before what was not ("19rc1")."""
-    identity = found.identity
+    identity = engine.identity
     return -identity.version_number, not is_version(identity.version)
 
 

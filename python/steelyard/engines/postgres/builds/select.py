@@ -22,7 +22,7 @@ from steelyard.model.errors import EngineError
 
 
 def select_builds(
-    wanted: Sequence[BuildRequest], account: str | None = None, *, contrib: bool = False
+    requests: Sequence[BuildRequest], account: str | None = None, *, contrib: bool = False
 ) -> list[SelectedBuild[Build]]:
     """The builds of several arms, all from the builder of the first where that is possible.
 
@@ -31,12 +31,12 @@ def select_builds(
     neither a build's own nor in an added npm build of the same version.
     """
     chosen = choose_account(account)
-    selected = Selection(discovered, _in_directory, _missing_build).select(wanted)
+    selected = Selection(discovered, _in_directory, _missing_build).select(requests)
     return [_usable(build, chosen, contrib=contrib) for build in selected]
 
 
-def _in_directory(place: Path) -> Build:
-    build = Build(place.expanduser().absolute(), "bindir")
+def _in_directory(directory: Path) -> Build:
+    build = Build(directory.expanduser().absolute(), "bindir")
     build.require_programs()
     return build
 
@@ -50,9 +50,9 @@ def _usable(build: Build, account: Account, *, contrib: bool) -> SelectedBuild[B
     return SelectedBuild(usable, identity, account)
 
 
-def _missing_build(version: str, known: Sequence[AvailableBuild[Build]]) -> EngineError:
+def _missing_build(version: str, available: Sequence[AvailableBuild[Build]]) -> EngineError:
     listed = ", ".join(
-        f"{f.identity.version} ({f.identity.origin}, {f.identity.bindir})" for f in known
+        f"{f.identity.version} ({f.identity.origin}, {f.identity.bindir})" for f in available
     )
     advice = (
         f"`steelyard engines add {version}` fetches it where npm or Debian has it; or ask for a "

@@ -187,7 +187,7 @@ class ExternalPostgres:
 _WEIGH_A_COPY = 'weigh a copy: steelyard weigh settings --from "DSN" with the same --set'
 
 
-def refusal_hint(words: str, database: str) -> str | None:
+def refusal_hint(message: str, database: str) -> str | None:
     """What to do where a server refuses a session, by its own words in English; None: no more than
     these is known."""
     hints = (
@@ -205,7 +205,7 @@ def refusal_hint(words: str, database: str) -> str | None:
             'Name it in the address: --address "host=... dbname=..."',
         ),
     )
-    return next((hint for told, hint in hints if told in words), None)
+    return next((hint for phrase, hint in hints if phrase in message), None)
 
 
 class CountingServer(ExternalPostgres):
@@ -242,10 +242,10 @@ def crossing(endpoint: Endpoint) -> GivenAddress:
     """Without its password; the other words of the user are kept, and its sessions are named."""
     from psycopg.conninfo import make_conninfo
 
-    words = without_password(conninfo_of(endpoint))
-    named = make_conninfo(words, application_name=endpoint.application_name)
-    known = {one.name: getattr(endpoint, one.name) for one in fields(Endpoint)}
-    return GivenAddress(**{**known, "password": None}, words=named)
+    passwordless = without_password(conninfo_of(endpoint))
+    conninfo = make_conninfo(passwordless, application_name=endpoint.application_name)
+    address = {field.name: getattr(endpoint, field.name) for field in fields(Endpoint)}
+    return GivenAddress(**{**address, "password": None}, words=conninfo)
 
 
 def end_sessions(endpoint: Endpoint, backends: Sequence[int]) -> int:

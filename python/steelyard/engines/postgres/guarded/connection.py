@@ -266,7 +266,7 @@ class GuardedConnection:
         if "canceled" in error:
             raise psycopg.errors.QueryCanceled("canceling statement due to user request")
         if "limit" in error or (
-            error["sqlstate"] is None and any(words in error["text"] for words in _OUT_OF_MEMORY)
+            error["sqlstate"] is None and any(phrase in error["text"] for phrase in _OUT_OF_MEMORY)
         ):
             self.abandon()
             raise self._beyond("more data than a control connection takes")
@@ -282,10 +282,10 @@ class GuardedConnection:
         self._process.kill()
 
     def _beyond(self, why: str, detail: str | None = None) -> LimitError:
-        asked = f"It was asked {self._asked}"
+        sentence = f"It was asked {self._asked}"
         return LimitError(
             f'could not work with the server at "{self._where}": {why}',
-            detail=f"{asked}; {detail}" if detail else asked,
+            detail=f"{sentence}; {detail}" if detail else sentence,
             hint=_TO_LOG_IN if self._info is None else _HINT,
         )
 
@@ -313,17 +313,17 @@ def guarded(
     where: str,
     answer_s: float | None = ANSWER_S,
     prepares: bool = True,
-    **words: str | None,
+    **parameters: str | None,
 ) -> GuardedConnection:
     """A connection to a server of others. `where`: as messages name it; `answer_s`: how long an
-    answer may take, None for work on whole tables; `words` replace those of the connection string.
-    psycopg's errors; LimitError."""
+    answer may take, None for work on whole tables; `parameters` replace those of the connection
+    string. psycopg's errors; LimitError."""
     connect_s = timeout_s(conninfo)
-    given = {**words, "connect_timeout": connect_s or None}
+    overrides = {**parameters, "connect_timeout": connect_s or None}
     request = {
         "do": "connect",
         "target": conninfo,
-        "words": {word: value for word, value in given.items() if value is not None},
+        "words": {word: value for word, value in overrides.items() if value is not None},
         "prepares": prepares,
         "environment": {name: value for name, value in os.environ.items() if name[:2] == "PG"},
     }
@@ -349,19 +349,21 @@ def answered_soon(connection: object) -> Iterator[None]:
 
 def timeout_s(conninfo: str) -> int | None:
     """How long connecting to a host may take; None: as long as it takes (`connect_timeout=0`)."""
-    given = connection_words(conninfo).get("connect_timeout") or os.environ.get("PGCONNECT_TIMEOUT")
+    timeout = connection_words(conninfo).get("connect_timeout") or os.environ.get(
+        "PGCONNECT_TIMEOUT"
+    )
     try:
-        return CONNECT_S if not given else max(int(given), 0) or None
+        return CONNECT_S if not timeout else max(int(timeout), 0) or None
     except ValueError:
         return CONNECT_S  # libpq refuses it in its own words
 
 
 def _hosts(conninfo: str) -> int:
-    words: Mapping[str, str] = connection_words(conninfo)
-    named: Sequence[str] = (
-        words.get("hostaddr") or words.get("host") or os.environ.get("PGHOST") or ""
+    parameters: Mapping[str, str] = connection_words(conninfo)
+    hosts: Sequence[str] = (
+        parameters.get("hostaddr") or parameters.get("host") or os.environ.get("PGHOST") or ""
     ).split(",")
-    return len(named)
+    return len(hosts)
 
 
 def _text(query: Any) -> str:
@@ -386,5 +388,5 @@ def _as_psycopg(error: Mapping[str, Any]) -> Exception:
         Field.MESSAGE_DETAIL: error["detail"],
         Field.MESSAGE_HINT: error["hint"],
     }
-    known = {field: said.encode() if said else None for field, said in fields.items()}
-    return kind(error["text"], info=known)
+    diagnostics = {field: text.encode() if text else None for field, text in fields.items()}
+    return kind(error["text"], info=diagnostics)

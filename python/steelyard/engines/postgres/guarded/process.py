@@ -122,12 +122,12 @@ class Holder:
                 pass
 
     def _time(self, request: dict[str, Any]) -> dict[str, Any]:
-        taken = []
+        elapsed_ns = []
         for _ in range(request["times"]):
             began = time.monotonic_ns()
             self._connection.execute(request["query"].encode()).fetchall()
-            taken.append(time.monotonic_ns() - began)
-        return {"ns": min(taken)}
+            elapsed_ns.append(time.monotonic_ns() - began)
+        return {"ns": min(elapsed_ns)}
 
     def _close(self, request: dict[str, Any]) -> dict[str, Any]:
         if self._connection is not None:

@@ -140,10 +140,10 @@ class WatchedProcess:
 
     def _resident_bytes(self) -> int:
         try:
-            words = Path(f"/proc/{self._process.pid}/statm").read_text(encoding="utf-8").split()
+            pages = Path(f"/proc/{self._process.pid}/statm").read_text(encoding="utf-8").split()
         except OSError:
             return 0
-        return int(words[1]) * resource.getpagesize() if len(words) > 1 else 0
+        return int(pages[1]) * resource.getpagesize() if len(pages) > 1 else 0
 
     def interrupt(self) -> None:
         """Let it cancel its statement; called from any thread."""

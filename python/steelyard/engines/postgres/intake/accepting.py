@@ -62,8 +62,8 @@ def known_settings(build: Build, account: Account, offered: ServerSettings) -> S
     on its command line; nothing is started."""
     configuration = _with_libraries_of(build, Configuration(offered.settings, offered.neutralised))
     for _ in range(len(configuration.settings)):
-        status, words = answer_of(build, account, "server_version", configuration.settings)
-        refused = _refused(words, configuration)
+        status, output = answer_of(build, account, "server_version", configuration.settings)
+        refused = _refused(output, configuration)
         if status == 0 or not refused:
             break
         for name in refused:
@@ -74,7 +74,14 @@ def known_settings(build: Build, account: Account, offered: ServerSettings) -> S
 def _with_libraries_of(build: Build, configuration: Configuration) -> Configuration:
     """Without libraries that are not in the build, where it can be seen which are."""
     tree = build.bindir.parent
-    folder = next((tree / one for one in LIBRARIES if (tree / one / "plpgsql.so").is_file()), None)
+    folder = next(
+        (
+            tree / directory
+            for directory in LIBRARIES
+            if (tree / directory / "plpgsql.so").is_file()
+        ),
+        None,
+    )
     if folder is None or build.settings:  # another place lends it contrib
         return configuration
     for name in PRELOADING:
@@ -94,8 +101,8 @@ def _named_by_program(
     command = [build.program("postgres"), "-D", str(cluster.directory), "-C", "server_version"]
     for _ in range(len(configuration.settings) + 1):
         cluster.configure(configuration.settings)
-        status, words = run(account, command, environment=build.environment)
-        refused = _refused(words, configuration)
+        status, output = run(account, command, environment=build.environment)
+        refused = _refused(output, configuration)
         if status == 0 or not refused:
             break
         for name in refused:
@@ -124,37 +131,40 @@ def _started(cluster: Cluster, slot: Slot, configuration: Configuration) -> Conf
 
 def _without(configuration: Configuration, failure: ServerError) -> Configuration:
     """Without what a failed start names; the same where it names nothing that is in it."""
-    words = f"FATAL:  {failure}\n{failure.detail or ''}"
-    library = _LIBRARY.search(words)
+    messages = f"FATAL:  {failure}\n{failure.detail or ''}"
+    library = _LIBRARY.search(messages)
     if library is not None:
         for name in (library[1], Path(library[1]).name.removesuffix(".so")):
             smaller = configuration.without_library(name, NO_LIBRARY)
             if smaller != configuration:
                 return smaller
-    refused = _refused(words, configuration) or _mentioned(words, configuration)
+    refused = _refused(messages, configuration) or _mentioned(messages, configuration)
     for name in refused[:1]:
         return configuration.without(name, REFUSED)
     return configuration
 
 
-def _refused(words: str, configuration: Configuration) -> list[str]:
+def _refused(messages: str, configuration: Configuration) -> list[str]:
     """Settings that messages call a parameter, in the order of the messages."""
-    lines = _SEVERE.findall(words)
-    named = [name.lower() for line in lines for name in _SETTING.findall(line)]
-    return [name for name in dict.fromkeys(named) if name in configuration.settings]
+    lines = _SEVERE.findall(messages)
+    names = [name.lower() for line in lines for name in _SETTING.findall(line)]
+    return [name for name in dict.fromkeys(names) if name in configuration.settings]
 
 
-def _mentioned(words: str, configuration: Configuration) -> list[str]:
+def _mentioned(messages: str, configuration: Configuration) -> list[str]:
     """Settings whose names or causes are anywhere in the last error."""
     settings = configuration.settings
     # What PostgreSQL compares before it has a log begins with the program's name.
-    error = "\n".join(re.findall(r"(?:\b(?:FATAL|PANIC|ERROR):  |^postgres: )(.*)", words, re.M))
+    error = "\n".join(re.findall(r"(?:\b(?:FATAL|PANIC|ERROR):  |^postgres: )(.*)", messages, re.M))
     by_cause = [
         name
         for pattern, name, values in _MACHINE
         if pattern.search(error) and (settings.get(name, "").lower() in values)
     ]
-    return [*by_cause, *(one for one in re.findall(r"[a-z_][a-z_.0-9]+", error) if one in settings)]
+    return [
+        *by_cause,
+        *(name for name in re.findall(r"[a-z_][a-z_.0-9]+", error) if name in settings),
+    ]
 
 
 def _no_start(cluster: Cluster, failure: ServerError) -> EngineError:

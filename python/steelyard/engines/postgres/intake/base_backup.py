@@ -120,7 +120,7 @@ class _Watch:
 
 def _written_bytes(pid: int) -> int:
     """By it and by its child, which receives the log (-X stream)."""
-    return sum(_counted(one) for one in (pid, *_children(pid)))
+    return sum(_counted(process) for process in (pid, *_children(pid)))
 
 
 def _counted(pid: int) -> int:
@@ -133,10 +133,10 @@ def _counted(pid: int) -> int:
 
 def _children(pid: int) -> list[int]:
     try:
-        words = Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="utf-8").split()
+        children = Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="utf-8").split()
     except OSError:
         return []
-    return [int(word) for word in words]
+    return [int(word) for word in children]
 
 
 def _processor_s(pid: int) -> float:

@@ -42,12 +42,12 @@ def _version(build: Build, name: str, account: Account) -> int:
     if not (build.bindir / name).is_file():
         return 0
     try:
-        status, words = run(
+        status, output = run(
             account, [build.program(name), "--version"], environment=build.environment
         )
     except EngineError:
         return 0
-    version = _VERSION.search(words)
+    version = _VERSION.search(output)
     return version_number(version[1]) if status == 0 and version else 0
 
 

@@ -61,7 +61,7 @@ class Configuration:
 
     def without(self, name: str, why: str) -> Configuration:
         """Without one more setting."""
-        rest = {known: value for known, value in self.settings.items() if known != name}
+        rest = {key: value for key, value in self.settings.items() if key != name}
         return Configuration(rest, (*self.neutralised, Neutralised(printable(name), why)))
 
     def without_library(self, library: str, why: str) -> Configuration:
@@ -70,7 +70,7 @@ class Configuration:
         for name in PRELOADING:
             libraries = listed(rest.get(name, ""))
             if library in libraries:
-                rest[name] = ", ".join(_quoted(one) for one in libraries if one != library)
+                rest[name] = ", ".join(_quoted(other) for other in libraries if other != library)
                 if not rest[name]:
                     del rest[name]
                 gone.append(Neutralised(f"{printable(library)} in {name}", why))
@@ -79,7 +79,7 @@ class Configuration:
 
 def listed(text: str) -> list[str]:
     """The libraries of a list, without the quotes about a name."""
-    return [one.strip().strip('"') for one in text.split(",") if one.strip().strip('"')]
+    return [library.strip().strip('"') for library in text.split(",") if library.strip().strip('"')]
 
 
 def _quoted(library: str) -> str:
@@ -88,7 +88,9 @@ def _quoted(library: str) -> str:
 
 def printable(text: str) -> str:
     """A foreign name for a terminal or a page: its control characters are spelt out."""
-    return "".join(one if one.isprintable() else repr(one)[1:-1] for one in text)
+    return "".join(
+        character if character.isprintable() else repr(character)[1:-1] for character in text
+    )
 
 
 def read_file(file: Path) -> Configuration:
@@ -111,12 +113,12 @@ def neutralise(settings: Mapping[str, str]) -> Configuration:
 def _why(name: str, value: str) -> str | None:
     if name in SLOT_SETTINGS:
         return _PLACE
-    known = next((why for pattern, why in _PATTERNS if pattern.fullmatch(name)), None)
+    reason = next((why for pattern, why in _PATTERNS if pattern.fullmatch(name)), None)
     if name == "log_min_messages" and value.lower() in _SILENT:
         return _LOG
-    if known is None and name in SET:
+    if reason is None and name in SET:
         return "the copy is a server of its own"
-    return known or ("its value may be a secret" if is_secret_setting(name, value) else None)
+    return reason or ("its value may be a secret" if is_secret_setting(name, value) else None)
 
 
 def _own_libraries(configuration: Configuration) -> Configuration:

@@ -87,8 +87,10 @@ class ConfigurationReader:
                     names = [entry.name for entry in entries if not entry.is_dir()]
             except OSError as error:
                 raise _unread(path, error.strerror or "") from error
-            wanted = [one for one in names if one.endswith(".conf") and not one.startswith(".")]
-            return [path / name for name in sorted(wanted, key=os.fsencode)]
+            included = [
+                name for name in names if name.endswith(".conf") and not name.startswith(".")
+            ]
+            return [path / name for name in sorted(included, key=os.fsencode)]
         if how == "include_if_exists" and not path.exists():
             return []
         return [path]
@@ -147,7 +149,9 @@ def parse_line(line: str) -> tuple[str, str] | None:
 
 def _value(line: str, at: int) -> str | None:
     """The token that is a value, the longest that matches as in a scanner of flex."""
-    texts = [m[0] for one in (_STRING, _WORD, _INTEGER, _REAL) if (m := one.match(line, at))]
+    texts = [
+        m[0] for pattern in (_STRING, _WORD, _INTEGER, _REAL) if (m := pattern.match(line, at))
+    ]
     longest = max(texts, key=len, default="")
     # QUALIFIED_ID is a token of its own, and no value.
     return longest if longest and _QUALIFIED.fullmatch(longest) is None else None
@@ -155,7 +159,7 @@ def _value(line: str, at: int) -> str | None:
 
 def _lower(name: str) -> str:
     """guc_name_compare folds ASCII alone."""
-    return "".join(one.lower() if one.isascii() else one for one in name)
+    return "".join(character.lower() if character.isascii() else character for character in name)
 
 
 def unescaped(text: str) -> str:

@@ -113,11 +113,11 @@ def _directory(entry: CopiedPath, depth: int) -> Iterator[CopiedPath]:
         for name in _names(entry, opened):
             inner = f"{entry.name}/{name}"
             path = entry.path / name
-            found = _status(name, path, inner, opened)
-            if found is None:
+            inner_status = _status(name, path, inner, opened)
+            if inner_status is None:
                 raise _vanished(inner)
-            below = CopiedPath(inner, path, found, opened)
-            if stat.S_ISREG(found.st_mode):
+            below = CopiedPath(inner, path, inner_status, opened)
+            if stat.S_ISREG(inner_status.st_mode):
                 yield _checked(below)
             else:
                 yield from _directory(below, depth + 1)
@@ -225,12 +225,14 @@ def require_tablespaces(directory: Path, names: Container[str]) -> None:
     base.tar was unpacked. A server would make the links by the map, to places of its machine.
     `names`: what is there."""
     try:
-        words = text_below(directory, TABLESPACE_MAP)
+        tablespace_map = text_below(directory, TABLESPACE_MAP)
     except FileNotFoundError:
         return
     except OSError as error:
         raise _unreadable(directory / TABLESPACE_MAP, error) from error
-    missing = [oid for oid in _MAPPED.findall(words) if f"{_TABLESPACES}/{oid}" not in names]
+    missing = [
+        oid for oid in _MAPPED.findall(tablespace_map) if f"{_TABLESPACES}/{oid}" not in names
+    ]
     if missing:
         archives = " and ".join(f"{oid}.tar into {_TABLESPACES}/{oid}" for oid in missing)
         raise EngineError(

@@ -45,9 +45,9 @@ class CopyProgress:
         now = self._now()
         if now - self._last >= _BETWEEN_S and copied_bytes > 0:
             self._last = now
-            self._report(f"{COPYING}: {self._words(now - self._began)}")
+            self._report(f"{COPYING}: {self._progress_text(now - self._began)}")
 
-    def _words(self, seconds: float) -> str:
+    def _progress_text(self, seconds: float) -> str:
         done = f"{self._copied / 1e6:,.0f}"
         if self._whole is None or self._copied >= self._whole:
             return f"{done} MB"
@@ -65,7 +65,7 @@ def copy_in(
     EngineError: the files changed meanwhile, or there is no room.
     """
     copied = Digest()
-    sizes = [0 if one.is_directory else one.status.st_size for one in contents(place.path)]
+    sizes = [0 if entry.is_directory else entry.status.st_size for entry in contents(place.path)]
     report(f"{COPYING}: {format_bytes(sum(sizes))}, {len(sizes)} files")
     progress = CopyProgress(report, sum(sizes))
     try:

@@ -115,14 +115,14 @@ def _take_in_upgraded(
     """Taken in by its own version, and upgraded by pg_upgrade: the arms share their pages."""
     assert intake.place.major is not None  # a dump has none, and is restored
     [old] = select_builds([BuildRequest(intake.place.major)], new.account.name)
-    taken = take_in_cluster(old.build, old.identity, old.account, intake, slot, report)
+    imported = take_in_cluster(old.build, old.identity, old.account, intake, slot, report)
     place = intake.place
     offered = read_server_settings(SettingsPlace(place.path, place.kind))
     settings = known_settings(new.build, new.account, offered).settings
     cluster = Cluster(old.build, old.identity, old.account, slot.path / "data")
     carry_over(cluster, old, new, settings, slot, report)
-    words = f"the copy was upgraded from {old.identity.version} by pg_upgrade --link"
-    return replace(taken, doubts=(*taken.doubts, words))
+    doubt = f"the copy was upgraded from {old.identity.version} by pg_upgrade --link"
+    return replace(imported, doubts=(*imported.doubts, doubt))
 
 
 def take_in_dump(
@@ -174,11 +174,11 @@ def _require_blocks(build: Build, account: Account, directory: Path) -> None:
     theirs = {"block_size": block, "segment_size": int(control["segment_blocks"]) * block}
     for name, value in theirs.items():
         unit = block if name == "segment_size" else 1  # reported in blocks, which are alike then
-        own = int(read_preset(build, account, name)) * unit
-        if own != value:
+        built = int(read_preset(build, account, name)) * unit
+        if built != value:
             raise EngineError(
                 f'cannot take in "{directory}": its {name} is {format_bytes(value)}, and this '
-                f"PostgreSQL was built for {format_bytes(own)}",
+                f"PostgreSQL was built for {format_bytes(built)}",
                 hint="Name a build that was configured like its server's: "
                 "--set control.bindir=DIR --set arm.bindir=DIR",
             )

@@ -61,10 +61,10 @@ class Digest:
 
 def digest_of(path: Path) -> str:
     """Of the names, sizes and times of change of every file that a copy would hold."""
-    known = Digest()
+    digest = Digest()
     for name, status in _statuses(path):
-        known.add(name, status)
-    return known.hexdigest()
+        digest.add(name, status)
+    return digest.hexdigest()
 
 
 def _statuses(path: Path) -> Iterator[tuple[str, os.stat_result]]:

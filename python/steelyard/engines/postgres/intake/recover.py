@@ -59,27 +59,27 @@ class Opening:
         self._cluster.start(slot, recovery_settings(self._cluster))
         try:
             with self._session(MAINTENANCE) as session:
-                opened = self._named(session, database)
+                opened = self._open_database(session, database)
             doubts = [*opened.doubts, *self._missing_extensions()]
         finally:
             self._cluster.stop()
         return replace(opened, doubts=tuple(doubts))
 
-    def _named(self, session: psycopg.Connection, database: str | None) -> Recovery:
+    def _open_database(self, session: psycopg.Connection, database: str | None) -> Recovery:
         """The database in the name that every weighed one has."""
         gone = []
-        for name, place in session.execute(
+        for name, datname in session.execute(
             "SELECT gid, database FROM pg_catalog.pg_prepared_xacts"
         ).fetchall():
-            with self._session(place) as other:
+            with self._session(datname) as other:
                 other.execute(f"ROLLBACK PREPARED {_literal(name)}".encode())
             gone.append(Neutralised(f"prepared transaction {name}", "its locks would stay"))
         chosen, size = _chosen(session, database)
         if chosen != DATABASE:
             _rename(session, DATABASE, _ASIDE)
             _rename(session, chosen, DATABASE)
-        known = {name for name, _ in _databases(session, every=True)}
-        if "postgres" not in known:
+        names = {name for name, _ in _databases(session, every=True)}
+        if "postgres" not in names:
             session.execute(b"CREATE DATABASE postgres TEMPLATE template0")
         for name in (DATABASE, "postgres"):
             session.execute(f"ALTER DATABASE {name} CONNECTION LIMIT -1".encode())
@@ -106,8 +106,8 @@ class Opening:
     @contextmanager
     def _session(self, database: str) -> Iterator[psycopg.Connection]:
         address = self._cluster.address
-        place = replace(address, user=SUPERUSER, database=database)
-        with connected(place) as session:
+        endpoint = replace(address, user=SUPERUSER, database=database)
+        with connected(endpoint) as session:
             yield session
 
 
@@ -117,19 +117,19 @@ def _databases(session: psycopg.Connection, *, every: bool) -> list[tuple[str, i
         "SELECT datname, pg_catalog.pg_database_size(oid) FROM pg_catalog.pg_database"
         " WHERE NOT datistemplate ORDER BY datname"
     ).fetchall()
-    found = [(str(name), int(size)) for name, size in rows]
-    others = [one for one in found if one[0] != "postgres"]
-    return found if every or not others else others
+    databases = [(str(name), int(size)) for name, size in rows]
+    others = [database for database in databases if database[0] != "postgres"]
+    return databases if every or not others else others
 
 
 def _chosen(session: psycopg.Connection, database: str | None) -> tuple[str, int]:
-    found = _databases(session, every=database is not None)
-    if database is None and len(found) == 1:
-        return found[0]
-    for name, size in found:
+    databases = _databases(session, every=database is not None)
+    if database is None and len(databases) == 1:
+        return databases[0]
+    for name, size in databases:
         if name == database:
             return name, size
-    listed = ", ".join(f"{name} ({format_bytes(size)})" for name, size in found)
+    listed = ", ".join(f"{name} ({format_bytes(size)})" for name, size in databases)
     if database is None:
         raise UsageError(
             "cannot choose among several databases", detail=f"There are {listed}.",
@@ -145,8 +145,8 @@ def _rename(session: psycopg.Connection, name: str, other: str) -> None:
         "SELECT 1 FROM pg_catalog.pg_database WHERE datname = %s", [name]
     ).fetchone()
     if there is not None:
-        words = sql.SQL("ALTER DATABASE {} RENAME TO {}")
-        session.execute(words.format(sql.Identifier(name), sql.Identifier(other)))
+        statement = sql.SQL("ALTER DATABASE {} RENAME TO {}")
+        session.execute(statement.format(sql.Identifier(name), sql.Identifier(other)))
 
 
 def _literal(text: str) -> str:
@@ -178,9 +178,9 @@ def _collation_doubts(session: psycopg.Connection, version: int) -> Iterator[str
         " FROM pg_catalog.pg_database WHERE datname = %s",
         [DATABASE],
     ).fetchall()
-    for locale, made, here in rows:
-        if made is not None and made != here:
+    for locale, recorded, here in rows:
+        if recorded is not None and recorded != here:
             yield (
-                f"its texts were sorted by {locale} of version {made}, here it is "
+                f"its texts were sorted by {locale} of version {recorded}, here it is "
                 f"{here or 'unknown'}: searches by an index on text may find too little"
             )

@@ -222,10 +222,10 @@ class _Restore:
 
     def _failed(self, statement: SqlStatement, error: StatementError) -> ServerError:
         # Up to the first quote: what stands in literals is somebody's data, or a password.
-        shown = " ".join(statement.text.split(b"'")[0].decode(errors="replace").split())
-        cut = len(shown) > _SHOWN or b"'" in statement.text
+        beginning = " ".join(statement.text.split(b"'")[0].decode(errors="replace").split())
+        cut = len(beginning) > _SHOWN or b"'" in statement.text
         where = f"Line {statement.line}: " if self._dump.format is DumpFormat.PLAIN else "In: "
-        parts = [error.detail, f"{where}{shown[:_SHOWN]}{' …' if cut else ''}"]
+        parts = [error.detail, f"{where}{beginning[:_SHOWN]}{' …' if cut else ''}"]
         return ServerError(
             error.primary,
             detail="\n".join(part for part in parts if part),

@@ -45,18 +45,19 @@ class RunningServer:
     def require_database(self, name: str | None) -> str | None:
         """The database to be weighed: the one that is named, else that of the connection string;
         None: the only one there is. UsageError lists them."""
-        known = dict(self.databases)
+        databases = dict(self.databases)
         chosen = name or (self.connected if self.connected != "postgres" else None)
-        others = [one for one in known if one != "postgres"]
+        others = [database for database in databases if database != "postgres"]
         listed = ", ".join(
-            one if size is None else f"{one} ({format_bytes(size)})" for one, size in known.items()
+            database if size is None else f"{database} ({format_bytes(size)})"
+            for database, size in databases.items()
         )
         if chosen is None and len(others) > 1:
             raise UsageError(
                 "cannot choose among several databases", detail=f"There are {listed}.",
                 hint="Name one: --database NAME",
             )  # fmt: skip
-        if chosen is not None and chosen not in known:
+        if chosen is not None and chosen not in databases:
             raise UsageError(
                 f'there is no database "{chosen}" on it', detail=f"There are {listed}."
             )
@@ -98,8 +99,8 @@ def ask_running(target: str) -> RunningServer:
 
     REPLICATION is enough: what else a role may not read is left open.
     """
-    words = connection_words(target)
-    with _session(target, words) as session:
+    parameters = connection_words(target)
+    with _session(target, parameters) as session:
         row = session.execute(_SERVER.encode()).fetchone()
         assert row is not None  # one row, always
         version, role, all_settings, tablespaces = row
@@ -111,12 +112,12 @@ def ask_running(target: str) -> RunningServer:
         partial = "" if all_settings else _partial(str(role))
         return RunningServer(
             target=without_password(target),
-            password=Secret.of(words.get("password", session.info.password or None)),
+            password=Secret.of(parameters.get("password", session.info.password or None)),
             version=str(version).split()[0],
             bytes=int(size[0][0]) if size and size[0][0] is not None else None,
             tablespaces=tuple(tablespaces),
-            databases=tuple((str(name), own) for name, own in databases),
-            connected=words.get("dbname") or os.environ.get("PGDATABASE") or "postgres",
+            databases=tuple((str(name), database_bytes) for name, database_bytes in databases),
+            connected=parameters.get("dbname") or os.environ.get("PGDATABASE") or "postgres",
             settings={str(name).lower(): str(value) for name, value in settings.items()},
             partial=partial,
             slots=tuple((str(name), bool(logical)) for name, logical in slots),
@@ -125,7 +126,7 @@ def ask_running(target: str) -> RunningServer:
 
 def reported_settings(server: RunningServer) -> dict[str, str]:
     """The settings to be kept for a copy: of what a copy is without only the names."""
-    left = {one.what for one in neutralise(server.settings).neutralised}
+    left = {setting.what for setting in neutralise(server.settings).neutralised}
     return {name: "" if name in left else value for name, value in server.settings.items()}
 
 
@@ -137,37 +138,39 @@ def _partial(role: str) -> str:
     )
 
 
-def _session(target: str, words: Mapping[str, str]) -> GuardedConnection:
+def _session(target: str, parameters: Mapping[str, str]) -> GuardedConnection:
     """A session of the server; of another database where libpq named one that is not there."""
     import psycopg
     from psycopg.conninfo import make_conninfo
 
-    where = words.get("host") or words.get("hostaddr") or "the local socket"
+    where = parameters.get("host") or parameters.get("hostaddr") or "the local socket"
     try:
         return guarded(target, where=where, answer_s=_ANSWER_S)
     except psycopg.Error as error:
         failure = error
-    said = str(failure).strip()
-    if _NO_DATABASE.search(said):
+    message = str(failure).strip()
+    if _NO_DATABASE.search(message):
         for other in ("postgres", "template1"):
             try:
                 other_target = make_conninfo(target, dbname=other)
                 session = guarded(other_target, where=where, answer_s=_ANSWER_S)
             except psycopg.Error:
                 continue
-            if "dbname" not in words:  # libpq named it after the role
+            if "dbname" not in parameters:  # libpq named it after the role
                 return session
             with session:
                 rows = session.execute(_DATABASES.encode()).fetchall()
             raise UsageError(
-                f'there is no database "{words["dbname"]}" on the server that is to be copied',
+                f'there is no database "{parameters["dbname"]}" on the server that is to be copied',
                 detail=f"There are {', '.join(str(name) for name, _ in rows)}.",
             )
-    if "FATAL:" in said:
+    if "FATAL:" in message:
         raise ServerError(
-            "could not log in to the server that is to be copied", detail=said
+            "could not log in to the server that is to be copied", detail=message
         ) from failure
-    raise ServerError("could not reach the server that is to be copied", detail=said) from failure
+    raise ServerError(
+        "could not reach the server that is to be copied", detail=message
+    ) from failure
 
 
 def _allowed(session: GuardedConnection, query: str) -> list[tuple[Any, ...]]:
@@ -202,13 +205,13 @@ def back_up(
     account.make_directory(directory)
     moved = [
         part
-        for number, place in enumerate(server.tablespaces)
-        for part in ("-T", f"{place.replace('=', chr(92) + '=')}={directory / f'space{number}'}")
+        for number, location in enumerate(server.tablespaces)
+        for part in ("-T", f"{location.replace('=', chr(92) + '=')}={directory / f'space{number}'}")
     ]
     target = make_conninfo(server.target, connect_timeout=timeout_s(server.target) or 0)
     command = [program, "-d", target, "-D", str(data), "-X", "stream", "-c", "fast"]
     password = {"PGPASSWORD": server.password.reveal()} if server.password else {}
-    status, words = run_backup(
+    status, output = run_backup(
         account,
         [*command, "--no-sync", "--no-password", *moved],
         {**environment, **password},
@@ -218,7 +221,7 @@ def back_up(
     if status != 0:
         raise ServerError(
             "could not take a base backup of the server",
-            detail=words.strip() or None,
+            detail=output.strip() or None,
             hint="It needs a role with REPLICATION, a line for it in pg_hba.conf, and two free "
             "max_wal_senders; else stop the server and name its data directory.",
         )

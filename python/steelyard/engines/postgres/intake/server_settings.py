@@ -53,23 +53,23 @@ def command_line_settings(directory: Path) -> dict[str, str]:
         return {}
     except OSError as error:
         raise EngineError(f'could not read "{file}": {error.strerror}') from error
-    return settings_of_words(_words(line))
+    return settings_of_words(_arguments(line))
 
 
-def _words(line: str) -> list[str]:
+def _arguments(line: str) -> list[str]:
     """The arguments of `program "-c" "name=value" ...`: CreateOptsFile quotes each, and escapes
     nothing."""
     _, begin, rest = line.rstrip("\r\n").partition(' "')
     return rest.removesuffix('"').split('" "') if begin else []
 
 
-def settings_of_words(words: list[str]) -> dict[str, str]:
+def settings_of_words(arguments: list[str]) -> dict[str, str]:
     """The settings that arguments of postgres stand for; of two about one the later counts."""
     settings: dict[str, str] = {}
-    rest = iter(words)
+    rest = iter(arguments)
     for word in rest:
         if word.startswith("--"):
-            settings |= _named(word[2:])
+            settings |= _assignment(word[2:])
         elif word.startswith("-"):
             settings |= _letters(word[1:], rest)
     return settings
@@ -78,9 +78,9 @@ def settings_of_words(words: list[str]) -> dict[str, str]:
 def _letters(letters: str, following: Iterator[str]) -> dict[str, str]:
     """Of one word of options: `Fi`, `B32768`, or `c` with its value in the word that follows."""
     settings: dict[str, str] = {}
-    for place, letter in enumerate(letters):
+    for position, letter in enumerate(letters):
         if letter in _TAKE_VALUES:
-            value = letters[place + 1 :] or next(following, "")
+            value = letters[position + 1 :] or next(following, "")
             return settings | _short(letter, value)
         settings |= _short(letter, "")
     return settings
@@ -88,7 +88,7 @@ def _letters(letters: str, following: Iterator[str]) -> dict[str, str]:
 
 def _short(option: str, value: str) -> dict[str, str]:
     if option == "c":
-        return _named(value)
+        return _assignment(value)
     if option in _WITH_VALUE:
         return {_WITH_VALUE[option]: value}
     if option in _ALONE:
@@ -101,7 +101,7 @@ def _short(option: str, value: str) -> dict[str, str]:
     return {}
 
 
-def _named(text: str) -> dict[str, str]:
+def _assignment(text: str) -> dict[str, str]:
     """`name=value`; dashes in a name stand for underscores (ParseLongOption)."""
     name, equals, value = text.partition("=")
     return {name.replace("-", "_").lower(): value} if equals and name else {}
@@ -122,16 +122,18 @@ def read_server_settings(place: SettingsPlace) -> ServerSettings:
     main = place.configuration or _main_file(directory, command_line)
     settings: dict[str, str] = {}
     if main is not None:
-        own = place.configuration is not None
-        _lay_over(settings, ConfigurationReader(_owner(main if own else directory)).settings(main))
+        explicit = place.configuration is not None
+        _lay_over(
+            settings, ConfigurationReader(_owner(main if explicit else directory)).settings(main)
+        )
     automatic = directory / AUTOMATIC
     if automatic.is_file():
         _lay_over(settings, ConfigurationReader(_owner(directory)).settings(automatic))
     _lay_over(settings, command_line)
-    found = neutralise(settings)
-    named = command_line.get("config_file")
-    missing = "" if main is not None else _no_file(directory, named)
-    return ServerSettings(found.settings, found.neutralised, missing)
+    configuration = neutralise(settings)
+    config_file = command_line.get("config_file")
+    missing = "" if main is not None else _no_file(directory, config_file)
+    return ServerSettings(configuration.settings, configuration.neutralised, missing)
 
 
 def _of_file(place: SettingsPlace) -> ServerSettings:
@@ -141,8 +143,8 @@ def _of_file(place: SettingsPlace) -> ServerSettings:
             "weighed, unless --config FILE names the server's postgresql.conf",
         )  # fmt: skip
     reader = ConfigurationReader(_owner(place.configuration))
-    found = neutralise(reader.settings(place.configuration))
-    return ServerSettings(found.settings, found.neutralised)
+    configuration = neutralise(reader.settings(place.configuration))
+    return ServerSettings(configuration.settings, configuration.neutralised)
 
 
 def _lay_over(settings: dict[str, str], more: dict[str, str]) -> None:
@@ -154,9 +156,9 @@ def _lay_over(settings: dict[str, str], more: dict[str, str]) -> None:
 def _main_file(directory: Path, command_line: dict[str, str]) -> Path | None:
     """Its postgresql.conf: the one that the last command line named, else the one beside the data;
     None: there is none, or it is not on this machine."""
-    named = command_line.get("config_file")
-    if named is not None:
-        elsewhere = directory / named
+    config_file = command_line.get("config_file")
+    if config_file is not None:
+        elsewhere = directory / config_file
         return elsewhere if elsewhere.is_file() else None
     main = directory / MAIN
     return main if main.is_file() else None
@@ -167,8 +169,8 @@ def _owner(path: Path) -> int | None:
     return path.stat().st_uid if os.geteuid() == 0 else None
 
 
-def _no_file(directory: Path, named: str | None) -> str:
-    where = f'in "{directory.name}"' if named is None else f'at "{printable(named)}"'
+def _no_file(directory: Path, config_file: str | None) -> str:
+    where = f'in "{directory.name}"' if config_file is None else f'at "{printable(config_file)}"'
     return (
         f"no postgresql.conf is {where}: the study's and PostgreSQL's defaults are weighed, not "
         f"the settings of its server; {config_option(directory)}"

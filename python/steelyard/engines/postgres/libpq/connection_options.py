@@ -65,8 +65,8 @@ _ENCODING = re.compile(r"(?:-c\s*|--)client[_-]encoding=((?:\\.|\S)*)", re.IGNOR
 
 def _encoding_among(options: str) -> str | None:
     """`client_encoding` as the server would read it from `options`, where the last one counts."""
-    said = _ENCODING.findall(options)
-    return re.sub(r"\\(.)", r"\1", said[-1]) if said else None
+    encodings = _ENCODING.findall(options)
+    return re.sub(r"\\(.)", r"\1", encodings[-1]) if encodings else None
 
 
 def refuse_options(options: Mapping[str, str]) -> None:
@@ -105,49 +105,49 @@ _OLD_VERSIONS = ("TLSv1", "TLSv1.1")
 _SYSTEM = "system"
 
 
-def read_tls(words: Mapping[str, str]) -> Tls | None:
+def read_tls(parameters: Mapping[str, str]) -> Tls | None:
     """What libpq's words say about encryption; None: there is none. UsageError: not supported.
 
     Files without a parameter are looked for where libpq looks, below `~/.postgresql`.
     """
-    mode = words.get("sslmode") or ("verify-full" if _is_system(words) else "prefer")
-    host = words.get("host") or words.get("hostaddr") or ""
+    mode = parameters.get("sslmode") or ("verify-full" if _is_system(parameters) else "prefer")
+    host = parameters.get("host") or parameters.get("hostaddr") or ""
     if mode == "disable" or host.startswith("/"):
         return None
-    if mode == "verify-full" and not words.get("host"):
+    if mode == "verify-full" and not parameters.get("host"):
         raise UsageError("host name must be specified for a verified SSL connection")
-    certificate = _file(words, "sslcert", "postgresql.crt")
+    certificate = _file(parameters, "sslcert", "postgresql.crt")
     return Tls(
         mode=mode,
         server_name=host,
-        tells_name=words.get("sslsni") != "0",
-        direct=words.get("sslnegotiation") == "direct",
-        roots="" if _is_system(words) else _file(words, "sslrootcert", "root.crt"),
-        system_roots=_is_system(words),
-        revoked=_file(words, "sslcrl", "root.crl"),
-        certificate=None if words.get("sslcertmode") == "disable" else certificate,
-        key=_file(words, "sslkey", "postgresql.key"),
-        least_version=_least(words),
-        most_version=_most(words),
+        tells_name=parameters.get("sslsni") != "0",
+        direct=parameters.get("sslnegotiation") == "direct",
+        roots="" if _is_system(parameters) else _file(parameters, "sslrootcert", "root.crt"),
+        system_roots=_is_system(parameters),
+        revoked=_file(parameters, "sslcrl", "root.crl"),
+        certificate=None if parameters.get("sslcertmode") == "disable" else certificate,
+        key=_file(parameters, "sslkey", "postgresql.key"),
+        least_version=_least(parameters),
+        most_version=_most(parameters),
     )
 
 
-def _is_system(words: Mapping[str, str]) -> bool:
-    return words.get("sslrootcert") == _SYSTEM
+def _is_system(parameters: Mapping[str, str]) -> bool:
+    return parameters.get("sslrootcert") == _SYSTEM
 
 
-def _file(words: Mapping[str, str], word: str, default: str) -> str:
-    named = words.get(word) or os.path.join(os.path.expanduser("~"), ".postgresql", default)
-    return os.path.abspath(named)
+def _file(parameters: Mapping[str, str], word: str, default: str) -> str:
+    path = parameters.get(word) or os.path.join(os.path.expanduser("~"), ".postgresql", default)
+    return os.path.abspath(path)
 
 
-def _least(words: Mapping[str, str]) -> str:
-    version = words.get("ssl_min_protocol_version") or VERSIONS[0]
+def _least(parameters: Mapping[str, str]) -> str:
+    version = parameters.get("ssl_min_protocol_version") or VERSIONS[0]
     return VERSIONS[0] if version in _OLD_VERSIONS else version
 
 
-def _most(words: Mapping[str, str]) -> str | None:
-    version = words.get("ssl_max_protocol_version") or None
+def _most(parameters: Mapping[str, str]) -> str | None:
+    version = parameters.get("ssl_max_protocol_version") or None
     if version in _OLD_VERSIONS:
         raise UsageError(
             f'cannot connect by "{version}": it is not safe any more',

@@ -105,15 +105,15 @@ def read_target(
     DriverError: none does.
     """
     require_clear(conninfo)
-    words = {"host": host, "port": port, "user": user}
+    parameters = {"host": host, "port": port, "user": user}
     if conninfo.strip() and "=" not in conninfo and not _URI.match(conninfo):
-        words["dbname"], conninfo = conninfo, ""
-    given = {key: value for key, value in words.items() if value}
+        parameters["dbname"], conninfo = conninfo, ""
+    defaults = {key: value for key, value in parameters.items() if value}
     if _PLAIN.fullmatch(conninfo) and not _needs_libpq():
-        plain = given | dict(word.split("=", 1) for word in conninfo.split())
+        plain = defaults | dict(word.split("=", 1) for word in conninfo.split())
         if "host" in plain and "," not in plain["host"] and _knows_password(plain):
             return _target({**_environment(), **plain})
-    return _by_libpq(_joined(given, conninfo))
+    return _by_libpq(_joined(defaults, conninfo))
 
 
 def _environment() -> dict[str, str]:
@@ -130,17 +130,17 @@ def _knows_password(plain: Mapping[str, str]) -> bool:
     """Whether no password file can add to the string."""
     if "password" in plain or os.environ.get("PGPASSWORD"):
         return True
-    named = os.environ.get("PGPASSFILE") or os.path.expanduser("~/.pgpass")
-    return not os.path.exists(named)
+    password_file = os.environ.get("PGPASSFILE") or os.path.expanduser("~/.pgpass")
+    return not os.path.exists(password_file)
 
 
-def _joined(given: Mapping[str, str], conninfo: str) -> str:
+def _joined(defaults: Mapping[str, str], conninfo: str) -> str:
     """One string, in which `conninfo` has precedence."""
-    if not given:
+    if not defaults:
         return conninfo
     from psycopg.conninfo import make_conninfo
 
-    return make_conninfo("", **{**given, **connection_words(conninfo)})
+    return make_conninfo("", **{**defaults, **connection_words(conninfo)})
 
 
 def _by_libpq(conninfo: str) -> Endpoint:
@@ -151,20 +151,20 @@ def _by_libpq(conninfo: str) -> Endpoint:
     started = pq.PGconn.connect_start(conninfo.encode())
     try:
         failed = started.status == pq.ConnStatus.BAD
-        if failed and not _said(started).startswith(_NOT_THERE):
+        if failed and not _error_message(started).startswith(_NOT_THERE):
             connection_words(conninfo)  # what cannot be split is not quoted
-            raise UsageError(f"invalid connection string: {_said(started)}")
-        words = _words(started)
-        several = "," in (words.get("hostaddr") or words.get("host") or "")
-        chooses = words.get("target_session_attrs", "") not in _ANY_SERVER
+            raise UsageError(f"invalid connection string: {_error_message(started)}")
+        parameters = _parameters(started)
+        several = "," in (parameters.get("hostaddr") or parameters.get("host") or "")
+        chooses = parameters.get("target_session_attrs", "") not in _ANY_SERVER
         if not several and not chooses:
-            if "hostaddr" not in words:
-                words.setdefault("host", started.host.decode())
-            return _target(words)
+            if "hostaddr" not in parameters:
+                parameters.setdefault("host", started.host.decode())
+            return _target(parameters)
     finally:
         started.finish()
     which = "any of the hosts" if several else "the server"
-    return _target({**words, "hostaddr": "", **_chosen(conninfo, words, which)})
+    return _target({**parameters, "hostaddr": "", **_chosen(conninfo, parameters, which)})
 
 
 _MOST_OF_SERVICES = 1 << 20
@@ -172,11 +172,11 @@ _MOST_OF_SERVICES = 1 << 20
 
 def _require_small_service_file(conninfo: str) -> None:
     """UsageError: libpq would wait for a pipe, or read zeros without end, without returning."""
-    words = connection_words(conninfo)
-    if not words.get("service") and not os.environ.get("PGSERVICE"):
+    parameters = connection_words(conninfo)
+    if not parameters.get("service") and not os.environ.get("PGSERVICE"):
         return
-    named = words.get("servicefile") or os.environ.get("PGSERVICEFILE")
-    file = Path(named or os.path.expanduser("~/.pg_service.conf"))
+    service_file = parameters.get("servicefile") or os.environ.get("PGSERVICEFILE")
+    file = Path(service_file or os.path.expanduser("~/.pg_service.conf"))
     try:
         read_small_bytes(file, _MOST_OF_SERVICES)
     except FileNotFoundError:
@@ -185,7 +185,7 @@ def _require_small_service_file(conninfo: str) -> None:
         raise UsageError(f'could not read service file "{file}": {error.strerror}') from error
 
 
-def _chosen(conninfo: str, words: Mapping[str, str], which: str) -> dict[str, str]:
+def _chosen(conninfo: str, parameters: Mapping[str, str], which: str) -> dict[str, str]:
     """Host, port and password of the server that takes the connection; of a name with several
     addresses, the one whose state libpq has looked at. DriverError: none does."""
     import psycopg
@@ -193,33 +193,37 @@ def _chosen(conninfo: str, words: Mapping[str, str], which: str) -> dict[str, st
     from steelyard.engines.postgres.guarded.connection import guarded
 
     try:
-        with guarded(conninfo, where=words.get("host") or words.get("hostaddr") or "") as session:
+        with guarded(
+            conninfo, where=parameters.get("host") or parameters.get("hostaddr") or ""
+        ) as session:
             info = session.info
     except psycopg.Error as error:
         raise DriverError(f"could not connect to {which}", detail=str(error).strip()) from error
     chosen = {"host": info.host, "port": info.port, "password": info.password}
-    by_address = words.get("hostaddr") or words.get("target_session_attrs", "") not in _ANY_SERVER
+    by_address = (
+        parameters.get("hostaddr") or parameters.get("target_session_attrs", "") not in _ANY_SERVER
+    )
     if by_address and not info.host.startswith("/"):
         chosen["hostaddr"] = info.hostaddr
     return chosen
 
 
-def _words(connection: PGconn) -> dict[str, str]:
+def _parameters(connection: PGconn) -> dict[str, str]:
     """What libpq knows about a connection, by keyword."""
-    found = {word.keyword.decode(): word.val.decode() for word in connection.info if word.val}
+    parameters = {word.keyword.decode(): word.val.decode() for word in connection.info if word.val}
     if connection.password:
-        found["password"] = connection.password.decode()
-    return found
+        parameters["password"] = connection.password.decode()
+    return parameters
 
 
-def _said(connection: PGconn) -> str:
+def _error_message(connection: PGconn) -> str:
     return connection.error_message.decode(errors="replace").strip()
 
 
-def _target(words: Mapping[str, str]) -> Endpoint:
-    refuse_options(words)
-    host = words.get("hostaddr") or words["host"]
-    port = words.get("port") or "5432"
+def _target(parameters: Mapping[str, str]) -> Endpoint:
+    refuse_options(parameters)
+    host = parameters.get("hostaddr") or parameters["host"]
+    port = parameters.get("port") or "5432"
     if not port.isdecimal() or not 0 < int(port) < 65536:
         raise UsageError(f'invalid port number: "{port}"')
     if "," in host:
@@ -229,34 +233,34 @@ def _target(words: Mapping[str, str]) -> Endpoint:
             f'cannot drive host "{host}": sockets without a file are not supported',
             hint="Name a directory of the server's unix_socket_directories, or a TCP address.",
         )
-    user = words.get("user") or _login_name()
+    user = parameters.get("user") or _login_name()
     return Endpoint(
         host=host,
         port=int(port),
         user=user,
-        database=words.get("dbname") or user,
-        password=Secret.of(words.get("password") or None),
-        options=words.get("options") or "",
-        settings=session_settings(words),
-        application_name=words.get("application_name")
-        or words.get("fallback_application_name")
+        database=parameters.get("dbname") or user,
+        password=Secret.of(parameters.get("password") or None),
+        options=parameters.get("options") or "",
+        settings=session_settings(parameters),
+        application_name=parameters.get("application_name")
+        or parameters.get("fallback_application_name")
         or "steelyard",
-        tls=read_tls(words),
-        channel_binding=words.get("channel_binding") or "prefer",
-        require_auth=words.get("require_auth") or None,
-        connect_timeout_ns=_patience_ns(words.get("connect_timeout")),
+        tls=read_tls(parameters),
+        channel_binding=parameters.get("channel_binding") or "prefer",
+        require_auth=parameters.get("require_auth") or None,
+        connect_timeout_ns=_patience_ns(parameters.get("connect_timeout")),
     )
 
 
-def _patience_ns(said: str | None) -> int | None:
+def _patience_ns(timeout: str | None) -> int | None:
     """libpq's `connect_timeout`, whole seconds of which 0 and less are without end."""
-    if not said:
+    if not timeout:
         return None
     try:
-        seconds = int(said)
+        seconds = int(timeout)
     except ValueError:
         raise UsageError(
-            f'invalid integer value "{said}" for connection option "connect_timeout"'
+            f'invalid integer value "{timeout}" for connection option "connect_timeout"'
         ) from None
     return seconds * NS_PER_S if seconds > 0 else _ENDLESS_NS
 

@@ -19,9 +19,9 @@ def connection_words(target: str) -> dict[str, str]:
     try:
         return {word: str(value) for word, value in conninfo_to_dict(target).items()}
     except psycopg.Error as error:
-        shown = without_secrets(target)
-        why = str(error).strip() if shown == target else _NOT_QUOTED
-        raise UsageError(f'invalid connection string: "{shown}"', detail=why) from None
+        quotable = without_secrets(target)
+        why = str(error).strip() if quotable == target else _NOT_QUOTED
+        raise UsageError(f'invalid connection string: "{quotable}"', detail=why) from None
 
 
 def without_password(target: str) -> str:
@@ -29,9 +29,9 @@ def without_password(target: str) -> str:
     secret, for which there is no variable to leave it to."""
     from psycopg.conninfo import make_conninfo
 
-    words = connection_words(target)
-    words.pop("password", None)
-    others = [word for word, said in words.items() if is_secret_setting(word, said)]
+    parameters = connection_words(target)
+    parameters.pop("password", None)
+    others = [word for word, value in parameters.items() if is_secret_setting(word, value)]
     if others:
         raise UsageError(
             f'cannot take "{others[0]}" from a connection string: it would be kept, and shown to '
@@ -39,7 +39,7 @@ def without_password(target: str) -> str:
             hint="Put it into a service file, and name that: service=NAME (PGSERVICEFILE, "
             "~/.pg_service.conf).",
         )
-    return make_conninfo("", **words)
+    return make_conninfo("", **parameters)
 
 
 def without_secrets(target: str) -> str:
@@ -71,5 +71,5 @@ def require_clear(target: str) -> None:
         (UNCLEAR_URI, ENCODED),
     ):
         if wrong.match(target):
-            shown = without_secrets(target)
-            raise UsageError(f'invalid connection string: "{shown}"', hint=hint)
+            quotable = without_secrets(target)
+            raise UsageError(f'invalid connection string: "{quotable}"', hint=hint)

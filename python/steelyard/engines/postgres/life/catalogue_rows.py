@@ -114,8 +114,8 @@ class CatalogueReader:
         for row in self._rows(segments, tablespace + 4):
             oid, name = _DATABASE.unpack_from(row)
             (connections,) = struct.unpack_from("=i", row, limit)
-            (place,) = struct.unpack_from("=I", row, tablespace)
-            databases.append(Database(oid, _name(name), place, connections != -2))
+            (tablespace_oid,) = struct.unpack_from("=I", row, tablespace)
+            databases.append(Database(oid, _name(name), tablespace_oid, connections != -2))
         return databases
 
     def relations(self, segments: Sequence[Segment]) -> list[StoredRelation]:

@@ -85,13 +85,15 @@ class Cluster(OwnServer[Build, Server]):
 
     def _prepare(self, slot: Slot, settings: Settings) -> list[str]:
         settings = enough_log(self._directory, settings)
-        given = arguments(slot, {**dict(self._build.settings), **settings})
+        command_line = arguments(slot, {**dict(self._build.settings), **settings})
         self._counts_statements = counts(settings)
         prepare_slot(slot, self._account)
         socket = f".s.PGSQL.{slot.port}"
         remains = (socket, f"{socket}.lock")  # a killed server's; the slot is ours alone
         self._account.remove(slot.socket_directory / name for name in remains)
-        return given + loopback.loopback_arguments(slot, self._directory, settings, self._account)
+        return command_line + loopback.loopback_arguments(
+            slot, self._directory, settings, self._account
+        )
 
     def configure(self, settings: Settings) -> None:
         """Write its postgresql.auto.conf: settings beneath those of a start. What belongs to the
@@ -302,11 +304,15 @@ def arguments(slot: Slot, settings: Settings) -> list[str]:
     """The server's command line after -D; EngineError for a setting that the slot owns."""
     refuse_slot_settings(settings)
     require_short(slot.socket_directory / f".s.PGSQL.{slot.port}")
-    place = {
+    slot_settings = {
         "port": str(slot.port),
         # A quoted list of one: the path may hold a comma or a space.
         "unix_socket_directories": '"' + str(slot.socket_directory).replace('"', '""') + '"',
         "unix_socket_permissions": "0700",
     }
-    chosen = {**_DEFAULTS, **{name.lower(): value for name, value in settings.items()}, **place}
+    chosen = {
+        **_DEFAULTS,
+        **{name.lower(): value for name, value in settings.items()},
+        **slot_settings,
+    }
     return [part for name, value in chosen.items() for part in ("-c", f"{name}={value}")]

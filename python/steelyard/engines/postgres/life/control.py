@@ -63,21 +63,21 @@ def verifies(protection: str) -> bool:
 
 def read_beginning(directory: Path) -> ControlBeginning:
     """Of the cluster in a directory. OSError: cannot be read; ValueError: too short."""
-    found = read_below(directory, CONTROL_FILE)[: _BEGINNING.size]
-    if len(found) < _BEGINNING.size:
-        raise ValueError(f"control file is too short: {len(found)} bytes")
-    return ControlBeginning(*_BEGINNING.unpack(found))
+    beginning = read_below(directory, CONTROL_FILE)[: _BEGINNING.size]
+    if len(beginning) < _BEGINNING.size:
+        raise ValueError(f"control file is too short: {len(beginning)} bytes")
+    return ControlBeginning(*_BEGINNING.unpack(beginning))
 
 
 def read_layout(directory: Path) -> dict[str, int]:
     """What decides which builds can open a stopped cluster, as far as its files show it."""
-    found = read_beginning(directory)
+    beginning = read_beginning(directory)
     segment = next(name for name in names_below(directory, "pg_wal") if len(name) == 24)
     with opened_below(directory, f"pg_wal/{segment}") as opened:
         (magic,) = struct.unpack("=H", os.read(opened, 2))  # XLOG_PAGE_MAGIC
     return {
-        "pg_control": found.control_version,
-        "catalogue": found.catalog_version,
+        "pg_control": beginning.control_version,
+        "catalogue": beginning.catalog_version,
         "write-ahead log": magic,
     }
 

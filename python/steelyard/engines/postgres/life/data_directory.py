@@ -33,11 +33,11 @@ def make_cluster(
     require_reachable(account, directory)
     command = [build.program("initdb"), *_options(identity, checksums=checksums)]
     command += ["--pgdata", str(directory)]
-    status, words = run(account, command, directory=directory, environment=build.environment)
+    status, output = run(account, command, directory=directory, environment=build.environment)
     if status != 0:
         raise ServerError(
             f'could not make a PostgreSQL {identity.version} cluster in "{directory}"',
-            detail=words.strip(),
+            detail=output.strip(),
         )
 
 

@@ -171,27 +171,31 @@ class Primary(Cluster):
         return cast(Cluster, self._standbys.reader)
 
     def _prepare(self, slot: Slot, settings: Mapping[str, str]) -> list[str]:
-        given = super()._prepare(slot, settings)
+        command_line = super()._prepare(slot, settings)
         # Data from elsewhere may not let standbys in; of two arguments the last one counts.
-        return given if self._standbys is None else given + access_arguments(slot)
+        return command_line if self._standbys is None else command_line + access_arguments(slot)
 
     def _ship_log(self, settings: Settings) -> None:
         """Have the stopped files say that log for standbys is written from now on: a template was
         loaded with less, and a copy of it would refuse to follow. ServerError: it could not."""
-        given = {**dict(self._build.settings), "wal_level": "replica", **settings}
-        given = {name: value for name, value in given.items() if name.lower() not in _NOT_ALONE}
-        words = [word for name, value in given.items() for word in ("-c", f"{name}={value}")]
+        effective = {**dict(self._build.settings), "wal_level": "replica", **settings}
+        effective = {
+            name: value for name, value in effective.items() if name.lower() not in _NOT_ALONE
+        }
+        arguments = [
+            word for name, value in effective.items() for word in ("-c", f"{name}={value}")
+        ]
         program = [self._build.program("postgres"), "--single", "-D", str(self._directory)]
-        status, said = run(
+        status, output = run(
             self._account,
-            [*program, *words, "postgres"],
+            [*program, *arguments, "postgres"],
             directory=self._directory,
             environment=self._build.environment,
-            said="",
+            stdin="",
         )
         if status != 0:
-            why = reason(said) or f"it ended with status {status}"
-            raise ServerError(f"could not have standbys: {why}", detail=quoted(said) or None)
+            why = reason(output) or f"it ended with status {status}"
+            raise ServerError(f"could not have standbys: {why}", detail=quoted(output) or None)
 
     def _part(self) -> None:
         """End the standbys, and what the files would keep for them."""

@@ -65,36 +65,36 @@ def recover(
     EngineError: half a backup; ServerError: the server's words.
     """
     configure_copy(account, cluster, copy_settings(cluster, settings))
-    given = recovery_settings(cluster)
-    options = [part for key, value in given.items() for part in ("-c", f"{key}={value}")]
+    recovery = recovery_settings(cluster)
+    options = [part for key, value in recovery.items() for part in ("-c", f"{key}={value}")]
     directory = cluster.directory
     command = [build.program("postgres"), "--single", "-D", str(directory), *options]
-    status, words = run(
+    status, output = run(
         account,
         [*command, MAINTENANCE],
         directory=directory,
         environment=build.environment,
-        said="".join(f"{statement}\n" for statement in statements),
+        stdin="".join(f"{statement}\n" for statement in statements),
         timeout_s=_RECOVERY_TIMEOUT_S,
     )
-    if status == 0 and "FATAL:" not in words:
-        return words
-    if _HALF.search(words):
+    if status == 0 and "FATAL:" not in output:
+        return output
+    if _HALF.search(output):
         raise EngineError(
             "could not recover the copy: it is half a backup",
-            detail=quoted(words) or None,
+            detail=quoted(output) or None,
             hint="Take it with pg_basebackup -X stream, which brings the log that it needs.",
         )
-    raise ServerError("could not recover the copy", detail=quoted(words) or words.strip())
+    raise ServerError("could not recover the copy", detail=quoted(output) or output.strip())
 
 
 def copy_settings(cluster: Cluster, settings: Mapping[str, str]) -> dict[str, str]:
     """What a copy is configured with: the settings, limits that hold its log's segments, and leave
     for tablespaces that stand within it."""
-    own = {**settings, **log_limits(cluster.directory)}
+    configured = {**settings, **log_limits(cluster.directory)}
     if names_below(cluster.directory, "pg_tblspc"):
-        own["allow_in_place_tablespaces"] = "on"
-    return own
+        configured["allow_in_place_tablespaces"] = "on"
+    return configured
 
 
 def configure_copy(account: Account, cluster: Cluster, settings: Mapping[str, str]) -> None:

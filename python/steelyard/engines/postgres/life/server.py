@@ -128,15 +128,15 @@ _VALUE = re.compile(r"(for parameter \"[^\"]+\"): \".*")
 _CONTINUATION = re.compile(r"\b(DETAIL|HINT):  ")
 
 
-def reason(words: str) -> str:
+def reason(output: str) -> str:
     """The message of the last FATAL or PANIC line; "" when there is none."""
-    found = _SEVERITY.findall(words)
-    return found[-1][1].strip() if found else ""
+    matches = _SEVERITY.findall(output)
+    return matches[-1][1].strip() if matches else ""
 
 
-def quoted(words: str) -> str:
+def quoted(output: str) -> str:
     """The lines to quote in an error: FATAL and PANIC with their DETAIL and HINT, else the tail."""
-    lines = words.strip().splitlines()
+    lines = output.strip().splitlines()
     chosen: list[str] = []
     for line in lines:
         if _SEVERITY.search(line) or (chosen and _CONTINUATION.search(line)):

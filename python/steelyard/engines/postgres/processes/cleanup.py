@@ -56,14 +56,14 @@ def programs_of(account: Account) -> tuple[str, ...]:
 def _data_directories(directory: Path) -> Iterator[Path]:
     """Those below a directory of ours that have a lock file; none is looked for inside of them."""
     for parent, names, files in os.walk(directory):
-        place = Path(parent)
+        path = Path(parent)
         if "postmaster.pid" in files:
-            yield place
-        ours = [name for name in names if _is_ours(place / name)]
+            yield path
+        ours = [name for name in names if _is_ours(path / name)]
         yield from (
-            place / name
+            path / name
             for name in names
-            if name not in ours and os.path.lexists(place / name / "postmaster.pid")
+            if name not in ours and os.path.lexists(path / name / "postmaster.pid")
         )
         names[:] = ours
 
@@ -81,8 +81,8 @@ def segments_of(directory: Path, account: Account) -> list[str]:
     if lock is None or lock.shared_memory_id is None:
         return []
     segment = lock.shared_memory_id
-    found: list[str] = account.call(lambda: list(_posix_segments(segment, account.uid)))
-    return found
+    paths: list[str] = account.call(lambda: list(_posix_segments(segment, account.uid)))
+    return paths
 
 
 def remove_segments(directory: Path, account: Account) -> None:

@@ -24,9 +24,9 @@ def freeze(postmaster: int) -> list[int]:
     stopped: list[int] = []
     try:
         while True:
-            found, unsettled = _background(postmaster)
-            stopped = sorted({*stopped, *found})
-            for pid in found:
+            pids, unsettled = _background(postmaster)
+            stopped = sorted({*stopped, *pids})
+            for pid in pids:
                 kill(pid, signal.SIGSTOP)
             if not unsettled and all(_still(pid, deadline) for pid in stopped):
                 return stopped
@@ -38,7 +38,7 @@ def freeze(postmaster: int) -> list[int]:
 
 def _background(postmaster: int) -> tuple[list[int], bool]:
     """Background processes; whether a process was so young that it had no title yet."""
-    found = []
+    pids = []
     unsettled = False
     for member in tree(postmaster)[1:]:
         if member.state == "Z" or member.parent != postmaster:
@@ -47,8 +47,8 @@ def _background(postmaster: int) -> tuple[list[int], bool]:
         if kind == UNKNOWN:
             unsettled = True
         elif kind not in FOREGROUND:
-            found.append(member.pid)
-    return found, unsettled
+            pids.append(member.pid)
+    return pids, unsettled
 
 
 def _still(pid: int, deadline: float) -> bool:
@@ -116,8 +116,8 @@ class Suspension:
 
 def processor_ns(pids: list[int]) -> int:
     """Processor time that processes have used so far, added up, in ns; of one that has ended 0."""
-    found = (sample(pid) for pid in pids)
-    return sum(times_ns(process)[0] for process in found if process is not None)
+    samples = (sample(pid) for pid in pids)
+    return sum(times_ns(process)[0] for process in samples if process is not None)
 
 
 def thaw_all(postmaster: int) -> None:

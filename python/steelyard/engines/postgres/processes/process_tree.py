@@ -58,9 +58,9 @@ def kind_of_title(title: str) -> str:
     label, colon, rest = title.partition(": ")
     if not colon or not label.endswith("postgres"):
         return UNKNOWN
-    known = _KINDS.match(rest)
-    if known:
-        return known[1]
+    match = _KINDS.match(rest)
+    if match:
+        return match[1]
     return CLIENT if _CLIENT_TITLE.match(rest) else "background worker"
 
 

@@ -227,9 +227,9 @@ class StandbyGroup:
             session.close()
 
     def _settings_of(self, name: str, source: Endpoint) -> dict[str, str]:
-        kept = {key: value for key, value in self.settings.items() if key.lower() not in _OWN}
+        inherited = {key: value for key, value in self.settings.items() if key.lower() not in _OWN}
         return {
-            **kept,
+            **inherited,
             "hot_standby": "on",
             "cluster_name": name,
             "primary_slot_name": name,
@@ -279,11 +279,11 @@ class StandbyGroup:
         needed = int(match[1]) if match else 1
         # A priority list calls one more than it needs "potential": those that are named count.
         # One that has not replied yet is "async": a transaction has it reply.
-        named = "SELECT count(*), txid_current() FROM pg_stat_replication "
-        named += "WHERE sync_state <> 'async'"
+        query = "SELECT count(*), txid_current() FROM pg_stat_replication "
+        query += "WHERE sync_state <> 'async'"
         self._rows("primary", "SELECT set_config('synchronous_commit', 'local', false)")
         deadline = time.monotonic() + _PATIENCE_S / 10
-        while (count := int(self._rows("primary", named)[0][0])) < needed:
+        while (count := int(self._rows("primary", query)[0][0])) < needed:
             if time.monotonic() > deadline:
                 raise EngineError(
                     f"commits would wait for ever: synchronous_standby_names = '{names}' waits for "

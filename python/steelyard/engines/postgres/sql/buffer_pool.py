@@ -87,7 +87,7 @@ def fill_pool(conninfo: str, version_number: int) -> PoolFill:
             raise ServerError(
                 "could not read the data into the buffer pool", detail=str(error).strip()
             ) from error
-    read = block_bytes * sum(one.blocks for one in done)
+    read = block_bytes * sum(relation.blocks for relation in done)
     how = "pg_prewarm" if by is _prewarm else "queries"
     return PoolFill(pool_bytes=pool * block_bytes, read_bytes=read, by=how)
 
@@ -100,41 +100,43 @@ def read_relations(connection: Any, version_number: int) -> list[PoolRelation]:
 
 def chosen(relations: Sequence[PoolRelation], pool_blocks: int) -> list[PoolRelation]:
     """What is read of them, in order: together no more blocks than the pool has."""
-    found = []
+    parts = []
     left = pool_blocks
-    for one in sorted(relations, key=lambda one: (not one.is_index, one.blocks, one.oid)):
-        part = one.first(left)
+    for relation in sorted(
+        relations, key=lambda relation: (not relation.is_index, relation.blocks, relation.oid)
+    ):
+        part = relation.first(left)
         left -= part.blocks
         if part.blocks:
-            found.append(part)
-    return found[::-1]
+            parts.append(part)
+    return parts[::-1]
 
 
 def _prewarm(connection: Any, relations: Sequence[PoolRelation]) -> list[PoolRelation]:
     connection.execute("CREATE EXTENSION IF NOT EXISTS pg_prewarm")
-    place = connection.execute(
+    row = connection.execute(
         "SELECT n.nspname FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace "
         "WHERE e.extname = 'pg_prewarm'"
     ).fetchone()
-    connection.execute("SELECT set_config('search_path', %s, true)", (f'"{place[0]}"',))
-    for one in relations:
+    connection.execute("SELECT set_config('search_path', %s, true)", (f'"{row[0]}"',))
+    for relation in relations:
         connection.execute(
             "SELECT pg_prewarm(%s::oid::regclass, 'buffer', 'main', 0, %s)",
-            (one.oid, one.blocks - 1),
+            (relation.oid, relation.blocks - 1),
         )
     return list(relations)
 
 
 def _query(connection: Any, relations: Sequence[PoolRelation]) -> list[PoolRelation]:
     done = []
-    for one in relations:
-        if one.is_index:
-            if not one.ordered or not _read_index(connection, one):
+    for relation in relations:
+        if relation.is_index:
+            if not relation.ordered or not _read_index(connection, relation):
                 continue
         else:
-            for statement in _by_ctid(one):
+            for statement in _by_ctid(relation):
                 connection.execute(statement.encode())
-        done.append(one)
+        done.append(relation)
     return done
 
 
@@ -159,7 +161,7 @@ def _read_index(connection: Any, index: PoolRelation) -> bool:
     )
     row = connection.execute(f"EXPLAIN (FORMAT JSON) {statement}".encode()).fetchone()
     scans = list(_leaves(row[0][0]["Plan"]))
-    if [(one["Node Type"], one.get("Index Name")) for one in scans] != [
+    if [(scan["Node Type"], scan.get("Index Name")) for scan in scans] != [
         ("Index Only Scan", index.name)
     ]:
         return False
@@ -171,5 +173,5 @@ def _leaves(plan: Any) -> Iterator[Any]:
     below = plan.get("Plans", ())
     if not below:
         yield plan
-    for one in below:
-        yield from _leaves(one)
+    for subplan in below:
+        yield from _leaves(subplan)

@@ -54,7 +54,7 @@ def cycle_of(settings: Mapping[str, str]) -> Cycle:
     """
     timeout_s = _number(settings, "checkpoint_timeout", "s")
     limit = int(_number(settings, "max_wal_size", "MB")) // _segment_mb(settings)
-    segments, least = (_segments(one, _target(settings)) for one in (limit, LEAST_SEGMENTS))
+    segments, least = (_segments(count, _target(settings)) for count in (limit, LEAST_SEGMENTS))
     return Cycle(
         timeout_ns=round(timeout_s * NS_PER_S),
         wal_bytes=float(segments * _segment_mb(settings) * _MB),
@@ -69,11 +69,11 @@ def scaled(settings: Mapping[str, str], factor: float) -> Scaled:
     to 1/factor of the own: dividing the setting itself would round down twice, and 1 GB divided by
     10 would have checkpoints 11 times as near.
     """
-    segment_mb, target, own = _segment_mb(settings), _target(settings), cycle_of(settings)
-    timeout_s = max(LEAST_TIMEOUT_S, round(own.timeout_ns / NS_PER_S / factor))
-    wanted = round(own.wal_bytes / (segment_mb * _MB) / factor)
-    limit = max(LEAST_SEGMENTS, int(wanted * (1.0 + target)))
-    while _segments(limit, target) < wanted:
+    segment_mb, target, cycle = _segment_mb(settings), _target(settings), cycle_of(settings)
+    timeout_s = max(LEAST_TIMEOUT_S, round(cycle.timeout_ns / NS_PER_S / factor))
+    segments = round(cycle.wal_bytes / (segment_mb * _MB) / factor)
+    limit = max(LEAST_SEGMENTS, int(segments * (1.0 + target)))
+    while _segments(limit, target) < segments:
         limit += 1
     kept_mb = round(_number(settings, "min_wal_size", "MB") / factor)
     return Scaled(
@@ -109,8 +109,8 @@ def _segment_mb(settings: Mapping[str, str]) -> int:
 
 def _number(settings: Mapping[str, str], name: str, unit: str) -> float:
     text = settings.get(name, "")
-    value, own = reported(text)
-    if value is None or own != unit:
+    value, reported_unit = reported(text)
+    if value is None or reported_unit != unit:
         raise EngineError(f'could not read setting "{name}": the server reports "{text}"')
     return value
 

@@ -82,18 +82,18 @@ class PostgresDatabase:
         with connected(self._ours) as connection:
             marked = _truth(connection, f"SELECT to_regclass('public.{MARKER}') IS NOT NULL")
             empty = marked and _truth(connection, f"SELECT count(*) = 0 FROM public.{MARKER}")
-        taken = (
+        message = (
             f'cannot load into the server at "{self.host}": it has a database "{DATABASE}" already'
         )
         if not marked:
             raise EngineError(
-                taken,
+                message,
                 detail="It was not made by Steelyard, or its marker is gone.",
                 hint="Steelyard writes only into a database that it has just made.",
             )
         if not empty and not replacing:
             raise EngineError(
-                taken,
+                message,
                 hint="Steelyard writes only into a database that it has just made. "
                 "`workloads load --replace` drops this one first.",
             )
@@ -105,7 +105,7 @@ class PostgresDatabase:
             assert row is not None  # it is one row of scalars
             directory, process, log_limit, replaced = row
             # While it is connected: the process ends with the connection.
-            here = on_this_machine(self.host) and directory and _seen(Path(directory), process)
+            here = on_this_machine(self.host) and directory and _is_local(Path(directory), process)
         return ServerDisk(Path(directory) if here else None, log_limit, replaced)
 
     @contextmanager
@@ -135,7 +135,7 @@ class PostgresDatabase:
             yield PostgresProber(connection)
 
 
-def _seen(directory: Path, process: int) -> bool:
+def _is_local(directory: Path, process: int) -> bool:
     """Whether a server's directory is one of this machine's, as this process of the server is.
 
     A port of this machine may lead into a container or to another one.

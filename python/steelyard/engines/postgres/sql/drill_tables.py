@@ -60,15 +60,15 @@ def update_behind_checkpoint(address: Endpoint, number: int) -> int:
 
 def file_paths(address: Endpoint) -> dict[tuple[int, str], str]:
     """Paths relative to the data directory, by number of the table and place."""
-    found: dict[tuple[int, str], str] = {}
+    paths: dict[tuple[int, str], str] = {}
     for name, path, toast in run_statements(address, [_PATHS]):
         number = int(name.split("_")[1])
         if name.endswith("_id"):
-            found[number, "index"] = path
+            paths[number, "index"] = path
             continue
-        found |= {(number, "heap"): path, (number, "TOAST"): toast}
-        found |= {(number, "FSM"): f"{path}_fsm", (number, "VM"): f"{path}_vm"}
-    return found
+        paths |= {(number, "heap"): path, (number, "TOAST"): toast}
+        paths |= {(number, "FSM"): f"{path}_fsm", (number, "VM"): f"{path}_vm"}
+    return paths
 
 
 def expected_rows(number: int) -> list[Row]:

@@ -113,10 +113,10 @@ def _relations(
             oid=int(number),
             name=str(relation),
             filenode=int(filenode),
-            tablespace=int(own) or tablespace,
+            tablespace=int(own_tablespace) or tablespace,
             kind=str(kind),
         )
-        for number, relation, filenode, own, persistence, kind in rows
+        for number, relation, filenode, own_tablespace, persistence, kind in rows
         # A standby has nothing of an unlogged relation but its init fork.
-        if int(own) != GLOBAL_TABLESPACE and not (recovering and persistence == "u")
+        if int(own_tablespace) != GLOBAL_TABLESPACE and not (recovering and persistence == "u")
     ]

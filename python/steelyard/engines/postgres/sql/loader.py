@@ -106,8 +106,8 @@ class PostgresLoader(PostgresChecker):
     def _copied(
         self, table: str, columns: Sequence[str], chunks: Iterable[bytes], option: str
     ) -> int:
-        named = f" ({', '.join(columns)})" if columns else ""
-        statement = f"COPY {table}{named} FROM STDIN (FORMAT binary{option})"
+        column_list = f" ({', '.join(columns)})" if columns else ""
+        statement = f"COPY {table}{column_list} FROM STDIN (FORMAT binary{option})"
         with (
             _attributed(f'could not fill table "{table}"', statement),
             self._connection.cursor() as cursor,
@@ -184,12 +184,12 @@ def _attributed(source: str, statement: str) -> Iterator[None]:
     try:
         yield
     except psycopg.Error as error:
-        said = error.diag.message_primary or str(error).strip()
-        shown = " ".join(statement.split())
-        shown = shown if len(shown) <= _QUOTED else f"{shown[:_QUOTED]} ..."
-        more = [text for text in (error.diag.message_detail, f"In: {shown}") if text]
+        message = error.diag.message_primary or str(error).strip()
+        excerpt = " ".join(statement.split())
+        excerpt = excerpt if len(excerpt) <= _QUOTED else f"{excerpt[:_QUOTED]} ..."
+        more = [text for text in (error.diag.message_detail, f"In: {excerpt}") if text]
         raise ServerError(
-            f"{source}: {said}", detail=" ".join(more), hint=error.diag.message_hint
+            f"{source}: {message}", detail=" ".join(more), hint=error.diag.message_hint
         ) from error
 
 

@@ -25,8 +25,8 @@ def log_segment(conninfo: str) -> str:
 
     try:
         with connect(conninfo) as connection:
-            asked = b"SELECT pg_walfile_name(pg_current_wal_lsn())"
-            row = connection.execute(asked).fetchone()
+            query = b"SELECT pg_walfile_name(pg_current_wal_lsn())"
+            row = connection.execute(query).fetchone()
     except psycopg.Error as reason:
         raise EngineError("could not read where the log stands", detail=str(reason)) from reason
     assert row is not None  # a SELECT without FROM
@@ -39,11 +39,11 @@ def archive_share(account: Account, directory: Path, first: str, last: str) -> f
 
     def compress() -> list[int]:
         log = directory / "pg_wal"
-        own = sorted(
+        segments = sorted(
             name for name in os.listdir(log) if first < name < last and _SEGMENT.fullmatch(name)
         )
         sizes = [0, 0]
-        for name in own[-MOST_SEGMENTS:]:
+        for name in segments[-MOST_SEGMENTS:]:
             squeezed = zlib.compressobj(LEVEL)
             with open(log / name, "rb") as file:
                 while piece := file.read(_PIECE_BYTES):

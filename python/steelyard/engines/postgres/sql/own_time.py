@@ -118,7 +118,7 @@ def in_own_time(settings: Mapping[str, str], factor: float, arms: int) -> Scaled
     wanted_ms = cycle_of(settings).timeout_ns / NS_PER_MS * arms / factor
     timeout_s = min(_TIMEOUT.most_ms // 1000, max(LEAST_TIMEOUT_S, round(wanted_ms / 1000)))
     timers = list(_multiplied(settings, arms))
-    own = Cycle(
+    cycle = Cycle(
         timeout_ns=round(timeout_s * NS_PER_S / arms),
         wal_bytes=spaced.cycle.wal_bytes,
         largest_scale=largest_scale(settings, arms),
@@ -129,10 +129,10 @@ def in_own_time(settings: Mapping[str, str], factor: float, arms: int) -> Scaled
             **{timer.name: f"{ms}ms" for timer, _, ms in timers},
             _TIMEOUT.name: f"{timeout_s}s",
         },
-        replace(spaced.cycle, timeout_ns=own.timeout_ns, largest_scale=own.largest_scale),
+        replace(spaced.cycle, timeout_ns=cycle.timeout_ns, largest_scale=cycle.largest_scale),
         (
             *_timeout_words(timeout_s * 1000, wanted_ms),
-            *(_words(timer, own_ms, ms, arms) for timer, own_ms, ms in timers),
+            *(_timer_words(timer, own_ms, ms, arms) for timer, own_ms, ms in timers),
             *_left_words(settings, {timer.name for timer, _, _ in timers}),
         ),
     )
@@ -140,9 +140,9 @@ def in_own_time(settings: Mapping[str, str], factor: float, arms: int) -> Scaled
 
 def largest_scale(settings: Mapping[str, str], arms: int) -> float:
     """By how much checkpoints can be brought nearer in own time."""
-    own = cycle_of(settings)
-    by_timeout = own.timeout_ns / NS_PER_S * arms / LEAST_TIMEOUT_S
-    by_log = own.wal_bytes / scaled(settings, 1e9).cycle.wal_bytes
+    cycle = cycle_of(settings)
+    by_timeout = cycle.timeout_ns / NS_PER_S * arms / LEAST_TIMEOUT_S
+    by_log = cycle.wal_bytes / scaled(settings, 1e9).cycle.wal_bytes
     return max(1.0, min(by_timeout, by_log))
 
 
@@ -168,17 +168,17 @@ def _keeps_log(settings: Mapping[str, str]) -> bool:
     return settings.get("max_slot_wal_keep_size", "-1").partition(" ")[0] != "-1"
 
 
-def _words(timer: Timer, own_ms: int, ms: int, arms: int) -> str:
+def _timer_words(timer: Timer, own_ms: int, ms: int, arms: int) -> str:
     """`"autovacuum_naptime 2 min, 2 times its 1 min"`."""
-    wanted, own = own_ms * arms, format_duration(own_ms * NS_PER_MS)
-    if ms < wanted:
-        return _most_words(timer.name, ms, wanted)
-    return f"{timer.name} {format_duration(ms * NS_PER_MS)}, {arms} times its {own}"
+    wanted_ms, duration = own_ms * arms, format_duration(own_ms * NS_PER_MS)
+    if ms < wanted_ms:
+        return _most_words(timer.name, ms, wanted_ms)
+    return f"{timer.name} {format_duration(ms * NS_PER_MS)}, {arms} times its {duration}"
 
 
 def _most_words(name: str, ms: float, wanted_ms: float) -> str:
-    longest, wanted = (format_duration(each * NS_PER_MS) for each in (ms, wanted_ms))
-    return f"{name} {longest}, the longest that the server takes, in place of {wanted}"
+    longest, requested = (format_duration(each * NS_PER_MS) for each in (ms, wanted_ms))
+    return f"{name} {longest}, the longest that the server takes, in place of {requested}"
 
 
 def _timeout_words(ms: int, wanted_ms: float) -> Iterator[str]:

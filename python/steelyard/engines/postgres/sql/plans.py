@@ -29,7 +29,7 @@ def statements(script: str) -> list[str]:
 
     Backslash commands and transaction control are left out.
     """
-    found: list[str] = []
+    planned: list[str] = []
     current: list[str] = []
     slots: dict[str, int] = {}
     position = 0
@@ -43,9 +43,9 @@ def statements(script: str) -> list[str]:
         else:
             statement = "".join(current).strip()
             if _PLANNED.match(statement):
-                found.append(statement)
+                planned.append(statement)
             current, slots = [], {}
-    return found
+    return planned
 
 
 def read_plans(conninfo: str, scripts: Mapping[str, str]) -> dict[str, str]:

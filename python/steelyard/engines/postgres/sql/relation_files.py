@@ -92,11 +92,13 @@ def read_relations(files: Iterable[RelationFile], conninfo: str) -> dict[Relatio
         raise ServerError(
             "could not read relation names from the server", detail=str(error).strip()
         ) from error
-    known = {RelationFile(0, GLOBAL_TABLESPACE, int(row[0])): _relation("", row) for row in rows}
+    relations = {
+        RelationFile(0, GLOBAL_TABLESPACE, int(row[0])): _relation("", row) for row in rows
+    }
     for oid, numbers in filenodes.items():
         if oid in databases:
-            known |= _relations_of(conninfo, *databases[oid], oid, sorted(numbers))
-    return known
+            relations |= _relations_of(conninfo, *databases[oid], oid, sorted(numbers))
+    return relations
 
 
 def _relations_of(

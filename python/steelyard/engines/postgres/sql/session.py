@@ -103,13 +103,13 @@ def connect(conninfo: str) -> psycopg.Connection[Any]:
     from psycopg.conninfo import conninfo_to_dict
 
     try:
-        own = conninfo_to_dict(conninfo).get("options") or ""
+        options = conninfo_to_dict(conninfo).get("options") or ""
         return psycopg.connect(
             conninfo,
             autocommit=True,
             connect_timeout=CONNECT_SECONDS,
             application_name="steelyard telemetry",
-            options=f"{own} -c statement_timeout=0".strip(),
+            options=f"{options} -c statement_timeout=0".strip(),
         )
     except psycopg.OperationalError as failure:
         raise EngineError(
@@ -148,10 +148,10 @@ def _take_time(session: psycopg.Connection[Any]) -> None:
 @contextmanager
 def _clean_environment() -> Iterator[None]:
     """Without the caller's PG* variables: libpq makes session settings of PGTZ, PGOPTIONS, ..."""
-    kept = {name: value for name, value in os.environ.items() if name.startswith("PG")}
-    for name in kept:
+    variables = {name: value for name, value in os.environ.items() if name.startswith("PG")}
+    for name in variables:
         del os.environ[name]
     try:
         yield
     finally:
-        os.environ.update(kept)
+        os.environ.update(variables)

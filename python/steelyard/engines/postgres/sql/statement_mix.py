@@ -68,15 +68,15 @@ def counted_statements(target: Endpoint) -> list[CountedStatement]:
     """The statements of the target's database, those that took most time first. EngineError:
     pg_stat_statements is not there; ServerError: it cannot be read."""
     with connected(target, answer_s=_ANSWER_S) as session:
-        place = session.execute(_WHERE).fetchone()
-        if place is None:
+        row = session.execute(_WHERE).fetchone()
+        if row is None:
             raise EngineError(
                 f'database "{target.database}" does not count its statements',
                 hint="CREATE EXTENSION pg_stat_statements, preloaded; or capture its log.",
             )
         from psycopg import sql
 
-        rows = session.execute(sql.SQL(_COUNTED).format(sql.Identifier(place[0]))).fetchall()
+        rows = session.execute(sql.SQL(_COUNTED).format(sql.Identifier(row[0]))).fetchall()
     return [CountedStatement(str(text), int(calls), ms / 1000) for text, calls, ms in rows]
 
 

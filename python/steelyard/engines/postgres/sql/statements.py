@@ -27,9 +27,9 @@ superuser."""
 def counting(settings: Settings) -> dict[str, str]:
     """What is to be set beside an arm's own settings for its statements to be counted."""
     loaded = settings.get(_PRELOADED, "")
-    named = [name.strip() for name in loaded.split(",") if name.strip()]
+    libraries = [name.strip() for name in loaded.split(",") if name.strip()]
     return {
-        _PRELOADED: ",".join([*named, *([] if MODULE in named else [MODULE])]),
+        _PRELOADED: ",".join([*libraries, *([] if MODULE in libraries else [MODULE])]),
         f"{MODULE}.track": "top",
         f"{MODULE}.track_utility": "off",
         f"{MODULE}.track_planning": "off",

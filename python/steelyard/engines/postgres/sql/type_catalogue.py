@@ -56,7 +56,7 @@ def defined_types(target: Endpoint) -> dict[int, DefinedType]:
 
 
 def _made_of(kind: str, of: int, same: int) -> tuple[TypeKind, int]:
-    known = _KINDS.get(kind)
-    if known is not None:
-        return known, of
+    type_kind = _KINDS.get(kind)
+    if type_kind is not None:
+        return type_kind, of
     return ("same", same) if same else ("other", 0)

@@ -227,9 +227,9 @@ class Attempts:
             build.environment,
         )
         if timed.status != 0:
-            words = timed.output.strip()
+            output = timed.output.strip()
             self._rehearsed.findings.append(
-                RehearsalFinding("note", "pg_checksums --enable failed", words)
+                RehearsalFinding("note", "pg_checksums --enable failed", output)
             )
             return False
         self._rehearsed.enabling = Enabling(round(timed.seconds, 3), tree_bytes(self._old.path))
@@ -239,6 +239,6 @@ class Attempts:
         """That of the new version into which nothing was upgraded yet; made where there is none."""
         if checksums not in self._unused:
             home = CopyHome(self._slot.path / f"new-{next(self._numbers)}")
-            made = self._upgrader.make_new(home.data, checksums=checksums)
-            self._unused[checksums] = made
+            cluster = self._upgrader.make_new(home.data, checksums=checksums)
+            self._unused[checksums] = cluster
         return self._unused[checksums]

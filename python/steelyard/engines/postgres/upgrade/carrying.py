@@ -68,8 +68,8 @@ def carry_over(
         template=facts.template,
         settings=dict(settings),
     )
-    made = upgrader.make_new(after.data, checksums=True)
-    attempt = upgrader.attempt("link", before, made, report, checksums=True)
+    new_cluster = upgrader.make_new(after.data, checksums=True)
+    attempt = upgrader.attempt("link", before, new_cluster, report, checksums=True)
     if not attempt.worked:
         raise ServerError(
             f"could not upgrade the copy to PostgreSQL {new.identity.version}",

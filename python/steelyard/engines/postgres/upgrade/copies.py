@@ -87,9 +87,9 @@ def move_out(home: CopyHome, account: Account) -> None:
 
     def move() -> None:
         for oid in names_below(home.data, TABLESPACES):
-            inside, beside = home.data / TABLESPACES / oid, home.tablespaces / oid
-            os.rename(inside, beside)
-            os.symlink(beside, inside)
+            inside, outside = home.data / TABLESPACES / oid, home.tablespaces / oid
+            os.rename(inside, outside)
+            os.symlink(outside, inside)
 
     _called(account, move, f'could not move the tablespaces of "{home.data}"')
 
@@ -101,14 +101,14 @@ def move_in(home: CopyHome, links: Path, account: Account) -> None:
     def move() -> None:
         versions = names_of_version(links.parent)
         for oid in os.listdir(links):
-            beside = os.readlink(links / oid)
-            if not beside.startswith(f"{home.tablespaces}/"):
+            outside = os.readlink(links / oid)
+            if not outside.startswith(f"{home.tablespaces}/"):
                 raise OSError(0, "a tablespace leads out of the copy", str(links / oid))
             os.unlink(links / oid)
             os.mkdir(links / oid, 0o700)
-            for name in os.listdir(beside):
+            for name in os.listdir(outside):
                 if name.startswith(versions):
-                    os.rename(f"{beside}/{name}", links / oid / name)
+                    os.rename(f"{outside}/{name}", links / oid / name)
 
     _called(account, move, f'could not move the tablespaces into "{links.parent}"')
 
@@ -151,8 +151,13 @@ def configure_for_upgrade(cluster: Cluster, settings: dict[str, str]) -> None:
     needed = {name: value for name, value in settings.items() if name in NEEDED}
     if settings.get("wal_level") == "logical":  # logical slots need it
         needed["wal_level"] = "logical"
-    own = {**SET, **log_limits(cluster.directory), **needed, "max_prepared_transactions": "0"}
-    configure_copy(cluster.account, cluster, own)
+    configured = {
+        **SET,
+        **log_limits(cluster.directory),
+        **needed,
+        "max_prepared_transactions": "0",
+    }
+    configure_copy(cluster.account, cluster, configured)
 
 
 def occupied_bytes(*trees: Path) -> int:

@@ -68,9 +68,9 @@ class ClusterFacts:
         return sum(getattr(each, name) for each in self.databases.values())
 
 
-def role_of(words: str) -> str:
+def role_of(output: str) -> str:
     """The role that a single-user server answered OWNER_QUERY with; "postgres": it did not."""
-    match = _ROLE.search(words)
+    match = _ROLE.search(output)
     return match[1] if match else "postgres"
 
 

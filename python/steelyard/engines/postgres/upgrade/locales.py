@@ -40,9 +40,9 @@ def require_locales(locales: Sequence[DatabaseLocale], builds: Sequence[Programs
             if not has_locale(name):
                 needed.setdefault(name, []).append(each.name)
     if needed:
-        named = [f'"{name}" (database {", ".join(where)})' for name, where in needed.items()]
+        listed = [f'"{name}" (database {", ".join(where)})' for name, where in needed.items()]
         raise EngineError(
-            f"cannot rehearse the upgrade: this machine lacks locale {'; '.join(named)}",
+            f"cannot rehearse the upgrade: this machine lacks locale {'; '.join(listed)}",
             detail="A database is opened in its locale alone, by the old version and by the new.",
             hint="Install it, and repeat: on Debian package locales-all, or `locale-gen` with the "
             "line in /etc/locale.gen; `locale -a` lists what there is.",
@@ -68,10 +68,10 @@ def has_locale(name: str) -> bool:
     library.newlocale.restype = ctypes.c_void_p
     library.newlocale.argtypes = [ctypes.c_int, ctypes.c_char_p, ctypes.c_void_p]
     library.freelocale.argtypes = [ctypes.c_void_p]
-    made = library.newlocale(_EVERY_CATEGORY, name.encode(), None)
-    if made:
-        library.freelocale(made)
-    return bool(made)
+    handle = library.newlocale(_EVERY_CATEGORY, name.encode(), None)
+    if handle:
+        library.freelocale(handle)
+    return bool(handle)
 
 
 def has_icu(configure: str, version_number: int) -> bool:

@@ -157,9 +157,9 @@ class UpgradeOutcome:
         """As `upgrade --json` gives it."""
         facts = asdict(self)
         facts["answer"] = self.answer
-        for shown, attempt in zip(facts["attempts"], self.attempts, strict=True):
+        for attempt_facts, attempt in zip(facts["attempts"], self.attempts, strict=True):
             if attempt in self.upgrades:
-                shown["downtime_seconds"] = round(self.downtime_seconds(attempt), 3)
+                attempt_facts["downtime_seconds"] = round(self.downtime_seconds(attempt), 3)
         return facts
 
 
@@ -183,8 +183,8 @@ def failure_words(output: str) -> str:
     """The lines of pg_upgrade's output from the step that failed on."""
     lines = [line.rstrip() for line in output.splitlines()]
     fine = [number for number, line in enumerate(lines) if line.endswith("  ok")]
-    shown = lines[fine[-1] + 1 if fine else 0 :]
-    return "\n".join(line for line in shown if line and line != "Failure, exiting")
+    tail = lines[fine[-1] + 1 if fine else 0 :]
+    return "\n".join(line for line in tail if line and line != "Failure, exiting")
 
 
 def without_paths(text: str, names: Sequence[tuple[str, str]]) -> str:

@@ -86,13 +86,13 @@ class Upgrader:
         command += [*self.initdb_options(checksums=checksums), "--auth=trust", "--no-sync"]
         if self._sets_locale:
             command += ["--encoding=UTF8", "--locale=C"]
-        status, words = run(
+        status, output = run(
             account, command, directory=directory, environment=self.new.build.environment
         )
         if status != 0:
             raise ServerError(
                 f"could not make a PostgreSQL {self.new.identity.version} cluster",
-                detail=words.strip(),
+                detail=output.strip(),
             )
         cluster = Cluster(self.new.build, self.new.identity, account, directory)
         configure_for_upgrade(cluster, self.settings)
@@ -147,7 +147,7 @@ class Upgrader:
         timed = run_timed(self.account, command, work, self.environment, progress.begin)
         worked = timed.status == 0
         after = occupied_bytes(old.path, new.directory.parent)
-        noted = "" if worked else _noted(new.directory, work)
+        noted = "" if worked else _notes(new.directory, work)
         names = self._names(old, new)
         if check_only:
             shutil.rmtree(work)
@@ -191,7 +191,7 @@ def parts_of(timed: TimedRun) -> dict[str, float]:
 
 
 def _part(line: str, default: str) -> str:
-    return next((part for words, part in _WORDS if words in line), default)
+    return next((part for phrase, part in _WORDS if phrase in line), default)
 
 
 class _PartProgress:
@@ -226,27 +226,27 @@ def require_programs(engine: Programs, names: tuple[str, ...], option: str) -> N
 def extension_updates(directory: Path) -> tuple[str, ...]:
     """Statements of update_extensions.sql, which pg_upgrade writes into its working directory."""
     try:
-        words = text_below(directory, "update_extensions.sql")
+        script = text_below(directory, "update_extensions.sql")
     except OSError:
         return ()
-    return tuple(line for line in words.splitlines() if line.startswith(("ALTER", "\\connect")))
+    return tuple(line for line in script.splitlines() if line.startswith(("ALTER", "\\connect")))
 
 
-def _noted(new: Path, work: Path) -> str:
+def _notes(new: Path, work: Path) -> str:
     """The lists that pg_upgrade left of what it refuses, and the last lines of its servers."""
-    shown = []
+    sections = []
     for top, name in sorted({*_files(new / "pg_upgrade_output.d"), *_files(work)})[:_MOST_FILES]:
         try:
-            words = text_below(top, name)
+            text = text_below(top, name)
         except OSError:
             continue
-        shown.append(f"\n{os.path.basename(name)}:\n{words[-_MOST_NOTED_BYTES:].strip()}\n")
-    return "".join(shown)
+        sections.append(f"\n{os.path.basename(name)}:\n{text[-_MOST_NOTED_BYTES:].strip()}\n")
+    return "".join(sections)
 
 
 def _files(top: Path) -> Iterator[tuple[Path, str]]:
     for directory, _, names in os.walk(top):
         for name in names:
-            wanted = name.endswith(_NOTED) and "dump" not in name
-            if wanted or name.startswith("pg_upgrade_server") or name.endswith("_custom.log"):
+            listed = name.endswith(_NOTED) and "dump" not in name
+            if listed or name.startswith("pg_upgrade_server") or name.endswith("_custom.log"):
                 yield top, os.path.relpath(os.path.join(directory, name), top)

@@ -113,12 +113,12 @@ class _Rehearsal:
 
     def outcome(self, offered: ServerSettings) -> UpgradeOutcome:
         self.report("compare the settings of both versions")
-        known, own = self.new.known(offered), self.old.known(offered)
-        changes = self._setting_changes(offered, own, known)
+        new_settings, old_settings = self.new.known(offered), self.old.known(offered)
+        changes = self._setting_changes(offered, old_settings, new_settings)
         home = CopyHome(self.slot.path / "old")
         account = self.old.account
         names = self._carried_slots()
-        needed = slot_settings(names, own.settings)
+        needed = slot_settings(names, old_settings.settings)
 
         def with_slots() -> Mapping[str, str]:
             copy_slots(self.place, home, names, account)
@@ -130,7 +130,9 @@ class _Rehearsal:
         if self.request.weighs:
             _require_database(facts, self.request.database)
         settings = {
-            name: value for name, value in own.settings.items() if known.settings.get(name) == value
+            name: value
+            for name, value in old_settings.settings.items()
+            if new_settings.settings.get(name) == value
         } | needed
         configure_for_upgrade(cluster, settings)
         jobs = self.request.jobs or len(os.sched_getaffinity(0))
@@ -201,11 +203,11 @@ class _Rehearsal:
         return [*findings, *copy_findings(facts)]
 
     def _setting_changes(
-        self, offered: ServerSettings, own: ServerSettings, known: ServerSettings
+        self, offered: ServerSettings, old_settings: ServerSettings, new_settings: ServerSettings
     ) -> tuple[SettingChange, ...]:
-        refused = frozenset(offered.settings) - frozenset(own.settings)
+        refused = frozenset(offered.settings) - frozenset(old_settings.settings)
         old, new = self.old.build_defaults(self.slot), self.new.build_defaults(self.slot)
-        return setting_changes(offered, refused, known, old, new)
+        return setting_changes(offered, refused, new_settings, old, new)
 
 
 def _engines(request: UpgradeRequest, place: DataPlace) -> tuple[Postgres, Postgres]:
@@ -216,11 +218,11 @@ def _engines(request: UpgradeRequest, place: DataPlace) -> tuple[Postgres, Postg
             hint="A dump is restored into the new version by pg_restore or psql, without "
             "pg_upgrade. Name a data directory, a base backup, or a running server.",
         )
-    wanted = [
+    requests = [
         BuildRequest(place.major, request.old_bindir),
         BuildRequest(request.version, request.new_bindir),
     ]
-    old, new = select_engines(wanted, request.account)
+    old, new = select_engines(requests, request.account)
     if _major(old) != int(place.major):
         raise UsageError(
             f'cannot start "{place.path}" with PostgreSQL {old.identity.version}: it was made by '
@@ -244,18 +246,18 @@ def _major(engine: Postgres) -> int:
 
 def _bindir(engine: Postgres, placeholder: str) -> str:
     """Where the programs are on the user's machine; of a build that came with us, a placeholder."""
-    known = engine.build.origin in ("system", "bindir")
-    return str(engine.build.bindir) if known else placeholder
+    installed = engine.build.origin in ("system", "bindir")
+    return str(engine.build.bindir) if installed else placeholder
 
 
 def _require_database(facts: ClusterFacts, database: str | None) -> None:
     """UsageError: work is to be driven on one that is not there, or on which of several is not
     said."""
-    own = [name for name in facts.databases if name not in ("postgres", "template1")]
-    listed = f"There are {', '.join(own or facts.databases)}."
+    databases = [name for name in facts.databases if name not in ("postgres", "template1")]
+    listed = f"There are {', '.join(databases or facts.databases)}."
     if database is not None and database not in facts.databases:
         raise UsageError(f'there is no database "{database}" in it', detail=listed)
-    if database is None and len(own) > 1:
+    if database is None and len(databases) > 1:
         raise UsageError(
             "cannot choose among several databases", detail=listed, hint="Name one: --database NAME"
         )
@@ -273,10 +275,10 @@ def _require_listed(place: DataPlace) -> None:
 
 def _listed_name(engine: Postgres) -> str:
     """By which a study requests the same build; "": it is not listed, and is named by its place."""
-    own = engine.identity
+    identity = engine.identity
     for each in discovered():
         same = (each.identity.version, each.identity.origin, each.identity.builder)
-        if same == (own.version, own.origin, own.builder):
+        if same == (identity.version, identity.origin, identity.builder):
             return each.name
     return ""
 
@@ -286,12 +288,13 @@ def _require_layout(engine: Postgres, state: OriginalState, option: str) -> None
     build, account = engine.build, engine.account
     values = {"block_size": state.block_bytes, "segment_size": state.segment_blocks}
     for name, value in values.items():
-        own = int(read_preset(build, account, name))
-        if own != value:
+        built = int(read_preset(build, account, name))
+        if built != value:
             unit = state.block_bytes if name == "segment_size" else 1
             raise EngineError(
                 f"cannot upgrade with this build of PostgreSQL {engine.identity.version}: its "
-                f"{name} is {format_bytes(own * unit)}, the cluster's {format_bytes(value * unit)}",
+                f"{name} is {format_bytes(built * unit)}, the cluster's "
+                f"{format_bytes(value * unit)}",
                 hint=f"Name a build that was configured like the cluster's server: {option} DIR",
             )
 

@@ -75,12 +75,12 @@ def _defaults(
             yield SettingChange(
                 name,
                 "default",
-                _shown(before.value, before.unit),
-                _shown(after.value, after.unit),
+                _with_unit(before.value, before.unit),
+                _with_unit(after.value, after.unit),
                 name in configured,
             )
 
 
-def _shown(value: str | None, unit: str) -> str:
-    words = "" if value is None else value
-    return f"{words} {unit}".strip() if unit and words not in ("", "-1") else words or "(empty)"
+def _with_unit(value: str | None, unit: str) -> str:
+    text = "" if value is None else value
+    return f"{text} {unit}".strip() if unit and text not in ("", "-1") else text or "(empty)"

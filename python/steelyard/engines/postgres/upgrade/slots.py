@@ -45,8 +45,8 @@ def slot_settings(names: Sequence[str], settings: Mapping[str, str]) -> dict[str
     """What servers need that have these slots; nothing without any. `settings`: the original's."""
     if not names:
         return {}
-    own = settings.get("max_replication_slots", "")
-    room = max(len(names), int(own) if own.isdigit() else _USUAL_SLOTS)
+    configured = settings.get("max_replication_slots", "")
+    room = max(len(names), int(configured) if configured.isdigit() else _USUAL_SLOTS)
     return {"wal_level": "logical", "max_replication_slots": str(room)}
 
 

@@ -60,7 +60,7 @@ def _read(
 ) -> list[tuple[float, str]]:
     assert process.stdout is not None  # it is a pipe
     lines: list[tuple[float, str]] = []
-    rest, size, named = b"", 0, ""
+    rest, size, last_step = b"", 0, ""
     while chunk := os.read(process.stdout.fileno(), 1 << 16):
         now = time.monotonic() - started
         size += len(chunk)
@@ -68,10 +68,10 @@ def _read(
             continue
         *whole, rest = (rest + chunk).split(b"\n")
         lines += [(now, line.decode(errors="replace").replace("\r", "")) for line in whole]
-        words = rest.decode(errors="replace").strip()
-        if words and words != named:
-            begun(words)
-        named = words
+        step = rest.decode(errors="replace").strip()
+        if step and step != last_step:
+            begun(step)
+        last_step = step
     if rest:
         lines.append((time.monotonic() - started, rest.decode(errors="replace")))
     return lines

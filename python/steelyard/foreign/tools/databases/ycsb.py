@@ -50,7 +50,7 @@ def read_ycsb(source: SourceText) -> Sheet:
         elif runs and (metric := _latency(section, name, unit)) is not None:
             figures[metric] = amount
     ordered = [
-        MeasuredRun({m: run.figures[m] for m in sorted(run.figures, key=_place)}, run.line)
+        MeasuredRun({m: run.figures[m] for m in sorted(run.figures, key=_rank)}, run.line)
         for run in runs
     ]
     outcome = TransactionCounts(max(tried, troubled), troubled) if tried else None
@@ -66,14 +66,14 @@ def _float(text: str) -> float:
 
 def _latency(section: str, name: str, unit: str | None) -> Metric | None:
     """`AverageLatency` and percentiles of an operation; the others are extremes."""
-    called, known = section.lower(), unit_of(unit or "") or ""
+    called, canonical = section.lower(), unit_of(unit or "") or ""
     if name == "AverageLatency":
-        return Metric(f"{called}:{LATENCY}", known, False)
+        return Metric(f"{called}:{LATENCY}", canonical, False)
     match = re.fullmatch(r"([0-9.]+)(?:th)?PercentileLatency", name)
-    return Metric(f"{called}:latency_p{match[1]}", known, False) if match else None
+    return Metric(f"{called}:latency_p{match[1]}", canonical, False) if match else None
 
 
-def _place(metric: Metric) -> tuple[bool, bool]:
+def _rank(metric: Metric) -> tuple[bool, bool]:
     return metric is not _RATE and metric != _RATE, "_p" in metric.name
 
 

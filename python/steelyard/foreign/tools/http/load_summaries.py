@@ -80,8 +80,8 @@ def read_load_summary(document: Document) -> Sheet:
     for number, value in enumerate(document.values):
         line = document.place(number, ()).line
         figures, failed = _figures(document, number, value)
-        known = {metric: amount for metric, amount in figures.items() if amount is not None}
-        runs.append(MeasuredRun(known, line))
+        present = {metric: amount for metric, amount in figures.items() if amount is not None}
+        runs.append(MeasuredRun(present, line))
         outcome += failed
     form = "oha" if _is_oha(document.values[0]) else "k6"
     form = "vegeta" if _is_vegeta(document.values[0]) else form

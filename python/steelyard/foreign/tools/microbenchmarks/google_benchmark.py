@@ -32,12 +32,12 @@ def read_google_benchmark(document: Document) -> Sheet:
     """One arm, a row a repetition: wall time, and processor time."""
     runs = []
     for index, entry in enumerate(document.values[0]["benchmarks"]):
-        place = document.place(0, ("benchmarks", index))
+        position = document.place(0, ("benchmarks", index))
         if not isinstance(entry, dict) or words_at(entry, ("run_type",)) == "aggregate":
             continue
         name = words_at(entry, ("run_name",)) or words_at(entry, ("name",))
         if entry.get("error_occurred") is True:
-            raise _failed(document.source, name, place)
+            raise _failed(document.source, name, position)
         if _AGGREGATE.search(words_at(entry, ("name",))) and "run_type" not in entry:
             continue
         unit = words_at(entry, ("time_unit",)) or "ns"
@@ -45,7 +45,7 @@ def read_google_benchmark(document: Document) -> Sheet:
             number_at(document, entry, (key,), base=("benchmarks", index))
             for key in ("real_time", "cpu_time")
         )
-        runs.append(MeasuredRun(_figures(unit, real, cpu), place.line, name))
+        runs.append(MeasuredRun(_figures(unit, real, cpu), position.line, name))
     return sheet_of_runs(document.source, "Google Benchmark JSON", runs)
 
 
@@ -70,19 +70,19 @@ def read_google_csv(source: SourceText) -> Sheet:
 
 
 def _figures(unit: str, real: float | None, cpu: float | None) -> dict[Metric, float]:
-    known = unit_of(unit) or unit
+    canonical = unit_of(unit) or unit
     figures = {}
     if real is not None:
-        figures[Metric(TIME, known, False, "real_time")] = real
+        figures[Metric(TIME, canonical, False, "real_time")] = real
     if cpu is not None:
-        figures[Metric("cpu_time", known, False, "cpu_time")] = cpu
+        figures[Metric("cpu_time", canonical, False, "cpu_time")] = cpu
     return figures
 
 
-def _failed(source: SourceText, name: str, place: TextPosition) -> Exception:
+def _failed(source: SourceText, name: str, position: TextPosition) -> Exception:
     return source.error(
         f"benchmark {quoted(name)} failed",
-        place,
+        position,
         hint="Leave this run out, and ask why it failed: the arm may be the cause.",
     )
 

@@ -77,8 +77,8 @@ def _forks(document: Document, index: int, result: Any) -> Iterator[tuple[int, l
     at = ("primaryMetric", "score")
     score = number_at(document, result, at, base=(index,)) if _is_object(result) else None
     if score is None:
-        place = document.place(0, (index,))
-        raise document.source.error("a result of JMH without a score", place)
+        position = document.place(0, (index,))
+        raise document.source.error("a result of JMH without a score", position)
     yield 0, [score]
 
 
@@ -94,22 +94,22 @@ def _is_object(result: Any) -> bool:
 
 def _run(document: Document, index: int, result: Any, score: float) -> MeasuredRun:
     params = result.get("params")
-    named = [f"{k}={v}" for k, v in params.items()] if isinstance(params, dict) else []
+    settings = [f"{k}={v}" for k, v in params.items()] if isinstance(params, dict) else []
     metric = score_metric(
         words_at(result, ("mode",)), words_at(result["primaryMetric"], ("scoreUnit",))
     )
     conditions = {name: words_at(result, (name,)) for name in _CONDITIONS if name in result}
     line = document.place(0, (index,)).line
-    label = " ".join([words_at(result, ("benchmark",)), *named])
+    label = " ".join([words_at(result, ("benchmark",)), *settings])
     return MeasuredRun({metric: score}, line, label, {}, conditions)
 
 
 def score_metric(mode: str, unit: str) -> Metric:
     """The metric of a score: of throughput more is better, of all other modes less."""
-    known = unit_of(unit) or unit
+    canonical = unit_of(unit) or unit
     if mode == "thrpt":
-        return Metric(THROUGHPUT, known, True, "Score")
-    return Metric(TIME, known, False, "Score")
+        return Metric(THROUGHPUT, canonical, True, "Score")
+    return Metric(TIME, canonical, False, "Score")
 
 
 def is_jmh_text(source: SourceText) -> bool:

@@ -92,7 +92,10 @@ def _sheet(
         ((name, values),) = samples.items()
         runs = [MeasuredRun({metric: value}, 1, name) for value in values]
         return sheet_of_runs(source, form, runs, slices=_ROUNDS if len(values) > 1 else "")
-    runs = [MeasuredRun({metric: sum(own) / len(own)}, 1, name) for name, own in samples.items()]
+    runs = [
+        MeasuredRun({metric: sum(sample) / len(sample)}, 1, name)
+        for name, sample in samples.items()
+    ]
     return sheet_of_runs(source, form, runs)
 
 

@@ -183,7 +183,7 @@ def _run_checks(
     )
     for check, noticed in score(answers, server.truth, logged, DRILL_QUERIES).items():
         count(check, noticed, len(answers))
-    died = (n for n, each in answers.items() if any(one.died for one in each.replies.values()))
+    died = (n for n, each in answers.items() if any(reply.died for reply in each.replies.values()))
     count(DIED, died, len(answers))
 
 
@@ -191,14 +191,14 @@ def found_by_scrub(server: TestServer) -> set[int]:
     """Copies in which `steelyard scrub` finds damage."""
     outcome = scrub_innodb(InnodbRequest(server.clone.directory, threads=1), lambda *_: None)
     by_path = {path_of(number): number for number in range(server.copies)}
-    return {by_path[found.path] for found in outcome.bad if found.path in by_path}
+    return {by_path[finding.path] for finding in outcome.bad if finding.path in by_path}
 
 
 def found_by_innochecksum(server: TestServer, copies: Iterable[int]) -> set[int] | None:
     """Copies whose files innochecksum refuses; None: the build has none that runs here, or it does
     not know the algorithm."""
-    asked = server.engine.run_program(INNOCHECKSUM, "--version")
-    if server.algorithm in _UNKNOWN_TO_INNOCHECKSUM or asked is None or asked[0] != 0:
+    version = server.engine.run_program(INNOCHECKSUM, "--version")
+    if server.algorithm in _UNKNOWN_TO_INNOCHECKSUM or version is None or version[0] != 0:
         return None
 
     def refused(number: int) -> bool:
@@ -209,10 +209,10 @@ def found_by_innochecksum(server: TestServer, copies: Iterable[int]) -> set[int]
     return {number for number in copies if refused(number)}
 
 
-def copies_logged(server: TestServer, words: str) -> set[int]:
+def copies_logged(server: TestServer, log: str) -> set[int]:
     """Copies that a server's log names, by the number of their tablespace or by their table."""
     spaces = {server.space(number): number for number in range(server.copies)}
-    found = set()
-    for space, table in _LOGGED.findall(words):
-        found.add(int(table) if table else spaces.get(int(space), -1))
-    return found
+    copies = set()
+    for space, table in _LOGGED.findall(log):
+        copies.add(int(table) if table else spaces.get(int(space), -1))
+    return copies

@@ -53,7 +53,7 @@ def pages_by_place(file: bytes) -> dict[str, list[int]]:
     """The numbers of the pages in use, by place. Of two indexes the clustered one was made first,
     and has the lower number."""
     indexes: dict[bytes, list[int]] = {}
-    found: dict[str, list[int]] = {place: [] for place in PLACES}
+    pages: dict[str, list[int]] = {place: [] for place in PLACES}
     for number in range(len(file) // PAGE):
         page = file[number * PAGE : (number + 1) * PAGE]
         kind = int.from_bytes(page[_TYPE], "big")
@@ -62,10 +62,10 @@ def pages_by_place(file: bytes) -> dict[str, list[int]]:
         if kind == _INDEX_PAGE:
             indexes.setdefault(page[_INDEX_ID], []).append(number)
         elif kind == _BLOB_PAGE:
-            found[BLOB].append(number)
+            pages[BLOB].append(number)
     for place, index in zip((ROWS, INDEX), sorted(indexes), strict=False):
-        found[place] = indexes[index]
-    return found
+        pages[place] = indexes[index]
+    return pages
 
 
 def _is_free(file: bytes, number: int) -> bool:
@@ -88,7 +88,11 @@ def damaged_page(
     if fault.startswith(("torn", "lost")):
         older = pages_by_place(earlier)
         changed = set(changed_blocks(current, earlier, PAGE))
-        pages = [one for one in pages if one in changed and any(one in p for p in older.values())]
+        pages = [
+            number
+            for number in pages
+            if number in changed and any(number in p for p in older.values())
+        ]
     for _ in range(MAX_DRAWS if pages else 0):
         number = rng.choice(pages)
         target = Target(current, earlier, foreign, foreign, number, PAGE)

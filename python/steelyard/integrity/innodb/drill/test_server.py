@@ -99,10 +99,10 @@ class TestServer:
     def query_copies(self, copies: Iterable[int]) -> dict[int, Answers]:
         """The answers of every copy. A server that dies of one is started again for the next; where
         it does not start any more, the remaining copies are left out."""
-        found: dict[int, Answers] = {}
+        answers: dict[int, Answers] = {}
         for number in copies:
             replies: dict[str, Reply] = {}
-            found[number] = Answers(replies)
+            answers[number] = Answers(replies)
             for path in DRILL_QUERIES:
                 replies[path] = run_drill_query(self.clone.address, path, number)
                 if replies[path].died:
@@ -110,8 +110,8 @@ class TestServer:
                     try:
                         self.start()
                     except ServerError:
-                        return found
-        return found
+                        return answers
+        return answers
 
 
 def make_test_server(engine: Mysql, slot: Slot, algorithm: str, copies: int) -> TestServer:
@@ -133,14 +133,14 @@ def make_test_server(engine: Mysql, slot: Slot, algorithm: str, copies: int) -> 
     update_tables(template.address, copies + 1)
     template.stop()
     clone = template.clone(slot.path / f"drilled-{algorithm}")
-    made = TestServer(engine, template, clone, slot, algorithm, copies, earlier, {})
-    with made.running():
-        truth = made.query_copies(range(copies + 1))
-    made.restore()
+    server = TestServer(engine, template, clone, slot, algorithm, copies, earlier, {})
+    with server.running():
+        truth = server.query_copies(range(copies + 1))
+    server.restore()
     for number, answers in truth.items():
         if answers.erred or answers.hung:
             raise ServerError(f"could not read table {number} of a drill", detail=str(answers))
-    return replace(made, truth=truth)
+    return replace(server, truth=truth)
 
 
 def path_of(copy: int) -> str:

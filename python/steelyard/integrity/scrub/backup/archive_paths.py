@@ -18,28 +18,28 @@ _ARCHIVE_SUFFIXES = (".tar", ".tar.gz", ".tgz")
 def archives_of(path: Path) -> list[Path]:
     """The archives of a base backup, base first; none: it is a directory of files."""
     if path.is_file():
-        place, named = path.parent, path.name
-        if not named.startswith("base."):
+        directory, name = path.parent, path.name
+        if not name.startswith("base."):
             raise UsageError(
                 f'not the archive of a base backup: "{path}"',
                 hint="Name base.tar, or the directory that holds it.",
             )
     else:
-        place, named = (
+        directory, name = (
             path,
             next((f"base{e}" for e in _ARCHIVE_SUFFIXES if (path / f"base{e}").is_file()), ""),
         )
-        other = next(iter(sorted(path.glob("base.tar.*"))), None) if not named else None
+        other = next(iter(sorted(path.glob("base.tar.*"))), None) if not name else None
         if other is not None:
             raise _cannot_unpack(other)
-        if not named:
+        if not name:
             return []
-    if not named.endswith(_ARCHIVE_SUFFIXES):
-        raise _cannot_unpack(place / named)
+    if not name.endswith(_ARCHIVE_SUFFIXES):
+        raise _cannot_unpack(directory / name)
     others = sorted(
-        p for p in place.iterdir() if re.fullmatch(r"(\d+|pg_wal)\.(tar|tar\.gz|tgz)", p.name)
+        p for p in directory.iterdir() if re.fullmatch(r"(\d+|pg_wal)\.(tar|tar\.gz|tgz)", p.name)
     )
-    return [place / named, *others]
+    return [directory / name, *others]
 
 
 def _cannot_unpack(path: Path) -> UsageError:
@@ -76,9 +76,9 @@ def manifest_end(file: Path) -> int | None:
         return None
 
 
-def _lsns(file: Path, named: re.Pattern[str]) -> list[int]:
+def _lsns(file: Path, pattern: re.Pattern[str]) -> list[int]:
     """Those of its ranges of log, which stand at its end. OSError: it cannot be read."""
     with open_regular(file) as opened:
         opened.seek(max(0, file.stat().st_size - _TAIL_BYTES))
         tail = opened.read(_TAIL_BYTES).decode(errors="replace")
-    return [parse_lsn(lsn) for lsn in named.findall(tail)]
+    return [parse_lsn(lsn) for lsn in pattern.findall(tail)]

@@ -204,17 +204,17 @@ def _has_pages(label: str) -> bool:
 def place_of(path: Path, name: str) -> tuple[str, int, int] | None:
     """(label, tablespace, database) of a member; None: not a file of a database."""
     if path.name.startswith("base."):
-        found = _MAIN_FILE.fullmatch(name)
-        if found is None:
+        match = _MAIN_FILE.fullmatch(name)
+        if match is None:
             return None
-        database = int(found[2] or 0)
-        label = f"{found[1]}/{found[3]}"
+        database = int(match[2] or 0)
+        label = f"{match[1]}/{match[3]}"
         return label, DEFAULT_TABLESPACE if database else GLOBAL_TABLESPACE, database
-    found = _TABLESPACE_FILE.fullmatch(name)
+    match = _TABLESPACE_FILE.fullmatch(name)
     oid = path.name.partition(".")[0]
-    if found is None or not oid.isdigit():
+    if match is None or not oid.isdigit():
         return None
-    return f"pg_tblspc/{oid}/{found[1]}/{found[2]}/{found[3]}", int(oid), int(found[2])
+    return f"pg_tblspc/{oid}/{match[1]}/{match[2]}/{match[3]}", int(oid), int(match[2])
 
 
 _WITHOUT_PAGES = re.compile(
@@ -260,7 +260,7 @@ def _state(paths: list[Path], listing: _Listing) -> ClusterState:
     state = backup_state(
         path.parent,
         layout,
-        named=path,
+        path=path,
         label=small.get("backup_label", b"").decode(errors="replace"),
         tablespace_map=small.get("tablespace_map", b"").decode(errors="replace"),
         log_end_from=log_end_from,
@@ -301,7 +301,9 @@ def _layout_in(control: bytes, major: int) -> ClusterLayout:
         return read_layout(Path(file.name), major)
 
 
-def scan_compressed(paths: Sequence[Path], archive: Archive, wanted: Sequence[Segment]) -> Scanned:
+def scan_compressed(
+    paths: Sequence[Path], archive: Archive, segments: Sequence[Segment]
+) -> Scanned:
     """Check every page of the wanted segments; without seeking, all members are read through.
 
     Ends where an archive is broken, which read_archives has reported.
@@ -319,14 +321,14 @@ def scan_compressed(paths: Sequence[Path], archive: Archive, wanted: Sequence[Se
         "vanished": [],
         "denied": [],
     }
-    index = {segment.label: number for number, segment in enumerate(wanted)}
+    index = {segment.label: number for number, segment in enumerate(segments)}
     for path in paths:
         with suppress(BrokenArchiveError):
             for member in members(path):
                 place = place_of(path, member.name)
                 number = index.get(place[0]) if place and member.is_file else None
                 if number is not None:
-                    _check_pages(member, number, wanted[number], archive.state.layout, scanned)
+                    _check_pages(member, number, segments[number], archive.state.layout, scanned)
     return scanned
 
 

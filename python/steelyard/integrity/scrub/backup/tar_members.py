@@ -104,9 +104,9 @@ class Member:
         for at in range(0, self.size, page_bytes):
             yield self._part(at, min(page_bytes, self.size - at))
 
-    def _part(self, at: int, wanted: int) -> bytes:
-        part = self._stream.read(self.offset + at, wanted)
-        if len(part) < wanted:
+    def _part(self, at: int, length: int) -> bytes:
+        part = self._stream.read(self.offset + at, length)
+        if len(part) < length:
             raise BrokenArchiveError("it ends within a file", self.name)
         return part
 

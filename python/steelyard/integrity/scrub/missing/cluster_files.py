@@ -80,14 +80,14 @@ class ClusterFiles:
         return self._reader().relations(self._main_fork(key))
 
     def _main_fork(self, key: RelationKey) -> list[Segment]:
-        found = [
+        segments = [
             s
             for s in self.segments
             if (s.tablespace, s.database, s.filenode) == key and s.fork == "main"
         ]
-        if not found:
+        if not segments:
             raise FileNotFoundError(errno.ENOENT, "its file is missing")
-        return found
+        return segments
 
     def _reader(self) -> CatalogueReader:
         layout = self.state.layout

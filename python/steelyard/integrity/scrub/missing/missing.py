@@ -83,8 +83,8 @@ def _look(files: ClusterFiles, server: str | None) -> MissingReport:
     elif files.state.run_state is RunState.STOPPED and not is_replica(files.state):
         for database in databases:
             if mapping := maps.get(database.oid):
-                named = _by_pg_class(files, database, mapping, missing)
-                missing.findings += islice(named, MOST_MISSING)
+                findings = _by_pg_class(files, database, mapping, missing)
+                missing.findings += islice(findings, MOST_MISSING)
     elif not manifest and files.state.run_state is not RunState.RUNNING:
         missing.notes.append(_not_seen(files.state))
     if manifest:  # says it of every file
@@ -177,16 +177,16 @@ def _maps_of(
         elif database.valid and lasting:
             detail = f'{NAMES[PG_DATABASE]} names it, for database "{database.name}"'
             gone = Damage(home, 0, "main", "missing database", guess_detail=detail)
-            place = (database.oid, database.tablespace)
-            missing.findings.append(replace(gone, database=place[0], tablespace=place[1]))
+            key = (database.oid, database.tablespace)
+            missing.findings.append(replace(gone, database=key[0], tablespace=key[1]))
     return maps
 
 
 def _expect_mapped(
-    files: ClusterFiles, place: tuple[int, int], mapping: Mapping[int, int], missing: MissingReport
+    files: ClusterFiles, prefix: tuple[int, int], mapping: Mapping[int, int], missing: MissingReport
 ) -> None:
     for oid, filenode in mapping.items():
-        key = (*place, filenode)
+        key = (*prefix, filenode)
         missing.mapped[key] = oid
         if not files.has_relation(key):
             detail = f"{MAP} names it, for the catalogue with OID {oid}"
@@ -204,9 +204,13 @@ def _by_pg_class(
         )
         return
     for relation in relations:
-        place = relation.tablespace or database.tablespace
-        key = (place, database.oid, relation.filenode)
-        if place == GLOBAL_TABLESPACE or relation.persistence == "t" or files.has_relation(key):
+        tablespace = relation.tablespace or database.tablespace
+        key = (tablespace, database.oid, relation.filenode)
+        if (
+            tablespace == GLOBAL_TABLESPACE
+            or relation.persistence == "t"
+            or files.has_relation(key)
+        ):
             continue
         detail = _named_by(database.name, relation.name)
         yield _missing_file(files, key, detail, relation.kind)

@@ -74,8 +74,8 @@ def _of_list(path: Path, text: str) -> Iterator[Record]:
 
 def _in_order(path: Path, values: list[Any]) -> Iterator[Record]:
     stamps = [str(v.get("timestamp", "")) for v in values if isinstance(v, Mapping)]
-    known = [stamp for stamp in stamps if stamp]
-    newest_first = len(known) > 1 and known[0] > known[-1]
+    nonempty = [stamp for stamp in stamps if stamp]
+    newest_first = len(nonempty) > 1 and nonempty[0] > nonempty[-1]
     for value in reversed(values) if newest_first else values:
         yield from _records(path, value)
 

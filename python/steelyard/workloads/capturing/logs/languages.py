@@ -93,10 +93,10 @@ def _pattern(translated: str, is_timed: bool) -> re.Pattern[str]:
 
 def in_english(entries: Iterable[LogEntry]) -> Iterator[LogEntry]:
     """The entries with severity, message and label of the parameters in English."""
-    known = words()
+    severities = words()
     latest: _Language | None = None
     for entry in entries:
-        severity = known.get(entry.severity, entry.severity)
+        severity = severities.get(entry.severity, entry.severity)
         if severity in ("ERROR", "FATAL", "PANIC") or entry.message.startswith(_ENGLISH):
             yield replace(entry, severity=severity) if severity != entry.severity else entry
             continue

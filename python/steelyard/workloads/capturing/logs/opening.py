@@ -47,7 +47,7 @@ def opened(path: Path, encoding: str | None = None) -> Iterator[IO[str]]:
             yield text
     except UnicodeError as error:
         raise UsageError(
-            f'could not read log "{path}": it is not {_shown(encoding)}',
+            f'could not read log "{path}": it is not {_encoding_name(encoding)}',
             detail=str(error.reason if isinstance(error, UnicodeDecodeError) else error),
             hint=_HINT,
         ) from error
@@ -122,10 +122,10 @@ _PACKED: tuple[tuple[bytes, Callable[[Path], Any]], ...] = (
 )
 
 
-def _encoding(path: Path, head: bytes, named: str | None) -> str:
+def _encoding(path: Path, head: bytes, encoding: str | None) -> str:
     """The Python codec of a text that begins so. UsageError: it is none, or the name unknown."""
-    if named is not None:
-        return _codec(named)
+    if encoding is not None:
+        return _codec(encoding)
     for mark, codec in _MARKS:
         if head.startswith(mark):
             return codec
@@ -143,19 +143,19 @@ def _encoding(path: Path, head: bytes, named: str | None) -> str:
     return "utf-8"
 
 
-def _codec(named: str) -> str:
-    codec = codec_of(named)
+def _codec(encoding: str) -> str:
+    codec = codec_of(encoding)
     if codec is None:
         raise UsageError(
-            f'unknown encoding: "{named}"',
+            f'unknown encoding: "{encoding}"',
             hint="Names are PostgreSQL's: UTF8, LATIN1, WIN1252, EUC_JP, ...",
         )
     return codec
 
 
-def codec_of(named: str) -> str | None:
+def codec_of(encoding: str) -> str | None:
     """Python's codec of an encoding by PostgreSQL's name; None: it has none."""
-    name = named.strip().lower().replace("_", "-")
+    name = encoding.strip().lower().replace("_", "-")
     for pattern, python_name in _PYTHON_NAMES:
         name = pattern.sub(python_name, name)
     try:
@@ -166,5 +166,5 @@ def codec_of(named: str) -> str | None:
     return codec.name
 
 
-def _shown(encoding: str | None) -> str:
+def _encoding_name(encoding: str | None) -> str:
     return "UTF-8" if encoding is None else encoding

@@ -94,12 +94,12 @@ def prefix_pattern(prefix: str, *, sessions: bool = True) -> re.Pattern[str]:
 
 def _once(pattern: str, groups: set[str]) -> str:
     """A named group a second time is a plain one."""
-    named = re.match(r"\(\?P<(\w+)>", pattern)
-    if named is None:
+    group = re.match(r"\(\?P<(\w+)>", pattern)
+    if group is None:
         return pattern
-    if named[1] in groups:
-        return "(?:" + pattern[named.end() :]
-    groups.add(named[1])
+    if group[1] in groups:
+        return "(?:" + pattern[group.end() :]
+    groups.add(group[1])
     return pattern
 
 
@@ -151,8 +151,10 @@ def pattern_of(
         return pattern
     usual = USUAL if sessions else (*USUAL, "")
     counted = [
-        (sum(1 for line in head if pattern.match(line)), -place, pattern)
-        for place, pattern in enumerate(prefix_pattern(words, sessions=sessions) for words in usual)
+        (sum(1 for line in head if pattern.match(line)), -index, pattern)
+        for index, pattern in enumerate(
+            prefix_pattern(usual_prefix, sessions=sessions) for usual_prefix in usual
+        )
     ]
     most, _, best = max(counted, key=lambda count: count[:2])
     if not most:
@@ -174,8 +176,8 @@ def plain_lines(file: Iterable[str], head: Sequence[str]) -> Iterator[LogLine]:
     ends_in_cr = bool(head) and all(line.endswith("\r\n") for line in head if line.endswith("\n"))
     for text in file:
         whole = text.endswith("\n")
-        words = text.removesuffix("\n")
-        yield LogLine(words.removesuffix("\r") if ends_in_cr else words, whole=whole)
+        line = text.removesuffix("\n")
+        yield LogLine(line.removesuffix("\r") if ends_in_cr else line, whole=whole)
 
 
 def read_stderr(lines: Iterable[LogLine], pattern: re.Pattern[str]) -> Iterator[LogEntry]:
@@ -202,30 +204,32 @@ def read_stderr(lines: Iterable[LogLine], pattern: re.Pattern[str]) -> Iterator[
 
 def _take(latest: deque[LogEntry], block: _Block) -> None:
     """Add an entry, or what belongs to the latest one of its session."""
-    known = {name: value or "" for name, value in block.match.groupdict().items()}
-    words = "\n".join([known["message"], *block.more])
-    session = known.get("session") or known.get("process") or block.line.session
-    label = english_words().get(known["severity"], known["severity"])
+    fields = {name: value or "" for name, value in block.match.groupdict().items()}
+    message = "\n".join([fields["message"], *block.more])
+    session = fields.get("session") or fields.get("process") or block.line.session
+    label = english_words().get(fields["severity"], fields["severity"])
     if label in _OTHER_DETAILS:
         return
     if (name := _DETAILS.get(label)) is not None:
-        for place in range(len(latest) - 1, -1, -1):
-            if latest[place].session == session:
-                whole = latest[place].whole and block.line.whole
-                latest[place] = LogEntry(**{**latest[place].__dict__, name: words, "whole": whole})
+        for index in range(len(latest) - 1, -1, -1):
+            if latest[index].session == session:
+                whole = latest[index].whole and block.line.whole
+                latest[index] = LogEntry(
+                    **{**latest[index].__dict__, name: message, "whole": whole}
+                )
                 return
         return
-    stamp, seconds = known.get("time", ""), known.get("seconds", "")
+    stamp, seconds = fields.get("time", ""), fields.get("seconds", "")
     latest.append(
         LogEntry(
             session=session,
             seconds=float(seconds) if seconds else seconds_of(stamp) or block.line.seconds,
-            severity=known["severity"],
-            message=words,
+            severity=fields["severity"],
+            message=message,
             detail="",
-            user=known.get("user", ""),
-            database=known.get("database", ""),
-            application=known.get("application", ""),
+            user=fields.get("user", ""),
+            database=fields.get("database", ""),
+            application=fields.get("application", ""),
             whole=block.line.whole,
             exact=is_exact(stamp) and (bool(stamp or seconds) or block.line.exact),
         )

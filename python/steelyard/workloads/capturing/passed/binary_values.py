@@ -193,25 +193,25 @@ class _Value:
             return self._range(BOUNDS[oid], data)
         if oid in RANGES:
             return self._multirange(RANGES[oid], data)
-        own = self.types.get(oid)
-        if own is None:
+        defined = self.types.get(oid)
+        if defined is None:
             raise UndecodableError(f"type {oid}")
-        return self._defined(own, data)
+        return self._defined(defined, data)
 
-    def _defined(self, own: Defined, data: bytes) -> str:
-        if own.kind == "enum":
+    def _defined(self, defined: Defined, data: bytes) -> str:
+        if defined.kind == "enum":
             return data.decode(self.codec)
-        if own.kind in ("domain", "same"):
-            return self.text(own.of, data)
-        if own.kind == "array":
+        if defined.kind in ("domain", "same"):
+            return self.text(defined.of, data)
+        if defined.kind == "array":
             return self._array(data)
-        if own.kind == "composite":
+        if defined.kind == "composite":
             return self._composite(data)
-        if own.kind == "range":
-            return self._range(own.of, data)
-        if own.kind == "multirange":
-            return self._multirange(own.of, data)
-        raise UndecodableError(f'type "{own.name}"')
+        if defined.kind == "range":
+            return self._range(defined.of, data)
+        if defined.kind == "multirange":
+            return self._multirange(defined.of, data)
+        raise UndecodableError(f'type "{defined.name}"')
 
     def _array(self, data: bytes) -> str:
         dimensions, _, oid = struct.unpack_from(">iiI", data)

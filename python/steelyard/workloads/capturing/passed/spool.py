@@ -64,9 +64,9 @@ class _Session:
     types_of: TypesOf | None = None
     """None: types that a database defines are not known."""
 
-    def types_for(self, known: _Prepared) -> Types:
+    def types_for(self, prepared: _Prepared) -> Types:
         """The types of its database, where a statement has a parameter of one of them."""
-        defined = any(oid >= _FIRST_DEFINED for oid in (*known.types, *known.inferred))
+        defined = any(oid >= _FIRST_DEFINED for oid in (*prepared.types, *prepared.inferred))
         return self.types_of(self.database) if defined and self.types_of else NO_TYPES
 
 
@@ -132,20 +132,20 @@ def _statement(session: _Session, body: bytes) -> LoggedStatement:
     ended_ns, took_ns, protocol, became, flags, number = _STATEMENT.unpack_from(body)
     at = _STATEMENT.size
     if number:
-        known = session.prepared.get(number, _Prepared(b"", ()))
+        prepared = session.prepared.get(number, _Prepared(b"", ()))
     else:
         declared, at = _types(body, at)
         sent, at = _text(body, at)
-        known = _Prepared(sent, declared, session.unnamed if protocol else ())
+        prepared = _Prepared(sent, declared, session.unnamed if protocol else ())
     outcome = _OUTCOMES[became]
-    values, types = _values(body, at), session.types_for(known)
+    values, types = _values(body, at), session.types_for(prepared)
     statement = LoggedStatement(
         session=session.name,
         ended=ended_ns / _NS_PER_S,
         duration_ms=took_ns / 1e6,
         text="",
         protocol=_PROTOCOLS[protocol],
-        types=tuple(type_name(oid, types) for oid in known.types),
+        types=tuple(type_name(oid, types) for oid in prepared.types),
         user=session.user,
         database=session.database,
         application=session.application,
@@ -154,11 +154,11 @@ def _statement(session: _Session, body: bytes) -> LoggedStatement:
     )
     if flags & _TEXT_CUT:
         return replace(statement, outcome=outcome or StatementOutcome.LONG_TEXT)
-    if session.codec is None and not known.text.isascii():
+    if session.codec is None and not prepared.text.isascii():
         return replace(statement, outcome=outcome or StatementOutcome.ENCODING)
     try:
-        text = known.text.decode(session.codec or "ascii").strip()
-        parameters = _parameters(values, known, session.codec or "ascii", types)
+        text = prepared.text.decode(session.codec or "ascii").strip()
+        parameters = _parameters(values, prepared, session.codec or "ascii", types)
     except UnicodeDecodeError:
         return replace(statement, outcome=outcome or StatementOutcome.ENCODING)
     except UndecodableError:
@@ -168,26 +168,26 @@ def _statement(session: _Session, body: bytes) -> LoggedStatement:
 
 
 def _parameters(
-    values: list[tuple[int, bytes | None]], known: _Prepared, codec: str, types: Types
+    values: list[tuple[int, bytes | None]], prepared: _Prepared, codec: str, types: Types
 ) -> tuple[str | None, ...]:
     """The values as text. UnicodeDecodeError, UndecodableError."""
     parameters = list[str | None]()
-    for place, (form, value) in enumerate(values):
+    for index, (form, value) in enumerate(values):
         if value is None:
             parameters.append(None)
         elif form == _TEXT:
             parameters.append(value.decode(codec))
         elif form == _BINARY:
-            parameters.append(text_of(_type_at(known, place), value, codec, types))
+            parameters.append(text_of(_type_at(prepared, index), value, codec, types))
         else:
             raise UndecodableError(f"format {form}")
     return tuple(parameters)
 
 
-def _type_at(known: _Prepared, place: int) -> int:
+def _type_at(prepared: _Prepared, index: int) -> int:
     """The type of a parameter as its client or the server said; 0: neither did."""
-    said = (of[place] for of in (known.types, known.inferred) if place < len(of))
-    return next((oid for oid in said if oid), 0)
+    oids = (of[index] for of in (prepared.types, prepared.inferred) if index < len(of))
+    return next((oid for oid in oids if oid), 0)
 
 
 def _types(body: bytes, at: int) -> tuple[tuple[int, ...], int]:

@@ -57,6 +57,6 @@ def type_name(oid: int, types: Types = NO_TYPES) -> str | None:
         return f"{_NAMES[ELEMENTS[oid]]}[]"
     if oid in _NAMES or not oid:
         return _NAMES.get(oid)
-    own = types.get(oid)
+    defined = types.get(oid)
     # In a script a colon before a word is a variable, in quotes too.
-    return None if own is None or ":" in own.name else own.name
+    return None if defined is None or ":" in defined.name else defined.name

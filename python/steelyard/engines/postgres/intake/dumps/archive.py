@@ -47,7 +47,7 @@ def archive_script(
             directory=directory,
             output=PIPE,
             environment=environment,
-            words=file,
+            stdin=file,
             errors=messages,
         )
         script = process.stdout
@@ -82,8 +82,8 @@ def _input(
 ) -> Iterator[tuple[list[str], IO[bytes] | int]]:
     """The name that pg_restore is given, if any, and its standard input."""
     if dump.format is DumpFormat.DIRECTORY:
-        with _readable(dump.path, account, directory) as place:
-            yield [str(place)], DEVNULL
+        with _readable(dump.path, account, directory) as source:
+            yield [str(source)], DEVNULL
     elif dump.compressed:
         with tempfile.TemporaryFile(dir=directory) as unpacked:  # pg_restore seeks in it
             with opened(dump.path, compressed=True) as content:
@@ -119,15 +119,15 @@ def _require_whole(dump: Dump, file: IO[bytes]) -> None:
 
 
 @contextmanager
-def _readable(place: Path, account: Account, directory: Path) -> Iterator[Path]:
+def _readable(source: Path, account: Account, directory: Path) -> Iterator[Path]:
     """The directory itself where the account can read it, by its own rights, else a copy."""
-    if can_read(account, [place], []):
-        yield place
+    if can_read(account, [source], []):
+        yield source
         return
     copied = Path(tempfile.mkdtemp(dir=directory))
     try:
         copied.chmod(0o711)
-        for entry in sorted(place.iterdir()):
+        for entry in sorted(source.iterdir()):
             with open_file(entry) as original, (copied / entry.name).open("xb") as copy:
                 os.fchmod(copy.fileno(), 0o400)
                 os.fchown(copy.fileno(), account.uid, account.gid)

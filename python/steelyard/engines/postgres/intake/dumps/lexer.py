@@ -278,9 +278,9 @@ class DumpLexer:
     def _find(self, mark: bytes, at: int) -> int:
         """Behind the next `mark`; the end of the text where there is none."""
         while True:
-            place = self._text.find(mark, at)
-            if place >= 0:
-                return place + len(mark)
+            index = self._text.find(mark, at)
+            if index >= 0:
+                return index + len(mark)
             at = max(at, len(self._text) - len(mark) + 1)
             if not self._read():
                 return len(self._text)

@@ -88,8 +88,8 @@ def left_out(statement: SqlStatement) -> Neutralised | None:
         reason = _AND_SAID["ALTER", "DATABASE"]
     if reason is None or statement.words[-3:-1] == ("OWNER", "TO"):
         return None
-    named = _NAMED.match(statement.text)
-    text = named[1].decode(errors="replace") if named else " ".join(statement.words[:2])
+    match = _NAMED.match(statement.text)
+    text = match[1].decode(errors="replace") if match else " ".join(statement.words[:2])
     return Neutralised(" ".join(text.split()), reason)
 
 
@@ -120,15 +120,15 @@ def unknown_setting(statement: SqlStatement, sqlstate: str, version: str) -> Neu
     """What the copy is without where a statement sets what this version does not know."""
     if sqlstate != "42704" or not statement.begins("SET"):
         return None
-    named = _PARAMETER.match(statement.text.decode(errors="replace"))
+    match = _PARAMETER.match(statement.text.decode(errors="replace"))
     return Neutralised(
-        f"SET {named[1] if named else ''}".strip(), f"PostgreSQL {version} has no such setting"
+        f"SET {match[1] if match else ''}".strip(), f"PostgreSQL {version} has no such setting"
     )
 
 
 def missing_role(statement: SqlStatement, sqlstate: str, primary: str) -> str | None:
     """The role that a policy, a user mapping or the like names and the copy lacks."""
-    named = _ROLE.fullmatch(primary)
-    if sqlstate != "42704" or named is None or statement.words[:1] not in (("CREATE",), ("ALTER",)):
+    match = _ROLE.fullmatch(primary)
+    if sqlstate != "42704" or match is None or statement.words[:1] not in (("CREATE",), ("ALTER",)):
         return None
-    return named[1]
+    return match[1]

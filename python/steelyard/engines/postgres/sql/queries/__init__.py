@@ -16,16 +16,16 @@ def query(name: str, version_number: int) -> str:
     """
     major = version_number // 10000
     prefix, suffix = f"{name}_pg", ".sql"
-    known = {
+    versions = {
         int(entry.name[len(prefix) : -len(suffix)]): entry
         for entry in files(__name__).iterdir()
         if entry.name.startswith(prefix) and entry.name.endswith(suffix)
     }
-    usable = [version for version in known if version <= major]
+    usable = [version for version in versions if version <= major]
     if not usable:
-        oldest = min(known, default=None)
+        oldest = min(versions, default=None)
         raise EngineError(
             f'cannot read "{name}" from a PostgreSQL {major} server: no statement for that version',
             hint=f"PostgreSQL {oldest} is the oldest it is known for." if oldest else None,
         )
-    return known[max(usable)].read_text(encoding="utf-8")
+    return versions[max(usable)].read_text(encoding="utf-8")

@@ -1,0 +1,160 @@
+"""Runs a campaign: several weighings in one folder, begun, interrupted and resumed as one.
+
+A sweep, a bisection, a search of settings and a repetition of a published study differ in what they
+weigh next. What they share is here: the plan that is written before the first weighing, a record
+for each of them, the command that goes on after Ctrl-C, and what came of it, kept and shown.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import shutil
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from steelyard.cli.command_line import say
+from steelyard.cli.views.live_view import open_view
+from steelyard.model.errors import RecordError, SteelyardError
+from steelyard.model.files.own_directory import OwnDirectory, write_whole
+from steelyard.model.secrets.redaction import redacted_json
+from steelyard.record.reader import read_verdict
+from steelyard.record.record import PLAN, Json, Record, read_object, stamp
+from steelyard.record.verdict import Verdict
+from steelyard.report.page import write_report
+from steelyard.running.preparing.recording import Question
+from steelyard.running.world import LocalLaboratory
+from steelyard.study.study import Study
+from steelyard.weigh import weigh
+
+
+@dataclass(frozen=True)
+class CampaignKind:
+    """What campaigns of a kind are called, where they keep their plan, and what resumes one."""
+
+    noun: str
+    """With its article: `"a sweep"`."""
+    plan_file: str
+    resumed_by: tuple[str, ...]
+    """The command, before the option --resume: `("history", "bisect")`."""
+
+    def begin(
+        self, folder: Path | None, usual: str, plan: Mapping[str, Any], account: str | None = None
+    ) -> Campaign:
+        """A new campaign with its plan written: in the folder that was asked for, or in one below
+        `records/` and the `usual` one. RecordError: something is there already."""
+        folder = folder or Path("records") / usual / stamp()
+        campaign = Campaign(self, folder, account)
+        if os.path.lexists(folder):
+            begun = (folder / self.plan_file).is_file()
+            raise RecordError(
+                f'cannot keep {self.noun} in "{folder}": it exists',
+                hint=f"Go on with the one in it: {campaign.resuming_command}" if begun else None,
+            )
+        folder.mkdir(parents=True)
+        campaign.keep(self.plan_file, plan)
+        return campaign
+
+    def open(self, folder: Path, account: str | None = None) -> Campaign:
+        """The campaign of a folder. RecordError: it holds none of this kind."""
+        if not (folder / self.plan_file).is_file():
+            noun = self.noun.partition(" ")[2]
+            raise RecordError(f'"{folder}" is no {noun}: it has no {self.plan_file}')
+        return Campaign(self, folder, account)
+
+
+@dataclass(frozen=True)
+class Campaign:
+    """Several weighings in a folder, which has a plan."""
+
+    kind: CampaignKind
+    folder: Path
+    account: str | None = None
+    """The servers' account."""
+
+    @property
+    def plan_file(self) -> Path:
+        """Where its plan is."""
+        return self.folder / self.kind.plan_file
+
+    def plan(self) -> Json:
+        """As it was written. RecordError: it cannot be read."""
+        return read_object(self.plan_file)
+
+    @property
+    def resuming_command(self) -> str:
+        """To be pasted."""
+        return shlex.join(["steelyard", *self._resuming_words])
+
+    def resumable(self) -> AbstractContextManager[None]:
+        """Say after Ctrl-C what goes on with it."""
+        return resumable_by(*self._resuming_words)
+
+    def weigh(self, study: Study, seed: int, name: str) -> Verdict:
+        """The verdict of the record of that name, whatever of it was done before.
+        KeyboardInterrupt: it was interrupted, and so is the campaign."""
+        verdict = weigh_into(study, seed, self.folder / name, self.account)
+        if verdict.interrupted:
+            raise KeyboardInterrupt
+        return verdict
+
+    def try_to_weigh(self, study: Callable[[], Study], seed: int, name: str) -> Verdict | str:
+        """The same; why, in a line, where the study cannot be made or weighed."""
+        try:
+            return self.weigh(study(), seed, name)
+        except SteelyardError as failure:
+            return failure.primary.partition("\n")[0]
+
+    def keep(self, file: str, document: Mapping[str, Any]) -> None:
+        """Write what is planned, or what came of it, without secrets."""
+        text = json.dumps(redacted_json(document), indent=1)
+        write_whole(self.folder / file, text + "\n")
+
+    @property
+    def _resuming_words(self) -> tuple[str, ...]:
+        return (*self.kind.resumed_by, "--resume", str(self.folder))
+
+
+def show(document: Mapping[str, Any], lines: Iterable[str], *, as_json: bool) -> None:
+    """Print what came of a campaign: one JSON object, or lines for a terminal."""
+    typer.echo(json.dumps(document) if as_json else "\n".join(lines))
+
+
+@contextmanager
+def resumable_by(*arguments: str) -> Iterator[None]:
+    """Say after Ctrl-C what goes on with it: `steelyard ARGUMENTS`, to be pasted."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        say(f"go on: {shlex.join(['steelyard', *arguments])}")
+        raise
+
+
+def weigh_into(study: Study, seed: int, directory: Path, account: str | None) -> Verdict:
+    """The verdict of a weighing in a directory, whatever of it was done before."""
+    judged = (directory / "verdict.json").is_file()
+    verdict = read_verdict(Record.open(directory)) if judged else None
+    if verdict is not None and not verdict.interrupted:
+        if not (directory / "report.html").is_file():
+            write_report(directory)  # it was killed after its verdict
+        return verdict
+    planned = (directory / PLAN).is_file()
+    if os.path.lexists(directory) and not planned:
+        OwnDirectory.open(directory).close()
+        shutil.rmtree(directory)  # nothing was measured in it
+    question = Question(
+        study,
+        seed,
+        record=None if planned else directory,
+        resume=directory if planned else None,
+        command=("steelyard", "weigh", str(directory / "study.toml"), "--seed", str(seed)),
+    )
+    with LocalLaboratory(account) as world, open_view(sys.stderr) as view:
+        return weigh(question, world, view)

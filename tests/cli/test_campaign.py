@@ -1,0 +1,160 @@
+"""Campaigns begin in a folder of their own, are weighed on where they stopped, and say how."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from steelyard.cli.weighing import campaign as module
+from steelyard.cli.weighing.bisect import BISECTION
+from steelyard.cli.weighing.campaign import Campaign, CampaignKind, show
+from steelyard.cli.weighing.reproduce import REPETITION
+from steelyard.cli.weighing.search import SEARCH
+from steelyard.cli.weighing.sweep import SWEEP
+from steelyard.model.errors import RecordError, StudyError
+from steelyard.record.sweep import SweepPlan
+from steelyard.record.verdict import Verdict
+from steelyard.study.read import read_study
+from steelyard.tuning.search.trial import SearchPlan
+from tuning.search.raced import BASIS, Balance
+
+KINDS = (SWEEP, BISECTION, SEARCH, REPETITION)
+STUDY = read_study("shared-buffers", [])
+by_kind = pytest.mark.parametrize("kind", KINDS, ids=[kind.plan_file for kind in KINDS])
+
+
+@by_kind
+def test_a_plan_is_read_back_from_the_folder_it_was_begun_in(
+    kind: CampaignKind, tmp_path: Path
+) -> None:
+    begun = kind.begin(tmp_path / "mine", "usual", {"seed": 4}, "postgres")
+    assert kind.open(tmp_path / "mine", "postgres") == begun
+    assert begun.plan() == {"seed": 4}
+
+
+@by_kind
+def test_none_begins_where_something_is(kind: CampaignKind, tmp_path: Path) -> None:
+    for name, make in (("folder", Path.mkdir), ("file", Path.touch)):
+        make(tmp_path / name)
+        with pytest.raises(RecordError, match="it exists") as refused:
+            kind.begin(tmp_path / name, "usual", {})
+        assert refused.value.hint is None
+    (tmp_path / "link").symlink_to("nowhere")
+    with pytest.raises(RecordError, match="it exists"):
+        kind.begin(tmp_path / "link", "usual", {})
+
+
+@by_kind
+def test_where_one_of_its_kind_is_the_refusal_says_how_it_goes_on(
+    kind: CampaignKind, tmp_path: Path
+) -> None:
+    folder = tmp_path / "it's mine"
+    kind.begin(folder, "usual", {})
+    with pytest.raises(RecordError) as refused:
+        kind.begin(folder, "usual", {})
+    command = shlex.split(str(refused.value.hint).removeprefix("Go on with the one in it: "))
+    assert command == ["steelyard", *kind.resumed_by, "--resume", str(folder)]
+
+
+@by_kind
+def test_a_folder_of_another_kind_is_refused(kind: CampaignKind, tmp_path: Path) -> None:
+    for other in KINDS:
+        if other.plan_file != kind.plan_file:
+            folder = tmp_path / other.plan_file
+            other.begin(folder, "usual", {})
+            with pytest.raises(RecordError, match=f"has no {kind.plan_file}"):
+                kind.open(folder)
+
+
+def test_without_a_folder_it_is_kept_below_records(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    campaign = SWEEP.begin(None, "checksums-by-clients", {})
+    assert campaign.folder.parent == Path("records/checksums-by-clients")
+    assert campaign.plan_file.is_file()
+
+
+def test_plans_of_sweeps_and_searches_come_back_whole(tmp_path: Path) -> None:
+    swept = SweepPlan(key="workload.clients", values=("2", "4"), order=(1, 0), seed=7, study="aa")
+    sought = SearchPlan(seed=4, trials=8, durability=(), basis=BASIS, first={"work_mem": "64MB"})
+    for kind, plan in ((SWEEP, swept), (SEARCH, sought)):
+        campaign = kind.begin(tmp_path / kind.plan_file, "usual", plan.to_json())
+        assert type(plan).of_json(campaign.plan(), "plan") == plan
+
+
+def test_secrets_are_left_out_of_what_is_kept(tmp_path: Path) -> None:
+    campaign = SWEEP.begin(tmp_path / "mine", "usual", {"changes": ["x=host=h password=s3cret"]})
+    campaign.keep("swept.json", {"why": "postgres://app:s3cret@h/shop refused"})
+    assert all("s3cret" not in file.read_text() for file in campaign.folder.iterdir())
+
+
+class Weighings:
+    """Stands for real weighings; `outcome` of each: what it raises, or whether it ended."""
+
+    def __init__(self, outcome: Exception | bool) -> None:
+        self.outcome = outcome
+        self.directories: list[Path] = []
+
+    def __call__(self, study: Any, seed: int, directory: Path, account: str | None) -> Verdict:
+        self.directories.append(directory)
+        if isinstance(self.outcome, Exception):
+            raise self.outcome
+        verdict = Balance().weigh(STUDY, seed, directory)
+        return verdict.model_copy(update={"interrupted": not self.outcome})
+
+
+def campaign_with(
+    outcome: Exception | bool, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> tuple[Campaign, Weighings]:
+    weighings = Weighings(outcome)
+    monkeypatch.setattr(module, "weigh_into", weighings)
+    return SWEEP.begin(folder, "usual", {}), weighings
+
+
+def test_each_weighing_has_a_record_of_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    campaign, weighings = campaign_with(True, tmp_path / "mine", monkeypatch)
+    campaign.weigh(STUDY, 1, "points/2")
+    campaign.try_to_weigh(lambda: STUDY, 2, "points/4")
+    assert weighings.directories == [campaign.folder / "points/2", campaign.folder / "points/4"]
+
+
+def test_what_cannot_be_weighed_gives_its_reason_in_a_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    failure = StudyError('unknown setting "x"', detail="It has none.", hint="Name another.")
+    campaign, _ = campaign_with(failure, tmp_path / "mine", monkeypatch)
+    assert campaign.try_to_weigh(lambda: STUDY, 1, "points/2") == 'unknown setting "x"'
+    with pytest.raises(StudyError):
+        campaign.weigh(STUDY, 1, "points/2")
+
+
+def test_a_weighing_that_was_interrupted_ends_the_campaign_which_says_what_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    campaign, weighings = campaign_with(False, tmp_path / "mine", monkeypatch)
+
+    def weigh_points() -> None:
+        with campaign.resumable():
+            for name in ("points/2", "points/4"):
+                campaign.try_to_weigh(lambda: STUDY, 1, name)
+
+    with pytest.raises(KeyboardInterrupt):
+        weigh_points()
+    assert len(weighings.directories) == 1
+    assert f"go on: steelyard weigh --resume {campaign.folder}" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("as_json", [False, True])
+def test_it_is_shown_as_lines_or_as_one_object(
+    capsys: pytest.CaptureFixture[str], as_json: bool
+) -> None:
+    show({"sweep": 1}, iter(["one", "two"]), as_json=as_json)
+    printed = capsys.readouterr().out
+    assert printed == (json.dumps({"sweep": 1}) if as_json else "one\ntwo") + "\n"
