@@ -159,7 +159,7 @@ def main() -> int:
         listed.write_text("arm,tps\n" + "\n".join(pairs) + "\n")
         both_steps = (
             "import pathlib, sys; place = pathlib.Path(sys.argv[1]);"
-            "from steelyard.evaluation.rejudge import rejudge;"
+            "from steelyard.verdict.rejudge import rejudge;"
             "from steelyard.record.record import Record;"
             "from steelyard.record.reader import read_recorded;"
             "from steelyard.report.page import write_report;"

@@ -12,7 +12,7 @@ import pytest
 
 LINE = (
     '2026-11-27 10:00:0{n}.000 UTC,"app","my shop",7,"[local]",65f0.7,{n},"SELECT",'
-    "2026-11-27 09:00:00 UTC,3/{n},{xid},LOG,00000,"
+    "2026-11-27 09:00:00 UTC,3/0,{xid},LOG,00000,"
     '"duration: 1.5 ms  statement: {sql}",,,,,,,,,"psql","client backend",,0\n'
 )
 

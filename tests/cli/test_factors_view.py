@@ -20,9 +20,9 @@ from steelyard.cli.views.ci.markdown import markdown
 from steelyard.cli.views.factors.factors_view import render_factors
 from steelyard.cli.views.live_view import LiveView
 from steelyard.cli.views.progress_lines import cell_line, plan_lines
-from steelyard.evaluation.factors.words import sentences
 from steelyard.record.factors import FactorEffects, FactorsPlan
 from steelyard.record.verdict import Verdict
+from steelyard.wording.factor_sentences import sentences
 
 GOLDEN = Path(__file__).parent.parent / "golden"
 

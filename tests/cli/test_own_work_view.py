@@ -22,10 +22,10 @@ from steelyard.cli.views.upgrades.sections import Commands, Section, SectionTabl
 from steelyard.cli.weighing.upgrade import OwnWork
 from steelyard.engines.postgres.upgrade.outcome import UpgradeOutcome
 from steelyard.engines.postgres.upgrade.rehearsal import UpgradeRequest
-from steelyard.evaluation.rejudge import rejudge
 from steelyard.model.errors import SteelyardError
 from steelyard.study.read import read_study
 from steelyard.study.study import Study
+from steelyard.verdict.rejudge import rejudge
 
 
 def study_of_words(words: tuple[str, ...]) -> Study:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
-import re
 from itertools import pairwise
 from math import comb
 
@@ -19,11 +18,13 @@ from steelyard.evaluation.contrast import WeighedContrast
 from steelyard.evaluation.judge_epochs import contrast_of, percent_ends, slot_assignment
 from steelyard.evaluation.judging import contrasts_of
 from steelyard.evaluation.rule import VerdictKind
-from steelyard.evaluation.sentence import line_of, sentence_of
+from steelyard.evaluation.threats.epochs import SlotsDiffer
 from steelyard.model.estimate import LOG_RATIO, Estimate
-from steelyard.model.threat import raise_threat
+from steelyard.model.observation import Quoted
 from steelyard.model.threat_kind import ThreatKind
 from steelyard.model.units import percent_of_log
+from steelyard.verdict.contrast_line import line_of
+from steelyard.wording.verdict_sentence import sentence_of
 
 TERMS = Terms(12, 8, margin=0.01, epoch_seconds=8.0)
 CONTRACT = [
@@ -142,12 +143,8 @@ def test_a_slot_effect_is_reported_apart_from_the_reading() -> None:
     ]
     found = judged(epochs)
     assert found.details.slot_effect_percent == pytest.approx(2.0, abs=0.1)
-    seen = {threat.name: threat.seen for threat in found.threats}
-    assert re.fullmatch(
-        r"the reading moves by \+\S+ % \[\+\S+, \+\S+\] \(99 % interval\) "
-        r"with the slots of the arms",
-        seen["slots differ"],
-    )
+    [check] = [threat.check for threat in found.threats if isinstance(threat, SlotsDiffer)]
+    assert 0 < check.interval.low < check.effect < check.interval.high < math.inf
     assert 0.0 in found.estimate.interval
 
 
@@ -212,7 +209,7 @@ def test_a_contrast_is_the_same_however_often_it_was_judged_before() -> None:
 
 
 def test_threats_seen_elsewhere_stand_beside_the_epochs_own_and_may_invalidate() -> None:
-    fatal = raise_threat(ThreatKind.WRONG_ANSWER, "3 rows missing")
+    fatal = Quoted(ThreatKind.WRONG_ANSWER, "3 rows missing")
     found = contrast_of(epochs_of(-0.03), TERMS, "off", "on", [fatal])
     assert (found.verdict.kind, found.threats) == (VerdictKind.INVALID, (fatal,))
 

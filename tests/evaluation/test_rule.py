@@ -13,7 +13,7 @@ from steelyard.analysis.decision.looks import Stage, Terms
 from steelyard.evaluation.rule import Decision, FailCondition, VerdictKind, decide
 from steelyard.model.errors import UsageError
 from steelyard.model.estimate import UNBOUNDED, Interval
-from steelyard.model.threat import raise_threat
+from steelyard.model.observation import Quoted
 from steelyard.model.threat_kind import ThreatKind
 from steelyard.record.contrast import ContrastLine
 
@@ -98,8 +98,8 @@ def test_an_open_ended_weighing_goes_on_past_its_plan_until_it_is_settled() -> N
 
 def test_a_threat_that_invalidates_takes_the_verdict_away_and_another_does_not() -> None:
     main = Interval(-0.05, -0.03)
-    doubt = raise_threat(ThreatKind.STEAL, "steal 12 %")
-    fatal = raise_threat(ThreatKind.DEBUG_BUILD, "debug profile")
+    doubt = Quoted(ThreatKind.STEAL, "steal 12 %")
+    fatal = Quoted(ThreatKind.DEBUG_BUILD, "debug profile")
     assert decide(Stage.LAST, main, main, THROUGHPUT, [doubt]).kind is VerdictKind.SLOWER
     assert decide(Stage.LAST, main, main, THROUGHPUT, [doubt, fatal]).kind is VerdictKind.INVALID
     assert not decide(Stage.FIRST, main, main, THROUGHPUT, [fatal]).ends

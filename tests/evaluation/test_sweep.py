@@ -9,13 +9,15 @@ import pytest
 
 from records.conftest import unpack
 from steelyard.analysis.decision.sign_flip import confidence_set
-from steelyard.evaluation.sweep import ALPHA, sentence, swept
+from steelyard.evaluation.sweep import ALPHA
 from steelyard.model.units import percent_of_log
 from steelyard.record.reader import read_verdict
 from steelyard.record.record import Record
 from steelyard.record.sweep import SweepPlan, SweptContrast, SweptPoint
 from steelyard.record.verdict import Verdict
 from steelyard.report.sweep_page import render_sweep
+from steelyard.verdict.swept import swept
+from steelyard.wording.sweep_sentences import sentence
 
 VALUES = ("8", "32", "256")
 PLAN = SweepPlan(

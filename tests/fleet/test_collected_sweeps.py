@@ -12,13 +12,13 @@ import pytest
 
 from history.made import change
 from records.conftest import unpack
-from steelyard.evaluation.sweep import swept
 from steelyard.fleet.collecting import collect
 from steelyard.history.index import read_history
 from steelyard.record.reader import read_plan, read_study_file, read_verdict
 from steelyard.record.record import Record
 from steelyard.record.sweep import SWEEP_FILE, SWEPT_FILE, SweepPlan
 from steelyard.record.verdict import Verdict
+from steelyard.verdict.swept import swept
 
 Json = dict[str, Any]
 VALUES = ("8", "32", "3000")

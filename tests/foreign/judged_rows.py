@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -10,8 +10,10 @@ from steelyard.foreign.comparison import Comparison
 from steelyard.foreign.judgement.judgement import Judgement, NumberContrast
 from steelyard.foreign.metric import Metric
 from steelyard.foreign.series import Order, Rows, Series
+from steelyard.model.observation import Observation
 
 TIME = Metric("time", "s", False)
+Seen = TypeVar("Seen", bound=Observation)
 
 
 def numbers(
@@ -36,6 +38,12 @@ def names(contrast: NumberContrast) -> set[str]:
 def only(judgement: Judgement) -> NumberContrast:
     (contrast,) = judgement.contrasts
     return contrast
+
+
+def only_of(contrast: NumberContrast, kind: type[Seen]) -> Seen:
+    """The only threat of this class."""
+    (threat,) = [threat for threat in contrast.threats if isinstance(threat, kind)]
+    return threat
 
 
 def finding(judgement: Judgement, name: str) -> Any:

@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 
 from foreign.reading import GOLDEN
 from steelyard.cli.views.judgement_view import render_judgement
-from steelyard.evaluation.sentence import sentence_of
 from steelyard.foreign.comparison import Options, compare
 from steelyard.foreign.formats import format_names, read_sheet
 from steelyard.foreign.judgement.judge_numbers import judge_numbers
 from steelyard.foreign.source import source_of
 from steelyard.model.errors import SteelyardError
+from steelyard.wording.verdict_sentence import sentence_of
 
 PIECES = st.sampled_from(
     [

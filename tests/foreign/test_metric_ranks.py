@@ -15,7 +15,7 @@ from foreign.judged_files import (
     refused_text,
     verdict,
 )
-from steelyard.evaluation.sentence import sentence_of
+from steelyard.wording.verdict_sentence import sentence_of
 
 JTL = ("a=jtl_a_min.csv", "b=jtl_b_min.csv")
 
@@ -163,3 +163,52 @@ def test_a_column_that_the_user_names_is_judged_whatever_it_holds(heading: str) 
     judgement = judged_text(f"arm,{heading},tps\n{rows}", **asked)
     assert judgement.comparison.metric.column == heading
     assert judgement.comparison.metric.higher_is_better is False
+
+
+def beside(heads: str, *levels: tuple[float, float]) -> str:
+    """Arms off and on in turns, of each column the level in either arm."""
+    text = f"arm,{heads}\n"
+    for n in range(10):
+        for k, arm in enumerate(("off", "on")):
+            cells = (f"{level[k] * (1 + (n * 7 % 5 + k) / 400):.4f}" for level in levels)
+            text += ",".join((arm, *cells)) + "\n"
+    return text
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        *("tps_se", "σ tps", "tps ±", "tps Fehler", "tps excl. reconnect", "expected_tps"),
+        *("theoretical_tps", "previous_tps", "tps_baseline", "goal_tps", "tps_per_core"),
+        *("temp MB/s", "seq scans/s", "foo bar tps", "tps_lower", "widget_ops"),
+    ],
+)
+def test_a_heading_that_is_wholly_known_goes_before_one_known_in_part(other: str) -> None:
+    for heads, levels in (
+        (f"{other},tps", ((10, 5), (1000, 1100))),
+        (f"tps,{other}", ((1000, 1100), (10, 5))),
+    ):
+        judgement = judged_text(beside(heads, *levels), **RANDOM)
+        assert judgement.comparison.metric.column == "tps"
+        assert verdict(judgement) == "faster"
+
+
+def test_bounds_are_not_judged_in_place_of_what_they_bound() -> None:
+    levels = ((900, 800), (1000, 1100), (1100, 1000))
+    for heads in ("tps_lower,tps,tps_upper", "tps_lo,tps,tps_hi", "q1_tps,median_tps,q3_tps"):
+        assert verdict(judged_text(beside(heads, *levels), **RANDOM)) == "faster"
+
+
+@pytest.mark.parametrize("heads", ["foo tps,bar tps", "idx_lookups/s,time_s", "foo qps,bar MB/s"])
+def test_several_that_are_known_in_part_are_asked_about_even_where_they_agree(heads: str) -> None:
+    first, second = heads.split(",")
+    error = refused_text(beside(heads, (100, 110), (1000, 1100)), **RANDOM)
+    assert f'"{first}" or "{second}" could be what was measured' in error.primary
+    assert f'--metric "{second}"' in str(error.hint)
+    asked = judged_text(beside(heads, (100, 110), (1000, 1100)), metric=second, **RANDOM)
+    assert asked.comparison.metric.column == second
+
+
+def test_a_column_known_in_part_that_cannot_be_read_refuses_nothing() -> None:
+    text = beside("tps_foo,tps", (10, 5), (1000, 1100)).replace("off,10.0000", "off,0")
+    assert judged_text(text, **RANDOM).comparison.metric.column == "tps"

@@ -26,6 +26,7 @@ from engines.postgres.intake.restore_server import RestoreServer, restore_server
 from own_cache import open_directory
 from steelyard.engines.postgres.intake.dumps.format import recognise
 from steelyard.engines.postgres.intake.place import inspect_source
+from steelyard.engines.postgres.intake.restoring import _CONNECT
 from steelyard.model.errors import SteelyardError, UsageError
 from thinned import thinned
 
@@ -47,6 +48,16 @@ def marker() -> Iterator[Path]:
     with open_directory() as home:
         home.chmod(0o777)
         yield home / "marker"
+
+
+@pytest.mark.parametrize("piece", [b"a", b'"a"', b'""', b" ", b"\t", b'a "b" '])
+@pytest.mark.parametrize("end", [b"\\\n", b'"\n', b"", b"\r", b"\\"])
+def test_a_long_line_that_connects_is_refused_as_soon_as_a_short_one(
+    piece: bytes, end: bytes
+) -> None:
+    """Tried in each of its ways, 60 letters would take longer than the machine lasts."""
+    assert _CONNECT.fullmatch(b"\\connect " + piece * 20_000 + end) is None
+    assert _CONNECT.fullmatch(b"\\connect a" + piece * 20_000 + b"\r\n") is not None
 
 
 # Each with the trick that it tries; PROGRAM writes the marker.

@@ -91,6 +91,26 @@ def test_a_secret_of_an_address_is_not_shown(
     require_unseen(token, run(*command, last), cache, tmp_path)
 
 
+SLIPS = [
+    *("postgresql:/u:{t}@h/db", "u:{t}@h/db", "h:5432:d:u:{t}", "postgresql//u:{t}@h/db=1"),
+    *("host=h user=u password {t}", "Server=h;Uid=u;Pwd={{a {t}}};Database=d", "u:a {t}@h"),
+]
+
+
+@pytest.mark.parametrize("slip", SLIPS)
+@pytest.mark.parametrize(
+    "command",
+    [(*SETTINGS, "--yes", "--from"), ("upgrade",), ("workloads", "capture")],
+    ids=" ".join,
+)
+def test_a_slip_in_an_address_does_not_show_its_password(
+    command: Sequence[str], slip: str, token: str, run: Run, cache: Path, tmp_path: Path
+) -> None:
+    printed = run(*command, slip.format(t=token))
+    assert "error: " in printed
+    require_unseen(token, printed, cache, tmp_path)
+
+
 @pytest.mark.parametrize(
     "words",
     [
@@ -105,6 +125,12 @@ def test_a_secret_of_an_address_is_not_shown(
         ("--set", "arm.sql=[\"ALTER ROLE a PASSWORD '{t}'\"]"),
         ("--set", "sql=[\"CREATE USER MAPPING FOR a SERVER s OPTIONS (password '{t}')\"]"),
         ("--set", "sql=[\"SELECT dblink('password={t}', 'x')\"]"),
+        ("--set", "arm.sql=[\"SELECT dblink('host=h password=Tiger.{t} dbname=d')\"]"),
+        ("--set", "arm.sql=[\"SELECT dblink('host=h password=({t} dbname=d')\"]"),
+        ("--set", "arm.settings.app.cfg=password: {t}"),
+        ("--set", "arm.settings.app.sas=https://h/c?sv=1&sig={t}"),
+        ("--set", "arm.settings.app.url=http://{t}@h"),
+        ("--set", "arm.settings.app.dbpw={t}"),
         ("--set", "title=postgres://u:{t}@h"),
         ("--set", "question='password={t}'"),
         ("--set", "address=postgres://u:{t}@h/d"),

@@ -21,9 +21,9 @@ from typing import Any
 
 from underway import PATIENCE_S, Traces, Underway
 
-from steelyard.evaluation.rejudge import rejudge
 from steelyard.record.reader import read_recorded
 from steelyard.record.record import Record
+from steelyard.verdict.rejudge import rejudge
 
 Start = Callable[..., Underway]
 EPOCHS, BLOCKS = 8, 3

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from steelyard.cli.views.verdict_view import render_verdict
-from steelyard.evaluation.rejudge import rejudge
 from steelyard.record.reader import RecordContents, read_recorded
 from steelyard.record.record import Record
+from steelyard.verdict.rejudge import rejudge
 
 Unpack = Callable[[str], Path]
 

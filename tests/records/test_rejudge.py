@@ -16,11 +16,11 @@ from typing import Any
 import pytest
 
 from records.conftest import KEPT
-from steelyard.evaluation.rejudge import rejudge
 from steelyard.evaluation.verdict_differences import differences
 from steelyard.model.errors import RecordError
 from steelyard.record.reader import RecordContents, read_recorded, read_verdict
 from steelyard.record.record import FORMAT, Record
+from steelyard.verdict.rejudge import rejudge
 
 Unpack = Callable[[str], Path]
 CHANGED = {"checksums-rw": {"pages": None}, "read-after-insert": {"pages": None}}

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from steelyard._core import histogram_quantiles
-from steelyard.evaluation.rejudge import rejudge
 from steelyard.record.reader import read_recorded
 from steelyard.record.record import Record
+from steelyard.verdict.rejudge import rejudge
 
 
 @pytest.mark.parametrize("name", ["settings", "three-arms"])

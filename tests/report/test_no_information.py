@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from record.made import line_of
 from steelyard.model.units import NO_INFORMATION, format_reading, spread_words
 from steelyard.record.verdict import Cause, Pages, TimePart, TimeParts
-from steelyard.report.contrast_text import interval_text, reading_text, shown_sentence
 from steelyard.report.tables import amount, cause_rows, counted_reading, none_line, page_price
 from steelyard.report.time_parts import cause_sentence, part_rows
+from steelyard.wording.contrast_text import interval_text, reading_text, shown_sentence
 
 PERCENT = st.floats(-99.9, 1e9)
 

@@ -19,8 +19,8 @@ from steelyard.record.plan import TurnChoices
 from steelyard.record.turns.turn_summary import StallLine, TurnSummary, TurnSumsLine
 from steelyard.record.verdict import Verdict
 from steelyard.report import turns
-from steelyard.report.contrast_text import reading_text
 from steelyard.report.page import write_report
+from steelyard.wording.contrast_text import reading_text
 
 Counts = Callable[[list[str], list[int]], list[int]]
 

@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from steelyard.evaluation.rejudge import rejudge
 from steelyard.record.reader import read_recorded
 from steelyard.record.record import Record
 from steelyard.running.preparing import inspection
 from steelyard.study.study import Study
 from steelyard.telemetry.devices import Devices
+from steelyard.verdict.rejudge import rejudge
 from story.asked import lines, study_of
 from story.scripted_device import NAME, DeviceWorld, Requests
 

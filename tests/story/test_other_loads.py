@@ -6,10 +6,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from steelyard.evaluation.rejudge import rejudge
 from steelyard.record.epoch import OtherLoadLine
 from steelyard.record.reader import read_recorded
 from steelyard.record.record import Record
+from steelyard.verdict.rejudge import rejudge
 from story.asked import lines
 from story.scripted import ScriptedWorld
 

@@ -13,12 +13,12 @@ import pytest
 
 from steelyard.cli.views.ci.markdown import markdown
 from steelyard.cli.views.verdict_view import render_verdict
-from steelyard.evaluation.rejudge import rejudge
 from steelyard.model.errors import StudyError, WeighingError
 from steelyard.record.reader import read_recorded
 from steelyard.record.record import Record
 from steelyard.report.page import write_report
 from steelyard.study.study import Study
+from steelyard.verdict.rejudge import rejudge
 from story.asked import lines, study_of
 from story.scripted import ScriptedWorld
 

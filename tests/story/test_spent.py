@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from steelyard.evaluation.rejudge import rejudge
 from steelyard.record.reader import read_recorded, read_slices, read_verdict
 from steelyard.record.record import Record
 from steelyard.record.slice import SliceLine
 from steelyard.running.measuring import settling
+from steelyard.verdict.rejudge import rejudge
 from story.asked import lines, study_of
 from story.noop.engine import NoopInstance
 from story.noop.journal import Journal

@@ -15,13 +15,16 @@ ROOMS = (
     "python/steelyard/evaluation/layouts.py",
     "python/steelyard/evaluation/threats/turns.py",
     "python/steelyard/evaluation/threats/cycles.py",
+    "python/steelyard/wording/basis.py",
+    "python/steelyard/wording/threats/turns.py",
+    "python/steelyard/wording/threats/cycles.py",
     "python/steelyard/report/layouts/",
 )
 """Where layouts are: what runs, judges and shows each."""
 EXCEPTIONS = {
     "python/steelyard/analysis/decision/epoch_reading.py": 3,  # blocks of paired slices
     "python/steelyard/cli/views/reproductions/page.py": 1,  # what a verdict says of cycles
-    "python/steelyard/evaluation/rejudge.py": 1,  # a record that is older than the word
+    "python/steelyard/verdict/rejudge.py": 1,  # a record that is older than the word
     "python/steelyard/record/plan.py": 4,  # likewise, and a plan that holds one layout's choices
     "python/steelyard/running/measuring/epoch.py": 2,  # slices by executions
     "python/steelyard/running/measuring/load.py": 2,  # the cost of whole cycles; executions

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from steelyard.report.contrast_text import MARKS
+from steelyard.wording.contrast_text import MARKS
 
 TUTORIALS = Path(__file__).parents[2] / "docs" / "tutorial"
 _FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)

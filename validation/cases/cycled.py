@@ -17,7 +17,7 @@ from steelyard.evaluation.rule import VerdictKind
 from steelyard.evaluation.threats.cycles import cycle_threats
 from steelyard.evaluation.threats.epochs import threats_of_epochs
 from steelyard.evaluation.threats.run import plan_threats
-from steelyard.model.threat import Threat
+from steelyard.model.observation import Observation
 from steelyard.record.plan import Plan, TurnChoices
 from validation.cases.case import generator
 from validation.cases.simulation import NO_MARGIN
@@ -127,7 +127,7 @@ def _count(world: CycleWorld, weighing: Weighing, counts: _Counts) -> None:
     readings = [read_epoch(epoch, "arm", "control", "throughput") for epoch in totals]
     d: Floats = np.array([reading.d for reading in readings])
     plan = plan_of(world, len(totals))
-    threats: tuple[Threat, ...] = (
+    threats: tuple[Observation, ...] = (
         *cycle_threats(weighing.epochs, plan, "control", "arm"),
         *plan_threats(plan),
         *threats_of_epochs(readings, "arm", "control", terms, True),

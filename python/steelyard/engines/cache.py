@@ -53,6 +53,12 @@ class Cache:
         """One directory a weighing under way; registry.py cleans what a dead owner left."""
         return self.root / "run"
 
+    def room_of(self, path: Path) -> Path | None:
+        """The room that a path leads into, by whatever links; None: it leads into none."""
+        target = path.resolve()
+        rooms = (self.root / name for name in _ROOMS)
+        return next((room for room in rooms if target.is_relative_to(room.resolve())), None)
+
 
 def cache_root() -> Path:
     """Where the cache root is, whether or not it exists yet."""

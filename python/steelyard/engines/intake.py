@@ -44,6 +44,7 @@ class Intake:
 
     place: DataPlace
     database: str | None  # None: the only one there is
+    settings: SettingsPlace | None = None  # of its server; None: they are in the place
 
 
 @dataclass(frozen=True)

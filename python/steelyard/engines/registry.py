@@ -31,7 +31,7 @@ from steelyard.engines.local.place import (
     remove_private,
     require_usable,
 )
-from steelyard.engines.local.runs import OWNER_FILE, Leftover, dead_runs, registration
+from steelyard.engines.local.runs import OWNER_FILE, Leftover, dead_runs, registration, run_name
 from steelyard.engines.memory.group import remove_groups
 from steelyard.engines.programs import free_port
 from steelyard.model.errors import EngineError
@@ -120,8 +120,7 @@ class Run:
 def open_run(cache: Cache, account: Account) -> Run:
     """Register a weighing; what dead owners left is cleaned away first."""
     clean_leftovers(cache)
-    now = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
-    directory = cache.runs / f"{now}-{os.getpid()}-{secrets.token_hex(2)}"
+    directory = cache.runs / run_name()
     with registration(cache):
         directory.mkdir()
         directory.chmod(0o711)

@@ -9,8 +9,9 @@ from steelyard.analysis.decision.forecast import MOST_EPOCHS, Forecast, Need
 from steelyard.analysis.decision.looks import Terms
 from steelyard.evaluation.rule import Decision, VerdictKind
 from steelyard.model.estimate import Estimate
-from steelyard.model.threat import Threat
+from steelyard.model.observation import Observation
 from steelyard.record.contrast import ContrastDetails, Ends
+from steelyard.record.plan import Residency, TurnChoices
 
 
 class Details(Protocol):
@@ -30,13 +31,38 @@ class Details(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class ReplicateWords:
-    """What the sentence of a contrast calls its replicates."""
+class ServersBasis:
+    """What an interval rests on where the servers are not ours."""
+
+    epochs: int
+    residency: Residency
+    """Where the arms are."""
+
+
+@dataclass(frozen=True, slots=True)
+class CyclesBasis:
+    """What an interval rests on where whole checkpoint cycles were measured."""
+
+    epochs: int
+    layout: str
+    unit: str
+    """What an arm is measured in, in an epoch."""
+    turns: TurnChoices
+    arms: tuple[str, str]
+    """The control, and the arm."""
+    cycle_seconds: tuple[float | None, float | None]
+    """Of both: between the begins of two checkpoints; None: no whole cycle was seen."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReplicateFacts:
+    """The replicates of a contrast."""
 
     noun: str = "epochs"
     """In the plural."""
-    basis: str = ""
-    """What the interval rests on; empty: so many of the noun."""
+    basis: ServersBasis | CyclesBasis | str = ""
+    """What the interval rests on, of numbers from elsewhere in words; empty: so many of the
+    noun."""
     instead: str = ""
     """What is said in place of a forecast, where more replicates would settle nothing."""
     column: str = ""
@@ -75,10 +101,10 @@ class Contrast(Generic[Details_co]):
     """Usable epochs: those with a log ratio, infinite ones included."""
     blocks: int
     forecast: Forecast | None
-    threats: tuple[Threat, ...]
+    threats: tuple[Observation, ...]
     details: Details_co
     """What is kept beside the command line's contract."""
-    replicates: ReplicateWords = ReplicateWords()
+    replicates: ReplicateFacts = ReplicateFacts()
     answer: AnswerWords | None = None
     """None: its sentence says that the arm is faster or slower."""
 

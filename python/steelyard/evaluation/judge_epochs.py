@@ -29,7 +29,7 @@ from steelyard.evaluation.contrast import Contrast, WeighedContrast
 from steelyard.evaluation.rule import decide
 from steelyard.evaluation.threats.epochs import threats_of_epochs
 from steelyard.model.estimate import LOG_RATIO, UNBOUNDED, Estimate, Interval
-from steelyard.model.threat import Threat
+from steelyard.model.observation import Observation
 from steelyard.model.units import percent_of_log
 from steelyard.record.contrast import ContrastDetails, Ends, EpochDetail, Settling
 
@@ -41,7 +41,7 @@ def contrast_of(
     terms: Terms,
     arm: str,
     control: str,
-    threats: Sequence[Threat] = (),
+    threats: Sequence[Observation] = (),
     ended: bool = False,
 ) -> WeighedContrast:
     """The contrast after `epochs`, in the order they were measured.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -24,9 +24,8 @@ from steelyard.evaluation.threats.run import run_threats
 from steelyard.evaluation.threats.work_done import arrival_threats, work_threats
 from steelyard.model.estimate import UNBOUNDED, Interval
 from steelyard.model.memoize import memoize_by_identity
-from steelyard.model.threat import Threat
+from steelyard.model.observation import Observation
 from steelyard.model.units import NS_PER_S
-from steelyard.record.contrast import WithdrawnThreat
 from steelyard.record.epoch import EventLine
 from steelyard.record.plan import Plan
 from steelyard.record.reader import JUDGED, RESUMED, RecordContents
@@ -121,8 +120,8 @@ def times_looked(events: Sequence[EventLine]) -> int:
 
 
 def threats_beside(
-    recorded: RecordContents, arm: str, inspected: Sequence[Threat] | None = None
-) -> tuple[Threat, ...]:
+    recorded: RecordContents, arm: str, inspected: Sequence[Observation] | None = None
+) -> tuple[Observation, ...]:
     """Every threat to the contrast of an arm that its log ratios alone do not show.
 
     `inspected`: what `inspected_threats` gives for the arm, where it is known.
@@ -141,36 +140,39 @@ def threats_beside(
     )
 
 
-def inspected_threats(recorded: RecordContents, arm: str) -> tuple[Threat, ...]:
+def inspected_threats(recorded: RecordContents, arm: str) -> tuple[Observation, ...]:
     """The threats that were seen before the first epoch."""
     inspected = inspection_threats(recorded.inspection, recorded.study.control.name, arm)
     return (*inspected, *source_threats(recorded.environment.source))
 
 
-def withdrawn(recorded: RecordContents, contrast: WeighedContrast) -> tuple[WithdrawnThreat, ...]:
+@dataclass(frozen=True, slots=True)
+class Withdrawn:
+    """What was seen while a contrast was weighed, and is no threat of it at the end."""
+
+    observation: Observation
+    """As it was seen last."""
+    epochs: int
+    """After so many of them."""
+
+
+def withdrawn(recorded: RecordContents, contrast: WeighedContrast) -> tuple[Withdrawn, ...]:
     """The threats that were shown while a contrast was weighed and are none of its own at the
-    end, as they were last shown, and why they went."""
+    end."""
     terms, control, arm = terms_of(recorded.plan, recorded.events), contrast.control, contrast.arm
     every = len(recorded.epochs)
     readings = _readings(recorded, arm, control, terms)
     inspected = inspected_threats(recorded, arm)
-    last: dict[str, tuple[int, Threat]] = {}
+    last: dict[str, Withdrawn] = {}
     for n in range(1, every):
         threats = (
             *threats_beside(replace(recorded, epochs=recorded.epochs[:n]), arm, inspected),
             *threats_of_epochs(readings[:n], arm, control, terms, False),
         )
-        last |= {threat.name: (n, threat) for threat in threats}
+        last |= {threat.name: Withdrawn(threat, n) for threat in threats}
     for threat in contrast.threats:
         last.pop(threat.name, None)
-    return tuple(
-        WithdrawnThreat(
-            name=name,
-            seen=threat.seen,
-            why=f"last seen after {n} of {every} epochs; all of them together do not show it",
-        )
-        for name, (n, threat) in last.items()
-    )
+    return tuple(last.values())
 
 
 def _readings(recorded: RecordContents, arm: str, control: str, terms: Terms) -> list[EpochReading]:
@@ -196,7 +198,7 @@ def contrasts_of(
     readings: Readings,
     terms: Terms,
     control: str,
-    threats: Mapping[str, Sequence[Threat]],
+    threats: Mapping[str, Sequence[Observation]],
     ended: bool = False,
 ) -> list[WeighedContrast]:
     """One contrast an arm, in the order of `readings`; arguments as for `contrast_of`."""

@@ -5,28 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Protocol
 
-from steelyard.evaluation.contrast import ReplicateWords
+from steelyard.evaluation.contrast import ReplicateFacts, ServersBasis
 from steelyard.evaluation.rates.capacity import search_threats
 from steelyard.evaluation.threats.checkpoint_distance import checkpoint_distance
 from steelyard.evaluation.threats.cycles import cycle_threats
 from steelyard.evaluation.threats.turns import turn_threats
 from steelyard.evaluation.turn_summary import (
     CyclesTold,
-    basis_words,
     cycle_seconds,
+    cycles_basis,
     distance_lines,
     turn_summary,
 )
+from steelyard.model.observation import Observation
 from steelyard.model.readings import EpochTotals
-from steelyard.model.threat import Threat
 from steelyard.record.plan import CYCLES, SLICES, TURNS, Plan
 from steelyard.record.reader import RecordContents
-
-_WHERE = {
-    "one server": "sessions of one running server",
-    "several servers": "these instances as they stand",
-    "own databases": "databases of ours on one running server",
-}
 
 
 class LayoutJudging(Protocol):
@@ -36,12 +30,12 @@ class LayoutJudging(Protocol):
     """Whether throughput is to be level within an epoch: over checkpoint cycles it has a course of
     its own."""
 
-    def threats(self, recorded: RecordContents, arm: str) -> Iterator[Threat]:
+    def threats(self, recorded: RecordContents, arm: str) -> Iterator[Observation]:
         """What this layout alone can show of the contrast of an arm, the first of all threats."""
 
     def basis(
         self, epochs: Sequence[EpochTotals], plan: Plan, arm: str, count: int
-    ) -> ReplicateWords | None:
+    ) -> ReplicateFacts | None:
         """What the interval of an arm rests on; None: its epochs, and no more is to be said."""
 
     def told(self, epochs: Sequence[EpochTotals], plan: Plan, arms: Sequence[str]) -> CyclesTold:
@@ -53,7 +47,7 @@ class SlicesJudging:
 
     level = True
 
-    def threats(self, recorded: RecordContents, arm: str) -> Iterator[Threat]:
+    def threats(self, recorded: RecordContents, arm: str) -> Iterator[Observation]:
         """How near the last checkpoint was, where the work writes and the arm is a treatment."""
         study, plan = recorded.study, recorded.plan
         [treatment] = [each for each in study.arms if each.name == arm]
@@ -71,11 +65,11 @@ class SlicesJudging:
 
     def basis(
         self, epochs: Sequence[EpochTotals], plan: Plan, arm: str, count: int
-    ) -> ReplicateWords | None:
+    ) -> ReplicateFacts | None:
         """Where the arms were, of servers that are not ours."""
         if plan.residency == "own servers":
             return None
-        return ReplicateWords(basis=f"{count} epochs, {_WHERE[plan.residency]}")
+        return ReplicateFacts(basis=ServersBasis(count, plan.residency))
 
     def told(self, epochs: Sequence[EpochTotals], plan: Plan, arms: Sequence[str]) -> CyclesTold:
         """Nothing."""
@@ -87,7 +81,7 @@ class SearchJudging(SlicesJudging):
 
     level = False
 
-    def threats(self, recorded: RecordContents, arm: str) -> Iterator[Threat]:
+    def threats(self, recorded: RecordContents, arm: str) -> Iterator[Observation]:
         """What slices show, and where a search went wrong."""
         yield from super().threats(recorded, arm)
         totals = [epoch.totals for epoch in recorded.epochs]
@@ -101,16 +95,16 @@ class TurnsJudging:
     unit = "turn"
     """What an arm is measured in, in an epoch."""
 
-    def threats(self, recorded: RecordContents, arm: str) -> Iterator[Threat]:
+    def threats(self, recorded: RecordContents, arm: str) -> Iterator[Observation]:
         """What was not alike when each ran alone."""
         totals = [epoch.totals for epoch in recorded.epochs]
         yield from turn_threats(totals, recorded.plan, recorded.study.control.name, arm)
 
     def basis(
         self, epochs: Sequence[EpochTotals], plan: Plan, arm: str, count: int
-    ) -> ReplicateWords | None:
+    ) -> ReplicateFacts | None:
         """Epochs, the distance of checkpoints, and the time scale."""
-        return ReplicateWords(basis=basis_words(epochs, plan, arm, count, self.unit))
+        return ReplicateFacts(basis=cycles_basis(epochs, plan, arm, count, self.unit))
 
     def told(self, epochs: Sequence[EpochTotals], plan: Plan, arms: Sequence[str]) -> CyclesTold:
         """The distance, the effect at others, and what each arm did."""
@@ -128,7 +122,7 @@ class CyclesJudging(TurnsJudging):
 
     unit = "window"
 
-    def threats(self, recorded: RecordContents, arm: str) -> Iterator[Threat]:
+    def threats(self, recorded: RecordContents, arm: str) -> Iterator[Observation]:
         """What ran in another's time, and what the kernel does for both."""
         control, inspected = recorded.study.control.name, recorded.inspection.arms.get(arm)
         declared = inspected.may_differ if inspected else ()

@@ -16,7 +16,7 @@ from typing import Self
 from steelyard.analysis.decision.looks import Stage, Terms
 from steelyard.model.errors import UsageError
 from steelyard.model.estimate import Interval
-from steelyard.model.threat import Threat
+from steelyard.model.observation import Observation
 from steelyard.model.units import parse_percent
 from steelyard.record.contrast import JudgedContrast
 
@@ -49,7 +49,7 @@ def decide(
     main: Interval,
     equivalence: Interval,
     terms: Terms,
-    threats: Iterable[Threat] = (),
+    threats: Iterable[Observation] = (),
 ) -> Decision:
     """The verdict by the printed set and the equivalence set, both on the log scale."""
     nonzero = 0.0 not in main and stage is not Stage.TOO_FEW

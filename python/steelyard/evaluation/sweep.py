@@ -1,4 +1,4 @@
-"""Judges the points of a sweep together: intervals that hold jointly, and one sentence an arm.
+"""Judges the points of a sweep together: intervals that hold jointly.
 
 The points are weighings of their own, each judged once at the end of its plan, so that their
 errors are independent of each other; each has its share of 5 % (Bonferroni, which independence
@@ -13,7 +13,7 @@ import numpy as np
 
 from steelyard.analysis.decision.sign_flip import confidence_set, one_sided_set
 from steelyard.model.estimate import Interval
-from steelyard.model.units import format_reading, percent_of_log
+from steelyard.model.units import percent_of_log
 from steelyard.record.contrast import ContrastLine, median_throughput
 from steelyard.record.sweep import SweepPlan, Swept, SweptContrast, SweptPoint
 from steelyard.record.verdict import Verdict
@@ -27,10 +27,10 @@ Weighed = Mapping[str, Verdict | str]
 """Value → its verdict, or why it could not be weighed."""
 
 
-def swept(
+def judge_points(
     plan: SweepPlan, question: str, weighed: Weighed, record_of: Callable[[str], str]
 ) -> Swept:
-    """All points; `record_of` names the folder of a value's weighing."""
+    """All points, without sentences; `record_of` names the folder of a value's weighing."""
     verdicts = [verdict for verdict in weighed.values() if isinstance(verdict, Verdict)]
     alpha = ALPHA / max(1, len(verdicts))
     points = []
@@ -45,16 +45,14 @@ def swept(
         )
         points.append(SweptPoint(value=value, contrasts=contrasts, record=record_of(value)))
     margins = [line.details.margin_percent for verdict in verdicts for line in verdict.contrasts]
-    arms = list(dict.fromkeys(line.arm for verdict in verdicts for line in verdict.contrasts))
-    margin = margins[0] if margins else 1.0
     return Swept(
         key=plan.key,
         study=plan.study,
         question=question,
-        margin_percent=margin,
+        margin_percent=margins[0] if margins else 1.0,
         confidence=1 - ALPHA,
         points=tuple(points),
-        sentences=tuple(sentence(plan.key, points, arm, margin) for arm in arms),
+        sentences=(),
         seed=plan.seed,
         command=plan.command,
         seconds=round(sum(verdict.whole_seconds for verdict in verdicts), 1),
@@ -98,47 +96,6 @@ def _contrast(line: ContrastLine, alpha: float, cause: str | None, whole: Verdic
     )
 
 
-def sentence(key: str, points: Sequence[SweptPoint], arm: str, margin_percent: float) -> str:
-    """One sentence without a full stop: `by clients, on against off: equivalent within ±1 % up to
-    32; −4.1 % [−6.0, −2.2] at 256`."""
-    name = key.rpartition(".")[2]
-    contrasts = [
-        (point.value, contrast)
-        for point in points
-        for contrast in point.contrasts
-        if contrast.arm == arm
-    ]
-    failed = [point.value for point in points if point.failed]
-    control = contrasts[0][1].control if contrasts else ""
-    equal = [value for value, contrast in contrasts if contrast.verdict == "equivalent"]
-    parts = []
-    if equal:
-        within = f"equivalent within ±{margin_percent:g} %"
-        first = [value for value, _ in contrasts[: len(equal)]]
-        if len(equal) == len(contrasts):
-            parts.append(f"{within} everywhere ({', '.join(equal)})")
-        elif len(equal) > 1 and first == equal:
-            parts.append(f"{within} up to {equal[-1]}")
-        else:
-            parts.append(f"{within} at {_listed(equal)}")
-    for value, contrast in contrasts:
-        if contrast.verdict in ("slower", "faster"):
-            parts.append(f"{reading(contrast)} at {value}")
-    unsure = [
-        f"{value} ({reading(contrast)})"
-        for value, contrast in contrasts
-        if contrast.verdict == "inconclusive"
-    ]
-    if unsure:
-        parts.append(f"not told at {_listed(unsure)}")
-    invalid = [value for value, contrast in contrasts if contrast.verdict == "invalid"]
-    if invalid:
-        parts.append(f"invalid at {_listed(invalid)}")
-    if failed:
-        parts.append(f"could not be weighed at {_listed(failed)}")
-    return f"by {name}, {arm} against {control}: {'; '.join(parts)}"
-
-
 def knee(values: Sequence[str], rates: Sequence[float | None]) -> int | None:
     """Number of the point from which on throughput grows little with the swept value: where the
     curve, both axes from 0 to 1, lies highest above its chord (Satopää et al. 2011, "Finding a
@@ -157,14 +114,3 @@ def knee(values: Sequence[str], rates: Sequence[float | None]) -> int | None:
     above = (y - y[0]) / (y[last] - y[0]) - (x - x[0]) / (x[-1] - x[0])
     index = int(np.argmax(above[: last + 1]))
     return index if above[index] >= LEAST_BEND else None
-
-
-def reading(contrast: SweptContrast) -> str:
-    """`"−4.1 % [−6.0, −2.2]"`."""
-    return format_reading(contrast.estimate_percent, contrast.low_percent, contrast.high_percent)
-
-
-def _listed(names: Sequence[str]) -> str:
-    if len(names) < 2:
-        return "".join(names)
-    return f"{', '.join(names[:-1])} and {names[-1]}"

@@ -12,10 +12,11 @@ from steelyard.analysis.turns.evenness import evenness, sums_of
 from steelyard.analysis.turns.machine_level import levelled
 from steelyard.analysis.turns.series import cycles_ns
 from steelyard.analysis.turns.stalls import stalls
+from steelyard.evaluation.contrast import CyclesBasis
 from steelyard.evaluation.judge_epochs import percent_ends
 from steelyard.model.readings import EpochTotals
 from steelyard.model.turn import Turn
-from steelyard.model.units import NS_PER_S, format_duration
+from steelyard.model.units import NS_PER_S
 from steelyard.record.frozen import Frozen
 from steelyard.record.plan import Plan
 from steelyard.record.turns.turn_summary import (
@@ -25,12 +26,7 @@ from steelyard.record.turns.turn_summary import (
     StallLine,
     TurnSummary,
     TurnSumsLine,
-    near_words,
-    scaled_words,
 )
-
-ALIKE = 0.1
-"""Relative difference of two arms' distances up to which one is named for both."""
 
 
 class CyclesTold(Frozen):
@@ -107,38 +103,20 @@ def _cycle_seconds(turns: Sequence[Turn]) -> float | None:
     return round(float(np.median(lengths)) / NS_PER_S, 3) if lengths else None
 
 
-def basis_words(epochs: Sequence[EpochTotals], plan: Plan, arm: str, count: int, unit: str) -> str:
+def cycles_basis(
+    epochs: Sequence[EpochTotals], plan: Plan, arm: str, count: int, unit: str
+) -> CyclesBasis:
     """What the interval rests on: epochs, distance, and the time scale; `unit`: what an arm is
     measured in, in an epoch."""
     assert plan.turns is not None  # callers check the layout first
-    arms = (plan.control, arm)
-    basis = f"{count} epochs in {plan.chosen_layout.name}"
-    if plan.turns.continuous and plan.turns.stated_ns is not None:
-        near = scaled_words(plan.turns, arms)
-        basis += f", {format_duration(plan.turns.stated_ns)} of each arm measured"
-    else:
-        near = near_words(plan.turns, arms)
-        basis += _distance_words(epochs, *arms) or f", no checkpoint cycle within a {unit}"
-    return f"{basis}, {near} as the settings have it" if near else basis
-
-
-def _distance_words(epochs: Sequence[EpochTotals], control: str, arm: str) -> str:
-    """One distance where both arms have about the same, else that of each; empty where no arm has
-    one."""
-    ours, theirs = cycle_seconds(epochs, control), cycle_seconds(epochs, arm)
-    if ours is None and theirs is None:
-        return ""
-    if ours is not None and theirs is not None and math.isclose(ours, theirs, rel_tol=ALIKE):
-        return f", a checkpoint every {_span(ours)}"
-    clauses = [
-        f"{'no cycle' if seconds is None else f'every {_span(seconds)}'} in {name}"
-        for name, seconds in ((control, ours), (arm, theirs))
-    ]
-    return f", checkpoints: {' and '.join(clauses)}"
-
-
-def _span(seconds: float) -> str:
-    return format_duration(round(seconds * NS_PER_S))
+    return CyclesBasis(
+        epochs=count,
+        layout=plan.chosen_layout.name,
+        unit=unit,
+        turns=plan.turns,
+        arms=(plan.control, arm),
+        cycle_seconds=(cycle_seconds(epochs, plan.control), cycle_seconds(epochs, arm)),
+    )
 
 
 def turn_pairs(epochs: Sequence[EpochTotals], control: str, arm: str) -> list[Pair]:

@@ -29,7 +29,7 @@ FEWEST_EPOCHS = 2
 _NOT_OF_THE_WORK = frozenset(
     {
         *("name", "title", "question", "placement", "workload.threads", "workload.loads"),
-        *("source.digest", "source.settings_digest", "source.partial", "needs"),
+        *("source.digest", "source.settings_digest", "source.partial", "source.backup", "needs"),
     }
 )
 _OF_ARMS_OR_EFFORT = ("control.", "arm[", "budget.", "decision.")

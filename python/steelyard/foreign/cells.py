@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from steelyard.foreign.series import Factor, FactorKind, Floats, Series
-from steelyard.foreign.source import quoted
 
 Key = tuple[str, ...]
 _MOST_NAMED = 4
@@ -220,10 +219,3 @@ def conditions_of(series: Series) -> dict[str, tuple[str, ...]]:
         if not scattered:
             groups[factor.name] = values
     return groups
-
-
-def shown_values(values: Sequence[str]) -> str:
-    """`8 or 16`; many are cut."""
-    names = [quoted(value)[1:-1] if value else "not given" for value in values[:_MOST_NAMED]]
-    more = f" or {len(values) - _MOST_NAMED} more" if len(values) > _MOST_NAMED else ""
-    return " or ".join(names) + more

@@ -22,7 +22,13 @@ from steelyard.foreign.tools import (
     pgbench_output,
     steelyard_drive,
 )
-from steelyard.foreign.tools.databases import benchbase, mysqlslap, sysbench, ycsb
+from steelyard.foreign.tools.databases import (
+    benchbase,
+    mysqlslap,
+    psql_timing,
+    sysbench,
+    ycsb,
+)
 from steelyard.foreign.tools.http import load_summaries, request_logs
 from steelyard.foreign.tools.microbenchmarks import (
     go_bench,
@@ -31,6 +37,7 @@ from steelyard.foreign.tools.microbenchmarks import (
     process_samples,
 )
 from steelyard.foreign.tools.steelyard_verdict import SavedVerdict, is_verdict, read_verdict
+from steelyard.foreign.tools.unread import refuse_unread
 from steelyard.model.errors import UsageError
 
 JSON_FORMATS: tuple[JsonFormat, ...] = (
@@ -62,6 +69,7 @@ TEXT_FORMATS: tuple[TextFormat, ...] = (
     request_logs.FORMAT,
     load_summaries.WRK,
     load_summaries.FORMAT,
+    psql_timing.FORMAT,
 )
 Columns = Mapping[str, str]
 """Role → the name of the column that has it, as the user said."""
@@ -85,7 +93,10 @@ def read_sheet(
     if form is not None and form not in format_names():
         hint = f"Accepted: {', '.join(format_names())}."
         raise UsageError(f'unrecognized format: "{form}"', hint=hint)
-    form = form or format_of(source)
+    if form is None:
+        form = format_of(source)
+        if form in ("csv", "json"):
+            refuse_unread(_bare(source))
     if form == "csv":
         return read_csv(source, columns or {}, alone)
     for text_format in TEXT_FORMATS:

@@ -11,7 +11,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from steelyard.foreign.metric import THROUGHPUT, Metric
-from steelyard.foreign.metric_ranks import Choice, choose, refuse_opposites
+from steelyard.foreign.metric_ranks import Choice, choose
+from steelyard.foreign.metric_rivals import refuse_opposites, refuse_sums
 from steelyard.foreign.series import Floats, Grain, Series, Sheet
 from steelyard.foreign.source import quoted
 from steelyard.foreign.vocabulary.units import SECONDS
@@ -56,6 +57,8 @@ def choose_metric(
             if not metric.unit
             else "Say --lower-is-better or --higher-is-better.",
         )
+    if name is None:
+        refuse_sums(sheets, chosen)
     if name is None and unit is None:
         refuse_opposites(chosen, metric.higher_is_better)
     for sheet, group in zip(sheets, series, strict=True):

@@ -11,7 +11,8 @@ import numpy as np
 from steelyard.foreign.metric import LATENCY, THROUGHPUT, TIME, Metric
 from steelyard.foreign.series import Series, Sheet
 from steelyard.foreign.source import quoted
-from steelyard.foreign.vocabulary.heading import Role, heading_of, key_of, metric_of
+from steelyard.foreign.vocabulary.heading import Heading, Role, heading_of, key_of, metric_of
+from steelyard.foreign.vocabulary.table_headings import headings_of
 from steelyard.foreign.vocabulary.units import unit_of
 from steelyard.model.errors import UsageError
 
@@ -40,15 +41,18 @@ class Rank(IntEnum):
     """One value throughout: what was asked for, not what came of it."""
 
 
+_STRONG = Rank.WEAK_TIME
+"""Up to here a heading says that it is a rate or a time."""
 LAST_BY_ITSELF = Rank.PERCENTILE
 """What lies beyond is judged only where it is asked for by its name."""
 
 
-def rank_of(metric: Metric) -> Rank:
-    """The rank of a metric by its heading; without one, a tool's reader put the surest first."""
+def rank_of(metric: Metric, heading: Heading | None = None) -> Rank:
+    """The rank of a metric by its heading, which may be read beside others; without one, a tool's
+    reader put the surest first."""
     if not metric.column:
         return Rank.THROUGHPUT
-    heading = heading_of(metric.column)
+    heading = heading if heading is not None else heading_of(metric.column)
     if heading.role in (Role.VALUE, Role.UNKNOWN) and metric.unit:
         return _by_name(metric)
     if heading.role is Role.METRIC and not (heading.weak and heading.rest):
@@ -78,13 +82,35 @@ def _of_statistic(statistic: str) -> Rank:
 
 
 def ranks_of(sheet: Sheet) -> list[Rank]:
-    """The rank of every metric of a sheet; a column with one value throughout ranks last where
-    another varies."""
-    ranks = [rank_of(metric) for metric, _ in sheet.metrics]
+    """The rank of every metric of a sheet, beside the others: a sum where a mean stands beside it
+    ranks as a count, and what the vocabulary knows only in part behind what it wholly knows. A
+    column with one value throughout ranks last where another varies."""
+    headings = headings_of(tuple(metric.column for metric, _ in sheet.metrics))
+    pairs = [
+        (metric, heading) for (metric, _), heading in zip(sheet.metrics, headings, strict=True)
+    ]
+    ranks = [rank_of(metric, heading) for metric, heading in pairs]
+    if any(_timed(metric) and heading.central for metric, heading in pairs):
+        sums = [_timed(metric) and heading.total for metric, heading in pairs]
+        ranks = [Rank.OTHER if same else rank for rank, same in zip(ranks, sums, strict=True)]
+    exact = [not heading.rest for heading in headings]
+    if any(rank <= Rank.TIME and whole for rank, whole in zip(ranks, exact, strict=True)):
+        ranks = [
+            Rank.UNKNOWN if rank <= _STRONG and not whole else rank
+            for rank, whole in zip(ranks, exact, strict=True)
+        ]
+    bare = [place for place, (metric, _) in enumerate(sheet.metrics) if not metric.column]
+    if bare:
+        # A tool's reader puts the surest first: what stands before a number without a heading too.
+        ranks[: bare[-1]] = [Rank.THROUGHPUT] * bare[-1]
     constant = [_constant(series) for _, series in sheet.metrics]
     if all(constant):
         return ranks
     return [Rank.CONSTANT if same else rank for rank, same in zip(ranks, constant, strict=True)]
+
+
+def _timed(metric: Metric) -> bool:
+    return metric.name.startswith((TIME, "latency"))
 
 
 def _constant(series: Sequence[Series]) -> bool:
@@ -121,18 +147,22 @@ def choose(sheet: Sheet, name: str | None, unit: str | None) -> SheetMetric:
         _refuse_unit(sheet, sheet.metrics, unit)
         return SheetMetric(*sheet.metrics[0])
     ranks = ranks_of(sheet)
-    ranking = sorted(zip(ranks, sheet.metrics, strict=True), key=lambda choice: choice[0])
+    ranking = sorted(
+        zip(ranks, sheet.metrics, strict=True),
+        key=lambda choice: (choice[0], bool(heading_of(choice[1][0].column).rest)),
+    )
     fitting = [choice for _, choice in ranking if unit is None or choice[0].accepts(unit)]
     _refuse_unit(sheet, fitting or [choice for _, choice in ranking], unit)
     rank = {id(choice): rank for rank, choice in ranking}
     candidates = [choice for choice in fitting if unit and choice[0].unit] or fitting
     first = candidates[0]
-    _refuse_unreadable(sheet, rank[id(first)])
+    _refuse_unreadable(sheet, rank[id(first)], partly=bool(heading_of(first[0].column).rest))
     lone = len(sheet.metrics) == 1 and rank[id(first)] is not Rank.OTHER
     directed = first[0].higher_is_better is not None or unit is not None
     if rank[id(first)] > LAST_BY_ITSELF and not (lone and directed):
         raise _nothing_measured(sheet, [choice[0] for _, choice in ranking])
     _refuse_doubtful(sheet, ranking, unit)
+    _refuse_partly_known(sheet, [choice for choice in candidates if rank[id(choice)] <= _STRONG])
     _refuse_unknown(
         sheet, [choice[0] for choice in candidates if rank[id(choice)] is rank[id(first)]]
     )
@@ -195,10 +225,12 @@ def _refuse_unit(sheet: Sheet, choices: Sequence[Choice], unit: str | None) -> N
     )
 
 
-def _refuse_unreadable(sheet: Sheet, rank: Rank) -> None:
-    """A column that would have been judged before the chosen one, and cannot be read."""
+def _refuse_unreadable(sheet: Sheet, rank: Rank, partly: bool) -> None:
+    """A column that would have been judged before the chosen one, and cannot be read; `partly`:
+    whether the vocabulary knows the chosen one in part only."""
     for metric, refused in sheet.unreadable:
-        if rank_of(metric) < min(rank, Rank.COST):
+        known = partly or not heading_of(metric.column).rest
+        if known and rank_of(metric) < min(rank, Rank.COST):
             raise refused
 
 
@@ -232,6 +264,21 @@ def _refuse_doubtful(
     )
 
 
+def _refuse_partly_known(sheet: Sheet, rivals: Sequence[Choice]) -> None:
+    """Several rates or times, each with words that nothing explains: "temp MB/s", "idx scans/s"."""
+    columns = [metric.column for metric, _ in rivals]
+    if len(columns) > 1 and columns[0] and heading_of(columns[0]).rest:
+        raise _either(sheet, columns)
+
+
+def _either(sheet: Sheet, columns: Sequence[str]) -> UsageError:
+    names = [quoted(column) for column in columns[:6]]
+    return UsageError(
+        f'"{sheet.source}": {" or ".join(names)} could be what was measured',
+        hint=f"Say which: --metric {names[0]}, or --metric {names[1]}.",
+    )
+
+
 def _refuse_unknown(sheet: Sheet, metrics: Sequence[Metric]) -> None:
     """Several columns of which nothing says what they are."""
     columns = [choice for choice in metrics if choice.column]
@@ -244,49 +291,3 @@ def _refuse_unknown(sheet: Sheet, metrics: Sequence[Metric]) -> None:
         f'"{sheet.source}": {" or ".join(names)} could be what was measured',
         hint=f"Say which: --metric {names[-1]}, with --unit or --higher-is-better.",
     )
-
-
-def refuse_opposites(chosen: Sequence[SheetMetric], higher_is_better: bool) -> None:
-    """UsageError where a column that could as well have been judged says the opposite.
-
-    `chosen`: of all sheets; differences of less than two standard errors say nothing.
-    """
-    signs = _signs([choice.series for choice in chosen], higher_is_better)
-    for metric, _ in chosen[0].rivals:
-        rival = [
-            next((series for other, series in choice.rivals if other.column == metric.column), None)
-            for choice in chosen
-        ]
-        present = [series for series in rival if series is not None]
-        if metric.higher_is_better is None or len(present) != len(chosen):
-            continue
-        against = _signs(present, metric.higher_is_better)
-        arms = [arm for arm, sign in signs.items() if sign * against.get(arm, 0) < 0]
-        if arms:
-            names = [quoted(choice.column or choice.name) for choice in (chosen[0].metric, metric)]
-            raise UsageError(
-                f"{names[0]} and {names[1]} say the opposite of {arms[0]}: by the one it is "
-                "better, by the other worse",
-                hint=f"Say which was measured: --metric {names[0]}, or --metric {names[1]}.",
-            )
-
-
-def _signs(sheets: Sequence[Sequence[Series]], higher_is_better: bool) -> dict[str, int]:
-    """Arm → 1 where it clearly is better than the first arm, −1 where worse, 0 where unclear."""
-    logs: dict[str, list[float]] = {}
-    for choice in (series for group in sheets for series in group):
-        positive = choice.values[choice.values > 0]
-        logs.setdefault(choice.arm, []).extend(np.log(positive).tolist())
-    control, *_ = logs.values()
-    signs = {}
-    for arm, values in logs.items():
-        if min(len(values), len(control)) < 2:
-            signs[arm] = 0
-            continue
-        error = np.sqrt(
-            np.var(values, ddof=1) / len(values) + np.var(control, ddof=1) / len(control)
-        )
-        gap = float(np.mean(values) - np.mean(control))
-        clear = abs(gap) > 2 * error
-        signs[arm] = int(np.sign(gap)) * (1 if higher_is_better else -1) if clear else 0
-    return signs

@@ -29,6 +29,7 @@ _LEFT_OUT = frozenset(
             "source.digest",
             "source.settings_digest",
             "source.partial",
+            "source.backup",
             "control.version",
             "control.bindir",
             "arm.version",

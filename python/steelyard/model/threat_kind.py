@@ -83,5 +83,17 @@ class ThreatKind(StrEnum):
     NO_SPREAD = "one value per arm"
 
 
+INVALIDATING = frozenset(
+    {
+        ThreatKind.UNEQUAL_DROPS,
+        ThreatKind.LEDGER,
+        ThreatKind.DEBUG_BUILD,
+        ThreatKind.WRONG_ANSWER,
+        ThreatKind.NOT_HELD_STILL,
+        ThreatKind.DRIFT_OR_ARM,
+    }
+)
+"""Kinds after which nothing can be said, whatever was seen of them."""
+
 EARLIER = {"attempt k": ThreatKind.ATTEMPT.value}
 """Name in older records → name now."""

@@ -9,14 +9,14 @@ from steelyard.model.units import NS_PER_S, format_digits, format_duration, form
 from steelyard.record.contrast import ContrastLine
 from steelyard.record.epoch import LedgerBalance
 from steelyard.record.verdict import TrustLine, Verdict
-from steelyard.report.contrast_text import (
+from steelyard.study.arm import Weight
+from steelyard.study.study import Study
+from steelyard.wording.contrast_text import (
     digits_for,
     ends_of,
     ordinal,
     reading_text,
 )
-from steelyard.study.arm import Weight
-from steelyard.study.study import Study
 
 _MATTERS = 0.05
 """In percent: half the interval of a truth, from where on it is shown."""

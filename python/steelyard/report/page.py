@@ -35,7 +35,6 @@ from steelyard.report.charts.latency import draw_distribution, draw_tail
 from steelyard.report.charts.percentile_effects import draw_percentile_effects
 from steelyard.report.charts.slices import MOST_DOTS, draw_slices, outside
 from steelyard.report.charts.time_parts import draw_time_parts
-from steelyard.report.contrast_text import method_text, shown_epoch
 from steelyard.report.devices import figure_rows, not_available, told_names, used_figures
 from steelyard.report.incidents import (
     epochs_with_incidents,
@@ -62,6 +61,7 @@ from steelyard.report.time_parts import (
 from steelyard.report.turns import shown_turns
 from steelyard.report.wall_time.words import draw_wall_time, phase_rows, took_text
 from steelyard.study.read import read_recorded_study
+from steelyard.wording.contrast_text import method_text, shown_epoch
 
 _HERE = Path(__file__).parent
 

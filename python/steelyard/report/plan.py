@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from steelyard.evaluation.factors.words import alias_sentences
 from steelyard.model.units import format_bytes, format_digits
 from steelyard.record.factors import FactorsPlan
 from steelyard.record.machine.arm_places import MemoryPlan
@@ -10,6 +9,7 @@ from steelyard.record.plan import LeftOutScript, Plan
 from steelyard.report.layouts.plan_words import because
 from steelyard.report.layouts.shown_layout import shown_layout
 from steelyard.study.arm import shown_sql
+from steelyard.wording.factor_sentences import alias_sentences
 
 _COSTS = {
     "foreground": "foreground: what the transactions themselves pay",

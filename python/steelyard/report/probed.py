@@ -18,6 +18,7 @@ from steelyard.record.machine.probe import (
     Probe,
 )
 from steelyard.record.verdict import Verdict
+from steelyard.wording.bottleneck import ceiling_text
 
 _FIGURES = (RANDOM_READ, PEAK_READ, PEAK_WRITE)
 
@@ -45,7 +46,7 @@ def probed_rows(
                 (
                     f"while {arm} was driven",
                     f"{used.reads:.0f} of {used.most_reads:.0f} reads/s and {used.writes:.0f} of "
-                    f"{used.most_writes:.0f} writes/s: {used.words}",
+                    f"{used.most_writes:.0f} writes/s: {ceiling_text(used)}",
                 )
             )
     return [*rows, *_log_row(probe, verdict)]

@@ -16,8 +16,8 @@ from steelyard.report.charts.drawing import HALF, WIDE, both_widths
 from steelyard.report.charts.epochs import draw_epochs
 from steelyard.report.charts.interval import draw_interval
 from steelyard.report.charts.settling import draw_settling, percent_span
-from steelyard.report.contrast_text import MARKS, scope_text, shown_sentence, truth_text
 from steelyard.report.layouts.shown_layout import shown_layout
+from steelyard.wording.contrast_text import MARKS, scope_text, shown_sentence, truth_text
 
 
 @dataclass(frozen=True)

@@ -32,6 +32,7 @@ from steelyard.record.verdict import Verdict
 from steelyard.report.devices import device_rows
 from steelyard.report.probed import probed_rows
 from steelyard.study.read import renamed_keys
+from steelyard.wording.threats.threat import threat_of
 
 CountLatencies = Callable[[list[str], list[int]], list[int]]
 """(base64 HdrHistograms, ascending edges in ns) → transactions per bin, one fewer than edges."""
@@ -75,8 +76,9 @@ class PageEpoch:
     @classmethod
     def of(cls, line: EpochLine, processors: Sequence[int]) -> Self:
         """Of an epoch's line in the record; `processors`: those that a weighing may use."""
-        observations = tuple((kind.value, text) for kind, text in seen_in(line, processors))
-        return cls(line.epoch + 1, line.outcome, line.error, line.attempt, observations)
+        threats = (threat_of(observation) for observation in seen_in(line, processors))
+        machine = tuple((threat.name, threat.seen) for threat in threats)
+        return cls(line.epoch + 1, line.outcome, line.error, line.attempt, machine)
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from markupsafe import Markup
 
-from steelyard.evaluation.sweep import knee, reading
+from steelyard.evaluation.sweep import knee
 from steelyard.model.files.own_directory import write_whole
 from steelyard.model.units import NS_PER_US, format_duration
 from steelyard.record.sweep import Swept, SweptContrast
@@ -22,6 +22,7 @@ from steelyard.report.charts.scale import Linear
 from steelyard.report.charts.upright import LEFT, LOWER, RIGHT, UPPER, draw_joined
 from steelyard.report.page import style_sheet, templates
 from steelyard.report.tables import amount
+from steelyard.wording.sweep_sentences import reading
 
 _HEIGHT, _DIFFERENCE_HEIGHT = 260, 300
 _MOST_PERCENT = 400.0

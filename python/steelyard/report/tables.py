@@ -29,7 +29,7 @@ from steelyard.record.verdict import (
     Work,
 )
 from steelyard.report.charts.percentile_effects import quantile_name
-from steelyard.report.contrast_text import interval_text, reading_text, shown_epoch
+from steelyard.wording.contrast_text import interval_text, reading_text, shown_epoch
 
 SMALLEST = 0.001
 """Of any unit: what is smaller is no figure."""

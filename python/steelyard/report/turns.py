@@ -22,10 +22,10 @@ from steelyard.record.turns.turn_summary import (
 from steelyard.record.verdict import Verdict
 from steelyard.report.charts.drawing import WIDE, both_widths
 from steelyard.report.charts.turns import draw_by_distance, draw_distances, draw_seconds
-from steelyard.report.contrast_text import reading_text
 from steelyard.report.layouts.shown_layout import shown_layout
 from steelyard.report.source import PageSource
 from steelyard.report.tables import amount
+from steelyard.wording.contrast_text import reading_text
 
 Row = dict[str, str]
 

@@ -8,7 +8,7 @@ import re
 from steelyard.history.entry import Entry, KnownReading, moment
 from steelyard.history.question import QuestionHistory
 from steelyard.model.units import format_digits
-from steelyard.report.contrast_text import full_stop, reading_text
+from steelyard.wording.contrast_text import full_stop, reading_text
 
 WALL = "index.html"
 COMPARE = "compare.html"

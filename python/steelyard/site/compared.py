@@ -17,8 +17,8 @@ from steelyard.history.compare import facts_of
 from steelyard.history.entry import Entry
 from steelyard.history.question import Point
 from steelyard.history.ratio import ALWAYS, CONFIDENCE, DEFAULT, epoch_logs, shared_parts, unfit
-from steelyard.report.contrast_text import MARKS, reading_text
 from steelyard.site.address import sentence, short_reading, utc
+from steelyard.wording.contrast_text import MARKS, reading_text
 
 MOST_RECORDS = 500
 """The newest records, which the page holds: more would make it slow to open."""

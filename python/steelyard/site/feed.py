@@ -10,8 +10,8 @@ from markupsafe import Markup, escape
 
 from steelyard.history.export import iso
 from steelyard.history.question import Point, QuestionHistory
-from steelyard.report.contrast_text import MARKS
 from steelyard.site.address import sentence, short_reading
+from steelyard.wording.contrast_text import MARKS
 
 MOST_ENTRIES = 50
 _FEED = Markup(

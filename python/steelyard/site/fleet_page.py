@@ -14,10 +14,10 @@ from markupsafe import Markup
 
 from steelyard.fleet.hosts import Across, HostResult
 from steelyard.history.question import QuestionHistory
-from steelyard.report.contrast_text import MARKS
 from steelyard.site import address
 from steelyard.site.address import short_reading, utc
 from steelyard.site.pictures import draw_beam, reach
+from steelyard.wording.contrast_text import MARKS
 
 UNKNOWN_KIND = "kind not known"
 

@@ -14,10 +14,10 @@ from steelyard.history.question import Point, QuestionHistory, asked_keys, machi
 from steelyard.history.trend import LevelStep, trend_of
 from steelyard.report.charts.drawing import WIDE, both_widths
 from steelyard.report.charts.interval import draw_interval
-from steelyard.report.contrast_text import MARKS
 from steelyard.site import address
 from steelyard.site.address import margin_text, short_reading, utc
 from steelyard.site.over_time import draw_over_time, most_points
+from steelyard.wording.contrast_text import MARKS
 
 
 @dataclass(frozen=True)

@@ -11,10 +11,10 @@ from steelyard.history.entry import Entry, Unread
 from steelyard.history.index import History
 from steelyard.history.question import QuestionHistory
 from steelyard.history.sweeps import SweepOfQuestions, sweeps_of
-from steelyard.report.contrast_text import MARKS
 from steelyard.site import address
 from steelyard.site.address import sentence, short_reading, utc
 from steelyard.site.pictures import draw_beam, draw_curve, draw_strip
+from steelyard.wording.contrast_text import MARKS
 
 
 @dataclass(frozen=True)

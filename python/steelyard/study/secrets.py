@@ -34,7 +34,7 @@ _ADVICE = {
 
 def holds_password(address: str) -> bool:
     """Whether a connection string or URI says a password, or another secret."""
-    if _ACCESS.search(address) is not None:
+    if "@" in address and _ACCESS.search(address) is not None:
         return True
     texts = (address, unquote(address))  # libpq decodes the words of a URI, too
     return any(is_secret(word) for text in texts for word in _WORD.findall(text))

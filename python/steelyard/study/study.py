@@ -117,6 +117,9 @@ class Source(StudyModel):
     """Whether `config` holds all that a running server said of its settings, and is alone read."""
     partial: str | None = None
     """Why that was not all, with what to do about it."""
+    backup: str | None = None
+    """Names the base backup at the place that was taken for this weighing, and is removed when its
+    data are loaded. None: the place is a user's, and stays."""
     settings_digest: str | None = None
     """Of its server's settings as they were when the study was made, wherever they are said. None:
     as they are now."""

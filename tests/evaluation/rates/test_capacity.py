@@ -11,11 +11,17 @@ import pytest
 from evaluation.made import make_plan
 from steelyard.evaluation.layouts import SearchJudging, SlicesJudging, judging_of
 from steelyard.evaluation.rates.capacity import (
+    ClientsTooFew,
+    DriverLate,
+    LimitNeverCrossed,
+    RateIsBound,
     capacities,
     carried,
     read_search_epoch,
     search_threats,
 )
+from steelyard.model.latency_goal import LatencyGoal
+from steelyard.model.observation import Observation
 from steelyard.model.readings import ArmTotals, EpochTotals, RateVisit, Reading, SliceTotals
 from steelyard.record.plan import SearchChoice
 
@@ -24,6 +30,7 @@ SEARCH = SearchChoice(
     visits=24,
 )  # fmt: skip
 PLAN = make_plan(search=SEARCH)
+GOAL = LatencyGoal(0.99, 20_000_000)
 SWINGS = [True, False] * 12
 
 
@@ -51,8 +58,8 @@ def epoch(on: ArmTotals, off: ArmTotals, **facts: Any) -> EpochTotals:
                        **facts)  # fmt: skip
 
 
-def names(*epochs: EpochTotals) -> list[str]:
-    return [one.name for one in search_threats(epochs, PLAN, "off")]
+def doubts(*epochs: EpochTotals) -> list[Observation]:
+    return list(search_threats(epochs, PLAN, "off"))
 
 
 def test_an_epoch_reads_the_log_ratio_of_the_rates() -> None:
@@ -73,45 +80,52 @@ def test_an_arm_that_crashed_carried_nothing_and_a_search_without_a_crossing_has
     assert read_search_epoch(made, "off", "on", SEARCH).d == -math.inf
     stuck = epoch(arm("on", SWINGS), arm("off", [True] * 12))
     assert math.isnan(read_search_epoch(stuck, "off", "on", SEARCH).d)
-    assert names(stuck) == ["search too short"]
+    assert doubts(stuck) == [LimitNeverCrossed("off", 24, 1, 1)]
 
 
 def test_two_bounds_at_one_end_are_no_equality() -> None:
     up = [True] * 40
     both = epoch(arm("on", up), arm("off", up))
     assert math.isnan(read_search_epoch(both, "off", "on", SEARCH).d)
-    one = epoch(arm("on", SWINGS), arm("off", up))
-    assert read_search_epoch(one, "off", "on", SEARCH).d > 1.9
-    assert names(one) == ["rate is a bound"]
+    alone = epoch(arm("on", SWINGS), arm("off", up))
+    assert read_search_epoch(alone, "off", "on", SEARCH).d > 1.9
+    assert doubts(alone) == [RateIsBound("off", GOAL, "fastest", 1, 1)]
+    below = epoch(arm("on", SWINGS), arm("off", [False] * 40))
+    assert doubts(below) == [RateIsBound("off", GOAL, "slowest", 1, 1)]
 
 
 def test_a_sound_search_raises_nothing() -> None:
-    assert names(epoch(arm("on", SWINGS), arm("off", SWINGS))) == []
+    assert doubts(epoch(arm("on", SWINGS), arm("off", SWINGS))) == []
 
 
 def test_a_driver_that_was_late_is_seen_where_clients_were_idle() -> None:
     late = {"late": 10, "lag_ns": 250 * 3_000_000}
     made = epoch(arm("on", SWINGS, **late), arm("off", SWINGS))
-    assert names(made) == ["driver is the bottleneck"]
+    [doubt] = doubts(made)
+    assert isinstance(doubt, DriverLate)
+    assert (doubt.arm, doubt.lag_ns) == ("on", 3_000_000)
+    assert doubt.waited / doubt.begun == 10 / 250
 
 
 def test_waiting_for_a_client_beside_idle_processors_is_seen() -> None:
     waits = {"late": 240, "lag_ns": 250 * 3_000_000}
     made = epoch(arm("on", SWINGS, **waits), arm("off", SWINGS))
-    assert names(made) == []  # the processors are used
+    assert doubts(made) == []  # the processors are used
     idle = {name: {"server_cpu_us": Reading("server_cpu_us", "µs", 2e5)} for name in ("on", "off")}
-    assert names(replace(made, readings=idle)) == ["clients too few"]
+    assert doubts(replace(made, readings=idle)) == [
+        ClientsTooFew("on", PLAN.clients, pytest.approx(0.75), pytest.approx(0.15))
+    ]
     queued = {
         name: {**own, "session_queue_us": Reading("session_queue_us", "µs", 3e6)}
         for name, own in idle.items()
     }
-    assert names(replace(made, readings=queued)) == []  # what else runs takes the processors
+    assert doubts(replace(made, readings=queued)) == []  # what else runs takes the processors
 
 
 def test_capacities_are_means_over_the_epochs_of_all_arms() -> None:
     epochs = [epoch(arm("on", SWINGS), arm("off", [True] * n + SWINGS[n:])) for n in (2, 4, 6)]
     on, off = capacities(epochs, PLAN, ["on", "off"])
-    d = [read_search_epoch(one, "off", "on", SEARCH).d for one in epochs]
+    d = [read_search_epoch(totals, "off", "on", SEARCH).d for totals in epochs]
     assert math.log(off.rate_per_second / on.rate_per_second) == pytest.approx(sum(d) / 3)
     assert on.low_per_second == pytest.approx(on.rate_per_second)  # all epochs read the same
     assert off.low_per_second is not None

@@ -14,6 +14,7 @@ from steelyard.evaluation.rates.costs import costs
 from steelyard.evaluation.rule import Decision, VerdictKind
 from steelyard.model.estimate import LOG_RATIO, Estimate
 from steelyard.study.study import Study
+from steelyard.wording.cost_sentence import with_sentences
 
 PRICES = ("0.36 USD/h", "0.45 USD/h")
 
@@ -46,7 +47,7 @@ RATES = [(1000.0 * f, 1200.0 * f) for f in (0.9, 1.0, 1.1)]
 
 
 def test_each_arm_has_its_cost_with_an_interval_of_its_own() -> None:
-    on, off = costs(study(), [contrast(RATES, 0.17, 0.20)])
+    on, off = with_sentences(costs(study(), [contrast(RATES, 0.17, 0.20)]))
     mean = 1000 * (0.9 * 1.1) ** (1 / 3)
     assert on.per_million == pytest.approx(0.36 / (mean * 3600) * 1e6)
     assert off.per_million == pytest.approx(0.45 / (1.2 * mean * 3600) * 1e6)
@@ -58,7 +59,7 @@ def test_each_arm_has_its_cost_with_an_interval_of_its_own() -> None:
 
 
 def test_the_difference_is_the_contrasts_set_moved_by_the_prices() -> None:
-    _, off = costs(study(), [contrast(RATES, 0.17, 0.20)])
+    _, off = with_sentences(costs(study(), [contrast(RATES, 0.17, 0.20)]))
     dearer = math.log(0.45 / 0.36)
     assert off.estimate_percent == pytest.approx(100 * math.expm1(dearer - math.log(1.2)))
     assert off.low_percent == pytest.approx(100 * math.expm1(dearer - 0.20))
@@ -70,12 +71,12 @@ def test_the_difference_is_the_contrasts_set_moved_by_the_prices() -> None:
 
 
 def test_an_interval_that_holds_zero_leaves_it_open() -> None:
-    _, off = costs(study(), [contrast(RATES, 0.17, 0.25)])
+    _, off = with_sentences(costs(study(), [contrast(RATES, 0.17, 0.25)]))
     assert off.sentence.endswith("which is cheaper is open")
 
 
 def test_an_unbounded_end_stays_unbounded() -> None:
-    _, off = costs(study(), [contrast(RATES, -math.inf, 0.25)])
+    _, off = with_sentences(costs(study(), [contrast(RATES, -math.inf, 0.25)]))
     assert off.high_percent is None
     assert off.low_percent is not None
     assert "unbounded" in off.sentence

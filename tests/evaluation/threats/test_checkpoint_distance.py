@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from evaluation.made import MakeEpoch
 from steelyard.evaluation.threats.checkpoint_distance import (
+    CheckpointsNearer,
+    Distance,
+    Images,
     as_weighed,
     by_settings,
     checkpoint_distance,
 )
-from steelyard.model.threat import Threat
+from steelyard.model.observation import Observation
 
 SETTINGS = {
     "checkpoint_timeout": "300 s",
@@ -20,12 +25,16 @@ SETTINGS = {
 WROTE = {"wal_bytes": 80_000_000.0, "full_page_images": 6000.0, "wal_records": 50_000.0}
 
 
+def near(seconds: float, wal_bytes: float) -> Any:
+    return Distance(pytest.approx(seconds), pytest.approx(wal_bytes))
+
+
 def raised(
     make_epoch: MakeEpoch,
     settings: dict[str, str] = SETTINGS,
     declared: tuple[str, ...] = ("wal_compression",),
     wrote: dict[str, float] = WROTE,
-) -> list[Threat]:
+) -> list[Observation]:
     rates = {"on": [250] * 4, "off": [250] * 4}
     counters = {"on": wrote, "off": wrote}
     epochs = [make_epoch(n, rates=rates, counters=counters).totals for n in range(8)]
@@ -36,21 +45,30 @@ def raised(
 def test_checkpoints_nearer_than_the_settings_give_are_said_with_the_images(
     make_epoch: MakeEpoch,
 ) -> None:
-    [threat] = raised(make_epoch)
-    assert threat.name == "checkpoint distance"
-    assert not threat.invalidates
-    # 1 s under load of 4 slices; half of the epoch's log is the measured half's.
-    assert "every 250 ms and 9766 kB of WAL" in threat.seen
-    assert "every 5 min or 539 MB" in threat.seen
-    assert "3 full-page images a transaction of on, up to 61 % of its WAL" in threat.seen
-    assert threat.seen.endswith(
-        "wal_compression acts through these: the figure is of that distance"
+    [observed] = raised(make_epoch)
+    images = pytest.approx(3.0), pytest.approx(6000 * 8192 / 80e6)
+    assert observed == CheckpointsNearer(
+        "off",
+        # 1 s under load of 4 slices; half of the epoch's log is the measured half's.
+        weighed=near(0.25, 1e7),
+        configured=near(300.0, 1024 * 2**20 / 1.9),
+        images=(Images("on", *images), Images("off", *images)),
+        through=("wal_compression",),
     )
+    assert observed.name == "checkpoint distance"
+    assert not observed.invalidates
+
+
+def test_what_acts_through_checkpoints_is_listed_by_name(make_epoch: MakeEpoch) -> None:
+    [observed] = raised(make_epoch, declared=("work_mem", "wal_compression", "fsync"))
+    assert isinstance(observed, CheckpointsNearer)
+    assert observed.through == ("fsync", "wal_compression")
 
 
 def test_a_treatment_that_is_not_on_the_list_gets_the_figures_alone(make_epoch: MakeEpoch) -> None:
-    [threat] = raised(make_epoch, declared=("work_mem",))
-    assert "the figure is of that distance" not in threat.seen
+    [observed] = raised(make_epoch, declared=("work_mem",))
+    assert isinstance(observed, CheckpointsNearer)
+    assert observed.through == ()
 
 
 def test_checkpoints_as_near_as_the_settings_have_them_raise_nothing(make_epoch: MakeEpoch) -> None:
@@ -67,16 +85,12 @@ def test_work_that_wrote_no_log_raises_nothing(make_epoch: MakeEpoch) -> None:
 
 
 def test_the_log_limit_is_as_postgresql_computes_it() -> None:
-    found = by_settings(SETTINGS)
-    assert found is not None
-    assert found.seconds == 300
-    assert found.wal_bytes == pytest.approx(1024 * 2**20 / 1.9)
+    assert by_settings(SETTINGS) == near(300, 1024 * 2**20 / 1.9)
 
 
 def test_without_checkpoints_of_visits_the_distance_is_the_epoch(make_epoch: MakeEpoch) -> None:
     counters = {"on": WROTE, "off": WROTE}
     epoch = make_epoch(rates={"on": [250] * 4, "off": [250] * 4}, counters=counters).totals
-    found = as_weighed([epoch], "on", whole=False)
-    assert found is not None
-    assert found.seconds == 2  # half of the transactions were of the measured second
-    assert found.wal_bytes == 80_000_000
+    distance = as_weighed([epoch], "on", whole=False)
+    # Half of the transactions were of the measured second.
+    assert distance == Distance(2, 80_000_000)

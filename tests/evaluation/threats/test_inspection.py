@@ -1,41 +1,87 @@
-"""What an inspection tells of statements fits on a screen."""
+"""What an inspection shows of builds, plans, machine and ledger is a doubt, with its figures."""
 
 from __future__ import annotations
 
 import pytest
 
-from steelyard.evaluation.threats.inspection import own_threats, shown_statements
+from steelyard.evaluation.threats.inspection import (
+    BuildsDiffer,
+    DebugBuild,
+    LedgerOffBalance,
+    MachineChanged,
+    PlansDiffer,
+    common_threats,
+    inspection_threats,
+    own_threats,
+)
+from steelyard.model.observation import Observation, Quoted
+from steelyard.model.threat_kind import ThreatKind
 from steelyard.record.environment import ArmInspection, Inspection
+from steelyard.record.epoch import LedgerBalance
+
+SOUND = Inspection(compared=0, statements=1, writes=False, arms={"off": ArmInspection()})
+PLANS = {
+    "on": {"q: SELECT 1;": "Seq Scan on t", "q: SELECT 2;": "Result"},
+    "off": {"q: SELECT 1;": "Result", "q: SELECT 2;": "Result"},
+}
 
 
-def test_few_statements_are_shown_whole() -> None:
-    assert shown_statements(["q: SELECT 1;", "q: SELECT 2;"], {}) == "q: SELECT 1;; q: SELECT 2;"
+def balance(*, off: bool) -> LedgerBalance:
+    return LedgerBalance(
+        e_value=3.0, weighings=31, largest_e_value=104.2, off_balance=off, ledgers=1,
+        skipped_lines=0, path="ledger.jsonl",
+    )  # fmt: skip
 
 
-def test_of_many_long_statements_the_first_are_shown_and_the_rest_counted() -> None:
-    shown = shown_statements([f"delivery: SELECT {n} " + "x " * 400 for n in range(10)], {})
-    assert shown.startswith("delivery: SELECT 0 x")
-    assert shown.endswith("…; and 7 more")
-    assert len(shown) < 600
+def test_arms_that_are_alike_on_a_machine_in_balance_raise_nothing() -> None:
+    sound = SOUND.model_copy(update={"ledger": balance(off=False)})
+    assert inspection_threats(sound, "on", "off") == ()
 
 
-def test_what_flipped_is_named_and_those_statements_come_first() -> None:
-    flips = {"q: SELECT 2;": ("Index Scan on t by t_pkey → Seq Scan on t", "a → b", "c → d")}
-    assert shown_statements(["q: SELECT 1;", "q: SELECT 2;"], flips) == (
-        "q: SELECT 2; flipped: Index Scan on t by t_pkey → Seq Scan on t, a → b and 1 more; "
-        "q: SELECT 1;"
+def test_machine_driver_and_ledger_are_doubts_about_every_arm() -> None:
+    changes = ("kernel: 6.8 and 6.12", "memory: 16 GB and 32 GB")
+    inspection = SOUND.model_copy(
+        update={
+            "machine_changes": changes,
+            "build_profile": "debug",
+            "ledger": balance(off=True),
+            "seen": (("steal or throttling", "as it was"),),
+        }
     )
+    assert list(common_threats(inspection)) == [
+        MachineChanged(changes),
+        DebugBuild(),
+        LedgerOffBalance(31, 104.2),
+        Quoted(ThreatKind.STEAL, "as it was"),
+    ]
 
 
-@pytest.mark.parametrize(("meant", "threats"), [(False, ["plans differ"]), (True, [])])
+def test_another_build_is_a_doubt_with_what_differs_and_an_arm_not_inspected_raises_none() -> None:
+    builds = (("origin", "bundle", "npm"),)
+    inspection = SOUND.model_copy(update={"arms": {"off": ArmInspection(builds=builds)}})
+    assert list(own_threats(inspection, "on", "off")) == [BuildsDiffer("on", "off", builds)]
+    assert list(own_threats(inspection, "on", "third")) == []
+
+
+@pytest.mark.parametrize(
+    ("meant", "threats"),
+    [
+        (False, [PlansDiffer("on", "off", (("q: SELECT 1;", ("Seq Scan on t → Result",)),))]),
+        (True, []),
+    ],
+)
 def test_plans_that_differ_are_a_doubt_unless_they_are_what_is_weighed(
-    meant: bool, threats: list[str]
+    meant: bool, threats: list[Observation]
 ) -> None:
-    inspection = Inspection(
-        compared=0,
-        statements=1,
-        writes=False,
-        arms={"off": ArmInspection(plans_meant=meant)},
-        plans={"on": {"q: SELECT 1;": "Seq Scan on t"}, "off": {"q: SELECT 1;": "Result"}},
-    )
-    assert [threat.name for threat in own_threats(inspection, "on", "off")] == threats
+    arms = {"off": ArmInspection(plans_meant=meant)}
+    inspection = SOUND.model_copy(update={"arms": arms, "plans": PLANS})
+    assert list(own_threats(inspection, "on", "off")) == threats
+
+
+def test_a_statement_that_one_arm_alone_has_and_one_without_a_flip_are_among_them() -> None:
+    ours = {"q: SELECT 1;": "Seq Scan on t\n  Filter: (a = 1)", "q: SELECT 2;": "Result"}
+    theirs = {"q: SELECT 1;": "Seq Scan on t\n  Filter: (a = 2)"}
+    inspection = SOUND.model_copy(update={"plans": {"on": ours, "off": theirs}})
+    assert list(own_threats(inspection, "on", "off")) == [
+        PlansDiffer("on", "off", (("q: SELECT 1;", ()), ("q: SELECT 2;", ("a plan → no plan",))))
+    ]

@@ -6,8 +6,33 @@ from dataclasses import replace
 
 import pytest
 
-from steelyard.evaluation.threats.machine import drive_threats, seen_on
+from evaluation.made import MakeEpoch
+from steelyard.evaluation.observations.machine import (
+    AboveTemperature,
+    DrivesFailing,
+    DrivesHot,
+    DriveWarning,
+    GroupThrottled,
+    InEpochs,
+    LittleDiskLeft,
+    LittleMemoryLeft,
+    MediaErrors,
+    MemoryChanged,
+    OtherLoads,
+    ProcessorsChanged,
+    ProcessorShared,
+    ProcessorTimeStolen,
+    SlowedDown,
+    StartedAnew,
+    StoodStillForMemory,
+    Suspended,
+    SwappedOut,
+)
+from steelyard.evaluation.threats.machine import drive_threats, machine_threats, seen_on
+from steelyard.model.observation import Observation
+from steelyard.record.epoch import OtherLoadLine
 from steelyard.record.machine.drive_health import ONCE_AT_THRESHOLD, TOO_HOT, DriveHealth
+from steelyard.running.measuring.arm_readings import reading_lines
 from steelyard.telemetry.host import HostSample, host_readings
 
 SECOND = 1_000_000_000
@@ -33,11 +58,9 @@ def later(**changes: object) -> HostSample:
     return replace(QUIET, monotonic_ns=100 * SECOND, **changes)  # type: ignore[arg-type]
 
 
-def seen_of(
-    before: HostSample, after: HostSample, *, processors: list[int]
-) -> list[tuple[str, str]]:
-    readings = {one.name: one.value or 0.0 for one in host_readings(before, after)}
-    return [(kind.value, seen) for kind, seen in seen_on(readings, processors)]
+def seen_of(before: HostSample, after: HostSample, *, processors: list[int]) -> list[Observation]:
+    readings = {reading.name: reading.value or 0.0 for reading in host_readings(before, after)}
+    return seen_on(readings, processors)
 
 
 def test_a_quiet_machine_leaves_no_doubt() -> None:
@@ -46,34 +69,72 @@ def test_a_quiet_machine_leaves_no_doubt() -> None:
 
 
 @pytest.mark.parametrize(
-    ("changes", "kind", "seen"),
+    ("changes", "doubt", "kind"),
     [
-        ({"steal_ns": 10 * SECOND}, "steal or throttling", "5.0% of processor time was stolen"),
-        ({"throttled_ns": 2 * SECOND}, "steal or throttling", "throttled for 2 s of 1 min 40 s"),
-        ({"memory_available_bytes": 1 << 29}, "memory or disk nearly full", "of memory available"),
-        ({"swap_used_bytes": 1 << 28}, "memory or disk nearly full", "256 MB were swapped out"),
-        ({"pressure_ns": {"memory full": 3 * SECOND}}, "memory or disk nearly full", "for 3 s"),
-        ({"disk_free_bytes": 1 << 30}, "memory or disk nearly full", "of disk free"),
-        ({"boot_id": "b"}, "machine changed", "started anew"),
-        ({"suspended_ns": 30 * SECOND}, "machine changed", "suspended for 30 s"),
-        ({"busy_ns": {0: 0}}, "machine changed", "2 processors were online, then 1"),
-        ({"memory_total_bytes": 8 << 30}, "machine changed", "memory was 16 GB, then 8192 MB"),
+        ({"steal_ns": 10 * SECOND}, ProcessorTimeStolen(0.05), "steal or throttling"),
+        (
+            {"throttled_ns": 2 * SECOND},
+            GroupThrottled(2 * SECOND, 100 * SECOND),
+            "steal or throttling",
+        ),
+        (
+            {"memory_available_bytes": 1 << 29},
+            LittleMemoryLeft(1 << 29),
+            "memory or disk nearly full",
+        ),
+        ({"swap_used_bytes": 1 << 28}, SwappedOut(1 << 28), "memory or disk nearly full"),
+        (
+            {"pressure_ns": {"memory full": 3 * SECOND}},
+            StoodStillForMemory(3 * SECOND),
+            "memory or disk nearly full",
+        ),
+        ({"disk_free_bytes": 1 << 30}, LittleDiskLeft(1 << 30), "memory or disk nearly full"),
+        ({"boot_id": "b"}, StartedAnew(), "machine changed"),
+        ({"suspended_ns": 30 * SECOND}, Suspended(30 * SECOND), "machine changed"),
+        ({"busy_ns": {0: 0}}, ProcessorsChanged(2, 1), "machine changed"),
+        ({"memory_total_bytes": 8 << 30}, MemoryChanged(16 << 30, 8 << 30), "machine changed"),
     ],
 )
-def test_each_cause_raises_its_own_doubt(changes: dict[str, object], kind: str, seen: str) -> None:
-    (doubt,) = seen_of(QUIET, later(**changes), processors=[0, 1])
-    assert doubt[0] == kind
-    assert seen in doubt[1]
+def test_each_cause_raises_its_own_doubt(
+    changes: dict[str, object], doubt: Observation, kind: str
+) -> None:
+    assert seen_of(QUIET, later(**changes), processors=[0, 1]) == [doubt]
+    assert doubt.name == kind
 
 
 def test_one_processor_is_a_doubt_of_its_own() -> None:
-    assert seen_of(QUIET, later(), processors=[3]) == [
-        ("one processor", "driver and servers share processor 3")
+    assert seen_of(QUIET, later(), processors=[3]) == [ProcessorShared(3)]
+    assert ProcessorShared(3).name == "one processor"
+
+
+def test_of_each_kind_the_first_is_said_with_how_often_it_was_seen(make_epoch: MakeEpoch) -> None:
+    throttled = reading_lines(host_readings(QUIET, later(throttled_ns=2 * SECOND)))
+    stolen = reading_lines(host_readings(QUIET, later(steal_ns=10 * SECOND)))
+    loads = (OtherLoadLine(pid=7, command="weigh checksums"),)
+    epochs = [
+        make_epoch(0),
+        make_epoch(1, machine=throttled),
+        make_epoch(2, machine=stolen, other_loads=loads),
     ]
+    assert list(machine_threats(epochs, (0, 1))) == [
+        InEpochs(GroupThrottled(2 * SECOND, 100 * SECOND), 1, 2, 3),
+        InEpochs(OtherLoads(loads), 2, 1, 3),
+    ]
+    both = make_epoch(
+        0,
+        machine=reading_lines(
+            host_readings(QUIET, later(throttled_ns=2 * SECOND, steal_ns=10 * SECOND))
+        ),
+    )
+    [once] = machine_threats([both, make_epoch(1)], (0, 1))
+    assert isinstance(once, InEpochs)
+    assert (once.times, once.epochs) == (1, 2)
 
 
+DEVICE = "nvme0n1"
+READ_ONLY = "its media are read-only"
 COOL = DriveHealth(
-    device="nvme0n1",
+    device=DEVICE,
     source="nvme-cli",
     model="Maker DC",
     warnings=(),
@@ -87,9 +148,8 @@ COOL = DriveHealth(
 )
 
 
-def drive_doubts(**changes: object) -> list[tuple[str, str, bool]]:
-    after = COOL.model_copy(update=changes)
-    return [(one.name, one.seen, one.invalidates) for one in drive_threats([COOL], [after])]
+def drive_doubts(**changes: object) -> list[Observation]:
+    return list(drive_threats([COOL], [COOL.model_copy(update=changes)]))
 
 
 def test_a_drive_that_stayed_as_it_was_leaves_no_doubt_whatever_it_had_before() -> None:
@@ -99,49 +159,54 @@ def test_a_drive_that_stayed_as_it_was_leaves_no_doubt_whatever_it_had_before() 
 
 
 @pytest.mark.parametrize(
-    ("changes", "kind", "seen"),
+    ("changes", "doubt", "kind"),
     [
         (
             {"light_throttling_count": 4, "light_throttling_s": 17},
+            DrivesHot((SlowedDown(DEVICE, "light", 3, 12),)),
             "drive too hot",
-            "nvme0n1 slowed itself down lightly 3 times, for 12 s in all",
         ),
         (
             {"heavy_throttling_s": 2},
+            DrivesHot((SlowedDown(DEVICE, "heavy", 0, 2),)),
             "drive too hot",
-            "nvme0n1 slowed itself down heavily 0 times, for 2 s in all",
         ),
         (
             {"warning_temperature_min": 3},
+            DrivesHot((AboveTemperature(DEVICE, "warning", 1),)),
             "drive too hot",
-            "nvme0n1 was above its warning temperature for 1 min",
         ),
-        ({"warnings": (TOO_HOT,)}, "drive too hot", f"nvme0n1 warns: {TOO_HOT}"),
-        ({"media_errors": 9}, "drive failing", "nvme0n1 found 2 media errors"),
         (
-            {"warnings": ("its media are read-only",)},
+            {"warnings": (TOO_HOT,)},
+            DrivesHot((DriveWarning(DEVICE, TOO_HOT, new=True),)),
+            "drive too hot",
+        ),
+        ({"media_errors": 9}, DrivesFailing((MediaErrors(DEVICE, 2),)), "drive failing"),
+        (
+            {"warnings": (READ_ONLY,)},
+            DrivesFailing((DriveWarning(DEVICE, READ_ONLY, new=True),)),
             "drive failing",
-            "nvme0n1 warns: its media are read-only",
         ),
     ],
 )
 def test_heat_and_failures_of_a_drive_are_doubts_that_take_no_verdict_away(
-    changes: dict[str, object], kind: str, seen: str
+    changes: dict[str, object], doubt: Observation, kind: str
 ) -> None:
-    assert drive_doubts(**changes) == [(kind, seen, False)]
+    assert drive_doubts(**changes) == [doubt]
+    assert (doubt.name, doubt.invalidates) == (kind, False)
 
 
 def test_a_warning_from_before_is_a_doubt_and_says_that_it_is_old() -> None:
-    failing = COOL.model_copy(update={"warnings": ("its media are read-only",)})
+    failing = COOL.model_copy(update={"warnings": (READ_ONLY,)})
     [doubt] = drive_threats([failing], [failing])
-    assert doubt.seen.endswith("read-only, as it did before the weighing")
+    assert doubt == DrivesFailing((DriveWarning(DEVICE, READ_ONLY, new=False),))
 
 
 def test_what_an_attribute_was_at_some_time_is_a_doubt_only_where_it_is_new() -> None:
     past = COOL.model_copy(update={"warnings": (ONCE_AT_THRESHOLD,)})
     assert list(drive_threats([past], [past])) == []
     assert drive_doubts(warnings=(ONCE_AT_THRESHOLD,)) == [
-        ("drive failing", f"nvme0n1 warns: {ONCE_AT_THRESHOLD}", False)
+        DrivesFailing((DriveWarning(DEVICE, ONCE_AT_THRESHOLD, new=True),))
     ]
 
 

@@ -10,9 +10,18 @@ import pytest
 from evaluation.made import MakeEpoch, make_plan
 from evaluation.threats.test_machine import QUIET, SECOND
 from evaluation.transaction.test_time_parts import epoch as timed
-from steelyard.evaluation.threats.memory import memory_threats
+from steelyard.evaluation.threats.memory import (
+    FilesStayedCached,
+    HardlyRead,
+    PageCacheBypassed,
+    ReadsOfArm,
+    TimeOnProcessors,
+    TimesOfArm,
+    WritesUnderV1,
+    memory_threats,
+)
 from steelyard.evaluation.threats.run import run_threats
-from steelyard.model.threat import Threat
+from steelyard.model.observation import Observation
 from steelyard.record.environment import ArmFacts, Environment
 from steelyard.record.epoch import Epoch, EvictedLine
 from steelyard.running.measuring.arm_readings import reading_lines
@@ -30,7 +39,7 @@ def study(**changes: Any) -> Study:
 def threats(
     epochs: list[Epoch], settings: dict[str, str] | None = None, asked: Study | None = None,
     **plan: Any,
-) -> tuple[Threat, ...]:  # fmt: skip
+) -> tuple[Observation, ...]:  # fmt: skip
     arms = {"on": ArmFacts(build={}), "off": ArmFacts(build={}, settings=settings or {})}
     return memory_threats(
         epochs, make_plan(**plan), asked or study(), Environment(arms=arms), "off"
@@ -53,8 +62,10 @@ def test_work_that_hardly_reads_is_not_storage_bound(
     make_epoch: MakeEpoch, read: float, raised: int
 ) -> None:
     epochs = [make_epoch(n, counters=reading(read)) for n in range(3)]
-    found = threats(epochs, asked=study(bound="storage"))
-    assert [one.name for one in found] == ["not storage-bound"] * raised
+    each = tuple(ReadsOfArm(arm, read / 1000, None) for arm in ("on", "off"))
+    doubts = threats(epochs, asked=study(bound="storage"))
+    assert doubts == (HardlyRead(each, None),) * raised
+    assert [doubt.name for doubt in doubts] == ["not storage-bound"] * raised
 
 
 @pytest.mark.parametrize(("processor", "read", "raised"), [(60, 10, 1), (60, 200, 0), (0, 30, 0)])
@@ -70,23 +81,21 @@ def test_work_whose_time_goes_to_processors_is_not_storage_bound_however_much_it
         )
         for n in range(3)
     ]
-    found = threats(epochs, asked=study(bound="storage"))
-    assert [one.name for one in found] == ["not storage-bound"] * raised
+    doubts = threats(epochs, asked=study(bound="storage"))
+    assert [doubt.name for doubt in doubts] == ["not storage-bound"] * raised
     if raised:
-        assert found[0].seen.startswith("a transaction of on took 20 µs on a processor or waiting")
-        assert " and a transaction of off took " in found[0].seen
+        times = (pytest.approx(20_000), pytest.approx(120_000 / 17))  # 30 looks of 85 at work
+        expected = TimeOnProcessors((TimesOfArm("on", *times), TimesOfArm("off", *times)))
+        assert doubts == (expected,)
 
 
 def test_it_says_how_much_page_cache_there_was_under_the_cap(make_epoch: MakeEpoch) -> None:
     counters = reading(0.0, memory_cache_bytes=float(90 << 20))
     counters["off"] = {"read_bytes": 9e6}
     epochs = [make_epoch(0, counters=counters)]
-    [found] = threats(epochs, asked=study(bound="storage"), memory=CAP)
-    assert found.seen == (
-        "on read 0 bytes a transaction from the device (page cache 90 MB under a cap of 400 MB); "
-        'the study says bound = "storage"'
-    )
-    assert not found.invalidates
+    [doubt] = threats(epochs, asked=study(bound="storage"), memory=CAP)
+    assert doubt == HardlyRead((ReadsOfArm("on", 0.0, 90 << 20),), 400 << 20)
+    assert not doubt.invalidates
 
 
 def test_reads_that_were_not_read_raise_nothing(make_epoch: MakeEpoch) -> None:
@@ -100,15 +109,16 @@ def test_reads_that_were_not_read_raise_nothing(make_epoch: MakeEpoch) -> None:
 def test_writes_under_a_cap_of_version_1_are_labelled(
     make_epoch: MakeEpoch, held_by: str, writes: bool, raised: int
 ) -> None:
-    found = threats([make_epoch(0)], memory={**CAP, "held_by": held_by}, writes=writes)
-    assert [one.name for one in found] == ["writes under a v1 cap"] * raised
-    assert not any(one.invalidates for one in found)
+    doubts = threats([make_epoch(0)], memory={**CAP, "held_by": held_by}, writes=writes)
+    assert doubts == (WritesUnderV1(400 << 20),) * raised
+    assert [doubt.name for doubt in doubts] == ["writes under a v1 cap"] * raised
+    assert not any(doubt.invalidates for doubt in doubts)
 
 
 def test_direct_input_and_output_is_labelled_as_another_system(make_epoch: MakeEpoch) -> None:
-    [found] = threats([make_epoch(0)], settings={"debug_io_direct": "data"})
-    assert found.name == "page cache bypassed"
-    assert found.seen == 'debug_io_direct is "data" in off'
+    [doubt] = threats([make_epoch(0)], settings={"debug_io_direct": "data"})
+    assert doubt.name == "page cache bypassed"
+    assert doubt == PageCacheBypassed("debug_io_direct", (("off", "data"),))
     assert threats([make_epoch(0)], settings={"debug_io_direct": ""}) == ()
 
 
@@ -117,8 +127,10 @@ def test_files_that_stayed_in_the_page_cache_are_said(
     make_epoch: MakeEpoch, resident: int | None, raised: int
 ) -> None:
     evicted = EvictedLine(file_bytes=1 << 30, resident_bytes=resident)
-    found = threats([make_epoch(0, evicted=evicted), make_epoch(1)], memory=CAP)
-    assert [one.name for one in found] == ["files not evicted"] * raised
+    doubts = threats([make_epoch(0, evicted=evicted), make_epoch(1)], memory=CAP)
+    assert [doubt.name for doubt in doubts] == ["files not evicted"] * raised
+    if raised and resident:
+        assert doubts == (FilesStayedCached(resident / (1 << 30), 1, 2),)
 
 
 def test_pressure_that_a_cap_brings_about_says_nothing_of_the_machine(

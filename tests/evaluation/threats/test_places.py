@@ -7,15 +7,16 @@ from typing import Any
 import pytest
 
 from evaluation.made import make_plan
-from steelyard.evaluation.threats.places import place_threats
-from steelyard.model.threat import Threat
-from steelyard.model.threat_kind import ThreatKind
+from steelyard.evaluation.threats.places import DirectoriesTied, PagesMayTear, place_threats
+from steelyard.model.observation import Observation
 from steelyard.record.environment import ArmFacts, Environment
+from steelyard.record.machine.arm_places import ArmPlace, FilesPlace
+from steelyard.wording.threats.threat import threat_of
 
 
 def threats(
     kinds: dict[str, dict[str, Any]], settings: dict[str, str] | None = None, *, drawn: bool = True
-) -> tuple[Threat, ...]:
+) -> tuple[Observation, ...]:
     """Of a plan whose arms "on" and "off" are on these file systems; `settings`: of "off"."""
     places = {arm: {"data": {"source": "/dev/x", **kind}} for arm, kind in kinds.items()}
     plan = make_plan(places=places, places_drawn=drawn)
@@ -33,10 +34,14 @@ def test_a_plan_without_places_or_with_alike_ones_raises_nothing() -> None:
 
 def test_places_of_their_own_are_tied_to_their_arms_and_say_what_that_means() -> None:
     [threat] = threats({"on": EXT4, "off": XFS}, drawn=False)
-    assert threat.name == ThreatKind.DIRECTORY_TIED
-    assert threat.seen == "on: ext4 on /dev/x, /a | off: xfs on /dev/x, /b"
-    assert "the place is the treatment" in threat.cause
-    assert "smaller scale" not in threat.advice
+    assert threat == DirectoriesTied(
+        {
+            "on": ArmPlace(data=FilesPlace(source="/dev/x", **EXT4)),
+            "off": ArmPlace(data=FilesPlace(source="/dev/x", **XFS)),
+        }
+    )
+    assert "the place is the treatment" in threat_of(threat).cause
+    assert "smaller scale" not in threat_of(threat).advice
     assert not threat.invalidates
 
 
@@ -57,6 +62,8 @@ def test_places_of_their_own_are_tied_to_their_arms_and_say_what_that_means() ->
 def test_pages_may_be_torn_without_protection_where_the_file_system_promises_none(
     kind: dict[str, Any], torn: bool, settings: dict[str, str]
 ) -> None:
-    found = [threat.name for threat in threats({"on": kind, "off": kind}, settings)]
-    assert found == ([ThreatKind.TORN_PAGES] if torn else [])
+    [setting] = settings
+    place = FilesPlace(source="/dev/x", **kind)
+    raised = threats({"on": kind, "off": kind}, settings)
+    assert raised == (PagesMayTear("off", setting, place),) * torn
     assert threats({"on": kind, "off": kind}, dict.fromkeys(settings, "on")) == ()

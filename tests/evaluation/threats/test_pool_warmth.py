@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -13,13 +12,16 @@ import pytest
 from analysis.turns.made import make_turn
 from evaluation.made import MakeEpoch
 from steelyard.evaluation.threats.pool_warmth import (
+    ContrastMoved,
     PartReads,
+    PoolNotWarm,
+    ReadsFell,
+    not_warm,
     part_reads,
     pool_not_warm,
-    threat_of,
 )
+from steelyard.model.observation import Observation
 from steelyard.model.readings import EpochTotals
-from steelyard.model.threat import Threat
 from steelyard.model.turn import Turn
 from steelyard.record.epoch import Epoch
 
@@ -36,7 +38,7 @@ def weighed(
     on: list[int] = LEVEL,
     off: list[int] = LEVEL,
     writes: bool = False,
-) -> list[Threat]:
+) -> list[Observation]:
     """Ten epochs of four slices; a block read takes away `slower` of 1,000 transactions."""
 
     def epoch(n: int) -> Epoch:
@@ -54,34 +56,44 @@ def weighed(
     return list(pool_not_warm(epochs, "on", "off", 0.01, writes=writes))
 
 
+def only(threats: list[Observation]) -> PoolNotWarm:
+    [observed] = threats
+    assert isinstance(observed, PoolNotWarm)
+    return observed
+
+
 def test_level_reads_raise_nothing(make_epoch: MakeEpoch) -> None:
     assert weighed(make_epoch, slower=500) == []
 
 
 def test_a_pool_that_fills_in_one_arm_makes_the_verdict_invalid(make_epoch: MakeEpoch) -> None:
-    [threat] = weighed(make_epoch, slower=500, off=FILLING)
-    assert threat.name == "pool not warm"
-    assert threat.invalidates
-    assert "of off fell from 0.8 to 0.38" in threat.seen
-    assert "towards 0.32" in threat.seen  # each step half of the one before it
+    observed = only(weighed(make_epoch, slower=500, off=FILLING))
+    assert observed.name == "pool not warm"
+    assert observed.invalidates
+    assert not observed.in_turns
+    # Each step is half of the one before it.
+    roughly = [pytest.approx(blocks, abs=0.005) for blocks in (0.8, 0.38, 0.32)]
+    assert observed.falls == (ReadsFell("off", *roughly),)
+    assert observed.moved is not None
+    assert observed.moved.share is not None
+    assert observed.moved.share > 0.01
 
 
 def test_where_reads_go_is_told_from_where_they_are(make_epoch: MakeEpoch) -> None:
-    [threat] = weighed(make_epoch, slower=500, off=[1480, 1432, 1408, 1396])  # towards 1384
-    found = re.search(r"fell from (\S+) to (\S+) within .* towards (\S+);", threat.seen)
-    assert found is not None
-    first, last, level = (float(one) for one in found.groups())
-    assert first > last > level
+    observed = only(weighed(make_epoch, slower=500, off=[1480, 1432, 1408, 1396]))  # to 1384
+    [fall] = observed.falls
+    assert fall.level is not None
+    assert fall.first > fall.last > fall.level
 
 
 def test_pools_that_fill_alike_are_a_doubt_and_no_more(make_epoch: MakeEpoch) -> None:
-    [threat] = weighed(make_epoch, slower=500, on=FILLING, off=FILLING)
-    assert not threat.invalidates
+    observed = only(weighed(make_epoch, slower=500, on=FILLING, off=FILLING))
+    assert [fall.arm for fall in observed.falls] == ["on", "off"]
+    assert not observed.invalidates
 
 
 def test_reads_that_take_no_time_do_not_invalidate(make_epoch: MakeEpoch) -> None:
-    [threat] = weighed(make_epoch, slower=0, off=FILLING)
-    assert not threat.invalidates
+    assert not only(weighed(make_epoch, slower=0, off=FILLING)).invalidates
 
 
 def test_a_fall_whose_reads_take_no_certain_time_is_told_and_moves_nothing(
@@ -91,7 +103,7 @@ def test_a_fall_whose_reads_take_no_certain_time_is_told_and_moves_nothing(
 
     def epoch(n: int) -> Epoch:
         scatter = [(37 * (4 * n + part)) % 41 - 20 for part in range(4)]
-        rates = {"on": [100_000] * 4, "off": [100_000 + 100 * one for one in scatter]}
+        rates = {"on": [100_000] * 4, "off": [100_000 + 100 * step for step in scatter]}
         each = {"on": [1.4] * 4, "off": [1.415 - 0.005 * part for part in range(4)]}
         reads = {
             arm: [round(PAGE * x * rate) for x, rate in zip(each[arm], rates[arm], strict=True)]
@@ -100,16 +112,17 @@ def test_a_fall_whose_reads_take_no_certain_time_is_told_and_moves_nothing(
         return make_epoch(n, rates=rates, reads=reads)
 
     epochs = [epoch(n).totals for n in range(10)]
-    [threat] = pool_not_warm(epochs, "on", "off", 0.0001, writes=False)
-    assert not threat.invalidates
-    assert "cannot be told" in threat.seen
-    assert "fell from 1.41 to 1.4 within" in threat.seen
+    observed = only(list(pool_not_warm(epochs, "on", "off", 0.0001, writes=False)))
+    assert not observed.invalidates
+    assert observed.moved == ContrastMoved(None)
+    [fall] = observed.falls
+    assert (fall.first, fall.last) == pytest.approx((1.415, 1.4), abs=0.001)
 
 
 def test_work_that_writes_is_told_and_not_judged_by_it(make_epoch: MakeEpoch) -> None:
-    [threat] = weighed(make_epoch, slower=500, off=FILLING, writes=True)
-    assert not threat.invalidates
-    assert "moves the contrast" not in threat.seen
+    observed = only(weighed(make_epoch, slower=500, off=FILLING, writes=True))
+    assert not observed.invalidates
+    assert observed.moved is None
 
 
 @pytest.mark.parametrize("parts", [{}, {"on": [PAGE] * 3, "off": [PAGE] * 3}])
@@ -124,7 +137,7 @@ def test_a_record_without_four_parts_says_nothing(
 
 def _simulated(
     draw: np.random.Generator, reads: list[list[float]], *, trend: float, read_us: float
-) -> list[Threat]:
+) -> list[Observation]:
     """Twelve epochs of two arms: 200 µs a transaction and what its reads take. Epochs differ by sd
     2 %, parts by 1 %; within an epoch both arms become faster by `trend`."""
     arms = dict(zip(("on", "off"), reads, strict=True))
@@ -136,7 +149,7 @@ def _simulated(
         parts.append(
             PartReads(tuple(range(12)), blocks, 1000 * (200 + read_us * blocks) * np.exp(noise))
         )
-    return list(threat_of(*parts, names=("on", "off"), margin=0.01))
+    return list(not_warm(*parts, names=("on", "off"), margin=0.01))
 
 
 @pytest.mark.parametrize("trend", [0.0, 0.01, 0.03])
@@ -155,7 +168,7 @@ def test_a_fall_of_next_to_nothing_takes_no_verdict_away(
     machine makes both arms faster in the meantime."""
     draw = np.random.default_rng(7)
     fatal = [
-        any(one.invalidates for one in _simulated(draw, [*reads], trend=trend, read_us=5.0))
+        any(threat.invalidates for threat in _simulated(draw, [*reads], trend=trend, read_us=5.0))
         for _ in range(150)
     ]
     assert sum(fatal) <= 3
@@ -171,7 +184,7 @@ def test_a_pool_that_fills_in_one_arm_is_always_seen() -> None:
 
 def in_turns(
     off: Callable[[int], float], *, writes: bool = True, known: bool = True
-) -> list[Threat]:
+) -> list[Observation]:
     """Ten epochs of turns of two cycles of 30 s; `off`: blocks a transaction in each second, and
     each takes a tenth of a transaction's time."""
 
@@ -180,11 +193,11 @@ def in_turns(
         made = make_turn(arm)
         seconds = tuple(
             replace(
-                one,
+                second,
                 transactions=(done := round(1000 / (1 + 0.1 * block)) + (7 * n + place) % 3),
                 read_bytes=PAGE * block * done if known else math.nan,
             )
-            for place, (one, block) in enumerate(zip(made.seconds, blocks, strict=True))
+            for place, (second, block) in enumerate(zip(made.seconds, blocks, strict=True))
         )
         return replace(made, seconds=seconds)
 
@@ -196,16 +209,14 @@ def in_turns(
 
 
 def test_a_pool_that_fills_in_the_turns_of_one_arm_is_seen_second_by_second() -> None:
-    [threat] = in_turns(lambda second: 0.4 + 0.8 * math.exp(-second / 30))
-    assert threat.name == "pool not warm"
-    assert "blocks read per transaction of off fell from" in threat.seen
-    assert not threat.invalidates, "images come and go with checkpoints"
-    assert (
-        "of off fell from 0.91 to 0.59 from the first half of a turn to the second" in threat.seen
-    )
-    assert "towards" not in threat.seen
-    [threat] = in_turns(lambda second: 0.4 + 0.8 * math.exp(-second / 30), writes=False)
-    assert threat.invalidates
+    observed = only(in_turns(lambda second: 0.4 + 0.8 * math.exp(-second / 30)))
+    assert observed.name == "pool not warm"
+    assert observed.in_turns
+    halves = [pytest.approx(blocks, abs=0.005) for blocks in (0.91, 0.59)]
+    assert observed == PoolNotWarm((ReadsFell("off", *halves, level=None),), moved=None)
+    assert not observed.invalidates, "images come and go with checkpoints"
+    read_only = only(in_turns(lambda second: 0.4 + 0.8 * math.exp(-second / 30), writes=False))
+    assert read_only.invalidates
 
 
 def test_reads_that_come_and_go_with_checkpoints_are_no_pool_that_fills() -> None:

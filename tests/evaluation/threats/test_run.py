@@ -2,12 +2,31 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import pytest
 
 from evaluation.made import MakeEpoch, make_plan
+from steelyard.evaluation.observations.machine import InEpochs
+from steelyard.evaluation.observations.run import (
+    BackgroundInOneArm,
+    ChecksViolated,
+    ConnectionsDrawn,
+    DatabasesOfOneServer,
+    DriverMostOfWork,
+    FewLoads,
+    PilotUnsettled,
+    ServersOfTheirOwn,
+    StillDrifting,
+    ThroughputHardlyMoved,
+    ThroughputMovedToo,
+    WorkingSetUnlike,
+    WrongRows,
+)
 from steelyard.evaluation.threats.run import run_threats
+from steelyard.model.observation import Observation, Quoted
+from steelyard.model.threat_kind import ThreatKind
 from steelyard.study.study import Study
 
 
@@ -21,9 +40,12 @@ def study(**workload: Any) -> Study:
     )  # fmt: skip
 
 
+def threats(epochs: list, asked: Study | None = None, **plan: Any) -> list[Observation]:
+    return list(run_threats(epochs, make_plan(**plan), asked or study(), "off"))
+
+
 def names(epochs: list, asked: Study | None = None, **plan: Any) -> list[str]:
-    found = run_threats(epochs, make_plan(**plan), asked or study(), "off")
-    return [threat.name for threat in found]
+    return [threat.name for threat in threats(epochs, asked, **plan)]
 
 
 def test_a_clean_weighing_raises_nothing(make_epoch: MakeEpoch) -> None:
@@ -35,6 +57,10 @@ def test_wrong_rows_and_violations_are_wrong_answers(make_epoch: MakeEpoch) -> N
     rows = make_epoch(0, wrong_rows={"off": 3})
     sums = make_epoch(1, violations={"on": ["sum(abalance) is 1 but 0"]})
     assert names([rows, sums]) == ["wrong answer from the workload"] * 2
+    violation = "sum(abalance) is 1 but 0"
+    assert threats([rows, sums]) == [ChecksViolated("on", 1, violation, 1), WrongRows("off", 3)]
+    again = make_epoch(2, violations={"on": ["a", "b"]})
+    assert threats([sums, again]) == [ChecksViolated("on", 1, violation, 3)]
 
 
 def test_a_checkpoint_in_one_arm_only_is_said(make_epoch: MakeEpoch) -> None:
@@ -42,6 +68,9 @@ def test_a_checkpoint_in_one_arm_only_is_said(make_epoch: MakeEpoch) -> None:
     both = {"on": {"checkpoints_timed": 1.0}, "off": {"checkpoints_timed": 2.0}}
     expected = ["checkpoint or autovacuum in one arm's slices only"]
     assert names([make_epoch(0, counters=one)]) == expected
+    assert threats([make_epoch(0, counters=one)]) == [
+        BackgroundInOneArm("checkpoints", (("on", 1.0), ("off", 0.0)))
+    ]
     assert names([make_epoch(0, counters=both)]) == []
 
 
@@ -56,20 +85,27 @@ def test_a_checkpoint_that_an_idle_server_skipped_is_none(make_epoch: MakeEpoch)
 
 
 @pytest.mark.parametrize(
-    ("wanted", "read", "raised"),
+    ("expected", "read", "raised"),
     [("exceeds", 0.0, 1), ("exceeds", 4000.0, 0), ("fits", 4000.0, 1), ("any", 0.0, 0)],
 )
 def test_the_working_set_must_be_what_the_study_says(
-    make_epoch: MakeEpoch, wanted: str, read: float, raised: int
+    make_epoch: MakeEpoch, expected: Any, read: float, raised: int
 ) -> None:
     counters = {"on": {"blocks_read": read}, "off": {"blocks_read": read}}
-    found = names([make_epoch(0, counters=counters)], asked=study(working_set=wanted))
-    assert found == ["working set not what the study says"] * raised
+    epoch = make_epoch(0, counters=counters)
+    asked = study(working_set=expected)
+    assert names([epoch], asked) == ["working set not what the study says"] * raised
+    each = read / epoch.totals.transactions_all["on"]
+    unlike = WorkingSetUnlike(expected, (("on", each), ("off", each)))
+    assert threats([epoch], asked) == [unlike] * raised
 
 
 def test_a_driver_that_uses_most_of_the_time_is_the_bottleneck(make_epoch: MakeEpoch) -> None:
     arms = {"on": {"driver_cpu_ns": 40_000_000}, "off": {"driver_cpu_ns": 40_000_000}}
     assert names([make_epoch(0, arms=arms)]) == ["driver is the bottleneck"]
+    [threat] = threats([make_epoch(0, arms=arms)])
+    assert isinstance(threat, DriverMostOfWork)
+    assert 0.5 < threat.share < 1
 
 
 def test_processor_time_that_contradicts_throughput_is_said(make_epoch: MakeEpoch) -> None:
@@ -81,6 +117,9 @@ def test_processor_time_that_contradicts_throughput_is_said(make_epoch: MakeEpoc
     contradicting = [epoch(n, 1100, 33_000 + 10 * n) for n in range(10)]
     assert names(agreeing) == []
     assert names(contradicting) == ["foreground and CPU disagree"]
+    [threat] = threats(contradicting)
+    assert isinstance(threat, ThroughputMovedToo)
+    assert (threat.arm, threat.log_ratio) == ("off", pytest.approx(math.log(1.1), abs=0.01))
 
 
 @pytest.mark.parametrize(
@@ -102,12 +141,16 @@ def test_processor_time_of_which_throughput_shows_less_than_half_is_said(
             n, transactions={"off": done}, cpu_ns={"on": 30_000_000, "off": (cpu_ns + 5 * n) * done}
         )
 
-    expected = ["foreground and CPU disagree"] if doubted else []
-    assert names([epoch(n) for n in range(10)]) == expected
+    epochs = [epoch(n) for n in range(10)]
+    assert names(epochs) == (["foreground and CPU disagree"] if doubted else [])
+    if doubted:
+        change = pytest.approx(math.log(cpu_ns / 30_000), abs=0.01)
+        assert threats(epochs) == [ThroughputHardlyMoved("off", change)]
 
 
 def test_a_pilot_that_did_not_settle_is_said(make_epoch: MakeEpoch) -> None:
     assert names([make_epoch(0)], pilot={"settled": False}) == ["no steady state"]
+    assert threats([make_epoch(0)], pilot={"settled": False}) == [PilotUnsettled()]
 
 
 def test_epochs_that_still_drift_are_said(make_epoch: MakeEpoch) -> None:
@@ -115,14 +158,17 @@ def test_epochs_that_still_drift_are_said(make_epoch: MakeEpoch) -> None:
         "on": [1000 + 20 * k + k % 3 for k in range(30)],
         "off": [1000 + k % 3 for k in range(30)],
     }
-    assert names([make_epoch(n, rates=drifting) for n in range(6)]) == ["no steady state"]
+    epochs = [make_epoch(n, rates=drifting) for n in range(6)]
+    assert names(epochs) == ["no steady state"]
+    assert threats(epochs) == [StillDrifting("on", 6, 6)]
 
 
 def test_what_the_machine_did_is_said_once_with_how_often(make_epoch: MakeEpoch) -> None:
-    seen = [("steal or throttling", "9 % was stolen")]
-    epochs = [make_epoch(0, machine_seen=seen), make_epoch(1), make_epoch(2, machine_seen=seen)]
-    [threat] = run_threats(epochs, make_plan(), study(), "off")
-    assert threat.seen == "9 % was stolen (epoch 1; seen in 2 epochs)"
+    older = [("steal or throttling", "9 % was stolen")]
+    epochs = [make_epoch(0, machine_seen=older), make_epoch(1), make_epoch(2, machine_seen=older)]
+    stolen = Quoted(ThreatKind.STEAL, "9 % was stolen")
+    assert threats(epochs) == [InEpochs(stolen, 0, 2, 3)]
+    assert names(epochs) == ["steal or throttling"]
 
 
 def test_the_plan_itself_can_be_doubted(make_epoch: MakeEpoch) -> None:
@@ -131,6 +177,25 @@ def test_the_plan_itself_can_be_doubted(make_epoch: MakeEpoch) -> None:
         "placement_why": "60 % waited",
     }  # fmt: skip
     assert names([make_epoch(0)], **plan) == ["data directory tied to the arm", "placement free"]
+    assert threats([make_epoch(0)], **plan) == [
+        Quoted(ThreatKind.DIRECTORY_TIED, "slow"),
+        Quoted(ThreatKind.PLACEMENT_FREE, "60 % waited"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("residency", "threat", "kind"),
+    [
+        ("one server", ConnectionsDrawn(), "shared background"),
+        ("own databases", DatabasesOfOneServer(), "shared background"),
+        ("several servers", ServersOfTheirOwn(), "address only"),
+    ],
+)
+def test_servers_that_run_already_are_doubted_by_what_the_arms_share(
+    make_epoch: MakeEpoch, residency: str, threat: Observation, kind: str
+) -> None:
+    assert threats([make_epoch(0)], residency=residency) == [threat]
+    assert threat.name == kind
 
 
 @pytest.mark.parametrize(
@@ -149,3 +214,5 @@ def test_files_are_tied_to_an_arm_unless_it_has_three_loads(
     loads = {"shared": shared, "arms": {arm: {"by": arm, "count": count} for arm in ("on", "off")}}
     plan = {"upkeep": upkeep, "upkeep_why": "slow", "loads": loads}
     assert names([make_epoch(0)], **plan) == ["data directory tied to the arm"] * raised
+    if raised and not shared:
+        assert threats([make_epoch(0)], **plan) == [FewLoads(count)]

@@ -7,7 +7,16 @@ from typing import Any
 
 import pytest
 
-from steelyard.evaluation.threats.together import together_threats
+from steelyard.evaluation.threats.together import (
+    ClientsSlow,
+    DriverUsesProcessors,
+    FewerEndedThanCounted,
+    MachineLate,
+    MachinesApart,
+    MachinesFartherApart,
+    together_threats,
+)
+from steelyard.model.observation import Observation
 from steelyard.model.readings import ENDED_TRANSACTIONS, ArmTotals, EpochTotals, Reading
 from steelyard.record.slice import SliceLine
 from steelyard.record.totals import arm_totals
@@ -40,12 +49,12 @@ def _arm(*lines: SliceLine) -> ArmTotals:
     return arm_totals("on", 0, lines)
 
 
-def _seen(epochs: list[tuple[ArmTotals, ArmTotals]]) -> list[tuple[str, str]]:
+def _doubts(epochs: list[tuple[ArmTotals, ArmTotals]]) -> list[Observation]:
     totals = [
         EpochTotals(epoch=n, slots={}, start_order=(), arms={"off": control, "on": arm})
         for n, (control, arm) in enumerate(epochs)
     ]
-    return [(one.name, one.seen) for one in together_threats(totals, "off", "on")]
+    return list(together_threats(totals, "off", "on"))
 
 
 def _both(*machines: dict[str, Any], skew_ns: int = MS) -> list[tuple[ArmTotals, ArmTotals]]:
@@ -54,13 +63,13 @@ def _both(*machines: dict[str, Any], skew_ns: int = MS) -> list[tuple[ArmTotals,
 
 
 def test_machines_that_begin_together_and_are_idle_enough_are_not_doubted() -> None:
-    assert _seen(_both(_machine("a"), _machine("b"))) == []
+    assert _doubts(_both(_machine("a"), _machine("b"))) == []
 
 
 def test_a_load_by_one_machine_is_none_of_several() -> None:
     alone = _line(0, []).model_copy(update={"together": None})
     assert _arm(alone).together is None
-    assert _seen([(_arm(alone), _arm(alone))]) == []
+    assert _doubts([(_arm(alone), _arm(alone))]) == []
 
 
 @pytest.mark.parametrize(("apart", "doubted"), [(1, False), (2, True)])
@@ -70,13 +79,8 @@ def test_a_skew_beyond_two_percent_is_doubted_in_more_than_one_slice_of_twenty(
     machines = [_machine("a"), _machine("b")]
     near, far = _line(3 * MS, machines), _line(4 * MS, machines)  # the bound takes it beyond
     arm = _arm(*[far] * apart, *[near] * (20 - apart))
-    seen = _seen([(arm, _arm(*[near] * 20))] * 10)
-    expected = (
-        "load machines began apart",
-        "in 20 of 200 slices of off the machines began up to 4.1 ms apart, more than 2% of the "
-        "slice",
-    )
-    assert seen == ([expected] if doubted else [])
+    doubts = _doubts([(arm, _arm(*[near] * 20))] * 10)
+    assert doubts == [MachinesApart("off", 20, 200, 4_100_000)] * doubted
 
 
 @pytest.mark.parametrize(("more_ns", "doubted"), [(MS // 2, False), (2 * MS, True)])
@@ -88,29 +92,32 @@ def test_a_skew_within_two_percent_is_doubted_where_it_is_unlike_between_the_arm
     def arm(extra_ns: int) -> ArmTotals:
         return _arm(*[_line(draw.randrange(MS) + extra_ns, machines) for _ in range(20)])
 
-    seen = _seen([(arm(0), arm(more_ns)) for _ in range(10)])
-    assert [name for name, _ in seen] == ["load machines began apart"] * doubted
-    assert all("farther apart for on than for off" in words for _, words in seen)
+    starts = [(arm(0), arm(more_ns)) for _ in range(10)]
+    share = pytest.approx(more_ns / (200 * MS), rel=0.1)
+    assert _doubts(starts) == [MachinesFartherApart("on", "off", share)] * doubted
+    swapped = _doubts([(slow, fast) for fast, slow in starts])
+    assert swapped == [MachinesFartherApart("off", "on", share)] * doubted
 
 
 @pytest.mark.parametrize(
-    ("changes", "words"),
+    ("changes", "doubt"),
     [
-        ({"driver_cpu_ns": 700 * MS}, "the driver of b used 88% of that machine's processors"),
-        ({"late_ns": 5 * MS}, "b began 100% of its slices late"),
-        ({"transactions": 3000}, "a client of b did 38% of what one of the other machines did"),
+        ({"driver_cpu_ns": 700 * MS}, DriverUsesProcessors("b", 0.875)),
+        ({"late_ns": 5 * MS}, MachineLate("b", 1.0)),
+        ({"transactions": 3000}, ClientsSlow("b", pytest.approx(0.375))),
     ],
 )
-def test_a_machine_that_holds_the_load_up_is_named(changes: dict[str, int], words: str) -> None:
-    seen = _seen(_both(_machine("a"), _machine("b", **changes), _machine("c")))
-    assert seen == [("a load machine is the bottleneck", words)]
+def test_a_machine_that_holds_the_load_up_is_named(
+    changes: dict[str, int], doubt: Observation
+) -> None:
+    assert _doubts(_both(_machine("a"), _machine("b", **changes), _machine("c"))) == [doubt]
 
 
 def test_a_machine_that_is_slow_for_one_arm_alone_is_what_was_to_be_measured() -> None:
     machines = [_machine("a"), _machine("b")]
     slow = [_machine("a"), _machine("b", transactions=3000)]
     arms = _arm(*[_line(MS, machines)] * 20), _arm(*[_line(MS, slow)] * 20)
-    assert _seen([arms] * 10) == []
+    assert _doubts([arms] * 10) == []
 
 
 @pytest.mark.parametrize(("ended", "doubted"), [(40_000, False), (31_700, True), (None, False)])
@@ -130,11 +137,8 @@ def test_servers_that_ended_fewer_transactions_than_machines_counted_are_doubted
         )
         for n in range(10)
     ]
-    seen = [(one.name, one.seen) for one in together_threats(totals, "off", "on")]
-    words = (
-        "the machines counted 320,000 transactions of all arms, of which the servers ended 317,000"
-    )
-    assert seen == [("servers count fewer transactions", words)] * doubted
+    doubts = list(together_threats(totals, "off", "on"))
+    assert doubts == [FewerEndedThanCounted(320_000, 317_000)] * doubted
 
 
 def test_what_lies_between_the_begins_of_machines_is_charged_to_no_client() -> None:

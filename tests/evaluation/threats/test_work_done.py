@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import pytest
 
 from evaluation.made import MakeEpoch
-from steelyard.evaluation.threats.work_done import arrival_threats, work_threats
+from steelyard.evaluation.threats.work_done import (
+    ArrivalsNotBegun,
+    NoRowAtAll,
+    NoRowOfArm,
+    RowsUnlike,
+    arrival_threats,
+    work_threats,
+)
+from steelyard.model.observation import Observation
 from steelyard.model.readings import ArmTotals, EpochTotals
 from steelyard.record.environment import Inspection
 
@@ -15,12 +24,14 @@ READS = Inspection(compared=0, statements=1, writes=False, arms={})
 WRITES = Inspection(compared=0, statements=2, writes=True, arms={})
 
 
-def seen(make_epoch: MakeEpoch, inspection: Inspection, count: int = 10, **facts: Any) -> list[str]:
+def seen(
+    make_epoch: MakeEpoch, inspection: Inspection, count: int = 10, **facts: Any
+) -> list[Observation]:
     epochs = [make_epoch(n, **facts).totals for n in range(count)]
-    found = list(work_threats(epochs, "on", "off", inspection))
-    assert all(threat.name == "wrong answer from the workload" for threat in found)
-    assert all(threat.invalidates for threat in found)
-    return [threat.seen for threat in found]
+    threats = list(work_threats(epochs, "on", "off", inspection))
+    assert all(threat.name == "wrong answer from the workload" for threat in threats)
+    assert all(threat.invalidates for threat in threats)
+    return threats
 
 
 def test_rows_alike_are_no_doubt(make_epoch: MakeEpoch) -> None:
@@ -35,13 +46,13 @@ def test_a_record_that_does_not_tell_rows_raises_nothing(make_epoch: MakeEpoch) 
 
 @pytest.mark.parametrize("count", [1, 10])
 def test_an_arm_that_finds_nothing_is_a_wrong_answer(make_epoch: MakeEpoch, count: int) -> None:
-    [words] = seen(make_epoch, READS, count, rows={"on": 1000, "off": 0})
-    assert words == "off returned and changed no row, the other arm 1 rows a transaction"
+    threats = seen(make_epoch, READS, count, rows={"on": 1000, "off": 0})
+    assert threats == [NoRowOfArm("off", 1.0)]
 
 
 def test_two_arms_that_find_nothing_are_a_wrong_answer_too(make_epoch: MakeEpoch) -> None:
-    [words] = seen(make_epoch, READS, 2, rows={"on": 0, "off": 0})
-    assert words == "not one row was returned or changed in 4000 transactions of on and off"
+    threats = seen(make_epoch, READS, 2, rows={"on": 0, "off": 0})
+    assert threats == [NoRowAtAll("off", "on", 4000)]
 
 
 def test_scripts_without_a_plan_are_not_asked_for_rows(make_epoch: MakeEpoch) -> None:
@@ -55,16 +66,17 @@ def test_updates_return_no_row_and_do_their_work_all_the_same(make_epoch: MakeEp
     nothing = {"on": 0, "off": 0}
     assert seen(make_epoch, WRITES, rows=nothing, counters=changed) == []
     idle = {**changed, "off": {"rows_changed": 1.0}}
-    [words] = seen(make_epoch, WRITES, rows=nothing, counters=idle)
-    assert words.startswith("off returned and changed no row")
+    [threat] = seen(make_epoch, WRITES, rows=nothing, counters=idle)
+    assert isinstance(threat, NoRowOfArm)
+    assert threat.arm == "off"
 
 
 def test_arms_that_read_must_find_as_many_rows_and_arms_that_write_need_not(
     make_epoch: MakeEpoch,
 ) -> None:
     fewer = {"on": 1000, "off": 980}
-    [words] = seen(make_epoch, READS, rows=fewer)
-    assert words == "a transaction of off returned −2.00 % rows against on, and both only read"
+    threats = seen(make_epoch, READS, rows=fewer)
+    assert threats == [RowsUnlike("off", "on", pytest.approx(math.log(0.98)))]
     assert seen(make_epoch, READS, 7, rows=fewer) == []
     assert seen(make_epoch, WRITES, rows=fewer) == []
 
@@ -75,15 +87,14 @@ def test_where_nobody_counts_what_was_changed_nothing_is_said_of_work_that_write
     assert seen(make_epoch, WRITES, rows={"on": 0, "off": 0}) == []
 
 
-@pytest.mark.parametrize(("unstarted", "raised"), [(0, []), (1, []), (2, ["off"]), (50, ["off"])])
-def test_arrivals_that_an_arm_did_not_come_to_are_a_threat(
-    unstarted: int, raised: list[str]
-) -> None:
+@pytest.mark.parametrize(("unstarted", "raised"), [(0, 0), (1, 0), (2, 1), (50, 1)])
+def test_arrivals_that_an_arm_did_not_come_to_are_a_threat(unstarted: int, raised: int) -> None:
     arms = {
         "on": ArmTotals("on", 0, 1, 100, 10**9, 10**9),
         "off": ArmTotals("off", 1, 1, 98, 10**9, 10**9, failed=1, unstarted=unstarted),
     }
     epochs = [EpochTotals(n, {"on": 0, "off": 1}, ("on", "off"), arms) for n in range(3)]
     threats = list(arrival_threats(epochs, "on", "off"))
-    assert [one.name for one in threats] == ["behind its arrivals"] * len(raised)
-    assert all(f"begun in {name}" in one.seen for name, one in zip(raised, threats, strict=True))
+    arrived = 3 * (98 + 1 + unstarted)
+    assert threats == [ArrivalsNotBegun("off", 3 * unstarted, arrived)] * raised
+    assert [threat.name for threat in threats] == ["behind its arrivals"] * raised

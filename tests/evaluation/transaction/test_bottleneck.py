@@ -48,7 +48,8 @@ def test_the_largest_part_is_the_bottleneck_where_it_is_large(
     control, arm = bottlenecks([], told(**parts))
     assert (control.kind, control.arm, arm.arm) == ("processor", "on", "off")
     assert arm.kind == kind
-    assert "of " in arm.evidence
+    assert arm.transaction_us == sum(parts.values())
+    assert arm.part == (kind if kind != "none" else "WAL flush")
 
 
 def test_waiting_for_processors_that_are_withheld_is_no_want_of_them() -> None:
@@ -56,9 +57,11 @@ def test_waiting_for_processors_that_are_withheld_is_no_want_of_them() -> None:
     assert withheld_share([throttled]) == pytest.approx(0.15)
     _, arm = bottlenecks([throttled], told(processor=20.0, queue=80.0))
     assert arm.kind == "waiting for a processor"
-    assert "withheld" in arm.evidence
+    assert (arm.part, arm.waited) == ("processor", 0.8)
+    assert arm.withheld == pytest.approx(0.15)
     _, free = bottlenecks([epoch(elapsed_ns=1e9, processors=2)], told(processor=20.0, queue=80.0))
     assert free.kind == "processor"
+    assert (free.waited, free.withheld) == (0.8, None)
 
 
 def test_a_machine_that_tells_nothing_withholds_nothing() -> None:

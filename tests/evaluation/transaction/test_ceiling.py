@@ -60,10 +60,11 @@ def test_sessions_that_read_from_a_device_near_its_ceiling_are_held_up_by_it(
     epoch = EpochTotals(0, {}, (), {}, readings={"off": readings})
     _, arm = bottlenecks([epoch], told(processor=10.0, read=50.0), PROBE)
     assert arm.kind == kind
-    assert f"nvme0n1 did {reads / 2:.0f} reads/s" in arm.evidence
+    assert arm.device is not None
+    assert (arm.device.device, arm.device.reads) == ("nvme0n1", reads / 2)
     _, busy = bottlenecks([epoch], told(processor=90.0, read=5.0), PROBE)
     assert busy.kind == "processor"
-    assert "nvme0n1" not in busy.evidence
+    assert busy.device is None
 
 
 def test_a_ceiling_that_was_the_processors_is_called_so_and_names_no_device() -> None:
@@ -72,7 +73,9 @@ def test_a_ceiling_that_was_the_processors_is_called_so_and_names_no_device() ->
     epoch = EpochTotals(0, {}, (), {}, readings={"off": readings})
     _, arm = bottlenecks([epoch], told(processor=10.0, read=50.0), probe_of(*peaks))
     assert arm.kind == "reading"
-    assert "60 % of what the probe got from it, whose limit were the processors" in arm.evidence
+    assert arm.device is not None
+    assert arm.device.by_processors
+    assert arm.device.share == pytest.approx(0.6)
 
 
 def test_a_log_that_waits_for_a_busy_device_is_still_held_up_by_its_flushes() -> None:
@@ -80,4 +83,5 @@ def test_a_log_that_waits_for_a_busy_device_is_still_held_up_by_its_flushes() ->
     epoch = EpochTotals(0, {}, (), {}, readings={"off": readings})
     _, arm = bottlenecks([epoch], told(processor=10.0, wal=50.0), PROBE)
     assert arm.kind == "WAL flush"
-    assert "10000 writes/s, 100 % of what the probe got" in arm.evidence
+    assert arm.device is not None
+    assert (arm.device.writes, arm.device.share) == (10_000, pytest.approx(1.0))

@@ -53,6 +53,15 @@ def test_every_cell_is_weighed_on_a_host_of_its_kind_and_its_record_brought_home
     assert "done   aa-small-1 on s" in said
 
 
+def test_records_of_something_else_are_not_replaced(tmp_path: Path) -> None:
+    theirs = tmp_path / "out" / "home" / "aa-any-1" / "verdict.json"
+    theirs.parent.mkdir(parents=True)
+    theirs.write_text("theirs")
+    with pytest.raises(RecordError, match='holds "home" of something else'):
+        _run(tmp_path, 'studies = ["aa"]', MemoryHost("a"))
+    assert theirs.read_text() == "theirs"
+
+
 def test_replicates_are_weighed_on_hosts_of_their_own(tmp_path: Path) -> None:
     hosts = [MemoryHost(name) for name in "abc"]
     state, _ = _run(tmp_path, 'studies = ["aa"]\nhosts = 3', *hosts)

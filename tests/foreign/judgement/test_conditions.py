@@ -7,28 +7,49 @@ import json
 import pytest
 
 from foreign.judged_files import RANDOM, doubts, judged, judged_text, only, refused, verdict
+from steelyard.evaluation.observations.numbers import (
+    ConditionsDiffer,
+    DifferingCondition,
+    UnequalFailureCounts,
+    UnequalOutcomes,
+)
 from steelyard.foreign.judgement.judgement import Judgement
-from steelyard.model.threat import Threat
 
 
-def first_doubt(judgement: Judgement) -> Threat:
-    return only(judgement).threats[0]
+def differing(judgement: Judgement) -> ConditionsDiffer:
+    (conditions,) = [t for t in only(judgement).threats if isinstance(t, ConditionsDiffer)]
+    return conditions
 
 
 @pytest.mark.parametrize(
-    ("files", "named"),
+    ("files", "values"),
     [
-        (["off=c8.txt", "on=c16.txt"], ["script", "scale is 100", "mode", "clients is 8 in off"]),
-        (["a=hdb_vu8.txt", "b=hdb_vu16.txt"], ["virtual users is 8 in a and 16 in b"]),
-        (["clients_by_arm.csv"], ["clients is 8 in pg16 and 16 in pg17", "scale is 100"]),
+        (
+            ["off=c8.txt", "on=c16.txt"],
+            {
+                "script": ("<builtin: TPC-B (sort of)>", "<builtin: select only>"),
+                "scale": ("100", "300"),
+                "mode": ("simple", "prepared"),
+                "clients": ("8", "16"),
+            },
+        ),
+        (["a=hdb_vu8.txt", "b=hdb_vu16.txt"], {"virtual users": ("8", "16")}),
+        (["clients_by_arm.csv"], {"clients": ("8", "16"), "scale": ("100", "1000")}),
     ],
 )
-def test_a_load_that_differs_makes_the_verdict_invalid(files: list[str], named: list[str]) -> None:
+def test_a_load_that_differs_makes_the_verdict_invalid(
+    files: list[str], values: dict[str, tuple[str, str]]
+) -> None:
     judgement = judged(*files, **RANDOM)
     assert verdict(judgement) == "invalid"
-    threat = first_doubt(judgement)
+    threat = only(judgement).threats[0]
+    assert threat == differing(judgement)
     assert (threat.name, threat.invalidates) == ("conditions differ", True)
-    assert all(name in threat.seen for name in named)
+    explaining = [c for c in differing(judgement).conditions if c.explains]
+    assert explaining == [
+        DifferingCondition(name, (of_control,), (of_arm,), explains=True)
+        for name, (of_control, of_arm) in values.items()
+    ]
 
 
 def summary(clients: int, tps: float, duration: int = 60) -> str:
@@ -47,14 +68,16 @@ def test_what_is_no_load_is_named_and_leaves_the_verdict() -> None:
     ]
     judgement = judged_text(*arms, **RANDOM)
     assert verdict(judgement) == "faster"
-    assert first_doubt(judgement).seen == "duration is 60 s in a and 30 s in b"
+    duration = DifferingCondition("duration", ("60 s",), ("30 s",), explains=False)
+    assert only(judgement).threats[0] == ConditionsDiffer("b", "a", (duration,))
 
 
 def test_settings_of_the_arms_are_named_and_leave_the_verdict() -> None:
     rows = "".join(f"off,1GB,{100 + n}.5\non,2GB,{110 + n}.5\n" for n in range(10))
     judgement = judged_text(f"arm,shared_buffers,tps\n{rows}", **RANDOM)
     assert verdict(judgement) == "faster"
-    assert first_doubt(judgement).seen == "shared_buffers is 1GB in off and 2GB in on"
+    buffers = DifferingCondition("shared_buffers", ("1GB",), ("2GB",), explains=False)
+    assert only(judgement).threats[0] == ConditionsDiffer("on", "off", (buffers,))
 
 
 def test_a_warm_up_among_the_runs_is_a_cell_of_its_own_length() -> None:
@@ -72,19 +95,25 @@ def test_failures_in_logs_of_intervals_are_a_doubt() -> None:
 
 def test_failures_in_columns_are_a_doubt() -> None:
     judgement = judged("tps_err.csv")
-    seen = [t.seen for t in only(judgement).threats if t.name == "errors or retries differ"]
-    assert seen == [
-        "216000 failures or retries are counted in 12 rows of pg17, and 24 in 12 of pg16"
-    ]
+    counted = UnequalFailureCounts("pg17", "pg16", (216_000, 24), (12, 12))
+    assert counted in only(judgement).threats
     rows = "".join(f"off,{100 + n}.5,3,1000\non,{101 + n}.5,90,1000\n" for n in range(8))
     of_all = judged_text(f"arm,tps,failed,transactions\n{rows}")
-    assert any("720 of 8000" in threat.seen for threat in only(of_all).threats)
+    unequal = UnequalOutcomes("on", "off", (720, 24), (8_000, 8_000))
+    assert unequal in only(of_all).threats
 
 
 def test_results_of_which_virtual_users_failed_are_refused() -> None:
     error = refused("a=hdb_vu8.txt", "b=hdb_failed.txt")
     assert "virtual users failed" in error.primary
     assert "Leave this run out" in str(error.hint)
+
+
+def test_values_that_a_file_holds_are_cut_short_and_printable() -> None:
+    rows = "".join(f"off,{'x' * 50},{100 + n}.5\non,a\x1b[1mb,{101 + n}.5\n" for n in range(8))
+    (condition,) = differing(judged_text(f"arm,shape,tps\n{rows}", **RANDOM)).conditions
+    assert condition.of_control == ("x" * 39 + "…",)
+    assert condition.of_arm == ("a\N{REPLACEMENT CHARACTER}[1mb",)
 
 
 def fio_output(iops: float, **options: str) -> str:
@@ -109,6 +138,7 @@ def fio_output(iops: float, **options: str) -> str:
 )
 def test_another_load_of_fio_explains_a_difference(option: str, value: str, explains: bool) -> None:
     judgement = judged_text(fio_output(900), fio_output(800, **{option: value}))
-    (threat,) = [one for one in only(judgement).threats if one.name == "conditions differ"]
+    threat = differing(judgement)
     assert threat.invalidates is explains
-    assert f"{option} is " in threat.seen
+    (condition,) = threat.conditions
+    assert (condition.name, condition.explains) == (option, explains)

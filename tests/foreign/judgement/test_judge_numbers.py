@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from foreign.judged_rows import finding, names, noise, numbers, only
+from foreign.judged_rows import finding, names, noise, numbers, only, only_of
 from foreign.reading import GOLDEN
 from steelyard.analysis.decision.sign_flip import confidence_set
 from steelyard.analysis.decision.t_interval import welch
-from steelyard.evaluation.sentence import judged_line, sentence_of
+from steelyard.evaluation.observations import numbers as observed
 from steelyard.foreign.comparison import OperatingPoint, Options, compare
 from steelyard.foreign.formats import read_sheet
 from steelyard.foreign.judgement.judge_numbers import NO_SPREAD, judge_numbers
@@ -22,8 +22,12 @@ from steelyard.foreign.metric import Metric
 from steelyard.foreign.series import Grain, Order, Rows, Series, TransactionCounts
 from steelyard.foreign.source import open_source
 from steelyard.model.errors import UsageError
+from steelyard.model.observation import Observation
 from steelyard.model.threat_kind import ThreatKind
 from steelyard.model.units import percent_of_log
+from steelyard.verdict.contrast_line import judged_line
+from steelyard.wording.threats.threat import threat_of
+from steelyard.wording.verdict_sentence import sentence_of
 
 CONTRACT = {
     *("arm", "control", "metric", "unit", "higher_is_better", "estimate_percent", "low_percent"),
@@ -164,17 +168,19 @@ def test_the_user_decides_about_pairs_where_that_can_be() -> None:
 @pytest.mark.parametrize(
     ("order", "expected"),
     [
-        (Order.UNKNOWN, {"observational"}),
-        (Order.ALTERNATING, {"observational"}),
-        (Order.SEQUENTIAL, {"one arm after the other"}),
-        (Order.RANDOM, set()),
+        (Order.UNKNOWN, [observed.OrderNotDrawn(alternating=False)]),
+        (Order.ALTERNATING, [observed.OrderNotDrawn(alternating=True)]),
+        (Order.SEQUENTIAL, [observed.OneArmAfterOther("b", "a")]),
+        (Order.RANDOM, []),
     ],
 )
-def test_an_order_that_chance_did_not_draw_is_said(order: Order, expected: set[str]) -> None:
+def test_an_order_that_chance_did_not_draw_is_said(
+    order: Order, expected: list[Observation]
+) -> None:
     a, b = noise(26, 12), noise(27, 12)
     contrast = only(judge_numbers(numbers(a, b, order=order, rows=Rows.APART)))
     kinds = {"observational", "one arm after the other"}
-    assert names(contrast) & kinds == expected
+    assert [threat for threat in contrast.threats if threat.name in kinds] == expected
 
 
 def test_one_value_per_arm_cannot_be_judged_and_what_to_measure_is_named() -> None:
@@ -196,7 +202,7 @@ def test_one_arm_with_one_value_spoils_only_its_own_contrast() -> None:
     judgement = judge_numbers(numbers(noise(28, 12), [1.0], noise(29, 12), rows=Rows.APART))
     assert judgement.cannot == ""
     lone, other = judgement.contrasts
-    assert ThreatKind.NO_SPREAD.value in names(lone)
+    assert observed.SingleValues(("b",)) in lone.threats
     assert np.isinf(lone.estimate.low)
     assert np.isfinite(other.estimate.low)
 
@@ -204,7 +210,7 @@ def test_one_arm_with_one_value_spoils_only_its_own_contrast() -> None:
 def test_fewer_than_eight_rows_get_an_interval_and_no_verdict() -> None:
     contrast = only(judge_numbers(numbers(noise(30, 7), 2 * noise(31, 7))))
     assert contrast.verdict.kind.value == "inconclusive"
-    assert ThreatKind.TOO_FEW_ROWS.value in names(contrast)
+    assert observed.TooFewRows(7, 8) in contrast.threats
     assert contrast.estimate.low > 0
     assert "t interval" in sentence_of(contrast)
     assert (
@@ -217,7 +223,7 @@ def test_parts_of_one_run_carry_no_verdict_however_many() -> None:
     arms[1] = Series("b", arms[1].values * 1.5, Grain.SLICE)
     contrast = only(judge_numbers(numbers(*arms, rows=Rows.APART)))
     assert contrast.verdict.kind.value == "inconclusive"
-    assert ThreatKind.ONE_RUN.value in names(contrast)
+    assert observed.PartsOfOneRun(("a", "b")) in contrast.threats
     assert percent_of_log(contrast.estimate.low) > 49
     assert "one run of each arm carries no verdict" in sentence_of(contrast)
 
@@ -241,17 +247,29 @@ def test_a_storm_that_hits_all_arms_is_said_with_its_rows() -> None:
     step = finding(judgement, "level steps").figures["steps"][0]
     assert (step["first_row"], step["last_row"]) == (13, 16)
     assert step["low_percent"] < 60 < step["high_percent"]
-    assert ThreatKind.LEVEL_MOVED.value in names(only(judgement))
-    seen = next(t.seen for t in only(judgement).threats if t.name == "level moved")
-    assert "rows 13–16 +60 % [" in seen or "rows 13–16 +59 % [" in seen
-    assert seen.startswith("all arms together: ")
-    assert seen.endswith(" (chosen by looking: intervals too narrow)")
+    moved = only_of(only(judgement), observed.AllArmsMoved)
+    largest = moved.movement.steps[0]
+    assert (largest.first, largest.last) == (13, 16)
+    assert (largest.usual_first, largest.usual_last) == (17, 30)
+    assert largest.percent == pytest.approx(60, abs=1.5)
+    assert moved.movement.drift is None
 
 
 def test_a_difference_that_changes_on_the_way_is_said() -> None:
     later = np.where(np.arange(40) < 20, 1.0, 1.3)
     contrast = only(judge_numbers(numbers(noise(40, 40), later * noise(41, 40), rows=Rows.BLOCKS)))
-    assert any("the difference of b itself" in t.seen for t in contrast.threats)
+    moved = only_of(contrast, observed.DifferenceMoved)
+    assert moved.arm == "b"
+    assert abs(moved.movement.steps[0].percent) == pytest.approx(27, abs=5)
+
+
+def test_drift_of_one_arm_is_said_where_there_are_no_steps() -> None:
+    drift = np.exp(np.linspace(0, 0.2, 9)) * noise(42, 9, 0.02)
+    contrast = only(judge_numbers(numbers(noise(43, 9), drift, rows=Rows.APART)))
+    moved = only_of(contrast, observed.ArmMoved)
+    assert (moved.arm, moved.movement.steps) == ("b", ())
+    assert moved.movement.drift is not None
+    assert moved.movement.drift.low < 0.2 < moved.movement.drift.high
 
 
 def test_drift_as_large_as_the_difference_invalidates_arms_measured_one_after_the_other() -> None:
@@ -260,7 +278,9 @@ def test_drift_as_large_as_the_difference_invalidates_arms_measured_one_after_th
         judge_numbers(numbers(*np.split(drift, 2), order=Order.SEQUENTIAL, rows=Rows.APART))
     )
     assert contrast.verdict.kind.value == "invalid"
-    assert ThreatKind.DRIFT_OR_ARM.value in names(contrast)
+    moved = only_of(contrast, observed.ArmsMovedMeanwhile).moved
+    assert dict(moved) == pytest.approx({"a": 0.15, "b": 0.15}, abs=0.02)
+    assert observed.OneArmAfterOther("b", "a") in contrast.threats
     steady = numbers(noise(43, 40), 1.3 * noise(44, 40), order=Order.SEQUENTIAL, rows=Rows.APART)
     assert only(judge_numbers(steady)).verdict.kind.value == "slower"
 
@@ -269,8 +289,10 @@ def test_a_few_rows_that_decide_are_named() -> None:
     b = noise(45, 14)
     b[[3, 9]] *= 3
     contrast = only(judge_numbers(numbers(noise(46, 14), b), paired=True))
-    seen = next(t.seen for t in contrast.threats if t.name == ThreatKind.FEW_ROWS_DECIDE.value)
-    assert seen.startswith("rows 4 and 10 lie far out; the estimate of b would move from +1")
+    few = only_of(contrast, observed.FewRowsDecide)
+    assert (few.arm, few.outliers) == ("b", (("", (3, 9)),))
+    assert few.estimate == contrast.estimate.value
+    assert few.without == pytest.approx(few.estimate - 2 * np.log(3) / 14, abs=0.01)
     assert {f.name for f in judge_numbers(numbers(noise(46, 14), b)).findings} >= {"outliers"}
 
 
@@ -278,9 +300,11 @@ def test_means_and_medians_that_disagree_are_said_with_their_intervals() -> None
     b = noise(47, 30)
     b[[3, 9, 20]] *= 4
     contrast = only(judge_numbers(numbers(noise(48, 30), b), paired=True))
-    seen = next(t.seen for t in contrast.threats if t.name == ThreatKind.CENTRES_DISAGREE.value)
-    assert seen.startswith("b by the means +")
-    assert seen.count("[") == 2
+    apart = only_of(contrast, observed.CentresDisagree)
+    assert apart.arm == "b"
+    assert (apart.mean.name, apart.median.name) == ("mean", "median")
+    assert apart.mean.value == pytest.approx(np.log(b.mean()), abs=0.01)
+    assert apart.mean.low < apart.mean.value < apart.mean.high
     quiet = only(judge_numbers(numbers(noise(49, 30), noise(50, 30)), paired=True))
     assert ThreatKind.CENTRES_DISAGREE.value not in names(quiet)
 
@@ -288,18 +312,20 @@ def test_means_and_medians_that_disagree_are_said_with_their_intervals() -> None
 def test_throughput_and_latency_that_are_not_of_one_closed_loop_are_said() -> None:
     points = {"a": OperatingPoint(256, 879.99, 0.26749), "b": OperatingPoint(256, 853.61, 0.29990)}
     judgement = judge_numbers(numbers([879.99], [853.61], operating_points=points))
-    (broken,) = [t for t in only(judgement).threats if t.name == ThreatKind.LITTLES_LAW.value]
-    assert "keep 235.4 clients busy, and there were 256" in broken.seen
-    assert broken.seen.endswith("means 290.9 ms")
-    assert "waited outside" in broken.cause
+    broken = only_of(only(judgement), observed.ClosedLoopBroken)
+    assert (broken.arm, broken.clients, broken.throughput) == ("a", 256, 879.99)
+    assert broken.latency_ms == pytest.approx(267.49)
+    assert broken.busy_clients == pytest.approx(235.4, abs=0.05)
+    assert broken.implied_latency_ms == pytest.approx(290.9, abs=0.05)
+    assert "waited outside" in threat_of(broken).cause
     found = [f for f in judgement.findings if f.name == "Little's law"]
     assert [f.figures["implied_latency_ms"] for f in found] == [
         pytest.approx(290.9, abs=0.05),
         pytest.approx(299.9, abs=0.05),
     ]
     more = {"a": OperatingPoint(8, 1000, 0.010), "b": OperatingPoint(8, 1000, 0.008)}
-    said = only(judge_numbers(numbers([1.0], [1.0], operating_points=more))).threats[0]
-    assert "more is busy than there is" in said.cause
+    busier = only(judge_numbers(numbers([1.0], [1.0], operating_points=more))).threats[0]
+    assert "more is busy than there is" in threat_of(busier).cause
 
 
 def test_runs_of_unequal_speed_obey_the_law_run_by_run() -> None:
@@ -345,18 +371,18 @@ def test_errors_of_one_arm_are_a_doubt_and_wrong_answers_take_the_verdict() -> N
         outcomes = {"a": a} if b is None else {"a": a, "b": b}
         return only(judge_numbers(numbers(*rows, outcomes=outcomes)))
 
-    said = "errors or retries differ"
+    name = "errors or retries differ"
     differing = judged(TransactionCounts(14_000, 4_200), TransactionCounts(10_000, 0))
-    (seen,) = (threat.seen for threat in differing.threats if threat.name == said)
-    assert seen.startswith("0 of 10000 transactions of b failed, were retried or skipped, and 4200")
-    assert said in names(judged(TransactionCounts(1_000, 0), TransactionCounts(51_000, 50_000)))
+    outcomes = observed.UnequalOutcomes("b", "a", (0, 4_200), (10_000, 14_000))
+    assert outcomes in differing.threats
+    assert name in names(judged(TransactionCounts(1_000, 0), TransactionCounts(51_000, 50_000)))
     for alike in (
         (TransactionCounts(10_000, 40), TransactionCounts(10_000, 41)),
         (TransactionCounts(10_000, 0), TransactionCounts(10, 0)),
         (TransactionCounts(0, 0), TransactionCounts(0, 0)),
         (TransactionCounts(10_000, 400), None),
     ):
-        assert said not in names(judged(*alike))
+        assert name not in names(judged(*alike))
     wrong = judged(TransactionCounts(900, 0), TransactionCounts(900, 0, wrong=3))
     assert wrong.verdict.kind.value == "invalid"
-    assert "wrong answer from the workload" in names(wrong)
+    assert observed.WrongRowsReturned("b", 3, 900) in wrong.threats

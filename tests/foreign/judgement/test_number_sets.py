@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from foreign.judged_rows import finding, names, noise, numbers, only
-from steelyard.evaluation.sentence import sentence_of
+from foreign.judged_rows import finding, names, noise, numbers, only, only_of
+from steelyard.evaluation.observations.numbers import (
+    OrderNotStated,
+    RowsDepend,
+    RowsOfDifferentThings,
+    RowsSorted,
+)
 from steelyard.foreign.judgement.judge_numbers import judge_numbers
 from steelyard.foreign.series import Order, Rows
 from steelyard.model.threat_kind import ThreatKind
+from steelyard.wording.verdict_sentence import sentence_of
 
 
 def test_rows_that_lost_their_order_carry_no_verdict_unless_chance_drew_it() -> None:
@@ -16,22 +22,28 @@ def test_rows_that_lost_their_order_carry_no_verdict_unless_chance_drew_it() -> 
     judgement = judge_numbers(numbers(a, b, order=Order.UNKNOWN))
     assert judgement.to_json()["row_order"] == "lost"
     lost = only(judgement)
-    assert ThreatKind.ORDER_LOST.value in names(lost)
+    assert RowsSorted() in lost.threats
     assert ThreatKind.ROWS_DEPEND.value not in names(lost)
     assert lost.verdict.kind.value == "inconclusive"
     assert lost.estimate.low > np.log(1.4)
     assert "without the order in time what the rows share cannot be looked for" in sentence_of(lost)
     drawn = only(judge_numbers(numbers(a, b)))
     assert drawn.verdict.kind.value == "slower"
-    assert ThreatKind.ORDER_LOST.value in names(drawn)
+    assert RowsSorted() in drawn.threats
     named = numbers(
         noise(24, 12), 1.5 * noise(25, 12), order=Order.UNKNOWN, no_order="rows have names"
     )
     unknown = only(judge_numbers(named))
     assert unknown.verdict.kind.value == "inconclusive"
-    assert [t.seen for t in unknown.threats if t.name == "order lost"] == ["rows have names"]
-    said = numbers(noise(24, 12), 1.5 * noise(25, 12), no_order="rows have names")
-    assert names(only(judge_numbers(said))) == set()
+    assert OrderNotStated("rows have names") in unknown.threats
+    drawn_by_chance = numbers(noise(24, 12), 1.5 * noise(25, 12), no_order="rows have names")
+    assert names(only(judge_numbers(drawn_by_chance))) == set()
+
+
+def test_rows_that_differ_many_times_over_alike_in_all_arms_are_of_different_things() -> None:
+    things = noise(26, 12, 2.0)
+    a, b = things * noise(24, 12), things * noise(25, 12)
+    assert RowsOfDifferentThings() in only(judge_numbers(numbers(a, b))).threats
 
 
 def test_few_rows_whose_order_nobody_drew_carry_a_verdict_only_where_they_look_independent() -> (
@@ -42,7 +54,11 @@ def test_few_rows_whose_order_nobody_drew_carry_a_verdict_only_where_they_look_i
     a = noise(24, 10)
     withheld = only(judge_numbers(numbers(a, a * np.exp(d / 10), order=Order.UNKNOWN)))
     assert withheld.verdict.kind.value == "inconclusive"
-    assert ThreatKind.ROWS_DEPEND.value in names(withheld)
+    depend = only_of(withheld, RowsDepend)
+    assert (depend.arm, depend.batched, depend.count, depend.enough) == (None, False, 10, True)
+    assert 0 < depend.lag_one < 0.1
+    assert depend.lag_one < depend.lag_one_limit < 1
+    assert depend.effective < 5
     assert "a verdict needs 5, or an order that chance drew" in sentence_of(withheld)
     assert np.isfinite(withheld.estimate.low)
     drawn = only(judge_numbers(numbers(a, a * np.exp(d / 10))))
@@ -70,7 +86,8 @@ def test_rows_that_depend_on_each_other_widen_the_interval_or_leave_none() -> No
     slow -= np.linspace(slow[0], slow[-1], 40)
     a = noise(35, 40, 0.001)
     contrast = only(judge_numbers(numbers(a, np.exp(slow), order=Order.UNKNOWN, rows=Rows.BLOCKS)))
-    assert ThreatKind.ROWS_DEPEND.value in names(contrast)
+    depend = only_of(contrast, RowsDepend)
+    assert (depend.arm, depend.count, depend.enough) == (None, 40, True)
     random = only(judge_numbers(numbers(a, np.exp(slow), rows=Rows.BLOCKS)))
     assert ThreatKind.ROWS_DEPEND.value not in names(random)
     assert random.estimate.interval.width < contrast.estimate.interval.width
@@ -78,6 +95,7 @@ def test_rows_that_depend_on_each_other_widen_the_interval_or_leave_none() -> No
     none = only(judge_numbers(numbers(noise(36, 20), line * noise(37, 20), order=Order.UNKNOWN)))
     assert none.verdict.kind.value == "inconclusive"
     assert np.isinf(none.estimate.low)
+    assert not only_of(none, RowsDepend).enough
     assert "depend on each other too much" in sentence_of(none)
 
 

@@ -76,6 +76,75 @@ def test_dates_are_a_clock_whatever_their_heading(heading: str, form: str) -> No
     assert "one run per arm" in doubts(judgement)
 
 
+LAYOUTS = [
+    *("21.11.2026 14:03:{:02d}", "11/21/2026 14:03:{:02d}", "11/21/2026 02:03:{:02d} PM"),
+    *("Nov 21 14:03:{:02d}", "21/Nov/2026:14:03:{:02d} +0000", "Sat Nov 21 14:03:{:02d} UTC 2026"),
+    *("2026-11-21 14:03:{:02d}.000 UTC", "2026-11-21 14:03:{:02d}", "21.11.2026;14:03:{:02d}"),
+    *("2026-11-21;14:03:{:02d}", "11/21/2026;2:03:{:02d} PM"),
+]
+"""Of the seconds of one minute, some in two columns."""
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("heading", ["Zeitpunkt", "timestamp", "sample_time", "time", "when", "x"])
+@pytest.mark.parametrize("jitter", [False, True])
+def test_seconds_are_slices_whatever_their_layout_and_heading(
+    layout: str, heading: str, jitter: bool
+) -> None:
+    heading = {"Zeitpunkt": "Datum;Uhrzeit"}.get(heading, "date;time") if ";" in layout else heading
+    seconds = [n + (n // 3 if jitter else 0) for n in range(24)]
+    rows = "".join(f"{layout.format(n)};{RNG.normal(1000, 10):.2f}\n" for n in seconds)
+    judgement = judged_text(f"{heading};tps\n{rows}", f"{heading};tps\n{rows[:-3]}1\n")
+    assert {arm.grain for arm in judgement.comparison.arms} == {Grain.SLICE}
+    assert judgement.comparison.metric.column == "tps"
+    assert verdict(judgement) == "inconclusive"
+
+
+@pytest.mark.parametrize("heading", ["Tag", "date", "measured_at"])
+@pytest.mark.parametrize("layout", ["{:02d}.11.2026", "{:02d}.11.2026;02:00:00", "2026-11-{:02d}"])
+def test_nights_of_any_layout_are_runs_of_their_own(heading: str, layout: str) -> None:
+    heading = f"{heading};time" if ";" in layout else heading
+    rows = "".join(f"{layout.format(n)};{RNG.normal(1000, 10):.2f}\n" for n in range(1, 20))
+    judgement = judged_text(f"{heading};tps\n{rows}", f"{heading};tps\n{rows[:-3]}1\n")
+    assert {arm.grain for arm in judgement.comparison.arms} == {Grain.REPETITION}
+    assert [len(arm.values) for arm in judgement.comparison.arms] == [19, 19]
+
+
+@pytest.mark.parametrize(
+    ("heading", "scale"), [("timestamp", 1.0), ("ts_ms", 1e3), ("clock", 1.0), ("epoch_ms", 1e3)]
+)
+@pytest.mark.parametrize("start", [0.0, 1_764_311_229.0])
+@pytest.mark.parametrize(("step", "grain"), [(1, Grain.SLICE), (60, Grain.REPETITION)])
+def test_a_clock_that_wakes_late_makes_slices_where_its_steps_are_short(
+    heading: str, scale: float, start: float, step: float, grain: Grain
+) -> None:
+    moments = start + np.cumsum(step * RNG.uniform(1, 1.2, 40))
+    rows = [f"{scale * at:.3f},{RNG.normal(1000, 10):.2f}\n" for at in moments]
+    text = f"{heading},tps\n" + "".join(rows)
+    judgement = judged_text(text, text.replace(",9", ",1"))
+    assert {arm.grain for arm in judgement.comparison.arms} == {grain}
+
+
+def test_short_steps_of_arms_in_turn_and_of_starts_are_runs() -> None:
+    moments = np.cumsum(RNG.uniform(4, 6, 40))
+    rows = [f"{at:.2f},{'ab'[n % 2]},{1000 + 7 * n % 11}.25\n" for n, at in enumerate(moments)]
+    in_turn = judged_text("timestamp,arm,tps\n" + "".join(rows))
+    apart = sorted(rows, key=lambda row: row.split(",")[1])
+    ordered = [f"{at:.2f},{row.split(',', 1)[1]}" for at, row in zip(moments, apart, strict=True)]
+    one_stretch = judged_text("timestamp,arm,tps\n" + "".join(ordered))
+    starts = judged_text("started,arm,tps\n" + "".join(ordered))
+    grains = [
+        {arm.grain for arm in judgement.comparison.arms}
+        for judgement in (in_turn, one_stretch, starts)
+    ]
+    assert grains == [{Grain.REPETITION}, {Grain.SLICE}, {Grain.REPETITION}]
+
+
+def test_a_date_that_could_name_day_or_month_first_is_asked_about_where_it_matters() -> None:
+    rows = "".join(f"0{n % 3 + 1}/{n + 1:02d}/2026,{1000 + n}.5\n" for n in range(9))
+    assert "could name the day or the month first" in refused_text(f"date,tps\n{rows}").primary
+
+
 @pytest.mark.parametrize("heading", ["run", "rep", "iteration", "#", "trial", "started"])
 def test_counters_and_starts_of_runs_make_repetitions(heading: str) -> None:
     judgement = judged_text(series(heading, 1, 1), series(heading, 1, 1))

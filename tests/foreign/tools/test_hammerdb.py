@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from foreign.judged_files import INPUTS, judged, judged_text, percent
@@ -73,3 +75,44 @@ def test_virtual_users_are_a_condition_and_failed_ones_are_refused() -> None:
     text = "{} Active Virtual Users configured\nSystem achieved 5 NOPM from 9 Oracle TPM\n"
     assert only(sheet_of(text.format(8) + text.format(16))).factors[0].values == ("8", "16")
     assert "virtual users failed" in refusal(text.format(8) + "Vuser 3:FINISHED FAILED\n")
+
+
+SENTENCES = (
+    "Vuser 1:8 Active Virtual Users configured",
+    "Vuser 1:TEST RESULT : System achieved 40519 NOPM from 81038 PostgreSQL TPM",
+    "Vuser 1:16 Active Virtual Users configured",
+    "Vuser 1:TEST RESULT : System achieved 51183 NOPM from 102366 PostgreSQL TPM",
+)
+SHAPES = {
+    "list": SENTENCES,
+    "lists": (SENTENCES[:2], SENTENCES[2:]),
+    "object": {"job": {"result": SENTENCES}},
+    "one string": ["\n".join(SENTENCES)],
+}
+
+
+@pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
+@pytest.mark.parametrize("indent", [None, 2])
+def test_sentences_in_json_are_read_however_its_lines_are_broken(
+    shape: object, indent: int | None
+) -> None:
+    sheet = sheet_of(json.dumps(shape, indent=indent))
+    assert only(sheet).values.tolist() == [40519, 51183]
+    assert only(sheet).factors[0].values == ("8", "16")
+    assert "different numbers of virtual users" in sheet.notes[0]
+
+
+@pytest.mark.parametrize("indent", [None, 2])
+def test_failed_users_in_json_are_refused_with_their_line(indent: int | None) -> None:
+    text = json.dumps(["Vuser 3:FINISHED FAILED", *SENTENCES], indent=indent)
+    assert f"line {1 if indent is None else 2}, column 1: virtual users failed" in refusal(text)
+
+
+def test_queries_of_tproc_h_are_read_on_one_line_too() -> None:
+    text = json.dumps([f"Vuser 1:query {q} completed in {q / 2} seconds" for q in (14, 2)])
+    assert only(sheet_of(text, "hammerdb")).values.tolist() == [7, 1]
+
+
+def test_lines_with_their_time_in_brackets_are_no_json() -> None:
+    text = "".join(f"[2026-09-09 10:00:0{n}] {line}\n" for n, line in enumerate(SENTENCES))
+    assert only(sheet_of(text)).values.tolist() == [40519, 51183]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 from foreign.reading import only, refusal, sheet_of
+from steelyard.evaluation.observations.numbers import QuotedOfRuns
 from steelyard.foreign.comparison import Options, compare
 from steelyard.foreign.judgement.judge_numbers import judge_numbers
 from steelyard.foreign.metric import THROUGHPUT
@@ -72,6 +73,7 @@ def test_a_judgement_names_what_the_machine_did_once() -> None:
     )
     judgement = judge_numbers(compare([("off", off), ("on", on)], Options()))
     [contrast] = judgement.contrasts
-    [threat] = [one for one in contrast.threats if one.name == ThreatKind.STEAL]
-    assert "run 1" in threat.seen
-    assert threat.seen.endswith("seen in 20 runs")
+    [threat] = [threat for threat in contrast.threats if isinstance(threat, QuotedOfRuns)]
+    assert (threat.of, threat.runs) == (ThreatKind.STEAL, 20)
+    assert threat.text == off.machine[0][1]
+    assert "run 1" in threat.text

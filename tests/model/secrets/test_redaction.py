@@ -147,10 +147,80 @@ def test_redaction_is_the_same_twice(text: str) -> None:
     assert redacted(redacted(text)) == redacted(text)
 
 
-def test_what_has_no_end_is_read_in_time_that_grows_with_its_length() -> None:
+ENDLESS = (
+    *("password /*", "pass for ", "$pass$", "://a:", "://a: ", "password(", "pass '", '"token" '),
+    *(
+        "password/**/",
+        "identified/**/",
+        "IDENTIFIED BY ",
+        "password--",
+        "password --\n",
+        "token\n--",
+    ),
+    *("COPY a, line 1, column ", "COPY ", "Key (key", "Key (token)=", "Failing row contains"),
+    *("password::a", "password)", "password ", "Pwd=;", ";Pwd={", "t.token=(", "where t.token = ("),
+    *("token in (", "<password>", "https://", "jdbc:oracle:thin:a/", 'x_token: \\"', "password=''"),
+    *("-----BEGIN PRIVATE KEY-----)=(", "insert into t (password) values (", "' = token", "%3dpwd"),
+    *(
+        "Bearer AAAA",
+        "curl -u ",
+        "_a'password",
+        "set PGPASSWORD=",
+        "- password: |\n",
+        "password _a",
+    ),
+)
+
+
+@pytest.mark.parametrize("piece", ENDLESS)
+def test_what_has_no_end_is_read_in_time_that_grows_with_its_length(piece: str) -> None:
     """Each would take hours if it were tried anew from every beginning."""
-    for piece in ("password /*", "pass for ", "$pass$", "://a:", "password(", "pass '", '"token" '):
-        redacted(piece * 20_000)
+    assert len(redacted(piece * 20_000)) <= len(piece * 20_000)
+
+
+@given(st.lists(st.sampled_from(ENDLESS), min_size=1, max_size=3).map("".join))
+def test_pieces_that_have_no_end_are_read_together_too(piece: str) -> None:
+    shown = redacted(piece * 400)
+    assert redacted(shown) == shown
+
+
+def test_json_loses_texts_at_secret_names_and_no_key() -> None:
+    shown = redacted_json(
+        {
+            "password": T,
+            "api_tokens": [T, {"x": T}],
+            "my.token": "off",
+            "primary_conninfo": f"{HIDDEN} 2",
+            "max_tokens": 5,
+            "token": {"version": "18"},
+            "archive_command": "",
+            "a password='x'": 1,
+            "a password='y'": 2,
+            "a password='…' 2": 3,
+            "SELECT token": "plan",
+        }
+    )
+    assert shown == {
+        "password": HIDDEN,
+        "api_tokens": [HIDDEN, {"x": T}],
+        "my.token": "off",
+        "primary_conninfo": f"{HIDDEN} 2",
+        "max_tokens": 5,
+        "token": {"version": "18"},
+        "archive_command": "",
+        "a password='…'": 1,
+        "a password='…' 2": 2,
+        "a password='…' 2 2": 3,
+        "SELECT token": "plan",
+    }
+    assert redacted_json(shown) == shown
+
+
+@given(st.dictionaries(st.lists(st.sampled_from(PIECES), max_size=4).map("".join), st.integers()))
+def test_json_keeps_as_many_keys_as_it_has(value: dict[str, int]) -> None:
+    shown = redacted_json(value)
+    assert list(shown.values()) == list(value.values())
+    assert redacted_json(shown) == shown
 
 
 def test_a_switch_is_no_secret_and_a_value_may_be_one_by_itself() -> None:
@@ -158,6 +228,23 @@ def test_a_switch_is_no_secret_and_a_value_may_be_one_by_itself() -> None:
     assert not is_secret_setting("primary_conninfo", "")
     assert is_secret_setting("x.upstream", f"host=h password={T}")
     assert is_secret_setting("x.endpoint", f"https://u:{T}@h")
+    assert not is_secret_setting("x.auth", "scram-sha-256")
+    assert is_secret_setting("x.auth", T)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        f"password: {T}",
+        f'{{\\"password\\":\\"{T}\\"}}',
+        f"https://h/c?sv=1&sig={T}",
+        f"http://{T}@h",
+        f"Driver=x;PWD={{a {T}}};",
+        f"X-Api-Key: {T}",
+    ],
+)
+def test_a_value_is_a_secret_by_what_it_says_in_each_form(value: str) -> None:
+    assert is_secret_setting("app.value", value)
 
 
 def test_arms_differ_in_the_marks_of_a_setting_exactly_where_they_differ_in_it() -> None:

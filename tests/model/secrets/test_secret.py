@@ -10,7 +10,7 @@ from dataclasses import asdict, replace
 import pytest
 
 from steelyard.model.endpoint import Endpoint
-from steelyard.model.secrets.secret import Secret, is_secret
+from steelyard.model.secrets.secret import Secret, is_perhaps_a_column, is_secret
 
 WORD = "correct-horse-9"
 
@@ -51,6 +51,17 @@ def test_equal_secrets_are_equal_and_a_text_is_none() -> None:
         *("GITHUB_TOKEN", "session-token", "clientSecret", "db.connection_string", "my.dsn"),
         *("pgsodium.secret", "credentials", "azure.account_key", "pass%77ord", "vault.key"),
         *("arm.b.settings.my.api_token", "settings.primary_conninfo", "secret.access"),
+        *(
+            "dbpw",
+            "olcRootPW",
+            "REDIS_AUTH",
+            "azure_key",
+            "STRIPE_KEY",
+            "x.principal_key",
+            "x.auth",
+        ),
+        *("repo1-azure-key", "WALG_LIBSODIUM_KEY", "SecretAccessKey", "sig", "X-Amz-Signature"),
+        *("Authorization", "Proxy-Authorization", "smtp.signature"),
         *("report_password", "passphrase", "requirepass", "x.encryption_key", "--api-token"),
     ],
 )
@@ -67,11 +78,32 @@ def test_a_name_that_carries_a_secret_is_known_whatever_brought_it(name: str) ->
         *("password_history", "md5_password_warnings", "bypass", "partition_key", "require_auth"),
         *("log_connections", "max_connections", "restrict_nonsystem_relation_kind", "compass"),
         *("arm.token.settings.jit", "arm.secret.version", "tokens.settings.work_mem"),
+        *(
+            "session_authorization",
+            "authentication_timeout",
+            "auth_delay.milliseconds",
+            "auth_query",
+        ),
+        *("primary_key", "foreign_key", "foreign_keys", "sort_key", "cache_key", "users_email_key"),
+        *("max_index_keys", "public_key", "customer_key", "idempotency_key", "a_key", "tls.key"),
+        *(
+            "ssl_key_file",
+            "sql_generate_invisible_primary_key",
+            "signal",
+            "design",
+            "signature_type",
+        ),
         *("", "krb_server_keyfile", "default_password_lifetime", "token_timeout"),
     ],
 )
 def test_a_rule_for_secrets_or_the_place_of_one_is_none(name: str) -> None:
     assert not is_secret(name)
+
+
+def test_the_key_of_some_owner_may_be_a_column_and_one_that_says_its_use_is_none() -> None:
+    columns = ("ycsb_key", "t.principal_key", "azure_key")
+    others = ("api_key", "vault.key", "AWS_SECRET_ACCESS_KEY", "password", "my.token", "key")
+    assert [name for name in (*columns, *others) if is_perhaps_a_column(name)] == [*columns]
 
 
 @pytest.mark.postgres

@@ -9,9 +9,9 @@ from xml.etree import ElementTree
 import pytest
 
 from evaluation.factors.planted import laid, made
-from steelyard.evaluation.factors.words import parts_of
 from steelyard.report.charts.drawing import NARROW, WIDE
 from steelyard.report.charts.factors import draw_effects, draw_interaction
+from steelyard.wording.factor_sentences import parts_of
 
 TOLD = made(
     laid(3),

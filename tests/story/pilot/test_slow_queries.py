@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from steelyard.evaluation.rejudge import rejudge
 from steelyard.record.reader import read_recorded
 from steelyard.record.record import Record
+from steelyard.verdict.rejudge import rejudge
 from story.asked import Watcher, lines, study_of
 from story.scripted import ScriptedWorld
 

@@ -6,8 +6,12 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from steelyard.engines.postgres.sql.statement_mix import ColumnStatistics, CountedStatement
+from steelyard.workloads.capturing.ledger import StatementOutcome
+from steelyard.workloads.capturing.mix import TransactionKind
 from steelyard.workloads.capturing.parameter_columns import (
     ROWS,
     ParameterColumn,
@@ -16,9 +20,9 @@ from steelyard.workloads.capturing.parameter_columns import (
 )
 
 COLUMNS = (
-    ColumnStatistics("t", "id", 0.0, (), (), tuple(str(n) for n in range(0, 101, 10))),
-    ColumnStatistics("t", "kind", 0.0, ("a", "b"), (0.75, 0.25), ()),
-    ColumnStatistics("t", "empty", 1.0, (), (), ()),
+    ColumnStatistics("public", "t", "id", 0.0, (), (), tuple(str(n) for n in range(0, 101, 10))),
+    ColumnStatistics("public", "t", "kind", 0.0, ("a", "b"), (0.75, 0.25), ()),
+    ColumnStatistics("public", "t", "empty", 1.0, (), (), ()),
 )
 
 
@@ -40,7 +44,15 @@ def known(tables: Sequence[str]) -> Sequence[ColumnStatistics]:
             "SELECT 1 FROM t WHERE id BETWEEN $1 AND $2",
             {1: ParameterColumn(None, "id"), 2: ParameterColumn(None, "id")},
         ),
-        ("SELECT 1 FROM t ORDER BY id LIMIT $1 OFFSET $2", {1: None, 2: None}),
+        ("SELECT 1 FROM t ORDER BY id LIMIT $1", {1: None}),
+        ("SELECT 1 FROM t FETCH FIRST $1 ROWS ONLY", {1: None}),
+        ("SELECT 1 FROM t LIMIT $1::bigint", {1: None}),
+        # How many were passed over, or came out of a part, is not counted.
+        ("SELECT 1 FROM t ORDER BY id LIMIT $1 OFFSET $2", {}),
+        ("SELECT 1 FROM t ORDER BY id FETCH FIRST $1 ROWS WITH TIES", {}),
+        ("SELECT 1 FROM (SELECT id FROM t LIMIT $1) AS x", {}),
+        ("DELETE FROM t WHERE id IN (SELECT id FROM t LIMIT $1)", {}),
+        ("SELECT 1 FROM t LIMIT $1 + $2", {}),
         (
             "INSERT INTO t (id, kind) VALUES ($1, $2)",
             {1: ParameterColumn("t", "id"), 2: ParameterColumn("t", "kind")},
@@ -52,6 +64,39 @@ def known(tables: Sequence[str]) -> Sequence[ColumnStatistics]:
         ("SELECT 1 FROM t WHERE id = ANY ($1)", {}),
         ("SELECT 1 FROM t WHERE d > now() - $1::interval", {}),
         ("SELECT f($1) FROM t", {}),
+        # What is added to a column, or matched with it, is no value of it.
+        *((f"SELECT 1 FROM t WHERE id {sign} $1 = $2", {}) for sign in "+-*/%^&|#"),
+        *(
+            (f"SELECT 1 FROM t WHERE words {sign} $1", {})
+            for sign in ("LIKE", "NOT ILIKE", "SIMILAR TO", "~", "@@", "@>", "<@", "&&", "?", "^@")
+        ),
+        ("SELECT words || $1, words ->> $2, id <-> $3 FROM t", {}),
+        ("SELECT 1 FROM t WHERE d > now() - $1 AND id < $2 + $3", {}),
+        ("UPDATE t SET bal = bal + $1, id = $2 * id", {}),
+        (
+            "UPDATE t SET bal = coalesce($1, bal), kind = CASE WHEN id = $2 THEN $3 ELSE $4 END",
+            {
+                1: ParameterColumn("t", "bal"),
+                3: ParameterColumn("t", "kind"),
+                4: ParameterColumn("t", "kind"),
+                2: ParameterColumn(None, "id"),
+            },
+        ),
+        (
+            "UPDATE t AS x SET (kind, id) = ($1, $2)",
+            {1: ParameterColumn("t", "kind"), 2: ParameterColumn("t", "id")},
+        ),
+        (
+            "SELECT 1 FROM t WHERE id <> $1 AND id IS DISTINCT FROM $2 AND nullif(id, $3) >= $4",
+            {n: ParameterColumn(None, "id") for n in (1, 2, 3)},
+        ),
+        ("SELECT 1 FROM t WHERE id OPERATOR(pg_catalog.=) $1", {1: ParameterColumn(None, "id")}),
+        ("SELECT 1 FROM a.t WHERE t.id = $1", {1: ParameterColumn("t", "id", "a")}),
+        (
+            "SELECT 1 FROM a.t JOIN b.t ON a.t.id = $1 AND b.t.id = $2",
+            {1: ParameterColumn("t", "id", "a"), 2: ParameterColumn("t", "id", "b")},
+        ),
+        ("INSERT INTO a.t AS x (id) VALUES ($1)", {1: ParameterColumn("t", "id", "a")}),
         (
             "SELECT 1 FROM t WHERE id IN (SELECT id FROM u WHERE u.k = $1)",
             {1: ParameterColumn("u", "k")},
@@ -67,7 +112,7 @@ def test_the_column_of_a_value_is_found(
 
 
 def test_values_follow_the_statistics_of_their_columns() -> None:
-    asked = [CountedStatement("SELECT id FROM t WHERE id = $1 AND kind = $2 LIMIT $3", 7, 1.4)]
+    asked = [CountedStatement("SELECT id FROM t WHERE id = $1 AND kind = $2 LIMIT $3", 7, 1.4, 22)]
     mix = mix_of_counted(asked, known, seed=1)
     [kind] = mix.kinds
     assert (kind.count, kind.seconds, len(kind.rows)) == (7, 1.4, ROWS)
@@ -76,20 +121,104 @@ def test_values_follow_the_statistics_of_their_columns() -> None:
     shares = Counter(row[1] for row in kind.rows)
     # 750 of 1,000; 5 standard deviations are 68.
     assert abs(shares["a"] - 750) < 70
-    assert {row[2] for row in kind.rows} == {"10"}
+    assert {row[2] for row in kind.rows} == {"4"}
 
 
 def test_what_has_no_values_to_draw_is_left_out_with_its_share() -> None:
     asked = [
-        CountedStatement("SELECT 1 FROM t WHERE id = $1", 10, 1.0),
-        CountedStatement("SELECT f($1)", 2, 0.2),
-        CountedStatement("SELECT 1 FROM t WHERE empty = $1", 3, 0.3),
-        CountedStatement("SELECT 1 FROM u WHERE other = $1", 4, 0.4),
-        CountedStatement("BEGIN", 5, 0.0),
-        CountedStatement("SET work_mem = $1", 1, 0.0),
-        CountedStatement("SELECT count(*) FROM t", 6, 0.6),
+        CountedStatement("SELECT 1 FROM t WHERE id = $1", 10, 1.0, 0),
+        CountedStatement("SELECT f($1)", 2, 0.2, 0),
+        CountedStatement("SELECT 1 FROM t WHERE empty = $1", 3, 0.3, 0),
+        CountedStatement("SELECT 1 FROM u WHERE other = $1", 4, 0.4, 0),
+        CountedStatement("BEGIN", 5, 0.0, 0),
+        CountedStatement("SET work_mem = $1", 1, 0.0, 0),
+        CountedStatement("SELECT count(*) FROM t", 6, 0.6, 0),
     ]
     mix = mix_of_counted(asked, known)
     assert [kind.count for kind in mix.kinds] == [10, 6]
     assert mix.ledger.total == 2 + 3 + 4 + 5 + 1
     assert mix.statements == 31
+
+
+def kind_of(text: str, rows: int = 0) -> TransactionKind | StatementOutcome:
+    """What becomes of a statement that was called ten times."""
+    mix = mix_of_counted([CountedStatement(text, 10, 1.0, rows)], known)
+    [outcome] = [*mix.kinds, *(outcome for outcome, n in mix.ledger.statements.items() if n)]
+    return outcome
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "START TRANSACTION", "start transaction isolation level serializable", "END", "ABORT",
+        "COMMIT AND CHAIN", "SAVEPOINT a", "RELEASE a", "ROLLBACK TO a", "/* a */ END",
+        "SAVEPOINT $1", "RELEASE $1", "ROLLBACK TO $1", "PREPARE TRANSACTION $1",
+        "COMMIT PREPARED $1", "SET LOCAL a = $1", "SET CONSTRAINTS ALL DEFERRED",
+    ],
+)  # fmt: skip
+def test_what_belongs_to_a_transaction_is_none(text: str) -> None:
+    assert kind_of(text) is StatementOutcome.NO_SESSION
+
+
+@pytest.mark.parametrize(
+    ("text", "outcome"),
+    [
+        ("SELECT 1 FROM t WHERE id IN ($1 /*, ... */)", StatementOutcome.LIST_LENGTH),
+        ("SELECT 1 FROM t WHERE id = $1 AND id IN ($2 /*, ... */)", StatementOutcome.LIST_LENGTH),
+        ("SELECT 1 FROM t WHERE id = ANY (ARRAY[$1 /*, ... */])", StatementOutcome.LIST_LENGTH),
+        ("SELECT 1 FROM t WHERE id + $1 = id", StatementOutcome.NO_COLUMN),
+        ("SELECT 1 FROM t LIMIT $1 OFFSET $2", StatementOutcome.NO_COLUMN),
+        ("SELECT pg_reload_conf()", StatementOutcome.SERVER),
+        ("ALTER SYSTEM SET a = $1", StatementOutcome.SERVER),
+        ("ALTER SYSTEM RESET a", StatementOutcome.SERVER),
+    ],
+)
+def test_what_is_not_counted_is_named(text: str, outcome: StatementOutcome) -> None:
+    assert kind_of(text) is outcome
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT 1 /*, ... */ FROM t WHERE id = $1", "SELECT 1 FROM t WHERE id IN ($1, $2)",
+        'SELECT 1 AS "/*, ... */" FROM t WHERE id = $1',
+        "SELECT 1 FROM t WHERE id = $1 /* a, ... */",
+    ],
+)  # fmt: skip
+def test_a_comment_of_the_applications_is_no_list(text: str) -> None:
+    assert isinstance(kind_of(text), TransactionKind)
+
+
+@given(calls=st.integers(1, 10**6), rows=st.integers(0, 10**9))
+def test_a_limit_lets_through_what_a_call_returned(calls: int, rows: int) -> None:
+    mix = mix_of_counted([CountedStatement("SELECT id FROM t LIMIT $1", calls, 1.0, rows)], known)
+    [limit] = {int(str(row[0])) for row in mix.kinds[0].rows}
+    assert limit >= 1
+    assert rows <= limit * calls < rows + calls or (rows, limit) == (0, 1)
+
+
+def of_schema(schema: str, value: str, unqualified: bool) -> ColumnStatistics:
+    return ColumnStatistics(schema, "t", "id", 0.0, (value,), (1.0,), (), unqualified)
+
+
+@pytest.mark.parametrize(
+    ("text", "visible", "drawn"),
+    [
+        ("SELECT 1 FROM a.t WHERE id = $1", "b", "of a"),
+        ("SELECT 1 FROM b.t AS x WHERE x.id = $1", "a", "of b"),
+        ("SELECT 1 FROM t WHERE id = $1", "b", "of b"),
+        ("UPDATE a.t SET id = $1", "b", "of a"),
+        ("SELECT 1 FROM t WHERE id = $1", "", None),
+        ("SELECT 1 FROM c.t WHERE id = $1", "a", None),
+        ("SELECT 1 FROM a.t JOIN b.t ON b.t.id = $1", "a", "of b"),
+    ],
+)
+def test_tables_of_one_name_are_told_apart_by_schema(
+    text: str, visible: str, drawn: str | None
+) -> None:
+    both = [of_schema(name, f"of {name}", visible == name) for name in ("a", "b")]
+    mix = mix_of_counted([CountedStatement(text, 1, 1.0, 0)], lambda tables: both)
+    if drawn is None:
+        assert mix.ledger.statements == {StatementOutcome.NO_STATISTICS: 1}
+    else:
+        assert {row[-1] for kind in mix.kinds for row in kind.rows} == {drawn}

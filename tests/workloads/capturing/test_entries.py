@@ -14,7 +14,7 @@ import pytest
 from steelyard.model.errors import UsageError
 from steelyard.workloads.capturing.entries import read_entries
 from steelyard.workloads.capturing.logs.entry import LogEntry
-from steelyard.workloads.capturing.logs.stderr_log import USUAL, prefix_pattern
+from steelyard.workloads.capturing.logs.prefixes import USUAL, prefix_pattern
 
 MESSAGE = "duration: 1.5 ms  execute <unnamed>: SELECT *\n  FROM t\n WHERE a = $1"
 DETAIL = "Parameters: $1 = 'it''s', $2 = NULL"

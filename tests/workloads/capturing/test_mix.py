@@ -129,12 +129,58 @@ def test_comments_blanks_case_signs_and_names_of_savepoints_part_no_kinds() -> N
         ("SELECT 1 INTO t2", True), ("CREATE TABLE t (a int)", True),
         ("WITH x AS (DELETE FROM t RETURNING *) SELECT * FROM x", True),
         ("INSERT INTO t VALUES (1)", True), ("CALL p()", True),
+        ("SELECT pg_advisory_lock(1)", True), ("SELECT pg_try_advisory_xact_lock(1)", True),
+        ("SELECT pg_advisory_unlock_all()", True), ("SELECT pg_notify('a', 'b')", True),
+        ("SELECT * FROM pg_catalog.lo_unlink(1)", True), ("SELECT lo_get(1)", False),
+        ("SELECT pg_reload_conf()", True), ("SELECT 'pg_notify(1)'", False),
+        ("SELECT pg_advisory FROM t", False), ("SELECT currval('s')", False),
     ],
 )  # fmt: skip
 def test_what_writes_is_known_by_its_tree(text: str, writes: bool) -> None:
     found = shape_of(text)
     assert found is not None
     assert found[0].writes is writes
+
+
+@pytest.mark.parametrize(
+    ("text", "to_server"),
+    [
+        *((f"SELECT {call}", True) for call in (
+            "pg_reload_conf()", "pg_catalog.pg_rotate_logfile()", "pg_promote()",
+            "pg_terminate_backend(pid) FROM pg_stat_activity", "PG_Cancel_Backend(1)",
+            "pg_switch_wal()", "pg_create_restore_point('a')", "pg_backup_start('a')",
+            "pg_stop_backup()", "pg_drop_replication_slot('a')", "pg_wal_replay_pause()",
+            "pg_create_logical_replication_slot('a', 'b')", "pg_replication_slot_advance('a', 'b')",
+            "* FROM pg_logical_slot_get_changes('a', NULL, NULL)", "pg_stat_reset()",
+            "pg_stat_reset_shared('io')", "pg_stat_statements_reset()", "lo_import('a')",
+            "dblink_exec('a', 'b')", "* FROM dblink('a', 'b') AS t (a int)",
+            "pg_replication_origin_create('a')", "pg_file_unlink('a')",
+            "1 WHERE EXISTS (SELECT pg_reload_conf())",
+        )),
+        ("INSERT INTO t SELECT pg_switch_wal()", True), ("CALL pg_reload_conf()", True),
+        ("DO $$BEGIN PERFORM pg_terminate_backend(1); END$$", True),
+        ("ALTER SYSTEM SET a = 1", True), ("/* a */ alter system reset all", True),
+        ("CREATE DATABASE a", True), ("ALTER DATABASE a SET b = 1", True),
+        ("ALTER DATABASE a RENAME TO b", True), ("CREATE ROLE a", True), ("DROP USER a", True),
+        ("ALTER ROLE a RENAME TO b", True), ("GRANT a TO b", True),
+        ("CREATE SUBSCRIPTION a CONNECTION 'b' PUBLICATION c", True),
+        ("CREATE TABLESPACE a LOCATION '/b'", True),
+        ("GRANT SELECT ON t TO a", False), ("ALTER TABLE a RENAME TO b", False),
+        ("SELECT 'pg_reload_conf()'", False), ("SELECT pg_reload_conf FROM t", False),
+        ("SELECT * FROM pg_replication_slots", False), ("SELECT pg_try_advisory_lock(1)", False),
+        ("SELECT pg_stat_get_db_stat_reset_time(1)", False), ("SELECT pg_backend_pid()", False),
+        ("SELECT * FROM pg_stat_replication_slots", False), ("DO $$BEGIN END$$", False),
+    ],
+)  # fmt: skip
+def test_commands_to_the_server_are_left_out_whatever_is_asked_for(
+    text: str, to_server: bool, tmp_path: Path
+) -> None:
+    mix = mixed(said("SELECT 1"), said("BEGIN", "2"), said(text, "2"), said("COMMIT", "2"))
+    expected = {StatementOutcome.SERVER: 3} if to_server else {}
+    assert mix.ledger.statements == expected
+    write_workload(mix, tmp_path / "made", name="made", source="log", writes=True)
+    texts = "".join(path.read_text() for path in (tmp_path / "made" / "scripts").iterdir())
+    assert ("BEGIN\n" in texts) is not to_server
 
 
 def test_what_cannot_be_repeated_is_left_out_and_counted() -> None:

@@ -5,8 +5,14 @@ from __future__ import annotations
 import re
 
 import pytest
+from pglast import parse_sql
 
+from steelyard.workloads.capturing.mix import mix_of
 from steelyard.workloads.capturing.redacting import redacted, redacted_piece
+from steelyard.workloads.capturing.scripting import script_of
+from steelyard.workloads.capturing.shapes import shape_of
+from steelyard.workloads.capturing.statements import LoggedStatement
+from steelyard.workloads.capturing.transactions import transactions
 
 
 def test_a_text_is_hashed_in_every_quoting_and_a_secret_number_becomes_another() -> None:
@@ -24,6 +30,44 @@ def test_a_text_is_hashed_in_every_quoting_and_a_secret_number_becomes_another()
         assert drawn != plain
         assert re.fullmatch(shape, drawn)
         assert redacted(plain, salt, literal=True) == plain
+
+
+@pytest.mark.parametrize(
+    ("literal", "plain"),
+    [
+        ("U&'d!0061t' UESCAPE '!'", "'dat'"), ("u&'d\\0061t'", "'dat'"),
+        ("U&'d\\+000061t'", "'dat'"), ("U&'a!!b' UESCAPE '!'", "'a!b'"),
+        ("U&'\\D83D\\DE00'", "'\U0001f600'"), ("U&'a\\b' UESCAPE '+'", "'a\\b'"),
+        ("U&'\\+ffffff'", "'\U0010ffff'"),
+    ],
+)  # fmt: skip
+def test_a_text_with_unicode_escapes_is_hashed_as_what_it_stands_for(
+    literal: str, plain: str
+) -> None:
+    assert redacted(literal, b"salt", literal=True) == redacted(plain, b"salt", literal=True)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT a FROM t WHERE k = U&'d!0061t' UESCAPE '!' AND n = {0}",
+        "SELECT a FROM t WHERE k = u&'d!0061t' -- why\n uescape\n'!' AND n = {0}",
+        "SELECT U&\"d!0061t\" UESCAPE '!' FROM t WHERE n = {0}",
+        "SELECT U&'a', U&'b' UESCAPE '!', 'c', {0} FROM t",
+    ],
+)
+@pytest.mark.parametrize("salt", [None, b"salt"])
+def test_an_own_escape_stays_with_its_text(text: str, salt: bytes | None) -> None:
+    events = [LoggedStatement("1", 0.0, 1.0, text.format(n), "simple") for n in range(2)]
+    [kind] = mix_of(transactions(events)).kinds
+    script, rows = script_of("s", kind, "simple", salt)
+    assert rows == [["0"], ["1"]]
+    statement = script.partition("\n")[2].removesuffix("\n;\n").replace(":p1", "1")
+    assert shape_of(statement) is not None
+    if salt is None:
+        assert parse_sql(statement) == parse_sql(text.format(1))
+    else:
+        assert "0061t" not in statement
 
 
 @pytest.mark.parametrize(

@@ -33,7 +33,8 @@ def script(text: str, rows: list[tuple[str | None, ...]], mode: Protocol) -> tup
         ("'10:30:00'", "'10:30:00'"), ("'a::scale'", "'a::scale'"),
         ("'it''s \\ :p1'", "E'it''s \\\\ \\x3Ap1'"), ("E'\\n:p1'", "E'\\n\\x3Ap1'"),
         ("E'\\:p1'", "E'\\x3Ap1'"), ("$q$it's \\ :p1$q$", "E'it''s \\\\ \\x3Ap1'"),
-        ("U&'\\0061:p1'", "U&'\\0061\\003Ap1'"), ("7", "7"),
+        ("U&'\\0061:p1'", "U&'\\0061\\003Ap1'"),
+        ("U&'!0061:p1' UESCAPE '!'", "U&'!0061!003Ap1' UESCAPE '!'"), ("7", "7"),
     ],
 )  # fmt: skip
 def test_a_literal_with_a_variables_name_is_written_otherwise(literal: str, written: str) -> None:

@@ -8,8 +8,9 @@ from dataclasses import replace
 import pytest
 
 from steelyard.workloads.capturing.ledger import CaptureLedger, StatementOutcome
-from steelyard.workloads.capturing.logs.entry import LogEntry
+from steelyard.workloads.capturing.logs.entry import WORKER, LogEntry
 from steelyard.workloads.capturing.statements import LoggedStatement, statements
+from steelyard.workloads.capturing.transactions import transactions
 
 
 def read(entries: Iterable[LogEntry], ledger: CaptureLedger | None = None) -> list[LoggedStatement]:
@@ -161,3 +162,147 @@ def test_a_session_ends_where_another_begins_or_the_server_fails() -> None:
         assert ends[0].session in ("1", None), last.message
     other = [replace(entry("statement: SELECT 1"), user=user) for user in ("a", "b")]
     assert sum(not isinstance(event, LoggedStatement) for event in statements(other)) == 2
+
+
+ERROR = 'duplicate key value violates unique constraint "x"'
+
+
+def failure(session: str, message: str = ERROR, **more: str) -> LogEntry:
+    return LogEntry(session, 0.0, "ERROR", message, "", **more)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("logged", [True, False])
+@pytest.mark.parametrize("user", ["", "joe"])
+def test_an_error_without_its_statement_fails_the_transaction_around_it(
+    logged: bool, user: str
+) -> None:
+    """log_min_error_statement = fatal hides the statement."""
+    prefix = "" if logged else "duration: 1 ms  "
+    texts = ["BEGIN", "UPDATE t SET a = 1"]
+    entries = [replace(entry(f"{prefix}statement: {text}"), user=user) for text in texts]
+    entries += [failure("1", user=user), replace(entry(f"{prefix}statement: COMMIT"), user=user)]
+    ledger = CaptureLedger()
+    [cut] = transactions(statements(entries, ledger))
+    assert cut.outcome is StatementOutcome.IN_FAILED
+    # Where it was logged before, it is that statement; else one that the log does not have.
+    assert len(cut.statements) == ledger.read == (3 if logged else 4)
+
+
+@pytest.mark.parametrize(
+    ("before", "user", "counts"),
+    [
+        ((), "joe", 1), ((), "", 0), (("duration: 1 ms  statement: SELECT 1",), "", 1),
+        (("automatic vacuum of table",), "", 0),
+    ],
+)  # fmt: skip
+def test_errors_of_the_servers_own_processes_are_of_no_statement(
+    before: tuple[str, ...], user: str, counts: int
+) -> None:
+    entries = [*(entry(message) for message in before), *[failure("1", user=user)] * 2]
+    outcomes = [statement.outcome for statement in read(entries)]
+    assert outcomes.count(StatementOutcome.FAILED) == 2 * counts
+
+
+SQL = "SELECT 1 / x FROM t"
+DIVISION = "division by zero"
+
+
+@pytest.mark.parametrize(
+    ("inner", "context"),
+    [
+        ("", WORKER), ("", "paralleler Arbeitsprozess"), (WORKER, WORKER),
+        ("SQL function f", f"SQL function f\n{WORKER}"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("workers", [1, 3])
+@pytest.mark.parametrize("between", [0, 5])
+def test_what_parallel_workers_and_their_leader_fail_in_is_one_failure(
+    inner: str, context: str, workers: int, between: int
+) -> None:
+    entries = [entry("duration: 1 ms  statement: BEGIN", session="7")]
+    entries += [
+        failure(f"7{n}", message=DIVISION, statement=SQL, context=inner) for n in range(workers)
+    ]
+    entries += [entry("duration: 1 ms  statement: SELECT 2", session="8")] * between
+    entries += [failure("7", message=DIVISION, statement=SQL, context=context)]
+    entries += [failure("70", message="another", statement="SELECT 3")]
+    entries += [entry("duration: 1 ms  statement: ROLLBACK", session="7")]
+    failed = [
+        (each.session, each.text)
+        for each in read(entries)
+        if each.outcome is StatementOutcome.FAILED
+    ]
+    assert failed == [("7", SQL), ("70", "SELECT 3")]
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ({}, {}),  # nothing says that either is a leader
+        ({}, {"context": WORKER, "message": "another"}),
+        ({}, {"context": WORKER, "statement": "SELECT 2"}),
+        ({"context": "SQL function f"}, {"context": "SQL function f"}),
+        ({"context": "SQL function f"}, {"context": WORKER}),
+    ],
+)
+def test_clients_that_fail_alike_fail_each(first: dict[str, str], second: dict[str, str]) -> None:
+    alike = {"message": DIVISION, "statement": SQL}
+    entries = [failure("1", **{**alike, **first}), failure("2", **{**alike, **second})]
+    assert [each.outcome for each in read(entries)] == [StatementOutcome.FAILED] * 2
+    # A process of which the log has more is a client's.
+    client = [entry("duration: 1 ms  statement: SELECT 1", session="1")]
+    leader = failure("2", **alike, context=WORKER)
+    outcomes = [each.outcome for each in read([*client, failure("1", **alike), leader])]
+    assert outcomes.count(StatementOutcome.FAILED) == 2
+    late = [failure("1", **alike), *[entry("checkpoint starting")] * 200, leader]
+    assert len(read(late)) == 2
+
+
+def test_what_says_that_a_parallel_worker_wrote_it_is_no_statement() -> None:
+    worker = replace(failure("9", message=DIVISION, statement=SQL), of_worker=True)
+    ended = replace(
+        failure("8", statement=SQL), severity="FATAL",
+        message='terminating background worker "parallel worker" due to administrator command',
+    )  # fmt: skip
+    assert read([worker, ended]) == []
+
+
+RAISED = (
+    "execute job 12: done", "duration: 5 ms", "duration: 5 ms  statement: SELECT 2",
+    "statement: x", "elapsed: 1.5 ms for batch",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("message", RAISED)
+@pytest.mark.parametrize(
+    "origin",
+    [
+        {"context": "PL/pgSQL function f() line 3 at RAISE"}, {"statement": "SELECT f()"},
+        {"context": "PL/pgSQL function f() line 3 at RAISE", "statement": "SELECT f()"},
+    ],
+)  # fmt: skip
+def test_what_a_function_writes_to_the_log_is_no_statement(
+    message: str, origin: dict[str, str]
+) -> None:
+    before, after = entry("statement: SELECT f()"), entry("duration: 7 ms")
+    raised = LogEntry("1", 0.0, "LOG", message, "", **origin)  # type: ignore[arg-type]
+    logged = read([before, raised, after])
+    assert [(each.text, each.duration_ms, each.outcome) for each in logged] == [
+        ("SELECT f()", 7.0, None)
+    ]
+
+
+def test_a_name_with_blanks_and_no_sql_is_no_statement() -> None:
+    assert read([entry("execute job 12: done")]) == []
+    for name in ("job 12", "fetch from a/b", "<unnamed>", "a:b"):
+        assert [each.text for each in read([entry(f"execute {name}: SELECT 1")])] == ["SELECT 1"]
+
+
+@pytest.mark.parametrize("logged", [True, False])
+def test_a_warning_that_none_is_open_is_of_its_statement(logged: bool) -> None:
+    warning = replace(entry("there is no transaction in progress"), severity="WARNING")
+    commit = [entry("statement: COMMIT"), warning, entry("duration: 1 ms")]
+    if not logged:
+        commit = [warning, entry("duration: 1 ms  statement: COMMIT")]
+    stray = [(each.text, each.stray) for each in read([*commit, entry("statement: SELECT 1")])]
+    assert stray == [("COMMIT", True), ("SELECT 1", False)]

@@ -68,8 +68,8 @@ Form = Annotated[
         help="csv, json, hyperfine, hyperfine-table, fio, steelyard, pgbench, pgbench-log, "
         "pgbench-aggregate, hammerdb, sysbench, sysbench-csv, ycsb, benchbase, benchbase-csv, "
         "mysqlslap, go, jmh, jmh-text, google-benchmark, google-benchmark-csv, pytest-benchmark, "
-        "criterion, criterion-sample, requests, load-summary, wrk or locust; default: found by "
-        "content.",
+        "criterion, criterion-sample, requests, load-summary, wrk, locust or psql; default: found "
+        "by content.",
     ),
 ]
 Picture = Annotated[

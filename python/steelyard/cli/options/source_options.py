@@ -19,6 +19,11 @@ import typer
 
 from steelyard.cli.command_line import say
 from steelyard.cli.options.address_options import with_own_workload
+from steelyard.engines.postgres.libpq.connection_words import (
+    WELL_WRITTEN,
+    is_miswritten,
+    without_secrets,
+)
 from steelyard.model.errors import UsageError
 from steelyard.model.units import format_bytes
 from steelyard.study.change import Change
@@ -74,10 +79,20 @@ def _source(keys: Mapping[str, str | None]) -> list[str]:
 
 
 def is_dsn(text: str) -> bool:
-    """Whether it is a connection string or URI, and no path that exists."""
+    """Whether it is a connection string or URI, and no path that exists. UsageError: it is no such
+    path, and looks like a connection string with a password, but is not written as one."""
     if text.startswith(("postgres://", "postgresql://")):
         return True
-    return ("=" in text or "://" in text) and not os.path.exists(os.path.expanduser(text))
+    if os.path.exists(os.path.expanduser(text)):
+        return False
+    if is_miswritten(text):
+        raise UsageError(
+            f'neither a file that is there nor a connection string: "{without_secrets(text)}"',
+            hint=WELL_WRITTEN,
+        )
+    word, equals, _ = text.partition("=")
+    is_path = text.split() == [text] and ("/" in word or "." in word)  # no word of libpq has one
+    return "://" in text or (bool(equals) and not is_path)
 
 
 @dataclass(frozen=True)

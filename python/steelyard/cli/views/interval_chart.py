@@ -10,7 +10,7 @@ from __future__ import annotations
 from steelyard.model.units import format_digits, format_percent
 from steelyard.record.contrast import JudgedContrast, PercentInterval
 from steelyard.report.charts.scale import Linear, decimals_of, reach_of, round_reach
-from steelyard.report.contrast_text import better_side
+from steelyard.wording.contrast_text import better_side
 
 LEAST_WIDTH = 30
 """Narrower than this, a chart shows nothing."""

@@ -14,7 +14,7 @@ from steelyard.foreign.tools.steelyard_verdict import JUDGED, SavedVerdict
 from steelyard.model.threat import Threat
 from steelyard.model.units import format_digits, format_percent
 from steelyard.record.contrast import JudgedContrast
-from steelyard.report.contrast_text import MARKS, full_stop
+from steelyard.wording.contrast_text import MARKS, full_stop
 
 _LEAST_WIDTH = 50
 _MOST_CHART = 76

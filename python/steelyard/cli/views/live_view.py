@@ -33,8 +33,8 @@ from steelyard.model.units import percent_of_log
 from steelyard.record.contrast import ContrastLine
 from steelyard.record.plan import Plan
 from steelyard.record.verdict import TimeParts, Verdict
-from steelyard.report.contrast_text import reading_text
 from steelyard.report.time_parts import cause_sentence
+from steelyard.wording.contrast_text import reading_text
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType

@@ -15,10 +15,10 @@ from steelyard.model.units import (
 from steelyard.record.contrast import ContrastLine
 from steelyard.record.plan import Plan
 from steelyard.record.verdict import Verdict
-from steelyard.report.contrast_text import estimate_text, full_stop, reading_text
 from steelyard.report.layouts.plan_words import about_duration
 from steelyard.report.layouts.shown_layout import shown_layout
 from steelyard.report.plan import factor_rows
+from steelyard.wording.contrast_text import estimate_text, full_stop, reading_text
 
 
 def plan_line(plan: Plan) -> str:

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.foreign.judgement.level_steps import Step
+from steelyard.evaluation.observations.numbers import Step
 from steelyard.report.charts.scale import Log
 
 _HEIGHT = 5

@@ -14,8 +14,8 @@ from steelyard.report.answer.scripts import (
     statement_rows,
     within_scripts,
 )
-from steelyard.report.contrast_text import reading_text
 from steelyard.report.tables import amount, statement_cost_rows
+from steelyard.wording.contrast_text import reading_text
 
 _INDENT = "  "
 _MOST_COSTS, _SHORT_STATEMENT = 6, 44

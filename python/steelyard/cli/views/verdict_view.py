@@ -25,7 +25,6 @@ from steelyard.report.answer.scripts import (
 )
 from steelyard.report.answer.what_next import next_lines
 from steelyard.report.build_differences import default_lines, loads_line
-from steelyard.report.contrast_text import MARKS, reading_text, shown_sentence, truth_text
 from steelyard.report.devices import figure_rows, not_available, told_names, used_figures
 from steelyard.report.incidents import interruption_text
 from steelyard.report.plans.shown import time_text
@@ -39,6 +38,7 @@ from steelyard.report.tables import (
 from steelyard.report.time_parts import bottleneck_line, cause_lines, part_rows
 from steelyard.report.turns import evenness_value, stall_sums
 from steelyard.report.wall_time.words import took_text
+from steelyard.wording.contrast_text import MARKS, reading_text, shown_sentence, truth_text
 
 _INDENT = "  "
 _MOST_CHART = 76

@@ -24,7 +24,6 @@ from steelyard.model.units import format_bytes, format_percent, percent_of_log
 from steelyard.record.reader import VERDICT, read_verdict
 from steelyard.record.record import Record
 from steelyard.record.verdict import Verdict
-from steelyard.report.contrast_text import ends_of, reading_text
 from steelyard.running.layouts.choice import LAYOUTS, layout_beforehand
 from steelyard.study.read import read_recorded_study, read_study, write_study
 from steelyard.study.study import LayoutName, Study
@@ -37,6 +36,7 @@ from steelyard.tuning.search.race import BATCH, Field, search
 from steelyard.tuning.search.sampling import require_optuna
 from steelyard.tuning.search.space import Room, ranges
 from steelyard.tuning.search.trial import BEST_FILE, SEARCH_FILE, BestCandidate, SearchPlan, Trial
+from steelyard.wording.contrast_text import ends_of, reading_text
 from steelyard.workloads.reading.resolved import data_bytes, resolve_workload
 
 SEARCH = CampaignKind("a search", SEARCH_FILE, ("tune",))

@@ -18,7 +18,6 @@ from steelyard.cli.command_line import say
 from steelyard.cli.options.weigh_options import resolve_arms
 from steelyard.cli.views.text_layout import hanging, terminal_width
 from steelyard.cli.weighing.campaign import Campaign, CampaignKind, show
-from steelyard.evaluation.sweep import reading, swept
 from steelyard.model.errors import SteelyardError, UsageError
 from steelyard.model.secrets.redaction import is_secret_setting
 from steelyard.record.sweep import POINTS, SWEEP_FILE, SWEPT_FILE, SweepPlan, Swept, SweptContrast
@@ -29,6 +28,8 @@ from steelyard.study.change import Change
 from steelyard.study.read import read_study
 from steelyard.study.study import Study
 from steelyard.study.sweep import Sweep, read_sweep
+from steelyard.verdict.swept import swept
+from steelyard.wording.sweep_sentences import reading
 from steelyard.workloads.loading.imported_data import resolve_source
 from steelyard.workloads.reading.resolved import resolve_workload
 

@@ -7,6 +7,7 @@ has is its kind's own.
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
@@ -39,6 +40,11 @@ def remove_engine(engine: str, cache: Cache) -> str:
     with editing(cache):
         every = {home.name: _of(home) for home in entries(cache.engines)}
         name = _full_name(engine, every)
+        if not os.path.lexists(cache.engines / name / DESCRIPTION):
+            raise UsageError(
+                f'"{cache.engines / name}" was not added as an engine: it has no {DESCRIPTION}',
+                hint="Only what `steelyard engines add` has added can be removed, by its name.",
+            )
         *_, package = every[name]
         if package and live_runs(cache):
             raise EngineError(

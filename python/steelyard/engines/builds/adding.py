@@ -7,6 +7,7 @@ stays, even interrupted.
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import tempfile
@@ -59,10 +60,20 @@ def move_into_cache(staging: Path, home: Path, described: Mapping[str, Any]) -> 
     try:
         (staging / DESCRIPTION).write_text(json.dumps(facts, indent=2) + "\n")
         if home.exists():
+            _require_engine(home)
             home.rename(staging.with_name("old"))
         staging.rename(home)
     except OSError as error:
         raise EngineError(f'could not keep engine "{home.name}": {error.strerror}') from error
+
+
+def _require_engine(home: Path) -> None:
+    """EngineError where what would be replaced was never added as an engine."""
+    if not os.path.lexists(home / DESCRIPTION):
+        raise EngineError(
+            f'could not keep engine "{home.name}": "{home}" is no engine, and would be lost',
+            hint="Move it out of the cache, or remove it.",
+        )
 
 
 def require_name(chosen: str, prefixes: Collection[str] = GIVEN) -> None:

@@ -7,6 +7,9 @@ from __future__ import annotations
 
 import os
 import pwd
+import re
+import secrets
+import time
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +20,7 @@ from steelyard.engines.file_lock import is_held, locked
 from steelyard.model.files.bounded_json import read_json
 
 OWNER_FILE = "owner.json"
+_NAME = re.compile(r"[0-9]{8}T[0-9]{6}Z-[0-9]+-[0-9a-f]{4}")
 
 
 @dataclass(frozen=True)
@@ -41,7 +45,7 @@ def leftovers(cache: Cache) -> list[Leftover]:
 def live_runs(cache: Cache) -> list[Path]:
     """Runs whose owner lives."""
     dead = {leftover.directory for leftover in leftovers(cache)}
-    return [directory for directory in entries(cache.runs) if directory not in dead]
+    return [directory for directory in _runs(cache) if directory not in dead]
 
 
 def registration(cache: Cache) -> AbstractContextManager[None]:
@@ -51,9 +55,18 @@ def registration(cache: Cache) -> AbstractContextManager[None]:
 
 def dead_runs(cache: Cache) -> list[Leftover]:
     """As `leftovers`, for a caller that is inside of `registration`."""
-    return [
-        _read(directory) for directory in entries(cache.runs) if not is_held(directory / OWNER_FILE)
-    ]
+    return [_read(directory) for directory in _runs(cache) if not is_held(directory / OWNER_FILE)]
+
+
+def run_name() -> str:
+    """What the directory of a run is called that begins now."""
+    now = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
+    return f"{now}-{os.getpid()}-{secrets.token_hex(2)}"
+
+
+def _runs(cache: Cache) -> list[Path]:
+    """By their names: what else stands there was made by another, and is left alone."""
+    return [directory for directory in entries(cache.runs) if _NAME.fullmatch(directory.name)]
 
 
 def _read(directory: Path) -> Leftover:

@@ -20,13 +20,12 @@ from steelyard.analysis.decision.looks import Terms
 from steelyard.analysis.decision.max_t import ALPHA, JointResult, joint_flips
 from steelyard.analysis.decision.sign_flip import Floats
 from steelyard.evaluation.contrast import WeighedContrast
-from steelyard.evaluation.factors.words import sentences
 from steelyard.evaluation.judging import terms_of
 from steelyard.evaluation.rates.capacity import read_search_epoch
 from steelyard.evaluation.rule import VerdictKind, decide
 from steelyard.model.estimate import UNBOUNDED
+from steelyard.model.observation import Observation
 from steelyard.model.readings import EpochTotals
-from steelyard.model.threat import Threat
 from steelyard.model.units import percent_of_log
 from steelyard.record.contrast import Percent
 from steelyard.record.factors import (
@@ -47,7 +46,8 @@ Weights = Mapping[str, float]
 def factor_effects(
     recorded: RecordContents, contrasts: Sequence[WeighedContrast]
 ) -> FactorEffects | None:
-    """Effects and sentences of a weighing that has ended; None where its arms are no cells."""
+    """Effects of a weighing that has ended, without their sentences; None where its arms are no
+    cells."""
     plan = recorded.plan.factors
     if plan is None:
         return None
@@ -56,7 +56,7 @@ def factor_effects(
     whole = [bool(np.isfinite(row).all()) for row in logs]
     used = logs[np.array(whole, dtype=bool)]
     threats = [threat for contrast in contrasts for threat in contrast.threats]
-    effects = FactorEffects(
+    return FactorEffects(
         sentences=(),
         fraction=plan.fraction,
         cells=plan.cells,
@@ -73,8 +73,6 @@ def factor_effects(
             if not complete
         ),
     )
-    invalid = tuple(dict.fromkeys(threat.name for threat in threats if threat.invalidates))
-    return effects.model_copy(update={"sentences": sentences(effects, plan, invalid)})
 
 
 def cell_logs(recorded: RecordContents, plan: FactorsPlan, metric: str) -> Floats:
@@ -108,7 +106,7 @@ def joint_effects(
 
 
 def _effects(
-    plan: FactorsPlan, logs: Floats, terms: Terms, threats: Sequence[Threat], epochs: int
+    plan: FactorsPlan, logs: Floats, terms: Terms, threats: Sequence[Observation], epochs: int
 ) -> tuple[EffectLine, ...]:
     arms = [cell.arm for cell in plan.cells]
     results = joint_effects(logs, arms, [effect.weights for effect in plan.effects])
@@ -171,3 +169,23 @@ def _word(planned: PlannedEffect, kind: VerdictKind, *, beyond: bool) -> EffectV
     if len(planned.factors) == 1:
         return "slower" if kind is VerdictKind.SLOWER else "faster"
     return "matters" if beyond else "nonzero"
+
+
+def parts_of(effect: EffectLine, effects: FactorEffects) -> tuple[SimpleEffectLine, ...]:
+    """Of two factors that interact the effect of one at both levels of the other: of that which
+    comes nearest to doing nothing at one of them. None of more factors."""
+    by_factor = [
+        [s for s in effects.simple_effects if _is(s, name, effect)] for name in effect.factors
+    ]
+    if len(by_factor) != 2 or not all(by_factor):
+        return ()
+    return tuple(min(by_factor, key=lambda parts: min(map(size_of, parts))))
+
+
+def _is(simple: SimpleEffectLine, factor: str, of: EffectLine) -> bool:
+    return simple.factor == factor and simple.by in of.factors
+
+
+def size_of(simple: SimpleEffectLine) -> float:
+    """In percent, without sign."""
+    return abs(simple.estimate_percent or 0.0)

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 
@@ -18,10 +19,10 @@ from steelyard.analysis.decision.looks import CONFIDENCE
 from steelyard.analysis.decision.t_interval import t_interval
 from steelyard.model.latency_goal import LatencyGoal
 from steelyard.model.memoize import memoize_by_identity
+from steelyard.model.observation import Observation
 from steelyard.model.readings import SERVER_CPU, SESSION_QUEUE, ArmTotals, EpochTotals, RateVisit
-from steelyard.model.threat import Threat, raise_threat
 from steelyard.model.threat_kind import ThreatKind
-from steelyard.model.units import NS_PER_US, format_duration
+from steelyard.model.units import NS_PER_US
 from steelyard.record.plan import Plan, SearchChoice
 from steelyard.record.rates.capacity import Capacity
 
@@ -37,6 +38,59 @@ WAITS_FOR_CLIENT = 0.5
 IDLE_PROCESSORS = 0.6
 """... while processors are wanted for no larger share of the time, says that more clients would
 carry more."""
+
+
+@dataclass(frozen=True, slots=True)
+class RateIsBound(Observation):
+    """Searches came to an end of their rates without crossing the limit."""
+
+    kind: ClassVar[ThreatKind] = ThreatKind.RATE_BOUND
+    arm: str
+    goal: LatencyGoal
+    end: str
+    """`"slowest"`, where the limit was not kept, or `"fastest"`, where it was."""
+    count: int
+    """Of epochs in which they did."""
+    epochs: int
+
+
+@dataclass(frozen=True, slots=True)
+class LimitNeverCrossed(Observation):
+    """Epochs in which the visits to an arm did not come near its limit."""
+
+    kind: ClassVar[ThreatKind] = ThreatKind.SEARCH_SHORT
+    arm: str
+    visits: int
+    """Of the search, in an epoch."""
+    count: int
+    """Of such epochs."""
+    epochs: int
+
+
+@dataclass(frozen=True, slots=True)
+class DriverLate(Observation):
+    """Transactions began late near the limit, though clients were idle."""
+
+    kind: ClassVar[ThreatKind] = ThreatKind.DRIVER_BOUND
+    arm: str
+    lag_ns: float
+    """On average."""
+    waited: int
+    """Transactions that found no idle client."""
+    begun: int
+
+
+@dataclass(frozen=True, slots=True)
+class ClientsTooFew(Observation):
+    """Most of an arm's latency was waiting for a client, while processors were idle."""
+
+    kind: ClassVar[ThreatKind] = ThreatKind.FEW_CLIENTS
+    arm: str
+    clients: int
+    waiting_share: float
+    """Of its latency."""
+    processor_share: float
+    """Of the time of all processors, for which they were wanted."""
 
 
 def rule_of(search: SearchChoice) -> Rule:
@@ -125,7 +179,7 @@ def _rate(log_rate: float) -> float | None:
     return math.exp(log_rate) if math.isfinite(log_rate) else None
 
 
-def search_threats(epochs: Sequence[EpochTotals], plan: Plan, arm: str) -> Iterator[Threat]:
+def search_threats(epochs: Sequence[EpochTotals], plan: Plan, arm: str) -> Iterator[Observation]:
     """What makes the rates of an arm or of the control something else than they seem."""
     search = plan.search
     if search is None:
@@ -146,42 +200,32 @@ def search_threats(epochs: Sequence[EpochTotals], plan: Plan, arm: str) -> Itera
 
 def _bounds(
     arm: str, read: Sequence[Reading | None], plan: Plan, search: SearchChoice
-) -> Iterator[Threat]:
+) -> Iterator[Observation]:
     goal = LatencyGoal(search.quantile, search.limit_ns)
-    for end, does in (("slowest", "did not keep"), ("fastest", "kept")):
+    for end in ("slowest", "fastest"):
         count = sum(reading is not None and reading.at_end == end for reading in read)
         if count:
-            observation = (
-                f"{arm} {does} {goal.words} at the {end} rate of its search in {count} of "
-                f"{len(read)} epochs"
-            )
-            yield raise_threat(ThreatKind.RATE_BOUND, observation)
+            yield RateIsBound(arm, goal, end, count, len(read))
     missing = sum(reading is None for reading in read)
     if missing:
-        observation = (
-            f"the later ones of {search.visits} visits to {arm} never crossed the limit in "
-            f"{missing} of {len(read)} epochs"
-        )
-        yield raise_threat(ThreatKind.SEARCH_SHORT, observation)
+        yield LimitNeverCrossed(arm, search.visits, missing, len(read))
 
 
-def _driver_late(arm: str, near: Sequence[RateVisit], search: SearchChoice) -> Iterator[Threat]:
+def _driver_late(
+    arm: str, near: Sequence[RateVisit], search: SearchChoice
+) -> Iterator[Observation]:
     begun = sum(visit.begun for visit in near)
     if not begun:
         return
     late = sum(visit.late for visit in near)
     lag_ns = sum(visit.lag_ns for visit in near) / begun
     if late < IDLE_CLIENTS * begun and lag_ns > LATE_LAG * search.limit_ns:
-        observation = (
-            f"transactions of {arm} began {format_duration(lag_ns)} late on average near the "
-            f"limit, and only {100 * late / begun:.0f} % of them found no idle client"
-        )
-        yield raise_threat(ThreatKind.DRIVER_BOUND, observation)
+        yield DriverLate(arm, lag_ns, late, begun)
 
 
 def _few_clients(
     arm: str, epochs: Sequence[EpochTotals], plan: Plan, search: SearchChoice
-) -> Iterator[Threat]:
+) -> Iterator[Observation]:
     """Most of the latency is spent waiting for a client, while processors are idle."""
     totals = [epoch.arms[arm] for epoch in epochs]
     parts = [
@@ -201,11 +245,7 @@ def _few_clients(
         return
     share, busy = lag_ns / latency_ns, wanted_ns / elapsed_ns
     if share > WAITS_FOR_CLIENT and busy < IDLE_PROCESSORS:
-        observation = (
-            f"{100 * share:.0f} % of the latency of {arm} was waiting for one of {plan.clients} "
-            f"clients, while processors were wanted to {100 * busy:.0f} %"
-        )
-        yield raise_threat(ThreatKind.FEW_CLIENTS, observation)
+        yield ClientsTooFew(arm, plan.clients, share, busy)
 
 
 def _wanted_us(epoch: EpochTotals, arm: str) -> float:

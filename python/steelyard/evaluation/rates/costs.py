@@ -16,8 +16,7 @@ from steelyard.analysis.decision.looks import CONFIDENCE
 from steelyard.analysis.decision.t_interval import t_interval
 from steelyard.evaluation.contrast import WeighedContrast
 from steelyard.evaluation.judge_epochs import percent_or_none
-from steelyard.model.price import Price, money, parse_price
-from steelyard.model.units import format_percent, percent_of_log
+from steelyard.model.price import Price, parse_price
 from steelyard.record.rates.capacity import Cost
 from steelyard.study.study import Study
 
@@ -70,8 +69,9 @@ def _compared(
     """With the difference to the control."""
     dearer = math.log(prices[cost.arm].per_hour / prices[control.arm].per_hour)
     estimate = contrast.estimate
-    middle, low, high = (dearer - epoch for epoch in (estimate.value, estimate.high, estimate.low))
-    compared = cost.model_copy(
+    logs = (estimate.value, estimate.high, estimate.low)
+    middle, low, high = (dearer - log for log in logs)
+    return cost.model_copy(
         update={
             "control": control.arm,
             "estimate_percent": percent_or_none(middle),
@@ -79,23 +79,3 @@ def _compared(
             "high_percent": percent_or_none(high),
         }
     )
-    return compared.model_copy(update={"sentence": _sentence(compared, control, low, high)})
-
-
-def _sentence(cost: Cost, control: Cost, low: float, high: float) -> str:
-    """`a million transactions cost 0.0280 USD in off and 0.0290 USD in on: −3.4 % [−4.1, −2.7]`;
-    without a full stop."""
-    both = (
-        f"a million transactions cost {money(cost.per_million, cost.currency)} in {cost.arm} and "
-        f"{money(control.per_million, control.currency)} in {control.arm}"
-    )
-    if cost.estimate_percent is None:
-        return both
-    ends = ", ".join(
-        "unbounded"
-        if not math.isfinite(end)
-        else format_percent(percent_of_log(end)).removesuffix(" %")
-        for end in (low, high)
-    )
-    open_words = "; which is cheaper is open" if low <= 0 <= high else ""
-    return f"{both}: {format_percent(cost.estimate_percent)} [{ends}]{open_words}"

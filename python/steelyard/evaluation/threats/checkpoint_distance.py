@@ -10,15 +10,16 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
 from steelyard.evaluation.threats.pool_warmth import BLOCK_BYTES
+from steelyard.model.observation import Observation
 from steelyard.model.readings import EpochTotals
 from steelyard.model.settings.value import reported
-from steelyard.model.threat import Threat, raise_threat
 from steelyard.model.threat_kind import ThreatKind
-from steelyard.model.units import NS_PER_S, format_bytes, format_digits, format_duration
+from steelyard.model.units import NS_PER_S
 
 RECORD_HEADER_BYTES = 24
 """SizeOfXLogRecord of xlogrecord.h: what a record takes in the log that is no image."""
@@ -53,7 +54,7 @@ ACTS_THROUGH_CHECKPOINTS = (
 """Settings, or how their names begin, whose effect depends on the distance between checkpoints."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Distance:
     """How far apart checkpoints are: time and log between two of them."""
 
@@ -61,12 +62,28 @@ class Distance:
     wal_bytes: float
 
 
-@dataclass(frozen=True)
-class _Images:
+@dataclass(frozen=True, slots=True)
+class Images:
     """Full-page images of an arm, over all epochs."""
 
+    arm: str
     per_transaction: float
-    most_of_wal: float  # share of the log's bytes that they can be at most
+    share_of_wal: float
+    """Of the log's bytes that they can be at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class CheckpointsNearer(Observation):
+    """Checkpoints of an arm lay nearer together than its own settings have them."""
+
+    kind: ClassVar[ThreatKind] = ThreatKind.CHECKPOINT_DISTANCE
+    arm: str
+    weighed: Distance
+    configured: Distance
+    images: tuple[Images, Images]
+    """Of the control and of the arm."""
+    through: tuple[str, ...]
+    """Settings that differ between the arms and act through checkpoints."""
 
 
 def checkpoint_distance(
@@ -77,7 +94,7 @@ def checkpoint_distance(
     declared: Collection[str],
     *,
     whole: bool,
-) -> Iterator[Threat]:
+) -> Iterator[Observation]:
     """The threat where an arm's checkpoints lie nearer together than its own settings have them.
 
     `settings`: arm → settings as its server reports them. `declared`: names of what differs between
@@ -94,21 +111,11 @@ def checkpoint_distance(
     if shortened is None:
         return
     name, weighed, configured = shortened
-    observation = (
-        f"as weighed a checkpoint of {name} every {_seconds(weighed.seconds)} and "
-        f"{format_bytes(round(weighed.wal_bytes))} of WAL, where its settings give one every "
-        f"{_seconds(configured.seconds)} or {format_bytes(round(configured.wal_bytes))}; "
-        f"{_images_told(epochs, (control, arm))}"
-    )
     through = sorted(
         setting for setting in declared if setting.startswith(ACTS_THROUGH_CHECKPOINTS)
     )
-    if through:
-        acts = "acts" if len(through) == 1 else "act"
-        observation += (
-            f"; {' and '.join(through)} {acts} through these: the figure is of that distance"
-        )
-    yield raise_threat(ThreatKind.CHECKPOINT_DISTANCE, observation)
+    images = _images(epochs, control), _images(epochs, arm)
+    yield CheckpointsNearer(name, weighed, configured, images, tuple(through))
 
 
 def as_weighed(epochs: Sequence[EpochTotals], arm: str, *, whole: bool) -> Distance | None:
@@ -152,18 +159,7 @@ def _reached_seconds(configured: Distance, weighed: Distance) -> float:
     return min(configured.seconds, configured.wal_bytes / rate) if rate else configured.seconds
 
 
-def _images_told(epochs: Sequence[EpochTotals], both: tuple[str, str]) -> str:
-    clauses = []
-    for name in both:
-        images = _images(epochs, name)
-        clauses.append(
-            f"{format_digits(images.per_transaction, 2)} full-page images a transaction of {name}, "
-            f"up to {100 * images.most_of_wal:.0f} % of its WAL"
-        )
-    return " and ".join(clauses)
-
-
-def _images(epochs: Sequence[EpochTotals], arm: str) -> _Images:
+def _images(epochs: Sequence[EpochTotals], arm: str) -> Images:
     done = sum(epoch.transactions_all.get(arm, 0) for epoch in epochs)
     count, written, records = (
         np.nansum([epoch.amount(arm, name) for epoch in epochs], dtype=float)
@@ -171,8 +167,4 @@ def _images(epochs: Sequence[EpochTotals], arm: str) -> _Images:
     )
     most = min(count * BLOCK_BYTES, max(0.0, written - records * RECORD_HEADER_BYTES))
     share = most / written if written else 0.0
-    return _Images(float(count / done) if done else 0.0, float(share))
-
-
-def _seconds(seconds: float) -> str:
-    return format_duration(round(seconds * NS_PER_S))
+    return Images(arm, float(count / done) if done else 0.0, float(share))

@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
+from typing import ClassVar
 
 import numpy as np
 
@@ -23,10 +25,10 @@ from steelyard.evaluation.threats.turns import (
     unequal_turns_threats,
     unfinished_threats,
 )
-from steelyard.model.threat import Threat, raise_threat
+from steelyard.model.observation import Observation
 from steelyard.model.threat_kind import ThreatKind
 from steelyard.model.turn import Turn
-from steelyard.model.units import NS_PER_S, format_bytes, format_duration
+from steelyard.model.units import NS_PER_S
 from steelyard.record.epoch import Epoch
 from steelyard.record.plan import Plan
 from steelyard.record.turns.seconds import CheckpointLine
@@ -54,9 +56,88 @@ FEWEST_TIMED = 4
 Pair = tuple[Turn, Turn]
 
 
+@dataclass(frozen=True, slots=True)
+class ProcessesMoved(Observation):
+    """Processes of an arm used processor time while they were to stand still."""
+
+    kind: ClassVar[ThreatKind] = ThreatKind.NOT_HELD_STILL
+    arm: str
+    most_ns: int
+    moved: int
+    """Epochs in which they did."""
+    epochs: int
+
+
+@dataclass(frozen=True, slots=True)
+class WindowsCut(Observation):
+    """Windows said to be of whole cycles began or ended elsewhere in a cycle."""
+
+    kind: ClassVar[ThreatKind] = ThreatKind.CYCLES_CUT
+    arm: str
+    cut: int
+    windows: int
+    most_ns: float
+    """From the begin of a checkpoint to a border; infinite: there is none before it."""
+
+    @property
+    def invalidates(self) -> bool:
+        """Where so many are cut that the reading is one of no whole cycles."""
+        return self.cut >= CUT_SHARE * self.windows
+
+
+@dataclass(frozen=True, slots=True)
+class TimerUnscaled(Observation):
+    """Timed checkpoints of an arm came nearer in own time than planned."""
+
+    kind: ClassVar[ThreatKind] = ThreatKind.CLOCK_AHEAD
+    arm: str
+    every_s: float
+    """Of its own time, the median."""
+    planned_s: float
+    alone: bool
+    """Whether those of the other arm came as planned."""
+
+    @property
+    def invalidates(self) -> bool:
+        """Where the arms differ by it."""
+        return self.alone
+
+
+@dataclass(frozen=True, slots=True)
+class WriteBackShared(Observation):
+    """Dirty pages of one arm were written in the slices of the other."""
+
+    kind: ClassVar[ThreatKind] = ThreatKind.WRITE_BACK_SHARED
+    arms: tuple[str, str]
+    dirtied_bytes: tuple[float, float]
+    """A transaction, by the processes of each arm."""
+    written_bytes: tuple[float, float]
+    """A transaction, by the devices in the slices of each arm."""
+    queue: float
+    """Requests under way, on average."""
+    share: float
+    """Of the device's part, by which the difference may be understated at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class LogSpacesCheckpoints(Observation):
+    """Log requested checkpoints of one arm far more often than the other had any."""
+
+    kind: ClassVar[ThreatKind] = ThreatKind.CHECKPOINTS_BY_SIZE
+    nearer: str
+    farther: str
+    nearer_s: float
+    """Between checkpoints of that arm."""
+    farther_s: float
+    by_size: int
+    """Checkpoints of the nearer arm that log requested."""
+    begun: int
+    """All of that arm."""
+
+
 def cycle_threats(
     epochs: Sequence[Epoch], plan: Plan, control: str, arm: str, declared: Collection[str] = ()
-) -> tuple[Threat, ...]:
+) -> tuple[Observation, ...]:
     """Every threat that the windows of one contrast show; epochs in which both arms had one.
     `declared`: names of what differs between the arms."""
     both = [
@@ -82,19 +163,15 @@ def cycle_threats(
     )
 
 
-def _not_held_still(epochs: Sequence[Epoch], arms: tuple[str, str]) -> Iterator[Threat]:
+def _not_held_still(epochs: Sequence[Epoch], arms: tuple[str, str]) -> Iterator[Observation]:
     for arm in arms:
         used_ns = [epoch.line.windows[arm].suspended_use_ns for epoch in epochs]
         moved = sum(used > 0 for used in used_ns)
         if moved:
-            yield raise_threat(
-                ThreatKind.NOT_HELD_STILL,
-                f"processes of {arm} used up to {format_duration(max(used_ns))} of processor time "
-                f"while they were to stand still, in {moved} of {len(epochs)} epochs",
-            )
+            yield ProcessesMoved(arm, max(used_ns), moved, len(epochs))
 
 
-def _cut(pairs: Sequence[Pair]) -> Iterator[Threat]:
+def _cut(pairs: Sequence[Pair]) -> Iterator[Observation]:
     """Windows said to be of whole cycles that begin or end elsewhere in a cycle. Ones that were
     measured for the longest time, or for a stated one, say so themselves."""
     for turns in zip(*pairs, strict=True):
@@ -102,16 +179,7 @@ def _cut(pairs: Sequence[Pair]) -> Iterator[Threat]:
         gaps = [(gap_ns, turn) for turn in whole if (gap_ns := _border_gap_ns(turn)) > 0]
         if gaps:
             most_ns, turn = max(gaps, key=lambda each: each[0])
-            missed = (
-                f"up to {format_duration(round(most_ns))} from the begin of a checkpoint"
-                if math.isfinite(most_ns)
-                else "without a checkpoint before them"
-            )
-            yield raise_threat(
-                ThreatKind.CYCLES_CUT,
-                f"{len(gaps)} of {len(turns)} windows of {turn.arm} began or ended {missed}",
-                invalidates=len(gaps) >= CUT_SHARE * len(turns),
-            )
+            yield WindowsCut(turn.arm, len(gaps), len(turns), most_ns)
 
 
 def _border_gap_ns(turn: Turn) -> float:
@@ -124,7 +192,7 @@ def _border_gap_ns(turn: Turn) -> float:
     return max(gaps) if max(gaps) > CUT_SLICES * typical_ns else 0.0
 
 
-def _clock_ahead(pairs: Sequence[Pair], plan: Plan) -> Iterator[Threat]:
+def _clock_ahead(pairs: Sequence[Pair], plan: Plan) -> Iterator[Observation]:
     """Timed checkpoints that come nearer in own time than planned, as unscaled timers have them.
     Where only one arm has them so, the arms differ by it."""
     if plan.turns is None:
@@ -139,13 +207,7 @@ def _clock_ahead(pairs: Sequence[Pair], plan: Plan) -> Iterator[Threat]:
             spacings[arm] = float(np.median(timed)) / NS_PER_S, planned_s
     ahead = {arm for arm, (seen_s, planned_s) in spacings.items() if seen_s < least * planned_s}
     for arm in sorted(ahead, key=list(spacings).index):
-        observed, planned = (format_duration(round(each * NS_PER_S)) for each in spacings[arm])
-        yield raise_threat(
-            ThreatKind.CLOCK_AHEAD,
-            f"timed checkpoints of {arm} began every {observed} of its own time (median), where "
-            f"the plan has {planned}",
-            invalidates=len(ahead) == 1,
-        )
+        yield TimerUnscaled(arm, *spacings[arm], alone=len(ahead) == 1)
 
 
 def _timed_ns(turn: Turn) -> Iterator[int]:
@@ -157,49 +219,41 @@ def _timed_ns(turn: Turn) -> Iterator[int]:
             yield later.began_ns - earlier.began_ns
 
 
-def _write_back(epochs: Sequence[Epoch], control: str, arm: str) -> Iterator[Threat]:
+def _write_back(epochs: Sequence[Epoch], control: str, arm: str) -> Iterator[Observation]:
     """Arms that dirty unequal amounts, on a device that is busy and does not write as unequally."""
     arms = (control, arm)
     dirtied = {name: _median(_per_transaction(epoch, name)[0] for epoch in epochs) for name in arms}
     written = {name: _median(_per_transaction(epoch, name)[1] for epoch in epochs) for name in arms}
     queue = _median(queue_length(epoch, name) for epoch in epochs for name in arms)
-    observation = write_back_words(dirtied, written, queue)
-    if observation:
-        yield raise_threat(ThreatKind.WRITE_BACK_SHARED, observation)
+    shared = write_back_shared(dirtied, written, queue)
+    if shared is not None:
+        yield shared
 
 
-def write_back_words(
+def write_back_shared(
     dirtied: Mapping[str, float], written: Mapping[str, float], queue: float
-) -> str:
-    """What is seen where one arm's dirty pages are written in another's slices; else empty.
+) -> WriteBackShared | None:
+    """What is seen where one arm's dirty pages are written in another's slices; else None.
 
     Of two arms, bytes a transaction: `dirtied` by its processes, `written` by the devices in its
     slices; what is written there as unequally as it is dirtied is written in its own. `queue`:
     requests under way on the devices, on average. NaN: not known.
     """
-    (first, second), most = dirtied.values(), max(dirtied.values())
-    wrote = [written[name] for name in dirtied]
+    (control, arm), (first, second) = dirtied.keys(), dirtied.values()
+    most, wrote = max(first, second), (written[control], written[arm])
     finite = not any(map(math.isnan, (first, second, *wrote, queue)))
     if not finite or most <= 0 or first == second or queue < BUSY_QUEUE:
-        return ""
+        return None
     elsewhere = min(1.0, max(0.0, 1 - (wrote[0] - wrote[1]) / (first - second)))
     share = elsewhere * abs(first - second) / most
     if share <= UNEQUAL_DIRTIED:
-        return ""
-    each = " and ".join(
-        f"{format_bytes(size)} of {name}, of which the devices wrote {format_bytes(written[name])} "
-        "in its slices"
-        for name, size in dirtied.items()
-    )
-    return (
-        f"a transaction dirtied {each}, with {queue:.1f} requests under way: the difference may be "
-        f"understated by up to {100 * share:.0f} % of the device's part"
-    )
+        return None
+    return WriteBackShared((control, arm), (first, second), wrote, queue, share)
 
 
 def _by_size(
     epochs: Sequence[Epoch], arms: tuple[str, str], declared: Collection[str]
-) -> Iterator[Threat]:
+) -> Iterator[Observation]:
     """Checkpoints that log requested, of one arm far more often than of the other, where no arm
     differs in what spaces them."""
     if any(name.startswith(SPACES_CHECKPOINTS) for name in declared):
@@ -218,11 +272,8 @@ def _by_size(
     often = every_s[farther] > FAR_MORE_OFTEN * every_s[nearer]
     if not often or by_size <= len(begun[nearer]) / 2:
         return
-    spans = {arm: format_duration(round(cycle_s, 1) * NS_PER_S) for arm, cycle_s in every_s.items()}
-    yield raise_threat(
-        ThreatKind.CHECKPOINTS_BY_SIZE,
-        f"a checkpoint of {nearer} began every {spans[nearer]}, {by_size} of {len(begun[nearer])} "
-        f"of them by the size of the log, and one of {farther} every {spans[farther]}",
+    yield LogSpacesCheckpoints(
+        nearer, farther, every_s[nearer], every_s[farther], by_size, len(begun[nearer])
     )
 
 

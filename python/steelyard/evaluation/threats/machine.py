@@ -4,12 +4,35 @@ that its drives report."""
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Literal
 
 from steelyard.evaluation.drives import DriveChange, drive_changes
+from steelyard.evaluation.observations.machine import (
+    AboveTemperature,
+    DrivesFailing,
+    DrivesHot,
+    DriveWarning,
+    FailureSymptom,
+    GroupThrottled,
+    HeatSymptom,
+    InEpochs,
+    LittleDiskLeft,
+    LittleMemoryLeft,
+    MediaErrors,
+    MemoryChanged,
+    OtherLoads,
+    ProcessorsChanged,
+    ProcessorShared,
+    ProcessorTimeStolen,
+    SlowedDown,
+    StartedAnew,
+    StoodStillForMemory,
+    Suspended,
+    SwappedOut,
+)
 from steelyard.model.memoize import memoize_by_identity
-from steelyard.model.threat import Threat, raise_threat
+from steelyard.model.observation import Observation, Quoted
 from steelyard.model.threat_kind import ThreatKind
-from steelyard.model.units import format_bytes, format_duration
 from steelyard.record.epoch import Epoch, EpochLine
 from steelyard.record.machine.drive_health import ONCE_AT_THRESHOLD, TOO_HOT, DriveHealth
 
@@ -32,83 +55,84 @@ MACHINE_READINGS = frozenset(
 )
 """What must be known of a machine to look for threats."""
 
-Seen = tuple[ThreatKind, str]
-
 
 def machine_threats(
     epochs: Sequence[Epoch], processors: Sequence[int], expected: Collection[str] = ()
-) -> Iterator[Threat]:
-    """Every threat of the machine, with the first epoch that showed it and how many did.
+) -> Iterator[Observation]:
+    """Every threat of the machine, with what the first epoch showed of it and how many epochs did.
 
     `processors`: those that driver and servers may use. `expected`: readings that the study itself
     brings about, and that say nothing of the machine.
     """
     usable, ignored = tuple(processors), frozenset(expected)
-    first: dict[ThreatKind, tuple[int, str]] = {}
-    times: dict[ThreatKind, int] = {}
+    first: dict[str, tuple[int, Observation]] = {}
+    times: dict[str, int] = {}
     for epoch in epochs:
-        for kind, observation in (*_seen_once(epoch.line, usable, ignored), *_others(epoch.line)):
-            first.setdefault(kind, (epoch.totals.epoch + 1, observation))
-            times[kind] = times.get(kind, 0) + 1
-    for kind, (number, observation) in first.items():
-        where = "every epoch" if times[kind] == len(epochs) else f"{times[kind]} epochs"
-        yield raise_threat(kind, f"{observation} (epoch {number}; seen in {where})")
+        observations = (*_seen_once(epoch.line, usable, ignored), *_others(epoch.line))
+        for observation in observations:
+            first.setdefault(observation.name, (epoch.totals.epoch, observation))
+        for name in {observation.name for observation in observations}:
+            times[name] = times.get(name, 0) + 1
+    for name, (number, observation) in first.items():
+        yield InEpochs(observation, number, times[name], len(epochs))
 
 
-def _others(line: EpochLine) -> Iterator[Seen]:
+def _others(line: EpochLine) -> Iterator[Observation]:
     if line.other_loads:
-        each = (f"{load.command} (process {load.pid})" for load in line.other_loads)
-        yield ThreatKind.OTHER_LOAD, f"under way on this machine too: {', '.join(each)}"
+        yield OtherLoads(line.other_loads)
 
 
-def drive_threats(before: Sequence[DriveHealth], after: Sequence[DriveHealth]) -> Iterator[Threat]:
+def drive_threats(
+    before: Sequence[DriveHealth], after: Sequence[DriveHealth]
+) -> Iterator[Observation]:
     """What drives said of themselves between the beginning and the end of a weighing."""
-    hot: list[str] = []
-    failing: list[str] = []
+    hot: list[HeatSymptom] = []
+    failing: list[FailureSymptom] = []
     for change in drive_changes(before, after):
         if change.after is not None:
-            hot += [f"{change.after.device} {symptom}" for symptom in _heat(change, change.after)]
-            failing += [
-                f"{change.after.device} {symptom}" for symptom in _failures(change, change.after)
-            ]
-    for kind, symptoms in ((ThreatKind.DRIVE_HOT, hot), (ThreatKind.DRIVE_FAILING, failing)):
-        if symptoms:
-            yield raise_threat(kind, ", ".join(symptoms))
+            hot += _heat(change, change.after)
+            failing += _failures(change, change.after)
+    if hot:
+        yield DrivesHot(tuple(hot))
+    if failing:
+        yield DrivesFailing(tuple(failing))
 
 
-def _heat(change: DriveChange, after: DriveHealth) -> Iterator[str]:
-    for kind, how in (("light", "lightly"), ("heavy", "heavily")):
-        times, seconds = (change.grew(f"{kind}_throttling_{unit}") for unit in ("count", "s"))
+def _heat(change: DriveChange, after: DriveHealth) -> Iterator[HeatSymptom]:
+    degrees: tuple[Literal["light", "heavy"], ...] = ("light", "heavy")
+    for how in degrees:
+        times, seconds = (change.grew(f"{how}_throttling_{unit}") for unit in ("count", "s"))
         if times or seconds:
-            yield f"slowed itself down {how} {times or 0} times, for {seconds or 0} s in all"
-    for limit in ("warning", "critical"):
+            yield SlowedDown(after.device, how, times or 0, seconds or 0)
+    limits: tuple[Literal["warning", "critical"], ...] = ("warning", "critical")
+    for limit in limits:
         minutes = change.grew(f"{limit}_temperature_min")
         if minutes:
-            yield f"was above its {limit} temperature for {minutes} min"
+            yield AboveTemperature(after.device, limit, minutes)
     if TOO_HOT in after.warnings:
-        yield f"warns: {TOO_HOT}{_since(change, TOO_HOT)}"
+        yield _warning(change, after, TOO_HOT)
 
 
-def _failures(change: DriveChange, after: DriveHealth) -> Iterator[str]:
+def _failures(change: DriveChange, after: DriveHealth) -> Iterator[FailureSymptom]:
     errors = change.grew("media_errors")
     if errors:
-        yield f"found {errors} media error{'' if errors == 1 else 's'}"
-    for warning in after.warnings:
-        past = warning == ONCE_AT_THRESHOLD and warning not in change.new_warnings
-        if warning != TOO_HOT and not past:
-            yield f"warns: {warning}{_since(change, warning)}"
+        yield MediaErrors(after.device, errors)
+    for phrase in after.warnings:
+        past = phrase == ONCE_AT_THRESHOLD and phrase not in change.new_warnings
+        if phrase != TOO_HOT and not past:
+            yield _warning(change, after, phrase)
 
 
-def _since(change: DriveChange, phrase: str) -> str:
-    return "" if phrase in change.new_warnings else ", as it did before the weighing"
+def _warning(change: DriveChange, after: DriveHealth, phrase: str) -> DriveWarning:
+    return DriveWarning(after.device, phrase, new=phrase in change.new_warnings)
 
 
 def seen_in(
     epoch: EpochLine, processors: Sequence[int], expected: Collection[str] = ()
-) -> list[Seen]:
-    """(threat, what was seen) of the machine in one epoch."""
+) -> list[Observation]:
+    """What was seen of the machine in one epoch."""
     if epoch.machine_seen:
-        return [(ThreatKind(kind), observation) for kind, observation in epoch.machine_seen]
+        return [Quoted(ThreatKind(kind), sentence) for kind, sentence in epoch.machine_seen]
     values = {
         reading.name: reading.value or 0.0
         for reading in epoch.machine
@@ -120,60 +144,49 @@ def seen_in(
 _seen_once = memoize_by_identity(seen_in)
 
 
-def seen_on(values: Mapping[str, float], processors: Sequence[int]) -> list[Seen]:
+def seen_on(values: Mapping[str, float], processors: Sequence[int]) -> list[Observation]:
     """What the readings of one epoch leave to doubt, by name (telemetry/host.py)."""
     observations = [*_withheld_time(values), *_nearly_full(values), *_changed(values)]
     if len(processors) == 1:
-        observation = f"driver and servers share processor {processors[0]}"
-        observations.append((ThreatKind.ONE_PROCESSOR, observation))
+        observations.append(ProcessorShared(processors[0]))
     return observations
 
 
-def _withheld_time(values: Mapping[str, float]) -> Iterator[Seen]:
+def _withheld_time(values: Mapping[str, float]) -> Iterator[Observation]:
     elapsed_ns = values["elapsed_ns"]
     capacity_ns = elapsed_ns * max(1, values["processors"])
     steal_share = values["steal_ns"] / capacity_ns if capacity_ns > 0 else 0.0
     if steal_share > STEAL_SHARE:
-        observation = f"{steal_share:.1%} of processor time was stolen by other guests"
-        yield ThreatKind.STEAL, observation
+        yield ProcessorTimeStolen(steal_share)
     throttled_ns = values["throttled_ns"]
     if elapsed_ns > 0 and throttled_ns / elapsed_ns > THROTTLED_SHARE:
-        yield (
-            ThreatKind.STEAL,
-            f"the control group was throttled for {format_duration(throttled_ns)} "
-            f"of {format_duration(elapsed_ns)}",
-        )
+        yield GroupThrottled(throttled_ns, elapsed_ns)
 
 
-def _nearly_full(values: Mapping[str, float]) -> Iterator[Seen]:
+def _nearly_full(values: Mapping[str, float]) -> Iterator[Observation]:
     available, free = values["memory_available_bytes"], values["disk_free_bytes"]
     if available < MEMORY_SHARE * values["memory_total_bytes"]:
-        yield ThreatKind.NEARLY_FULL, f"{format_bytes(available)} of memory available"
+        yield LittleMemoryLeft(available)
     if values["swapped_bytes"] > SWAPPED_BYTES:
-        observation = f"{format_bytes(values['swapped_bytes'])} were swapped out"
-        yield ThreatKind.NEARLY_FULL, observation
+        yield SwappedOut(values["swapped_bytes"])
     stalled_ns = values.get(MEMORY_PRESSURE, 0.0)
     if stalled_ns > MEMORY_PRESSURE_SHARE * values["elapsed_ns"] > 0:
-        observation = f"everything stood still for memory for {format_duration(stalled_ns)}"
-        yield ThreatKind.NEARLY_FULL, observation
+        yield StoodStillForMemory(stalled_ns)
     if free < DISK_SHARE * values["disk_total_bytes"]:
-        yield ThreatKind.NEARLY_FULL, f"{format_bytes(free)} of disk free"
+        yield LittleDiskLeft(free)
 
 
-def _changed(values: Mapping[str, float]) -> Iterator[Seen]:
+def _changed(values: Mapping[str, float]) -> Iterator[Observation]:
     if values["started_anew"]:
-        yield ThreatKind.MACHINE_CHANGED, "the machine was started anew, or is another one"
+        yield StartedAnew()
         return
     if values["suspended_ns"] > SUSPENDED_NS:
-        observation = f"the machine was suspended for {format_duration(values['suspended_ns'])}"
-        yield ThreatKind.MACHINE_CHANGED, observation
+        yield Suspended(values["suspended_ns"])
     if not values["same_processors"]:
         before, after = (int(values[name]) for name in ("processors_before", "processors"))
-        observation = f"{before} processors were online, then {after}"
-        yield ThreatKind.MACHINE_CHANGED, observation
+        yield ProcessorsChanged(before, after)
     before_bytes, after_bytes = (
         values[name] for name in ("memory_total_before_bytes", "memory_total_bytes")
     )
     if before_bytes != after_bytes:
-        observation = f"memory was {format_bytes(before_bytes)}, then {format_bytes(after_bytes)}"
-        yield ThreatKind.MACHINE_CHANGED, observation
+        yield MemoryChanged(before_bytes, after_bytes)

@@ -7,15 +7,17 @@ once and lie in slots that are drawn: what stays in the page cache is noise of a
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
 from steelyard.evaluation.causes import complete
 from steelyard.evaluation.transaction.bottleneck import GROUPS
 from steelyard.evaluation.transaction.time_parts import time_parts
-from steelyard.model.threat import Threat, raise_threat
+from steelyard.model.observation import Observation
 from steelyard.model.threat_kind import ThreatKind
-from steelyard.model.units import NS_PER_US, format_bytes, format_digits, format_duration
+from steelyard.model.units import NS_PER_US
 from steelyard.record.environment import Environment
 from steelyard.record.epoch import Epoch, EvictedLine
 from steelyard.record.plan import Plan
@@ -33,9 +35,81 @@ STORAGE = (*GROUPS["reading"], *GROUPS["WAL flush"])
 """Parts of a transaction's time."""
 
 
+@dataclass(frozen=True, slots=True)
+class ReadsOfArm:
+    """What an arm read of the device, and what it had cached."""
+
+    arm: str
+    read_bytes: float
+    """Of a transaction."""
+    cache_bytes: float | None
+    """Page cache in the end, at most; None: it was not read."""
+
+
+@dataclass(frozen=True, slots=True)
+class HardlyRead(Observation):
+    """Transactions hardly read anything of the device, where they are to wait for it."""
+
+    kind: ClassVar[ThreatKind] = ThreatKind.NOT_STORAGE_BOUND
+    reads: tuple[ReadsOfArm, ...]
+    """Of each arm that does."""
+    cap_bytes: int | None
+    """Of an arm's memory."""
+
+
+@dataclass(frozen=True, slots=True)
+class TimesOfArm:
+    """Where the time of an arm's transactions went."""
+
+    arm: str
+    processor_ns: float
+    """Of a transaction; on a processor, or waiting for one."""
+    storage_ns: float
+    """Of a transaction; reading blocks and in the log."""
+
+
+@dataclass(frozen=True, slots=True)
+class TimeOnProcessors(Observation):
+    """Transactions spend more time on processors than in storage, where they are to wait for it."""
+
+    kind: ClassVar[ThreatKind] = ThreatKind.NOT_STORAGE_BOUND
+    times: tuple[TimesOfArm, ...]
+    """Of each arm that does."""
+
+
+@dataclass(frozen=True, slots=True)
+class WritesUnderV1(Observation):
+    """The work writes under a cap of control groups of version 1."""
+
+    kind: ClassVar[ThreatKind] = ThreatKind.V1_WRITES
+    cap_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class PageCacheBypassed(Observation):
+    """Arms read and write past the page cache."""
+
+    kind: ClassVar[ThreatKind] = ThreatKind.NO_PAGE_CACHE
+    setting: str
+    values: tuple[tuple[str, str], ...]
+    """(arm, its value), of each arm that has one."""
+
+
+@dataclass(frozen=True, slots=True)
+class FilesStayedCached(Observation):
+    """Files of the arms were in the page cache after their eviction."""
+
+    kind: ClassVar[ThreatKind] = ThreatKind.NOT_EVICTED
+    largest_share: float
+    """Of the files' bytes."""
+    times: int
+    """Epochs that began with more than may stay."""
+    epochs: int
+
+
 def memory_threats(
     epochs: Sequence[Epoch], plan: Plan, study: Study, environment: Environment, arm: str
-) -> tuple[Threat, ...]:
+) -> tuple[Observation, ...]:
     """Every threat to one contrast that memory explains."""
     both = (study.control.name, arm)
     return (
@@ -48,26 +122,23 @@ def memory_threats(
 
 def _not_storage_bound(
     epochs: Sequence[Epoch], both: tuple[str, str], plan: Plan, study: Study
-) -> Iterator[Threat]:
+) -> Iterator[Observation]:
     """Only where the study says that the work waits for storage: by what was read, and by where
     the time of a transaction went."""
     if study.bound != "storage":
         return
-    unlike = []
+    reads = []
     for arm in both:
         read = _read_per_transaction(epochs, arm)
         if read is not None and read < LEAST_READ_BYTES:
-            unlike.append(
-                f"{arm} read {format_digits(read, 3)} bytes a transaction from the device"
-                f"{_cached(epochs, plan, arm)}"
-            )
-    unlike = unlike or list(_on_processors(epochs, both))
-    if unlike:
-        observation = f'{" and ".join(unlike)}; the study says bound = "storage"'
-        yield raise_threat(ThreatKind.NOT_STORAGE_BOUND, observation)
+            reads.append(ReadsOfArm(arm, read, _cached(epochs, arm)))
+    if reads:
+        yield HardlyRead(tuple(reads), plan.memory.cap_bytes if plan.memory else None)
+    elif times := tuple(_on_processors(epochs, both)):
+        yield TimeOnProcessors(times)
 
 
-def _on_processors(epochs: Sequence[Epoch], both: tuple[str, str]) -> Iterator[str]:
+def _on_processors(epochs: Sequence[Epoch], both: tuple[str, str]) -> Iterator[TimesOfArm]:
     """Of each arm whose transactions spend more time on processors, or waiting for one, than in
     reads and the log; nothing where it is not known where the time goes."""
     breakdown = time_parts(complete([epoch.totals for epoch in epochs]), *both)
@@ -78,10 +149,7 @@ def _on_processors(epochs: Sequence[Epoch], both: tuple[str, str]) -> Iterator[s
     for arm, times in zip(both, (control, other), strict=True):
         processor, storage = (_together(times, names) for names in (GROUPS["processor"], STORAGE))
         if processor > storage:
-            yield (
-                f"a transaction of {arm} took {format_duration(processor)} on a processor or "
-                f"waiting for one, and {format_duration(storage)} reading blocks and in the log"
-            )
+            yield TimesOfArm(arm, processor, storage)
 
 
 def _together(times_us: Mapping[str, float], names: Sequence[str]) -> float:
@@ -98,42 +166,30 @@ def _read_per_transaction(epochs: Sequence[Epoch], arm: str) -> float | None:
     return sum(epoch.amount(arm, READ_BYTES) for epoch in totals) / done if done else None
 
 
-def _cached(epochs: Sequence[Epoch], plan: Plan, arm: str) -> str:
-    """How much page cache it had in the end of the cap's room; nothing without a cap."""
+def _cached(epochs: Sequence[Epoch], arm: str) -> float | None:
+    """How much page cache it had in the end, at most; None: it was not read."""
     amounts = [epoch.totals.amount(arm, CACHE_BYTES) for epoch in epochs]
     finite = [amount for amount in amounts if np.isfinite(amount)]
-    if plan.memory is None or not finite:
-        return ""
-    cache, cap = format_bytes(max(finite)), format_bytes(plan.memory.cap_bytes)
-    return f" (page cache {cache} under a cap of {cap})"
+    return max(finite, default=None)
 
 
-def _v1_writes(plan: Plan) -> Iterator[Threat]:
+def _v1_writes(plan: Plan) -> Iterator[Observation]:
     if plan.memory is not None and plan.memory.held_by == "v1" and plan.writes:
-        cap = format_bytes(plan.memory.cap_bytes)
-        observation = f"the work writes, and control groups of version 1 hold each arm under {cap}"
-        yield raise_threat(ThreatKind.V1_WRITES, observation)
+        yield WritesUnderV1(plan.memory.cap_bytes)
 
 
-def _no_page_cache(both: tuple[str, str], environment: Environment) -> Iterator[Threat]:
+def _no_page_cache(both: tuple[str, str], environment: Environment) -> Iterator[Observation]:
     settings = {arm: environment.settings(arm).get(DIRECT_IO, "") for arm in both}
-    direct = [
-        f'{DIRECT_IO} is "{value}" in {arm}' for arm, value in settings.items() if value.strip()
-    ]
+    direct = tuple((arm, value) for arm, value in settings.items() if value.strip())
     if direct:
-        yield raise_threat(ThreatKind.NO_PAGE_CACHE, " and ".join(direct))
+        yield PageCacheBypassed(DIRECT_IO, direct)
 
 
-def _not_evicted(epochs: Sequence[Epoch]) -> Iterator[Threat]:
+def _not_evicted(epochs: Sequence[Epoch]) -> Iterator[Observation]:
     shares = [_resident_share(epoch.line.evicted) for epoch in epochs]
     resident = [share for share in shares if share > RESIDENT_SHARE]
     if resident:
-        yield raise_threat(
-            ThreatKind.NOT_EVICTED,
-            f"up to {format_digits(100 * max(resident), 2)} % of the arms' files were still in the "
-            f"page cache after eviction, more than {100 * RESIDENT_SHARE:g} % before "
-            f"{len(resident)} of {len(epochs)} epochs: reading them is charged to no arm's memory",
-        )
+        yield FilesStayedCached(max(resident), len(resident), len(epochs))
 
 
 def _resident_share(evicted: EvictedLine | None) -> float:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass
+from typing import ClassVar
 
-from steelyard.model.threat import Threat, raise_threat
+from steelyard.model.observation import Observation
 from steelyard.model.threat_kind import ThreatKind
 from steelyard.record.environment import Environment
-from steelyard.record.machine.arm_places import FilesPlace
+from steelyard.record.machine.arm_places import ArmPlace, FilesPlace
 from steelyard.record.plan import Plan
 
 _WHOLE_PAGES = frozenset({"btrfs", "zfs", "bcachefs"})
@@ -17,41 +18,48 @@ _IN_PLACE = frozenset({"nodatacow", "nocow"})
 """Options by which they do not."""
 _KEPT_WHOLE_BY = {"full_page_writes": "off", "innodb_doublewrite": "off"}
 """Setting → its value with which a server does not protect itself against half a page."""
-_TIED_CAUSE = (
-    "the study puts each arm's files in a place of its own: the place is the treatment, with "
-    "whatever else is tied to it, such as this device and how full and how old its file system is"
-)
-_TIED_ADVICE = (
-    "read it as a figure of these places as they are; for a kind of file system make each anew on "
-    "the same device, and for a kind of device weigh on several (steelyard fleet)"
-)
+
+
+@dataclass(frozen=True, slots=True)
+class DirectoriesTied(Observation):
+    """Each arm has a place of its own, so that the place is weighed with it."""
+
+    kind: ClassVar[ThreatKind] = ThreatKind.DIRECTORY_TIED
+    places: Mapping[str, ArmPlace]
+    """Arm → where its files are."""
+
+
+@dataclass(frozen=True, slots=True)
+class PagesMayTear(Observation):
+    """A server does without its own protection where nothing else gives any."""
+
+    kind: ClassVar[ThreatKind] = ThreatKind.TORN_PAGES
+    arm: str
+    setting: str
+    """That is off."""
+    place: FilesPlace
 
 
 def place_threats(
     plan: Plan, environment: Environment, control: str, arm: str
-) -> tuple[Threat, ...]:
+) -> tuple[Observation, ...]:
     """Every threat that the places of two arms are; none of a record that does not have them."""
     both = [name for name in (control, arm) if name in plan.places]
     return (*_tied(plan, both), *_torn(plan, environment, both))
 
 
-def _tied(plan: Plan, both: list[str]) -> Iterator[Threat]:
+def _tied(plan: Plan, both: list[str]) -> Iterator[Observation]:
     if plan.places_drawn or not both:
         return
-    observation = " | ".join(f"{name}: {plan.places[name].words}" for name in both)
-    yield replace(
-        raise_threat(ThreatKind.DIRECTORY_TIED, observation), cause=_TIED_CAUSE, advice=_TIED_ADVICE
-    )
+    yield DirectoriesTied({name: plan.places[name] for name in both})
 
 
-def _torn(plan: Plan, environment: Environment, both: list[str]) -> Iterator[Threat]:
+def _torn(plan: Plan, environment: Environment, both: list[str]) -> Iterator[Observation]:
     for name in both:
         place, settings = plan.places[name].data, environment.settings(name)
         off = _unprotected(settings)
         if off and not keeps_pages_whole(place):
-            kind = f"{place.type or 'an unknown file system'} on {place.source or 'no device'}"
-            observation = f"{name} has {off} = off on {kind}, which does not promise whole pages"
-            yield raise_threat(ThreatKind.TORN_PAGES, observation)
+            yield PagesMayTear(name, off, place)
 
 
 def _unprotected(settings: Mapping[str, str]) -> str:

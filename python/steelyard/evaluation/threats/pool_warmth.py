@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 
@@ -19,17 +20,57 @@ from steelyard.analysis.decision.t_interval import t_interval
 from steelyard.analysis.pilot.pool_level import FEW_BLOCKS
 from steelyard.analysis.turns.evenness import four_parts
 from steelyard.model.memoize import memoize_by_identity
+from steelyard.model.observation import Observation
 from steelyard.model.readings import EpochTotals
-from steelyard.model.threat import Threat, raise_threat
 from steelyard.model.threat_kind import ThreatKind
 from steelyard.model.turn import Turn
-from steelyard.model.units import format_digits
 
 BLOCK_BYTES = 8192
 PARTS = 4
 REQUESTED = "requested_bytes"
 """The reading of bytes that an arm's processes asked the kernel for by read calls."""
 FEWEST_EPOCHS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class ReadsFell:
+    """Blocks that an arm read a transaction, where they fell while it was measured."""
+
+    arm: str
+    first: float
+    """In the first part of an epoch, or the first half of a turn."""
+    last: float
+    level: float | None
+    """Where they lead; None: they are of turns, whose halves do not say it."""
+
+
+@dataclass(frozen=True, slots=True)
+class ContrastMoved:
+    """By how much the reads above their levels move the contrast of two arms."""
+
+    share: float | None
+    """None: what a read takes cannot be separated from what else scatters."""
+    surely_beyond_margin: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class PoolNotWarm(Observation):
+    """Reads still fell in an arm, or in both."""
+
+    kind: ClassVar[ThreatKind] = ThreatKind.POOL_NOT_WARM
+    falls: tuple[ReadsFell, ...]
+    moved: ContrastMoved | None
+    """None: the work writes, so that it is not computed."""
+
+    @property
+    def invalidates(self) -> bool:
+        """Where it moves the contrast by more than the margin, and more than chance."""
+        return self.moved is not None and self.moved.surely_beyond_margin
+
+    @property
+    def in_turns(self) -> bool:
+        """Whether they are of the halves of turns."""
+        return any(fall.level is None for fall in self.falls)
 
 
 @dataclass(frozen=True)
@@ -77,7 +118,7 @@ class PartReads:
 
 def pool_not_warm(
     epochs: Sequence[EpochTotals], control: str, arm: str, margin: float, *, writes: bool
-) -> Iterator[Threat]:
+) -> Iterator[Observation]:
     """The threat where reads still fell in an arm. It invalidates where what the two arms read
     above their levels moves their contrast by more than the margin, and more than chance.
 
@@ -87,59 +128,36 @@ def pool_not_warm(
     """
     ours, theirs = (part_reads(epochs, name) for name in (control, arm))
     if ours is not None and theirs is not None:
-        yield from threat_of(ours, theirs, names=(control, arm), margin=margin, writes=writes)
+        yield from not_warm(ours, theirs, names=(control, arm), margin=margin, writes=writes)
 
 
-def threat_of(
+def not_warm(
     control: PartReads,
     arm: PartReads,
     *,
     names: tuple[str, str],
     margin: float,
     writes: bool = False,
-) -> Iterator[Threat]:
+) -> Iterator[Observation]:
     """Of what two arms, by their names, read."""
-    clauses = [
-        _words(name, side) for name, side in zip(names, (control, arm), strict=True) if side.falls
-    ]
-    if not clauses:
-        return
-    turns = control.in_turns
-    if writes:
-        yield raise_threat(ThreatKind.POOL_NOT_WARM, " and ".join(clauses), in_turns=turns)
-        return
-    moved = _explained(control, arm)
-    if moved is None:
-        observation = (
-            f"{' and '.join(clauses)}; what a read takes cannot be told from what else scatters"
-        )
-        yield raise_threat(ThreatKind.POOL_NOT_WARM, observation, in_turns=turns)
-        return
-    percent = 100 * abs(float(moved.mean()))
-    observation = (
-        f"{' and '.join(clauses)}; that moves the contrast by about {format_digits(percent, 2)} %"
+    falls = tuple(
+        _fall(name, side) for name, side in zip(names, (control, arm), strict=True) if side.falls
     )
-    certain = 0.0 not in t_interval(moved)
-    fatal = certain and percent > 100 * margin
-    yield raise_threat(ThreatKind.POOL_NOT_WARM, observation, invalidates=fatal, in_turns=turns)
+    if falls:
+        yield PoolNotWarm(falls, None if writes else _moved(control, arm, margin))
 
 
-def _words(name: str, reads: PartReads) -> str:
-    fell = f"blocks read per transaction of {name} fell from"
-    if reads.in_turns:
-        first, last = _apart(*reads.ends)
-        return f"{fell} {first} to {last} from the first half of a turn to the second"
-    first, last, level = _apart(*reads.ends, reads.level)
-    return f"{fell} {first} to {last} within the measured part of an epoch, towards {level}"
+def _fall(name: str, reads: PartReads) -> ReadsFell:
+    return ReadsFell(name, *reads.ends, level=None if reads.in_turns else reads.level)
 
 
-def _apart(*values: float) -> list[str]:
-    """`["0.8", "0.38"]`: with as many digits as tell each from the others, at least two."""
-    for digits in range(2, 7):
-        texts = [f"{value:.{digits}g}" for value in values]
-        if len(set(texts)) == len(texts):
-            break
-    return texts
+def _moved(control: PartReads, arm: PartReads, margin: float) -> ContrastMoved:
+    explained = _explained(control, arm)
+    if explained is None:
+        return ContrastMoved(None)
+    share = abs(float(explained.mean()))
+    certain = 0.0 not in t_interval(explained)
+    return ContrastMoved(share, certain and 100 * share > 100 * margin)
 
 
 def _explained(control: PartReads, arm: PartReads) -> Floats | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from typing import Literal
 
 import numpy as np
 
@@ -11,16 +12,31 @@ from steelyard.analysis.decision.looks import FEWEST_FOR_VERDICT
 from steelyard.analysis.decision.t_interval import t_interval
 from steelyard.analysis.pilot.steady_state import Drift, drift_of
 from steelyard.evaluation.causes import BLOCKS_READ, cause_contrasts, cause_read, complete
+from steelyard.evaluation.observations.run import (
+    BackgroundInOneArm,
+    ChecksViolated,
+    ConnectionsDrawn,
+    DatabasesOfOneServer,
+    DriverMostOfWork,
+    FewLoads,
+    PilotUnsettled,
+    ServersOfTheirOwn,
+    StillDrifting,
+    ThroughputHardlyMoved,
+    ThroughputMovedToo,
+    WorkingSetUnlike,
+    WrongRows,
+)
 from steelyard.evaluation.threats.machine import MEMORY_PRESSURE, machine_threats
 from steelyard.evaluation.threats.pool_warmth import pool_not_warm
 from steelyard.evaluation.threats.standbys import behind_threats
 from steelyard.evaluation.threats.together import together_threats
 from steelyard.model.estimate import Interval
 from steelyard.model.memoize import memoize_by_identity
+from steelyard.model.observation import Observation, Quoted
 from steelyard.model.readings import SERVER_CPU, ArmTotals, EpochTotals
-from steelyard.model.threat import Threat, raise_threat
 from steelyard.model.threat_kind import ThreatKind
-from steelyard.model.units import NS_PER_US, format_digits, format_percent, percent_of_log
+from steelyard.model.units import NS_PER_US
 from steelyard.record.epoch import Epoch
 from steelyard.record.plan import Plan
 from steelyard.study.design import FEWEST_LOADS
@@ -34,15 +50,11 @@ _ROUNDING = 1e-9
 FEW_BLOCKS_READ = 0.1
 """Blocks read per transaction that a working set larger than shared buffers must exceed, and one
 that fits must stay below."""
-WORKING_SET_WORDS = {
-    "exceeds": "do not fit into shared buffers",
-    "fits": "fit into shared buffers",
-}
 
 
 def run_threats(
     epochs: Sequence[Epoch], plan: Plan, study: Study, arm: str, *, level: bool = True
-) -> tuple[Threat, ...]:
+) -> tuple[Observation, ...]:
     """Every threat to one contrast that is not in its log ratios alone; `level`: whether throughput
     is to be level within an epoch."""
     control = study.control.name
@@ -62,33 +74,28 @@ def run_threats(
     )
 
 
-def _wrong_answers(epochs: Sequence[Epoch], both: tuple[str, str]) -> Iterator[Threat]:
+def _wrong_answers(epochs: Sequence[Epoch], both: tuple[str, str]) -> Iterator[Observation]:
     for arm in both:
         rows = sum(epoch.totals.arms[arm].wrong_rows for epoch in epochs)
         if rows:
-            observation = (
-                f"{rows} transactions of {arm} returned another number of rows than they must"
-            )
-            yield raise_threat(ThreatKind.WRONG_ANSWER, observation)
-        broken = [(e.totals.epoch + 1, v) for e in epochs for v in e.violations(arm)]
+            yield WrongRows(arm, rows)
+        broken = [(e.totals.epoch, v) for e in epochs for v in e.violations(arm)]
         if broken:
-            observation = f"{arm}, epoch {broken[0][0]}: {broken[0][1]}"
-            more = f" (and {len(broken) - 1} more)" if len(broken) > 1 else ""
-            yield raise_threat(ThreatKind.WRONG_ANSWER, observation + more)
+            epoch, violation = broken[0]
+            yield ChecksViolated(arm, epoch, violation, len(broken))
 
 
-def _background(epochs: Sequence[Epoch], both: tuple[str, str]) -> Iterator[Threat]:
+def _background(epochs: Sequence[Epoch], both: tuple[str, str]) -> Iterator[Observation]:
     """Checkpoints by timeout and autovacuums, in the epochs of one arm only."""
     every = [epoch.totals for epoch in epochs]
-    counted = {
+    counted: dict[Literal["checkpoints", "autovacuums"], list[list[float]]] = {
         "checkpoints": [[timed_checkpoints(epoch, arm) for epoch in every] for arm in both],
         "autovacuums": [[epoch.amount(arm, "autovacuums") for epoch in every] for arm in both],
     }
-    for what, amounts in counted.items():
+    for work, amounts in counted.items():
         counts = [float(np.nansum(of_arm)) for of_arm in amounts]
         if (counts[0] == 0) != (counts[1] == 0):
-            observation = " and ".join(f"{n:.0f} in {a}" for n, a in zip(counts, both, strict=True))
-            yield raise_threat(ThreatKind.ONE_ARM_BACKGROUND, f"{what}: {observation}")
+            yield BackgroundInOneArm(work, tuple(zip(both, counts, strict=True)))
 
 
 def timed_checkpoints(epoch: EpochTotals, arm: str) -> float:
@@ -103,7 +110,9 @@ def timed_checkpoints(epoch: EpochTotals, arm: str) -> float:
     return 0.0 if epoch.amount(arm, "blocks_written_by_checkpointer") == 0 else timed
 
 
-def _working_set(epochs: Sequence[Epoch], both: tuple[str, str], study: Study) -> Iterator[Threat]:
+def _working_set(
+    epochs: Sequence[Epoch], both: tuple[str, str], study: Study
+) -> Iterator[Observation]:
     expected = study.workload.working_set
     if expected == "any":
         return
@@ -112,27 +121,22 @@ def _working_set(epochs: Sequence[Epoch], both: tuple[str, str], study: Study) -
         done = sum(e.totals.transactions_all.get(arm, 0) for e in epochs)
         read = float(np.nansum([e.totals.amount(arm, BLOCKS_READ) for e in epochs]))
         if done and (read / done > FEW_BLOCKS_READ) != (expected == "exceeds"):
-            unlike.append(f"{arm} read {format_digits(read / done, 2)} blocks a transaction")
+            unlike.append((arm, read / done))
     if unlike:
-        observation = (
-            f"{' and '.join(unlike)}; the study says that its data {WORKING_SET_WORDS[expected]}"
-        )
-        yield raise_threat(ThreatKind.WORKING_SET, observation)
+        yield WorkingSetUnlike(expected, tuple(unlike))
 
 
-def _driver(epochs: Sequence[Epoch]) -> Iterator[Threat]:
+def _driver(epochs: Sequence[Epoch]) -> Iterator[Observation]:
     driver = sum(epoch.driver_cpu_ns for epoch in epochs)
     used_us = [e.totals.amount(arm, SERVER_CPU) for e in epochs for arm in e.totals.readings]
     servers = float(np.nansum(used_us)) * NS_PER_US
     if driver and servers and driver / (driver + servers) > DRIVER_SHARE:
-        share = driver / (driver + servers)
-        observation = f"the driver used {share:.0%} of the processor time of driver and servers"
-        yield raise_threat(ThreatKind.DRIVER_BOUND, observation)
+        yield DriverMostOfWork(driver / (driver + servers))
 
 
 def _processor_time(
     epochs: Sequence[Epoch], control: str, arm: str, margin: float
-) -> Iterator[Threat]:
+) -> Iterator[Observation]:
     """Processor time per transaction that throughput contradicts, or shows less than half of.
 
     Where work is bound by the processor, its time per transaction and throughput move against each
@@ -153,18 +157,12 @@ def _processor_time(
     if cpu is None:
         return
     more, less = cpu.estimate.low > 0, cpu.estimate.high < 0
-    takes = (
-        f"{arm} takes {format_percent(percent_of_log(cpu.estimate.value))} processor time a "
-        "transaction, and "
-    )
     if (speed.low > 0 and more) or (speed.high < 0 and less):
-        observation = f"{takes}its throughput moved alike"
-        yield raise_threat(ThreatKind.CPU_DISAGREES, observation)
+        yield ThroughputMovedToo(arm, cpu.estimate.value)
     elif (cpu.estimate.low > margin and unseen.low > 0) or (
         cpu.estimate.high < -margin and unseen.high < 0
     ):
-        observation = f"{takes}less than half of that shows in its throughput"
-        yield raise_threat(ThreatKind.CPU_DISAGREES, observation)
+        yield ThroughputHardlyMoved(arm, cpu.estimate.value)
 
 
 def _may_disagree(speed: Interval, unseen: Interval, cost: float, margin: float) -> bool:
@@ -183,19 +181,18 @@ def _cpu_ratio(totals: EpochTotals, control: str, arm: str) -> float:
     return read(totals, arm) / read(totals, control)
 
 
-def _steadiness(epochs: Sequence[Epoch], plan: Plan, both: tuple[str, str]) -> Iterator[Threat]:
+def _steadiness(
+    epochs: Sequence[Epoch], plan: Plan, both: tuple[str, str]
+) -> Iterator[Observation]:
     if not plan.pilot.settled:
-        yield raise_threat(ThreatKind.NO_STEADY_STATE, "the pilot's load did not settle")
+        yield PilotUnsettled()
         return
     for arm in both:
         drifts = [_drift(epoch.totals.arms[arm]) for epoch in epochs]
         fitted = [drift for drift in drifts if drift is not None]
         drifting = sum(drift.matters(plan.margin) for drift in fitted)
         if len(fitted) >= 4 and drifting > DRIFTING_SHARE * len(fitted):
-            observation = (
-                f"the throughput of {arm} still drifted in {drifting} of {len(fitted)} epochs"
-            )
-            yield raise_threat(ThreatKind.NO_STEADY_STATE, observation)
+            yield StillDrifting(arm, drifting, len(fitted))
 
 
 @memoize_by_identity
@@ -205,22 +202,18 @@ def _drift(arm: ArmTotals) -> Drift | None:
     return drift_of(series) if len(series) >= 10 else None
 
 
-def plan_threats(plan: Plan) -> Iterator[Threat]:
+def plan_threats(plan: Plan) -> Iterator[Observation]:
     """Threats that are known before the first slice."""
     loads, fewest = plan.loads, plan.loads.fewest
     if plan.upkeep == "carry" and fewest < FEWEST_LOADS:
-        yield raise_threat(ThreatKind.DIRECTORY_TIED, plan.upkeep_why)
+        yield Quoted(ThreatKind.DIRECTORY_TIED, plan.upkeep_why)
     elif not loads.shared and fewest < FEWEST_LOADS:
-        times = {1: "once", 2: "twice"}[fewest]
-        observation = f"the builds cannot share data, and that of each was loaded {times}"
-        yield raise_threat(ThreatKind.DIRECTORY_TIED, observation)
+        yield FewLoads(fewest)
     if plan.residency == "one server":
-        observation = "the treatment was drawn onto connections to one running server"
-        yield raise_threat(ThreatKind.SHARED_BACKGROUND, observation)
+        yield ConnectionsDrawn()
     if plan.residency == "own databases":
-        observation = "the arms are databases on one running server, which may do other work too"
-        yield raise_threat(ThreatKind.SHARED_BACKGROUND, observation)
+        yield DatabasesOfOneServer()
     if plan.residency == "several servers":
-        yield raise_threat(ThreatKind.ADDRESS_ONLY, "each arm is a running server of its own")
+        yield ServersOfTheirOwn()
     if plan.placement == "free" and plan.residency == "own servers":
-        yield raise_threat(ThreatKind.PLACEMENT_FREE, plan.placement_why)
+        yield Quoted(ThreatKind.PLACEMENT_FREE, plan.placement_why)

@@ -8,15 +8,28 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
 
+from steelyard.model.observation import Observation
 from steelyard.model.readings import REPLAY_LAG_BYTES, REPLAY_LAG_MS, EpochTotals
-from steelyard.model.threat import Threat, raise_threat
 from steelyard.model.threat_kind import ThreatKind
-from steelyard.model.units import NS_PER_MS, format_bytes, format_duration
 from steelyard.record.verdict import StandbyLag
 
 BEHIND_BYTES = 16 << 20
 """A segment of log, in the median epoch: some slices of work, and not what is just under way."""
+
+
+@dataclass(frozen=True, slots=True)
+class StandbyBehind(Observation):
+    """A standby did not follow the work of its arm."""
+
+    kind: ClassVar[ThreatKind] = ThreatKind.STANDBY_BEHIND
+    arm: str
+    log_bytes: float
+    """Not replayed, at the end of the median epoch."""
+    age_ms: float
+    """Of the last transaction that it had replayed, likewise."""
 
 
 def standby_lags(epochs: Sequence[EpochTotals], arms: Sequence[str]) -> list[StandbyLag]:
@@ -24,16 +37,11 @@ def standby_lags(epochs: Sequence[EpochTotals], arms: Sequence[str]) -> list[Sta
     return [lag for arm in arms for lag in _lag_of(epochs, arm)]
 
 
-def behind_threats(epochs: Sequence[EpochTotals], arms: Sequence[str]) -> Iterator[Threat]:
+def behind_threats(epochs: Sequence[EpochTotals], arms: Sequence[str]) -> Iterator[Observation]:
     """For each arm whose standby was a segment of log behind in most epochs."""
     for lag in standby_lags(epochs, arms):
         if lag.bytes_median > BEHIND_BYTES:
-            observation = (
-                f"a standby of {lag.arm} was {format_bytes(round(lag.bytes_median))} of log and "
-                f"{format_duration(round(lag.ms_median * NS_PER_MS))} behind at the end of the "
-                "median epoch"
-            )
-            yield raise_threat(ThreatKind.STANDBY_BEHIND, observation)
+            yield StandbyBehind(lag.arm, lag.bytes_median, lag.ms_median)
 
 
 def _lag_of(epochs: Sequence[EpochTotals], arm: str) -> Iterator[StandbyLag]:

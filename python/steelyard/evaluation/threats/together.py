@@ -4,20 +4,20 @@ counted otherwise than by the servers."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
 from steelyard.analysis.decision.t_interval import t_interval
+from steelyard.model.observation import Observation
 from steelyard.model.readings import (
     ENDED_TRANSACTIONS,
-    LATE_SHARE,
     EpochTotals,
     LoadMachineTotals,
     TogetherTotals,
 )
-from steelyard.model.threat import Threat, raise_threat
 from steelyard.model.threat_kind import ThreatKind
-from steelyard.model.units import format_duration
 
 APART_SHARE = 0.05
 """Of an arm's slices, or of a machine's, that may begin apart or late."""
@@ -32,7 +32,75 @@ MISSING_SHARE = 0.005
 when a session ends."""
 
 
-def together_threats(epochs: Sequence[EpochTotals], control: str, arm: str) -> Iterator[Threat]:
+@dataclass(frozen=True, slots=True)
+class MachinesApart(Observation):
+    """The machines began slices of an arm too far apart, too often."""
+
+    kind: ClassVar[ThreatKind] = ThreatKind.MACHINES_APART
+    arm: str
+    apart: int
+    """Slices that they began so."""
+    slices: int
+    longest_ns: int
+    """That they began apart."""
+
+
+@dataclass(frozen=True, slots=True)
+class MachinesFartherApart(Observation):
+    """The machines began farther apart for one arm than for another."""
+
+    kind: ClassVar[ThreatKind] = ThreatKind.MACHINES_APART
+    farther: str
+    """The arm for which they did."""
+    nearer: str
+    share: float
+    """Of a slice's length, on average."""
+
+
+@dataclass(frozen=True, slots=True)
+class DriverUsesProcessors(Observation):
+    """The driver used up the processors of a load machine."""
+
+    kind: ClassVar[ThreatKind] = ThreatKind.MACHINE_BOUND
+    machine: str
+    share: float
+    """Of the time of its processors."""
+
+
+@dataclass(frozen=True, slots=True)
+class MachineLate(Observation):
+    """A load machine began slices late, too often."""
+
+    kind: ClassVar[ThreatKind] = ThreatKind.MACHINE_BOUND
+    machine: str
+    share: float
+    """Of its slices."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClientsSlow(Observation):
+    """The clients of a load machine did much less than those of the others."""
+
+    kind: ClassVar[ThreatKind] = ThreatKind.MACHINE_BOUND
+    machine: str
+    share: float
+    """Of what a client of the others did."""
+
+
+@dataclass(frozen=True, slots=True)
+class FewerEndedThanCounted(Observation):
+    """Servers ended fewer transactions than the load machines counted."""
+
+    kind: ClassVar[ThreatKind] = ThreatKind.COUNTS_APART
+    counted: float
+    """Transactions of all arms, by the machines."""
+    ended: float
+    """Transactions, by the servers."""
+
+
+def together_threats(
+    epochs: Sequence[EpochTotals], control: str, arm: str
+) -> Iterator[Observation]:
     """Of one contrast; none where one machine drove it."""
     usable = [e for e in epochs if e.arms[control].together and e.arms[arm].together]
     if usable:
@@ -47,30 +115,23 @@ def _of(epochs: Sequence[EpochTotals], arm: str) -> list[TogetherTotals]:
     ]
 
 
-def _apart(epochs: Sequence[EpochTotals], control: str, arm: str) -> Iterator[Threat]:
+def _apart(epochs: Sequence[EpochTotals], control: str, arm: str) -> Iterator[Observation]:
     both = {name: _of(epochs, name) for name in (control, arm)}
     for name, totals in both.items():
         apart, slices = sum(epoch.apart for epoch in totals), sum(epoch.slices for epoch in totals)
         if apart > APART_SHARE * slices:
             longest_ns = max(epoch.longest_ns for epoch in totals)
-            observation = (
-                f"in {apart} of {slices} slices of {name} the machines began up to "
-                f"{format_duration(longest_ns)} apart, more than {LATE_SHARE:.0%} of the slice"
-            )
-            yield raise_threat(ThreatKind.MACHINES_APART, observation)
+            yield MachinesApart(name, apart, slices, longest_ns)
             return
     more = [b.skew_share - a.skew_share for a, b in zip(both[control], both[arm], strict=True)]
     interval = t_interval(np.array(more))
     mean = float(np.mean(more))
     if abs(mean) > UNEQUAL_SHARE and not interval.low <= 0 <= interval.high:
-        observation = (
-            f"the machines began {abs(mean):.1%} of a slice farther apart for "
-            f"{arm if mean > 0 else control} than for {control if mean > 0 else arm}"
-        )
-        yield raise_threat(ThreatKind.MACHINES_APART, observation)
+        farther, nearer = (arm, control) if mean > 0 else (control, arm)
+        yield MachinesFartherApart(farther, nearer, abs(mean))
 
 
-def _held_up(epochs: Sequence[EpochTotals], control: str, arm: str) -> Iterator[Threat]:
+def _held_up(epochs: Sequence[EpochTotals], control: str, arm: str) -> Iterator[Observation]:
     both = [_machines(_of(epochs, name)) for name in (control, arm)]
     for name in sorted({name for machines in both for name in machines}):
         totals = [machines[name] for machines in both if name in machines]
@@ -78,18 +139,17 @@ def _held_up(epochs: Sequence[EpochTotals], control: str, arm: str) -> Iterator[
         late = max(machine.late / machine.slices for machine in totals if machine.slices)
         slow = max(_share_of_others(name, machines) for machines in both)
         if busiest > BUSY_SHARE:
-            observation = f"the driver of {name} used {busiest:.0%} of that machine's processors"
+            yield DriverUsesProcessors(name, busiest)
         elif late > APART_SHARE:
-            observation = f"{name} began {late:.0%} of its slices late"
+            yield MachineLate(name, late)
         elif len(totals) == len(both) and slow < SLOW_SHARE:
-            observation = f"a client of {name} did {slow:.0%} of what one of the other machines did"
+            yield ClientsSlow(name, slow)
         else:
             continue
-        yield raise_threat(ThreatKind.MACHINE_BOUND, observation)
         return
 
 
-def _counted_apart(epochs: Sequence[EpochTotals]) -> Iterator[Threat]:
+def _counted_apart(epochs: Sequence[EpochTotals]) -> Iterator[Observation]:
     """What drivers counted and servers did not end: whatever was retried, a transaction that was
     counted ended once. Servers may well end more: other users', or several a script."""
     counted, ended = 0.0, 0.0
@@ -99,11 +159,7 @@ def _counted_apart(epochs: Sequence[EpochTotals]) -> Iterator[Threat]:
             counted += sum(epoch.transactions_all.values())
             ended += reading.value
     if ended < (1 - MISSING_SHARE) * counted:
-        observation = (
-            f"the machines counted {counted:,.0f} transactions of all arms, of which the servers "
-            f"ended {ended:,.0f}"
-        )
-        yield raise_threat(ThreatKind.COUNTS_APART, observation)
+        yield FewerEndedThanCounted(counted, ended)
 
 
 def _share_of_others(name: str, machines: Mapping[str, LoadMachineTotals]) -> float:

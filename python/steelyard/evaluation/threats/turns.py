@@ -32,18 +32,24 @@ from steelyard.analysis.decision.looks import FEWEST_FOR_VERDICT
 from steelyard.analysis.turns.ageing import ageing
 from steelyard.analysis.turns.debt import apart, waiting_growth, wal_growth
 from steelyard.analysis.turns.series import cycles_ns, pauses_ns
-from steelyard.model.readings import EpochTotals
-from steelyard.model.threat import Threat, raise_threat
-from steelyard.model.threat_kind import ThreatKind
-from steelyard.model.turn import Turn
-from steelyard.model.units import (
-    NS_PER_S,
-    format_bytes,
-    format_digits,
-    format_duration,
-    format_percent,
-    percent_of_log,
+from steelyard.evaluation.observations.turns import (
+    DeviceWasBusy,
+    DirectoryNotDrawn,
+    FilesStayedResident,
+    LogGrew,
+    MeasuredTime,
+    NoPauseBetweenCheckpoints,
+    ReadingAged,
+    ResidencyUnknown,
+    TurnsCutOff,
+    TurnsNotLevel,
+    TurnsUnequal,
+    WaitingBytesGrew,
 )
+from steelyard.model.observation import Observation
+from steelyard.model.readings import EpochTotals
+from steelyard.model.turn import Turn
+from steelyard.model.units import NS_PER_S
 from steelyard.record.plan import Plan
 
 RESIDENT_SHARE = 0.01
@@ -69,7 +75,7 @@ Pair = tuple[Turn, Turn]
 
 def turn_threats(
     epochs: Sequence[EpochTotals], plan: Plan, control: str, arm: str
-) -> tuple[Threat, ...]:
+) -> tuple[Observation, ...]:
     """Every threat that the turns of one contrast show; epochs in which both arms had one."""
     both = [epoch for epoch in epochs if control in epoch.turns and arm in epoch.turns]
     pairs = [(epoch.turns[control], epoch.turns[arm]) for epoch in both]
@@ -95,7 +101,7 @@ def _sides(pairs: Sequence[Pair]) -> tuple[list[Turn], list[Turn]]:
 
 def directories_threats(
     epochs: Sequence[EpochTotals], plan: Plan, control: str, arm: str
-) -> Iterator[Threat]:
+) -> Iterator[Observation]:
     """Directories that the plan draws and that stayed with their arms; one that it carries with
     its arm is the plan's own threat. Half of the epochs are drawn either way, so that eight in the
     same place are no chance."""
@@ -104,72 +110,47 @@ def directories_threats(
         return
     [(of_control, of_arm)] = places
     if of_control != of_arm:
-        yield raise_threat(
-            ThreatKind.DIRECTORY_TIED,
-            f"{arm} had the same directory in all {len(epochs)} epochs, and {control} the other, "
-            "though they were to be drawn",
-            invalidates=True,
-        )
+        yield DirectoryNotDrawn(arm, control, len(epochs))
 
 
-def _evicted(pairs: Sequence[Pair]) -> Iterator[Threat]:
+def _evicted(pairs: Sequence[Pair]) -> Iterator[Observation]:
     shares = np.array([[turn.resident_share for turn in pair] for pair in pairs])
     if np.isnan(shares).all():
-        observation = "the kernel does not tell what of the arms' files stayed in the page cache"
-        yield raise_threat(ThreatKind.NOT_EVICTED, observation)
+        yield ResidencyUnknown()
         return
     resident = shares > RESIDENT_SHARE  # not known: not resident
     if not resident.any():
         return
-    observation = (
-        f"up to {format_digits(100 * float(shares[resident].max()), 2)} % of the arms' files were "
-        f"still in the page cache after eviction, more than {100 * RESIDENT_SHARE:g} % before "
-        f"{_counted(resident, pairs)}"
-    )
-    fatal = apart(shares[:, 1] - shares[:, 0], RESIDENT_SHARE)
-    if fatal:
-        observation += "; that differs between the arms beyond chance"
-    yield raise_threat(ThreatKind.NOT_EVICTED, observation, invalidates=fatal)
+    largest = float(shares[resident].max())
+    arms_differ = apart(shares[:, 1] - shares[:, 0], RESIDENT_SHARE)
+    yield FilesStayedResident(*_counted(resident, pairs), share=largest, arms_differ=arms_differ)
 
 
-def _quiet(pairs: Sequence[Pair]) -> Iterator[Threat]:
+def _quiet(pairs: Sequence[Pair]) -> Iterator[Observation]:
     busy = np.array([[not turn.quiet for turn in pair] for pair in pairs])
     if not busy.any():
         return
     waiting = max(turn.waiting_bytes for turn in chain(*pairs) if not turn.quiet)
-    observation = (
-        f"up to {format_bytes(waiting)} were still to be written to the disk when a server was "
-        f"started, before {_counted(busy, pairs)}"
-    )
     before_control, before_arm = (int(count) for count in busy.sum(axis=0))
-    if unequal(before_control, before_arm, len(pairs), len(pairs)):
-        observation += (
-            "; more often before one arm than chance has it: what the other arm left behind"
-        )
-    yield raise_threat(ThreatKind.DEVICE_BUSY, observation)
+    arms_differ = unequal(before_control, before_arm, len(pairs), len(pairs))
+    yield DeviceWasBusy(*_counted(busy, pairs), waiting_bytes=waiting, arms_differ=arms_differ)
 
 
-def _counted(marked: np.ndarray, pairs: Sequence[Pair]) -> str:
-    """`0 of 10 turns of on and 8 of 10 of off`."""
+def _counted(marked: np.ndarray, pairs: Sequence[Pair]) -> tuple[str, str, tuple[int, int], int]:
+    """Control, arm, how many turns of each are marked, and of how many."""
     control, arm = pairs[0]
-    counts = marked.sum(axis=0)
-    n = len(pairs)
-    return f"{counts[0]} of {n} turns of {control.arm} and {counts[1]} of {n} of {arm.arm}"
+    of_control, of_arm = (int(count) for count in marked.sum(axis=0))
+    return control.arm, arm.arm, (of_control, of_arm), len(pairs)
 
 
-def level_threats(pairs: Sequence[Pair]) -> Iterator[Threat]:
+def level_threats(pairs: Sequence[Pair]) -> Iterator[Observation]:
     for turns in _sides(pairs):
         moving = sum(not turn.level for turn in turns)
         if len(turns) >= FEWEST_TURNS and moving > UNSTEADY_SHARE * len(turns):
-            yield raise_threat(
-                ThreatKind.NO_STEADY_STATE,
-                f"throughput or reads of {turns[0].arm} were not level yet when {moving} of "
-                f"{len(turns)} turns began to be measured",
-                in_turns=True,
-            )
+            yield TurnsNotLevel(turns[0].arm, moving, len(turns))
 
 
-def unfinished_threats(pairs: Sequence[Pair], plan: Plan) -> Iterator[Threat]:
+def unfinished_threats(pairs: Sequence[Pair], plan: Plan) -> Iterator[Observation]:
     """Turns that ended without the checkpoints asked for: first the arm with more of them."""
     fatal = _cut_off_in_one_arm(pairs, plan)
     for turns in sorted(_sides(pairs), key=lambda side: -len(_longest(side))):
@@ -178,19 +159,15 @@ def unfinished_threats(pairs: Sequence[Pair], plan: Plan) -> Iterator[Threat]:
             continue
         counts = sorted(turn.cycles for turn in longest)
         lengths = [turn.measured_ns for turn in longest if turn.seconds]
-        after = f" of {format_duration(float(np.median(lengths)))}" if lengths else ""
-        observation = (
-            f"{len(longest)} of {len(turns)} turns of {turns[0].arm} were measured for the longest "
-            f"turn{after}, with {_range(counts[0], counts[-1])} completed"
+        yield TurnsCutOff(
+            turns[0].arm,
+            longest=len(longest),
+            turns=len(turns),
+            median_ns=float(np.median(lengths)) if lengths else None,
+            completed=(counts[0], counts[-1]),
+            within_cycle=sum(not turn.at_checkpoint and turn.cycles > 0 for turn in longest),
+            arms_differ=fatal,
         )
-        within = sum(not turn.at_checkpoint and turn.cycles > 0 for turn in longest)
-        if within:
-            observation += f"; {within} of them did not begin at the end of one"
-        if fatal:
-            observation += (
-                "; that differs between the arms beyond chance, and both were to have theirs"
-            )
-        yield raise_threat(ThreatKind.NO_CHECKPOINT, observation, invalidates=fatal)
         fatal = False
 
 
@@ -211,7 +188,7 @@ def _cut_off_in_one_arm(pairs: Sequence[Pair], plan: Plan) -> bool:
     return balance_p_value(control, arm, len(pairs), len(pairs)) < CUT_OFF_ALPHA
 
 
-def unequal_turns_threats(pairs: Sequence[Pair]) -> Iterator[Threat]:
+def unequal_turns_threats(pairs: Sequence[Pair]) -> Iterator[Observation]:
     """Arms that were measured at another age, or for another time: medians that lie further apart
     than a part of the longer turn. Plans from before arms were measured alike have these."""
     sides = [[turn for turn in side if turn.seconds] for side in _sides(pairs)]
@@ -223,21 +200,14 @@ def unequal_turns_threats(pairs: Sequence[Pair]) -> Iterator[Threat]:
     alike = abs(ages[0] - ages[1]) <= allowed or math.isnan(ages[0] - ages[1])
     if alike and abs(lengths[0] - lengths[1]) <= allowed:
         return
-    each = (
-        f"{side[0].arm} was measured for {format_duration(length)}"
-        + ("" if math.isnan(age) else f" after {format_duration(age)} under load")
+    control, arm = (
+        MeasuredTime(side[0].arm, length, None if math.isnan(age) else age)
         for side, length, age in zip(sides, lengths, ages, strict=True)
     )
-    yield raise_threat(ThreatKind.UNEQUAL_TURNS, f"{', '.join(each)} (medians)")
+    yield TurnsUnequal(control, arm)
 
 
-def _range(fewest: int, most: int) -> str:
-    if fewest == most:
-        return {0: "no checkpoint", 1: "one checkpoint"}.get(most, f"{most} checkpoints")
-    return f"{fewest} to {most} checkpoints"
-
-
-def pauses_threats(pairs: Sequence[Pair]) -> Iterator[Threat]:
+def pauses_threats(pairs: Sequence[Pair]) -> Iterator[Observation]:
     for turns in _sides(pairs):
         cycles = list(chain.from_iterable(cycles_ns(turn) for turn in turns))
         pauses = list(chain.from_iterable(pauses_ns(turn) for turn in turns))
@@ -245,40 +215,20 @@ def pauses_threats(pairs: Sequence[Pair]) -> Iterator[Threat]:
             continue
         cycle, pause = float(np.median(cycles)), float(np.median(pauses))
         if cycle < SHORT_CYCLE_NS and pause < PAUSE_NS:
-            yield raise_threat(
-                ThreatKind.NO_PAUSE,
-                f"a checkpoint of {turns[0].arm} began every {format_duration(cycle)}, "
-                f"{format_duration(max(pause, 0.0))} after the end of the one before it "
-                f"(medians of {len(cycles)} cycles)",
-            )
+            yield NoPauseBetweenCheckpoints(turns[0].arm, cycle, pause, len(cycles))
 
 
-def debt_threats(pairs: Sequence[Pair]) -> Iterator[Threat]:
+def debt_threats(pairs: Sequence[Pair]) -> Iterator[Observation]:
     control, arm = pairs[0]
-    for growth, what in (
-        (wal_growth(pairs), "log written since the begin of a checkpoint"),
-        (waiting_growth(pairs), "what waits to be written to the disk"),
-    ):
+    for growth, grew in ((wal_growth(pairs), LogGrew), (waiting_growth(pairs), WaitingBytesGrew)):
         if growth.unequal:
-            yield raise_threat(
-                ThreatKind.UNEQUAL_DEBT,
-                f"{what} changed over a turn by {_share(growth.arm)} of the turn's log in "
-                f"{arm.arm}, and by {_share(growth.control)} in {control.arm}",
-            )
-
-
-def _share(share: float) -> str:
-    return format_percent(100 * share, 1)
+            yield grew(control.arm, arm.arm, growth)
 
 
 def ageing_threats(
     epochs: Sequence[EpochTotals], plan: Plan, control: str, arm: str
-) -> Iterator[Threat]:
+) -> Iterator[Observation]:
     d = np.array([epoch_log_ratio(epoch, arm, control, plan.metric) for epoch in epochs])
     trend = ageing(d)
     if trend.alarms and math.isfinite(trend.change):
-        yield raise_threat(
-            ThreatKind.AGEING,
-            f"the reading moved by {format_percent(percent_of_log(trend.change))} from the first "
-            f"epoch to the last, more than 99 of 100 orders of {len(d)} epochs give",
-        )
+        yield ReadingAged(trend.change, len(d))

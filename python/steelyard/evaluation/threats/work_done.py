@@ -11,15 +11,15 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
 from steelyard.analysis.decision.looks import FEWEST_FOR_VERDICT
 from steelyard.analysis.decision.sign_flip import p_value
+from steelyard.model.observation import Observation
 from steelyard.model.readings import EpochTotals
-from steelyard.model.threat import Threat, raise_threat
 from steelyard.model.threat_kind import ThreatKind
-from steelyard.model.units import format_digits, format_percent, percent_of_log
 from steelyard.record.environment import Inspection
 
 FEWEST_ROWS = 0.001
@@ -32,6 +32,48 @@ MOST_UNSTARTED = 0.01
 """Share of the arrivals of an arm that may not have begun when their slices ended."""
 
 
+@dataclass(frozen=True, slots=True)
+class ArrivalsNotBegun(Observation):
+    """An arm did not come to arrivals before their slice ended."""
+
+    kind: ClassVar[ThreatKind] = ThreatKind.BEHIND_ARRIVALS
+    arm: str
+    unstarted: int
+    arrived: int
+
+
+@dataclass(frozen=True, slots=True)
+class NoRowAtAll(Observation):
+    """Neither arm returned or changed a row."""
+
+    kind: ClassVar[ThreatKind] = ThreatKind.WRONG_ANSWER
+    arm: str
+    control: str
+    transactions: int
+    """Of both."""
+
+
+@dataclass(frozen=True, slots=True)
+class NoRowOfArm(Observation):
+    """An arm returned and changed no row, and the other did."""
+
+    kind: ClassVar[ThreatKind] = ThreatKind.WRONG_ANSWER
+    arm: str
+    rows_of_other: float
+    """A transaction."""
+
+
+@dataclass(frozen=True, slots=True)
+class RowsUnlike(Observation):
+    """Arms that only read returned different numbers of rows."""
+
+    kind: ClassVar[ThreatKind] = ThreatKind.WRONG_ANSWER
+    arm: str
+    control: str
+    log_ratio: float
+    """Of the rows a transaction."""
+
+
 @dataclass(frozen=True)
 class _Done:
     """What an arm did in all epochs that have it."""
@@ -40,7 +82,7 @@ class _Done:
     rows: float  # a transaction, returned and changed
 
 
-def arrival_threats(epochs: Sequence[EpochTotals], control: str, arm: str) -> Iterator[Threat]:
+def arrival_threats(epochs: Sequence[EpochTotals], control: str, arm: str) -> Iterator[Observation]:
     """Arrivals that an arm did not come to: they would have been its latest."""
     for name in (control, arm):
         totals = [epoch.arms[name] for epoch in epochs]
@@ -49,16 +91,12 @@ def arrival_threats(epochs: Sequence[EpochTotals], control: str, arm: str) -> It
             arm_totals.transactions + arm_totals.failed for arm_totals in totals
         )
         if arrived and unstarted > MOST_UNSTARTED * arrived:
-            yield raise_threat(
-                ThreatKind.BEHIND_ARRIVALS,
-                f"{100 * unstarted / arrived:.1f} % of {arrived} arrivals had not begun in {name} "
-                "when their slice ended",
-            )
+            yield ArrivalsNotBegun(name, unstarted, arrived)
 
 
 def work_threats(
     epochs: Sequence[EpochTotals], control: str, arm: str, inspection: Inspection
-) -> Iterator[Threat]:
+) -> Iterator[Observation]:
     """Work that was not done, or not alike."""
     if not inspection.statements:
         return
@@ -68,24 +106,16 @@ def work_threats(
         return
     idle = [name for name, work in ((control, ours), (arm, theirs)) if work.rows < FEWEST_ROWS]
     if len(idle) == 2:
-        many = ours.transactions + theirs.transactions
-        observation = (
-            f"not one row was returned or changed in {many} transactions of {control} and {arm}"
-        )
-        yield raise_threat(ThreatKind.WRONG_ANSWER, observation)
+        yield NoRowAtAll(arm, control, ours.transactions + theirs.transactions)
     elif idle:
         [name] = idle
         other = theirs if name == control else ours
-        theirs_each = format_digits(other.rows, 3)
-        observation = (
-            f"{name} returned and changed no row, the other arm {theirs_each} rows a transaction"
-        )
-        yield raise_threat(ThreatKind.WRONG_ANSWER, observation)
+        yield NoRowOfArm(name, other.rows)
     elif not inspection.writes:
         yield from _unlike(epochs, control, arm)
 
 
-def _unlike(epochs: Sequence[EpochTotals], control: str, arm: str) -> Iterator[Threat]:
+def _unlike(epochs: Sequence[EpochTotals], control: str, arm: str) -> Iterator[Observation]:
     """Arms that only read, on the same rows, find as many of them."""
     pairs = [(_returned(epoch, arm), _returned(epoch, control)) for epoch in epochs]
     logs = np.array([math.log(a / b) for a, b in pairs if a and b])
@@ -93,11 +123,7 @@ def _unlike(epochs: Sequence[EpochTotals], control: str, arm: str) -> Iterator[T
         return
     change = float(logs.mean())
     if abs(change) > MOST_UNLIKE and p_value(logs) <= UNLIKELY:
-        observation = (
-            f"a transaction of {arm} returned {format_percent(percent_of_log(change))} rows "
-            f"against {control}, and both only read"
-        )
-        yield raise_threat(ThreatKind.WRONG_ANSWER, observation)
+        yield RowsUnlike(arm, control, change)
 
 
 def _returned(epoch: EpochTotals, arm: str) -> float:

@@ -1,16 +1,16 @@
-"""Names an arm's bottleneck, with the evidence: the part that takes most of its time."""
+"""Finds an arm's bottleneck, and what shows it: the part that takes most of its time."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from steelyard.evaluation.transaction.ceiling import ceiling
+from steelyard.evaluation.transaction.ceiling import Ceiling, ceiling
 from steelyard.model.readings import EpochTotals, known_values
-from steelyard.model.units import NS_PER_US, format_duration
 from steelyard.record.machine.probe import Probe
-from steelyard.record.verdict import Bottleneck, BottleneckKind, TimeParts
+from steelyard.record.verdict import BottleneckKind, TimeParts
 
 LEAST_SHARE = 0.4
 """Of a transaction's time, that goes to what is called the bottleneck."""
@@ -29,9 +29,28 @@ GROUPS: Mapping[BottleneckKind, Sequence[str]] = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class BottleneckFacts:
+    """What an arm is held up by, and what shows it."""
+
+    arm: str
+    kind: BottleneckKind
+    part: BottleneckKind
+    """The group of parts that takes most of a transaction's time, whether or not it is enough."""
+    share: float
+    """Of it in a transaction's time."""
+    transaction_us: float
+    waited: float | None = None
+    """Of the time on processors, that was spent waiting for one."""
+    withheld: float | None = None
+    """Of the processors' time, where that is why it waited."""
+    device: Ceiling | None = None
+    """What the device did, where it may be what holds the arm up."""
+
+
 def bottlenecks(
     epochs: Sequence[EpochTotals], parts: TimeParts, probe: Probe | None = None
-) -> tuple[Bottleneck, Bottleneck]:
+) -> tuple[BottleneckFacts, BottleneckFacts]:
     """Of the control, and of the arm, whose times these are; `probe`: of their device."""
     withheld = withheld_share(epochs)
     control: dict[str, float] = {part.part: part.control_us for part in parts.parts}
@@ -43,8 +62,8 @@ def bottlenecks(
 
 
 def _on_device(
-    bottleneck: Bottleneck, epochs: Sequence[EpochTotals], probe: Probe | None
-) -> Bottleneck:
+    bottleneck: BottleneckFacts, epochs: Sequence[EpochTotals], probe: Probe | None
+) -> BottleneckFacts:
     """With what the device did, where it may be what holds the arm up."""
     if bottleneck.kind not in ("reading", "WAL flush"):
         return bottleneck
@@ -53,13 +72,9 @@ def _on_device(
     used = ceiling(counts, probe)
     if used is None:
         return bottleneck
-    evidence = (
-        f"{bottleneck.evidence}; {used.device} did {used.reads:.0f} reads/s and {used.writes:.0f} "
-        f"writes/s, {used.words}"
-    )
     near = used.share >= DEVICE_SHARE and not used.by_processors
     kind: BottleneckKind = "device" if near and bottleneck.kind == "reading" else bottleneck.kind
-    return bottleneck.model_copy(update={"kind": kind, "evidence": evidence})
+    return replace(bottleneck, kind=kind, device=used)
 
 
 def withheld_share(epochs: Sequence[EpochTotals]) -> float:
@@ -73,31 +88,16 @@ def withheld_share(epochs: Sequence[EpochTotals]) -> float:
     return float(np.mean(shares)) if shares else 0.0
 
 
-def _bottleneck(arm: str, parts: Mapping[str, float], withheld: float) -> Bottleneck:
+def _bottleneck(arm: str, parts: Mapping[str, float], withheld: float) -> BottleneckFacts:
     whole = sum(parts.values())
     sizes = {kind: sum(parts.get(name, 0.0) for name in names) for kind, names in GROUPS.items()}
     kind = max(sizes, key=lambda group: sizes[group])
     share = sizes[kind] / whole if whole > 0 else 0.0
     if share < LEAST_SHARE:
-        return Bottleneck(arm=arm, kind="none", share=share, evidence=_evidence(kind, share, whole))
-    evidence = _evidence(kind, share, whole)
-    if kind == "processor":
-        waited = parts.get("queue", 0.0) / sizes[kind]
-        evidence += f", {waited:.0%} of it waiting for one"
-        if withheld > WITHHELD_SHARE and waited > 0.5:
-            kind = "waiting for a processor"
-            evidence += f"; {withheld:.1%} of the processors' time was withheld"
-    return Bottleneck(arm=arm, kind=kind, share=share, evidence=evidence)
-
-
-def _evidence(kind: str, share: float, whole: float) -> str:
-    return f"{share:.0%} of {format_duration(whole * NS_PER_US)} a transaction: {_WORDS[kind]}"
-
-
-_WORDS = {
-    "processor": "on a processor or waiting for one",
-    "reading": "reading blocks",
-    "WAL flush": "writing and syncing the log",
-    "lock": "locks and other waits",
-    "client": "the client and the network",
-}
+        return BottleneckFacts(arm, "none", kind, share, whole)
+    if kind != "processor":
+        return BottleneckFacts(arm, kind, kind, share, whole)
+    waited = parts.get("queue", 0.0) / sizes[kind]
+    if withheld > WITHHELD_SHARE and waited > 0.5:
+        return BottleneckFacts(arm, "waiting for a processor", kind, share, whole, waited, withheld)
+    return BottleneckFacts(arm, kind, kind, share, whole, waited)

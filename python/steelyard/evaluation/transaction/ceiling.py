@@ -30,13 +30,6 @@ class Ceiling:
         """Of what the probe got from the device: reads and writes take their turns."""
         return self.reads / self.most_reads + self.writes / self.most_writes
 
-    @property
-    def words(self) -> str:
-        """The share, and whose ceiling it is of."""
-        share = f"{self.share * 100:.0f} % of what the probe got from it"
-        limit = ", whose limit were the processors: the device can do more"
-        return share + limit if self.by_processors else share
-
 
 Known = Mapping[str, float]
 """Name of a reading of an arm → its value, in one epoch."""

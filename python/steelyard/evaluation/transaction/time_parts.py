@@ -8,13 +8,14 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from steelyard.analysis.decision.part_differences import (
     PartDifference,
     named_cause,
     part_differences,
 )
-from steelyard.evaluation.transaction.bottleneck import bottlenecks
+from steelyard.evaluation.transaction.bottleneck import BottleneckFacts, bottlenecks
 from steelyard.evaluation.transaction.transaction_time import (
     REST,
     UNSPLIT,
@@ -31,15 +32,25 @@ Pair = tuple[TransactionTime, TransactionTime]
 """Of the control and of the arm, in one epoch."""
 
 
+@dataclass(frozen=True, slots=True)
+class TimeBreakdown:
+    """Where the time of a transaction goes in an arm and in the control, and what holds each up."""
+
+    parts: TimeParts
+    """Without bottlenecks."""
+    bottlenecks: tuple[BottleneckFacts, BottleneckFacts]
+    """Of the control, and of the arm."""
+
+
 def time_breakdown(
     epochs: Sequence[EpochTotals], control: str, arms: Sequence[str], probe: Probe | None = None
-) -> list[TimeParts]:
-    """Where the time of a transaction goes in every arm that shows it, and what holds it up."""
-    breakdowns = [time_parts(epochs, control, arm) for arm in arms]
+) -> list[TimeBreakdown]:
+    """Of every arm that shows it."""
+    every = [time_parts(epochs, control, arm) for arm in arms]
     return [
-        breakdown.model_copy(update={"bottlenecks": bottlenecks(epochs, breakdown, probe)})
-        for breakdown in breakdowns
-        if breakdown is not None
+        TimeBreakdown(parts, bottlenecks(epochs, parts, probe))
+        for parts in every
+        if parts is not None
     ]
 
 

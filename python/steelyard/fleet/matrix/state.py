@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -64,6 +65,11 @@ def open_state(folder: Path, matrix: ReadMatrix) -> MatrixState:
     state = MatrixState(folder, matrix.digest, {cell.name: CellState() for cell in matrix.cells})
     file = folder / MATRIX
     if not file.exists():
+        if os.path.lexists(folder / HOME):  # whose records would be replaced
+            raise RecordError(
+                f'"{folder}" holds "{HOME}" of something else than a matrix',
+                hint="Name a new or an empty folder, -o DIR.",
+            )
         return state
     document = _read(file)
     if document.get("digest") != matrix.digest:

@@ -22,13 +22,17 @@ from steelyard.foreign.source import TextPosition, quoted
 from steelyard.foreign.tables.shapes import ShapeNames, read_by_shape
 from steelyard.foreign.tables.table import MOST_COLUMNS, Table
 from steelyard.foreign.tables.unit_column import contradiction
-from steelyard.foreign.vocabulary.heading import metric_of
+from steelyard.foreign.vocabulary.heading import Role, heading_of, metric_of
 
 _SHAPES = (
     'Accepted: {"off": [...], "on": [...]}, a list of records {"arm": ..., "value": ...}, '
     "and the outputs of the tools that `steelyard judge -h` lists."
 )
 _RECORDS = ShapeNames("JSON records", "JSON records, a key an arm", "JSON records, one arm")
+_LISTS = ShapeNames("JSON lists", "JSON by arm", "JSON lists, one arm")
+_MEASURED = (Role.METRIC, Role.STATISTIC, Role.VALUE)
+_BESIDE_ARMS = 'Write it beside the arms: {"unit": ..., "arms": {"off": [...], "on": [...]}}.'
+_ONE_VALUE = "If it is an arm, write a list; if not, leave it out."
 _KEYS = {"metric", "unit", "higher_is_better", "clients", "arms"}
 
 
@@ -48,11 +52,13 @@ def read_json(document: Document, columns: Mapping[str, str], alone: bool = True
             metric = Metric("value").overridden(unit or None, None)
             return Sheet(source.name, "JSON, one arm", ((metric, (series,)),))
     if isinstance(value, dict) and value:
-        return _by_arm(document, value)
+        return _by_arm(document, value, columns, alone)
     raise source.error("no numbers by arm in this JSON", document.place(0, ()), hint=_SHAPES)
 
 
-def _by_arm(document: Document, value: Mapping[str, Any]) -> Sheet:
+def _by_arm(
+    document: Document, value: Mapping[str, Any], columns: Mapping[str, str], alone: bool
+) -> Sheet:
     arms: Mapping[str, Any] = value
     path: tuple[str, ...] = ()
     fields: Mapping[str, Any] = {}
@@ -66,45 +72,101 @@ def _by_arm(document: Document, value: Mapping[str, Any]) -> Sheet:
                 document.place(0, (key,)),
                 hint=f'Accepted beside "arms": {", ".join(sorted(_KEYS - {"arms"}))}.',
             )
-    read = [_series(document, arm, numbers, (*path, arm)) for arm, numbers in arms.items()]
-    if not read:
-        raise document.source.error("no arm", document.place(0, path), hint=_SHAPES)
-    series = tuple(arm for arm, _ in read)
-    unit = read[0][1]
-    for arm, other in read:
-        if other != unit:
-            raise document.source.error(
-                f"mixed units: {other or 'none'} after {unit or 'none'}",
-                document.place(0, (*path, arm.arm)),
-                hint="Write all arms in one unit.",
-            )
-    lengths = {len(arm.values) for arm in series}
-    return Sheet(
-        source=document.source.name,
-        form="JSON by arm",
-        metrics=((_in_unit(document, _metric(document, fields), unit, path), series),),
-        rows=Rows.BESIDE if len(lengths) == 1 else Rows.APART,
-        clients=_clients(document, fields, [arm.arm for arm in series]),
+    table = _table_of_lists(document, arms, path)
+    sheet = _lone_arm(table) or read_by_shape(table, columns, _LISTS, alone)
+    if not fields:
+        return sheet
+    if sheet.form != _LISTS.wide:
+        raise document.source.error(
+            "the keys name what was measured, and no arms", document.place(0, path), hint=_SHAPES
+        )
+    described = sorted(set(fields) & {"metric", "unit", "higher_is_better"})
+    if len(sheet.metrics) > 1 and described:
+        raise document.source.error(
+            f"{quoted(described[0])} beside arms of several metrics",
+            document.place(0, (described[0],)),
+            hint=f"Leave {quoted(described[0])} out: the keys say what was measured.",
+        )
+    arm_names = [series.arm for series in sheet.metrics[0][1]]
+    return replace(
+        sheet,
+        metrics=tuple(
+            (_with_fields(document, fields, metric, path), arms) for metric, arms in sheet.metrics
+        ),
+        clients={**sheet.clients, **_clients(document, fields, arm_names)},
     )
+
+
+def _lone_arm(table: Table) -> Sheet | None:
+    """The sheet of the only list, where its key names an arm and not what was measured."""
+    name, source = table.name(0), table.source
+    if len(table.columns) > 1 or heading_of(name).role in _MEASURED:
+        return None
+    values, unit = floats_of(table.columns[0], source, lambda row: table.spot(row, 0))
+    series = Series(name, values, spot=lambda row: table.spot(row, 0))
+    metric = Metric("value").overridden(unit or None, None)
+    return Sheet(source.name, _LISTS.wide, ((metric, (series,)),), rows=Rows.BESIDE)
+
+
+def _table_of_lists(document: Document, lists: Mapping[str, Any], path: Path) -> Table:
+    """Lists by key as columns beside each other, shorter ones with empty cells at their ends."""
+    if not lists:
+        raise document.source.error("no arm", document.place(0, path), hint=_SHAPES)
+    longest = max(len(texts) if isinstance(texts, list) else 1 for texts in lists.values())
+    for key, texts in lists.items():
+        _refuse_other_values(document, key, texts, (*path, key))
+        if longest > 1 and not isinstance(texts, list):
+            raise document.source.error(
+                f"{quoted(key)} has one value where others have lists",
+                document.place(0, (*path, key)),
+                hint=_BESIDE_ARMS if key in _KEYS else _ONE_VALUE,
+            )
+    names = list(lists)
+    same = [name for name in names if sum(name.strip() == other.strip() for other in names) > 1]
+    if same:
+        position = document.place(0, (*path, same[-1]))
+        raise document.source.error(f"{quoted(same[-1])} stands twice in one object", position)
+    if len(names) > MOST_COLUMNS:
+        reason = f"{len(names)} different keys: more than {MOST_COLUMNS}, the limit"
+        raise document.source.error(reason, document.place(0, path))
+
+    def spot(row: int, column: int) -> TextPosition:
+        texts = lists[names[column]]
+        if isinstance(texts, list) and row < len(texts):
+            return document.place(0, (*path, names[column], row))
+        return document.place(0, (*path, names[column]))
+
+    cells = tuple(_padded(lists[name], longest) for name in names)
+    return Table(document.source, tuple(names), cells, spot)
+
+
+def _padded(texts: Any, count: int) -> tuple[str, ...]:
+    own = tuple(map(str, texts)) if isinstance(texts, list) else (str(texts),)
+    return own + ("",) * (count - len(own))
 
 
 def _series(document: Document, arm: str, numbers: Any, path: Path) -> tuple[Series, str]:
     """The series of an arm, and the unit behind its numbers ("" where there is none)."""
-    texts = numbers if isinstance(numbers, list) else [numbers]
-    for index, text in enumerate(texts):
+    _refuse_other_values(document, arm, numbers, path)
+
+    def spot(index: int) -> TextPosition:
+        return document.place(0, (*path, index))
+
+    values, unit = floats_of(numbers, document.source, spot)
+    return Series(arm, values, spot=spot), unit
+
+
+def _refuse_other_values(document: Document, key: str, texts: Any, path: Path) -> None:
+    """NumbersError where a value, or one of a list, is neither a number nor a string."""
+    every = texts if isinstance(texts, list) else [texts]
+    for index, text in enumerate(every):
         if not isinstance(text, str):
-            inner = (*path, index) if isinstance(numbers, list) else path
+            inner = (*path, index) if isinstance(texts, list) else path
             raise document.source.error(
                 f"{_kind(text)} where a number is expected", document.place(0, inner), hint=_SHAPES
             )
-    if not texts:
-        raise document.source.error(f"arm {quoted(arm)} is empty", document.place(0, path))
-
-    def spot(index: int) -> TextPosition:
-        return document.place(0, (*path, index) if isinstance(numbers, list) else path)
-
-    values, unit = floats_of(texts, document.source, spot)
-    return Series(arm, values, spot=spot), unit
+    if not every:
+        raise document.source.error(f"arm {quoted(key)} is empty", document.place(0, path))
 
 
 def _kind(value: Any) -> str:
@@ -135,6 +197,14 @@ def _metric(document: Document, fields: Mapping[str, Any]) -> Metric:
             )
     metric = (metric_of(name) or Metric(name)).overridden(None, higher)
     return _in_unit(document, metric, unit or "", ("unit",))
+
+
+def _with_fields(
+    document: Document, fields: Mapping[str, Any], metric: Metric, path: Path
+) -> Metric:
+    """The metric that the keys and numbers of the arms name, as the fields beside them have it."""
+    described = _metric(document, {"metric": metric.name, **fields})
+    return _in_unit(document, described, metric.unit, path)
 
 
 def _in_unit(document: Document, metric: Metric, unit: str, path: Path) -> Metric:

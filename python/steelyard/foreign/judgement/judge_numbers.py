@@ -14,7 +14,7 @@ import math
 from steelyard.analysis.decision.looks import FEWEST_FOR_VERDICT, Terms
 from steelyard.analysis.two_samples.centres import centres_of
 from steelyard.analysis.two_samples.replicates import FEWEST_EFFECTIVE
-from steelyard.evaluation.contrast import Contrast, ReplicateWords
+from steelyard.evaluation.contrast import Contrast, ReplicateFacts
 from steelyard.evaluation.judge_epochs import ends_or_none, percent_or_none
 from steelyard.evaluation.rule import decide
 from steelyard.foreign.comparison import Comparison, total_of
@@ -109,7 +109,7 @@ def _contrast(
         forecast=sets.forecast,
         threats=threats,
         details=details,
-        replicates=ReplicateWords(
+        replicates=ReplicateFacts(
             details.replicate, details.basis, details.instead, overview.comparison.metric.column
         ),
     )

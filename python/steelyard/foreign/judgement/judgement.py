@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 
 from steelyard.evaluation.contrast import Contrast
-from steelyard.evaluation.sentence import judged_line
+from steelyard.evaluation.observations.numbers import Step
 from steelyard.foreign.comparison import Comparison
-from steelyard.foreign.judgement.level_steps import Step, steps_of
+from steelyard.foreign.judgement.level_steps import steps_of
 from steelyard.foreign.judgement.overview import Overview
 from steelyard.foreign.judgement.reading import InputReading
 from steelyard.foreign.series import Series
 from steelyard.record.contrast import Ends, JudgedContrast
+from steelyard.verdict.contrast_line import judged_line
 
 Json = dict[str, Any]
 

@@ -16,12 +16,13 @@ from steelyard.analysis.two_samples.pairing import FEWEST_ROWS, rank_correlation
 from steelyard.analysis.two_samples.profile import Profile
 from steelyard.foreign.comparison import Comparison
 from steelyard.foreign.judgement.judgement import Finding
-from steelyard.foreign.judgement.level_steps import rows_lie, step_words, steps_of, trend_words
+from steelyard.foreign.judgement.level_steps import steps_of
 from steelyard.foreign.judgement.number_sets import NumberSets
-from steelyard.foreign.judgement.number_threats import DRIFT_TOLERANCE, ratio_words
+from steelyard.foreign.judgement.number_threats import DRIFT_TOLERANCE
 from steelyard.foreign.judgement.overview import Overview, Pairing
 from steelyard.foreign.series import Grain, Series
 from steelyard.model.units import format_percent, percent_of_log
+from steelyard.wording.row_phrases import ratio_words, rows_lie, step_words, trend_words
 
 TYPICAL_SCATTER = (0.01, 0.02, 0.05)
 """From one repetition to the next: quiet metal of one's own, a tuned cloud machine, a shared one
@@ -166,7 +167,7 @@ def _levels(arm: str, profile: Profile, logs: Floats) -> Iterator[Finding]:
             f"{name}_percent": percent_of_log(log)
             for name, log in (("estimate", trend.change), ("low", trend.low), ("high", trend.high))
         }
-        yield Finding("drift", prefix + trend_words(profile), ends, arm)
+        yield Finding("drift", prefix + trend_words(trend), ends, arm)
 
 
 def _little(comparison: Comparison) -> Iterator[Finding]:

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 
 from steelyard.foreign.number import is_number
 from steelyard.foreign.source import quoted
+from steelyard.foreign.tables.moments import are_dates, are_days
+from steelyard.foreign.tables.named_arms import is_among_arms
 from steelyard.foreign.tables.table import Table
 from steelyard.foreign.vocabulary.heading import Heading, Role
 
@@ -37,6 +39,9 @@ def arm_column(
         and heading.name.strip().lower() != _TIME
         and table.is_text(column)
     ]
+    dated = [c for c in text_columns if are_dates(table.columns[c])]
+    # Nights may be the arms, seconds are none.
+    text_columns = [c for c in text_columns if c not in dated or are_days(table.columns[c])]
     again = [c for c in text_columns if 1 < _distinct(table, c) < table.rows]
     unnamed = [c for c in again if headings[c].role is not Role.LABEL]
     if len(unnamed) > 1 or (not unnamed and len(again) > 1):
@@ -48,7 +53,11 @@ def arm_column(
     rest = [c for c in range(len(headings)) if c not in text_columns and c not in taken]
     metrics = [c for c in rest if headings[c].role in (Role.METRIC, Role.STATISTIC)]
     # Each label once beside a column of one metric: one value an arm.
-    lone = len(text_columns) == 1 and (len(rest) == 1 or (rest and len(metrics) == len(rest)))
+    lone = (
+        len(text_columns) == 1
+        and text_columns[0] not in dated
+        and (len(rest) == 1 or (rest and len(metrics) == len(rest)))
+    )
     return text_columns[0] if lone and not repeated else None
 
 
@@ -73,6 +82,7 @@ def _called(table: Table, headings: Sequence[Heading], taken: set[int], alone: b
         if heading.role is Role.ARM
         and column not in taken
         and (table.is_text(column) or _version(table, column))
+        and not is_among_arms(table, headings, column)
     ]
     several = [c for c in called if _distinct(table, c) > 1]
     first = {"arm", "arms", "variant", "treatment", "candidate", "group"}
@@ -92,11 +102,11 @@ def _alike(table: Table, columns: Sequence[int]) -> bool:
 
 
 def _version(table: Table, column: int) -> bool:
-    """Whether numbers can be names of versions: few of them, and each comes again."""
+    """Whether numbers can be names of versions: few of them, which come again."""
     cells = table.columns[column]
     if not all(is_number(cell) for cell in cells[:1_000]):
         return True
-    return len(set(cells)) < max(len(cells), 2) or len(cells) <= 2
+    return len(set(cells)) <= max(len(cells) / 2, 2)
 
 
 def _distinct(table: Table, column: int) -> int:

@@ -10,20 +10,23 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from steelyard.foreign.metric import TIME
+from steelyard.foreign.number import is_number
 from steelyard.foreign.source import quoted
 from steelyard.foreign.tables.arm_column import arm_column
+from steelyard.foreign.tables.moments import are_dates, are_days, are_times_of_day
+from steelyard.foreign.tables.named_arms import headings_with_arms
 from steelyard.foreign.tables.table import Table
 from steelyard.foreign.tables.time_column import (
     TIME_HEADING,
     TimeColumn,
-    are_dates,
     could_be_either,
     rises,
     steady,
     time_column,
 )
 from steelyard.foreign.tables.unit_column import unit_column
-from steelyard.foreign.vocabulary.heading import Heading, Role, headings_of
+from steelyard.foreign.vocabulary.heading import Heading, Role
+from steelyard.foreign.vocabulary.table_headings import headings_of
 from steelyard.foreign.vocabulary.words import CLIENT_WORDS
 from steelyard.model.errors import UsageError
 
@@ -46,6 +49,8 @@ class Roles:
     order: int | None
     clock: bool
     """Whether the column of the order tells seconds of a run, and not starts of runs."""
+    day: int | None
+    """Dates the column of the order, which holds times of day."""
     block: int | None
     clients: int | None
     index: int | None
@@ -88,12 +93,15 @@ class _Finder:
         arm = self.named.get("arm")
         if arm is None:
             arm = self._take(arm_column(self.table, self.headings, self.taken, self.alone))
+        if arm is None and self.alone and "value" not in self.named:
+            self.headings = headings_with_arms(self.table, self.headings, self.taken)
         clients = self.named.get("clients", self._clients(arm))
         block = self._take(self.named.get("block", self._first(Role.BLOCK)))
         order = self.named.get("order", self._first(Role.START, Role.CLOCK))
         order = self._dates() if order is None else order
-        clock = order is not None and self.headings[order].role is not Role.START
+        clock = order is not None and self.headings[order].role not in (Role.START, Role.END)
         self._take(order)
+        order, day = self._with_day(order)
         index = self._index(arm)
         labels, parameters = self._labels(arm), self._parameters()
         rest = self._rest()
@@ -115,6 +123,7 @@ class _Finder:
             arm=arm,
             order=order,
             clock=clock,
+            day=day,
             block=block,
             clients=clients,
             index=index,
@@ -140,13 +149,32 @@ class _Finder:
         return None
 
     def _dates(self) -> int | None:
-        """The first free column of dates under a heading that says nothing: when rows were
-        measured."""
+        """The first free column of dates, whatever its heading: when rows were measured."""
         for column, heading in enumerate(self.headings):
-            free = column not in self.taken and heading.role is Role.UNKNOWN
-            if free and self.text[column] and are_dates(self.table.columns[column]):
+            cells = self.table.columns[column]
+            named = heading.role in (Role.ARM, Role.BLOCK) or column in self.taken
+            in_words = self.text[column] or not is_number(cells[0])
+            if not named and in_words and are_dates(cells):
                 return column
         return None
+
+    def _with_day(self, order: int | None) -> tuple[int | None, int | None]:
+        """The column of the order and, where that holds times of day, the one of their dates."""
+        if order is None or not are_days(self.table.columns[order]):
+            return order, None
+        for column, heading in enumerate(self.headings):
+            clock = heading.role in (Role.UNKNOWN, Role.CLOCK, Role.START, Role.END)
+            clock = clock or heading.name.strip().lower() == TIME_HEADING
+            if column in self.taken or not clock or not self._others_measured(column):
+                continue
+            if are_times_of_day(self.table.columns[column]):
+                return self._take(column), order
+        return order, None
+
+    def _others_measured(self, column: int) -> bool:
+        """Whether numbers are left to be judged without a column."""
+        free = set(range(len(self.text))) - self.taken - {column}
+        return any(not self.text[other] and self._measured(other) for other in free)
 
     def _clients(self, arm: int | None) -> int | None:
         if arm is None:

@@ -13,11 +13,10 @@ from steelyard.foreign.number import Spot, floats_of
 from steelyard.foreign.series import Factor, FactorKind, Floats, Grain, Order, Rows, Series, Sheet
 from steelyard.foreign.source import TextPosition
 from steelyard.foreign.tables.column_roles import Roles
-from steelyard.foreign.tables.factors import factors_of, outcome_of
+from steelyard.foreign.tables.factors import factors_of, outcome_of, refuse_mixture
 from steelyard.foreign.tables.number_columns import number_columns
 from steelyard.foreign.tables.row_times import Indices, order_of, run_means, slices_of, times_of
 from steelyard.foreign.tables.table import Table
-from steelyard.foreign.vocabulary.heading import Role, metric_of
 
 MOST_ARMS = 100
 _SAY = "Say which column was measured: --column value=NAME."
@@ -43,7 +42,7 @@ def read_long_table(table: Table, roles: Roles, form: str) -> Sheet:
     labels = [label.strip() for label in table.columns[roles.arm]]
     _refuse_labels(table, roles.arm, labels)
     refuse_mixture(table, roles)
-    timestamps = times_of(table, roles.order)
+    timestamps = times_of(table, roles.order, roles.day)
     arms = _arms(table, roles, labels, timestamps)
     factors = factors_of(table, roles)
     factors_by_arm = {
@@ -241,27 +240,3 @@ def _refuse_labels(table: Table, column: int, labels: Sequence[str]) -> None:
             table.spot(0, column),
             hint="Say which column names the arms: --column arm=NAME.",
         )
-
-
-def refuse_mixture(table: Table, roles: Roles) -> None:
-    """Throughputs and latencies in one column are not to be averaged."""
-    for column, heading in enumerate(roles.headings):
-        if not table.is_text(column) or column == roles.arm:
-            continue
-        cells = [cell.strip() for cell in table.columns[column]]
-        distinct = list(dict.fromkeys(cells))
-        if len(distinct) < 2 or not (heading.role is Role.METRIC_NAME or _metrics(distinct)):
-            continue
-        other = cells.index(distinct[1])
-        raise table.source.error(
-            f'several metrics in one column: "{cells[other][:40]}" after "{cells[0][:40]}"',
-            table.spot(other, column),
-            hint="Keep the rows of one metric, or give each a column of its own.",
-        )
-
-
-def _metrics(cells: Sequence[str]) -> bool:
-    """Whether cells name metrics, of more than one kind or statistic."""
-    matches = [metric_of(cell) for cell in cells[:100]]
-    names = {metric.name for metric in matches if metric is not None}
-    return len(names) > 1 and 2 * sum(outcome is not None for outcome in matches) >= len(matches)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -11,11 +11,12 @@ from steelyard.foreign.cells import chosen_factors
 from steelyard.foreign.series import Factor, Floats, Grain, Series, Sheet
 from steelyard.foreign.source import SourceText
 from steelyard.foreign.tables.column_roles import Roles, roles_of
-from steelyard.foreign.tables.factors import factors_of, outcome_of
-from steelyard.foreign.tables.long_table import read_long_table, refuse_mixture
+from steelyard.foreign.tables.factors import factors_of, outcome_of, refuse_mixture
+from steelyard.foreign.tables.long_table import read_long_table
 from steelyard.foreign.tables.named_lines import spread_names
 from steelyard.foreign.tables.number_columns import number_columns
 from steelyard.foreign.tables.row_times import run_means, slices_of, times_of
+from steelyard.foreign.tables.summary_rows import without_summaries
 from steelyard.foreign.tables.table import Table, read_table
 from steelyard.foreign.tables.wide_table import read_wide_table
 from steelyard.foreign.vocabulary.heading import Heading, Role
@@ -42,7 +43,13 @@ def read_csv(source: SourceText, columns: Mapping[str, str], alone: bool = True)
 def read_by_shape(
     table: Table, columns: Mapping[str, str], names: ShapeNames, alone: bool = True
 ) -> Sheet:
-    """The sheet of a table of any of the shapes."""
+    """The sheet of a table of any of the shapes, rows that sum up others left out."""
+    table, notes = without_summaries(table)
+    sheet = _read_rows(table, columns, names, alone)
+    return replace(sheet, notes=(*sheet.notes, *notes)) if notes else sheet
+
+
+def _read_rows(table: Table, columns: Mapping[str, str], names: ShapeNames, alone: bool) -> Sheet:
     roles = roles_of(table, columns, alone)
     if roles.arm is not None:
         return read_long_table(table, roles, names.long)
@@ -75,7 +82,7 @@ def _bare(heading: Heading) -> bool:
 def _read_one_arm(table: Table, roles: Roles, form: str) -> Sheet:
     """The sheet of repetitions of one arm, which has no name in the table."""
     refuse_mixture(table, roles)
-    timestamps = times_of(table, roles.order)
+    timestamps = times_of(table, roles.order, roles.day)
     every = np.arange(table.rows)
     rising = every if timestamps is None else np.argsort(timestamps, kind="stable")
     instead = slices_of(table, roles, {"": rising}, timestamps, None)

@@ -17,8 +17,8 @@ from functools import cached_property
 
 from steelyard.foreign.number import has_decimal_comma, is_missing, is_number
 from steelyard.foreign.source import SourceText, TextPosition, quoted
-from steelyard.foreign.vocabulary.heading import Role, heading_of
-from steelyard.foreign.vocabulary.units import UNIT_WORDS, unit_of
+from steelyard.foreign.tables.first_line import FirstLine, decimal_commas, first_line
+from steelyard.foreign.vocabulary.units import UNIT_WORDS
 
 SEPARATORS = ("\t", ";", ",", "|")
 MOST_COLUMNS = 1_000
@@ -88,14 +88,24 @@ def _is_text(cells: Sequence[str]) -> bool:
 
 def read_table(source: SourceText) -> Table:
     """The table of a text; NumbersError for ragged rows, with line and column."""
-    numbers, lines = _framed(*_lines(source))
+    numbers, lines, ruled = _framed(*_lines(source))
+    if not lines:
+        raise source.error("there are only rules in it")
     separator = separator_of(lines[0]) or _blanks_of(lines)
     columns = _columns(source, numbers, lines, separator)
     if len(columns) > MOST_COLUMNS:
         position = TextPosition(numbers[0], 1)
         raise source.error(f"{len(columns)} columns: more than {MOST_COLUMNS}, the limit", position)
-    first = [column[0] for column in columns]
-    header = None if _measured(columns) else tuple(first)
+    kind = FirstLine.HEADING if ruled else first_line(columns)
+    if kind is FirstLine.EITHER:
+        raise _heading_or_numbers(source, numbers[0], lines[0], columns)
+    header = tuple(column[0] for column in columns) if kind is FirstLine.HEADING else None
+    if header is None and separator == "," and decimal_commas(columns):
+        raise source.error(
+            f"{quoted(lines[0].strip())} could be decimal commas or several numbers",
+            TextPosition(numbers[0], 1),
+            hint="Write decimal points; if these are columns, name them in a first line.",
+        )
     below = 0 if header is None else 1
     if len(lines) == below:
         raise source.error("there is a heading, but no row of numbers", TextPosition(numbers[0], 1))
@@ -127,35 +137,6 @@ def _columns(
         if len(row) != len(rows[0]):
             raise _ragged(source, number, line, separator, len(row), len(rows[0]))
     return list(zip(*rows, strict=True))
-
-
-def _measured(columns: Sequence[Sequence[str]]) -> bool:
-    """Whether the first line already holds numbers: nothing else, or beside words that no heading
-    is: they come again in their columns, or stand above other words, as the name of a query does.
-    A word that the vocabulary knows above words is a heading: "query,16,17"."""
-    first = [column[0] for column in columns]
-    numbers = [i for i, column in enumerate(columns) if _is_value(column)]
-    text_columns = [i for i, cell in enumerate(first) if i not in numbers and not is_missing(cell)]
-    if not text_columns or not numbers:
-        return not text_columns
-    return all(first[i] in columns[i][1:] or _names_rows(columns[i]) for i in text_columns)
-
-
-def _is_value(column: Sequence[str]) -> bool:
-    """Whether the first cell of a column is a number as those below it are: "8 clients" above bare
-    numbers is a heading."""
-    first, below = column[0].strip(), column[1].strip() if len(column) > 1 else ""
-    if not is_number(first):
-        return False
-    counted = first[-1:].isalpha() and " " in first and unit_of(first.rpartition(" ")[2]) is None
-    return not (counted and is_number(below) and not below[-1:].isalpha())
-
-
-def _names_rows(column: Sequence[str]) -> bool:
-    """Whether the first cell of a column names a row, as those below it do."""
-    below = [cell for cell in column[1:_SAMPLE] if not is_missing(cell)]
-    has_words = bool(below) and not any(map(is_number, below))
-    return has_words and heading_of(column[0].strip()).role is Role.UNKNOWN
 
 
 def separator_of(line: str) -> str | None:
@@ -190,19 +171,21 @@ def _lines(source: SourceText) -> tuple[Sequence[int], list[str]]:
     return numbers, [lines[number - 1] for number in numbers]
 
 
-def _framed(numbers: Sequence[int], lines: list[str]) -> tuple[Sequence[int], list[str]]:
-    """Lines without the frame of a table of Markdown or psql; columns stay where they are."""
+def _framed(numbers: Sequence[int], lines: list[str]) -> tuple[Sequence[int], list[str], bool]:
+    """Lines without the frame of a table of Markdown or psql, columns where they are; and whether
+    a rule stood below the first of them, which is a heading then."""
     if lines and _SEPARATOR_LINE.fullmatch(lines[0].strip()):
         numbers, lines = numbers[1:], lines[1:]
-    ruled = any(_RULE.fullmatch(line) for line in lines[:3])
-    if not ruled or len(lines) < 3:
-        return numbers, lines
+    rules = [bool(_RULE.fullmatch(line)) for line in lines[:3]]
+    if not any(rules) or len(lines) < 3:
+        return numbers, lines, False
     body_lines = [
         (number, _without_bars(line))
         for number, line in zip(numbers, lines, strict=True)
         if not _RULE.fullmatch(line) and not _ROW_COUNT.fullmatch(line)
     ]
-    return [number for number, _ in body_lines], [line for _, line in body_lines]
+    below = rules[rules.index(False) + 1 :] if False in rules else []
+    return [number for number, _ in body_lines], [line for _, line in body_lines], any(below[:1])
 
 
 def _without_bars(line: str) -> str:
@@ -269,6 +252,18 @@ def _ragged(
         f"{count} cell{'s' if count != 1 else ''} where the first line has {width}",
         TextPosition(number, column + 1),
         hint=hint,
+    )
+
+
+def _heading_or_numbers(
+    source: SourceText, number: int, line: str, columns: Sequence[Sequence[str]]
+) -> Exception:
+    name = columns[0][0].strip()
+    return source.error(
+        f"{quoted(line.strip())} could be a heading or numbers",
+        TextPosition(number, 1),
+        hint=f"If it is a heading, write names with letters, as v{name}; if not, write its numbers "
+        "with as many decimals as the others, or name the columns above it.",
     )
 
 

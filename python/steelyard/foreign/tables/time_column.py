@@ -9,7 +9,6 @@ from __future__ import annotations
 import itertools
 import shlex
 from collections.abc import Sequence
-from datetime import datetime
 from enum import StrEnum
 
 import numpy as np
@@ -17,6 +16,7 @@ import numpy as np
 from steelyard.foreign.number import clock_seconds, is_number
 from steelyard.foreign.series import Floats
 from steelyard.foreign.source import quoted
+from steelyard.foreign.tables.moments import after_midnight
 from steelyard.foreign.tables.table import Table
 from steelyard.foreign.vocabulary.heading import Heading, Role
 from steelyard.model.errors import NumbersError
@@ -31,10 +31,6 @@ _SLACK = 0.05
 """Of a step: clocks of benchmarks wake a little late."""
 _STEADY_SHARE = 0.8
 """So many of the steps are the usual one: seconds without a line happen."""
-
-_DAY = 86_400.0
-_MOST_OF_A_DAY = 80_000.0
-"""Seconds; a time of day that falls by so many is of the next day."""
 
 
 class TimeColumn(StrEnum):
@@ -127,20 +123,6 @@ def _counts_from_1970(numbers: Sequence[float], scales: Sequence[float]) -> bool
 
 def _with_units(cells: Sequence[str]) -> bool:
     return any(cell[-1:].isalpha() and is_number(cell) for cell in cells)
-
-
-def are_dates(cells: Sequence[str]) -> bool:
-    """Whether all cells are dates or moments of ISO 8601."""
-    try:
-        return bool([datetime.fromisoformat(cell.strip()) for cell in cells])
-    except ValueError:
-        return False
-
-
-def after_midnight(seconds: Floats) -> Floats:
-    """Times of day, shape (n,), as they go on where a day ends among them."""
-    days = np.cumsum(np.diff(seconds, prepend=seconds[:1]) < -_MOST_OF_A_DAY)
-    return np.asarray(seconds + _DAY * days)
 
 
 def _numbers(cells: Sequence[str]) -> list[float]:

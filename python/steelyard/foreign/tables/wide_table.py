@@ -12,7 +12,8 @@ from steelyard.foreign.number import Spot, floats_of, is_missing
 from steelyard.foreign.series import Factor, FactorKind, Grain, Order, Rows, Series, Sheet
 from steelyard.foreign.source import TextPosition, quoted
 from steelyard.foreign.tables.column_roles import Roles
-from steelyard.foreign.tables.factors import factors_of
+from steelyard.foreign.tables.factors import factors_of, refuse_mixture
+from steelyard.foreign.tables.named_arms import steps
 from steelyard.foreign.tables.row_times import slices_of, times_of
 from steelyard.foreign.tables.table import Table
 from steelyard.foreign.tables.unit_column import contradiction, unit_named
@@ -20,8 +21,6 @@ from steelyard.foreign.vocabulary.heading import Role
 from steelyard.foreign.vocabulary.units import unit_of
 
 _UNIT_BEHIND = re.compile(r"\s*[(\[]\s*([^)\]]+?)\s*[)\]]\s*$")
-_SWEPT = 4.0
-"""From its first value to its last a parameter grows so much or more."""
 _KINDS = (THROUGHPUT, LATENCY, TIME, "value")
 """What is judged first."""
 Group = tuple[str, str]
@@ -30,6 +29,7 @@ Group = tuple[str, str]
 
 def read_wide_table(table: Table, roles: Roles, form: str) -> Sheet:
     """The sheet of such a table. Trailing empty cells: that arm was measured less often."""
+    refuse_mixture(table, roles)
     swept = [c for c in roles.numbers if _is_parameter(table, c, roles.numbers)]
     numbers = [c for c in roles.numbers if c not in swept]
     groups = _groups(table, roles, numbers)
@@ -101,19 +101,7 @@ def _is_parameter(table: Table, column: int, numbers: Sequence[int]) -> bool:
     if len(numbers) < 3 or column == numbers[-1] or table.rows < 3:
         return False
     others = [c for c in numbers if c != column]
-    return _steps(table.columns[column]) and not any(_steps(table.columns[c]) for c in others)
-
-
-def _steps(cells: Sequence[str]) -> bool:
-    texts = [cell.strip() for cell in cells]
-    if not all(text.isdecimal() and len(text) < 13 for text in texts):
-        return False
-    values = [int(text) for text in texts]
-    distinct = sorted(set(values))
-    counts = {values.count(value) for value in distinct} if len(distinct) < 100 else {1}
-    rising = values == sorted(values) and values[-1] >= _SWEPT * max(values[0], 1)
-    again = len(distinct) < len(values) and len(counts) == 1
-    return (len(distinct) == 1 and len(values) > 3) or rising or (again and len(distinct) > 1)
+    return steps(table.columns[column]) and not any(steps(table.columns[c]) for c in others)
 
 
 def _groups(table: Table, roles: Roles, numbers: Sequence[int]) -> dict[Group, list[int]]:
@@ -172,7 +160,7 @@ def _arms(
 
 
 def _slices(table: Table, roles: Roles) -> str:
-    timestamps = times_of(table, roles.order)
+    timestamps = times_of(table, roles.order, roles.day)
     return slices_of(table, roles, {"": np.arange(table.rows)}, timestamps, None)
 
 
@@ -212,6 +200,10 @@ def _notes(table: Table, roles: Roles, swept: Sequence[int]) -> Iterator[str]:
         yield f'column "{table.name(roles.index)}" counts the rows and is no arm'
     for column in swept:
         yield f'column "{table.name(column)}" holds steps of a parameter and is no arm'
+    block = {roles.block} if roles.block is not None else set()
+    for column in sorted({*roles.labels, *roles.parameters, *block}):
+        if not table.is_text(column):
+            yield f'column "{table.name(column)}" says what a row is about and is no arm'
     used = {*roles.labels, *roles.parameters, *roles.numbers, roles.block, roles.index, roles.unit}
     for column in sorted(set(range(len(table.columns))) - used):
         yield f'column "{table.name(column)}" was left out: it holds no numbers of an arm'

@@ -13,7 +13,9 @@ sentences stand in lists of JSON.
 
 from __future__ import annotations
 
+import json
 import re
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -37,6 +39,9 @@ TPM = Metric("tpm", "TPM", True)
 
 
 _TCOUNT = re.compile(r'\{\s*"[^"]{1,40} tpm":\s*\{')
+_JSON = re.compile(r'\s*[\[{]\s*["\[{]')
+"""How JSON begins, and not a line with its time in brackets."""
+_STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
 _COUNTED = re.compile(r'"([0-9]{1,15})":\s*"[0-9]{4}-')
 
 
@@ -56,7 +61,7 @@ def read_hammerdb(source: SourceText) -> Sheet:
     tcount = _TCOUNT.match(source.text.lstrip()) is not None
     counted = [float(count) for count in _COUNTED.findall(source.text)] if tcount else []
     latest = ""
-    for number, line in enumerate(source.text.split("\n"), start=1):
+    for number, line in _sentences(source.text):
         new, old = _NEW.search(line), _OLD.search(line)
         if new or old:
             nopm.append(float(new[1] if new else old[3] if old else 0))
@@ -94,11 +99,28 @@ def read_hammerdb(source: SourceText) -> Sheet:
     )
 
 
+def _sentences(text: str) -> Iterator[tuple[int, str]]:
+    """Every line with its number; of JSON every line of every string: all of it may stand on one
+    line."""
+    if not _JSON.match(text):
+        yield from enumerate(text.split("\n"), start=1)
+        return
+    number, at = 1, 0
+    for match in _STRING.finditer(text):
+        number, at = number + text.count("\n", at, match.start()), match.start()
+        try:
+            sentences = json.loads(match[0], strict=False)
+        except ValueError:
+            sentences = match[0]
+        for line in sentences.split("\n"):
+            yield number, line
+
+
 def _queries(source: SourceText) -> list[MeasuredRun]:
     """The times of TPROC-H's queries."""
     return [
         MeasuredRun({Metric(TIME, "s", False): float(match[2])}, number, f"query {match[1]}")
-        for number, line in enumerate(source.text.split("\n"), start=1)
+        for number, line in _sentences(source.text)
         if (match := _QUERY.search(line)) and match[2].count(".") < 2
     ]
 

@@ -3,12 +3,13 @@
     client  transaction  latency_us  script  seconds  microseconds  [lag_us]  [retries]
 
 The latency of a transaction that was skipped or failed is a word; such lines are counted and left
-out of the latency (pgbench's documentation, "Per-Transaction Logging").
+out of the latency (pgbench's documentation, "Per-Transaction Logging"). Scripts are only numbered.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -30,6 +31,7 @@ def read_log(source: SourceText) -> Sheet:
     """Mean latency of consecutive transactions, at most 2,000 rows, and throughput by seconds."""
     latencies: list[float] = []
     ends: list[float] = []
+    scripts: list[str] = []
     left_out: dict[str, int] = {}
     for number, line in enumerate(source.text.split("\n"), start=1):
         if not line or line.isspace():
@@ -48,12 +50,19 @@ def read_log(source: SourceText) -> Sheet:
             raise _torn(source, number, line)
         latencies.append(latency)
         ends.append(ended)
+        scripts.append(cells[3])
     if not latencies:
         raise source.error("no transaction that was completed", TextPosition(1, 1))
-    return _sheet(source, np.array(latencies), np.array(ends), left_out)
+    return _sheet(source, np.array(latencies), np.array(ends), scripts, left_out)
 
 
-def _sheet(source: SourceText, latencies: Floats, ends: Floats, left_out: dict[str, int]) -> Sheet:
+def _sheet(
+    source: SourceText,
+    latencies: Floats,
+    ends: Floats,
+    scripts: Sequence[str],
+    left_out: Mapping[str, int],
+) -> Sheet:
     return sheet_of_requests(
         source,
         "pgbench -l",
@@ -65,6 +74,8 @@ def _sheet(source: SourceText, latencies: Floats, ends: Floats, left_out: dict[s
         least=0.5,
         troubled=sum(left_out.values()),
         notes=[f"{count} transactions were {word}" for word, count in sorted(left_out.items())],
+        labels=scripts,
+        label="script",
     )
 
 

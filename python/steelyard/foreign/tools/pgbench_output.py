@@ -25,6 +25,7 @@ from steelyard.foreign.series import (
     TransactionCounts,
 )
 from steelyard.foreign.source import SourceText, TextPosition, quoted
+from steelyard.foreign.tools.measured_runs import FIXED_RATE
 from steelyard.foreign.vocabulary.units import SECONDS
 
 RATE = Metric(THROUGHPUT, "transactions/s", True)
@@ -71,7 +72,6 @@ _COUNTS = {
 }
 _SECOND_COUNTS = re.compile(r"\b([0-9]{1,15}) (failed|skipped|retried)\b")
 _CONNECTING = ("including connections establishing", "including reconnection times")
-_GIVEN = "the load had a fixed rate, so latency is judged: throughput was given"
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +134,7 @@ def read_pgbench(source: SourceText) -> Sheet:
     if len(latencies) == len(summaries):
         metrics.append((LATENCY_MS, (Series("", np.array(latencies), factors=conditions),)))
     rated = _RATED.search(source.text) is not None and len(metrics) > 1
-    notes = [_GIVEN] if rated else []
+    notes = [FIXED_RATE] if rated else []
     notes += (
         [_OTHER_LANGUAGE]
         if any(not summary.conditions for summary in summaries) and _foreign(source)
@@ -318,7 +318,7 @@ def _of_progress(
         notes.append("the lines of progress are of several measurements, taken for one")
     rated = any(second.lagged for second in seconds)
     if rated:
-        notes.append(_GIVEN)
+        notes.append(FIXED_RATE)
     return Sheet(
         source=source.name,
         form="pgbench --progress",

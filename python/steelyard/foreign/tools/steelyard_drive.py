@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -15,9 +15,7 @@ from steelyard.foreign.metric import LATENCY, THROUGHPUT, Metric
 from steelyard.foreign.number import floats_of
 from steelyard.foreign.series import Series, Sheet, TransactionCounts
 from steelyard.foreign.tools.steelyard_verdict import is_verdict
-
-if TYPE_CHECKING:
-    from steelyard.evaluation.threats.machine import Seen
+from steelyard.model.threat_kind import ThreatKind
 
 _COUNT = re.compile(r"[0-9]{1,15}")
 _RATE = Metric(THROUGHPUT, "transactions/s", True)
@@ -68,10 +66,11 @@ def read_drive(document: Document) -> Sheet:
     )
 
 
-def _machine(value: Mapping[str, Any]) -> list[Seen]:
+def _machine(value: Mapping[str, Any]) -> list[tuple[ThreatKind, str]]:
     """What a summary says of its machine that leaves to doubt; nothing where it does not say all
     that is looked at."""
     from steelyard.evaluation.threats.machine import MACHINE_READINGS, seen_on
+    from steelyard.wording.threats.threat import threat_of
 
     machine = value.get("machine")
     readings = machine.items() if isinstance(machine, dict) else ()
@@ -79,7 +78,9 @@ def _machine(value: Mapping[str, Any]) -> list[Seen]:
     sound = all(0 <= reading < math.inf for reading in values.values())
     if not sound or not values.keys() >= MACHINE_READINGS:
         return []
-    return seen_on(values, range(int(values["processors"])))
+    observations = seen_on(values, range(int(values["processors"])))
+    threats = map(threat_of, observations)
+    return [(ThreatKind(threat.name), threat.seen) for threat in threats]
 
 
 def _outcome(value: Mapping[str, Any]) -> TransactionCounts:

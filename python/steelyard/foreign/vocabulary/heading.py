@@ -14,6 +14,7 @@ from functools import lru_cache
 
 from steelyard.foreign.metric import LATENCY, THROUGHPUT, TIME, Metric
 from steelyard.foreign.vocabulary import words as known
+from steelyard.foreign.vocabulary.conditions import denominator, subject_of
 from steelyard.foreign.vocabulary.tokens import split_words, tokens_of
 from steelyard.foreign.vocabulary.units import (
     RATE_UNITS,
@@ -83,6 +84,17 @@ class Heading:
         return self.role is Role.OUTCOME and bool(words & known.COUNTED_FAILURES) and not fraction
 
     @property
+    def central(self) -> bool:
+        """Whether it says that its numbers are means, medians, or costs of one operation."""
+        of_one = "per" in split_words(self.name) and self.role is Role.METRIC
+        return of_one or self.statistic in ("mean", "median")
+
+    @property
+    def total(self) -> bool:
+        """Whether it says that its numbers are sums."""
+        return bool(set(split_words(self.name)) & known.TOTAL_WORDS) and not self.central
+
+    @property
     def load(self) -> bool:
         """Whether it is a parameter of the load, which explains any difference."""
         return self.role is Role.PARAMETER and bool(set(split_words(self.name)) & known.LOAD_WORDS)
@@ -139,6 +151,9 @@ _PLANNED = {
     *("target", "limit", "threshold", "interval", "warmup", "ramp", "rampup", "think", "sleep"),
     *("budget", "measurement", "arrival", "offered", "planned", "requested", "configured"),
 }
+_SUPPOSED = {"expected": Role.DERIVED, "theoretical": Role.DERIVED, "ideal": Role.DERIVED}
+_SUPPOSED |= {"goal": Role.PARAMETER}
+"""Of a rate or a time; alone they may be names of arms."""
 
 
 class _Parser:
@@ -147,16 +162,20 @@ class _Parser:
     def __init__(self, name: str, minutes: bool) -> None:
         self.name = name
         tokens = tokens_of(name)
-        self.lookups, self.percentile = tokens.words, tokens.percentile
-        self.words, self.behind = set(tokens.words), tokens.behind
+        self.divided = denominator(tokens.words)
+        subject = subject_of(tokens)
+        self.lookups, self.percentile = subject.words, tokens.percentile
+        self.aside, self.unclear = subject.aside, subject.unclear
+        self.words, self.behind = set(subject.words), tokens.behind
         self.minutes = minutes and len(self.lookups) > 1 and self.lookups[-1] == "min"
         self.timed = bool(self.words & (known.LATENCY_WORDS | known.TIME_WORDS))
 
     def heading(self) -> Heading:
         """The meaning; the first rule that applies."""
         rules = (
-            *(self._moment, self._name, self._outcome, self._planned, self._derived, self._rate),
-            *(self._cost_of_one, self._time, self._parameter, self._statistic, self._rest),
+            *(self._moment, self._name, self._outcome, self._planned, self._derived),
+            *(self._price, self._operations, self._rate, self._cost_of_one),
+            *(self._time, self._parameter, self._statistic, self._rest),
         )
         for rule in rules:
             heading = rule()
@@ -202,13 +221,39 @@ class _Parser:
         return None
 
     def _planned(self) -> Heading | None:
-        return Heading(self.name, Role.PARAMETER) if self.words & _PLANNED else None
+        if self.words & _PLANNED:
+            return Heading(self.name, Role.PARAMETER)
+        supposed = next((_SUPPOSED[word] for word in self.lookups if word in _SUPPOSED), None)
+        if supposed is None or not (self.timed or self._rate_unit() is not None):
+            return None
+        return Heading(self.name, supposed)
 
     def _derived(self) -> Heading | None:
         derived = self.words & known.DERIVED_WORDS
         if "percentile" in self.words or (self.percentile and derived <= {"pct", "%"}):
             return None
         return Heading(self.name, Role.DERIVED) if derived else None
+
+    def _price(self) -> Heading | None:
+        """What a rate costs: USD per tpmC; unknown what else is divided by one."""
+        over = set(self.divided or ())
+        if over & known.COST_WORDS:
+            return Heading(self.name, Role.COST, Metric(self.name, "", False))
+        measured = over & (known.LATENCY_WORDS | known.TIME_WORDS | TIME_UNITS.keys())
+        of_rates = measured or any(is_rate(unit_of(word) or "") for word in over)
+        if not self.unclear and (self.divided is None or of_rates):
+            return None
+        return Heading(self.name, Role.UNKNOWN, rest=self._unknown(set()))
+
+    def _operations(self) -> Heading | None:
+        """ "ops" alone: a rate where nothing else stands there, else maybe a number of them."""
+        units = {word for word in self.words if is_rate(unit_of(word) or "")}
+        if units != {"ops"} or "per" in self.words or self.words & known.RATE_WORDS:
+            return None
+        if self.words & (known.COUNT_WORDS | known.TOTAL_WORDS | {"cnt", "no"}):
+            return Heading(self.name, Role.COUNT)
+        rest = self._unknown({"ops"})
+        return Heading(self.name, Role.UNKNOWN, rest=rest) if rest else None
 
     def _rate_unit(self) -> str | None:
         """The rate that the words name: "" where only a word like "throughput" does."""
@@ -227,6 +272,8 @@ class _Parser:
         if unit is None:
             return None
         rest = self._unknown(known.RATE_WORDS | set(RATE_UNITS) | set(WORK) | set(TIME_UNITS))
+        if unit == "?" and self.words & known.MONEY_WORDS:
+            return Heading(self.name, Role.COST, Metric(self.name, "", False))
         if unit == "?":
             return Heading(self.name, Role.UNKNOWN, rest=rest)
         if self.words & known.COST_WORDS:
@@ -238,7 +285,7 @@ class _Parser:
     def _cost_of_one(self) -> Heading | None:
         words = self.lookups
         for index in range(1, len(words) - 1):
-            if words[index] == "per":
+            if words[index] == "per" and words[index - 1] not in known.TIME_WORDS:
                 unit = cost_unit(words[index - 1], words[index + 1])
                 if unit in SECONDS:
                     rest = self._unknown({*words[index - 1 : index + 2], *known.TIME_WORDS})
@@ -267,7 +314,7 @@ class _Parser:
         strong = latency or bool(time_words - known.WEAK_TIME_WORDS)
         strong = strong or bool(time_words and self.words & known.STRONG_TIME_QUALIFIERS)
         strong = strong or (not time_words and (bool(self._which()) or unit in ("ms", "µs", "ns")))
-        weak = not strong or bool(rest)
+        weak = not strong or len(rest) > len(self.aside)
         return self._measured(LATENCY if latency else TIME, unit, False, rest, weak=weak)
 
     def _time_unit(self, latency: bool) -> str:
@@ -295,7 +342,8 @@ class _Parser:
     def _which(self) -> str:
         """The statistic that the words name: a spread or an extreme before the mean of it."""
         a_minute = ("per", "min") in zip(self.lookups, self.lookups[1:], strict=False)
-        meant = a_minute or "min" in self.behind or self._minutes_meant()
+        in_minutes = "min" in self.behind and self._rate_unit() is None
+        meant = a_minute or in_minutes or self._minutes_meant()
         minutes = {"min"} if meant else set()
         statistics = [_STATISTICS[w] for w in self.lookups if w in _STATISTICS and w not in minutes]
         statistics += [self.percentile] if self.percentile else []
@@ -346,25 +394,4 @@ class _Parser:
     def _unknown(self, meant: set[str]) -> tuple[str, ...]:
         """The words that are neither those that gave the meaning, nor ones that leave it so."""
         passing = meant | known.QUALIFIERS | _STATISTICS.keys()
-        return tuple(word for word in self.lookups if word not in passing)
-
-
-def headings_of(names: tuple[str, ...]) -> tuple[Heading, ...]:
-    """The meanings of all headings of a table: beside a maximum "time_min" is a minimum."""
-    words = {word for name in names for word in split_words(name)}
-    minutes = not words & {"max", "avg", "mean", "median", "average", "maximum"}
-    timed = "user" in words and bool(words & {"system", "sys"})
-    return tuple(
-        _of_processor(name) if timed and key_of(name) in _PROCESSOR else heading_of(name, minutes)
-        for name in names
-    )
-
-
-_PROCESSOR = ("real", "user", "system", "sys")
-"""As `time` of a shell prints them."""
-
-
-def _of_processor(name: str) -> Heading:
-    if key_of(name) == "real":
-        return Heading(name, Role.METRIC, Metric(TIME, "", False, name))
-    return Heading(name, Role.COST, Metric(name, "", False, name))
+        return (*(word for word in self.lookups if word not in passing), *self.aside)

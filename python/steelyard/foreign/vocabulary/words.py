@@ -29,6 +29,8 @@ EXTREME_WORDS = {
     "total": ("sum", "cumulative", "cum"),
     "range": ("range", "iqr", "spread"),
 }
+TOTAL_WORDS = {"total", "totals", "sum", "cumulative", "cum", "accumulated", "summed"}
+"""Over all calls: of a time no mean."""
 SPREAD_WORDS = {
     *("stddev", "stdev", "std", "stdv", "sd", "sdev", "deviation", "var", "variance", "cv", "rsd"),
     *("mad", "sem", "stderr", "ci", "confidence", "margin", "jitter", "dev", "sigma"),
@@ -120,9 +122,12 @@ CODE_WORDS = {
     *("sentbytes", "grpthreads", "allthreads", "offset"),
 }
 """Names made of digits."""
-COST_WORDS = {
+MONEY_WORDS = {
+    *("usd", "eur", "gbp", "dollar", "dollars", "euro", "euros", "cent", "cents", "price", "cost"),
+}
+COST_WORDS = MONEY_WORDS | {
     *("cpu", "usr", "user_time", "sys", "system", "iowait", "wal", "disk", "cs", "ctx", "context"),
-    *("idle", "steal", "faults", "fault", "energy", "watts", "joules", "power", "price", "cost"),
+    *("idle", "steal", "faults", "fault", "energy", "watts", "joules", "power"),
     *("lock", "locks", "wait", "waits", "waited", "lag", "queue", "gc", "rss", "swap", "network"),
     *("connect", "connecting", "setup", "load", "build", "plan", "planning", "parse", "init"),
     *(

@@ -60,16 +60,47 @@ _CARRIES = re.compile(
 _WORDS = frozenset(
     {"pwd", "pass", "pw", "dsn", "bearer", "token", "tokens", "jwt", "cookie", "cred", "creds"}
 )
-_ENDS = re.compile(r"(?:token|pwd|(?<!by)(?<!com)pass)$")
+_ENDS = re.compile(r"(?:token|pwd|pw|(?<!by)(?<!com)pass)$")
+_LAST = frozenset({"auth", "authorization", "sig", "signature"})
+"""Secret as a last word: `REDIS_AUTH`, `X-Amz-Signature`."""
+_NO_LAST = frozenset(re.findall(r"\w+", "require enable use disable session default role no"))
+"""Before one of those: `require_auth` is a rule, `session_authorization` a role."""
 _KEY_OF = frozenset(
     re.findall(
         r"\w+",
-        "admin aes api access app auth client data db dek encryption hmac http jwt kek kms license "
+        "admin aes api access app auth client db dek encryption hmac http jwt kek kms license "
         "licence master pgp private rsa s3 sas secret server service session shared signing ssh "
         "storage user webhook",
     )
 )
-"""Before "key": `api_key`, but neither `primary_key` nor `sort_key`."""
+"""Before "key", whatever else is: `api_key_of`, `user_api_key`."""
+_KEY_OF_DATA = frozenset(
+    re.findall(
+        r"\w+",
+        "account advisory alternate array attr attribute author blob book branch btree bucket "
+        "business by cache candidate cat category channel child city cluster clustered clustering "
+        "code col collation column composite compound config conflict constraint correlation count "
+        "country currency cust customer date day dedup department dept dict dim dimension dist "
+        "distinct distribution document domain duplicate edge email emp employee entity entry "
+        "event external fact feature field file first foreign func function group grouping hash "
+        "hot i18n id idempotency identity idx index int invoice item items job join json jsonb "
+        "kafka lang language last left line list location lock lookup map max member message meta "
+        "metric min month name nation natural new next node null number num object old order "
+        "ordering orders org organization own page parent part partial partition partitioning path "
+        "person pivot point post prefix prev previous price primary product products promotion "
+        "pub public queue range record ref reference region registry relation resource right row "
+        "routing rule scan search seek seq sequence setting shard sharding ship skip slug smallint "
+        "sort ssl start stat status store stream string subject sub sup suffix supp supplier "
+        "surrogate synthetic tag task temp tenant test text tile time timestamp title tls topic "
+        "transaction translation tree tuple tx type unique url username users uuid value version "
+        "warehouse week word year",
+    )
+)
+"""Before "key": of tables, caches and the like. What else is before it is the owner of a secret:
+`azure_key`, `principal_key`."""
+_OF_TLS = frozenset({"ssl", "tls"})
+"""Such a key is the name of a file."""
+_LETTERS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789")
 _ABOUT = frozenset(
     re.findall(
         r"\w+",
@@ -98,17 +129,51 @@ def is_secret(name: str) -> bool:
     of this name carries a secret, whatever extension or program it belongs to."""
     # Of a longer path, as arm.NAME.settings.x.y, what is before a setting's own name says nothing.
     tail = ".".join(_decoded(name).split(".")[-2:])
-    plain = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", tail).lower()
-    parts = [word for word in re.split(r"[^a-z0-9]+", plain) if word]
+    parts = _words(tail)
     if not parts or "_".join(parts).startswith(_RULES_OF) or parts[-1] in _ABOUT:
         return False
     if _CARRIES.search("".join(parts)) or _WORDS & {*parts} or _ENDS.search(parts[-1]):
         return True
+    if parts[-1] in ("key", "keys"):
+        return _is_secret_key({*parts[:-1]}, of_one=tail.lower().endswith((".key", ".keys")))
     if parts[-1] == "command":
         return len(parts) > 1
-    if parts[-1] not in ("key", "keys"):
+    return parts[-1] in _LAST and not _NO_LAST & {*parts[:-1]}
+
+
+def _is_secret_key(owner: set[str], *, of_one: bool) -> bool:
+    """Whether the key of an owner is secret, by the owner's words; `of_one`: vault.key."""
+    if _OF_TLS & owner:
         return False
-    return _KEY_OF.intersection(parts[:-1]) != frozenset() or plain.endswith((".key", ".keys"))
+    if of_one or _KEY_OF & owner:
+        return True
+    return bool(owner) and not _KEY_OF_DATA & owner and not owner <= _LETTERS
+
+
+def is_perhaps_a_column(name: str) -> bool:
+    """Whether a secret name is known only as the key of some owner, as `azure_key` is: a column of
+    a table may have such a name."""
+    words = _words(_decoded(name).rpartition(".")[2])
+    if len(words) < 2 or words[-1] not in ("key", "keys") or _CARRIES.search("".join(words)):
+        return False
+    return not (_KEY_OF | _WORDS) & {*words}
+
+
+def _words(name: str) -> list[str]:
+    plain = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
+    return [word for word in re.split(r"[^a-z0-9]+", plain) if word]
+
+
+_METHODS = re.compile(
+    r"[\"']?(?:trust|reject|peer|ident|md5|scram-sha-256|password|gss|sspi|ldap|radius|cert|pam|bsd"
+    r"|oauth|none|basic|digest|negotiate)(?![\w-])",
+    re.IGNORECASE,
+)
+
+
+def is_method(name: str, value: str) -> bool:
+    """Whether a value names a way of authentication, as that of initdb's `--auth` does."""
+    return name.lower().endswith("auth") and _METHODS.match(value) is not None
 
 
 def is_line_of_secrets(name: str) -> bool:

@@ -54,7 +54,8 @@ class FilesPlace(Frozen):
     def words(self) -> str:
         """`"ext4 on /dev/sdb (noatime), /mnt/fast"`."""
         options = f" ({self.options})" if self.options else ""
-        return f"{self.type or 'unknown'} on {self.source or 'nothing'}{options}, {self.mount}"
+        mount = f", {self.mount}" if self.mount else ""
+        return f"{self.type or 'unknown'} on {self.source or 'nothing'}{options}{mount}"
 
 
 class ArmPlace(Frozen):

@@ -6,7 +6,7 @@ from steelyard.model.price import money_with_ends
 from steelyard.model.units import NS_PER_US, format_duration, format_rate
 from steelyard.record.rates.capacity import Capacity
 from steelyard.record.verdict import Verdict
-from steelyard.report.contrast_text import reading_text
+from steelyard.wording.contrast_text import reading_text
 
 
 def capacity_rows(verdict: Verdict) -> list[dict[str, str]]:

@@ -9,8 +9,8 @@ from steelyard.model.units import NS_PER_US, format_bytes, format_duration
 from steelyard.record.contrast import ContrastLine, median_throughput
 from steelyard.record.verdict import Place, Verdict
 from steelyard.report.charts.percentile_effects import quantile_name
-from steelyard.report.contrast_text import reading_text
 from steelyard.report.tables import amount
+from steelyard.wording.contrast_text import reading_text
 
 QUANTILES = (0.5, 0.95, 0.99)
 TIMES_FROM = 50.0

@@ -12,7 +12,7 @@ from steelyard.model.units import NS_PER_US, format_digits, format_duration
 from steelyard.record.contrast import PercentInterval
 from steelyard.record.verdict import FlippedPlan, ScriptTime, Statement, Verdict
 from steelyard.report.answer.measured import times_text, us_pair
-from steelyard.report.contrast_text import reading_text
+from steelyard.wording.contrast_text import reading_text
 
 MOST_SQL = 120
 _ARROW = " → "

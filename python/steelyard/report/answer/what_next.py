@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from steelyard.evaluation.rule import FailCondition
 from steelyard.record.contrast import ContrastLine
 from steelyard.record.verdict import Verdict
-from steelyard.report.contrast_text import reading_text
+from steelyard.wording.contrast_text import reading_text
 
 
 def gate_lines(conditions: Sequence[FailCondition], contrasts: Sequence[ContrastLine]) -> list[str]:

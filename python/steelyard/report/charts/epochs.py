@@ -9,7 +9,7 @@ from steelyard.record.contrast import ContrastLine, PercentInterval
 from steelyard.report.charts.drawing import Drawing
 from steelyard.report.charts.scale import Linear
 from steelyard.report.charts.settling import PERCENT_LEFT, draw_percent_axis, epoch_ticks
-from steelyard.report.contrast_text import reading_text, shown_epoch
+from steelyard.wording.contrast_text import reading_text, shown_epoch
 
 _HEIGHT = 290
 _FOOT = 40

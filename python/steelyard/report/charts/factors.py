@@ -11,14 +11,14 @@ from functools import partial
 
 from markupsafe import Markup
 
-from steelyard.evaluation.factors.words import parts_of
+from steelyard.evaluation.factors.effects import parts_of
 from steelyard.record.contrast import PercentInterval
 from steelyard.record.factors import EffectLine, FactorEffects, SimpleEffectLine, effect_name
 from steelyard.report.charts.drawing import HALF, WIDE, Drawing, both_widths
 from steelyard.report.charts.percentile_effects import draw_effect_axis
 from steelyard.report.charts.scale import Linear, reach_of
 from steelyard.report.charts.upright import draw_joined
-from steelyard.report.contrast_text import full_stop, reading_text
+from steelyard.wording.contrast_text import full_stop, reading_text
 
 _ROW, _TOP, _FOOT = 46, 20, 30
 _PHONE = 500

@@ -8,7 +8,7 @@ from steelyard.model.units import format_digits, format_percent
 from steelyard.record.contrast import ReadContrast
 from steelyard.report.charts.drawing import Drawing
 from steelyard.report.charts.scale import Linear, decimals_of, reach_of
-from steelyard.report.contrast_text import better_side, reading_text, sentence_text
+from steelyard.wording.contrast_text import better_side, reading_text, sentence_text
 
 _HEIGHT = 132
 _WIDE_CHARACTER = 8.4

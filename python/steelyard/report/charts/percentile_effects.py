@@ -10,7 +10,7 @@ from steelyard.model.units import NS_PER_US, format_digits, format_duration, for
 from steelyard.record.verdict import Latency
 from steelyard.report.charts.drawing import Drawing
 from steelyard.report.charts.scale import Linear, decimals_of
-from steelyard.report.contrast_text import reading_text
+from steelyard.wording.contrast_text import reading_text
 
 _ROW = 46
 _TOP = 20

@@ -16,7 +16,7 @@ from steelyard.report.charts.drawing import CHARACTER, Drawing, number
 from steelyard.report.charts.percentile_effects import draw_effect_axis
 from steelyard.report.charts.scale import Linear, decimals_of
 from steelyard.report.charts.settling import PERCENT_LEFT, draw_percent_axis
-from steelyard.report.contrast_text import reading_text
+from steelyard.wording.contrast_text import reading_text
 
 MOST_POINTS = 600
 """More seconds are drawn as the slowest and the fastest of neighbours."""

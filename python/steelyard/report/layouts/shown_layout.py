@@ -8,7 +8,6 @@ from typing import Protocol
 from steelyard.model.units import NS_PER_MS, NS_PER_S, format_duration
 from steelyard.record.contrast import ContrastLine
 from steelyard.record.plan import CYCLES, SLICES, TURNS, Plan, TurnChoices
-from steelyard.report.contrast_text import ordinal
 from steelyard.report.layouts.plan_words import (
     Row,
     about_duration,
@@ -20,6 +19,7 @@ from steelyard.report.layouts.plan_words import (
     layout_row,
     looks,
 )
+from steelyard.wording.contrast_text import ordinal
 
 _DRAWN: Mapping[str, str] = {
     "own servers": "In every epoch all arms were restarted and given their slots anew at random.",

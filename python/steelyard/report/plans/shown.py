@@ -9,7 +9,7 @@ from steelyard.evaluation.plans.flips import flips
 from steelyard.evaluation.plans.matching import statement_times
 from steelyard.model.units import NS_PER_US, format_duration
 from steelyard.record.verdict import StatementTime, Verdict
-from steelyard.report.contrast_text import reading_text
+from steelyard.wording.contrast_text import reading_text
 
 MOST_FLIPPED, MOST_ALIKE = 60, 200
 """Statements whose plans are printed, to keep the page small; the record holds all."""

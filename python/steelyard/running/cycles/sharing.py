@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-from steelyard.evaluation.threats.cycles import write_back_words
+from steelyard.evaluation.threats.cycles import write_back_shared
 from steelyard.running.preparing.memory_room import MemoryRoom, memory_room, pool_bytes
 from steelyard.running.preparing.setup import Setup
 from steelyard.running.turns.solo_run import SoloRun
+from steelyard.wording.threats.threat import threat_of
 
 
 def room_of(setup: Setup, runs: Mapping[str, SoloRun]) -> MemoryRoom:
@@ -26,12 +27,13 @@ def shared_write_back(setup: Setup, runs: Mapping[str, SoloRun]) -> str:
     control, *others = setup.design.arms
     queues = [run.queue for run in runs.values() if not math.isnan(run.queue)]
     queue = max(queues, default=math.nan)
-    sentences = (
-        write_back_words(
+    observations = (
+        write_back_shared(
             {name: runs[name].dirtied_bytes for name in (control, arm)},
             {name: runs[name].written_bytes for name in (control, arm)},
             queue,
         )
         for arm in others
     )
-    return next(filter(None, sentences), "")
+    first = next((shared for shared in observations if shared is not None), None)
+    return "" if first is None else threat_of(first).seen

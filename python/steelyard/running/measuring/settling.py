@@ -7,8 +7,6 @@ from dataclasses import dataclass, field, replace
 from steelyard.evaluation.causes import complete
 from steelyard.evaluation.contrast import WeighedContrast
 from steelyard.evaluation.judging import inspected_threats, judge
-from steelyard.evaluation.rejudge import MOST_LOST_IN_A_ROW, hopeless, rejudge
-from steelyard.evaluation.sentence import line_of
 from steelyard.evaluation.transaction.time_parts import time_breakdown
 from steelyard.model.errors import WeighingError
 from steelyard.model.units import NS_PER_S
@@ -24,6 +22,10 @@ from steelyard.running.preparing.inspection import Inspected
 from steelyard.running.preparing.recording import OpenRecord
 from steelyard.running.preparing.setup import Setup
 from steelyard.running.stopwatch import Progress
+from steelyard.verdict.contrast_line import line_of
+from steelyard.verdict.rejudge import MOST_LOST_IN_A_ROW, hopeless, rejudge
+from steelyard.wording.bottleneck import with_bottlenecks
+from steelyard.wording.threats.threat import threat_of
 
 OPEN_ENDED_FACTOR = 10
 """An open-ended weighing stops after this many times its planned epochs, and so again each time
@@ -150,7 +152,8 @@ class _Weighing:
         self._progress.epoch(done, planned, self._lines(), left)
         study, totals = self.recorded.study, [epoch.totals for epoch in self.recorded.epochs]
         arms = [arm.name for arm in study.arms]
-        self._progress.why(time_breakdown(complete(totals), study.control.name, arms))
+        times = time_breakdown(complete(totals), study.control.name, arms)
+        self._progress.why(with_bottlenecks(times))
 
     def recall(self) -> None:
         """Report the epochs that the record of a resumed weighing already holds."""
@@ -171,7 +174,7 @@ class _Weighing:
             for threat in contrast.threats:
                 if threat.name not in self._shown:
                     self._shown.add(threat.name)
-                    self._progress.threat(threat)
+                    self._progress.threat(threat_of(threat))
 
 
 def _hopeless(recorded: RecordContents) -> WeighingError | None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from steelyard.engines.differences import apart, builds_differ, compare
 from steelyard.evaluation.threats.inspection import (
+    SettingsMissing,
     common_threats,
     own_threats,
     source_notes,
@@ -30,6 +31,7 @@ from steelyard.study.arm import Arm
 from steelyard.study.study import Study
 from steelyard.telemetry.devices import devices_beneath
 from steelyard.telemetry.environment import machines_differ
+from steelyard.wording.threats.threat import threat_of
 
 
 @dataclass(frozen=True)
@@ -84,11 +86,11 @@ def inspect_arms(question: Question, setup: Setup, progress: Progress) -> Inspec
     control = setup.study.control.name
     displayed = "" if setup.laid is None else setup.laid.missing  # before the copy was made
     for threat in (*common_threats(inspection), *source_threats(environment.source)):
-        if threat.seen != displayed:
-            progress.threat(threat)
+        if threat != SettingsMissing(displayed):
+            progress.threat(threat_of(threat))
     for arm in setup.study.arms:
         for threat in own_threats(inspection, control, arm.name):
-            progress.threat(threat)
+            progress.threat(threat_of(threat))
     setup.record.write(INSPECTION, inspection.to_json())
     return Inspected(setup, environment, inspection)
 

@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from steelyard.evaluation.rejudge import hopeless
 from steelyard.model.errors import UsageError
 from steelyard.record.epoch import Epoch, EventLine
 from steelyard.record.plan import Plan
@@ -26,6 +25,7 @@ from steelyard.record.verdict import Verdict
 from steelyard.running.stopwatch import SpentTime, Stopwatch
 from steelyard.study.read import write_study
 from steelyard.study.study import Study
+from steelyard.verdict.rejudge import hopeless
 
 
 @dataclass(frozen=True)

@@ -14,13 +14,13 @@ from steelyard.engines.cache import require_room
 from steelyard.engines.capabilities.memory import HUGE_PAGE_BYTES, NeedsMemory, shared_memory_bytes
 from steelyard.engines.engine import Engine
 from steelyard.engines.intake import AcceptsSettings, Neutralised, ServerSettings
+from steelyard.evaluation.threats.inspection import SettingsMissing
 from steelyard.model.errors import ServerError, StudyError
-from steelyard.model.threat import raise_threat
-from steelyard.model.threat_kind import ThreatKind
 from steelyard.record.environment import NeutralisedFact, ReplacedFact, SourceFacts
 from steelyard.running.laboratory import Laboratory
 from steelyard.running.stopwatch import Progress
 from steelyard.study.study import Study
+from steelyard.wording.threats.threat import threat_of
 
 OWN_CONNECTIONS = 10
 """Ours at most: to place, to watch what backends wait for, to checkpoint and count."""
@@ -104,7 +104,7 @@ def lay_settings(
         missing=offered.missing,
     )
     if laid.missing:  # before hours of copying
-        progress.threat(raise_threat(ThreatKind.OTHER_SETTINGS, laid.missing))
+        progress.threat(threat_of(SettingsMissing(laid.missing)))
     return laid
 
 

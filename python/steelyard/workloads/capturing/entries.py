@@ -5,89 +5,171 @@ Logs are read in the order of time, whatever that of their names.
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
+from dataclasses import replace
+from itertools import chain, islice
 from pathlib import Path
 from typing import Literal
 
+from steelyard.model.errors import UsageError
+from steelyard.workloads.capturing.logs.clock import LogClock, in_order
 from steelyard.workloads.capturing.logs.csvlog import is_csvlog, read_csvlog
 from steelyard.workloads.capturing.logs.entry import LogEntry
 from steelyard.workloads.capturing.logs.jsonlog import read_jsonlog
 from steelyard.workloads.capturing.logs.languages import in_english
-from steelyard.workloads.capturing.logs.opening import opened
-from steelyard.workloads.capturing.logs.stderr_log import (
-    LogLine,
-    pattern_of,
-    plain_lines,
-    read_stderr,
+from steelyard.workloads.capturing.logs.opening import opened, require_encoding
+from steelyard.workloads.capturing.logs.other_lines import OtherLines
+from steelyard.workloads.capturing.logs.prefixes import is_known, prefix_pattern, prefixes_of
+from steelyard.workloads.capturing.logs.sources import (
+    Copies,
+    LogSource,
+    head_of,
+    sources,
 )
-from steelyard.workloads.capturing.logs.syslog import is_syslog, syslog_lines, syslog_text
+from steelyard.workloads.capturing.logs.stderr_log import LogLine, plain_lines, read_stderr
+from steelyard.workloads.capturing.logs.syslog import is_syslog, syslog_form, syslog_lines
+from steelyard.workloads.capturing.logs.wrappings import Wrapping, wrappings_of
 
 Format = Literal["csv", "json", "stderr", "syslog"]
 _HEAD_LINES = 200
+_LONGEST_TAIL = 100_000
+"""So many lines of an entry that began before the file are skipped."""
+_CR = re.compile(r"\r(?=[^\n]*[:,])")
 
 
 def read_entries(
     paths: Sequence[Path], prefix: str | None = None, encoding: str | None = None
 ) -> Iterator[LogEntry]:
-    """The entries of logs, the oldest file first. `prefix`: log_line_prefix of a stderr log.
+    """The entries of logs, the oldest file first, on one clock. `prefix`: log_line_prefix of a
+    stderr log; a path of `-` is standard input.
 
-    UsageError: a file is no log that can be read.
+    UsageError: a file is no log that can be read, or two of them hold the same.
     """
-    if len(paths) > 1:
-        paths = sorted(paths, key=lambda path: _begins_at(path, prefix, encoding))
-    for path in paths:
-        yield from in_english(_of_file(path, prefix, encoding))
+    with sources(paths) as logs:
+        for log in logs:
+            require_encoding(log.path, encoding, log.name)
+        yield from in_english(_of_all(logs, prefix, encoding))
 
 
-def _begins_at(path: Path, prefix: str | None, encoding: str | None) -> float:
-    first = next(_of_file(path, prefix, encoding), None)
-    return 0.0 if first is None else first.seconds
+def _of_all(
+    logs: Sequence[LogSource], prefix: str | None, encoding: str | None
+) -> Iterator[LogEntry]:
+    clock = LogClock()
+    if len(logs) == 1:
+        yield from map(clock.at, _of_file(logs[0], prefix, encoding))
+        return
+    heads = [head_of(_of_file(log, prefix, encoding)) for log in logs]
+    order = in_order([next(iter(head), None) for head in heads])
+    copies = Copies([(logs[place].name, heads[place]) for place in order])
+    last: LogEntry | None = None
+    for number, place in enumerate(order):
+        for index, entry in enumerate(_of_file(logs[place], prefix, encoding)):
+            copies.require_new(entry, number)
+            if last is not None:
+                # A log that begins within an entry goes on the last one of the log before it.
+                goes_on = not (index or entry.whole or entry.session)
+                yield replace(last, whole=False) if goes_on else last
+            last = clock.at(entry)
+    if last is not None:
+        yield last
 
 
-def _of_file(path: Path, prefix: str | None, encoding: str | None) -> Iterator[LogEntry]:
-    with opened(path, encoding) as file:
-        head = list(islice(file, _HEAD_LINES))
-    kind = format_of(head)
-    with opened(path, encoding) as file:
+def _of_file(log: LogSource, prefix: str | None, encoding: str | None) -> Iterator[LogEntry]:
+    """The entries of a log, severities in the language of its server."""
+    path = log.name
+    with opened(log.path, encoding, path) as file:
+        first = list(islice(file, _HEAD_LINES))
+        _require_line_feeds(path, first)
+        wrappings = wrappings_of(path, first, prefix)
+        for wrapping in wrappings:
+            prefix = None if prefix is None else wrapping.without(prefix)
+        head, kind = _head(_unwrapped(chain(first, file), wrappings), prefix)
+    with opened(log.path, encoding, path) as file:
+        lines = _unwrapped(file, wrappings)
         if kind == "csv":
-            yield from read_csvlog(path, file)
+            yield from read_csvlog(path, lines)
         elif kind == "json":
-            yield from _json(path, file, prefix)
+            yield from _json(path, lines, prefix)
         elif kind == "syslog":
-            texts = [text for line in head if (text := syslog_text(line))]
-            pattern = pattern_of(path, texts, prefix, sessions=False)
-            yield from read_stderr(syslog_lines(file, pattern.match), pattern)
+            form = syslog_form(head)
+            prefixes = prefixes_of(path, form.texts, prefix, sessions=False)
+            records = syslog_lines(lines, form, prefixes.match)
+            yield from read_stderr(records, prefixes, OtherLines(path))
         else:
-            pattern = pattern_of(path, head, prefix)
-            yield from read_stderr(plain_lines(file, head), pattern)
+            prefixes = prefixes_of(path, head, prefix)
+            yield from read_stderr(plain_lines(lines, head), prefixes, OtherLines(path))
 
 
-def format_of(head: Sequence[str]) -> Format:
-    """Which format the first lines are of."""
-    first = next((line for line in head if line.strip()), "")
-    if first.lstrip().startswith(("{", "[{")) or first.strip() == "[":
+def _unwrapped(lines: Iterable[str], wrappings: Sequence[Wrapping]) -> Iterator[str]:
+    for wrapping in wrappings:
+        lines = wrapping.unwrapped(lines)
+    yield from lines
+
+
+def _require_line_feeds(path: Path, head: Sequence[str]) -> None:
+    """UsageError: lines end in carriage returns alone, which may be part of values too."""
+    if len(head) == 1 and len(_CR.findall(head[0])) > 1:
+        raise UsageError(
+            f'could not read log "{path}": its lines end in carriage returns alone',
+            hint="tr '\\r' '\\n' < LOG > NEW gives them line feeds.",
+        )
+
+
+def _head(lines: Iterator[str], prefix: str | None) -> tuple[list[str], Format]:
+    """The first lines, from some of those on that show the format; what an entry from before the
+    file leaves may be long."""
+    head = list(islice(lines, _HEAD_LINES))
+    kind, count = format_of(head, prefix), len(head)
+    while kind is None and count < _LONGEST_TAIL and (more := list(islice(lines, _HEAD_LINES))):
+        count += len(more)
+        kind = format_of(more, prefix)
+        if kind is not None:
+            return more + list(islice(lines, _HEAD_LINES)), kind
+    return head, kind or "stderr"
+
+
+def format_of(head: Sequence[str], prefix: str | None = None) -> Format | None:
+    """Which format lines are of, the first of them or what follows the end of an entry; None: of
+    none that is known."""
+    first = next((line for line in head if line.strip()), "").lstrip(" ")
+    if first.startswith(("{", "[{")) or first.strip() == "[":
         return "json"
-    if any(is_syslog(line) for line in head):
+    pattern = None if prefix is None else prefix_pattern(prefix, sessions=False)
+    if any(is_syslog(line, pattern) for line in head):
         return "syslog"
-    return "csv" if is_csvlog(first) else "stderr"
+    for line in head:
+        if is_csvlog(line):
+            return "csv"
+        if line.startswith("{") and _is_object(line):
+            return "json"
+        if pattern.match(line) if pattern is not None else is_known(line):
+            return "stderr"
+    return None
+
+
+def _is_object(line: str) -> bool:
+    try:
+        return isinstance(json.loads(line), dict)
+    except ValueError:
+        return False
 
 
 def _json(path: Path, file: Iterable[str], prefix: str | None) -> Iterator[LogEntry]:
     """Entries as they are; of envelopes that hold lines, what these are by their prefix."""
     records = read_jsonlog(path, file)
     head = list(islice(records, _HEAD_LINES))
-    texts = [line for text in head if isinstance(text, str) for line in text.splitlines()]
-    if not texts:
-        yield from (entry for entry in head if isinstance(entry, LogEntry))
-        yield from (entry for entry in records if isinstance(entry, LogEntry))
-        return
-    pattern = pattern_of(path, texts, prefix)
+    texts = [record.text for record in head if isinstance(record, LogLine)]
+    required = bool(texts) and len(texts) == len(head)
+    prefixes = prefixes_of(path, texts, prefix, required=required)
+    ends_in_cr = bool(texts) and all(text.endswith("\r") for text in texts)
 
-    def lines() -> Iterator[LogLine]:
-        for source in (head, records):
-            for record in source:
-                if isinstance(record, str):
-                    yield from (LogLine(text) for text in record.removesuffix("\n").split("\n"))
+    def lines() -> Iterator[LogLine | LogEntry]:
+        for record in chain(head, records):
+            if ends_in_cr and isinstance(record, LogLine):
+                yield LogLine(record.text.removesuffix("\r"), whole=record.whole)
+            else:
+                yield record
 
-    yield from read_stderr(lines(), pattern)
+    yield from read_stderr(lines(), prefixes, OtherLines(path))

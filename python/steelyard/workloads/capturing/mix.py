@@ -45,6 +45,9 @@ class TransactionKind:
     """When each execution began, on the log's clock; fewer than `count`: some are not known."""
     timed: bool = True
     """Whether the log says how long all of them took."""
+    implicit: bool = False
+    """Whether its statements were one transaction without BEGIN and COMMIT, as those of a pipeline
+    are: a script says both."""
 
     @property
     def declared(self) -> list[str | None]:
@@ -115,7 +118,7 @@ def mix_of(
             for statement in transaction.statements:
                 mix.ledger.enter(statement.outcome or read, statement.seconds)
             continue
-        key = _key(read)
+        key = (*_key(read), *(["implicit"] if transaction.implicit else []))
         groups.setdefault(key, _Group()).add(transaction, read, draw)
     mix.kinds = [kind for group in groups.values() for kind in group.kinds.values()]
     mix.kinds.sort(key=lambda kind: -kind.count)
@@ -144,13 +147,15 @@ class _Group:
                 self.kinds = {(): _joined(list(self.kinds.values()), draw)}
                 self._is_split, literals = False, ()
         shapes = tuple(shape for shape, _ in read)
-        _add(self.kinds.setdefault(literals, TransactionKind(shapes)), transaction, read, draw)
+        fresh = TransactionKind(shapes, implicit=transaction.implicit)
+        _add(self.kinds.setdefault(literals, fresh), transaction, read, draw)
 
 
 def _joined(kinds: Sequence[TransactionKind], draw: random.Random) -> TransactionKind:
     """One kind of several, with a fair sample of their values."""
     first, total = kinds[0], sum(kind.count for kind in kinds)
-    joined = TransactionKind(first.shapes, total, sum(kind.seconds for kind in kinds))
+    seconds = sum(kind.seconds for kind in kinds)
+    joined = TransactionKind(first.shapes, total, seconds, implicit=first.implicit)
     most = min(KEPT_ROWS, sum(len(kind.rows) for kind in kinds))
     for kind in kinds:
         joined.times_s = (joined.times_s + kind.times_s)[:KEPT_ROWS]
@@ -185,16 +190,25 @@ def _read(transaction: LoggedTransaction) -> Readings | StatementOutcome:
         reading = shape_of(statement.text)
         if reading is None:
             return StatementOutcome.SEVERAL
-        numbers = reading[0].numbers
-        highest = max((number for number in numbers if number is not None), default=0)
-        if highest > len(statement.parameters) and statement.whole:
-            return StatementOutcome.NO_VALUES
-        if not statement.whole:
-            return StatementOutcome.CUT_VALUES
-        if numbers.count(None) + len({*numbers} - {None}) > MOST_VALUES:
-            return StatementOutcome.MANY_VALUES
+        if (why := _unrepeatable(statement, reading[0])) is not None:
+            return why
         readings.append(reading)
     return readings
+
+
+def _unrepeatable(statement: LoggedStatement, shape: Shape) -> StatementOutcome | None:
+    """Why a statement cannot be repeated, by its shape and its values; None: it may be."""
+    if shape.to_server:
+        return StatementOutcome.SERVER
+    numbers = shape.numbers
+    highest = max((number for number in numbers if number is not None), default=0)
+    if highest > len(statement.parameters) and statement.whole:
+        return StatementOutcome.NO_VALUES
+    if not statement.whole:
+        return StatementOutcome.CUT_VALUES
+    if numbers.count(None) + len({*numbers} - {None}) > MOST_VALUES:
+        return StatementOutcome.MANY_VALUES
+    return None
 
 
 def _add(

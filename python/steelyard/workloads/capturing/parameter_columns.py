@@ -6,19 +6,29 @@ statistics of the columns that they meet.
 
 from __future__ import annotations
 
+import math
 import random
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import pairwise
 from typing import Any, Protocol
 
 from steelyard.workloads.capturing.ledger import StatementOutcome
 from steelyard.workloads.capturing.mix import MOST_VALUES, Mix, TransactionKind
-from steelyard.workloads.capturing.shapes import shape_of
+from steelyard.workloads.capturing.shapes import Shape, shape_of
 from steelyard.workloads.capturing.transactions import SESSION, first_word
 
-_OTHERS = {"SelectStmt", "SubLink", "TypeCast", "FuncCall"}
-_OF_ARRAYS = {"AEXPR_OP_ANY", "AEXPR_OP_ALL"}
+_COMPARISONS = {"=", "<>", "!=", "<", ">", "<=", ">="}
+_COMPARING = {
+    "AEXPR_DISTINCT", "AEXPR_NOT_DISTINCT", "AEXPR_NULLIF", "AEXPR_IN",
+    "AEXPR_BETWEEN", "AEXPR_NOT_BETWEEN", "AEXPR_BETWEEN_SYM", "AEXPR_NOT_BETWEEN_SYM",
+}  # fmt: skip
+_LIST = re.compile(r"/\*\s*,\s*\.\.\.\s*\*/")
+"""What PostgreSQL 18 puts in place of a list's other values (squashed constants)."""
+TableName = tuple[str | None, str]
+"""Schema, where it is said, and name."""
 
 
 @dataclass(frozen=True)
@@ -27,16 +37,18 @@ class ParameterColumn:
 
     table: str | None  # None: whichever of the statement's tables has it
     column: str
+    schema: str | None = None  # None: it is not said
 
 
 @dataclass(frozen=True)
 class ParameterColumns:
     """What the parameters of a statement meet."""
 
-    tables: tuple[str, ...]
+    tables: tuple[TableName, ...]
     """Every table that it names, in their order."""
     columns: Mapping[int, ParameterColumn | None]
-    """Number of the parameter → its column; None: it counts rows (LIMIT, OFFSET)."""
+    """Number of the parameter → its column; None: it is the most rows that the statement returns
+    (LIMIT without OFFSET). One that meets neither is not there."""
 
 
 def parameter_columns(text: str) -> ParameterColumns | None:
@@ -52,15 +64,21 @@ def parameter_columns(text: str) -> ParameterColumns | None:
         return None
     finder = _Finder()
     finder.look(parsed[0].stmt)
-    return ParameterColumns(tuple(finder.aliases.values()), finder.found())
+    finder.limit(parsed[0].stmt)
+    return ParameterColumns(tuple(dict.fromkeys(finder.tables)), finder.found())
+
+
+_Reference = tuple[str | None, str | None, str]
+"""Schema and table or alias, where they are said, and column."""
 
 
 class _Finder:
     """Walks a tree; names of tables are known when it ends."""
 
     def __init__(self) -> None:
-        self.aliases: dict[str, str] = {}
-        self._met: dict[int, tuple[str | None, str] | None] = {}
+        self.tables: list[TableName] = []
+        self._aliases: dict[str, TableName] = {}
+        self._met: dict[int, _Reference | None] = {}
 
     def found(self) -> dict[int, ParameterColumn | None]:
         """The columns with their tables in place of aliases."""
@@ -69,33 +87,41 @@ class _Finder:
             if reference is None:
                 columns[number] = None
                 continue
-            alias, column = reference
-            table = self.aliases.get(alias, alias) if alias is not None else None
-            columns[number] = ParameterColumn(table, column)
+            schema, alias, column = reference
+            table: str | None = alias
+            if alias is not None and schema is None:
+                schema, table = self._aliases.get(alias, (None, alias))
+            columns[number] = ParameterColumn(table, column, schema)
         return columns
 
     def look(self, node: Any) -> None:
         """Into a node and everything beneath it."""
         kind = type(node).__name__
         if kind == "RangeVar":
-            name = node.alias.aliasname if node.alias is not None else node.relname
-            self.aliases.setdefault(name, node.relname)
+            table = (node.schemaname, node.relname)
+            self.tables.append(table)
+            self._aliases.setdefault(_name_in(node), table)
         elif kind == "A_Expr":
             self._expression(node)
         elif kind == "InsertStmt":
             self._insert(node)
         elif kind == "UpdateStmt":
-            self._assignments(node.relation.relname, node.targetList or ())
-        elif kind == "SelectStmt":
-            for clause in (node.limitCount, node.limitOffset):
-                for number in _parameters(clause):
-                    self._met.setdefault(number, None)
+            self._assignments(node.relation, node.targetList or ())
         for inner in _beneath(node):
             self.look(inner)
 
-    def _expression(self, node: Any) -> None:
-        if getattr(node.kind, "name", "") in _OF_ARRAYS:
+    def limit(self, statement: Any) -> None:
+        """Of the whole statement; those within it, and OFFSET, count rows that are not counted."""
+        if type(statement).__name__ != "SelectStmt" or statement.limitOffset is not None:
             return
+        if statement.limitOption.name == "LIMIT_OPTION_COUNT":
+            for number in _parameters(_uncast(statement.limitCount)):
+                self._met.setdefault(number, None)
+
+    def _expression(self, node: Any) -> None:
+        kind, operator = getattr(node.kind, "name", ""), node.name[-1].sval
+        if kind not in _COMPARING and not (kind == "AEXPR_OP" and operator in _COMPARISONS):
+            return  # What is added to a column, or matched with it, is no value of it.
         for side, other in ((node.lexpr, node.rexpr), (node.rexpr, node.lexpr)):
             column = _column(side)
             if column is not None:
@@ -103,41 +129,58 @@ class _Finder:
                     self._met.setdefault(number, column)
 
     def _insert(self, node: Any) -> None:
-        table = node.relation.relname
+        table = _name_in(node.relation)
         names = [target.name for target in node.cols or ()]
         rows = getattr(node.selectStmt, "valuesLists", None) or ()
         for row in rows:
             for name, value in zip(names, row, strict=False):
                 for number in _parameters(value):
-                    self._met.setdefault(number, (table, name))
+                    self._met.setdefault(number, (None, table, name))
 
-    def _assignments(self, table: str, targets: Any) -> None:
+    def _assignments(self, relation: Any, targets: Any) -> None:
         for target in targets:
-            for number in _parameters(target.val):
-                self._met.setdefault(number, (table, target.name))
+            value = target.val
+            if type(value).__name__ == "MultiAssignRef":  # (a, b) = (1, 2)
+                values = getattr(value.source, "args", None) or ()
+                value = values[value.colno - 1] if value.colno <= len(values) else None
+            for number in _parameters(value):
+                self._met.setdefault(number, (None, _name_in(relation), target.name))
 
 
-def _column(node: Any) -> tuple[str | None, str] | None:
-    """The column that a node is, casts aside."""
+def _name_in(relation: Any) -> str:
+    """By which a statement refers to a table."""
+    return str(relation.alias.aliasname if relation.alias is not None else relation.relname)
+
+
+def _uncast(node: Any) -> Any:
     while type(node).__name__ == "TypeCast":
         node = node.arg
+    return node
+
+
+def _column(node: Any) -> _Reference | None:
+    """The column that a node is, casts aside."""
+    node = _uncast(node)
     if type(node).__name__ != "ColumnRef":
         return None
     names = [getattr(field, "sval", None) for field in node.fields]
     if any(name is None for name in names):  # a star
         return None
-    return (names[-2] if len(names) > 1 else None, str(names[-1]))
+    schema, table, column = (None, None, *names)[-3:]
+    return (schema, table, str(column))
 
 
 def _parameters(node: Any) -> Iterator[int]:
-    """Numbers of the parameters in a node: not in a query beneath it, nor in what makes another
-    type of them, as a cast or a function does."""
-    if node is None or type(node).__name__ in _OTHERS:
-        return
-    if type(node).__name__ == "ParamRef":
+    """Numbers of the parameters that are the value of a node, or one of a few that it may have: not
+    those from which it is computed, or of another type."""
+    name = type(node).__name__
+    if name == "ParamRef":
         yield node.number
-    for inner in _beneath(node):
-        yield from _parameters(inner)
+    elif isinstance(node, tuple | list) or name in ("CoalesceExpr", "MinMaxExpr"):
+        for inner in node if isinstance(node, tuple | list) else node.args:
+            yield from _parameters(inner)
+    elif name == "CaseExpr":
+        yield from _parameters([*(when.result for when in node.args), node.defresult])
 
 
 def _beneath(node: Any) -> Iterator[Any]:
@@ -152,7 +195,6 @@ def _beneath(node: Any) -> Iterator[Any]:
 
 ROWS = 1000
 """Drawn for each kind."""
-_LIMIT = "10"
 
 
 class CalledStatement(Protocol):
@@ -164,13 +206,19 @@ class CalledStatement(Protocol):
     def calls(self) -> int: ...
     @property
     def seconds(self) -> float: ...
+    @property
+    def rows(self) -> int: ...
 
 
 class Known(Protocol):
     """The planner's statistics of a column."""
 
     @property
+    def schema(self) -> str: ...
+    @property
     def table(self) -> str: ...
+    @property
+    def unqualified(self) -> bool: ...
     @property
     def column(self) -> str: ...
     @property
@@ -199,19 +247,26 @@ class _Column:
         return random_.choice(self.known.bounds or self.known.common)
 
 
+_Columns = Mapping[tuple[str | None, str, str], _Column]
+"""By schema, table and column; without a schema: of the table that its name alone means."""
+
+
 def mix_of_counted(
     counted: Sequence[CalledStatement],
     statistics: Callable[[Sequence[str]], Sequence[Known]],
     seed: int = 0,
 ) -> Mix:
-    """A kind for each statement; `statistics`: of the columns of some tables."""
+    """A kind for each statement; `statistics`: of the columns of tables of some names, where
+    several are of one column the last counts."""
     read = [(statement, parameter_columns(statement.text)) for statement in counted]
     tables = sorted(
-        {name for _, parameters in read if parameters is not None for name in parameters.tables}
+        {name for _, parameters in read if parameters is not None for _, name in parameters.tables}
     )
-    columns = {
-        (statistic.table, statistic.column): _Column(statistic) for statistic in statistics(tables)
-    }
+    columns = dict[tuple[str | None, str, str], _Column]()
+    for known in statistics(tables):
+        columns[known.schema, known.table, known.column] = _Column(known)
+        if known.unqualified:
+            columns[None, known.table, known.column] = _Column(known)
     mix, draw = Mix([]), random.Random(seed)
     for statement, parameters in read:
         mix.ledger.read += statement.calls
@@ -226,33 +281,19 @@ def mix_of_counted(
 def _kind(
     statement: CalledStatement,
     parameters: ParameterColumns | None,
-    columns: Mapping[tuple[str, str], _Column],
+    columns: _Columns,
     draw: random.Random,
 ) -> TransactionKind | StatementOutcome:
-    if first_word(statement.text) in SESSION or first_word(statement.text) in (
-        "begin",
-        "commit",
-        "rollback",
-    ):
+    if first_word(statement.text) in SESSION | _TRANSACTIONAL:
         return StatementOutcome.NO_SESSION
     shape = shape_of(statement.text)
     if parameters is None or shape is None:
         return StatementOutcome.SEVERAL
-    numbers = shape[0].numbers
-    if numbers.count(None) + len({*numbers} - {None}) > MOST_VALUES:
-        return StatementOutcome.MANY_VALUES
-    drawn: dict[int, Callable[[], str]] = {}
-    for number in (n for n in shape[0].numbers if n is not None):
-        if number not in parameters.columns:
-            return StatementOutcome.NO_COLUMN
-        column = parameters.columns[number]
-        if column is None:
-            drawn[number] = lambda: _LIMIT
-            continue
-        distribution = _of(parameters, column.table, column.column, columns)
-        if distribution is None or not (distribution.known.common or distribution.known.bounds):
-            return StatementOutcome.NO_STATISTICS
-        drawn[number] = partial(distribution.draw, draw)
+    if (why := _not_counted(statement.text, shape[0])) is not None:
+        return why
+    drawn = _draws(statement, shape[0], parameters, columns, draw)
+    if isinstance(drawn, StatementOutcome):
+        return drawn
     kind = TransactionKind((shape[0],), count=statement.calls, seconds=statement.seconds)
     kind.times_s.append(statement.seconds / statement.calls)
     kind.protocols["extended"] += statement.calls
@@ -267,12 +308,64 @@ def _kind(
     return kind
 
 
-def _of(
+_TRANSACTIONAL = {"begin", "start", "commit", "end", "rollback", "abort", "savepoint", "release"}
+"""By their words: names within them are parameters, which cannot be parsed."""
+
+
+def _not_counted(text: str, shape: Shape) -> StatementOutcome | None:
+    """Why a statement's text does not say what it did."""
+    if shape.controls:
+        return StatementOutcome.NO_SESSION
+    if shape.to_server:
+        return StatementOutcome.SERVER
+    numbers = shape.numbers
+    if _LIST.search(text) and _has_short_list(text):
+        return StatementOutcome.LIST_LENGTH
+    if numbers.count(None) + len({*numbers} - {None}) > MOST_VALUES:
+        return StatementOutcome.MANY_VALUES
+    return None
+
+
+def _has_short_list(text: str) -> bool:
+    """Whether a parameter stands for a list: such a comment elsewhere is the application's own."""
+    from pglast.parser import scan
+
+    tokens = scan(text)
+    return any(
+        first.name == "PARAM" and _LIST.fullmatch(text[second.start : second.end + 1])
+        for first, second in pairwise(tokens)
+    )
+
+
+def _draws(
+    statement: CalledStatement,
+    shape: Shape,
     parameters: ParameterColumns,
-    table: str | None,
-    column: str,
-    columns: Mapping[tuple[str, str], _Column],
+    columns: _Columns,
+    draw: random.Random,
+) -> dict[int, Callable[[], str]] | StatementOutcome:
+    """What draws each parameter's values, or why one has none."""
+    # As many rows as a call returned come back, if never more than so many were there.
+    limit = str(max(1, math.ceil(statement.rows / statement.calls)))
+    drawn: dict[int, Callable[[], str]] = {}
+    for number in (n for n in shape.numbers if n is not None):
+        if number not in parameters.columns:
+            return StatementOutcome.NO_COLUMN
+        column = parameters.columns[number]
+        if column is None:
+            drawn[number] = lambda: limit
+            continue
+        distribution = _of(parameters, column, columns)
+        if distribution is None or not (distribution.known.common or distribution.known.bounds):
+            return StatementOutcome.NO_STATISTICS
+        drawn[number] = partial(distribution.draw, draw)
+    return drawn
+
+
+def _of(
+    parameters: ParameterColumns, reference: ParameterColumn, columns: _Columns
 ) -> _Column | None:
     """The column's values; without a table's name, of the first of the statement's that has it."""
-    tables = [table] if table is not None else list(parameters.tables)
-    return next((columns[name, column] for name in tables if (name, column) in columns), None)
+    tables = parameters.tables if reference.table is None else [(reference.schema, reference.table)]
+    keys = ((*name, reference.column) for name in tables)
+    return next((columns[key] for key in keys if key in columns), None)

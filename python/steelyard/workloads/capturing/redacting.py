@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import re
+import sys
 
 _TEXT_LITERAL = re.compile(
-    r"^(?:(?:[eEnN]|[uU]&)?'(?P<text>.*)'|(?P<tag>\$\w*\$)(?P<quoted>.*)(?P=tag))$", re.DOTALL
+    r"^(?:(?:[eEnN]|(?P<unicode>[uU]&))?'(?P<text>.*?)'(?: UESCAPE '(?P<escape>.)')?"
+    r"|(?P<tag>\$\w*\$)(?P<quoted>.*)(?P=tag))$",
+    re.DOTALL,
 )
 _HEX_LITERAL = re.compile(r"^[xX]'(.*)'$", re.DOTALL)
 _PLAIN = re.compile(
@@ -32,7 +35,22 @@ def redacted(value: str | None, salt: bytes, *, literal: bool, secret: bool = Fa
     if match is None:
         return _hashed(value, salt, secret=secret) if _PLAIN.match(value) else value
     text = match["text"] if match["text"] is not None else match["quoted"]
+    if match["unicode"]:
+        text = _plain(text, match["escape"] or "\\")
     return f"'{_hashed(text, salt, secret=secret)}'"
+
+
+def _plain(text: str, escape: str) -> str:
+    """The text that one with Unicode escapes stands for."""
+    mark = re.escape(escape)
+
+    def character(match: re.Match[str]) -> str:
+        digits = match[1] or match[2]
+        return chr(min(int(digits, 16), sys.maxunicode)) if digits else escape
+
+    escapes = rf"{mark}(?:{mark}|\+([0-9a-fA-F]{{6}})|([0-9a-fA-F]{{4}}))"
+    halves = re.sub(escapes, character, text)
+    return halves.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def _hashed(text: str, salt: bytes, *, secret: bool) -> str:
@@ -60,6 +78,7 @@ def _hash(text: str, salt: bytes) -> str:
 
 
 _COMMENT = re.compile(r"(\"(?:[^\"]|\"\")*\")|(/\*\+.*?\*/)|/\*|--[^\n]*", re.DOTALL)
+_COMMENT_EDGE = re.compile(r"/\*|\*/")
 _PLAIN_NAME = re.compile(r"^[a-z_][a-z0-9_$]*$")
 
 
@@ -85,8 +104,8 @@ def redacted_piece(text: str, salt: bytes) -> str:
 def end_of_comment(text: str, at: int) -> int:
     """Past a comment that begins there, which may hold others."""
     depth = 0
-    for match in re.finditer(r"/\*|\*/", text[at:]):
+    for match in _COMMENT_EDGE.finditer(text, at):
         depth += 1 if match[0] == "/*" else -1
         if not depth:
-            return at + match.end()
+            return match.end()
     return len(text)

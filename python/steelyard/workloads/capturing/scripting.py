@@ -20,6 +20,7 @@ _NAME = rf"[{_START}][{_START}0-9]*"
 _MENTION = re.compile(rf"(?<!:):(?={_NAME})")
 _MENTION_NAME = re.compile(rf"(?<!:):{_NAME}")
 _COLON = r"\x3A"
+_OWN_ESCAPE = re.compile(r"' UESCAPE '(.)'$")
 _REGION = re.compile(r'"(?:[^"]|"")*"|--[^\n]*|/\*')
 _KNOWN_NAMES = re.compile(r"^(?:client_id|scale|random_seed|default_seed|clients|think|p\d+)$")
 """Variables that exist while a captured script is driven."""
@@ -67,6 +68,8 @@ def script_of(
         texts = [_piece(piece, mode, drawn, len(kind.rows)) for piece in pieces]
         lines.append(f"{_woven(texts, expressions).strip()}\n;")
         at += len(shape.numbers)
+    if kind.implicit:
+        lines = ["BEGIN\n;", *lines, "COMMIT\n;"]
     if drawn.columns:
         variables = " ".join(word[1:] for word in drawn.names.values())
         lines.insert(0, f"\\draw {name} {variables}")
@@ -186,7 +189,10 @@ def escaped_literal(literal: str) -> str:
     if literal[:2] in ("E'", "e'"):
         plain = re.sub(r"\\(.)", lambda m: ":" if m[1] == ":" else m[0], literal, flags=re.DOTALL)
         return _without_mentions(plain, _COLON)
-    return _without_mentions(literal, r"\003A") if literal[:2] in ("U&", "u&") else literal
+    if literal[:2] in ("U&", "u&"):
+        escape = own[1] if (own := _OWN_ESCAPE.search(literal)) is not None else "\\"
+        return _without_mentions(literal, f"{escape}003A")
+    return literal
 
 
 def _escaped_identifier(quoted: str) -> str:

@@ -8,6 +8,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from steelyard.model.errors import UsageError
+from steelyard.workloads.reading.writing import (
+    is_server_call,
+    is_writing_call,
+    names_server_call,
+)
 
 _LITERALS = {"ICONST", "FCONST", "SCONST", "BCONST", "XCONST", "USCONST"}
 _PARAMETER = "PARAM"
@@ -15,6 +20,7 @@ _COMMENTS = {"C_COMMENT", "SQL_COMMENT"}
 _OPERANDS = _LITERALS | {_PARAMETER, "IDENT", "UIDENT", "ASCII_41", "ASCII_93"}
 """Tokens after which a minus subtracts."""
 _SEMICOLON, _MINUS, _NATIONAL = "ASCII_59", "ASCII_45", "NCHAR"
+_ESCAPES, _UNICODE, _TEXT = "UESCAPE", "USCONST", "SCONST"
 _REMEMBERED = 20_000
 
 
@@ -34,6 +40,8 @@ class Shape:
     controls: bool = False
     """Whether it begins, ends or sets up a transaction, and does no work of its own."""
     savepoint: str | None = None
+    to_server: bool = False
+    """Whether it acts on the whole server, its files or another server: pg_reload_conf()."""
 
 
 def require_pglast() -> None:
@@ -65,9 +73,11 @@ def shape_of(text: str) -> tuple[Shape, tuple[str, ...]] | None:
     statement: Any = parsed[0].stmt
     controls = type(statement).__name__ in _CONTROLS
     pieces, numbers, values, key = _cut(text, tokens)
+    to_server = _is_to_server(statement, text)
     shape = Shape(
-        pieces, numbers, mark, _writes(statement), f"{mark} {key}",
+        pieces, numbers, mark, to_server or _writes(statement), f"{mark} {key}",
         controls=controls, savepoint=getattr(statement, "savepoint_name", None),
+        to_server=to_server,
     )  # fmt: skip
     return shape, values
 
@@ -90,6 +100,15 @@ def _cut(text: str, tokens: Sequence[Any]) -> _Pieces:
                 continue
             key.append(word if word.startswith(('"', "U&", "u&")) else word.lower())
             before.append(token)
+            continue
+        if before and before[-1].name == _ESCAPES and token.name == _TEXT:
+            # It says how the name or text before it is read, and is no value.
+            before.append(token)
+            key.append(word)
+            if before[-3].name == _UNICODE:
+                del key[-2:]
+                values[-1] += f" UESCAPE {word}"
+                at = token.end + 1
             continue
         start = token.start
         if token.name != _PARAMETER and _belongs(before, token):
@@ -136,7 +155,15 @@ _READS = {"SelectStmt", *_CONTROLS}
 _WRITING = {
     "InsertStmt", "UpdateStmt", "DeleteStmt", "MergeStmt", "IntoClause", "LockingClause",
 }  # fmt: skip
-_WRITING_CALLS = {"nextval", "setval", "pg_advisory_lock", "pg_advisory_xact_lock", "lo_create"}
+_OF_SERVER = {
+    "AlterSystemStmt", "CheckPointStmt", "LoadStmt",
+    "CreatedbStmt", "DropdbStmt", "AlterDatabaseStmt", "AlterDatabaseSetStmt",
+    "AlterDatabaseRefreshCollStmt", "CreateTableSpaceStmt", "DropTableSpaceStmt",
+    "AlterTableSpaceOptionsStmt", "CreateRoleStmt", "AlterRoleStmt", "AlterRoleSetStmt",
+    "DropRoleStmt", "GrantRoleStmt", "ReassignOwnedStmt", "DropOwnedStmt",
+    "CreateSubscriptionStmt", "AlterSubscriptionStmt", "DropSubscriptionStmt",
+}  # fmt: skip
+"""Statements that act on more than a database, or on another server."""
 
 
 def _writes(statement: Any) -> bool:
@@ -154,7 +181,34 @@ def _writes(statement: Any) -> bool:
             if name in _WRITING:
                 writes = True
             elif name == "FuncCall":
-                writes = writes or node.funcname[-1].sval in _WRITING_CALLS
+                writes = writes or is_writing_call(node.funcname[-1].sval)
 
     Writing()(statement)
     return writes
+
+
+def _is_to_server(statement: Any, text: str) -> bool:
+    """Whether it is such a command or calls such a function; a DO block: whether it names one."""
+    name = type(statement).__name__
+    if name in _OF_SERVER or (name == "RenameStmt" and _renames_of_server(statement)):
+        return True
+    if not names_server_call(text):  # Few do: the tree of every statement would take long.
+        return False
+    if name == "DoStmt":
+        return True
+    from pglast.visitors import Visitor
+
+    calls = False
+
+    class Calling(Visitor):
+        def visit(self, ancestors: Any, node: Any) -> None:
+            nonlocal calls
+            if type(node).__name__ == "FuncCall":
+                calls = calls or is_server_call(node.funcname[-1].sval)
+
+    Calling()(statement)
+    return calls
+
+
+def _renames_of_server(statement: Any) -> bool:
+    return statement.renameType.name in ("OBJECT_DATABASE", "OBJECT_ROLE", "OBJECT_TABLESPACE")

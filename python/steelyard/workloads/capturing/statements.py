@@ -9,6 +9,8 @@ from typing import Literal
 
 from steelyard.workloads.capturing.ledger import CaptureLedger, StatementOutcome
 from steelyard.workloads.capturing.logs.entry import LogEntry
+from steelyard.workloads.capturing.shapes import shape_of
+from steelyard.workloads.capturing.workers import without_workers
 
 Protocol = Literal["simple", "extended", "prepared"]
 
@@ -34,7 +36,8 @@ _SERVER_ENDS = (
     "all server processes terminated", "terminating any other active server processes",
     "database system was ", "starting PostgreSQL ", "received immediate shutdown request",
 )  # fmt: skip
-_NESTED = "already a transaction in progress"
+_NESTED, _STRAY = "already a transaction in progress", "no transaction in progress"
+_UNREAD = (StatementOutcome.CUT_ENTRY, StatementOutcome.OTHER_FORMAT)
 _STEPS = 2
 """Durations of parse and bind that log_duration may write before the statement's own entry."""
 
@@ -57,10 +60,15 @@ class LoggedStatement:
     """Why it cannot be repeated; None: it was executed, and may be."""
     nested: bool = False
     """Whether the server warned that a transaction was in progress."""
+    stray: bool = False
+    """Whether the server warned that none was."""
     exact: bool = True
     """Whether `ended` has fractions of a second."""
     types: tuple[str | None, ...] = ()
     """Of the parameters, as SQL names them, where the client declared them; a log has none."""
+    vxid: str = ""
+    """The virtual transaction that was open when it had been executed: 4/17; 4/0: none was; empty:
+    it is not known."""
 
     @property
     def seconds(self) -> float:
@@ -86,9 +94,11 @@ class _Session:
     """Logged before it was executed."""
     steps_ms: dict[str, float] = field(default_factory=dict)
     """Of texts that were parsed or bound and not yet executed."""
-    alone_ms: list[float] = field(default_factory=list)
-    """Durations without a text: of parse and bind, or of what is not logged."""
+    alone: list[tuple[float, str]] = field(default_factory=list)
+    """Durations in ms without a text, and their virtual transactions: of parse and bind, or of what
+    is not logged."""
     nested: bool = False
+    stray: bool = False
     user: str = ""
     database: str = ""
 
@@ -103,7 +113,7 @@ def statements(
     at all, in an entry of its own afterwards.
     """
     ledger = ledger if ledger is not None else CaptureLedger()
-    for event in _Reader(ledger).events(entries):
+    for event in _Reader(ledger).events(without_workers(entries)):
         if isinstance(event, SessionEnd):
             yield event
             continue
@@ -119,6 +129,8 @@ def of_database(
     if statement.database:
         ledger.databases.add(statement.database)
     other = database is not None and statement.database != database
+    if not statement.database and statement.outcome in _UNREAD:
+        other = False
     return replace(statement, outcome=StatementOutcome.OTHER_DATABASE) if other else statement
 
 
@@ -131,6 +143,9 @@ class _Reader:
 
     def events(self, entries: Iterable[LogEntry]) -> Iterator[Event]:
         for entry in entries:
+            if entry.other_format:
+                yield _without_text(entry, StatementOutcome.OTHER_FORMAT)
+                continue
             if not entry.whole:
                 yield from self._cut(entry)
                 continue
@@ -141,8 +156,10 @@ class _Reader:
                 yield from self._failed(entry)
             elif entry.message.startswith("terminating connection"):
                 yield from self._end(entry.session)
-            elif entry.severity == "WARNING" and _NESTED in entry.message:
-                self._warn(self._of(entry))
+            elif entry.severity == "WARNING" and (
+                _NESTED in entry.message or _STRAY in entry.message
+            ):
+                self._warn(self._of(entry), _NESTED in entry.message)
             elif entry.severity == "LOG":
                 yield from self._logged(entry)
             elif _OTHER_LANGUAGE.match(entry.message):
@@ -156,17 +173,17 @@ class _Reader:
         return session
 
     def _logged(self, entry: LogEntry) -> Iterator[Event]:
-        message = entry.message
-        if (alone := _DURATION_ALONE.match(message)) is not None:
+        message, raised = entry.message, _is_raised(entry)
+        if not raised and (alone := _DURATION_ALONE.match(message)) is not None:
             yield from self._duration(entry, float(alone["ms"]))
             return
         match = _STATEMENT.match(message)
-        if match is None:
+        if match is None or raised or _is_no_sql(match):
             if message.startswith(_SERVER_ENDS):
                 yield from self._end(None)
             elif message.startswith(_SESSION_BEGINS + _SESSION_ENDS):
                 yield from self._end(entry.session)
-            elif _OTHER_LANGUAGE.match(message):
+            elif not raised and match is None and _OTHER_LANGUAGE.match(message):
                 yield _without_text(entry, StatementOutcome.OTHER_LANGUAGE)
             elif _PLAN.match(message):
                 self._ledger.plans += 1
@@ -179,8 +196,8 @@ class _Reader:
         yield from self._answered(session)
         yield from self._unnamed(entry, keep=_STEPS if match["how"] == "execute" else 0)
         statement = self._with_steps(session, _statement(entry, match))
-        statement = replace(statement, nested=session.nested)
-        session.nested = False
+        statement = replace(statement, nested=session.nested, stray=session.stray)
+        session.nested = session.stray = False
         if statement.duration_ms is None or match["ms"] is None:
             session.waiting = statement
         else:
@@ -190,17 +207,17 @@ class _Reader:
         """An entry that is a duration alone: of the statement before it, or a step of the next."""
         session = self._of(entry)
         if session.waiting is None:
-            session.alone_ms.append(ms)
+            session.alone.append((ms, entry.vxid))
             return
         self._timed = True
         whole_ms = (session.waiting.duration_ms or 0.0) + ms
-        yield replace(session.waiting, ended=entry.seconds, duration_ms=whole_ms)
+        yield replace(session.waiting, ended=entry.seconds, duration_ms=whole_ms, vxid=entry.vxid)
         session.waiting = None
 
     def _with_steps(self, session: _Session, statement: LoggedStatement) -> LoggedStatement:
         """The statement with the times of its parse and bind."""
-        ms = session.steps_ms.pop(statement.text, 0.0) + sum(session.alone_ms)
-        session.alone_ms.clear()
+        ms = session.steps_ms.pop(statement.text, 0.0) + sum(ms for ms, _ in session.alone)
+        session.alone.clear()
         return (
             replace(statement, duration_ms=(statement.duration_ms or 0.0) + ms)
             if (ms or statement.duration_ms is not None)
@@ -210,9 +227,9 @@ class _Reader:
     def _unnamed(self, entry: LogEntry, keep: int) -> Iterator[Event]:
         """Durations whose statements the log does not have, but for the latest."""
         session = self._of(entry)
-        while len(session.alone_ms) > keep:
-            ms = session.alone_ms.pop(0)
-            yield _without_text(entry, StatementOutcome.NO_TEXT, ms)
+        while len(session.alone) > keep:
+            ms, vxid = session.alone.pop(0)
+            yield replace(_without_text(entry, StatementOutcome.NO_TEXT, ms), vxid=vxid)
 
     def _answered(self, session: _Session) -> Iterator[Event]:
         """A statement that had no duration before the next one began."""
@@ -220,21 +237,26 @@ class _Reader:
             yield session.waiting
             session.waiting = None
 
-    def _warn(self, session: _Session) -> None:
+    def _warn(self, session: _Session, nested: bool) -> None:
         if session.waiting is not None:
-            session.waiting = replace(session.waiting, nested=True)
+            session.waiting = replace(session.waiting, nested=nested, stray=not nested)
         else:
-            session.nested = True
+            session.nested, session.stray = nested, not nested
 
     def _failed(self, entry: LogEntry) -> Iterator[Event]:
-        session, text = self._of(entry), entry.statement.strip()
+        text = entry.statement.strip()
+        # Errors of the server's own processes (a cancelled autovacuum) are of no statement.
+        if not text and entry.severity == "ERROR" and not self._is_client(entry):
+            return
+        session = self._of(entry)
         waiting = session.waiting
         if waiting is not None and (
             waiting.text == text or (not text and entry.severity == "ERROR")
         ):
             session.waiting = None
-            yield replace(waiting, outcome=StatementOutcome.FAILED)
-        elif text:
+            yield replace(waiting, outcome=StatementOutcome.FAILED, vxid=entry.vxid)
+        elif text or entry.severity == "ERROR":
+            # Without a text: log_min_error_statement hides it, or a transaction failed at its end.
             yield from self._answered(session)
             yield from self._unnamed(entry, keep=_STEPS)
             yield self._with_steps(
@@ -243,6 +265,9 @@ class _Reader:
             )
         if entry.severity != "ERROR":
             yield from self._end(None if entry.severity == "PANIC" else entry.session)
+
+    def _is_client(self, entry: LogEntry) -> bool:
+        return bool(entry.user) or entry.session in self._sessions
 
     def _cut(self, entry: LogEntry) -> Iterator[Event]:
         """What is cut before its text may be a statement as well."""
@@ -260,10 +285,10 @@ class _Reader:
             if session.waiting is not None:
                 running = StatementOutcome.RUNNING if self._timed else None
                 yield replace(session.waiting, outcome=running)
-            for ms in session.alone_ms:
+            for ms, vxid in session.alone:
                 yield LoggedStatement(
                     ended, 0.0, ms, "", "simple", database=session.database,
-                    outcome=StatementOutcome.NO_TEXT,
+                    outcome=StatementOutcome.NO_TEXT, vxid=vxid,
                 )  # fmt: skip
             for ms in session.steps_ms.values():
                 self._ledger.enter(StatementOutcome.NOT_EXECUTED, ms / 1000, statements=0)
@@ -283,7 +308,7 @@ def _without_text(
 ) -> LoggedStatement:
     return LoggedStatement(
         entry.session, entry.seconds, ms, "", "simple", user=entry.user, database=entry.database,
-        application=entry.application, outcome=outcome, exact=entry.exact,
+        application=entry.application, outcome=outcome, exact=entry.exact, vxid=entry.vxid,
     )  # fmt: skip
 
 
@@ -304,13 +329,27 @@ def _statement(entry: LogEntry, match: re.Match[str]) -> LoggedStatement:
         text=match["text"].strip(),
         protocol=protocol,
         parameters=parameters,
-        whole=whole,
+        whole=whole and not entry.doubtful,
         user=entry.user,
         database=entry.database,
         application=entry.application,
         outcome=outcome,
         exact=entry.exact,
+        vxid=entry.vxid,
     )
+
+
+def _is_raised(entry: LogEntry) -> bool:
+    """Whether a function wrote it (RAISE LOG): of its own entry of a statement the server hides
+    where it arose."""
+    return bool(entry.context or (entry.statement and entry.statement not in entry.message))
+
+
+def _is_no_sql(match: re.Match[str]) -> bool:
+    """Whether what looks like an execution has a name with blanks and a text that is no SQL: a
+    function's words, in a log that does not say where they arose."""
+    name = match["name"] or ""
+    return " " in name and not name.startswith(_FETCH) and shape_of(match["text"]) is None
 
 
 def read_parameters(detail: str) -> tuple[tuple[str | None, ...], bool]:

@@ -3,22 +3,14 @@
 from __future__ import annotations
 
 import functools
-import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from steelyard.workloads.capturing.leading_words import ending_words, is_local, leading_words
 from steelyard.workloads.capturing.ledger import StatementOutcome
 from steelyard.workloads.capturing.statements import Event, LoggedStatement, SessionEnd
 
-_BLANK = r"(?:\s|--[^\n]*(?:\n|$)|/\*.*?\*/)"
-_WORD = re.compile(rf"^{_BLANK}*([a-zA-Z]+)(?:{_BLANK}+([a-zA-Z]+))?", re.DOTALL)
-_LOCAL = re.compile(rf"^{_BLANK}*set{_BLANK}+(?:local|transaction|constraints)\b", re.I | re.DOTALL)
-_TO_SAVEPOINT = re.compile(
-    rf"^{_BLANK}*(?:rollback|abort)(?:{_BLANK}+(?:work|transaction))?{_BLANK}+to\b",
-    re.I | re.DOTALL,
-)
-_CHAIN = re.compile(r"\band\s+chain\b", re.IGNORECASE)
 _ENDS = {"commit", "end", "rollback", "abort"}
 SESSION = {
     "set", "reset", "show", "discard", "deallocate", "listen", "unlisten", "notify", "prepare",
@@ -26,9 +18,12 @@ SESSION = {
     "close", "move", "lock",
 }  # fmt: skip
 """First words of what is no part of a transaction's work, or cannot be repeated from a log."""
-_ALONE = {StatementOutcome.OTHER_DATABASE, StatementOutcome.FETCH, StatementOutcome.CUT_ENTRY}
+_ALONE = {StatementOutcome.OTHER_DATABASE, StatementOutcome.FETCH}
 """What changes nothing of the transaction around it."""
-_UNKNOWN = {StatementOutcome.NO_TEXT, StatementOutcome.OTHER_LANGUAGE}
+_UNKNOWN = {
+    StatementOutcome.NO_TEXT, StatementOutcome.OTHER_LANGUAGE, StatementOutcome.CUT_ENTRY,
+    StatementOutcome.OTHER_FORMAT,
+}  # fmt: skip
 """What did something in the transaction around it, if there is one."""
 
 
@@ -40,6 +35,8 @@ class LoggedTransaction:
     think_s: float | None  # until the session's next one began; None: not known
     outcome: StatementOutcome | None = None
     """Why it cannot be repeated; None: it may be."""
+    implicit: bool = False
+    """Whether it was one by its virtual transaction alone: nothing of it said BEGIN."""
 
     @property
     def seconds(self) -> float:
@@ -55,6 +52,10 @@ class _Open:
     outcome: StatementOutcome | None = None
     aborted: bool = False
     """Whether a statement failed, and none but its end may follow."""
+    vxid: str = ""
+    """Its virtual transaction, where the log says it."""
+    implicit: bool = False
+    """Whether its statements are known to be one by that alone."""
 
 
 @dataclass
@@ -81,14 +82,13 @@ class TransactionEffect:
 
 def first_word(text: str) -> str:
     """The first word of a statement, in lower case."""
-    match = _WORD.match(text)
-    return match[1].lower() if match else ""
+    return next(iter(leading_words(text)), "")
 
 
 def is_of_session(text: str, *, alone: bool = False) -> bool:
     """Whether a statement concerns its session rather than a transaction's work. `alone`: outside
     a transaction, where SET LOCAL does nothing."""
-    return first_word(text) in SESSION and (alone or _LOCAL.match(text) is None)
+    return first_word(text) in SESSION and (alone or not is_local(text))
 
 
 def effect_of(text: str, is_open: bool) -> TransactionEffect:
@@ -114,10 +114,7 @@ def _effect(steps: Iterable[str], is_open: bool) -> TransactionEffect:
 
 def _step(text: str) -> str:
     """begin, end, prepare (an end), prepared (of an earlier one), or nothing of these."""
-    match = _WORD.match(text)
-    if match is None:
-        return ""
-    first, second = match[1].lower(), (match[2] or "").lower()
+    first, second = (*leading_words(text), "", "")[:2]
     if first == "begin" or (first, second) == ("start", "transaction"):
         return "begin"
     if (first, second) == ("prepare", "transaction"):
@@ -128,11 +125,11 @@ def _step(text: str) -> str:
         return "prepared"
     # ROLLBACK TO SAVEPOINT is a step within; a chained transaction is part of its first one, whose
     # BEGIN it needs.
-    return "" if _TO_SAVEPOINT.match(text) or _chains(text) else "end"
+    return "" if ending_words(text)[:1] == ("to",) or _chains(text) else "end"
 
 
 def _chains(text: str) -> bool:
-    return _CHAIN.search(text) is not None
+    return ending_words(text)[:2] == ("and", "chain")
 
 
 _PARSED = {
@@ -176,8 +173,7 @@ def transactions(events: Iterable[Event]) -> Iterator[LoggedTransaction]:
         elif event.outcome in _ALONE:
             yield LoggedTransaction((event,), None, event.outcome)
         elif event.outcome in _UNKNOWN:
-            around = sessions.get(event.session, _Session()).open
-            if around is not None:
+            for around in _around(sessions, event):
                 around.outcome = around.outcome or event.outcome
             yield LoggedTransaction((event,), None, event.outcome)
         else:
@@ -187,8 +183,22 @@ def transactions(events: Iterable[Event]) -> Iterator[LoggedTransaction]:
         yield from _closed(session)
 
 
+def _around(sessions: Mapping[str, _Session], event: LoggedStatement) -> list[_Open]:
+    """The open transactions that a statement may be of: those of all sessions, where its own is not
+    known."""
+    names = [event.session] if event.session else list(sessions)
+    opened = [sessions[name].open for name in names if name in sessions]
+    return [
+        around
+        for around in opened
+        if around is not None and (not around.implicit or around.vxid == event.vxid)
+    ]
+
+
 def _closed(session: _Session) -> Iterator[LoggedTransaction]:
     """What a session leaves at its end."""
+    if session.open is not None and session.open.implicit:
+        yield from _closed_implicit(session)
     if session.last is not None:
         yield session.last
     if session.open is not None and session.open.statements:
@@ -208,9 +218,17 @@ def _done(open_: _Open, otherwise: StatementOutcome | None = None) -> LoggedTran
 
 def _followed(session: _Session, statement: LoggedStatement) -> Iterator[LoggedTransaction]:
     """What ends with a statement, or before it."""
+    if session.open is not None and session.open.implicit:
+        if _is_within(session.open, statement):
+            yield from _within(session, session.open, statement)
+            return
+        yield from _closed_implicit(session)
     failed = statement.outcome in (StatementOutcome.FAILED, StatementOutcome.RUNNING)
     effect = effect_of(statement.text, session.open is not None)
-    if session.open is not None and not failed and _is_next_session(session.open, statement):
+    if session.open is not None and (
+        _is_next_transaction(session.open, statement)
+        or (not failed and _is_next_session(session.open, statement))
+    ):
         # Another session of the same process id, or its end is not in the log.
         yield from _closed(session)
         session.open = session.last = None
@@ -223,11 +241,14 @@ def _followed(session: _Session, statement: LoggedStatement) -> Iterator[LoggedT
     current = session.open
     if current is None:
         if effect.is_open:
-            session.open = _Open([statement], _why(effect), aborted=failed)
+            session.open = _Open([statement], _why(effect), failed, _open_vxid(statement))
+        elif _open_vxid(statement) and not (effect.passes_end or effect.several):
+            session.open = _implicit(statement)
         else:
             yield from _single(session, statement, effect)
         return
     current.statements.append(statement)
+    current.vxid = "" if _chains(statement.text) else _open_vxid(statement) or current.vxid
     if failed:
         current.aborted = True
     elif current.aborted and not effect.passes_end:
@@ -239,6 +260,66 @@ def _followed(session: _Session, statement: LoggedStatement) -> Iterator[LoggedT
         session.open = (
             _Open([], StatementOutcome.SEVERAL) if effect.is_open and not failed else None
         )
+
+
+def _open_vxid(statement: LoggedStatement) -> str:
+    """The virtual transaction that it was executed in; empty: it is not known, or none was open."""
+    return "" if statement.vxid.endswith("/0") else statement.vxid
+
+
+def _is_next_transaction(open_: _Open, statement: LoggedStatement) -> bool:
+    """Whether the open transaction ended before a statement without a word of it in the log."""
+    if not open_.vxid or not statement.vxid or _open_vxid(statement) == open_.vxid:
+        return False
+    # A failed transaction has none, and a chained one another.
+    ends = effect_of(statement.text, is_open=True).passes_end or _chains(statement.text)
+    if _open_vxid(statement):
+        return not ends
+    return not (ends or open_.aborted or statement.outcome is StatementOutcome.FAILED)
+
+
+def _implicit(statement: LoggedStatement) -> _Open:
+    """What begins with a statement outside a transaction: that alone, or what shares its virtual
+    transaction. A simple one ends its own before its duration is written, unless BEGIN was said."""
+    within = statement.protocol == "simple" and statement.duration_ms is not None
+    why = StatementOutcome.NO_BEGIN if within and statement.outcome is None else None
+    return _Open([statement], why, vxid=_open_vxid(statement), implicit=True)
+
+
+def _is_within(open_: _Open, statement: LoggedStatement) -> bool:
+    """Whether a statement belongs to what is a transaction by its virtual one alone."""
+    if statement.vxid.endswith("/0"):  # its COMMIT, if there was a transaction to end
+        return effect_of(statement.text, is_open=True).passes_end and not statement.stray
+    return statement.vxid == open_.vxid
+
+
+def _within(
+    session: _Session, open_: _Open, statement: LoggedStatement
+) -> Iterator[LoggedTransaction]:
+    """Adds the statement. One that begins or ends the transaction, or is simple, shows that BEGIN
+    was said before it and is not in the log."""
+    effect = effect_of(statement.text, is_open=True)
+    open_.statements.append(statement)
+    explicit = effect.begins or effect.passes_end or statement.protocol == "simple"
+    if statement.outcome is not StatementOutcome.FAILED and explicit:
+        open_.outcome = open_.outcome or _why(effect) or StatementOutcome.NO_BEGIN
+    if effect.begins:
+        open_.implicit = False
+    elif effect.passes_end:
+        yield from _closed_implicit(session)
+
+
+def _closed_implicit(session: _Session) -> Iterator[LoggedTransaction]:
+    """What was a transaction by its virtual one alone, now that its end is known."""
+    open_, session.open = session.open, None
+    if open_ is None:
+        return
+    if len(open_.statements) > 1:
+        yield from _follow(session, replace(_done(open_), implicit=True))
+        return
+    [statement] = open_.statements
+    outcome = statement.outcome or open_.outcome
+    yield from _follow(session, LoggedTransaction((statement,), None, outcome))
 
 
 def _is_next_session(open_: _Open, statement: LoggedStatement) -> bool:
@@ -274,7 +355,7 @@ def _follow(session: _Session, done: LoggedTransaction) -> Iterator[LoggedTransa
     """The one before it, now that its pause is known."""
     before, session.last = session.last, done
     if before is not None:
-        yield LoggedTransaction(before.statements, _between(before, done), before.outcome)
+        yield replace(before, think_s=_between(before, done))
 
 
 def _between(before: LoggedTransaction, after: LoggedTransaction) -> float | None:

@@ -238,6 +238,11 @@ def _name(number: int, kind: TransactionKind, salt: bytes | None) -> str:
     return f"{number:02}-{'-'.join(parts)}"[:_LONGEST_NAME]
 
 
+_IMPLICIT = (
+    "# One transaction by the server's log, as a pipeline is: its BEGIN and COMMIT are not in it."
+)
+
+
 def _description(
     name: str, source: str, mode: Protocol, scripts: Sequence[tuple[str, TransactionKind]]
 ) -> str:
@@ -267,4 +272,6 @@ def _description(
             f"[scripts.{quoted(script)}]",
             f"writes = {quoted(kind.writes)}",
         ]
+        if kind.implicit:
+            lines.insert(-2, _IMPLICIT)
     return "\n".join(lines) + "\n"

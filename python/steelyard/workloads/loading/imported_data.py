@@ -7,13 +7,14 @@ import json
 import os
 import re
 import secrets
+import shlex
 import shutil
 import time
 from dataclasses import asdict, replace
 from pathlib import Path
 
 from steelyard.engines.adapters import adapter
-from steelyard.engines.cache import free_bytes, open_cache, require_room, tree_bytes
+from steelyard.engines.cache import free_bytes, known_cache, open_cache, require_room, tree_bytes
 from steelyard.engines.intake import (
     DataPlace,
     ImportedCluster,
@@ -24,6 +25,7 @@ from steelyard.engines.intake import (
     TakesIn,
 )
 from steelyard.engines.loading import TemplateEngine
+from steelyard.engines.own_backup import backup_token, is_marked, remove_backup
 from steelyard.model.errors import EngineError, UsageError
 from steelyard.model.identity import Identity
 from steelyard.study.study import Source, Study
@@ -32,6 +34,7 @@ from steelyard.workloads.loading.template import (
     FORMAT,
     TemplateDescription,
     describe,
+    description,
     making,
     own_key,
     sole_maker,
@@ -54,8 +57,14 @@ def resolve_source(study: Study, *, version_named: bool = False) -> Study:
     if source is None or source.digest is not None:
         return study
     place = adapter(study.engine).inspect_source(Path(source.place))
+    _require_outside_rooms(place.path)
     resolved = source.model_copy(
-        update={"place": str(place.path), "kind": place.kind, "digest": place.digest}
+        update={
+            "place": str(place.path),
+            "kind": place.kind,
+            "digest": place.digest,
+            "backup": source.backup or backup_token(place.path),
+        }
     )
     settings = adapter(study.engine).read_server_settings(settings_place(resolved))
     resolved = resolved.model_copy(update={"settings_digest": settings.digest})
@@ -142,7 +151,8 @@ def import_template(
             with making(engine, cache, home, report) as (slot, move):
                 if not isinstance(engine, TakesIn):
                     raise UsageError(f'engine "{engine.identity.kind}" takes in no data')
-                cluster = engine.take_in(Intake(place, source.database), slot, report)
+                intake = Intake(place, source.database, settings_place(source))
+                cluster = engine.take_in(intake, slot, report)
                 data = move()
                 seconds = time.monotonic() - started
                 describe(data, _described(engine, place, source, cluster, data, seconds))
@@ -150,11 +160,9 @@ def import_template(
 
 
 def drop_backup(source: Source) -> None:
-    """Remove a base backup that was made for this weighing alone, of which every arm has its data
-    by now."""
-    backup = Path(source.place)
-    if open_cache().templates in backup.parents:
-        shutil.rmtree(backup.parent, ignore_errors=True)
+    """Remove the base backup that was taken for this weighing alone, of which every arm has its
+    data by now; a place that a user named stays, wherever it is."""
+    remove_backup(Path(source.place), source.backup)
 
 
 def import_key(identity: Identity, source: Source, number: int) -> str:
@@ -173,6 +181,18 @@ def import_key(identity: Identity, source: Source, number: int) -> str:
     name = re.sub(r"[^A-Za-z0-9.]", "_", Path(source.place).name)[:40]
     again = f"-load{number + 1}" if number else ""
     return f"{identity.kind}-{version}-from-{name}-{digest}{again}"
+
+
+def _require_outside_rooms(path: Path) -> None:
+    """UsageError for a user's place in a room of the cache, all of which `engines clear` removes;
+    templates and backups of ours are taken in like any other."""
+    room = known_cache().room_of(path)
+    if room is None or is_marked(path) or description(path) is not None:
+        return
+    raise UsageError(
+        f'will not take in "{path}": it is in "{room}", where what is not in use is removed',
+        hint=f"Move it out of the cache, and name its new place: mv {shlex.quote(str(path))} DIR",
+    )
 
 
 def _unchanged(place: DataPlace, source: Source) -> DataPlace:

@@ -4,20 +4,44 @@ from __future__ import annotations
 
 import re
 
+# Functions of PostgreSQL's and of extensions beside it: what changes or locks what others meet.
+_WRITING_CALL = (
+    r"nextval|setval|pg_(?:try_)?advisory_\w+|pg_notify|pg_logical_emit_message"
+    r"|txid_current|pg_current_xact_id|lo_(?!get\b|lseek|tell|close\b)\w+|lowrite"
+    r"|brin_\w*summarize_\w+|gin_clean_pending_list"
+    r"|pg_import_system_collations|pg_(?:set|restore|clear)_\w+_stats"
+)
+# What acts on the whole server, on its files, or on another server.
+_SERVER_CALL = (
+    r"pg_reload_conf|pg_rotate_logfile\w*|pg_promote|pg_create_restore_point"
+    r"|pg_(?:terminate|cancel)_backend|pg_log_backend_memory_contexts"
+    r"|pg_switch_(?:wal|xlog)|pg_(?:wal|xlog)_replay_(?:pause|resume)"
+    r"|pg_backup_(?:start|stop)|pg_(?:start|stop)_backup"
+    r"|pg_(?:create|drop|copy|sync)_(?:\w+_)?replication_slots?|pg_replication_slot_advance"
+    r"|pg_logical_slot_\w+|pg_replication_origin_(?:create|drop|advance|\w+_(?:setup|reset))"
+    r"|pg_(?:stat_reset\w*|wait_sampling_reset_\w+|\w+_reset)"
+    r"|pg_file_(?:write|rename|unlink|sync)|lo_(?:import|export)|pg_buffercache_evict\w*"
+    r"|autoprewarm_\w+|postgres_fdw_disconnect\w*|dblink\w*"
+)
+_WRITES = re.compile(_WRITING_CALL)
+_SERVES = re.compile(_SERVER_CALL)
+_SERVES_ANYWHERE = re.compile(rf"\b(?:{_SERVER_CALL})\b", re.IGNORECASE)
+_CALLS = re.compile(rf"\b(?:{_WRITING_CALL}|{_SERVER_CALL})\b", re.IGNORECASE)
 _LEADING = re.compile(r"\A(?:\s|\(|--[^\n]*(?:\n|$)|/\*.*?\*/)*", re.DOTALL)
 _WORD = re.compile(r"[a-z]+", re.IGNORECASE)
 _ANYWHERE = re.compile(
     r"\b(insert|update|delete|merge|truncate|copy|call|do|create|alter|drop|vacuum|analyze"
-    r"|cluster|reindex|refresh|nextval|setval|into)\b",
+    r"|cluster|reindex|refresh|into|checkpoint|notify|grant|revoke|lock)\b"
+    rf"|{_CALLS.pattern}",
     re.IGNORECASE,
 )
 """What a statement of another kind can write with, wherever it stands."""
 _OF_QUERIES = re.compile(
     r"\binto\b|\bfor\s+(?:no\s+key\s+|key\s+)?(?:update|share)\b|\block\s+in\s+share\b"
-    r"|\b(?:nextval|setval)\b",
+    rf"|{_CALLS.pattern}",
     re.IGNORECASE,
 )
-"""What writes in a query: rows are locked, a table is made, a sequence goes on."""
+"""What writes in a query: rows are locked, a table is made, a function does."""
 _CHANGES = re.compile(r"\b(?:insert|update|delete|merge)\b", re.IGNORECASE)
 _EXPLAINED = re.compile(
     r"\Aexplain\b(?:\s*\([^()]*\)|\s+(?:analy[zs]e|verbose|extended|format\s*=\s*\w+)\b)*",
@@ -29,6 +53,22 @@ _COPIED_OUT = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 """To the client, or to nowhere: not into a file of the server, and through no program."""
+
+
+def is_writing_call(function: str) -> bool:
+    """Whether a function changes or locks what others meet, by its name without schema."""
+    return _WRITES.fullmatch(function) is not None
+
+
+def is_server_call(function: str) -> bool:
+    """Whether a function acts on the whole server, on its files, or on another server, by its name
+    without schema: pg_reload_conf, pg_terminate_backend, dblink."""
+    return _SERVES.fullmatch(function) is not None
+
+
+def names_server_call(text: str) -> bool:
+    """Whether such a function is named anywhere in a text."""
+    return _SERVES_ANYWHERE.search(text) is not None
 
 
 def writes(statement: str) -> bool:
@@ -44,5 +84,5 @@ def writes(statement: str) -> bool:
     if word == "with":
         return bool(_OF_QUERIES.search(text) or _CHANGES.search(text))
     if word == "copy":
-        return _COPIED_OUT.match(text) is None or _CHANGES.search(text) is not None
+        return _COPIED_OUT.match(text) is None or bool(_CHANGES.search(text) or _CALLS.search(text))
     return _ANYWHERE.search(text) is not None

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from steelyard.engines.postgres.intake.server_settings import (
-    command_line_settings,
-    settings_of_words,
+from steelyard.engines.postgres.intake.command_line import (
+    CommandLine,
+    command_line,
+    parse_arguments,
 )
 
 
@@ -31,15 +32,45 @@ from steelyard.engines.postgres.intake.server_settings import (
     ],
 )
 def test_options_stand_for_settings(words: list[str], settings: dict[str, str]) -> None:
-    assert settings_of_words(words) == settings
+    assert parse_arguments(words).settings == settings
 
 
 def test_the_file_of_a_server_is_read(tmp_path: Path) -> None:
-    assert command_line_settings(tmp_path) == {}
+    assert command_line(tmp_path) == CommandLine()
     (tmp_path / "postmaster.opts").write_text(
         '/usr/lib/postgresql/18/bin/postgres "-D" "/data" "-c" "shared_buffers=256MB" '
         '"--cluster_name=shop" "-c" "search_path="$user", public"\n'
     )
-    assert command_line_settings(tmp_path) == {
+    line = command_line(tmp_path)
+    assert line.settings == {
         "shared_buffers": "256MB", "cluster_name": "shop", "search_path": '"$user", public',
     }  # fmt: skip
+    assert (line.directory, line.binary_upgrade) == ("/data", False)
+
+
+@pytest.mark.parametrize(
+    ("words", "binary_upgrade"),
+    [
+        (["-b"], True), (["-p", "50432", "-b", "-c", "fsync=off"], True), (["-Fb"], True),
+        (["-bF", "-D", "/x"], True), (["-f", "b"], False), (["-fb"], False), (["-B", "1"], False),
+        (["-c", "-b"], False), (["-cb=1"], False), (["-D", "-b"], False), (["--b=1"], False),
+        (["b"], False), ([], False),
+    ],
+)  # fmt: skip
+def test_a_server_that_pg_upgrade_started_is_recognised(
+    words: list[str], binary_upgrade: bool
+) -> None:
+    assert parse_arguments(words).binary_upgrade is binary_upgrade
+
+
+@pytest.mark.parametrize(
+    ("words", "directory"),
+    [
+        (["-D", "/a"], "/a"),
+        (["-D/a"], "/a"),
+        (["-FD", "/a", "-D", "/b"], "/b"),
+        (["-d", "3"], None),
+    ],
+)
+def test_the_directory_is_that_of_the_last_option(words: list[str], directory: str | None) -> None:
+    assert parse_arguments(words).directory == directory

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pwd
 import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -128,6 +129,44 @@ def test_root_reads_no_file_that_the_owner_of_the_data_may_not(tmp_path: Path) -
         ConfigurationReader(12345).settings(own)
     other.chmod(0o644)
     assert ConfigurationReader(12345).settings(own) == {"my.secret": "x"}
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files to other accounts")
+@pytest.mark.parametrize(
+    ("group", "mode", "readable"),
+    [("own", 0o640, True), ("more", 0o640, True), ("own", 0o600, False), ("other", 0o640, False),
+     ("other", 0o604, True), ("root", 0o640, False), ("own", 0o620, False)],
+)  # fmt: skip
+def test_a_file_that_a_group_of_the_owner_may_read_is_read_as_its_server_reads_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, group: str, mode: int, readable: bool
+) -> None:
+    """root:postgres 0640, as configuration management leaves it."""
+    groups = {"own": 12345, "more": 12346, "other": 12347, "root": 0}
+    account = pwd.struct_passwd(("theirs", "x", 12345, 12345, "", "/", "/bin/false"))
+    monkeypatch.setattr(pwd, "getpwuid", {12345: account}.__getitem__)
+    monkeypatch.setattr(os, "getgrouplist", lambda name, group: [group, 12346])
+    file = tmp_path / "more.conf"
+    file.write_text("my.x = 'y'\n")
+    os.chown(file, 0, groups[group])
+    file.chmod(mode)
+    (tmp_path / "main.conf").write_text("include 'more.conf'\n")
+    (tmp_path / "main.conf").chmod(0o644)
+    if readable:
+        assert ConfigurationReader(12345).settings(tmp_path / "main.conf") == {"my.x": "y"}
+        return
+    with pytest.raises(EngineError, match="may not read it") as refused:
+        ConfigurationReader(12345).settings(tmp_path / "main.conf")
+    assert "--config FILE" in str(refused.value.hint)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files to other accounts")
+def test_a_number_without_a_name_is_in_no_group(tmp_path: Path) -> None:
+    file = tmp_path / "own.conf"
+    file.write_text("my.x = 'y'\n")
+    os.chown(file, 0, 54321)
+    file.chmod(0o640)
+    with pytest.raises(EngineError, match="may not read it"):
+        ConfigurationReader(54321).settings(file)
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from steelyard.engines.postgres.intake.contents import contents
 from steelyard.engines.postgres.intake.place import digest_of, inspect_source
@@ -189,6 +191,139 @@ def test_a_dump_is_told_by_its_beginning(
         "dump",
         None,
     )
+
+
+@pytest.mark.parametrize(
+    "version",
+    [
+        "",
+        "\n",
+        "eighteen",
+        "18\x1b[31m",
+        "1\u0668",
+        "18.4",
+        "-18",
+        "018",
+        "1",
+        "999",
+        "18 19",
+        "9.6.1",
+    ],
+)
+def test_a_version_that_is_none_is_refused_in_words(made: Path, version: str) -> None:
+    (made / "PG_VERSION").write_text(version)
+    with pytest.raises(UsageError, match="holds no version of PostgreSQL"):
+        inspect_source(made)
+
+
+@pytest.mark.parametrize("version", ["9.6", "9.0", "8.4"])
+def test_data_of_before_10_are_named_by_their_version_and_not_by_what_they_lack(
+    made: Path, version: str
+) -> None:
+    (made / "PG_VERSION").write_text(f"{version}\n")
+    for now, then in (("pg_wal", "pg_xlog"), ("pg_xact", "pg_clog")):
+        (made / now).rename(made / then)
+    with pytest.raises(UsageError, match=f"of PostgreSQL {version}, which is too old") as refused:
+        inspect_source(made)
+    assert "pg_dump" in str(refused.value.hint)
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        {"Path": "\ud800x", "Size": 1}, {"Path": "base/\udfff", "Size": 1},
+        {"Path": "a\0b", "Size": 1}, {"Path": 7, "Size": 1}, {"Path": ["x"], "Size": 1},
+        {"Path": "x"}, {"Path": "x", "Size": "1"}, {"Path": "x", "Size": None},
+        {"Path": "x", "Size": True}, {"Path": "x", "Size": 1.0}, "x", None, [],
+    ],
+)  # fmt: skip
+def test_a_manifest_of_nonsense_cannot_be_read(made: Path, entry: object) -> None:
+    (made / "backup_label").write_text("START WAL LOCATION: 0/2000028\n")
+    (made / "backup_manifest").write_text(json.dumps({"Files": [entry]}))
+    with pytest.raises(EngineError, match="not the whole backup") as refused:
+        inspect_source(made)
+    assert "cannot be read" in str(refused.value.detail)
+
+
+@given(name=st.text(max_size=40) | st.text(st.characters(categories=["Cs", "Ll"]), max_size=5))
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_a_manifest_may_list_any_name(made: Path, name: str) -> None:
+    (made / "backup_label").write_text("START WAL LOCATION: 0/2000028\n")
+    (made / "backup_manifest").write_text(json.dumps({"Files": [{"Path": name, "Size": -1}]}))
+    with pytest.raises(EngineError, match="not the whole backup"):
+        inspect_source(made)
+
+
+def suggested(path: Path) -> str:
+    with pytest.raises(UsageError, match="no data directory") as refused:
+        inspect_source(path)
+    return str(refused.value.hint)
+
+
+@pytest.mark.parametrize("above", [1, 2])
+def test_a_directory_above_the_data_says_which_they_are(made: Path, above: int) -> None:
+    home = made.parent / "of us" / "18" / "main"
+    home.parent.mkdir(parents=True)
+    made.rename(home)
+    assert f"--from '{home}'" in suggested(home.parents[above - 1])
+
+
+def test_several_below_are_all_named(made: Path, tmp_path: Path) -> None:
+    made.rename(tmp_path / "18")
+    (tmp_path / "16" / "global").mkdir(parents=True)
+    (tmp_path / "16" / "PG_VERSION").write_text("16\n")
+    assert f"--from {tmp_path}/16 or --from {tmp_path}/18" in suggested(tmp_path)
+
+
+def test_a_damaged_data_directory_names_none_of_its_databases(made: Path) -> None:
+    (made / "base/5/PG_VERSION").write_text("18\n")
+    (made / "PG_VERSION").unlink()
+    assert suggested(made) == "None"
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("data_directory = 'HERE'\n", True), ("include 'more.conf'\n", True),
+        ("data_directory = 'HERE/nothing'\n", False), ("work_mem = 1MB\n", False),
+        ("data_directory = 'data'\n", False), ("= 3\n", False), ("include 'none'\n", False),
+    ],
+)  # fmt: skip
+def test_a_directory_of_a_configuration_says_where_its_data_are(
+    made: Path, tmp_path: Path, text: str, names: bool
+) -> None:
+    etc = tmp_path / "etc"
+    etc.mkdir()
+    (etc / "postgresql.conf").write_text(text.replace("HERE", str(made)))
+    (etc / "more.conf").write_text(f"data_directory = '{made}'\n")
+    assert suggested(etc) == (f"The data are elsewhere: --from {made}" if names else "None")
+
+
+def test_where_there_is_nothing_a_running_server_can_be_named_too(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="there is nothing") as refused:
+        inspect_source(tmp_path / "nothing")
+    assert "--from 'host=" in str(refused.value.hint)
+
+
+@pytest.mark.parametrize(
+    ("magic", "name", "typed"),
+    [
+        (b"\x28\xb5\x2f\xfd", "a b.dump.zst", "zstd -dc < 'HERE/a b.dump.zst' > 'HERE/a b.dump'"),
+        (b"\x04\x22\x4d\x18", "a.lz4", "lz4 -dc < HERE/a.lz4 > HERE/a"),
+        (b"BZh9", "a", "bunzip2 -c < HERE/a > HERE/a.unpacked"),
+        (b"\xfd7zXZ", "a.sql", "unxz -c < HERE/a.sql > HERE/a.sql.unpacked"),
+        (b"PK\x03\x04", "there.ZIP", "unzip -p HERE/there.ZIP > HERE/there.ZIP.unpacked"),
+        (gzip.compress(gzip.compress(b"x")), "a.gz", "gzip -dc < HERE/a.gz > HERE/a"),
+    ],
+)
+def test_what_is_compressed_says_what_to_type_and_overwrites_nothing(
+    tmp_path: Path, magic: bytes, name: str, typed: str
+) -> None:
+    (tmp_path / "there").write_text("of the user")
+    (tmp_path / name).write_bytes(magic)
+    with pytest.raises(UsageError, match="compressed") as refused:
+        inspect_source(tmp_path / name)
+    assert str(refused.value.hint) == f"Unpack it first: {typed}".replace("HERE", str(tmp_path))
 
 
 def test_a_backup_in_archives_says_what_to_do(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -69,6 +70,30 @@ def test_settings_are_those_of_the_server_and_not_of_its_role(server: Original) 
     assert kept["archive_command"] == ""
     assert "S3cret" not in f"{asked!r} {kept}"
     assert kept["work_mem"] == "9MB"  # not the 1MB of the role itself
+
+
+@pytest.mark.parametrize(
+    ("service", "environment", "chosen"),
+    [
+        ("dbname=shop", {"PGDATABASE": "empty"}, "shop"), ("dbname=shop", {}, "shop"),
+        ("", {"PGDATABASE": "empty"}, "empty"), ("", {}, "postgres"),
+        ("dbname=nosuch", {"PGDATABASE": "empty"}, "nosuch"),
+    ],
+)  # fmt: skip
+def test_a_database_that_a_service_names_goes_before_that_of_the_environment(
+    server: Original, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    service: str, environment: dict[str, str], chosen: str,
+) -> None:  # fmt: skip
+    file = tmp_path / "services.conf"
+    file.write_text(f"[prod]\nhost={server.sockets}\nport=54399\nuser=dba\n{service}\n")
+    monkeypatch.setenv("PGSERVICEFILE", str(file))
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    running = ask_running("service=prod")
+    assert running.connected == chosen
+    if chosen == "nosuch":
+        with pytest.raises(UsageError, match='no database "nosuch"'):
+            running.require_database(None)
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -74,6 +75,121 @@ def test_the_file_that_the_last_command_line_names_is_read_as_with_debians_packa
     elsewhere.unlink()
     assert f'no postgresql.conf is at "{elsewhere}"' in read(data).missing
     assert read(data).settings == {}
+
+
+BY_PG_UPGRADE = (
+    '/usr/lib/postgresql/18/bin/postgres "-D" "/new" "-p" "50432" "-b" "-c" '
+    '"synchronous_commit=off" "-c" "fsync=off" "-c" "full_page_writes=off" "-c" '
+    '"max_slot_wal_keep_size=-1" "-c" "listen_addresses=" "-c" "unix_socket_permissions=0700"'
+)
+
+
+def test_what_pg_upgrade_started_a_server_with_is_not_what_the_server_had(
+    data: Path, tmp_path: Path
+) -> None:
+    (data / MAIN).write_text("work_mem = 1MB\nsynchronous_commit = remote_apply\n")
+    (data / AUTOMATIC).write_text("jit = off\n")
+    (data / "postmaster.opts").write_text(f"{BY_PG_UPGRADE}\n")
+    result = read(data)
+    assert result.settings == {
+        "work_mem": "1MB", "synchronous_commit": "remote_apply", "jit": "off",
+    }  # fmt: skip
+    [omitted] = result.neutralised
+    assert (omitted.what, "pg_upgrade" in omitted.why) == ("the last command line", True)
+    elsewhere = tmp_path / "etc.conf"
+    elsewhere.write_text("work_mem = 9MB\nfsync = off\n")
+    options = f'{BY_PG_UPGRADE} "-c" "config_file={elsewhere}" "-c" "data_directory={data}"\n'
+    (data / "postmaster.opts").write_text(options)
+    assert read(data).settings == {"work_mem": "9MB", "fsync": "off", "jit": "off"}
+
+
+@dataclass(frozen=True)
+class Machine:
+    """A configuration outside of the data, and another data directory."""
+
+    data: Path
+    config: Path
+    other: Path
+
+    def started_with(self, *options: str, says: str = "") -> ServerSettings:
+        """The settings of data whose last server was started by it."""
+        self.config.write_text(f"work_mem = 7MB\n{says}\n")
+        words = " ".join(f'"{option}"' for option in ("-c", f"config_file={self.config}", *options))
+        (self.data / "postmaster.opts").write_text(f"/bin/postgres {words}\n")
+        return read(self.data)
+
+
+def identify(directory: Path, identifier: int) -> None:
+    """Give it the first bytes of a control file."""
+    (directory / "global").mkdir(parents=True, exist_ok=True)
+    content = identifier.to_bytes(8, "little") + bytes(512)
+    (directory / "global" / "pg_control").write_bytes(content)
+
+
+@pytest.fixture
+def machine(data: Path, tmp_path: Path) -> Machine:
+    identify(data, 1)
+    (tmp_path / "etc").mkdir()
+    return Machine(data, tmp_path / "etc" / MAIN, tmp_path / "var" / "main")
+
+
+WAYS = {
+    "data_directory of the file": lambda home: ((), f"data_directory = '{home}'"),
+    "-D of the line": lambda home: (("-D", str(home)), ""),
+    "data_directory of the line": lambda home: (
+        ("-c", f"data_directory={home}", "-D", "/etc"), "data_directory = '/nothing'",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize(
+    ("identifier", "weighed", "words"),
+    [
+        (1, True, ""),
+        (2, False, "is the file of another cluster here"),
+        (None, True, "cannot be seen here"),
+    ],
+)
+def test_a_file_of_another_cluster_of_this_machine_is_not_that_of_the_data(
+    machine: Machine, way: str, identifier: int | None, weighed: bool, words: str
+) -> None:
+    if identifier is not None:
+        identify(machine.other, identifier)
+    options, says = WAYS[way](machine.other)
+    result = machine.started_with(*options, says=says)
+    assert result.settings == ({"work_mem": "7MB"} if weighed else {})
+    assert (words in result.missing, bool(result.missing)) == (True, bool(words))
+    assert not words or f'"{machine.other}"' in result.missing
+    assert not words or "type --config" in result.missing
+    named = read(machine.data, machine.config)
+    assert (named.settings, named.missing) == ({"work_mem": "7MB"}, "")
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_file_that_names_the_data_by_whatever_links_is_theirs(
+    machine: Machine, tmp_path: Path, way: str
+) -> None:
+    link = tmp_path / "linked"
+    link.symlink_to(machine.data)
+    for home in (machine.data, link, f"{machine.data}/.", f"{machine.data}/../monday"):
+        options, says = WAYS[way](home)
+        result = machine.started_with(*options, says=says)
+        assert (result.settings, result.missing) == ({"work_mem": "7MB"}, "")
+
+
+@pytest.mark.parametrize("says", ["", "data_directory = 'relative'", "data_directory = ''"])
+def test_a_file_that_names_no_data_is_theirs(machine: Machine, says: str) -> None:
+    result = machine.started_with(says=says)
+    assert (result.settings, result.missing) == ({"work_mem": "7MB"}, "")
+
+
+def test_a_file_within_the_data_is_theirs_whatever_it_names(machine: Machine) -> None:
+    identify(machine.other, 2)
+    inside = Machine(machine.data, machine.data / "conf" / MAIN, machine.other)
+    inside.config.parent.mkdir()
+    result = inside.started_with(says=f"data_directory = '{machine.other}'")
+    assert (result.settings, result.missing) == ({"work_mem": "7MB"}, "")
 
 
 def test_data_without_a_configuration_say_what_to_type(

@@ -20,6 +20,7 @@ from own_cache import open_directory
 from steelyard._core import read_control
 from steelyard.engines.engine import Slot
 from steelyard.engines.intake import ImportedCluster, Intake, SettingsPlace
+from steelyard.engines.own_backup import backup_token, is_marked
 from steelyard.engines.postgres.intake import import_cluster
 from steelyard.engines.postgres.intake.place import digest_of, inspect_source
 from steelyard.engines.postgres.intake.running import ask_running, back_up
@@ -216,6 +217,8 @@ def test_a_running_server_is_copied_by_a_base_backup_and_crashed_files_are_recov
         assert server.bytes > 10_000_000
         back_up(server, home)
     assert inspect_source(home / "data").kind == "base backup"
+    assert is_marked(home / "data")
+    assert backup_token(home / "data") is not None, "it is ours to remove"
     taken, copy = take(engine18, home / "data", slot)
     assert taken.database == "shop"
     copy.start(slot, {})

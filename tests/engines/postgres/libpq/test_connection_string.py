@@ -156,3 +156,18 @@ def test_a_given_address_keeps_its_words_but_for_the_database() -> None:
     given = GivenAddress("/tmp/x", 6000, "u", "other", words=words)
     expected = {**connection_words(words), "dbname": "other"}
     assert connection_words(conninfo_of(given)) == expected
+
+
+@pytest.mark.parametrize(
+    "target", ["u:S3cretPw@h/db", "postgresql:/u:S3cretPw@h/db", "h:5432:d:u:S3cretPw"]
+)
+def test_a_slip_is_no_name_of_a_database_and_is_not_shown(target: str) -> None:
+    with pytest.raises(UsageError, match="no connection string") as refused:
+        read_target(target)
+    assert "S3cretPw" not in str(refused.value)
+    assert "postgresql://USER@HOST" in str(refused.value.hint)
+
+
+@pytest.mark.parametrize("name", ["shop", "my shop", "shop-2026", "Läden", "a.b"])
+def test_names_of_databases_stay(name: str) -> None:
+    assert read_target(name, host="/tmp/x").database == name

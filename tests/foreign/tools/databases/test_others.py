@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
-from foreign.judged_files import INPUTS, doubts, judged, percent
+from foreign.judged_files import INPUTS, doubts, judged, judged_text, percent
 from foreign.reading import assert_values, only, refusal, sheet_of
+from steelyard.foreign.comparison import total_of
 from steelyard.foreign.formats import format_of, read_sheet
 from steelyard.foreign.metric import LATENCY, THROUGHPUT
 from steelyard.foreign.series import Grain, Sheet, TransactionCounts
@@ -79,3 +82,47 @@ def test_a_report_of_mysqlslap_is_one_repetition_of_its_average() -> None:
 )
 def test_what_is_no_result_is_refused(text: str, form: str, said: str) -> None:
     assert said in refusal(text, form)
+
+
+def benchbase(throughput: float, goodput: float, **more: float) -> str:
+    return json.dumps(
+        {
+            "Latency Distribution": {"Average Latency (microseconds)": 15850.5},
+            "Throughput (requests/second)": throughput,
+            "Goodput (requests/second)": goodput,
+            **more,
+        }
+    )
+
+
+@pytest.mark.parametrize(
+    ("more", "tried"),
+    [
+        ({"Measured Requests": 60000}, 60000),
+        ({"Elapsed Time (nanoseconds)": 30e9}, 30000),
+        ({}, 60000),
+    ],
+)
+def test_what_goodput_lacks_of_throughput_failed(more: dict[str, float], tried: int) -> None:
+    text = benchbase(1000.0, 990.0, **more)
+    assert sheet_of(text).outcomes == {"": TransactionCounts(tried, tried // 100)}
+    worse = benchbase(1300.0, 390.0, **more)
+    assert "errors or retries differ" in doubts(judged_text(text, worse))
+    assert "errors or retries differ" not in doubts(judged_text(text, benchbase(900.0, 891.0)))
+
+
+def test_a_summary_without_goodput_says_nothing_of_failures() -> None:
+    without = json.loads(benchbase(1000.5, 1))
+    del without["Goodput (requests/second)"]
+    assert sheet_of(json.dumps(without)).outcomes == {}
+
+
+def test_transactions_of_benchbase_count_by_their_kind() -> None:
+    def raw(payments: int) -> str:
+        rows = [("NewOrder", 12000)] * (80 - payments) + [("Payment", 5000)] * payments
+        lines = [f"1,{name},{1.7e9 + k / 100:.6f},{us},0,0\n" for k, (name, us) in enumerate(rows)]
+        head = "Transaction Type Index,Transaction Name,Start Time (microseconds)"
+        return head + ",Latency (microseconds),Worker Id,Phase Id\n" + "".join(lines)
+
+    totals = [total_of(only(sheet_of(raw(payments)))) for payments in (40, 60)]
+    assert totals == pytest.approx([8500, 8500])

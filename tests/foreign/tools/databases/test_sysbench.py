@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from foreign.judged_files import INPUTS, doubts, judged, judged_text, percent, verdict
 from foreign.reading import assert_values, only, refusal, sheet_of
 from steelyard.foreign.formats import format_of
-from steelyard.foreign.series import Grain, TransactionCounts
+from steelyard.foreign.series import Grain, Order, TransactionCounts
 from steelyard.foreign.source import open_source
+from steelyard.foreign.tools.measured_runs import FIXED_RATE
 
 SUMMARY = """sysbench 1.0.20 (using bundled LuaJIT 2.1.0-beta2)
 
@@ -79,3 +82,57 @@ def test_what_is_no_result_is_refused() -> None:
     )
     assert "no complete summary of sysbench" in refusal("sysbench 1.0.20\n", "sysbench")
     assert "is no line of sysbench's CSV" in refusal("1,8,2\n", "sysbench-csv")
+
+
+RATED = "Number of threads: {threads}\nTarget transaction rate: {rate}/sec\n"
+
+
+def rated(tps: float, mean: float, rate: str = "500", threads: int = 8) -> str:
+    text = summary(tps).replace("avg:                                    8.00", f"avg:  {mean:.2f}")
+    return text.replace("Number of threads: 8\n", RATED.format(threads=threads, rate=rate))
+
+
+@pytest.mark.parametrize("rate", ["500", "500/sec, with jitter 0 usec"])
+def test_under_a_rate_latency_is_judged(rate: str) -> None:
+    text = rated(500.1, 8.5) + rated(500.2, 8.7)
+    sheet = sheet_of(text.replace("500/sec", rate if "/" in rate else "500/sec"))
+    assert_values(only(sheet), [8.5, 8.7])
+    assert FIXED_RATE in sheet.notes
+    factors = {factor.name: factor.values for factor in only(sheet).factors}
+    assert factors == {
+        "threads": ("8", "8"),
+        "rate": ("500/s", "500/s"),
+        "version of sysbench": ("1.0.20", "1.0.20"),
+    }
+
+
+def test_arms_at_one_rate_differ_in_their_latency_and_at_two_rates_not_at_all() -> None:
+    control = "".join(rated(500 + k / 100, 8 + k / 50) for k in range(12))
+    slower = "".join(rated(500 + k / 99, 16 + k / 50) for k in range(12))
+    assert verdict(judged_text(control, slower, order=Order.RANDOM)) == "slower"
+    other = judged_text(control, slower.replace("rate: 500", "rate: 600"), order=Order.RANDOM)
+    assert verdict(other) == "invalid"
+
+
+LINES = {
+    "1.0": "[ {0}s ] thds: 1 tps: {1} qps: 9.9 (r/w/o: 1/2/3) lat (ms,95%): {2} err/s: 0.00\n",
+    "0.5": "[ {0}s] threads: 1, tps: {1}, reads/s: 9.9, response time: {2}ms (95%)\n",
+}
+
+
+@pytest.mark.parametrize("line", LINES.values(), ids=LINES)
+@pytest.mark.parametrize("head", ["", "Number of threads: 1\nTarget transaction rate: 10/sec\n"])
+def test_intervals_have_their_percentile_which_is_judged_under_a_rate(line: str, head: str) -> None:
+    text = head + "".join(line.format(10 * k, 11.0 + k, 52.5 + k) for k in (1, 2, 3))
+    sheet = sheet_of(text)
+    words = ["throughput in transactions/s", "latency p95 in ms"]
+    assert [metric.words for metric, _ in sheet.metrics] == (words[::-1] if head else words)
+    assert_values(only(sheet, 0 if head else 1), [53.5, 54.5, 55.5])
+
+
+def test_intervals_tell_a_rate_where_the_heading_was_cut_off() -> None:
+    line = LINES["1.0"] + "[ {0}s ] queue length: 0, concurrency: 0\n"
+    sheet = sheet_of("".join(line.format(10 * k, 11.0, 52.5 + k) for k in (1, 2)))
+    assert FIXED_RATE in sheet.notes
+    bare = re.sub(r" lat \(ms,95%\): \S+", "", "".join(line.format(k, 11.0, 1) for k in (1, 2)))
+    assert "there is no latency" in refusal(bare)

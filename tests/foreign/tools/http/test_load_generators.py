@@ -6,11 +6,13 @@ import json
 
 import pytest
 
-from foreign.judged_files import INPUTS, doubts, judged, judged_text, percent
+from foreign.judged_files import INPUTS, doubts, judged, judged_text, percent, verdict
 from foreign.reading import assert_values, only, refusal, sheet_of
 from steelyard.foreign.formats import format_of, read_sheet
-from steelyard.foreign.series import Grain, TransactionCounts
+from steelyard.foreign.metric import LATENCY, THROUGHPUT
+from steelyard.foreign.series import FactorKind, Grain, Order, TransactionCounts
 from steelyard.foreign.source import open_source
+from steelyard.foreign.tools.measured_runs import FIXED_RATE
 
 
 @pytest.mark.parametrize(
@@ -89,7 +91,6 @@ K6_VALUES = {
     ("value", "rate", "latency", "unit"),
     [
         (OHA, 1000.5, 0.01, "s"),
-        (VEGETA, 50.5, 2e6, "ns"),
         (K6, 9.5, 100.5, "ms"),
         (K6_VALUES, 9.5, 100.5, "ms"),
     ],
@@ -101,6 +102,125 @@ def test_summaries_in_json_are_repetitions(
     assert_values(only(sheet), [rate, rate])
     assert_values(only(sheet, 1), [latency, latency])
     assert sheet.metrics[1][0].unit == unit
+
+
+def test_vegeta_holds_a_rate_so_its_latency_is_judged() -> None:
+    sheet = sheet_of(json.dumps(VEGETA) + "\n" + json.dumps(VEGETA))
+    assert_values(only(sheet), [2e6, 2e6])
+    assert_values(only(sheet, 1), [50.5, 50.5])
+    assert sheet.metrics[0][0].unit == "ns"
+    assert FIXED_RATE in sheet.notes
+
+
+def vegeta(rate: float, latency: float) -> str:
+    return json.dumps(
+        VEGETA
+        | {"requests": 3000, "duration": 2999 / rate * 1e9, "latencies": {"mean": latency}}
+        | {"throughput": rate * 0.999}
+    )
+
+
+def test_arms_of_vegeta_at_two_rates_were_not_measured_alike() -> None:
+    def runs(rate: float, ns: float) -> str:
+        return "\n".join(vegeta(rate + k / 1e4, ns * (1 + k / 500)) for k in range(12))
+
+    slower = judged_text(runs(100, 2e6), runs(100, 4e6), order=Order.RANDOM)
+    assert verdict(slower) == "slower"
+    other = judged_text(runs(100, 2e6), runs(200, 4e6), order=Order.RANDOM)
+    assert "conditions differ" in doubts(other)
+    assert verdict(other) == "invalid"
+
+
+WRK = """Running 30s test @ http://127.0.0.1:8080/
+  2 threads and 100 connections
+{more}  Thread Stats   Avg      Stdev     Max   +/- Stdev
+    Latency     {latency}  0.36ms   7.20ms   72.34%
+  60000 requests in 30.00s, 10.2MB read
+Requests/sec:   {rate}
+"""
+CALIBRATION = "  Thread calibration: mean lat.: 1.234ms, rate sampling interval: 10ms\n"
+HISTOGRAM = "  Latency Distribution (HdrHistogram - Recorded Latency)\n"
+
+
+@pytest.mark.parametrize(("more", "rated"), [(CALIBRATION, True), (HISTOGRAM, True), ("", False)])
+def test_wrk2_holds_a_rate_and_wrk_does_not(more: str, *, rated: bool) -> None:
+    sheet = sheet_of(WRK.format(more=more, latency="1.18ms", rate=2000.94))
+    assert_values(only(sheet), [1.18 if rated else 2000.94])
+    assert (FIXED_RATE in sheet.notes) is rated
+    rates = [factor.values for factor in only(sheet).factors if factor.name == "rate"]
+    assert rates == ([("2000/s",)] if rated else [])
+
+
+@pytest.mark.parametrize(("latency", "ms"), [("250us", 0.25), ("1.5s", 1500), ("2h", 7.2e6)])
+def test_latencies_of_wrk_have_any_unit(latency: str, ms: float) -> None:
+    assert_values(only(sheet_of(WRK.format(more="", latency=latency, rate=5.5)), 1), [ms])
+
+
+def oha(rate: float, statuses: dict[str, int], errors: dict[str, int] | None = None) -> str:
+    summary = {"successRate": 1.0, "total": 10.0, "average": 0.01, "requestsPerSec": rate}
+    more = {} if errors is None else {"errorDistribution": errors}
+    return json.dumps({"summary": summary, "statusCodeDistribution": statuses, **more})
+
+
+@pytest.mark.parametrize(
+    ("statuses", "errors", "outcome"),
+    [
+        ({"200": 90, "204": 5, "301": 5}, {}, (100, 0)),
+        ({"200": 40, "500": 60}, {}, (100, 60)),
+        ({"200": 40, "404": 60}, None, (100, 60)),
+        ({"200": 90}, {"connection error": 10}, (100, 10)),
+        ({"200": 90}, {"aborted due to deadline": 50}, (90, 0)),
+        ({}, {"connection error": 10}, (10, 10)),
+        ({"200": 90, "503": 7}, {"timeout": 3, "aborted due to deadline": 50}, (100, 10)),
+    ],
+)
+def test_answers_of_oha_that_are_errors_failed(
+    statuses: dict[str, int], errors: dict[str, int] | None, outcome: tuple[int, int]
+) -> None:
+    assert sheet_of(oha(9.5, statuses, errors)).outcomes == {"": TransactionCounts(*outcome)}
+
+
+def test_an_arm_that_answers_errors_is_doubted() -> None:
+    control = "\n".join(oha(1000 + k / 7, {"200": 10_000}) for k in range(12))
+    arm = "\n".join(oha(1300 + k / 7, {"200": 5200, "500": 7800}) for k in range(12))
+    assert "errors or retries differ" in doubts(judged_text(control, arm, order=Order.RANDOM))
+
+
+def k6(shape: str, **metrics: dict[str, float]) -> str:
+    base = {"http_reqs": {"count": 900, "rate": 9.5}, "http_req_duration": {"avg": 100.5}}
+    merged = base | metrics
+    if shape == "values":
+        return json.dumps({"metrics": {name: {"values": some} for name, some in merged.items()}})
+    return json.dumps({"metrics": merged})
+
+
+@pytest.mark.parametrize("shape", ["flat", "values"])
+def test_dropped_iterations_of_k6_tell_a_rate_and_failed_checks_count(shape: str) -> None:
+    dropped = sheet_of(k6(shape, dropped_iterations={"count": 30, "rate": 0.1}))
+    assert dropped.metrics[0][0].name == LATENCY
+    assert dropped.outcomes == {"": TransactionCounts(30, 30)}
+    held = sheet_of(k6(shape, dropped_iterations={"count": 0}))
+    assert held.metrics[0][0].name == LATENCY
+    checked = sheet_of(k6(shape, checks={"passes": 890, "fails": 10}))
+    assert checked.metrics[0][0].name == THROUGHPUT
+    assert checked.outcomes == {"": TransactionCounts(900, 10)}
+
+
+@pytest.mark.parametrize("shape", ["flat", "values"])
+@pytest.mark.parametrize(
+    ("users", "kind"),
+    [
+        ({"value": 10, "min": 10, "max": 10}, FactorKind.LOAD),
+        ({"value": 10, "max": 10}, FactorKind.LOAD),
+        ({"value": 10}, FactorKind.LOAD),
+        ({"value": 10, "min": 2, "max": 10}, FactorKind.PARAMETER),
+    ],
+)
+def test_virtual_users_of_k6_are_a_load_unless_they_grew(
+    shape: str, users: dict[str, float], kind: FactorKind
+) -> None:
+    [factor] = only(sheet_of(k6(shape, vus_max=users))).factors
+    assert (factor.name, factor.kind, factor.values) == ("virtual users", kind, ("10",))
 
 
 def test_endpoints_of_locust_are_paired_and_their_sum_is_none() -> None:

@@ -14,7 +14,7 @@ from steelyard.evaluation.rule import FailCondition, VerdictKind
 from steelyard.model.files.printable import printable
 from steelyard.record.contrast import ContrastLine
 from steelyard.record.verdict import Verdict
-from steelyard.report.contrast_text import reading_text
+from steelyard.wording.contrast_text import reading_text
 
 _NOT_IN_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 

@@ -19,9 +19,9 @@ from steelyard.report.answer.scripts import (
     within_scripts,
 )
 from steelyard.report.answer.what_next import gate_lines
-from steelyard.report.contrast_text import MARKS, ends_of, estimate_text, interval_text
 from steelyard.report.time_parts import cause_lines
 from steelyard.report.wall_time.words import took_text
+from steelyard.wording.contrast_text import MARKS, ends_of, estimate_text, interval_text
 
 _MOST_ROWS = 20
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~])")

@@ -23,8 +23,8 @@ from steelyard.record.factors import FactorEffects
 from steelyard.record.verdict import Verdict
 from steelyard.report.build_differences import default_lines, loads_line
 from steelyard.report.charts.factors import effect_rows, simple_rows
-from steelyard.report.contrast_text import full_stop, reading_text
 from steelyard.report.incidents import interruption_text
+from steelyard.wording.contrast_text import full_stop, reading_text
 
 _LEAST_WIDTH = 50
 _MOST_CHART = 70

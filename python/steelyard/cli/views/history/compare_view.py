@@ -10,7 +10,7 @@ from steelyard.history.compare import ComparedPair, FactDifference, RecordCompar
 from steelyard.history.entry import KnownScript
 from steelyard.history.ratio import Refusal
 from steelyard.model.errors import UsageError
-from steelyard.report.contrast_text import reading_text
+from steelyard.wording.contrast_text import reading_text
 
 _LONGEST = 60
 

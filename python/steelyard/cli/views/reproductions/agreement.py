@@ -9,15 +9,15 @@ import math
 from collections.abc import Iterator
 
 from steelyard.cli.views.ci.markdown import escaped
-from steelyard.evaluation.sweep import reading
 from steelyard.model.units import NS_PER_S, format_digits, format_duration, format_percent
 from steelyard.record.contrast import ContrastLine, PercentInterval
 from steelyard.record.sweep import Swept, SweptContrast
 from steelyard.record.verdict import Cause, DeviceFigure, ProbeCount, Query, Verdict
-from steelyard.report.contrast_text import QUANTITIES, ends_of, interval_text, reading_text
 from steelyard.report.devices import figure_name
 from steelyard.report.tables import cause_name
 from steelyard.reproductions.reproduction import Claim, CountClaim, ReproductionStep
+from steelyard.wording.contrast_text import QUANTITIES, ends_of, interval_text, reading_text
+from steelyard.wording.sweep_sentences import reading
 
 MANY_TIMES = 1.5
 """From so many times as many epochs on it is worth saying."""

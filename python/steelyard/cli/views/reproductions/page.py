@@ -16,12 +16,12 @@ from steelyard.model.units import NS_PER_S, format_duration
 from steelyard.record.sweep import Swept
 from steelyard.record.turns.turn_summary import EvennessLine
 from steelyard.record.verdict import DeviceSummary, Verdict
-from steelyard.report.contrast_text import reading_text
 from steelyard.report.devices import by_second, figure_rows, not_available, told_names, used_figures
 from steelyard.report.layouts.shown_layout import layout_named
 from steelyard.report.tables import cause_rows, query_rows, work_rows
 from steelyard.report.turns import evenness_rows, stall_sums, sum_rows
 from steelyard.reproductions.reproduction import Reproduction, ReproductionStep
+from steelyard.wording.contrast_text import reading_text
 
 IMAGES = "wal_full_page_images"
 """Of a probe; that there were none is a result too."""

@@ -10,8 +10,8 @@ from steelyard.cli.views.upgrades.sections import Block, Commands, Section, Sect
 from steelyard.engines.postgres.upgrade.outcome import UpgradeOutcome
 from steelyard.record.verdict import FlippedPlan, ScriptTime, Verdict
 from steelyard.report.answer.scripts import script_counts, script_rows
-from steelyard.report.contrast_text import reading_text, shown_sentence
 from steelyard.report.plans.shown import time_text
+from steelyard.wording.contrast_text import reading_text, shown_sentence
 
 TITLE = "Faster or slower for you"
 _MOST_SCRIPTS, _MOST_PLANS, _MOST_STATEMENT = 10, 8, 60

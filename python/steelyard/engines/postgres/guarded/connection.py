@@ -40,6 +40,8 @@ class Info:
     host: str
     hostaddr: str
     port: str
+    configured_database: str | None
+    """The database that a service or the environment names, where the string names none."""
 
     def parameter_status(self, name: str) -> str | None:
         """Of the one parameter that is asked for."""

@@ -97,6 +97,7 @@ class Holder:
             "host": wire.host.decode(),
             "hostaddr": wire.hostaddr.decode(),
             "port": wire.port.decode(),
+            "configured_database": configured_database(request["target"]),
         }
 
     def _execute(self, request: dict[str, Any]) -> dict[str, Any]:
@@ -133,6 +134,22 @@ class Holder:
         if self._connection is not None:
             self._connection.close()
         return {}
+
+
+def configured_database(target: str) -> str | None:
+    """The database that libpq takes from a service, else from the environment, for a connection
+    string that names none; None: it would take the role's name. It changes this process's
+    environment, by which libpq is asked."""
+    from psycopg.conninfo import conninfo_to_dict
+    from psycopg.pq import Conninfo
+
+    words = conninfo_to_dict(target)
+    for word, variable in (("service", "PGSERVICE"), ("servicefile", "PGSERVICEFILE")):
+        if word in words:
+            os.environ[variable] = str(words[word])
+    defaults = {option.keyword: option.val for option in Conninfo.get_defaults()}
+    name = defaults.get(b"dbname")
+    return name.decode(errors="surrogateescape") if name else None
 
 
 def main() -> None:

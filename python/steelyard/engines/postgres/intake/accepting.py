@@ -35,9 +35,17 @@ _SETTING = re.compile(r'\bparameter (?:name )?"([^"]+)"')
 _SEVERE = re.compile(r"\b(?:LOG|WARNING|ERROR|FATAL|PANIC):  (.*)")
 _MACHINE = (
     # What a start says without the name of the setting (sysv_shmem.c, method_io_uring.c).
-    (re.compile(r"shared memory|huge page", re.IGNORECASE), "huge_pages", ("on", "true", "yes")),
-    (re.compile(r"io_uring"), "io_method", ("io_uring",)),
+    (re.compile(r"map anonymous shared memory|create shared memory segment:(?!.*No space left)"
+                r"|huge page", re.IGNORECASE), "huge_pages", ("on", "true", "yes", "1")),
+    (re.compile(r"io_uring(?!.*No space left)"), "io_method", ("io_uring",)),
+)  # fmt: skip
+_OTHER = (
+    "archive|column|conversion|database|device|directory|extension|file|function|group|host|index"
+    "|library|link|object|origin|pipe|process|program|provider|publication|relation|role|schema"
+    "|segment|sequence|slot|socket|subscription|table|tablespace|timeline|type|user|view"
 )
+"""Of what else PostgreSQL quotes the name behind its noun: `database "shop"`."""
+_NAMES = re.compile(rf'(?:\b(?:{_OTHER}) "[^"]*")|"([^"]*)"|\b([a-z]+(?:_[a-z0-9]+)+)\b')
 
 
 def accepted_settings(
@@ -152,19 +160,25 @@ def _refused(messages: str, configuration: Configuration) -> list[str]:
 
 
 def _mentioned(messages: str, configuration: Configuration) -> list[str]:
-    """Settings whose names or causes are anywhere in the last error."""
+    """Settings that the last error names, or whose refusal by this machine it is. A word of a
+    message that could be a setting is none where it is the name of something else."""
     settings = configuration.settings
     # What PostgreSQL compares before it has a log begins with the program's name.
-    error = "\n".join(re.findall(r"(?:\b(?:FATAL|PANIC|ERROR):  |^postgres: )(.*)", messages, re.M))
+    errors = re.findall(r"(?:\b(?:FATAL|PANIC|ERROR):  |^postgres: )(.*)", messages, re.M)
     by_cause = [
         name
+        for error in errors
         for pattern, name, values in _MACHINE
         if pattern.search(error) and (settings.get(name, "").lower() in values)
     ]
-    return [
-        *by_cause,
-        *(name for name in re.findall(r"[a-z_][a-z_.0-9]+", error) if name in settings),
-    ]
+    names = [name for error in errors if "could not" not in error for name in _names(error)]
+    return [*by_cause, *(name for name in names if name in settings)]
+
+
+def _names(error: str) -> list[str]:
+    """What may name settings in an error, in its order: quoted words, and words with an underscore
+    that are not quoted."""
+    return [quoted.lower() if quoted else plain for quoted, plain in _NAMES.findall(error)]
 
 
 def _no_start(cluster: Cluster, failure: ServerError) -> EngineError:

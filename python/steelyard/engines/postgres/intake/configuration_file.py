@@ -8,6 +8,7 @@ error: its owner may have named any file of this machine.
 from __future__ import annotations
 
 import os
+import pwd
 import re
 import stat
 from collections.abc import Iterator
@@ -40,7 +41,7 @@ class ConfigurationReader:
     """Reads the files of one configuration, within bounds.
 
     `owner`: the user id by whose right files are read, for the names of includes are theirs; files
-    of others must be readable by everyone. None: whatever we may read.
+    of others must be readable by everyone, or by a group of theirs. None: whatever we may read.
     """
 
     owner: int | None = None
@@ -122,13 +123,32 @@ class ConfigurationReader:
     def _require_readable(self, file: Path, status: os.stat_result) -> None:
         if not stat.S_ISREG(status.st_mode):
             raise _unread(file, "it is not a regular file")
-        readable = status.st_mode & stat.S_IROTH or status.st_uid == self.owner
-        if self.owner and not readable:  # root may read any
-            raise _unread(file, "the owner of the data may not read it")
+        if self.owner and not _may_read(self.owner, status):  # root may read any
+            raise _unread(
+                file,
+                "the owner of the data may not read it",
+                hint="Name the server's configuration as it is to be weighed: --config FILE",
+            )
 
 
-def _unread(file: Path, why: str) -> EngineError:
-    return EngineError(f'could not read configuration file "{file}": {why}')
+def _may_read(account: int, status: os.stat_result) -> bool:
+    if status.st_mode & stat.S_IROTH or status.st_uid == account:
+        return True
+    return bool(status.st_mode & stat.S_IRGRP) and status.st_gid in _groups(account)
+
+
+def _groups(account: int) -> list[int]:
+    """Those of an account by the system's lists, as its server has them; none of a number that has
+    no name."""
+    try:
+        entry = pwd.getpwuid(account)
+    except KeyError:
+        return []
+    return os.getgrouplist(entry.pw_name, entry.pw_gid)
+
+
+def _unread(file: Path, why: str, hint: str | None = None) -> EngineError:
+    return EngineError(f'could not read configuration file "{file}": {why}', hint=hint)
 
 
 def parse_line(line: str) -> tuple[str, str] | None:

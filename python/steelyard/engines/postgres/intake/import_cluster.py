@@ -74,6 +74,10 @@ def seal(cluster: Cluster) -> bool:
 
 Create = Callable[..., Cluster]
 """Makes a cluster: (directory, protection=...)."""
+_NAME_BYTES, _ALIGNED, _OID_BYTES = 64, 8, 4
+"""NAMEDATALEN, MAXIMUM_ALIGNOF, and what stands before a name in pg_database."""
+_OID_IS_COLUMN = 12
+"""The first version in which it does."""
 _STANDBY = ("standby.signal", "recovery.signal")
 
 
@@ -117,7 +121,7 @@ def _take_in_upgraded(
     [old] = select_builds([BuildRequest(intake.place.major)], new.account.name)
     imported = take_in_cluster(old.build, old.identity, old.account, intake, slot, report)
     place = intake.place
-    offered = read_server_settings(SettingsPlace(place.path, place.kind))
+    offered = read_server_settings(intake.settings or SettingsPlace(place.path, place.kind))
     settings = known_settings(new.build, new.account, offered).settings
     cluster = Cluster(old.build, old.identity, old.account, slot.path / "data")
     carry_over(cluster, old, new, settings, slot, report)
@@ -149,8 +153,8 @@ def take_in_dump(
 
 def _require_database(directory: Path, database: str, major: int) -> None:
     """UsageError, before hours of copying, where the file of pg_database does not hold the name."""
-    if not database.isascii():
-        return  # its bytes depend on the server's encoding
+    if not database.isascii() or major < _OID_IS_COLUMN:
+        return  # its bytes depend on the server's encoding; the columns stand elsewhere
     try:
         page_bytes = int(control_of(directory)["block_size"])
         with opened_below(directory, "global/pg_filenode.map") as descriptor:
@@ -159,9 +163,23 @@ def _require_database(directory: Path, database: str, major: int) -> None:
         names = database_names(content, directory, page_bytes)
     except (OSError, ValueError, KeyError, EngineError):
         return  # said by what opens the copy
-    if database.encode() + b"\0" not in content:
+    if database not in names and not _holds_name(content, database):
         listed = ", ".join(sorted({*names} - {"template0", "template1"}))
-        raise UsageError(f'there is no database "{database}" in it', detail=f"There are {listed}.")
+        raise UsageError(
+            f'there is no database "{database}" in it',
+            detail=f"There are {listed}." if listed else None,
+        )
+
+
+def _holds_name(content: bytes, database: str) -> bool:
+    """Whether a row of pg_database may have this name, though none surely has: a whole NameData,
+    where the column stands, behind an oid (rows and their data begin at multiples of eight). The
+    end of a longer name is not followed by so many zeros, or stands elsewhere."""
+    field = database.encode().ljust(_NAME_BYTES, b"\0")
+    at = content.find(field) if len(database) < _NAME_BYTES else -1
+    while at >= 0 and at % _ALIGNED != _OID_BYTES:
+        at = content.find(field, at + 1)
+    return at >= 0
 
 
 def _require_blocks(build: Build, account: Account, directory: Path) -> None:

@@ -38,10 +38,11 @@ class Manifest:
         self._opened.seek(0)
         listed = self._listed() if self._whole else self._by_lines()
         for entry in listed:
-            if not isinstance(entry, dict) or not isinstance(entry.get("Size"), int):
+            size = entry.get("Size") if isinstance(entry, dict) else None
+            if not isinstance(size, int) or isinstance(size, bool):
                 raise JsonError("an entry is no file with its size")
             name = entry.get("Path")
-            if name is not None and (not isinstance(name, str) or "\0" in name):
+            if name is not None and not _names_file(name):
                 raise JsonError("an entry has no name that a file can have")
             yield entry
 
@@ -68,6 +69,17 @@ class Manifest:
                 if within and (rest := line.removeprefix(b'"Files": [').strip()):
                     yield parse_json(rest.removesuffix(b","))
         raise JsonError("its list of files does not end")
+
+
+def _names_file(name: object) -> bool:
+    """Whether it is text in UTF-8: JSON can also spell half of a letter."""
+    if not isinstance(name, str) or "\0" in name:
+        return False
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def manifest_sizes(file: Path) -> dict[str, int]:

@@ -5,14 +5,18 @@ from __future__ import annotations
 import errno
 import hashlib
 import os
+import re
+import shlex
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from steelyard.engines.intake import DataPlace
 from steelyard.engines.local.owned_files import opened_below, text_below
+from steelyard.engines.postgres.intake.configuration_file import ConfigurationReader
 from steelyard.engines.postgres.intake.contents import contents, require_tablespaces
 from steelyard.engines.postgres.intake.dumps.format import recognise
 from steelyard.engines.postgres.intake.manifest import Manifest
+from steelyard.engines.postgres.life.configuration_text import MAIN
 from steelyard.engines.postgres.life.server import serving_pid
 from steelyard.model.errors import EngineError, UsageError
 from steelyard.model.files.bounded_json import JsonError
@@ -21,6 +25,9 @@ CONTROL_FILE = "global/pg_control"
 LABEL = "backup_label"
 MANIFEST = "backup_manifest"
 _MOST_OF_VERSION = 64
+_MAJOR = re.compile(r"[1-9][0-9]")
+_BEFORE_10 = re.compile(r"[0-9]\.[0-9]{1,2}")
+_MOST_SUGGESTED = 3
 
 
 def inspect_source(path: Path) -> DataPlace:
@@ -41,7 +48,8 @@ def inspect_source(path: Path) -> DataPlace:
     what = "there is nothing" if not path.exists() else "it is neither file nor directory"
     raise UsageError(
         f'cannot take in "{path}": {what}',
-        hint="Name a stopped data directory, a base backup, or a dump.",
+        hint="Name a stopped data directory, a base backup, a dump, or a running server: "
+        "--from 'host=... dbname=...'",
     )
 
 
@@ -84,8 +92,9 @@ def _directory(path: Path) -> DataPlace:
         raise UsageError(
             f'cannot take in "{path}": it is no data directory, base backup or dump',
             detail=_unpacked(path) or 'A data directory has a file "PG_VERSION".',
+            hint=_elsewhere(path),
         )
-    major = text_below(path, "PG_VERSION", _MOST_OF_VERSION).strip()
+    major = _major(path)
     pid = serving_pid(path)
     if pid is not None:
         raise EngineError(
@@ -96,6 +105,48 @@ def _directory(path: Path) -> DataPlace:
     _require_whole(path)
     backup = any(os.path.lexists(path / name) for name in (LABEL, MANIFEST))
     return _place(path, "base backup" if backup else "data directory", major)
+
+
+def _major(path: Path) -> str:
+    """UsageError: the directory is of a version that nothing here can read, or says of none."""
+    version = text_below(path, "PG_VERSION", _MOST_OF_VERSION).strip()
+    if _MAJOR.fullmatch(version):
+        return version
+    if _BEFORE_10.fullmatch(version):
+        raise UsageError(
+            f'cannot take in "{path}": it is of PostgreSQL {version}, which is too old',
+            hint="Dump it by its own server, and name the dump: pg_dump -Fc -f FILE DATABASE",
+        )
+    raise UsageError(
+        f'cannot take in "{path}": its PG_VERSION holds no version of PostgreSQL',
+        hint="Name a stopped data directory, a base backup, or a dump.",
+    )
+
+
+def _elsewhere(path: Path) -> str | None:
+    """What to type where the data are not here: below, or where a configuration file says."""
+    homes = [home for level in ("*", "*/*") for home in sorted(path.glob(f"{level}/PG_VERSION"))]
+    below = [home.parent for home in homes if os.path.lexists(home.parent / "global")]
+    if not below:
+        below = list(_configured(path))
+    if not below:
+        return None
+    options = [f"--from {shlex.quote(str(home))}" for home in below[:_MOST_SUGGESTED]]
+    return f"The data are elsewhere: {' or '.join(options)}"
+
+
+def _configured(path: Path) -> Iterator[Path]:
+    """The data directory that a configuration in this one names."""
+    main = path / MAIN
+    if not main.is_file():
+        return
+    owner = main.stat().st_uid if os.geteuid() == 0 else None
+    try:
+        name = ConfigurationReader(owner).settings(main).get("data_directory", "")
+    except EngineError:
+        return
+    if os.path.isabs(name) and os.path.isdir(name):
+        yield Path(name)
 
 
 def _dump(path: Path) -> DataPlace:

@@ -43,7 +43,7 @@ from steelyard.engines.postgres.sql.database import connected
 from steelyard.model.errors import EngineError, ServerError, SteelyardError, UsageError
 
 _PASSED_BY = re.compile(rb"\\(?:un)?restrict[ \t]+\w+[ \t]*\r?\n")
-_CONNECT = re.compile(rb'\\c(?:onnect)?[ \t]+(?:"[^"\r\n]*"|[^\\"\r\n]+)+\r?\n')
+_CONNECT = re.compile(rb'\\c(?:onnect)?[ \t]++(?:"[^"\r\n]*"|[^\\"\r\n])++\r?\n')
 _BACKSLASHES = frozenset({"SJIS", "SHIFT_JIS_2004", "BIG5", "GBK", "UHC", "GB18030", "JOHAB"})
 """Encodings with characters whose last byte is that of a backslash, perhaps."""
 _MOST_NOTES = 50

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -12,6 +11,7 @@ from typing import Any
 from steelyard.engines.account import Account, choose_account
 from steelyard.engines.cache import free_bytes, require_room
 from steelyard.engines.intake import Report
+from steelyard.engines.own_backup import DATA, mark_backup
 from steelyard.engines.postgres.guarded.connection import GuardedConnection, guarded, timeout_s
 from steelyard.engines.postgres.intake.base_backup import run_backup
 from steelyard.engines.postgres.intake.client_programs import newest_client
@@ -37,7 +37,7 @@ class RunningServer:
     bytes: int | None  # None: the role may not read the size
     tablespaces: tuple[str, ...]  # their directories
     databases: tuple[tuple[str, int | None], ...]  # name, bytes; None: not shown
-    connected: str  # the database that the string names; "postgres" where it names none
+    connected: str  # the database that string, service or environment name; "postgres": they do not
     settings: Mapping[str, str] = field(repr=False)  # as its files and its command line have them
     partial: str = ""  # why these are not all, with what to type; "": they are
     slots: tuple[tuple[str, bool], ...] = ()  # replication slots: name, whether logical
@@ -117,7 +117,7 @@ def ask_running(target: str) -> RunningServer:
             bytes=int(size[0][0]) if size and size[0][0] is not None else None,
             tablespaces=tuple(tablespaces),
             databases=tuple((str(name), database_bytes) for name, database_bytes in databases),
-            connected=parameters.get("dbname") or os.environ.get("PGDATABASE") or "postgres",
+            connected=parameters.get("dbname") or session.info.configured_database or "postgres",
             settings={str(name).lower(): str(value) for name, value in settings.items()},
             partial=partial,
             slots=tuple((str(name), bool(logical)) for name, logical in slots),
@@ -156,7 +156,7 @@ def _session(target: str, parameters: Mapping[str, str]) -> GuardedConnection:
                 session = guarded(other_target, where=where, answer_s=_ANSWER_S)
             except psycopg.Error:
                 continue
-            if "dbname" not in parameters:  # libpq named it after the role
+            if "dbname" not in parameters:  # a service or the environment, or the role, names it
                 return session
             with session:
                 rows = session.execute(_DATABASES.encode()).fetchall()
@@ -201,8 +201,9 @@ def back_up(
     require_room("could not copy the server", needed, free_bytes(directory.parent))
     account = account or choose_account()
     program, environment = newest_client("pg_basebackup", None, account)
-    data = directory / "data"
+    data = directory / DATA
     account.make_directory(directory)
+    mark_backup(directory, account)
     moved = [
         part
         for number, location in enumerate(server.tablespaces)

@@ -18,7 +18,11 @@ from steelyard.engines.postgres.libpq.connection_options import (
     refuse_options,
     session_settings,
 )
-from steelyard.engines.postgres.libpq.connection_words import connection_words, require_clear
+from steelyard.engines.postgres.libpq.connection_words import (
+    connection_words,
+    require_clear,
+    require_well_written,
+)
 from steelyard.model.endpoint import Endpoint
 from steelyard.model.errors import DriverError, UsageError
 from steelyard.model.files.small_file import read_small_bytes
@@ -107,6 +111,7 @@ def read_target(
     require_clear(conninfo)
     parameters = {"host": host, "port": port, "user": user}
     if conninfo.strip() and "=" not in conninfo and not _URI.match(conninfo):
+        require_well_written(conninfo)
         parameters["dbname"], conninfo = conninfo, ""
     defaults = {key: value for key, value in parameters.items() if value}
     if _PLAIN.fullmatch(conninfo) and not _needs_libpq():

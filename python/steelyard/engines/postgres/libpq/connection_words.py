@@ -45,10 +45,41 @@ def without_password(target: str) -> str:
 def without_secrets(target: str) -> str:
     """As messages show a string that libpq does not understand: where a password with spaces ends
     cannot be seen, so all that follows is left out."""
-    return redacted(_SECRET.sub(r"\1…", hidden(target)))
+    if is_miswritten(target):
+        return _BEHIND_FIRST.sub("…", target, count=1)
+    return redacted(_SECRET.sub(r"\1\2…", hidden(target)))
 
 
-_SECRET = re.compile(r"(password\s*=|secret\s*=|_key\s*=).*", re.DOTALL | re.IGNORECASE)
+def is_miswritten(text: str) -> bool:
+    """Whether it is a URI or a line of .pgpass that was not written as libpq reads them, with what
+    may be a password: `postgresql:/u:p@h/d`, `u:p@h/d`, `h:5432:d:u:p`."""
+    return _MISWRITTEN.match(text) is not None
+
+
+def require_well_written(text: str) -> None:
+    """UsageError shows such a text without what may be a password, and says what to type."""
+    if is_miswritten(text):
+        raise UsageError(
+            f'this is no connection string and no name of a database: "{without_secrets(text)}"',
+            hint=WELL_WRITTEN,
+        )
+
+
+WELL_WRITTEN = (
+    "A connection string is written postgresql://USER@HOST/DATABASE, or "
+    '"host=HOST user=USER dbname=DATABASE"; leave the password to PGPASSWORD.'
+)
+_MISWRITTEN = re.compile(
+    r"(?!/|\.{1,2}/|~|[^\s:=]*://)(?:postgres(?:ql)?(?::|//)|\w+:/|[^=\s]*?:.*(?:@|//)"
+    r"|[^/=\s]*?:(?:\d+|\*):.*:|[^/=:\s]+/.*@//)",
+    re.IGNORECASE | re.DOTALL,
+)
+_BEHIND_FIRST = re.compile(r"(?<=[:/]).*", re.DOTALL)
+_SECRET = re.compile(
+    r"((?:pass(?!file)|pwd|\bpw\b|secret|token|_key\b)\w*|\buser(?:name)?\s*=[^\s:=]*)([\s={:]).*",
+    re.DOTALL | re.IGNORECASE,
+)
+"""A word that names a secret, whatever is behind it; a user with a colon."""
 
 
 _NOT_QUOTED = "What libpq says of it is not shown: it may quote the password."

@@ -22,7 +22,7 @@ _PREPARABLE = re.compile(r"\s*(?:select|insert|update|delete|merge|values|with)\
 # In each of the own statements, so that they are not taken for the application's.
 _OWN = "/* steelyard asks */"
 _COUNTED = f"""
-SELECT {_OWN} query, calls, total_exec_time
+SELECT {_OWN} query, calls, total_exec_time, rows
   FROM pg_catalog.pg_database AS own, {{}}.pg_stat_statements
  WHERE own.oid = dbid AND own.datname = current_database() AND toplevel AND calls > 0
    AND position('{_OWN}' IN query) = 0
@@ -34,10 +34,17 @@ SELECT {_OWN} n.nspname FROM pg_catalog.pg_extension AS e
  WHERE e.extname = 'pg_stat_statements'
 """
 _KNOWN = f"""
-SELECT {_OWN} tablename, attname, null_frac, n_distinct,
-       most_common_vals::text::text[], most_common_freqs::float8[], histogram_bounds::text::text[]
-  FROM pg_catalog.pg_stats WHERE tablename = ANY (%s)
+SELECT {_OWN} schemaname, tablename, attname, null_frac,
+       most_common_vals::text::text[], most_common_freqs::float8[], histogram_bounds::text::text[],
+       pg_catalog.pg_table_is_visible(c.oid) OR
+       (SELECT count(*) = 1 FROM pg_catalog.pg_class AS others
+         WHERE others.relname = s.tablename AND others.relkind IN ('r', 'p', 'm', 'f', 'v'))
+  FROM pg_catalog.pg_stats AS s
+  JOIN pg_catalog.pg_namespace AS n ON n.nspname = s.schemaname
+  JOIN pg_catalog.pg_class AS c ON c.relnamespace = n.oid AND c.relname = s.tablename
+ WHERE s.tablename = ANY (%s) ORDER BY s.inherited
 """
+# What a table's heirs hold comes last, and counts: a statement reads them too.
 
 _ANSWER_S = 60.0
 """The texts are read from a file, which may hold hundreds of megabytes."""
@@ -50,18 +57,24 @@ class CountedStatement:
     text: str
     calls: int
     seconds: float
+    rows: int
+    """That all its calls returned or changed."""
 
 
 @dataclass(frozen=True)
 class ColumnStatistics:
     """The planner's statistics of a column's values."""
 
+    schema: str
     table: str
     column: str
     null_share: float
     common: tuple[str, ...]
     common_shares: tuple[float, ...]
     bounds: tuple[str, ...]
+    unqualified: bool = True
+    """Whether its table's name without a schema means this one: by the search path, or since no
+    other schema has a table of that name."""
 
 
 def counted_statements(target: Endpoint) -> list[CountedStatement]:
@@ -77,23 +90,28 @@ def counted_statements(target: Endpoint) -> list[CountedStatement]:
         from psycopg import sql
 
         rows = session.execute(sql.SQL(_COUNTED).format(sql.Identifier(row[0]))).fetchall()
-    return [CountedStatement(str(text), int(calls), ms / 1000) for text, calls, ms in rows]
+    return [
+        CountedStatement(str(text), int(calls), ms / 1000, int(returned))
+        for text, calls, ms, returned in rows
+    ]
 
 
 def column_statistics(target: Endpoint, tables: Iterable[str]) -> list[ColumnStatistics]:
-    """What ANALYZE left of the columns of some tables."""
+    """What ANALYZE left of the columns of the tables of some names, in whatever schema."""
     with connected(target, answer_s=_ANSWER_S) as session:
         rows = session.execute(_KNOWN, [sorted(set(tables))]).fetchall()
     return [
         ColumnStatistics(
+            schema=schema,
             table=table,
             column=column,
             null_share=float(nulls or 0.0),
             common=tuple(values or ()),
             common_shares=tuple(shares or ()),
             bounds=tuple(bounds or ()),
+            unqualified=bool(unqualified),
         )
-        for table, column, nulls, _, values, shares, bounds in rows
+        for schema, table, column, nulls, values, shares, bounds, unqualified in rows
     ]
 
 

@@ -6,15 +6,28 @@ A summary is one repetition; several in one file are several. Lines of intervals
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from steelyard.foreign.format import TextFormat
 from steelyard.foreign.metric import LATENCY, THROUGHPUT, Metric
-from steelyard.foreign.series import Factor, FactorKind, Grain, Series, Sheet, TransactionCounts
+from steelyard.foreign.series import (
+    Factor,
+    FactorKind,
+    Grain,
+    Series,
+    Sheet,
+    TransactionCounts,
+)
 from steelyard.foreign.source import SourceText, TextPosition, quoted
-from steelyard.foreign.tools.measured_runs import MeasuredRun, sheet_of_runs
+from steelyard.foreign.tools.measured_runs import (
+    FIXED_RATE,
+    MeasuredRun,
+    refuse_rates_alone,
+    sheet_of_runs,
+)
 
 TPS = Metric(THROUGHPUT, "transactions/s", True)
 QPS = Metric("queries", "queries/s", True)
@@ -25,16 +38,35 @@ _TRANSACTIONS = re.compile(rf"\s*transactions:\s+([0-9]+)\s+\({_N} per sec")
 _QUERIES = re.compile(rf"\s*(?:queries|read/write requests):\s+[0-9]+\s+\({_N} per sec")
 _EVENTS = re.compile(rf"\s*events per second:\s+{_N}")
 _THREADS = re.compile(r"Number of threads: ([0-9]+)")
+_RATE = re.compile(r"Target transaction rate: ([0-9]+)/sec")
+_NO_RATE = "none"
 _VERSION = re.compile(r"sysbench v?([0-9][0-9.]*)")
 _AVERAGE = re.compile(rf"\s*avg:\s+{_N}(ms|s)?\s*$")
 _TROUBLE = re.compile(r"\s*(?:ignored errors|reconnects|deadlocks):\s+([0-9]+)")
 _END = re.compile(r"\s*execution time \(avg/stddev\):|Threads fairness|Test execution summary")
 _INTERVAL = re.compile(rf"\[\s*([0-9]+)s\s*\] (?:thds|threads): ([0-9]+),? tps: {_N}")
-_TAIL = re.compile(r"err/s:? ([0-9.]+)")
+_TAIL = re.compile(rf"err/s:? {_N}")
+_PERCENTILE = re.compile(rf"lat \(ms, ?{_N}%\): {_N}|response time: {_N} ?ms \({_N}%\)")
+"""Of an interval, since 1.0 and before."""
+_RATED = re.compile(r"^(?:Target transaction rate: |\[ *[0-9]+s *\] queue length: )", re.MULTILINE)
+"""Of the heading, or of intervals where it was cut off."""
 _OWN = re.compile(
     r"^(?:sysbench v?[0-9]|\[ *[0-9]+s *\] th|\s+transactions: +[0-9]+ +\()", re.MULTILINE
 )
 _CSV = re.compile(r"[0-9]+,[0-9]+(?:,[0-9]+\.[0-9]+){8}\s*")
+
+
+@dataclass(frozen=True, slots=True)
+class _Interval:
+    """A line of --report-interval."""
+
+    threads: str
+    tps: float
+    errors: float
+    percentile: str
+    """"95"; empty: it has none."""
+    latency_ms: float
+    line: int
 
 
 def is_sysbench(source: SourceText) -> bool:
@@ -45,21 +77,19 @@ def is_sysbench(source: SourceText) -> bool:
 def read_sysbench(source: SourceText) -> Sheet:
     """The sheet of one arm: summaries, or the intervals where no summary is complete."""
     runs: list[MeasuredRun] = []
-    intervals: list[tuple[int, float, int, float]] = []
+    intervals: list[_Interval] = []
     figures: dict[Metric, float] = {}
     loads: dict[str, str] = {}
     conditions: dict[str, str] = {}
     done = troubled = 0
+    rated = _RATED.search(source.text) is not None
     for number, line in enumerate(source.text.split("\n"), start=1):
         if match := _VERSION.match(line):
             conditions["version of sysbench"] = match[1].rstrip(".")
-        elif match := _THREADS.match(line):
-            loads = {"threads": match[1]}
+        elif (requested := _requested(line, loads)) is not None:
+            loads = requested
         elif match := _INTERVAL.match(line):
-            tail = _TAIL.search(line)
-            intervals.append(
-                (int(match[2]), float(match[3]), number, float(tail[1]) if tail else 0.0)
-            )
+            intervals.append(_interval(match, line, number))
         elif match := _TRANSACTIONS.match(line):
             figures, done = {TPS: float(match[2])}, done + int(match[1])
             runs.append(MeasuredRun(figures, number, "", dict(loads), dict(conditions)))
@@ -79,34 +109,66 @@ def read_sysbench(source: SourceText) -> Sheet:
                 hint="Leave this run out, and ask why it failed: the arm may be the cause.",
             )
     if not runs:
-        return _of_intervals(source, intervals)
+        return _of_intervals(source, intervals, loads, rated=rated)
     outcome = TransactionCounts(done + troubled, troubled) if done else None
     notes = ["lines of intervals were left out: the summaries are the repetitions"]
     return sheet_of_runs(
-        source, "sysbench", runs, outcome=outcome, notes=notes if intervals else ()
+        source, "sysbench", runs, outcome=outcome, notes=notes if intervals else (), rated=rated
     )
 
 
-def _of_intervals(source: SourceText, intervals: Sequence[tuple[int, float, int, float]]) -> Sheet:
+def _requested(line: str, loads: Mapping[str, str]) -> dict[str, str] | None:
+    """The load with what a line of the heading says of it; None for another line."""
+    if match := _THREADS.match(line):
+        return {"threads": match[1], "rate": _NO_RATE}
+    if match := _RATE.match(line):
+        return {**loads, "rate": f"{match[1]}/s"}
+    return None
+
+
+def _interval(match: re.Match[str], line: str, number: int) -> _Interval:
+    tail, latency = _TAIL.search(line), _PERCENTILE.search(line)
+    errors = float(tail[1]) if tail else 0.0
+    percentile, value = "", "0"
+    if latency:
+        percentile, value = (latency[1], latency[2]) if latency[1] else (latency[4], latency[3])
+    return _Interval(match[2], float(match[3]), errors, percentile, float(value), number)
+
+
+def _of_intervals(
+    source: SourceText, intervals: Sequence[_Interval], loads: Mapping[str, str], *, rated: bool
+) -> Sheet:
     if len(intervals) < 2:
         raise source.error(
             "no complete summary of sysbench, and fewer than two lines of intervals",
             TextPosition(1, 1),
             hint='Keep all that sysbench prints, with "transactions: … per sec."',
         )
-    rates = np.array([tps for _, tps, _, _ in intervals])
+    rates = np.array([interval.tps for interval in intervals])
     if not rates.any():
-        raise source.error("no transaction in any interval", TextPosition(intervals[0][2], 1))
-    threads = tuple(str(interval[0]) for interval in intervals)
-    factors = (Factor("threads", FactorKind.LOAD, threads),)
-    done, failed = float(rates.sum()), sum(interval[3] for interval in intervals)
-    series = Series("", rates, Grain.SLICE, factors=factors)
+        raise source.error("no transaction in any interval", TextPosition(intervals[0].line, 1))
+    threads = tuple(interval.threads for interval in intervals)
+    factors = [Factor("threads", FactorKind.LOAD, threads)]
+    if "rate" in loads:
+        factors.append(Factor("rate", FactorKind.LOAD, (loads["rate"],) * len(intervals)))
+    done, failed = float(rates.sum()), sum(interval.errors for interval in intervals)
+    metrics = [(TPS, Series("", rates, Grain.SLICE, factors=tuple(factors)))]
+    latencies = np.array([interval.latency_ms for interval in intervals])
+    percentiles = {interval.percentile for interval in intervals}
+    if len(percentiles) == 1 and latencies.any():
+        metric = Metric(f"latency_p{percentiles.pop()}", "ms", False)
+        series = Series("", latencies, Grain.SLICE, weights=rates, factors=tuple(factors))
+        metrics.append((metric, series))
+    if rated:
+        metrics.reverse()
+        refuse_rates_alone(source, [metric for metric, _ in metrics])
     return Sheet(
         source.name,
         "sysbench --report-interval",
-        ((TPS, (series,)),),
+        tuple((metric, (series,)) for metric, series in metrics),
         outcomes={"": TransactionCounts(round(done + failed), round(failed))},
-        lines=tuple(interval[2] for interval in intervals),
+        lines=tuple(interval.line for interval in intervals),
+        notes=(FIXED_RATE,) if rated else (),
     )
 
 

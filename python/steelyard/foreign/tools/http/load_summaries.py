@@ -1,8 +1,15 @@
-"""Reads summaries of load generators: wrk, oha, vegeta, k6 and locust; each is one repetition."""
+"""Reads summaries of load generators: wrk, oha, vegeta, k6 and locust; each is one repetition.
+
+Where the generator held the load to a rate (wrk2, vegeta, executors of k6 by arrival) throughput
+was given, and latency comes first.
+"""
 
 from __future__ import annotations
 
+import math
 import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from steelyard.foreign.format import JsonFormat, TextFormat
@@ -16,14 +23,16 @@ from steelyard.foreign.vocabulary.units import unit_of
 _RATE = Metric(THROUGHPUT, "requests/s", True)
 _RUNNING = re.compile(r"Running (\S+) test @ (\S+)")
 _LOAD = re.compile(r"\s+([0-9]+) threads and ([0-9]+) connections")
-_MEAN = re.compile(r"\s+Latency\s+([0-9.]+)(us|ms|s|m)\s")
+_MEAN = re.compile(r"\s+Latency\s+([0-9.]+)(us|ms|s|m|h)\s")
 _PER_SECOND = re.compile(r"Requests/sec:\s+([0-9.]+)")
 _DONE = re.compile(r"\s+([0-9]+) requests in ")
 _SOCKETS = re.compile(
     r"\s+Socket errors: connect ([0-9]+), read ([0-9]+), write ([0-9]+), time\S+ ([0-9]+)"
 )
 _STATUS = re.compile(r"\s+Non-2xx or 3xx responses: ([0-9]+)")
-_MILLISECONDS = {"us": 1e-3, "ms": 1.0, "s": 1e3, "m": 6e4}
+_OF_WRK2 = re.compile(r"^ +Thread calibration: |HdrHistogram - ", re.MULTILINE)
+"""What only wrk2 prints, which always holds a rate."""
+_MILLISECONDS = {"us": 1e-3, "ms": 1.0, "s": 1e3, "m": 6e4, "h": 3.6e6}
 
 
 def is_wrk(source: SourceText) -> bool:
@@ -36,6 +45,7 @@ def read_wrk(source: SourceText) -> Sheet:
     runs: list[MeasuredRun] = []
     figures: dict[Metric, float] = {}
     loads: dict[str, str] = {}
+    rated = _OF_WRK2.search(source.text) is not None
     done = troubled = 0
     for number, line in enumerate(source.text.split("\n"), start=1):
         if match := _RUNNING.match(line):
@@ -52,9 +62,12 @@ def read_wrk(source: SourceText) -> Sheet:
         elif match := _STATUS.match(line):
             troubled += int(match[1])
         elif match := _PER_SECOND.match(line):
-            runs.append(MeasuredRun({_RATE: float(match[1]), **figures}, number, "", dict(loads)))
+            rate = float(match[1])
+            asked_for = rounded_rate(rate) if rated else ""
+            requested = {"rate": asked_for} if asked_for else {}
+            runs.append(MeasuredRun({_RATE: rate, **figures}, number, "", loads | requested))
     outcome = TransactionCounts(max(done, troubled), troubled) if done else None
-    return sheet_of_runs(source, "wrk", runs, outcome=outcome)
+    return sheet_of_runs(source, "wrk", runs, outcome=outcome, rated=rated)
 
 
 def is_load_summary(value: Any) -> bool:
@@ -74,46 +87,125 @@ def _is_k6(value: dict[str, Any]) -> bool:
     return isinstance(value.get("metrics"), dict) and "http_reqs" in value["metrics"]
 
 
+@dataclass(frozen=True, slots=True)
+class _Summary:
+    """What a summary in JSON holds."""
+
+    figures: Mapping[Metric, float | None]
+    outcome: TransactionCounts
+    loads: Mapping[str, str] = field(default_factory=dict)
+    conditions: Mapping[str, str] = field(default_factory=dict)
+    rated: bool = False
+    """Whether its load was held to a rate."""
+
+
+_At = Callable[..., float | None]
+"""The number at a path in a summary; None where there is none."""
+
+
 def read_load_summary(document: Document) -> Sheet:
     """One arm: a row a summary."""
-    runs, outcome = [], TransactionCounts(0, 0)
-    for number, value in enumerate(document.values):
-        line = document.place(number, ()).line
-        figures, failed = _figures(document, number, value)
-        present = {metric: amount for metric, amount in figures.items() if amount is not None}
-        runs.append(MeasuredRun(present, line))
-        outcome += failed
+    summaries = [_read(document, number) for number in range(len(document.values))]
+    runs = [
+        MeasuredRun(
+            {metric: amount for metric, amount in summary.figures.items() if amount is not None},
+            document.place(number, ()).line,
+            "",
+            summary.loads,
+            summary.conditions,
+        )
+        for number, summary in enumerate(summaries)
+    ]
+    outcome = sum((summary.outcome for summary in summaries), TransactionCounts(0, 0))
     form = "oha" if _is_oha(document.values[0]) else "k6"
     form = "vegeta" if _is_vegeta(document.values[0]) else form
     return sheet_of_runs(
-        document.source, f"{form} JSON", runs, outcome=outcome if outcome.tried else None
+        document.source,
+        f"{form} JSON",
+        runs,
+        outcome=outcome if outcome.tried else None,
+        rated=any(summary.rated for summary in summaries),
     )
 
 
-def _figures(
-    document: Document, number: int, value: Any
-) -> tuple[dict[Metric, float | None], TransactionCounts]:
+def _read(document: Document, number: int) -> _Summary:
+    value = document.values[number]
+
     def at(*path: str) -> float | None:
         return number_at(document, value, path, number)
 
     if _is_oha(value):
-        success = at("summary", "successRate")
-        return {
-            _RATE: at("summary", "requestsPerSec"),
-            Metric(LATENCY, "s", False): at("summary", "average"),
-        }, _outcome(1_000_000, success)
-    if _is_vegeta(value):
-        return {
-            _RATE: at("throughput"),
-            Metric(LATENCY, unit_of("ns") or "", False): at("latencies", "mean"),
-        }, _outcome(at("requests") or 0, at("success"))
+        return _of_oha(at, value)
+    return _of_vegeta(at) if _is_vegeta(value) else _of_k6(at, value)
+
+
+def _of_oha(at: _At, value: dict[str, Any]) -> _Summary:
+    """Its success rate counts every answer, an error of the server too."""
+    statuses, errors = (
+        {name: at(key, name) or 0 for name in _names(value, key)}
+        for key in ("statusCodeDistribution", "errorDistribution")
+    )
+    # What was on its way when the time was up, one request a connection, is not an error.
+    failed = sum(count for text, count in errors.items() if "deadline" not in text)
+    bad = sum(count for status, count in statuses.items() if status[:1] not in ("1", "2", "3"))
+    answered = sum(statuses.values())
+    outcome = _counts(answered + failed, failed + bad)
+    if not statuses and not errors:
+        done = (at("summary", "requestsPerSec") or 0) * (at("summary", "total") or 0)
+        outcome = _outcome(done or 1_000_000, at("summary", "successRate"))
+    figures = {
+        _RATE: at("summary", "requestsPerSec"),
+        Metric(LATENCY, "s", False): at("summary", "average"),
+    }
+    return _Summary(figures, outcome)
+
+
+def _names(value: dict[str, Any], key: str) -> list[str]:
+    return list(value[key]) if isinstance(value.get(key), dict) else []
+
+
+def _of_vegeta(at: _At) -> _Summary:
+    """It always holds a rate, but for `-rate 0`, where its latency is the same as its rate."""
+    figures = {
+        _RATE: at("throughput"),
+        Metric(LATENCY, unit_of("ns") or "", False): at("latencies", "mean"),
+    }
+    requests, duration = at("requests") or 0, at("duration") or 0
+    # A duration is from the first request to the last.
+    asked_for = rounded_rate((requests - 1) / duration * 1e9) if duration > 0 else ""
+    loads = {"rate": asked_for} if asked_for else {}
+    return _Summary(figures, _outcome(requests, at("success")), loads, rated=True)
+
+
+def _of_k6(at: _At, value: dict[str, Any]) -> _Summary:
     inner = ("values",) if _has_values(value) else ()
     requests = at("metrics", "http_reqs", *inner, "count") or 0
     bad = at("metrics", "http_req_failed", *inner, "rate" if inner else "value")
-    return {
+    passed, failed, dropped = (
+        at("metrics", *path[:1], *inner, *path[1:]) or 0
+        for path in (("checks", "passes"), ("checks", "fails"), ("dropped_iterations", "count"))
+    )
+    outcome = _outcome(requests, None if bad is None else 1 - bad)
+    outcome += _counts(passed + failed + dropped, failed + dropped)
+    loads, conditions = _users_of_k6(at, inner)
+    figures = {
         _RATE: at("metrics", "http_reqs", *inner, "rate"),
         Metric(LATENCY, "ms", False): at("metrics", "http_req_duration", *inner, "avg"),
-    }, _outcome(requests, None if bad is None else 1 - bad)
+    }
+    # Iterations are dropped where they were due at a time.
+    rated = "dropped_iterations" in value["metrics"]
+    return _Summary(figures, outcome, loads, conditions, rated)
+
+
+def _users_of_k6(at: _At, inner: tuple[str, ...]) -> tuple[dict[str, str], dict[str, str]]:
+    """The greatest number of virtual users: of the load, or a mere condition where it grew, as it
+    does where a slow server makes an executor begin more of them."""
+    most, least = (at("metrics", "vus_max", *inner, key) for key in ("max", "min"))
+    most = most if most is not None else at("metrics", "vus_max", *inner, "value")
+    if not most:
+        return {}, {}
+    users = {"virtual users": f"{most:g}"}
+    return (users, {}) if least in (None, most) else ({}, users)
 
 
 def _has_values(value: Any) -> bool:
@@ -123,11 +215,20 @@ def _has_values(value: Any) -> bool:
     )
 
 
+_MOST = 1e15
+
+
 def _outcome(requests: float, success: float | None) -> TransactionCounts:
     """What became of requests by the share that succeeded; nothing where it is not said."""
-    if success is None or not 0 <= success <= 1 or not 0 < requests < 1e15:
+    if success is None or not 0 <= success <= 1:
         return TransactionCounts(0, 0)
-    return TransactionCounts(round(requests), round(requests * (1 - success)))
+    return _counts(requests, requests * (1 - success))
+
+
+def _counts(tried: float, troubled: float) -> TransactionCounts:
+    """Counts as whole numbers; nothing for what can be none."""
+    possible = 0 <= troubled <= tried < _MOST
+    return TransactionCounts(round(tried), round(troubled)) if possible else TransactionCounts(0, 0)
 
 
 WRK = TextFormat("wrk", is_wrk, read_wrk, precedence=4)
@@ -142,7 +243,6 @@ JSON = JsonFormat(
 
 _HEAD = "Type,Name,Request Count,Failure Count,"
 _AGGREGATED = "Aggregated"
-_MOST = 1e15
 
 
 def is_locust(source: SourceText) -> bool:
@@ -174,3 +274,17 @@ def read_locust(source: SourceText) -> Sheet:
 
 
 FORMAT = TextFormat("locust", is_locust, read_locust, precedence=2)
+
+
+_CLOSE = 2e-3
+"""Of the rate: a generator that keeps up is no farther from what it was asked for."""
+
+
+def rounded_rate(measured: float) -> str:
+    """The round rate per second, of at most two digits, that a measured one is next to; "" where
+    it is next to none: a generator without a rate, or one that did not keep up."""
+    if not 0 < measured < float("inf"):
+        return ""
+    step = 10.0 ** (math.floor(math.log10(measured)) - 1)
+    rounded = round(measured / step) * step
+    return f"{rounded:g}/s" if abs(measured - rounded) <= _CLOSE * rounded else ""

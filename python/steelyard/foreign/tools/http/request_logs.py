@@ -7,6 +7,7 @@ by its heading, or by the shape of its first line.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -35,10 +36,23 @@ class _Layout:
     separator: str = ","
     names: tuple[str, ...] = ()
     """Of the columns, where the log has no heading."""
+    labels: tuple[str, ...] = ()
+    """Columns that together say of what kind a request is, and what such a kind is called."""
+    label: str = "label"
+    threads: str = ""
+    """The column with the number of threads at work."""
 
 
 def _bad_status(name: str) -> Callable[[Row], bool]:
     return lambda row: (row.get(name) or "0")[:1] not in ("1", "2", "3")
+
+
+def _failed_in_k6(row: Row) -> bool:
+    """By what the script expected, where it is written."""
+    if expected := row.get("expected_response"):
+        return expected != "true"
+    error = row.get("error") or row.get("error_code") not in (None, "", "0")
+    return bool(error) or _bad_status("status")({"status": row.get("status") or "200"})
 
 
 _LAYOUTS = (
@@ -50,6 +64,8 @@ _LAYOUTS = (
         moment="timeStamp",
         second=1e3,
         failed=lambda row: (row.get("success") or "true").lower() == "false",
+        labels=("label",),
+        threads="allThreads",
     ),
     _Layout(
         tool="hey",
@@ -86,7 +102,9 @@ _LAYOUTS = (
         moment="timestamp",
         second=1.0,
         counts=lambda row: row.get("metric_name") == "http_req_duration",
-        failed=lambda row: bool(row.get("error")),
+        failed=_failed_in_k6,
+        labels=("scenario", "method", "name"),
+        label="request",
     ),
     _Layout(
         tool="vegeta",
@@ -96,11 +114,17 @@ _LAYOUTS = (
         moment="timestamp",
         second=1e9,
         failed=_bad_status("code"),
-        names=("timestamp", "code", "latency"),
+        names=(
+            *("timestamp", "code", "latency", "bytes_out", "bytes_in", "error", "body", "attack"),
+            *("sequence", "method", "url"),
+        ),
+        labels=("method", "url"),
+        label="target",
     ),
 )
 _PERCENTILES = "Percentage served,Time in ms"
 """What ab -e writes."""
+_HOST = re.compile(r"^https?://[^/]+(?=/|$)")
 _VEGETA = re.compile(r"[0-9]{19},[0-9]{1,3},[0-9]+,[0-9]+,[0-9]+,")
 
 
@@ -133,6 +157,8 @@ def read_request_log(source: SourceText) -> Sheet:
         raise source.error("this is no log of requests that is known", TextPosition(1, 1))
     latencies: list[float] = []
     moments: list[float] = []
+    labels: list[str] = []
+    threads: Counter[str] = Counter()
     failed = 0
     columns = (layout.latency, layout.moment)
     for number, row in csv_rows(
@@ -140,15 +166,19 @@ def read_request_log(source: SourceText) -> Sheet:
     ):
         if not layout.counts(row):
             continue
+        if at_work := row.get(layout.threads):
+            threads[at_work] += 1
         if layout.failed(row):
             failed += 1
             continue
         latencies.append(float_in(source, row, layout.latency, number))
         moments.append(float_in(source, row, layout.moment, number) / layout.second)
+        labels.append(_label(layout, row))
     values, ends = np.array(latencies), np.array(moments)
     finite = bool(np.isfinite(values).all() and np.isfinite(ends).all())
     if not (finite and len(values) and (values >= 0).all() and values.any()):
         raise source.error("no request that succeeded", TextPosition(1, 1))
+    loads, conditions = _threads(threads)
     return sheet_of_requests(
         source,
         f"{layout.tool}, a line a request",
@@ -160,7 +190,28 @@ def read_request_log(source: SourceText) -> Sheet:
         least=float(values[values > 0].min()) / 2,
         troubled=failed,
         column=layout.latency,
+        labels=labels if any(labels) else (),
+        label=layout.label,
+        loads=loads,
+        conditions=conditions,
     )
+
+
+def _label(layout: _Layout, row: Row) -> str:
+    """Of what kind a request is; the same on another host."""
+    cells = (_HOST.sub("", row.get(name) or "") for name in layout.labels)
+    return " ".join(cell for cell in cells if cell)
+
+
+def _threads(counts: Counter[str]) -> tuple[dict[str, str], dict[str, str]]:
+    """How many threads were at work: of the load where it is so for most requests; where threads
+    came and went, the greatest number, a mere condition."""
+    if not counts:
+        return {}, {}
+    usual, often = counts.most_common(1)[0]
+    if 2 * often > counts.total():
+        return {"threads": usual}, {}
+    return {}, {"threads": max(counts, key=lambda text: (len(text), text))}
 
 
 FORMAT = TextFormat("requests", is_request_log, read_request_log, precedence=2)

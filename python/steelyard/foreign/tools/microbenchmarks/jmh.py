@@ -1,7 +1,8 @@
 """Reads results of JMH: its JSON with the raw data of forks, its CSV, and what it prints.
 
 A fork is a JVM of its own and one repetition: the mean of its iterations. Where there is one fork,
-its iterations are slices. Of CSV and text the score is one repetition a benchmark.
+its iterations are slices. Of CSV and text the score is one repetition a benchmark; percentiles of
+sampled times and the figures of profilers stand there as benchmarks of their own, and are none.
 """
 
 from __future__ import annotations
@@ -13,18 +14,22 @@ from typing import Any
 from steelyard.foreign.format import JsonFormat, TextFormat
 from steelyard.foreign.json.document import Document, number_at, numbers_at, words_at
 from steelyard.foreign.metric import THROUGHPUT, TIME, Metric
+from steelyard.foreign.number import floats_of, has_decimal_comma
 from steelyard.foreign.series import Sheet
-from steelyard.foreign.source import SourceText
-from steelyard.foreign.tools.measured_runs import MeasuredRun, csv_rows, float_in, sheet_of_runs
+from steelyard.foreign.source import SourceText, TextPosition
+from steelyard.foreign.tools.measured_runs import MeasuredRun, csv_rows, sheet_of_runs
 from steelyard.foreign.vocabulary.units import unit_of
 from steelyard.model.units import format_digits
 
 _ROUNDED = 1e-3
+_EXPONENT = "⁰¹²³⁴⁵⁶⁷⁸⁹⁻"
 _ONE_FORK = "iterations of one fork are of one run"
 _TEXT = re.compile(
     r"(\S+)((?:\s+\S+)*?)\s+(thrpt|avgt|sample|ss)\s+([0-9]+)?\s*"
-    r"(?:≈\s*)?([0-9.,]+(?:[eE][-+]?[0-9]+)?)(?:\s+±\s+\S+)?\s+(\S+/\S+)\s*$"
+    r"(?:≈\s*)?([0-9.,]+(?:[eE][-+]?[0-9]+)?|10[⁰¹²³⁴⁵⁶⁷⁸⁹⁻]+)(?:\s+±\s+(\S+))?\s+(\S+/\S+)\s*$"
 )
+_SECONDARY = re.compile(r".+[:·](?:p[01][.,][0-9]+|gc\..*|stack.*|async.*)")
+"""A percentile, or a figure of a profiler, with the name of its benchmark before it."""
 _CONDITIONS = ("threads", "forks", "warmupIterations", "measurementIterations", "measurementTime")
 
 
@@ -122,25 +127,82 @@ def is_jmh_text(source: SourceText) -> bool:
 def read_jmh_text(source: SourceText) -> Sheet:
     """One arm, a row a benchmark: its score."""
     if source.text.lstrip().startswith('"Benchmark"'):
-        runs = list(_of_csv(source))
-        return sheet_of_runs(source, "JMH CSV", runs)
+        return _of_csv(source)
+    matches = [
+        (number, match)
+        for number, line in enumerate(source.text.split("\n"), start=1)
+        if (match := _TEXT.match(line.strip()))
+    ]
+    secondary = _secondary([(match[1], match[7]) for _, match in matches])
+    primary = [pair for pair, left_out in zip(matches, secondary, strict=True) if not left_out]
+    counted = [(number, match) for number, match in primary if match[5][-1] not in _EXPONENT]
+    scores = _scores(
+        source,
+        [match[5] for _, match in counted],
+        [number for number, _ in counted],
+        [match[6] or "" for _, match in counted],
+    )
+    runs = [
+        MeasuredRun(
+            {score_metric(match[3], match[7]): score},
+            number,
+            " ".join([match[1], *match[2].split()]),
+        )
+        for (number, match), score in zip(counted, scores, strict=True)
+    ]
+    notes = [*_left_out(len(matches) - len(primary))]
+    if len(counted) < len(primary):
+        notes.append("scores that JMH rounds to a power of ten were left out: see -tu")
+    return sheet_of_runs(source, "JMH", runs, notes=notes)
+
+
+def _secondary(lines: Sequence[tuple[str, str]]) -> list[bool]:
+    """Whether each line, of a name and a unit, is no benchmark of its own: by its name, or because
+    it has another unit than the benchmark that its name begins with."""
+    units = set(lines)
+    names = {name for name, _ in lines}
+    return [
+        _SECONDARY.fullmatch(name) is not None
+        or ((whole := name.rpartition(":")[0]) in names and (whole, unit) not in units)
+        for name, unit in lines
+    ]
+
+
+def _left_out(count: int) -> Iterator[str]:
+    if count:
+        yield f"{count} lines of percentiles and of profilers were left out"
+
+
+def _scores(
+    source: SourceText, texts: Sequence[str], lines: Sequence[int], errors: Sequence[str] = ()
+) -> list[float]:
+    """The numbers of scores; commas are decimal ones in every number or in none, and errors say so
+    too. NumbersError with its line for one that could be either."""
+    comma = next(filter(has_decimal_comma, (*texts, *errors)), "")
+    values, _ = floats_of(
+        texts,
+        source,
+        lambda index: TextPosition(lines[index], 1),
+        positive=False,
+        decimal_comma=comma,
+    )
+    return [float(value) for value in values]
+
+
+def _of_csv(source: SourceText) -> Sheet:
+    columns = ("Benchmark", "Mode", "Score", "Unit")
+    rows = list(csv_rows(source, "JMH's CSV", columns))
+    secondary = _secondary([(row["Benchmark"], row["Unit"]) for _, row in rows])
+    primary = [pair for pair, left_out in zip(rows, secondary, strict=True) if not left_out]
+    errors = [text for _, row in primary for name, text in row.items() if "Error" in name]
+    scores = _scores(source, [row["Score"] for _, row in primary], [n for n, _ in primary], errors)
     runs = []
-    for number, line in enumerate(source.text.split("\n"), start=1):
-        match = _TEXT.match(line.strip())
-        if match:
-            label = " ".join([match[1], *match[2].split()])
-            score = float(match[5].replace(",", ""))
-            runs.append(MeasuredRun({score_metric(match[3], match[6]): score}, number, label))
-    return sheet_of_runs(source, "JMH", runs)
-
-
-def _of_csv(source: SourceText) -> Iterator[MeasuredRun]:
-    for number, row in csv_rows(source, "JMH's CSV", ("Benchmark", "Mode", "Score", "Unit")):
+    for (number, row), score in zip(primary, scores, strict=True):
         params = [f"{k[7:]}={v}" for k, v in row.items() if k.startswith("Param: ")]
-        score = float_in(source, row, "Score", number)
         label = " ".join([row["Benchmark"], *params])
-        loads = {"threads": row.get("Threads", "")}
-        yield MeasuredRun({score_metric(row["Mode"], row["Unit"]): score}, number, label, loads)
+        figures = {score_metric(row["Mode"], row["Unit"]): score}
+        runs.append(MeasuredRun(figures, number, label, {"threads": row.get("Threads", "")}))
+    return sheet_of_runs(source, "JMH CSV", runs, notes=[*_left_out(len(rows) - len(primary))])
 
 
 JSON = JsonFormat("jmh", "results of JMH", is_jmh, read_jmh)

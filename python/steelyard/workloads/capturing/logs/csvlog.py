@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import csv
+import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 
 from steelyard.model.errors import UsageError
-from steelyard.workloads.capturing.logs.entry import LogEntry, Names, entry_of, starts_with_stamp
+from steelyard.workloads.capturing.logs.entry import LogEntry, Names, entry_of
+from steelyard.workloads.capturing.logs.other_lines import OtherLines, holds_statement
 
 # Columns since 14 (config.sgml, "Using CSV-Format Log Output"); 13 ends with backend_type.
 COLUMNS = (
@@ -27,45 +31,171 @@ NAMES = Names(
     "query",
 )
 _FEWEST_COLUMNS = COLUMNS.index("application_name") + 1
-_SEVERITY = COLUMNS.index("error_severity")
+_ANY = r'(?:"(?:[^"]|"")*"|[^",\n]*)'
+# A text in an entry that looks so has its quotes doubled, and so does not.
+_STAMP = r'\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d[^",\n]*'
+_BEGINNING = re.compile(
+    rf'(?:"{_STAMP}"|{_STAMP}),'  # log_time
+    rf'{_ANY},{_ANY},"?\d*"?,{_ANY},"?[0-9a-f.]*"?,"?\d*"?,'  # session_line_num
+    rf'(?:{_ANY},){{4}}"?[^\W\d_]+\d?"?,'  # error_severity
+)
+
+_TIME = re.compile(r'"?\d{4}-\d\d-\d\d \d\d:\d\d:\d\d[^",\n:\[]*"?(?:,|\n?$)')
+_CUT = LogEntry("", 0.0, "LOG", "", "", whole=False)
 
 
-def is_csvlog(first: str) -> bool:
-    """Whether the first line is of csvlog: its headings or an entry."""
-    row = next(csv.reader([first]), [])
-    # A statement of several lines goes on in the next: the first may lack columns.
-    return _is_heading(row) or (len(row) > _SEVERITY and starts_with_stamp(row[0]))
+def is_csvlog(line: str) -> bool:
+    """Whether a line is the first one of an entry of csvlog, or its headings."""
+    return _BEGINNING.match(line) is not None or _is_heading(_row([line]))
 
 
 def _is_heading(row: Sequence[str]) -> bool:
     return bool(row) and {name.strip() for name in row} >= set(COLUMNS[:2])
 
 
+def _row(lines: Sequence[str], *, strict: bool = False) -> list[str]:
+    """The columns of an entry; none: it is none. `strict`: quotes stand around whole columns."""
+    try:
+        return next(csv.reader(lines, strict=strict), [])
+    except csv.Error:
+        return []
+
+
 def read_csvlog(path: Path, file: Iterable[str]) -> Iterator[LogEntry]:
-    """The entries of a file. UsageError: one in it has too few columns; the last one may."""
+    """The entries of a file. Those that are cut off (as a copy or a crash leaves them) and what
+    goes on from before the file are entries that are not whole.
+
+    UsageError: the headings are of nothing that can be read, or many lines are of another format.
+    """
     csv.field_size_limit(sys.maxsize)
-    names: Sequence[str] = COLUMNS
-    cut: tuple[int, dict[str, str]] | None = None
-    for number, row in enumerate(csv.reader(file), 1):
-        if cut is not None:
-            raise UsageError(
-                f'could not read log "{path}": entry {cut[0]} has {len(cut[1])} columns',
-                detail=f"csvlog has at least {_FEWEST_COLUMNS}.",
-            )
-        if number == 1 and _is_heading(row):
-            # Some headings name a part of the columns.
-            names = [name.strip() for name in row] if "message" in row else COLUMNS
+    lines = iter(file)
+    first = next((line for line in lines if line.strip()), "")
+    heading = [name.strip() for name in _row([first])]
+    if not _is_heading(heading):
+        yield from _read(path, chain([first], lines))
+    elif "message" in heading and heading != list(COLUMNS[: len(heading)]):
+        yield from _read_named(path, lines, heading)
+    else:  # Some headings name a part of the columns.
+        yield from _read(path, lines)
+
+
+def _read_named(path: Path, lines: Iterable[str], names: Sequence[str]) -> Iterator[LogEntry]:
+    """Entries with columns of the headings' order, so that nothing but quotes says where each
+    begins."""
+    for number, text in _by_quotes(lines):
+        if not text.strip():
             continue
-        fields = dict(zip(names, row, strict=False))
-        if len(row) < min(_FEWEST_COLUMNS, len(names)):
-            cut = (number, fields)
-            continue
-        yield entry_of(fields, NAMES)
-    if cut is not None:
-        if cut[0] == 1:
+        is_whole = text.endswith("\n") and not _is_open(text)
+        row = _row([text], strict=is_whole)
+        fits = is_whole and len(row) == len(names)
+        if not fits and number == 1:
             raise UsageError(
-                f'could not read log "{path}": entry 1 has {len(cut[1])} columns',
-                detail=f"csvlog has at least {_FEWEST_COLUMNS}.",
+                f'could not read log "{path}": entry 1 has {len(row)} columns',
+                detail=f"Its headings are {len(names)}.",
             )
-        entry = entry_of(cut[1], NAMES)
-        yield LogEntry(**{**entry.__dict__, "whole": False})
+        if row:
+            yield replace(entry_of(dict(zip(names, row, strict=False)), NAMES), whole=fits)
+
+
+def _is_open(text: str) -> bool:
+    """Whether a text ends within quotes."""
+    return text.count('"') % 2 == 1
+
+
+def _by_quotes(lines: Iterable[str], *, resynchronize: bool = False) -> Iterator[tuple[int, str]]:
+    """Texts that no quotes hold together, with the numbers of their first lines. `resynchronize`:
+    a line that looks like the beginning of an entry ends one that was cut off within them."""
+    parts, first, is_open = list[str](), 1, False
+    for number, line in enumerate(lines, 1):
+        if is_open and resynchronize and _BEGINNING.match(line) is not None:
+            yield first, "".join(parts)
+            parts, is_open = [], False
+        first = first if parts else number
+        parts.append(line)
+        is_open ^= _is_open(line)
+        if not is_open:
+            yield first, "".join(parts)
+            parts = []
+    if parts:
+        yield first, "".join(parts)
+
+
+def _read(path: Path, lines: Iterable[str]) -> Iterator[LogEntry]:
+    reader, others = _Reader(), OtherLines(path)
+    for number, text in _by_quotes(lines, resynchronize=True):
+        for piece in reader.pieces(text):
+            if isinstance(piece, LogEntry):
+                others.entries += 1
+                yield piece
+                continue
+            strange = [line for line in piece.splitlines() if holds_statement(line)]
+            yield from (others.note(number, line) for line in strange)
+    for piece in reader.end():
+        yield piece
+    others.require_few()
+
+
+class _Reader:
+    """Takes entries out of texts by their columns, whatever has been cut off between them."""
+
+    def __init__(self) -> None:
+        self._most = 0
+        """Columns; versions to come may have more."""
+        self._is_cut = False
+        """Whether what began before the file has been counted."""
+        self._before = ""
+        """An entry behind one that was cut off, of which the quotes of both hid the end."""
+
+    def pieces(self, text: str) -> Iterator[LogEntry | str]:
+        """The entries in a text, and what is of none."""
+        before, self._before = self._before, ""
+        if before and _BEGINNING.match(text) is not None:
+            yield _not_whole(before)
+        elif not before and not text.strip():
+            return
+        elif before:
+            text = before + text
+            if _is_open(text):
+                self._before = text
+                return
+        while text:
+            row = _row([text], strict=True)
+            own = _BEGINNING.match(text)
+            if own is not None and self._fits(text, row):
+                self._most = self._most or max(len(COLUMNS), len(row))
+                yield entry_of(dict(zip(COLUMNS, row, strict=False)), NAMES)
+                return
+            inner = _BEGINNING.search(text, 0 if own is None else 1)
+            cut = text if inner is None else text[: inner.start()]
+            if own is not None:
+                yield _not_whole(cut)
+            else:
+                yield from self._strange(cut, inner is not None)
+            text = "" if inner is None else text[inner.start() :]
+            if text and _is_open(text) and text.endswith("\n"):
+                self._before = text
+                return
+
+    def _fits(self, text: str, row: Sequence[str]) -> bool:
+        most = self._most or sys.maxsize
+        return text.endswith("\n") and not _is_open(text) and _FEWEST_COLUMNS <= len(row) <= most
+
+    def _strange(self, text: str, is_glued: bool) -> Iterator[LogEntry | str]:
+        """What begins as no entry: the end of one, or the beginning of one up to its severity."""
+        if not self._most:
+            if not self._is_cut:
+                self._is_cut = True
+                yield _CUT
+        elif any(holds_statement(line) for line in text.splitlines()):
+            yield text
+        elif is_glued or _TIME.match(text) is not None:
+            yield _CUT
+
+    def end(self) -> Iterator[LogEntry]:
+        """What is left of an entry."""
+        if self._before:
+            yield _not_whole(self._before)
+
+
+def _not_whole(text: str) -> LogEntry:
+    return replace(entry_of(dict(zip(COLUMNS, _row([text]), strict=False)), NAMES), whole=False)

@@ -5,10 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
-_STAMP = re.compile(r"(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d:\d\d(?:\.\d{1,6})?)")
+WORKER = "parallel worker"
+"""The type of such a process, which no language translates."""
+_STAMP = re.compile(
+    r"(?P<day>\d{4}-\d\d-\d\d)[ T](?P<time>\d\d:\d\d:\d\d(?:\.\d{1,6})?)\d*"
+    r"(?: ?<?(?P<sign>[+-])(?P<hours>\d\d):?(?P<minutes>\d\d)?(?!\d)"
+    r"|Z| <?(?P<zone>[A-Za-z][A-Za-z0-9+-]*))?"
+)
 
 
 @dataclass(frozen=True)
@@ -29,20 +35,43 @@ class LogEntry:
     """Whether all of it is there: a log may be copied while it is written."""
     exact: bool = True
     """Whether its time has fractions of a second."""
+    context: str = ""
+    vxid: str = ""
+    """Its virtual transaction, as the server writes it: 4/17; 4/0: none was open."""
+    of_worker: bool = False
+    """Whether a parallel worker wrote it, as far as the log says."""
+    zone: str = ""
+    """The abbreviation of its time's zone; empty: UTC, or none is in the log."""
+    doubtful: bool = False
+    """Whether what syslog escaped in it cannot be told from text that looks so."""
+    other_format: bool = False
+    """Whether it is a line of another format, with a statement that is not read."""
 
 
 def seconds_of(stamp: str) -> float:
-    """Of a time stamp, its zone left out: only differences within a log matter."""
+    """Of a time stamp, by its offset from UTC; with the abbreviation of a zone (`zone_of`) as if it
+    were UTC, so that it does not hang on the zone of this machine. 0: it is none."""
     match = _STAMP.match(stamp)
     if match is None:
         return 0.0
-    return datetime.fromisoformat(f"{match[1]}T{match[2]}").timestamp()
+    at = datetime.fromisoformat(f"{match['day']}T{match['time']}").replace(tzinfo=UTC)
+    if not match["sign"]:
+        return at.timestamp()
+    offset_s = 3600 * int(match["hours"]) + 60 * int(match["minutes"] or 0)
+    return at.timestamp() - (offset_s if match["sign"] == "+" else -offset_s)
+
+
+def zone_of(stamp: str) -> str:
+    """The abbreviation of a time stamp's zone: CEST; empty where it has an offset, or nothing."""
+    match = _STAMP.match(stamp)
+    zone = "" if match is None else match["zone"] or ""
+    return "" if zone in ("UTC", "UCT", "Z") else zone
 
 
 def is_exact(stamp: str) -> bool:
     """Whether a time stamp has fractions of a second."""
     match = _STAMP.match(stamp)
-    return match is None or "." in match[2]
+    return match is None or "." in match["time"]
 
 
 def starts_with_stamp(text: str) -> bool:
@@ -81,4 +110,8 @@ def entry_of(fields: Mapping[str, Any], names: Names) -> LogEntry:
         application=word("application_name"),
         statement=word(names.statement),
         exact=is_exact(stamp),
+        zone=zone_of(stamp),
+        context=word("context"),
+        vxid=word("virtual_transaction_id") or word("vxid"),
+        of_worker=word("backend_type") == WORKER,
     )

@@ -7,8 +7,9 @@ Docker and shippers have a line of text.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from typing import Any
 from steelyard.model.errors import UsageError
 from steelyard.workloads.capturing.logs.csvlog import NAMES
 from steelyard.workloads.capturing.logs.entry import LogEntry, Names, entry_of
+from steelyard.workloads.capturing.logs.stderr_log import LogLine
 
 _JSONLOG = Names(
     ("session_id", "pid"), "timestamp", "error_severity", "user", "dbname", "statement"
@@ -29,76 +31,117 @@ _TEXTS = ("textPayload", "log", "message", "@message", "MESSAGE")
 """Where an envelope has a line of a stderr log."""
 _LISTS = ("records", "events", "entries")
 
-Record = LogEntry | str
-"""An entry, or lines of a stderr log."""
+_PART_BYTES = 16_384
+"""Docker cuts longer lines."""
+_NEXT = re.compile(r"^(?=\{)", re.MULTILINE)
+
+Record = LogEntry | LogLine
+"""An entry, or a line of a stderr log."""
 
 
 def read_jsonlog(path: Path, file: Iterable[str]) -> Iterator[Record]:
-    """The entries of a file, the oldest first. UsageError: an object in it is no entry; the last
-    one may be cut off."""
+    """The entries of a file, the oldest first. What is cut off is an entry that is not whole;
+    lines that are no objects are lines of a stderr log, or of others.
+
+    UsageError: there is no object in it.
+    """
     lines = iter(file)
     first = next((line for line in lines if line.strip()), "")
-    if first.lstrip().startswith("["):
-        yield from _of_list(path, first + "".join(lines))
-        return
-    objects = _objects(path, chain([first], lines))
-    head = next(objects, None)
+    if _is_laid_out(first):
+        values = _of_text(path, first + "".join(lines))
+    else:
+        values = _of_lines(path, chain([first], lines))
+    head = next(values, None)
     if head is None:
         return
+    records = _Records(path)
     # Exports of clouds may begin with the newest.
-    if isinstance(head, Mapping) and "textPayload" in head:
-        yield from _in_order(path, [head, *objects])
-        return
-    for value in chain([head], objects):
-        yield from _records(path, value)
+    if first.lstrip().startswith("[") or (isinstance(head, Mapping) and "textPayload" in head):
+        values = iter(_in_order([head, *values]))
+        head = next(values)
+    for value in chain([head], values):
+        yield from records.of(value)
+    yield from records.end()
 
 
-def _of_list(path: Path, text: str) -> Iterator[Record]:
-    decoder, at, values = json.JSONDecoder(), text.index("[") + 1, list[Any]()
-    cut = False
+def _is_laid_out(first: str) -> bool:
+    """Whether objects go over several lines."""
+    text = first.strip()
+    if text.startswith("["):
+        return True
+    return text.startswith("{") and text.endswith(("{", "[", ",")) and _value(text) is None
+
+
+def _value(text: str) -> Any:
+    """None: it is no value."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return None
+
+
+def _of_text(path: Path, text: str) -> Iterator[Any]:
+    """The values of a list, or of a text in which they stand behind each other; what cannot be
+    read is an entry that is not whole.
+
+    UsageError: what is cut off has many entries.
+    """
+    decoder, at = json.JSONDecoder(), 0
+    in_list = text.lstrip().startswith("[")
     while True:
-        while at < len(text) and text[at] in " \t\r\n,":
+        while at < len(text) and text[at] in " \t\r\n,[]":
             at += 1
-        if at >= len(text) or text[at] == "]":
-            break
+        if at >= len(text):
+            return
         try:
             value, at = decoder.raw_decode(text, at)
+            yield value
+            continue
         except ValueError:
-            cut = True
-            break
-        values.append(value)
-    yield from _in_order(path, values)
-    if cut:
-        yield _cut(text[at:])
+            after = _NEXT.search(text, at + 1)
+        end = len(text) if after is None or in_list else after.start()
+        if max(text.count(f'"{name}"', at, end) for name in _TEXTS) > 1:
+            line = text.count("\n", 0, at) + 1
+            raise UsageError(
+                f'could not read log "{path}": the object in line {line} is cut off, or damaged'
+            )
+        yield _cut(text[at:end])
+        at = end
 
 
-def _in_order(path: Path, values: list[Any]) -> Iterator[Record]:
+def _in_order(values: list[Any]) -> list[Any]:
     stamps = [str(v.get("timestamp", "")) for v in values if isinstance(v, Mapping)]
     nonempty = [stamp for stamp in stamps if stamp]
     newest_first = len(nonempty) > 1 and nonempty[0] > nonempty[-1]
-    for value in reversed(values) if newest_first else values:
-        yield from _records(path, value)
+    return values[::-1] if newest_first else values
 
 
-def _objects(path: Path, lines: Iterable[str]) -> Iterator[Any]:
-    """Of each line its value; of a last one that is cut off, an entry that is not whole."""
-    broken: tuple[int, str] | None = None
+def _of_lines(path: Path, lines: Iterable[str]) -> Iterator[Any]:
+    """Of each line its value, or the line itself; of one that is cut off, an entry that is not
+    whole."""
+    first, is_log = 0, False
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
-        if broken is not None:
-            break
-        try:
-            yield json.loads(line)
-        except ValueError:
-            broken = (number, line)
-    else:
-        if broken is None:
-            return
-        if broken[0] > 1 and not broken[1].endswith("\n"):
-            yield _cut(broken[1])
-            return
-    raise UsageError(f'could not read log "{path}": line {broken[0]} is no entry')
+        first = first or number
+        value = _value(line)
+        if isinstance(value, Mapping):
+            is_log = True
+            yield value
+        elif line.startswith("{"):
+            # What is cut off without a line feed has the next one behind it.
+            later = (_value(line[at.start() :]) for at in re.finditer(r'(?!^)\{"', line))
+            inner = next((value for value in later if isinstance(value, Mapping)), None)
+            yield _cut(line)
+            if inner is not None:
+                is_log = True
+                yield inner
+        elif not is_log and line.rstrip().endswith("}"):
+            yield _cut(line)  # of an entry that began before the file
+        else:
+            yield LogLine(line.removesuffix("\n"), whole=line.endswith("\n"))
+    if first and not is_log:
+        raise UsageError(f'could not read log "{path}": line {first} is no entry')
 
 
 def _cut(text: str) -> LogEntry:
@@ -106,37 +149,82 @@ def _cut(text: str) -> LogEntry:
     return LogEntry("", 0.0, "LOG", message, "", whole=False)
 
 
-def _records(path: Path, value: Any) -> Iterator[Record]:
-    if isinstance(value, LogEntry):
-        yield value
-        return
-    if not isinstance(value, Mapping):
-        raise UsageError(f'could not read log "{path}": it holds {value!r}, which is no entry')
-    for name in _LISTS:
-        if isinstance(value.get(name), list):
-            for inner in value[name]:
-                yield from _records(path, inner)
+@dataclass
+class _Records:
+    """Takes entries and lines out of their envelopes."""
+
+    path: Path
+    feeds: bool = False
+    """Whether lines end in line feeds there: what has none is a part of one."""
+    parts: dict[str, str] = field(default_factory=dict)
+    """By stream."""
+
+    def of(self, value: Any) -> Iterator[Record]:
+        """What a value holds. UsageError: it is no envelope."""
+        if isinstance(value, LogEntry | LogLine):
+            yield value
             return
-    record, properties = value.get("record"), value.get("properties")
-    if "error_severity" in value:
-        names = _JSONLOG if "timestamp" in value else NAMES
-        yield entry_of(value, names)
-    elif isinstance(record, Mapping):
-        yield entry_of(record, NAMES)
-    elif isinstance(properties, Mapping) and "message" in properties:
-        yield _azure(value, properties)
-    else:
-        # Envelopes hold lines of others too: an operator's own, for one.
-        texts = [value[name] for name in _TEXTS if isinstance(value.get(name), str)]
-        yield from (f"{text.rstrip()}\n" for text in texts[:1])
+        if not isinstance(value, Mapping):
+            raise UsageError(
+                f'could not read log "{self.path}": it holds {value!r}, which is no entry'
+            )
+        for name in _LISTS:
+            if isinstance(value.get(name), list):
+                for inner in value[name]:
+                    yield from self.of(inner)
+                return
+        record, properties = value.get("record"), value.get("properties")
+        if "error_severity" in value:
+            names = _JSONLOG if "timestamp" in value else NAMES
+            yield entry_of(value, names)
+        elif isinstance(record, Mapping):
+            yield entry_of(record, NAMES)
+        elif isinstance(properties, Mapping) and "message" in properties:
+            azure = _azure(value, properties)
+            yield from [azure] if isinstance(azure, LogEntry) else _lines(azure)
+        else:
+            # Envelopes hold lines of others too: an operator's own, for one.
+            names_of_text = [name for name in _TEXTS if isinstance(value.get(name), str)]
+            for name in names_of_text[:1]:
+                yield from self._text(value, name)
+
+    def _text(self, value: Mapping[str, Any], name: str) -> Iterator[Record]:
+        text, stream = value[name], str(value.get("stream", ""))
+        if name == "log":
+            self.feeds = self.feeds or text.endswith("\n")
+        if self._is_part(value, name):
+            self.parts[stream] = self.parts.get(stream, "") + text
+            return
+        yield from _lines(self.parts.pop(stream, "") + text)
+
+    def _is_part(self, value: Mapping[str, Any], name: str) -> bool:
+        text = str(value[name])
+        if value.get("logtag") in ("P", "F"):  # CRI's, as Fluent Bit writes it
+            return bool(value["logtag"] == "P")
+        if "partial_message" in value:
+            return str(value.get("partial_last", "")).lower() != "true"
+        if name != "log" or text.endswith("\n"):
+            return False
+        return self.feeds or len(text.encode(errors="replace")) == _PART_BYTES
+
+    def end(self) -> Iterator[Record]:
+        """Lines whose last part is not there."""
+        for text in self.parts.values():
+            yield from _lines(text, whole=False)
 
 
-def _azure(value: Mapping[str, Any], properties: Mapping[str, Any]) -> Record:
+def _lines(text: str, *, whole: bool = True) -> Iterator[LogLine]:
+    """A text's lines; what stands at their ends may be part of a value."""
+    for line in text.removesuffix("\n").split("\n"):
+        yield LogLine(line, whole=whole)
+
+
+def _azure(value: Mapping[str, Any], properties: Mapping[str, Any]) -> LogEntry | str:
     message = str(properties["message"])
     # The older service has the prefix in its messages, or beside them.
     prefix = str(properties.get("prefix") or "")
     if "errorLevel" not in properties or ("timestamp" not in properties and prefix):
         level = str(properties.get("errorLevel", ""))
-        return f"{prefix}{level}:  {message}\n" if prefix and level else f"{message.rstrip()}\n"
+        return f"{prefix}{level}:  {message}" if prefix and level else message
     entry = entry_of({"timestamp": value.get("time"), **properties}, _AZURE)
     return replace(entry, database=entry.database or str(properties.get("dbname") or ""))

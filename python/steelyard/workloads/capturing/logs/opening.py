@@ -9,10 +9,10 @@ import io
 import lzma
 import re
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from steelyard.model.errors import UsageError
 
@@ -30,46 +30,92 @@ _PYTHON_NAMES = (
     (re.compile(r"^koi8-?([ru])$"), r"koi8-\1"),
     (re.compile(r"^(?:unicode|utf-?8)$"), "utf-8"),
 )
+_NULS = re.compile("\0+")
+_MANY_NULS = re.compile(b"\0{8,}")
+_MOST_RUNS = 4
+_CONTROL = re.compile(b"[\x01-\x08\x0e-\x1a\x1c-\x1f]")
+_CHANCE = 8
+"""So many letters of several bytes are UTF-8 in no other encoding."""
+Lines = Iterator[str]
 _HINT = "--encoding NAME reads it: the server's (SHOW server_encoding), e.g. LATIN1 or WIN1252."
 
 
 @contextmanager
-def opened(path: Path, encoding: str | None = None) -> Iterator[IO[str]]:
-    """The log's text, line by line; a line ends at a line feed alone.
+def opened(path: Path, encoding: str | None = None, name: Path | None = None) -> Iterator[Lines]:
+    """The log's text, line by line; a line ends at a line feed alone, or is cut off where a crash
+    of the machine left NULs. `name`: what it is called in errors.
 
     UsageError: it cannot be unpacked or decoded, then or while it is read, or is no text.
     """
+    name = name or path
     try:
-        with _unpacked(path) as file:
+        with _unpacked(path, name) as file:
             head = file.peek(_HEAD_BYTES)
-        name = _encoding(path, head, encoding)
-        with _unpacked(path) as file, io.TextIOWrapper(file, name, newline="\n") as text:
-            yield text
+        codec = _encoding(name, head, encoding)
+        with _unpacked(path, name) as file, io.TextIOWrapper(file, codec, newline="\n") as text:
+            yield _without_nuls(text)
     except UnicodeError as error:
         raise UsageError(
-            f'could not read log "{path}": it is not {_encoding_name(encoding)}',
+            f'could not read log "{name}": it is not {_encoding_name(encoding)}',
             detail=str(error.reason if isinstance(error, UnicodeDecodeError) else error),
             hint=_HINT,
         ) from error
     except (EOFError, lzma.LZMAError, gzip.BadGzipFile, zlib.error) as error:
-        raise UsageError(f'could not unpack log "{path}": {error}') from error
+        raise UsageError(f'could not unpack log "{name}": {error}') from error
     except OSError as error:
-        raise UsageError(f'could not read log "{path}": {error.strerror or error}') from error
+        raise UsageError(f'could not read log "{name}": {error.strerror or error}') from error
 
 
-def _unpacked(path: Path) -> io.BufferedReader:
+def _without_nuls(text: Iterable[str]) -> Iterator[str]:
+    for line in text:
+        if "\0" not in line:
+            yield line
+            continue
+        *cut, last = _NULS.split(line)
+        yield from (part for part in cut if part)
+        if last.strip():
+            yield last
+
+
+def require_encoding(path: Path, encoding: str | None, name: Path) -> None:
+    """UsageError: the text is UTF-8, and another encoding is named: every letter beyond ASCII
+    would be wrong.
+
+    Texts of several bytes a letter may look like UTF-8 by chance, but not at length.
+    """
+    if encoding is None or (codec := _codec(encoding)) == "utf-8":
+        return
+    fewest = 1 if len("\u00e4\u4e2d".encode(codec, "replace")) == 2 else _CHANCE
+    letters, decoder = 0, codecs.getincrementaldecoder("utf-8")()
+    try:
+        with _unpacked(path, name) as file:
+            while chunk := file.read(_CHUNK):
+                text = decoder.decode(chunk)
+                letters += 0 if text.isascii() else sum(not letter.isascii() for letter in text)
+            decoder.decode(b"", final=True)
+    except (UnicodeError, EOFError, lzma.LZMAError, zlib.error, OSError):
+        return  # what is wrong with the file is told when it is read
+    if letters >= fewest:
+        raise UsageError(
+            f'could not read log "{name}" as {encoding}: it is UTF-8', hint="Leave out --encoding."
+        )
+
+
+def _unpacked(path: Path, name: Path) -> io.BufferedReader:
     with path.open("rb") as file:
         head = file.read(8)
     unpack = next((unpack for mark, unpack in _PACKED if head.startswith(mark)), None)
-    return path.open("rb") if unpack is None else io.BufferedReader(unpack(path))
+    if unpack is None:
+        return path.open("rb")
+    return io.BufferedReader(_zstd(path, name) if unpack is _zstd else unpack(path))
 
 
-def _zstd(path: Path) -> Any:
+def _zstd(path: Path, name: Path) -> Any:
     try:
         import zstandard
     except ImportError as error:
         raise UsageError(
-            f'could not unpack log "{path}": zstandard is not installed',
+            f'could not unpack log "{name}": zstandard is not installed',
             hint="pip install 'steelyard[capture]' brings it; or unpack it: zstd -d.",
         ) from error
     return _ZstdFile(path, zstandard.ZstdDecompressor, zstandard.ZstdError)
@@ -114,7 +160,7 @@ class _ZstdFile(io.RawIOBase):
         super().close()
 
 
-_PACKED: tuple[tuple[bytes, Callable[[Path], Any]], ...] = (
+_PACKED: tuple[tuple[bytes, Callable[..., Any]], ...] = (
     (b"\x1f\x8b", gzip.open),
     (b"BZh", bz2.open),
     (b"\xfd7zXZ\x00", lzma.open),
@@ -129,13 +175,16 @@ def _encoding(path: Path, head: bytes, encoding: str | None) -> str:
     for mark, codec in _MARKS:
         if head.startswith(mark):
             return codec
-    # No server writes a NUL: beside a letter it is half of a UTF-16 character.
-    if b"\x00" in head:
-        even, odd = head[0:64:2], head[1:64:2]
-        if odd.count(0) > 0.9 * len(odd) and not even.count(0):
-            return "utf-16-le"
-        if even.count(0) > 0.9 * len(even) and not odd.count(0):
-            return "utf-16-be"
+    # No server writes a NUL: runs of them are what a crash of the machine left, and one beside each
+    # letter is half of a UTF-16 character.
+    text = _MANY_NULS.sub(b"", head)
+    even, odd = text[0:64:2], text[1:64:2]
+    if odd.count(0) > 0.9 * len(odd) and not even.count(0):
+        return "utf-16-le"
+    if even.count(0) > 0.9 * len(even) and not odd.count(0):
+        return "utf-16-be"
+    runs = len(re.findall(b"\0+", text))
+    if runs > _MOST_RUNS or (runs and _CONTROL.search(text) is not None):
         raise UsageError(
             f'could not read log "{path}": it is no text',
             hint="Logs may be packed by gzip, bzip2, xz or zstd.",

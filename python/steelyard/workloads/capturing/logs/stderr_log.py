@@ -1,7 +1,4 @@
-"""Reads stderr logs by their log_line_prefix.
-
-Reads log lines that begin with a log_line_prefix: the escapes of PostgreSQL 14 to 18.
-"""
+"""Reads stderr logs: an entry begins with a log_line_prefix, its other lines with a tab."""
 
 from __future__ import annotations
 
@@ -9,104 +6,28 @@ import re
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
+from typing import Any
 
-from steelyard.model.errors import UsageError
-from steelyard.workloads.capturing.logs.entry import LogEntry, is_exact, seconds_of
-from steelyard.workloads.capturing.logs.languages import words
-from steelyard.workloads.capturing.logs.languages import words as english_words
-
-_TIME = r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)?(?: [A-Za-z0-9+:/_-]+)?"
-_ESCAPES = {
-    "a": r"(?P<application>.*?)",
-    "u": r"(?P<user>.*?)",
-    "d": r"(?P<database>.*?)",
-    "r": r"(?:.*?)",
-    "h": r"(?:.*?)",
-    "b": r"(?:.*?)",
-    "p": r"(?P<process>\d+)",
-    "P": r"(?:\d*)",
-    "t": rf"(?P<time>{_TIME})",
-    "m": rf"(?P<time>{_TIME})",
-    "n": r"(?P<seconds>\d+\.\d+)",
-    "i": r"(?:.*?)",
-    "e": r"(?:[0-9A-Z]{5})",
-    "c": r"(?P<session>[0-9a-f]+\.[0-9a-f]+)",
-    "l": r"(?:\d+)",
-    "s": rf"(?:{_TIME})",
-    "v": r"(?:[\d/]*)",
-    "x": r"(?:\d+)",
-    "Q": r"(?:-?\d+)",
-    "L": r"(?:.*?)",
-}
-_ESCAPE = re.compile(r"%(-?\d*)([a-zA-Z%])|([^%]+)|%")
-
-USUAL = (
-    "%m [%p] ",  # PostgreSQL's default
-    "%m [%p] %q%u@%d ",  # Debian's
-    "%t [%p]: [%l-1] user=%u,db=%d,app=%a,client=%h ",  # pgBadger's advice, old and new
-    "%t [%p]: user=%u,db=%d,app=%a,client=%h ",
-    "%t [%p] ",
-    "%m %u@%d [%p] ",
-    "%t:%r:%u@%d:[%p]:",  # Amazon RDS
-    "%m [%p] %u@%d ",
-    "%t [%p-%l] %u@%d ",
-    "%m [%p]: [%l-1] db=%d,user=%u ",  # Google Cloud SQL
-    "%m:%r:%u@%d:[%p]:%l:%e:%s:%v:%x:%c:%q%a:",  # Amazon Aurora
-    "%t-%c-",  # Azure
-    "%m|%u|%d|%c|",  # pgreplay's advice
+from steelyard.workloads.capturing.logs.entry import (
+    WORKER,
+    LogEntry,
+    is_exact,
+    seconds_of,
+    starts_with_stamp,
+    zone_of,
 )
-"""Prefixes that are tried where none is named."""
+from steelyard.workloads.capturing.logs.languages import words as english_words
+from steelyard.workloads.capturing.logs.other_lines import (
+    OtherLines,
+    holds_statement,
+    is_of_server,
+)
+from steelyard.workloads.capturing.logs.prefixes import Prefixes
 
-
-def prefix_pattern(prefix: str, *, sessions: bool = True) -> re.Pattern[str]:
-    """What matches a first line: the prefix, the severity, and the message. UsageError: the prefix
-    names neither process nor session, which it must for `sessions`, or has an unknown escape."""
-    pieces, groups, optional = [], set[str](), False
-    for match in _ESCAPE.finditer(prefix):
-        _, letter, text = match.groups()
-        if text is not None:
-            pieces.append(re.escape(text))
-        elif letter == "%":
-            pieces.append("%")
-        elif letter == "q":  # what follows is of sessions alone
-            pieces.append("(?:")
-            optional = True
-        elif letter in _ESCAPES:
-            pieces.append(_once(_ESCAPES[letter], groups))
-        else:
-            raise UsageError(f'unknown escape in log_line_prefix: "{match[0]}"')
-    if sessions and not groups & {"process", "session"}:
-        raise UsageError(
-            f'cannot tell sessions apart by log_line_prefix "{prefix}"',
-            hint="It needs %p or %c: the default is '%m [%p] '.",
-        )
-    end = ")?" if optional else ""
-    several = "".join(f"{re.escape(word)}|" for word in words() if not word.isalpha())
-    return re.compile(
-        "^"
-        + "".join(pieces)
-        + end
-        + rf"\s*(?P<severity>{several}[^\W\d_]+\d?) ?:  (?P<message>.*)$",
-        re.DOTALL,
-    )
-
-
-def _once(pattern: str, groups: set[str]) -> str:
-    """A named group a second time is a plain one."""
-    group = re.match(r"\(\?P<(\w+)>", pattern)
-    if group is None:
-        return pattern
-    if group[1] in groups:
-        return "(?:" + pattern[group.end() :]
-    groups.add(group[1])
-    return pattern
-
-
-_DETAILS = {"DETAIL": "detail", "STATEMENT": "statement"}
-_OTHER_DETAILS = ("HINT", "CONTEXT", "QUERY", "LOCATION", "BACKTRACE")
-_LEVEL = re.compile(r"(?:LOG|ERROR|FATAL|WARNING|STATEMENT|DETAIL|statement): ")
-_LONGEST_PREFIX = 60
+_DETAILS = {"DETAIL": "detail", "STATEMENT": "statement", "CONTEXT": "context"}
+_OTHER_DETAILS = ("HINT", "QUERY", "LOCATION", "BACKTRACE")
+_SQLSTATE = re.compile(r"[0-9A-Z]{5}: ")
+"""Before a message where log_error_verbosity is verbose."""
 _BEHIND = 64
 """So many entries later a DETAIL still finds its own: without a collector they may mix."""
 
@@ -120,6 +41,8 @@ class LogLine:
     seconds: float = 0.0
     exact: bool = True
     whole: bool = True
+    doubtful: bool = False
+    """Whether what was escaped in it cannot be told from text that looks so."""
 
 
 @dataclass
@@ -128,47 +51,20 @@ class _Block:
 
     match: re.Match[str]
     line: LogLine
+    whole: bool
+    doubtful: bool
     more: list[str] = field(default_factory=list)
+    blank: int = 0
+    """Lines without a tab or anything else: of the entry if another one of it follows."""
+    ended: bool = False
+    """Whether a line of something else came after it."""
 
-
-def pattern_of(
-    path: Path, head: Sequence[str], prefix: str | None, *, sessions: bool = True
-) -> re.Pattern[str]:
-    """Of the prefix that was named, or of the usual one that most of the first lines have.
-    `sessions`: whether it must tell sessions apart.
-
-    UsageError: no line has it, or none is known.
-    """
-    if not head:
-        raise UsageError(f'could not read log "{path}": it is empty')
-    if prefix is not None:
-        pattern = prefix_pattern(prefix, sessions=sessions)
-        if not any(pattern.match(line) for line in head):
-            raise UsageError(
-                f'could not read log "{path}": no line begins with the prefix "{prefix}"',
-                detail=f"The first line begins: {_beginning(head)}",
-            )
-        return pattern
-    usual = USUAL if sessions else (*USUAL, "")
-    counted = [
-        (sum(1 for line in head if pattern.match(line)), -index, pattern)
-        for index, pattern in enumerate(
-            prefix_pattern(usual_prefix, sessions=sessions) for usual_prefix in usual
-        )
-    ]
-    most, _, best = max(counted, key=lambda count: count[:2])
-    if not most:
-        raise UsageError(
-            f'could not read log "{path}": its lines begin with no prefix that is known',
-            detail=f"The first line begins: {_beginning(head)}",
-            hint="Name it as the server has it: --prefix '%m [%p] ' (SHOW log_line_prefix).",
-        )
-    return best
-
-
-def _beginning(head: Sequence[str]) -> str:
-    """Of the first line what may be its prefix: values of users come after it."""
-    return _LEVEL.split(head[0], maxsplit=1)[0][:_LONGEST_PREFIX].rstrip() if head else ""
+    def add(self, line: LogLine) -> None:
+        """A line after a tab. Behind others' lines it is of either, and so the entry not whole."""
+        self.more += [*[""] * self.blank, line.text.removeprefix("\t")]
+        self.blank = 0
+        self.whole = self.whole and line.whole and not self.ended
+        self.doubtful = self.doubtful or line.doubtful
 
 
 def plain_lines(file: Iterable[str], head: Sequence[str]) -> Iterator[LogLine]:
@@ -180,57 +76,140 @@ def plain_lines(file: Iterable[str], head: Sequence[str]) -> Iterator[LogLine]:
         yield LogLine(line.removesuffix("\r") if ends_in_cr else line, whole=whole)
 
 
-def read_stderr(lines: Iterable[LogLine], pattern: re.Pattern[str]) -> Iterator[LogEntry]:
+def read_stderr(
+    lines: Iterable[LogLine | LogEntry], prefixes: Prefixes, others: OtherLines
+) -> Iterator[LogEntry]:
     """An entry and its continuation lines, which begin with a tab; its DETAIL is an entry of its
-    own in the file."""
-    latest: deque[LogEntry] = deque()
-    block: _Block | None = None
-    for line in lines:
-        match = pattern.match(line.text)
-        if match is None:
-            if block is not None:
-                block.more.append(line.text.removeprefix("\t"))
-                block.line = replace(block.line, whole=line.whole)
-            continue
+    own in the file. Entries among the lines stay as they are.
+
+    UsageError: many statements are in lines that are of no entry.
+    """
+    reader = _Reader(prefixes, others)
+    for number, line in enumerate(lines, 1):
+        if isinstance(line, LogEntry):
+            reader.take(line)
+        else:
+            reader.read(number, line)
+        yield from reader.ready(_BEHIND)
+    reader.end()
+    yield from reader.ready(0)
+    others.require_few()
+
+
+class _Reader:
+    def __init__(self, prefixes: Prefixes, others: OtherLines) -> None:
+        self._prefixes, self._others = prefixes, others
+        self._latest: deque[LogEntry] = deque()
+        self._block: _Block | None = None
+        self._begun = False
+        """Whether a line came that is none of an entry that began before the file."""
+        self._has_tabs = False
+
+    def ready(self, behind: int) -> Iterator[LogEntry]:
+        """Entries that no DETAIL will find any more."""
+        while len(self._latest) > behind:
+            yield self._latest.popleft()
+
+    def take(self, entry: LogEntry) -> None:
+        """An entry of another format."""
+        self.end()
+        self._begun = True
+        self._append(entry)
+
+    def read(self, number: int, line: LogLine) -> None:
+        """A line, by its number in the file."""
+        match = self._prefixes.match(line.text)
+        if match is not None:
+            self.end()
+            self._block = _Block(match, line, line.whole, line.doubtful)
+        elif line.text.startswith("\t"):
+            self._has_tabs = True
+            if self._block is not None:
+                self._block.add(line)
+            elif not self._begun:
+                self._append(LogEntry("", 0.0, "LOG", "", "", whole=False))
+        elif not line.text.strip():
+            if self._block is not None:
+                self._block.blank += 1
+            return
+        else:
+            self._read_other(number, line)
+        self._begun = True
+
+    def _read_other(self, number: int, line: LogLine) -> None:
+        """A line without the prefix and without a tab, which PostgreSQL puts before all that go on
+        (append_with_tabs in elog.c): of another program, or another format."""
+        block, is_statement = self._block, holds_statement(line.text)
+        is_entry = is_statement or is_of_server(line.text)
         if block is not None:
-            _take(latest, block)
-        block = _Block(match, line)
-        while len(latest) > _BEHIND:
-            yield latest.popleft()
-    if block is not None:
-        _take(latest, block)
-    yield from latest
+            block.ended = True
+            # What copied the log may have taken the tabs: then the line may be the entry's.
+            is_foreign = is_entry or self._has_tabs or starts_with_stamp(line.text)
+            block.whole = block.whole and (is_foreign or not line.whole)
+        if is_entry:
+            self.end()
+        if is_statement:
+            self._append(self._others.note(number, line.text))
+        elif not line.whole:
+            self._append(LogEntry("", 0.0, "LOG", "", "", whole=False))
 
+    def end(self) -> None:
+        """The entry that was begun has ended."""
+        block, self._block = self._block, None
+        if block is not None:
+            self._finish(block)
 
-def _take(latest: deque[LogEntry], block: _Block) -> None:
-    """Add an entry, or what belongs to the latest one of its session."""
-    fields = {name: value or "" for name, value in block.match.groupdict().items()}
-    message = "\n".join([fields["message"], *block.more])
-    session = fields.get("session") or fields.get("process") or block.line.session
-    label = english_words().get(fields["severity"], fields["severity"])
-    if label in _OTHER_DETAILS:
-        return
-    if (name := _DETAILS.get(label)) is not None:
+    def _append(self, entry: LogEntry) -> None:
+        self._latest.append(entry)
+        self._others.entries += not entry.other_format
+
+    def _finish(self, block: _Block) -> None:
+        """Add an entry, or what belongs to the latest one of its session."""
+        fields = {name: value or "" for name, value in block.match.groupdict().items()}
+        session = fields.get("session") or fields.get("process") or block.line.session
+        label = english_words().get(fields["severity"], fields["severity"])
+        first = fields["message"]
+        if label in _OTHER_DETAILS:
+            return
+        if (name := _DETAILS.get(label)) is not None:
+            self._complete(session, name, "\n".join([first, *block.more]), block)
+            return
+        message = "\n".join([_without_sqlstate(first), *block.more])
+        stamp, seconds = fields.get("time", ""), fields.get("seconds", "")
+        self._append(
+            LogEntry(
+                session=session,
+                seconds=float(seconds) if seconds else seconds_of(stamp) or block.line.seconds,
+                severity=fields["severity"],
+                message=message,
+                detail="",
+                user=fields.get("user", ""),
+                database=fields.get("database", ""),
+                application=fields.get("application", ""),
+                vxid=fields.get("vxid", ""),
+                of_worker=bool(fields.get("leader")) or fields.get("backend") == WORKER,
+                whole=block.whole,
+                exact=is_exact(stamp) and (bool(stamp or seconds) or block.line.exact),
+                zone=zone_of(stamp),
+                doubtful=block.doubtful,
+            )
+        )
+
+    def _complete(self, session: str, name: str, text: Any, block: _Block) -> None:
+        """Add what belongs to the latest entry of a session."""
+        latest = self._latest
         for index in range(len(latest) - 1, -1, -1):
-            if latest[index].session == session:
-                whole = latest[index].whole and block.line.whole
-                latest[index] = LogEntry(
-                    **{**latest[index].__dict__, name: message, "whole": whole}
+            entry = latest[index]
+            if entry.session == session and not entry.other_format:
+                latest[index] = replace(
+                    entry,
+                    whole=entry.whole and block.whole,
+                    doubtful=entry.doubtful or block.doubtful,
+                    **{name: text},
                 )
                 return
-        return
-    stamp, seconds = fields.get("time", ""), fields.get("seconds", "")
-    latest.append(
-        LogEntry(
-            session=session,
-            seconds=float(seconds) if seconds else seconds_of(stamp) or block.line.seconds,
-            severity=fields["severity"],
-            message=message,
-            detail="",
-            user=fields.get("user", ""),
-            database=fields.get("database", ""),
-            application=fields.get("application", ""),
-            whole=block.line.whole,
-            exact=is_exact(stamp) and (bool(stamp or seconds) or block.line.exact),
-        )
-    )
+
+
+def _without_sqlstate(message: str) -> str:
+    match = _SQLSTATE.match(message)
+    return message if match is None else message[match.end() :]

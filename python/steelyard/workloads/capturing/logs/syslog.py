@@ -1,25 +1,80 @@
-"""Puts the lines of a log together that syslog has cut and numbered: `[7-2] #011FROM t`."""
+"""Reads syslog: an entry's lines, which syslog has cut and numbered: `[7-2] #011FROM t`; those of
+journald, of RFC 5424, and those without numbers too."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 
-from steelyard.workloads.capturing.logs.entry import is_exact, seconds_of
+from steelyard.workloads.capturing.logs.clock import ANY_YEAR
+from steelyard.workloads.capturing.logs.entry import LogEntry, is_exact, seconds_of
+from steelyard.workloads.capturing.logs.other_lines import is_of_server
 from steelyard.workloads.capturing.logs.stderr_log import LogLine
+from steelyard.workloads.capturing.logs.syslog_escapes import Begins, Plain, leading, split_lines
 
+_TIME = (
+    r"(?P<time>[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d(?:\.\d+)?"
+    r"|\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[-+]\d\d:?\d\d)?)"
+)
+_TEXT = r"(?:\[(?P<number>\d+)-(?P<part>\d+)\] )?(?P<text>.*)$"
 _LINE = re.compile(
-    r"^(?:<\d+>1? ?)?(?P<time>[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d"
-    r"|\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[-+]\d\d:?\d\d)?) "
-    r"(?:\S+ )?(?P<name>[^\s\[\]:]+)\[(?P<process>\d+)\]: (?:\[\d+ [\w.]+\] )?"
-    r"\[(?P<number>\d+)-(?P<part>\d+)\] (?P<text>.*)$",
+    rf"^(?:<\d+>1? ?)?{_TIME} (?:\S+ )?(?P<name>[^\s\[\]:]+)\[(?P<process>\d+)\]: "
+    rf"(?:\[(?:ID )?\d+ [\w.]+\] )?{_TEXT}",
     re.DOTALL,
 )
-_ESCAPED = re.compile(r"#(0[0-3][0-7])")
+_RFC_5424 = re.compile(
+    rf"^<\d+>1 {_TIME} \S+ (?P<name>\S+) (?P<process>\d+) \S+ "
+    rf"(?:-|(?:\[(?:[^\]\\]|\\.)*\])+) \ufeff?{_TEXT}",
+    re.DOTALL,
+)
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
-_ANY_YEAR = 2000
 _BEHIND = 64
+
+
+def _matched(line: str) -> re.Match[str] | None:
+    line = line.removesuffix("\n").removesuffix("\r")
+    return _RFC_5424.match(line) or _LINE.match(line)
+
+
+def is_syslog(line: str, prefix: re.Pattern[str] | None = None) -> bool:
+    """Whether a line is syslog's, of a server by its numbers or its text. `prefix`: what was named,
+    for one that begins with a time may look like syslog's."""
+    match = _matched(line)
+    if match is None or match["number"] is not None:
+        return match is not None
+    own = None if prefix is None else prefix.match(line)
+    if own is not None and own.groupdict().get("time") and own.start("time") == 0:
+        return False
+    return is_of_server(match["text"])
+
+
+@dataclass(frozen=True)
+class SyslogForm:
+    """What the first lines of a file show of all."""
+
+    numbered: bool
+    """Whether PostgreSQL numbered its lines (syslog_sequence_numbers)."""
+    names: frozenset[str]
+    """What servers are called in it; of lines without numbers nothing else tells them."""
+    escaped: bool
+    """Whether tabs are escaped, as far as is known."""
+    texts: tuple[str, ...]
+    """Of the server's lines, what it wrote."""
+
+
+def syslog_form(head: Sequence[str]) -> SyslogForm:
+    """The form of a file that begins so."""
+    matches = [match for line in head if (match := _matched(line)) is not None]
+    numbered = any(match["number"] is not None for match in matches)
+    names = frozenset(match["name"] for match in matches if is_of_server(match["text"]))
+    texts = [match["text"] for match in matches if _is_server(match, numbered, names)]
+    escaped = not any(text.startswith("\t") for text in texts)
+    return SyslogForm(numbered, names, escaped, tuple(leading(text) for text in texts))
+
+
+def _is_server(match: re.Match[str], numbered: bool, names: frozenset[str]) -> bool:
+    return match["number"] is not None if numbered else match["name"] in names
 
 
 @dataclass
@@ -27,58 +82,98 @@ class _Message:
     """What a process has written under one number."""
 
     number: str
+    parts: int = 0
+    whole: bool = True
+    """Whether none of its parts is missing: daemons drop what comes too fast."""
     lines: list[LogLine] = field(default_factory=list)
 
 
-def is_syslog(line: str) -> bool:
-    """Whether a line is syslog's, with PostgreSQL's numbers."""
-    return _LINE.match(line) is not None
-
-
-def syslog_text(line: str) -> str:
-    """What PostgreSQL wrote of a line; empty: it is another program's."""
-    match = _LINE.match(line.rstrip("\r\n"))
-    return "" if match is None else _plain(match["text"])
-
-
-def syslog_lines(file: Iterable[str], begins: Callable[[str], object]) -> Iterator[LogLine]:
-    """The lines as PostgreSQL wrote them, those of a message together. `begins`: whether a text
-    begins an entry.
+def syslog_lines(
+    file: Iterable[str], form: SyslogForm, begins: Begins
+) -> Iterator[LogLine | LogEntry]:
+    """The lines as PostgreSQL wrote them, those of a message together. `begins`: the match of a
+    text that begins an entry.
 
     PostgreSQL cuts at line feeds, after which it writes a tab or a prefix, and long lines between
     words (write_syslog in elog.c): any other part goes on in the line before it.
     """
-    messages: dict[str, _Message] = {}
+    reader = _Reader(form, begins)
     for raw in file:
-        match = _LINE.match(raw.removesuffix("\n").removesuffix("\r"))
+        yield from reader.read(raw)
+    yield from reader.end()
+
+
+class _Reader:
+    def __init__(self, form: SyslogForm, begins: Begins) -> None:
+        self._form, self._begins = form, begins
+        self._messages: dict[str, _Message] = {}
+        self._latest: _Message | None = None
+        """Of the line before, which others without syslog's head go on."""
+
+    def read(self, raw: str) -> Iterator[LogLine | LogEntry]:
+        match = _matched(raw)
         if match is None:
-            continue
-        process, text = match["process"], _plain(match["text"])
-        message = messages.get(process)
-        if message is None or message.number != match["number"]:
+            self._go_on(raw)
+            return
+        if not _is_server(match, self._form.numbered, self._form.names):
+            self._latest = None
+            return
+        process, text = match["process"], match["text"]
+        message = self._messages.get(process)
+        if message is None or self._is_next(message, match):
             if message is not None:
-                yield from message.lines
-                del messages[process]
-            while len(messages) > _BEHIND:
-                yield from messages.pop(next(iter(messages))).lines
-            message = messages[process] = _Message(match["number"])
+                yield from self._lines(self._messages.pop(process))
+            while len(self._messages) > _BEHIND:
+                yield from self._lines(self._messages.pop(next(iter(self._messages))))
+            message = self._messages[process] = _Message(match["number"] or "")
+        self._latest = message
+        message.parts += 1
+        if match["part"] is not None:
+            message.whole = message.whole and int(match["part"]) == message.parts
         seconds, exact = _time(match["time"])
-        line = LogLine(text, process, seconds, exact, raw.endswith("\n"))
-        if message.lines and not text.startswith("\t") and not begins(text):
-            before = message.lines.pop()
-            line = LogLine(before.text + text, process, seconds, exact, line.whole)
-        message.lines.append(line)
-    for message in messages.values():
-        yield from message.lines
+        whole = raw.endswith("\n")
+        for number, piece in enumerate(split_lines(text, self._begins)):
+            line = LogLine(piece, process, seconds, exact, whole)
+            if not number and message.lines and not self._is_line(piece):
+                before = message.lines.pop()
+                line = replace(line, text=before.text + piece)
+            message.lines.append(line)
 
+    def _is_next(self, message: _Message, match: re.Match[str]) -> bool:
+        if self._form.numbered:
+            return message.number != match["number"]
+        return self._begins(match["text"]) is not None
 
-def _plain(text: str) -> str:
-    """Control characters that syslog has escaped (rsyslog: `#011`)."""
-    return _ESCAPED.sub(lambda match: chr(int(match[1], 8)), text)
+    def _is_line(self, text: str) -> bool:
+        return text.startswith(("\t", "#011")) or self._begins(text) is not None
+
+    def _go_on(self, raw: str) -> None:
+        """A line of the file without syslog's head: of a message that was neither split nor
+        escaped, or another program's."""
+        text = raw.removesuffix("\n").removesuffix("\r")
+        if self._latest is None or not (text.startswith("\t") or self._begins(text)):
+            return
+        before = self._latest.lines[-1]
+        self._latest.lines.append(replace(before, text=text, whole=raw.endswith("\n")))
+
+    def end(self) -> Iterator[LogLine | LogEntry]:
+        """Of the messages that no line ended."""
+        for message in self._messages.values():
+            yield from self._lines(message)
+
+    def _lines(self, message: _Message) -> Iterator[LogLine | LogEntry]:
+        if self._begins(message.lines[0].text) is None:
+            yield LogEntry("", 0.0, "LOG", "", "", whole=False)
+            return
+        plain = Plain(self._begins)
+        for line in message.lines:
+            text, doubtful = plain.line(line.text) if self._form.escaped else (line.text, False)
+            yield replace(line, text=text, doubtful=doubtful, whole=line.whole and message.whole)
 
 
 def _time(stamp: str) -> tuple[float, bool]:
     if not stamp[0].isalpha():
         return seconds_of(stamp), is_exact(stamp)
     month = _MONTHS.index(stamp[:3]) + 1 if stamp[:3] in _MONTHS else 1
-    return seconds_of(f"{_ANY_YEAR}-{month:02}-{int(stamp[4:6]):02} {stamp[7:15]}"), False
+    stamp = f"{ANY_YEAR}-{month:02}-{int(stamp[4:6]):02} {stamp[7:]}"
+    return seconds_of(stamp), is_exact(stamp)

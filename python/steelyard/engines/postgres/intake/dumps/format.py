@@ -23,12 +23,14 @@ from steelyard.model.errors import EngineError, UsageError
 
 _GZIP = b"\x1f\x8b"
 _OTHERS = {
-    b"\x28\xb5\x2f\xfd": "zstd -d",
-    b"\x04\x22\x4d\x18": "lz4 -d",
-    b"BZh": "bunzip2",
-    b"\xfd7zXZ": "unxz",
-    b"PK\x03\x04": "unzip",
+    b"\x28\xb5\x2f\xfd": "zstd -dc <",
+    b"\x04\x22\x4d\x18": "lz4 -dc <",
+    b"BZh": "bunzip2 -c <",
+    b"\xfd7zXZ": "unxz -c <",
+    b"PK\x03\x04": "unzip -p",
 }
+"""What unpacks a file whose name follows, whatever its suffix."""
+_SUFFIXES = (".gz", ".tgz", ".zst", ".lz4", ".bz2", ".xz", ".zip")
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 _TAR_MAGIC_AT = 257
 _HEAD_BYTES = 1 << 20
@@ -130,13 +132,21 @@ def _form(path: Path, head: bytes) -> DumpFormat:
     for magic, program in _OTHERS.items():
         if head.startswith(magic):
             raise UsageError(
-                f'cannot take in "{path}": it is compressed', hint=f"Unpack it first: {program}"
+                f'cannot take in "{path}": it is compressed', hint=_unpacking(path, program)
             )
     if head.startswith(_GZIP):
         raise UsageError(
-            f'cannot take in "{path}": it is compressed twice', hint="Unpack it first: gunzip"
+            f'cannot take in "{path}": it is compressed twice', hint=_unpacking(path, "gzip -dc <")
         )
     return DumpFormat.PLAIN
+
+
+def _unpacking(path: Path, program: str) -> str:
+    """What to type, of which the result can be named by --from."""
+    target = path.with_suffix("")
+    if path.suffix.lower() not in _SUFFIXES or target.exists():
+        target = path.with_name(f"{path.name}.unpacked")
+    return f"Unpack it first: {program} {shlex.quote(str(path))} > {shlex.quote(str(target))}"
 
 
 def _archive(path: Path, head: bytes) -> UsageError:

@@ -18,7 +18,6 @@ from steelyard.evaluation.rates.capacity import capacities
 from steelyard.evaluation.rates.costs import costs
 from steelyard.evaluation.scripts.script_times import script_times
 from steelyard.evaluation.scripts.statement_times import statement_rows
-from steelyard.evaluation.sentence import line_of, sentence_of
 from steelyard.evaluation.threats.standbys import standby_lags
 from steelyard.evaluation.transaction.time_parts import time_breakdown
 from steelyard.evaluation.truths import Weighed, truth_beside
@@ -34,13 +33,20 @@ from steelyard.evaluation.workload_rows import (
 from steelyard.model.errors import RecordError
 from steelyard.model.identity import PRODUCTS
 from steelyard.model.readings import EpochTotals
-from steelyard.record.contrast import ContrastLine, median_throughput
+from steelyard.record.contrast import ContrastLine, WithdrawnThreat, median_throughput
 from steelyard.record.environment import SourceFacts
 from steelyard.record.epoch import EndLine, Epoch
+from steelyard.record.factors import FactorEffects
 from steelyard.record.reader import RecordContents
 from steelyard.record.spent import Spent
 from steelyard.record.verdict import Differences, Pages, Place, TrustLine, Verdict
 from steelyard.study.study import Study
+from steelyard.verdict.contrast_line import line_of
+from steelyard.wording.bottleneck import with_bottlenecks
+from steelyard.wording.cost_sentence import with_sentences
+from steelyard.wording.factor_sentences import sentences as factor_sentences
+from steelyard.wording.threats.threat import threat_of
+from steelyard.wording.verdict_sentence import sentence_of
 
 MOST_LOST_IN_A_ROW = 3
 
@@ -57,7 +63,7 @@ def rejudge(recorded: RecordContents) -> Verdict:
     ended = end.interrupted or hopeless(recorded.epochs)
     contrasts, pairs = judge(recorded, ended=ended), list(judge_pairs(recorded, ended=ended))
     totals = complete([epoch.totals for epoch in recorded.epochs])
-    times = time_breakdown(totals, control, arms, recorded.environment.probe)
+    times = with_bottlenecks(time_breakdown(totals, control, arms, recorded.environment.probe))
     costs = [row for arm in arms for row in statement_cost_rows(totals, control, arm)]
     queries = [row for arm in arms for row in query_rows(totals, control, arm)]
     within, margin = (recorded.inspection, control), study.decision.margin
@@ -66,7 +72,7 @@ def rejudge(recorded: RecordContents) -> Verdict:
     timed = Timed(totals, statements, queries, scripts)
     plans = [row for arm in arms for row in flipped(recorded.inspection, control, arm, timed)]
     devices = device_summary(totals, plan, recorded.environment.disk, arms)
-    factors = factor_effects(recorded, contrasts)
+    factors = _factors(recorded, contrasts)
     judged = [*contrasts, *(contrast for _, contrast in pairs)]
     sentences = map(sentence_of, judged) if factors is None else factors.sentences
     spent = Spent.of(recorded.spent)
@@ -117,6 +123,18 @@ def rejudge(recorded: RecordContents) -> Verdict:
     )
 
 
+def _factors(
+    recorded: RecordContents, contrasts: Sequence[WeighedContrast]
+) -> FactorEffects | None:
+    """The effects of a factorial with their sentences."""
+    effects, plan = factor_effects(recorded, contrasts), recorded.plan.factors
+    if effects is None or plan is None:
+        return None
+    threats = [threat for contrast in contrasts for threat in contrast.threats]
+    invalid = tuple(dict.fromkeys(threat.name for threat in threats if threat.invalidates))
+    return effects.model_copy(update={"sentences": factor_sentences(effects, plan, invalid)})
+
+
 def _paced(study: Study, epochs: Sequence[EpochTotals]) -> dict[str, object]:
     """How the arms kept up with given arrivals; nothing where there were none."""
     pace = study.workload.pace
@@ -139,7 +157,7 @@ def _rates(recorded: RecordContents, contrasts: Sequence[WeighedContrast]) -> di
     totals = [epoch.totals for epoch in recorded.epochs]
     rows = {
         "capacity": capacities(totals, recorded.plan, names),
-        "costs": costs(recorded.study, contrasts),
+        "costs": with_sentences(costs(recorded.study, contrasts)),
     }
     return {name: table for name, table in rows.items() if table}
 
@@ -168,7 +186,21 @@ def _line(
         key: median_throughput(line.details, name)
         for key, name in (("control_throughput", line.control), ("arm_throughput", line.arm))
     }
-    return line.model_copy(update={**truth, **rates, "withdrawn": withdrawn(recorded, contrast)})
+    return line.model_copy(update={**truth, **rates, "withdrawn": _withdrawn(recorded, contrast)})
+
+
+def _withdrawn(recorded: RecordContents, contrast: WeighedContrast) -> tuple[WithdrawnThreat, ...]:
+    """As they were last shown, and why they went."""
+    every = len(recorded.epochs)
+    return tuple(
+        WithdrawnThreat(
+            name=last.observation.name,
+            seen=threat_of(last.observation).seen,
+            why=f"last seen after {last.epochs} of {every} epochs; all of them together do not "
+            "show it",
+        )
+        for last in withdrawn(recorded, contrast)
+    )
 
 
 def _place(recorded: RecordContents) -> Place:

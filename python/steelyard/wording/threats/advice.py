@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
+from steelyard.model.observation import Observation
 from steelyard.model.threat_kind import ThreatKind
 
 
@@ -13,10 +16,14 @@ class ThreatWords:
 
     cause: str
     advice: str
-    invalidates: bool = False
     in_turns: str = ""
     """Advice for a weighing in turns, where it is another."""
 
+
+Texts = Mapping[type[Observation], Callable[[Any], str]]
+"""Each thing that can be seen → its sentence, without full stop."""
+OwnAdvice = Mapping[type[Observation], Callable[[Any], ThreatWords]]
+"""What has another cause, and calls for something else, than others of its kind."""
 
 THREAT_WORDS: dict[ThreatKind, ThreatWords] = {
     ThreatKind.CHECKPOINT_DISTANCE: ThreatWords(
@@ -64,23 +71,19 @@ THREAT_WORDS: dict[ThreatKind, ThreatWords] = {
     ThreatKind.UNEQUAL_DROPS: ThreatWords(
         "slices were left out more often for one arm: the cause is not blind to the arms",
         "find what interrupts that arm, then weigh again",
-        invalidates=True,
     ),
     ThreatKind.LEDGER: ThreatWords(
         "weighings of equal arms on this machine differ more often than chance allows",
         "find and mend what favours an arm (doubts of `steelyard weigh aa`, load, files, placing), "
         "then begin a new ledger: `steelyard calibrate --new-ledger`",
-        invalidates=True,
     ),
     ThreatKind.DEBUG_BUILD: ThreatWords(
         "the driver was built without optimisation: its own cost hides the server's",
         "run `make build`, which builds the release profile",
-        invalidates=True,
     ),
     ThreatKind.WRONG_ANSWER: ThreatWords(
         "an arm did not do the work it was timed for: missing rows, or a broken balance",
         "look at the workload's checks and the server's log before believing any speed",
-        invalidates=True,
     ),
     ThreatKind.BUILDS_DIFFER: ThreatWords(
         "compiler, flags, assertions or origin differ: the same sources built twice have "
@@ -297,7 +300,6 @@ THREAT_WORDS: dict[ThreatKind, ThreatWords] = {
         "processes of an arm ran while it was to stand still: they worked in the slices of another "
         "arm, and in time that was charged to none",
         "end what sends signals to the servers' processes, and weigh anew",
-        invalidates=True,
     ),
     ThreatKind.WRITE_BACK_SHARED: ThreatWords(
         "the kernel writes an arm's dirty pages in whichever arm's slice it is: where arms dirty "
@@ -349,7 +351,6 @@ THREAT_WORDS: dict[ThreatKind, ThreatWords] = {
         "arms were measured one after the other, and the level moved inside an arm by half of what "
         "they differ or more: a course of time like that explains the difference too",
         "measure again, the arms by turns in random order",
-        invalidates=True,
     ),
     ThreatKind.LEVEL_MOVED: ThreatWords(
         "something besides the arms changed while they were measured: other load, caches, a full "

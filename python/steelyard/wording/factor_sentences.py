@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from steelyard.evaluation.factors.effects import parts_of, size_of
 from steelyard.model.units import format_reading
 from steelyard.record.contrast import PercentInterval
 from steelyard.record.factors import (
     EffectLine,
     FactorEffects,
     FactorsPlan,
-    SimpleEffectLine,
     effect_name,
 )
 
@@ -60,7 +60,7 @@ def _depends(effect: EffectLine, effects: FactorEffects, plan: FactorsPlan) -> s
         *pair, by = effect.factors
         names = " and ".join(pair)
         return f"the interaction of {names} depends on {by}: difference {_reading(effect)}"
-    parts = sorted(parts_of(effect, effects), key=_size, reverse=True)
+    parts = sorted(parts_of(effect, effects), key=size_of, reverse=True)
     read = ", ".join(f"{_reading(part)} with {part.level}" for part in parts)
     subject, by = _named(parts[0].factor, plan), parts[0].by
     sentence = f"{subject} depends on {by}: {read}; difference {_reading(effect)}"
@@ -69,25 +69,6 @@ def _depends(effect: EffectLine, effects: FactorEffects, plan: FactorsPlan) -> s
         for alias in effect.aliases
     ]
     return sentence + "".join(also)
-
-
-def parts_of(effect: EffectLine, effects: FactorEffects) -> tuple[SimpleEffectLine, ...]:
-    """Of two factors that interact the effect of one at both levels of the other: of that which
-    comes nearest to doing nothing at one of them. None of more factors."""
-    by_factor = [
-        [s for s in effects.simple_effects if _is(s, name, effect)] for name in effect.factors
-    ]
-    if len(by_factor) != 2 or not all(by_factor):
-        return ()
-    return tuple(min(by_factor, key=lambda parts: min(map(_size, parts))))
-
-
-def _is(simple: SimpleEffectLine, factor: str, of: EffectLine) -> bool:
-    return simple.factor == factor and simple.by in of.factors
-
-
-def _size(simple: SimpleEffectLine) -> float:
-    return abs(simple.estimate_percent or 0.0)
 
 
 def _main(

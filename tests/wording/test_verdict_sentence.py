@@ -9,11 +9,11 @@ from steelyard.analysis.decision.forecast import Forecast, Need
 from steelyard.analysis.decision.looks import Terms
 from steelyard.evaluation.contrast import Contrast, WeighedContrast
 from steelyard.evaluation.rule import Decision, VerdictKind
-from steelyard.evaluation.sentence import sentence_of
 from steelyard.model.estimate import LOG_RATIO, Estimate
-from steelyard.model.threat import raise_threat
+from steelyard.model.observation import Quoted
 from steelyard.model.threat_kind import ThreatKind
 from steelyard.model.units import log_of_percent
+from steelyard.wording.verdict_sentence import sentence_of
 
 
 def contrast(
@@ -118,8 +118,8 @@ def test_a_verdict_reads_so(judged: WeighedContrast, words: str) -> None:
 def test_an_invalid_weighing_names_its_reason_and_gives_no_figure() -> None:
     import dataclasses
 
-    reason = raise_threat(ThreatKind.DEBUG_BUILD, "debug profile")
-    doubt = raise_threat(ThreatKind.STEAL, "12 %")
+    reason = Quoted(ThreatKind.DEBUG_BUILD, "debug profile")
+    doubt = Quoted(ThreatKind.STEAL, "12 %")
     judged = dataclasses.replace(
         contrast(Decision(VerdictKind.INVALID), (3.1, 2.6, 3.5)), threats=(doubt, reason)
     )

@@ -7,7 +7,8 @@ import pytest
 from record.made import details_of, line_of, plan_of
 from steelyard.record.contrast import EpochDetail
 from steelyard.report import tables
-from steelyard.report.contrast_text import (
+from steelyard.report.plan import plan_rows
+from steelyard.wording.contrast_text import (
     better_side,
     digits_for,
     ends_of,
@@ -20,7 +21,6 @@ from steelyard.report.contrast_text import (
     shown_sentence,
     truth_text,
 )
-from steelyard.report.plan import plan_rows
 
 FACTS = {
     "arm": "off",

@@ -1,5 +1,4 @@
-"""Writes a verdict as one sentence, with its interval, its confidence and its epochs, and puts it
-with its numbers into the line that verdict.json keeps."""
+"""Writes a verdict as one sentence, with its interval, its confidence and its epochs."""
 
 from __future__ import annotations
 
@@ -12,8 +11,7 @@ from steelyard.evaluation.contrast import (
     AnswerWords,
     Contrast,
     Details,
-    ReplicateWords,
-    WeighedContrast,
+    ReplicateFacts,
 )
 from steelyard.evaluation.rule import VerdictKind
 from steelyard.model.estimate import Estimate
@@ -25,18 +23,11 @@ from steelyard.model.units import (
     format_rate,
     percent_of_log,
 )
-from steelyard.record.contrast import ContrastDetails, ContrastLine, JudgedContrast
-
-UNITS = {"throughput": "transactions/s", "latency_mean": "µs", "geometric_mean": "µs"}
-
-
-def unit_of(metric: str) -> str:
-    """The unit of a metric; a heading of a file's is its own."""
-    return UNITS["throughput"] if is_rate_metric(metric) else UNITS.get(metric, metric)
-
+from steelyard.record.contrast import ContrastDetails
+from steelyard.wording.basis import basis_text
 
 _LONGEST_HEADING = 60
-_EPOCHS = ReplicateWords().noun
+_EPOCHS = ReplicateFacts().noun
 _METRICS = {
     "throughput": "throughput",
     "latency_mean": "mean latency",
@@ -244,7 +235,7 @@ def _figures(contrast: Contrast[Details]) -> str:
 def _basis(contrast: Contrast[Details]) -> str:
     level = round(100 * contrast.estimate.confidence)
     kind = "t interval" if contrast.details.look == Stage.TOO_FEW else "interval"
-    basis = contrast.replicates.basis or f"{contrast.epochs} {_noun(contrast)}"
+    basis = basis_text(contrast.replicates.basis) or f"{contrast.epochs} {_noun(contrast)}"
     return f"{level} % {kind}, {basis}"
 
 
@@ -287,32 +278,3 @@ def _places_of(estimate: Estimate) -> int:
 
 def _signed(percent: float, places: int) -> str:
     return format_percent(percent, places).removesuffix(" %")
-
-
-def judged_line(contrast: Contrast[Details]) -> JudgedContrast:
-    """The contrast by the command line's contract."""
-    percent = contrast.estimate.in_percent()
-    seconds = contrast.forecast_seconds
-    return JudgedContrast(
-        arm=contrast.arm,
-        control=contrast.control,
-        metric=contrast.terms.metric,
-        unit=unit_of(contrast.terms.metric),
-        higher_is_better=contrast.terms.higher_is_better,
-        estimate_percent=percent.value,
-        low_percent=None if math.isinf(contrast.estimate.low) else percent.low,
-        high_percent=None if math.isinf(contrast.estimate.high) else percent.high,
-        confidence=contrast.estimate.confidence,
-        verdict=contrast.verdict.kind.value,
-        nonzero=contrast.verdict.nonzero,
-        epochs=contrast.epochs,
-        blocks=contrast.blocks,
-        forecast_seconds=None if seconds is None else round(seconds, 1),
-        threats=contrast.threats,
-        sentence=sentence_of(contrast),
-    )
-
-
-def line_of(contrast: WeighedContrast) -> ContrastLine:
-    """A contrast of a weighing as verdict.json keeps it."""
-    return ContrastLine(**dict(judged_line(contrast)), details=contrast.details)

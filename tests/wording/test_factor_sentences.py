@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from evaluation.factors.planted import laid, made
-from steelyard.evaluation.factors.words import alias_sentences, parts_of, sentences
 from steelyard.record.factors import FactorEffects, FactorsPlan
 from steelyard.study.factors import Factorial
+from steelyard.wording.factor_sentences import alias_sentences, parts_of, sentences
 
 
 def said(design: Factorial, told: FactorEffects, invalid: tuple[str, ...] = ()) -> tuple[str, ...]:

@@ -16,10 +16,10 @@ from steelyard.analysis.decision.looks import Terms
 from steelyard.evaluation.contrast import Contrast, WeighedContrast
 from steelyard.evaluation.judging import answer_words
 from steelyard.evaluation.rule import Decision, VerdictKind
-from steelyard.evaluation.sentence import sentence_of
 from steelyard.model.estimate import LOG_RATIO, Estimate
 from steelyard.study.read import builtin_studies, read_study
 from steelyard.study.study import Study
+from steelyard.wording.verdict_sentence import sentence_of
 from thinned import thinned
 
 METRICS = {

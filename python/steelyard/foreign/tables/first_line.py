@@ -1,0 +1,164 @@
+"""Says whether the first line of a table is its heading, where that holds numbers too: "16,17"
+above latencies names versions of a server; and whether commas between numbers are decimal ones."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from enum import StrEnum
+
+from steelyard.foreign.number import is_missing, is_number
+from steelyard.foreign.tables.moments import are_dates
+from steelyard.foreign.vocabulary.heading import Role, heading_of
+from steelyard.foreign.vocabulary.units import unit_of
+
+_SAMPLE = 1_000
+_NAME = re.compile(r"[0-9]{1,4}|[0-9]{1,2}\.[0-9]{1,2}")
+"""A number that names something: a version, a count of clients, a year."""
+_SHORT_NAME = re.compile(r"[0-9]{1,2}(?:\.[0-9]{1,2})?")
+_PLAIN = re.compile(r"[0-9]+(?:[.,][0-9]+)?")
+_FEWEST_BELOW, _MANY_BELOW = 3, 5
+_FAR = 4.0
+"""A first number so many times above or below all others of its column is of another kind."""
+_SCATTER = 3.0
+_ALIKE = 1.5
+Columns = Sequence[Sequence[str]]
+
+
+class FirstLine(StrEnum):
+    """What the first line of a table is."""
+
+    HEADING = "heading"
+    NUMBERS = "numbers"
+    EITHER = "either"
+
+
+def first_line(columns: Columns) -> FirstLine:
+    """What it is: numbers where it holds nothing else, or numbers beside words that no heading is:
+    they come again in their columns, or stand above other words, as the name of a query does. A
+    word that the vocabulary knows above words is a heading: "query,16,17". So are numbers that are
+    written otherwise than all those below them."""
+    first = [column[0] for column in columns]
+    numbers = [i for i, column in enumerate(columns) if _is_value(column)]
+    text_columns = [i for i, cell in enumerate(first) if i not in numbers and not is_missing(cell)]
+    if not numbers:
+        return FirstLine.HEADING if text_columns else FirstLine.NUMBERS
+    if text_columns:
+        rows = all(first[i] in columns[i][1:] or _names_rows(columns[i]) for i in text_columns)
+        return FirstLine.NUMBERS if rows else FirstLine.HEADING
+    if any(_is_corner(column) for column in columns):
+        return FirstLine.HEADING
+    return _of_numbers(columns)
+
+
+def decimal_commas(columns: Columns) -> bool:
+    """Whether commas that cut lines of numbers without a heading could be decimal ones: every
+    second column has as many digits in every row, and they scatter as no measurement beside the
+    column before it would."""
+    numbers = [column for column in columns if _PLAIN.fullmatch(column[0].strip())]
+    others = len(columns) - len(numbers)
+    leading = all(not _PLAIN.fullmatch(column[0].strip()) for column in columns[:others])
+    if len(numbers) % 2 or not numbers or not leading:
+        return False
+    pairs = list(zip(numbers[::2], numbers[1::2], strict=True))
+    return all(_could_be_one_number(whole, digits) for whole, digits in pairs)
+
+
+def _of_numbers(columns: Columns) -> FirstLine:
+    """Of a line of nothing but numbers: distinct short ones are names where those below all are
+    written with more decimals, or are far from them; names of measurements otherwise."""
+    first = [column[0].strip() for column in columns]
+    below = [
+        [cell.strip() for cell in column[1:_SAMPLE] if not is_missing(cell)] for column in columns
+    ]
+    if len(set(first)) < len(first) or not all(map(_NAME.fullmatch, first)):
+        return FirstLine.NUMBERS
+    if any(len(cells) < _FEWEST_BELOW for cells in below):
+        return FirstLine.NUMBERS
+    if not all(_PLAIN.fullmatch(cell) for cells in below for cell in cells):
+        return FirstLine.NUMBERS
+    pairs = list(zip(first, below, strict=True))
+    decimals = [{_decimals(cell) for cell in cells} for cells in below]
+    fewer = [_decimals(cell) < min(own) for cell, own in zip(first, decimals, strict=True)]
+    outside = [_outside(cell, cells) for cell, cells in pairs]
+    if len(first) == 1:
+        return FirstLine.EITHER if fewer[0] and outside[0] else FirstLine.NUMBERS
+    fixed = all(len(own) == 1 for own in decimals)
+    if all(fewer) and fixed:
+        return FirstLine.HEADING if any(outside) else FirstLine.EITHER
+    short = all(_SHORT_NAME.fullmatch(cell) for cell in first)
+    many = all(len(cells) >= _MANY_BELOW for cells in below)
+    written = [_decimals(cell) for cell in first]
+    otherwise = any(places not in own for places, own in zip(written, decimals, strict=True))
+    whole = not any(written) and all(own == {0} for own in decimals)
+    doubtful = all(fewer) and (short or any(outside))
+    doubtful = doubtful or (short and many and all(outside) and (otherwise or whole))
+    doubtful = doubtful or all(_far(cell, cells) for cell, cells in pairs)
+    return FirstLine.EITHER if doubtful else FirstLine.NUMBERS
+
+
+def _is_value(column: Sequence[str]) -> bool:
+    """Whether the first cell of a column is a number as those below it are: "8 clients" above bare
+    numbers is a heading."""
+    first, below = column[0].strip(), column[1].strip() if len(column) > 1 else ""
+    if not is_number(first):
+        return False
+    counted = first[-1:].isalpha() and " " in first and unit_of(first.rpartition(" ")[2]) is None
+    return not (counted and is_number(below) and not below[-1:].isalpha())
+
+
+def _is_corner(column: Sequence[str]) -> bool:
+    """Whether an empty cell stands above others: the corner of a heading, no hole in a row."""
+    below = [cell for cell in column[1:_SAMPLE] if cell.strip()]
+    return not column[0].strip() and len(below) > 1
+
+
+def _names_rows(column: Sequence[str]) -> bool:
+    """Whether the first cell of a column names or dates a row, as those below it do."""
+    below = [cell for cell in column[1:_SAMPLE] if not is_missing(cell)]
+    has_words = bool(below) and not any(map(is_number, below))
+    if has_words and are_dates([column[0], below[0]]):
+        return True
+    return has_words and heading_of(column[0].strip()).role is Role.UNKNOWN
+
+
+def _value(text: str) -> float:
+    return float(text.replace(",", "."))
+
+
+def _decimals(text: str) -> int:
+    return len(re.split("[.,]", text)[1]) if re.search("[.,]", text) else 0
+
+
+def _outside(text: str, cells: Sequence[str]) -> bool:
+    """Whether a number is beyond the range of others by more than that range."""
+    values = [_value(cell) for cell in cells]
+    low, high = min(values), max(values)
+    return not low - (high - low) <= _value(text) <= high + (high - low)
+
+
+def _far(text: str, cells: Sequence[str]) -> bool:
+    values = [_value(cell) for cell in cells]
+    if min(values) <= 0 or max(values) > 2 * min(values):
+        return False
+    return _FAR * _value(text) < min(values) or _value(text) > _FAR * max(values)
+
+
+def _could_be_one_number(whole: Sequence[str], digits: Sequence[str]) -> bool:
+    """Whether two columns could be what stands before and behind a decimal comma."""
+    wholes, parts = [c.strip() for c in whole[:_SAMPLE]], [c.strip() for c in digits[:_SAMPLE]]
+    if len({len(part) for part in parts}) > 1 or len(parts) < _FEWEST_BELOW:
+        return False
+    if not all(text.isdecimal() for text in (*wholes, *parts)):
+        return False
+    if any(part.startswith("0") and len(part) > 1 for part in parts):
+        return True
+    if any(text.startswith("0") for text in (*wholes, *parts)):
+        return "0" in wholes
+    fronts, behinds = list(map(int, wholes)), list(map(int, parts))
+    if fronts == list(range(fronts[0], fronts[0] + len(fronts))) and fronts[0] <= 1:
+        return False
+    alike = all(b <= _ALIKE * a and a <= _ALIKE * b for a, b in zip(fronts, behinds, strict=True))
+    spread, scatter = max(fronts) / min(fronts), max(behinds) / min(behinds)
+    tight = scatter - 1 > _SCATTER * (spread - 1)
+    return not alike and (tight or spread >= 10)

@@ -1,0 +1,318 @@
+"""Finds the columns of a table that are arms although their headings mean something else too:
+"prepared" beside "simple", "index" beside "heap"; and those that are computed from the arms.
+
+Only what stands in a column tells them apart: a measurement has digits that scatter from row to
+row, of the size that the other arms have; a parameter has steps, a counter counts.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from steelyard.foreign.metric import TIME
+from steelyard.foreign.number import is_missing
+from steelyard.foreign.series import Floats
+from steelyard.foreign.source import quoted
+from steelyard.foreign.tables.table import Table
+from steelyard.foreign.vocabulary.heading import Heading, Role
+
+_ALSO_NAMES = {
+    Role.PARAMETER: "a parameter",
+    Role.COUNTER: "a counter of rows",
+    Role.LABEL: "what rows are about",
+    Role.BLOCK: "which rows belong together",
+    Role.CODE: "a code",
+    Role.CLOCK: "when rows were measured",
+    Role.START: "when rows were measured",
+    Role.END: "when rows were measured",
+    Role.UNIT: "a unit",
+    Role.METRIC_NAME: "a metric",
+    Role.STATISTIC: "a statistic",
+}
+"""Roles by words that arms are called by too; what such a column holds otherwise."""
+_DOUBTFUL = {
+    Role.COUNT: "a count",
+    Role.OUTCOME: "an outcome",
+    Role.STATISTIC: "a statistic",
+    Role.DERIVED: "computed from the others",
+}
+"""Roles of columns whose numbers may be like those of arms: asked about where they are."""
+_MOMENTS = (Role.CLOCK, Role.START, Role.END)
+_PLACES = ("first", "last")
+"""Statistics that are names of arms as well as of rows: first and second, old and final."""
+_NUMBER = re.compile(
+    r"\s*([+-]?(?:[0-9]+(?:[.,][0-9]+)?|[.,][0-9]+)(?:[eE][+-]?[0-9]{1,3})?)\s*[A-Za-zµμ%/]*\s*"
+)
+_FEWEST_DIGITS = 3
+_SAMPLE = 10_000
+_STEPS = 4.0
+"""From its first value to its last a parameter grows so much or more."""
+_FACTOR, _NEAR = 10.0, 3.0
+"""Arms differ by less than the first; numbers of other kinds than the arms' by more than the
+second."""
+_APART = 1.2
+"""Steps of a parameter grow by so much and more."""
+_SCATTER = 0.5
+"""Log: the quartiles of the ratio of two arms lie no further apart."""
+_LONGEST_NUMBER = 13
+"""Digits; longer whole numbers are identifiers and moments."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Column:
+    """The numbers of a column and how they are written."""
+
+    texts: tuple[str, ...]
+    values: Floats
+
+    @cached_property
+    def decimals(self) -> int:
+        """The most decimals that any of them has."""
+        return max((_decimals(text) for text in self.texts), default=0)
+
+    @cached_property
+    def whole(self) -> bool:
+        """Whether all are whole numbers."""
+        return all(text.strip("+-").isdecimal() for text in self.texts)
+
+    @cached_property
+    def rising(self) -> bool:
+        """Whether they rise or fall down the file."""
+        steps = np.diff(self.values)
+        return len(steps) > 1 and bool((steps >= 0).all() or (steps <= 0).all())
+
+    @cached_property
+    def measured(self) -> bool:
+        """Whether they look like results: positive, of several digits that scatter."""
+        values = self.values
+        if len(values) < 2 or not (values > 0).all():
+            return False
+        if len(np.unique(values)) < max(len(values) / 2, 2) or steps(self.texts):
+            return False
+        if np.median([_digits(text) for text in self.texts]) < _FEWEST_DIGITS:
+            return False
+        if self.whole and (max(map(len, self.texts)) >= _LONGEST_NUMBER or self.counts):
+            return False
+        swept = self.rising and float(values.max()) >= _STEPS * float(values.min())
+        return not swept and not (self.rising and self.whole and len(values) > 3)
+
+    @cached_property
+    def counts(self) -> bool:
+        """Whether they are a run of whole numbers in whatever order."""
+        ordered = np.sort(self.values)
+        return len(ordered) > 2 and bool((np.diff(ordered) == 1).all())
+
+
+def headings_with_arms(
+    table: Table, headings: Sequence[Heading], settled: set[int]
+) -> tuple[Heading, ...]:
+    """The headings of a table without a column of arms, where those of columns that hold an arm
+    mean nothing but that, and those of columns computed from others say so.
+
+    `settled`: columns whose role is known. NumbersError where a column may be an arm or not.
+    """
+    corrected = list(headings)
+    free = [c for c in range(len(headings)) if c not in settled and not table.is_text(c)]
+    if not table.header or len(free) < 2 or any(_measures(table, headings, c) for c in free):
+        return tuple(corrected)
+    columns = {c: column for c in free if (column := _column(table, c)) is not None}
+    unnamed = [c for c in columns if headings[c].role in (Role.UNKNOWN, Role.DERIVED)]
+    computed = _computed(columns, unnamed)
+    for c in computed:
+        corrected[c] = Heading(headings[c].name, Role.DERIVED)
+    anchors = [c for c in columns if corrected[c].role in (Role.UNKNOWN, Role.ARM)]
+    arms = [c for c in anchors if columns[c].measured]
+    named = [c for c in columns if _may_name_an_arm(headings[c])]
+    named = [c for c in named if not (columns[c].rising and headings[c].role in _MOMENTS)]
+    for c in named:
+        others = [o for o in arms or [*anchors, *named] if o != c]
+        alike = any(_alike(columns[c], columns[other]) for other in others)
+        if columns[c].measured and alike:
+            corrected[c] = Heading(headings[c].name, Role.UNKNOWN, rest=(headings[c].name,))
+        elif others and _doubtful(columns[c], headings[c].role, alike):
+            raise _doubt(table, c, _ALSO_NAMES[headings[c].role])
+    for c, column in columns.items():
+        role = corrected[c].role
+        if role not in _DOUBTFUL or c in computed:
+            continue
+        if any(_same_kind(column, columns[a]) for a in arms):
+            raise _doubt(table, c, _DOUBTFUL[role])
+    return tuple(corrected)
+
+
+def is_among_arms(table: Table, headings: Sequence[Heading], column: int) -> bool:
+    """Whether a column of results stands beside others like it, of which no heading says what they
+    are: "patched" beside "master" is an arm, and does not name the arms."""
+    numbers = [c for c in range(len(headings)) if not table.is_text(c)]
+    if column not in numbers or any(_measures(table, headings, c) for c in numbers):
+        return False
+    columns = {c: own for c in numbers if (own := _column(table, c)) is not None}
+    if column not in columns or not columns[column].measured:
+        return False
+    return any(
+        _alike(columns[column], columns[c])
+        for c in columns
+        if c != column and headings[c].role in (Role.UNKNOWN, Role.ARM) and columns[c].measured
+    )
+
+
+def steps(cells: Sequence[str]) -> bool:
+    """Whether whole numbers are those of a parameter: they grow several times, stay the same, or
+    come again in every step of another."""
+    texts = [cell.strip() for cell in cells]
+    if not all(text.isdecimal() and len(text) < _LONGEST_NUMBER for text in texts):
+        return False
+    values = [int(text) for text in texts]
+    distinct = sorted(set(values))
+    counts = {values.count(value) for value in distinct} if len(distinct) < 100 else {1}
+    rising = values == sorted(values) and values[-1] >= _STEPS * max(values[0], 1)
+    again = len(distinct) < len(values) and len(counts) == 1
+    return (len(distinct) == 1 and len(values) > 3) or rising or (again and len(distinct) > 1)
+
+
+def _measures(table: Table, headings: Sequence[Heading], column: int) -> bool:
+    """Whether a heading says what was measured: then columns are metrics, or arms by its name."""
+    heading = headings[column]
+    if heading.role is Role.METRIC:
+        first = column == 0 and heading.metric is not None and heading.metric.name == TIME
+        numbers = _column(table, column) if first else None
+        return numbers is None or not numbers.rising
+    metric = heading.metric if heading.role is Role.STATISTIC else None
+    return heading.role is Role.VALUE or (metric is not None and metric.name != heading.name)
+
+
+def _may_name_an_arm(heading: Heading) -> bool:
+    if heading.role is Role.STATISTIC:
+        return heading.statistic in _PLACES
+    return heading.role in _ALSO_NAMES and not (heading.role is Role.PARAMETER and heading.rest)
+
+
+def _alike(column: _Column, other: _Column) -> bool:
+    """Whether two columns could be arms of one comparison."""
+    if not (_positive(column) and _positive(other)):
+        return False
+    count = min(len(column.values), len(other.values))
+    ratios = np.log(column.values[:count]) - np.log(other.values[:count])
+    low, median, high = np.percentile(ratios, (25, 50, 75))
+    return bool(abs(median) <= np.log(_FACTOR) and high - low <= _SCATTER)
+
+
+def _positive(column: _Column) -> bool:
+    return bool((column.values > 0).all())
+
+
+def _doubtful(column: _Column, role: Role, alike: bool) -> bool:
+    """Whether a column that is like no arm, or has too few digits for one, is not what its heading
+    says either: a parameter stays, grows, or has steps apart; a counter counts."""
+    if column.measured:
+        return not column.whole
+    if column.rising or column.counts:
+        return False
+    if role is Role.COUNTER and not column.whole:
+        return True
+    if not alike or len(column.values) <= 3:
+        return False
+    distinct = np.unique(column.values)
+    if len(distinct) < (2 if role is Role.COUNTER else 3) or steps(column.texts):
+        return False
+    return bool((distinct[1:] / distinct[:-1]).min() < _APART)
+
+
+def _same_kind(column: _Column, other: _Column) -> bool:
+    """Whether nothing but its heading tells a column from an arm."""
+    if not column.measured or column.decimals != other.decimals or not _alike(column, other):
+        return False
+    return float(np.median(column.values)) < _NEAR * float(np.median(other.values))
+
+
+def _doubt(table: Table, column: int, meaning: str) -> Exception:
+    return table.source.error(
+        f"column {quoted(table.name(column))} could be an arm or {meaning}",
+        table.spot(0, column),
+        hint="If it is an arm, give it a name that means nothing else; if not, leave it out.",
+    )
+
+
+def _computed(columns: Mapping[int, _Column], unnamed: Sequence[int]) -> set[int]:
+    """Columns, under headings that say nothing else, that are the ratio, the difference or the
+    change in percent of two others, to the last digit."""
+    if not 3 <= len(unnamed) <= 30:
+        return set()
+    matches = []
+    for c in unnamed:
+        pool = [other for other in unnamed if other != c]
+        for a, b in itertools.permutations(pool, 2):
+            if _is_computed(columns[c], columns[a], columns[b]):
+                apart = abs(_log_size(columns[a]) - _log_size(columns[b]))
+                matches.append((apart, -c, c, {a, b}))
+                break
+    # Of off, on and their difference each is computed from the others: arms are closest.
+    computed: set[int] = set()
+    for _, _, c, operands in sorted(matches, key=lambda match: match[:2]):
+        if not operands & computed:
+            computed.add(c)
+    return computed
+
+
+def _log_size(column: _Column) -> float:
+    return float(np.log(np.median(np.abs(column.values)) or 1.0))
+
+
+def _is_computed(column: _Column, a: _Column, b: _Column) -> bool:
+    count = len(column.values)
+    if count < 3 or count != len(a.values) or count != len(b.values):
+        return False
+    telling = count >= 6 or np.median([_digits(text) for text in column.texts]) >= _FEWEST_DIGITS
+    if not telling or len(np.unique(column.values)) < 3 or not (_positive(a) and _positive(b)):
+        return False
+    with np.errstate(all="ignore"):
+        ratio = a.values / b.values
+        unsure = ratio * (_half(a) / a.values + _half(b) / b.values)
+    last = _half(column)
+    for expected, error in (
+        (ratio, unsure),
+        (a.values - b.values, _half(a) + _half(b)),
+        (100 * ratio, 100 * unsure),
+        (100 * (ratio - 1), 100 * unsure),
+    ):
+        # An operand with fewer digits than the result could have given nearly any.
+        sharp = np.median(error) <= 4 * last
+        if sharp and (np.abs(column.values - expected) <= 1.001 * (last + error)).all():
+            return True
+    return False
+
+
+def _half(column: _Column) -> float:
+    return float(0.5 * 10.0**-column.decimals)
+
+
+def _column(table: Table, column: int) -> _Column | None:
+    """The first numbers of a column, units and empty cells at its end left out; None where a cell
+    is no number."""
+    cells = list(table.columns[column][:_SAMPLE])
+    while cells and is_missing(cells[-1]):
+        cells.pop()
+    matches = [_NUMBER.fullmatch(cell) for cell in cells]
+    texts = tuple(match[1].replace(",", ".") for match in matches if match is not None)
+    if not texts or len(texts) < len(cells):
+        return None
+    values = np.array([float(text) for text in texts])
+    return _Column(texts, values) if np.isfinite(values).all() else None
+
+
+def _decimals(text: str) -> int:
+    mantissa, _, exponent = text.lower().partition("e")
+    return max(len(mantissa.partition(".")[2]) - int(exponent or 0), 0)
+
+
+def _digits(text: str) -> int:
+    """Significant digits: those of "0.050" are two, of "1000" one."""
+    mantissa = text.lower().partition("e")[0].strip("+-")
+    digits = mantissa.replace(".", "").lstrip("0")
+    return len(digits if "." in mantissa else digits.rstrip("0"))

@@ -1,0 +1,228 @@
+"""Leaves out the rows of a table that sum up the others: mean, standard deviation, total.
+
+Where other rows are numbered, a word of statistics is such a row. Where others have names, it could
+be the name of a query too ("sum", "total"): it is left out where its numbers are that statistic of
+the others, and asked about where they are not.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from steelyard.foreign.number import is_missing, is_number
+from steelyard.foreign.series import Floats
+from steelyard.foreign.source import TextPosition, quoted
+from steelyard.foreign.tables.table import Table
+from steelyard.foreign.vocabulary.heading import Role, heading_of
+
+_STATISTICS = {
+    word: statistic
+    for statistic, words in {
+        "mean": "mean avg average averages avrg mittelwert mittel durchschnitt schnitt ø moyenne "
+        "media promedio μ mu arithmetic",
+        "geomean": "geomean geometric gmean geo",
+        "median": "median med mediana médiane zentralwert",
+        "stddev": "std stddev stdev stdv sd sdev sigma σ deviation standardabweichung stdabw "
+        "standardabw écart desviación",
+        "spread": "variance var varianz cv rsd sem stderr ci se range iqr mad spannweite streuung",
+        "min": "min minimum mín",
+        "max": "max maximum máx",
+        "sum": "sum total totals subtotal summe gesamt gesamtsumme σum suma somme ∑",
+        "overall": "overall aggregate aggregated insgesamt",
+        "count": "count anzahl nobs",
+        "derived": "speedup ratio diff difference delta change improvement differenz verhältnis",
+    }.items()
+    for word in words.split()
+}
+_FILLERS = {
+    *("of", "the", "all", "in", "time", "times", "runtime", "dev", "standard", "grand", "value"),
+    *("values", "runs", "run", "queries", "mean", "rows", "row", "type", "elapsed", "ms", "s"),
+    *("tps", "total", "query", "und", "aller", "der", "die", "alle", "wert", "zeit", "std"),
+}
+_PERCENTILE = re.compile(
+    r"p[0-9]{1,2}(?:\.[0-9]+)?|[0-9]{1,2}(?:\.[0-9]+)?\s*(?:%|th|st|nd|rd)\s*(?:ile|percentile)?",
+    re.IGNORECASE,
+)
+_NUMBER = re.compile(r"[+-]?[0-9]+(?:[.,][0-9]+)?(?:[eE][+-]?[0-9]{1,2})?")
+_WORD = re.compile(r"[^\W\d_]+|[∑Ø]")
+_HAS_WORD = re.compile(r"[^\W\d_]{2}|[ΣσØøμ∑]")
+_MOST_NAMED = 6
+_TOLERANCE = 0.005
+"""Of a statistic: it was computed from numbers with more digits."""
+_LOOSE = 0.1
+"""The same of a standard deviation, of which there are two."""
+_NAMES = {Role.LABEL, Role.UNKNOWN, Role.COUNTER, Role.BLOCK, Role.CODE, Role.PARAMETER}
+_VERIFIED = {"mean", "geomean", "median", "stddev", "min", "max", "sum", "overall"}
+
+
+def without_summaries(table: Table) -> tuple[Table, tuple[str, ...]]:
+    """The table without rows that sum up others, and a note that names them.
+
+    NumbersError with its place where a row may be one, and where all are.
+    """
+    left_out: dict[int, str] = {}
+    for column in range(len(table.columns)):
+        for row in _summaries(table, column):
+            left_out.setdefault(row, table.columns[column][row].strip())
+    if not left_out:
+        return table, ()
+    rows = [row for row in range(table.rows) if row not in left_out]
+    if not rows:
+        row = min(left_out)
+        raise table.source.error(
+            f"{quoted(left_out[row])}: every row is a statistic of rows that are not in it",
+            table.spot(row, 0),
+            hint="Judge the rows themselves; if these are names of queries, call them otherwise.",
+        )
+    named = ", ".join(map(quoted, list(dict.fromkeys(left_out.values()))[:_MOST_NAMED]))
+    return _chosen(table, rows), (f"rows that sum up others were left out: {named}",)
+
+
+def _chosen(table: Table, rows: Sequence[int]) -> Table:
+    def spot(row: int, column: int) -> TextPosition:
+        return table.spot(rows[row], column)
+
+    columns = tuple(tuple(cells[row] for row in rows) for cells in table.columns)
+    lines = tuple(table.lines[row] for row in rows) if table.lines else ()
+    return replace(table, columns=columns, spot=spot, lines=lines)
+
+
+def _summaries(table: Table, column: int) -> Iterator[int]:
+    """The rows that a column says are summaries of others."""
+    cells = table.columns[column]
+    role = heading_of(table.name(column)).role if table.header else Role.UNKNOWN
+    if role not in _NAMES or not _HAS_WORD.search("\n".join(cells)):
+        return
+    statistics = {cell: statistic_of(cell) for cell in set(cells)}
+    rows = [row for row, cell in enumerate(cells) if statistics[cell]]
+    ordinary = [cell for cell, statistic in statistics.items() if not statistic]
+    ordinary = [cell for cell in ordinary if not is_missing(cell)]
+    if rows and len(rows) == len(cells):
+        yield from rows if len(statistics) > 1 and set(statistics.values()) != {""} else ()
+    elif all(is_number(cell) or _PERCENTILE.fullmatch(cell.strip()) for cell in ordinary):
+        percentiles = [r for r, cell in enumerate(cells) if _PERCENTILE.fullmatch(cell.strip())]
+        yield from [*rows, *percentiles] if rows else ()
+    elif rows:
+        yield from _among_names(table, column, rows, statistics)
+    elif role is Role.COUNTER:
+        _refuse_words_among_numbers(table, column)
+
+
+def _among_names(
+    table: Table, column: int, rows: Sequence[int], statistics: Mapping[str, str]
+) -> Iterator[int]:
+    """Of rows that words of statistics name where others have names of their own, those that are
+    that statistic of the others; NumbersError for one that stands at their end and is not."""
+    cells = table.columns[column]
+    groups = _groups(table, column)
+    summaries, unsure = [], []
+    for row in rows:
+        group = groups[row]
+        others = [other for other in group if not statistics[cells[other]]]
+        alone = sum(cells[other] == cells[row] for other in group) == 1
+        if not alone or len(others) < 2:
+            continue
+        if _is_statistic(table, column, (row, others), statistics[cells[row]]):
+            summaries.append(row)
+        elif row > max(others) or row < min(others):
+            unsure.append(row)
+    # Beside a mean that is one, a variance is one too, though nothing here computes it.
+    companions = [row for row in unsure if summaries and statistics[cells[row]] not in _VERIFIED]
+    doubtful = [row for row in unsure if statistics[cells[row]] in _VERIFIED]
+    if doubtful:
+        raise table.source.error(
+            f"{quoted(cells[doubtful[0]].strip())} could be a summary of the other rows",
+            table.spot(doubtful[0], column),
+            hint="If it is, leave the row out; if not, call it otherwise, as "
+            f"{quoted('query ' + cells[doubtful[0]].strip())}.",
+        )
+    yield from (*summaries, *companions)
+
+
+def _groups(table: Table, column: int) -> Mapping[int, Sequence[int]]:
+    """Row → the rows that share its words in all other columns, those with a word for each row
+    left out: the rows of one arm."""
+    keys = [
+        cells
+        for other, cells in enumerate(table.columns)
+        if other != column and table.is_text(other) and 2 * len(set(cells)) <= len(cells)
+    ]
+    groups: dict[tuple[str, ...], list[int]] = {}
+    for row in range(table.rows):
+        groups.setdefault(tuple(cells[row].strip() for cells in keys), []).append(row)
+    return {row: group for group in groups.values() for row in group}
+
+
+def _is_statistic(
+    table: Table, column: int, rows: tuple[int, Sequence[int]], statistic: str
+) -> bool:
+    """Whether the numbers of a row are that statistic of those of others, in every column."""
+    row, others = rows
+    matches = []
+    for other, cells in enumerate(table.columns):
+        if other == column or table.is_text(other) or is_missing(cells[row]):
+            continue
+        values, value = _numbers([cells[r] for r in others]), _numbers([cells[row]])
+        if len(values) > 1 and len(value):
+            matches.append(_is_near(float(value[0]), values, statistic))
+    return bool(matches) and all(matches)
+
+
+def _is_near(value: float, values: Floats, statistic: str) -> bool:
+    logs = np.log(values) if (values > 0).all() else np.array([np.nan])
+    expected = {
+        "mean": [float(values.mean())],
+        "geomean": [float(np.exp(logs.mean()))],
+        "median": [float(np.median(values))],
+        "stddev": [float(values.std(ddof=1))],
+        "min": [float(values.min())],
+        "max": [float(values.max())],
+        "sum": [float(values.sum())],
+    }
+    overall = [*expected["sum"], *expected["mean"], *expected["geomean"]]
+    tolerance = _LOOSE if statistic == "stddev" else _TOLERANCE
+    return any(
+        abs(value - number) <= tolerance * abs(number)
+        for number in (overall if statistic == "overall" else expected.get(statistic, []))
+    )
+
+
+def _numbers(cells: Sequence[str]) -> Floats:
+    """The numbers of cells, shape (n,), units left out; empty where one is none."""
+    matches = [_NUMBER.match(cell.strip()) for cell in cells]
+    if not all(matches):
+        return np.array([])
+    return np.array([float(match[0].replace(",", ".")) for match in matches if match is not None])
+
+
+def _refuse_words_among_numbers(table: Table, column: int) -> None:
+    """NumbersError where a row has a word in a column that numbers the others: "warmup"."""
+    cells = [cell.strip() for cell in table.columns[column]]
+    words = [row for row, cell in enumerate(cells) if cell.isalpha() and not is_missing(cell)]
+    if words and all(cell.isdecimal() for row, cell in enumerate(cells) if row not in words):
+        raise table.source.error(
+            f"{quoted(cells[words[0]])} where other rows are numbered",
+            table.spot(words[0], column),
+            hint="Leave the row out if it is no repetition like the others; else number it.",
+        )
+
+
+def statistic_of(cell: str) -> str:
+    """The statistic that the words of a cell name: "Std. dev.", "Total", "Ø"; "" for others."""
+    if is_missing(cell):
+        return ""
+    text = cell.strip()
+    if text in ("Σ", "∑"):
+        return "sum"
+    words = [word.casefold() for word in _WORD.findall(text)]
+    if re.search(r"\d", text) or not words or len(words) > 4:
+        return ""
+    if any(word not in _STATISTICS and word not in _FILLERS for word in words):
+        return ""
+    named = [_STATISTICS[word] for word in words if word in _STATISTICS]
+    # "Total average" is a mean, "mean of all" too.
+    return next((statistic for statistic in named if statistic != "sum"), "".join(named[:1]))

@@ -1,0 +1,213 @@
+"""The forms in which a text says a secret: in URIs, behind names, in keys and headers, in rows that
+PostgreSQL quotes."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+
+from steelyard.model.secrets.named_secrets import without_named
+from steelyard.model.secrets.secret import is_perhaps_a_column, is_secret
+from steelyard.model.secrets.secret_values import GAP, LEFT_OUT, hide, literal_end
+
+_ACCESS = re.compile(r"://[^\s:/@\[?#]*+:")
+_PORT = re.compile(r"\d{1,5}(?:\W|\Z)")
+_WORD = re.compile(r"\S+")
+_REST = re.compile(r"[^\s\"']+")
+_SCHEME = re.compile(r"[A-Za-z][\w+.-]*$")
+_LONE_USER = re.compile(r"(https?://)(?!…@)[^\s/?#@\"'<>:]{1,2000}+@", re.IGNORECASE)
+_ORACLE = re.compile(
+    r"(\bjdbc:oracle:\w{1,20}:[^\s/@]{0,128}+/)(?!…@)[^\s@]{1,256}+@", re.IGNORECASE
+)
+_IDENTIFIED = re.compile(
+    rf"\bidentified\b{GAP}(?:(?:with|via)\b{GAP}\S{{1,100}}\s{GAP})?(?:by|as|using)\b{GAP}"
+    rf"(?:(?:password|values)\b{GAP})?",
+    re.IGNORECASE,
+)
+_REPLACED = re.compile(rf"\breplace\b{GAP}(?=['\"])", re.IGNORECASE)
+_ANY_IDENTIFIED = re.compile(r"\bidentified\b", re.IGNORECASE)
+_ACCOUNT = re.compile(
+    r"\b(?:(?:create|alter)\s{1,9}(?:public\s{1,9})?(?:user|role|database\s{1,9}link)|grant)\b",
+    re.IGNORECASE,
+)
+"""Before a password that is written without quotes."""
+_WORD_OF_SQL = re.compile(r"[^\s;]*")
+_NO_PASSWORD = re.compile(r"(?:random|externally|globally)\b|;", re.IGNORECASE)
+_BEARER = re.compile(
+    r"(\b[Bb](?:earer|EARER)\s{1,9})(?=[\w.~+/=-]*(?:\d|[a-z][A-Z]|[=+/]))[\w.~+/=-]{16,}"
+)
+_BASIC = re.compile(r"(\bbasic\s{1,9})([A-Za-z0-9+/]{8,}+={0,2}+)", re.IGNORECASE)
+_SCRAM = re.compile(r"(\bscram-sha-256\$)[^\s'\"]+", re.IGNORECASE)
+_CLIENT = re.compile(
+    r"(\b(?:curl\b[^\n]{0,500}?\s(?:-u|--user)[\s=]?['\"]?[^\s:'\"]{1,100}:|sshpass\s{1,9}-p\s?))"
+    r"[^\s'\"]+"
+)
+"""Programs that take a password in a word that names none."""
+_PRIVATE_KEY = re.compile(
+    r"(-----BEGIN (?:[A-Z]{1,20} ){0,4}PRIVATE KEY(?: BLOCK)?-----)[\s\S]*?(?:-----END[^\n]*|\Z)"
+)
+_INSERTED = re.compile(
+    r"\binsert\s{1,9}into\s{1,9}[^\s(]{1,200}\s{0,9}\(([^()]{1,2000})\)\s{0,9}"
+    r"(?:overriding\s{1,9}\w{1,9}\s{1,9}value\s{1,9})?values\b",
+    re.IGNORECASE,
+)
+_NO_LITERAL = re.compile(r"[^'\"$()]+")
+_NEXT_ROW = re.compile(r"\s{0,100},\s{0,100}\(")
+_LINE_OF_COPY = re.compile(r", line \d{1,20}")
+_FAILING = "Failing row contains ("
+_KEY = "Key ("
+_SECRET_COLUMN = re.compile(
+    r"pass|pwd|pw\b|secret|token|key|cred|auth|jwt|cookie|sig", re.IGNORECASE
+)
+_EXCERPT = re.compile(r"(LINE \d{1,20}: )\.\.\.")
+
+
+def redact_forms(text: str) -> str:
+    """The text with each secret of these forms replaced. What comes of it may hold others, where a
+    quote was taken out."""
+    if "://" in text:
+        text = _without_access(text)
+        text = _LONE_USER.sub(rf"\1{LEFT_OUT}@", text)
+    text = _ORACLE.sub(rf"\1{LEFT_OUT}@", text)
+    text = _without_passwords_of_accounts(text)
+    text = _without_inserted(text)
+    text = without_named(_without_rows(text))
+    text = _BEARER.sub(rf"\1{LEFT_OUT}", text)
+    text = _BASIC.sub(_without_basic, text)
+    for pattern in (_SCRAM, _CLIENT, _PRIVATE_KEY):
+        text = pattern.sub(rf"\1{LEFT_OUT}", text)
+    return text
+
+
+def _without_access(text: str) -> str:
+    """Without the passwords of URIs, which may hold blanks and @."""
+    parts, at = list[str](), 0
+    while (match := _ACCESS.search(text, at)) is not None:
+        start = match.end()
+        end = _end_of_access(text, match)
+        parts += [text[at:start], LEFT_OUT if end > start else ""]
+        at = max(start, end)
+    return "".join([*parts, text[at:]])
+
+
+def _end_of_access(text: str, match: re.Match[str]) -> int:
+    """The @ that ends the password of a URI: the last one of its word; of its line, where that has
+    none or no host behind it, but before the next URI and the quote that closes this one."""
+    start = match.end()
+    bound = _next_at(text, "://", start, len(text))
+    bound = _next_at(text, "\n", start, bound)
+    word = _WORD.match(text, start, bound)
+    word_end = word.end() if word else start
+    in_word = text.rfind("@", start, word_end)
+    if _PORT.match(text, start):
+        return in_word if in_word >= 0 else start
+    if in_word >= 0 and in_word + 1 < word_end:
+        return in_word
+    in_line = text.rfind("@", start, _closed_at(text, match, bound))
+    if in_line >= 0:
+        return in_line
+    rest = _REST.match(text, start)
+    return rest.end() if rest else start
+
+
+def _closed_at(text: str, match: re.Match[str], bound: int) -> int:
+    scheme = _SCHEME.search(text, max(0, match.start() - 40), match.start())
+    before = text[scheme.start() - 1 : scheme.start()] if scheme else ""
+    return _next_at(text, before, match.end(), bound) if before in ("'", '"') else bound
+
+
+def _next_at(text: str, mark: str, start: int, end: int) -> int:
+    at = text.find(mark, start, end)
+    return end if at < 0 else at
+
+
+def _without_passwords_of_accounts(text: str) -> str:
+    """Without those of MySQL, MariaDB and Oracle."""
+    parts, at = list[str](), 0
+    for pattern in (_IDENTIFIED, _REPLACED) if _ANY_IDENTIFIED.search(text) else ():
+        parts, at = [], 0
+        while (match := pattern.search(text, at)) is not None:
+            start = match.end()
+            end = literal_end(text, start)
+            before = text[max(0, match.start() - 300) : match.start()]
+            if end is None and _ACCOUNT.search(before) and not _NO_PASSWORD.match(text, start):
+                end = _WORD_OF_SQL.match(text, start).end()  # type: ignore[union-attr]
+            hidden = None if end is None else hide(text, start, end)
+            parts.append(text[at:start])
+            at = start
+            if hidden is not None:
+                parts.append(LEFT_OUT)
+                at = hidden.end
+        text = "".join([*parts, text[at:]])
+    return text
+
+
+def _without_inserted(text: str) -> str:
+    """Without the literals of rows that are inserted into columns one of which is secret."""
+    parts, at = list[str](), 0
+    while (match := _INSERTED.search(text, at)) is not None:
+        parts.append(text[at : match.end()])
+        at = match.end()
+        names = [column.strip(' \t\r\n"`[]') for column in match[1].split(",")]
+        if any(is_secret(name) and not is_perhaps_a_column(name) for name in names):
+            rows, at = _without_literals(text, at)
+            parts.append(rows)
+    return "".join([*parts, text[at:]])
+
+
+def _without_literals(text: str, at: int) -> tuple[str, int]:
+    """Rows in parentheses without their literals, and where they end."""
+    parts, depth = list[str](), 0
+    while at < len(text):
+        plain = _NO_LITERAL.match(text, at)
+        end = plain.end() if plain else at
+        if end == at and (literal := literal_end(text, at)) is not None:
+            hidden = hide(text, at, literal)
+            parts.append(hidden.mark if hidden else text[at:literal])
+            at = literal
+            continue
+        end = max(end, at + 1)
+        parts.append(text[at:end])
+        depth += {"(": 1, ")": -1}.get(text[at:end], 0)
+        at = end
+        if not depth and parts[-1] == ")" and not _NEXT_ROW.match(text, at):
+            break
+    return "".join(parts), at
+
+
+def _without_basic(match: re.Match[str]) -> str:
+    """Only what is USER:PASSWORD in base64: the word is one of prose."""
+    try:
+        decoded = base64.b64decode(match[2] + "=" * (-len(match[2]) % 4))
+    except binascii.Error:
+        return match[0]
+    return f"{match[1]}{LEFT_OUT}" if b":" in decoded else match[0]
+
+
+def _without_rows(text: str) -> str:
+    """Without rows that PostgreSQL quotes, of which only their tables are told, and excerpts of
+    statements that begin anywhere, also within a literal."""
+    if not any(mark in text for mark in ("COPY ", _FAILING, _KEY, "LINE ")):
+        return text
+    return "\n".join(map(_without_row, text.split("\n")))
+
+
+def _without_row(line: str) -> str:
+    copied = line.find("COPY ")
+    if copied >= 0 and (place := _LINE_OF_COPY.search(line, copied)) is not None:
+        quoted = line.find(': "', place.end())
+        line = line if quoted < 0 else f"{line[: quoted + 2]}{LEFT_OUT}"
+    failing = line.find(_FAILING)
+    if failing >= 0:
+        line = f"{line[: failing + len(_FAILING) - 1]}{LEFT_OUT}"
+    at = line.find(_KEY)
+    while at >= 0 and (values := line.find(")=(", at)) >= 0:
+        if _SECRET_COLUMN.search(line, at + len(_KEY), values):
+            line = f"{line[: values + 2]}{LEFT_OUT}"
+            break
+        at = line.find(_KEY, values)
+    excerpt = _EXCERPT.match(line)
+    if excerpt is not None and set("'\"$") & {*line[excerpt.end() :]}:
+        line = f"{excerpt[1]}{LEFT_OUT}"
+    return line

@@ -1,0 +1,125 @@
+"""Reads where a value ends that stands at a secret name: literals, words, braces, lines.
+
+Nothing here is tried anew: what is not possessive is bounded, so that a text is read in a time that
+grows with its length.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+LEFT_OUT = "…"
+GAP = r"(?:\s++|/\*(?:(?!\*/)[\s\S]){0,1000}+\*/|--[^\n]{0,300}+\n){0,12}+"
+"""Blanks and comments of SQL, not too many: each name may be followed by all of them."""
+_TEXT = (
+    r"(?:\b(?:e|n|b|x|u&|_\w++\s*+))?'(?:[^'\\]++|''|\\[\s\S])*+(?:'|\Z)"
+    r"|\$(?P<{tag}>\w*+)\$[\s\S]*?(?:\$(?P={tag})\$|\Z)"
+    r"|\b0x[0-9a-f]++"
+)
+_NAMED_TEXT = r'"(?:[^"\\]++|""|\\[\s\S])*+(?:"|\Z)'
+_LITERAL = re.compile(f"{_TEXT.format(tag='first')}|{_NAMED_TEXT}", re.IGNORECASE)
+"""A literal of SQL, a configuration or JSON; one that is not closed goes to the end."""
+_NEXT = re.compile(rf"{GAP}(?:\|\|{GAP})?(?:{_TEXT.format(tag='next')})", re.IGNORECASE)
+"""A piece of the same literal, behind a line's end or ||."""
+_LISTED = re.compile(
+    rf"{GAP}(?:(?:\|\||,|\band\b){GAP})?(?:{_TEXT.format(tag='listed')}|{_NAMED_TEXT})",
+    re.IGNORECASE,
+)
+_WORD = re.compile(
+    r"`[^`\n]*+`?|(?:'[^']*+'|'[^'\n]*+|\"(?:[^\"\\]|\\[\s\S])*+\"|\"[^\"\n]*+|\\[\s\S]"
+    r"|\$\([^)\n]*+\)?|[^\s'\"\\])++"
+)
+"""A word as a shell or libpq has it, with quotes and commands anywhere in it."""
+_ESCAPED = re.compile(r"\\++[\"']")
+_DOUBLED = re.compile(r"(['\"])\1")
+_BRACES = re.compile(r"\{(?:[^}\n]|\}\})*+\}?")
+_FIELD = re.compile(r"(?:[^;\"\n]|;(?![ \t]*[A-Za-z][\w .]*+=))*+")
+_QUOTED_FIELD = re.compile(r"(?:[^;\n]|;(?![ \t]*[A-Za-z][\w .]*+=))*+")
+_BLOCK = re.compile(r"[|>][+-]?\d?[ \t]*\r?\n(?:[ \t]++[^\n]*+(?:\n|\Z)|[ \t]*\r?\n)*+")
+_ABOUT_A_VALUE = "\"'`.,;:)(]}{\\| \t\r\n"
+
+
+@dataclass(frozen=True)
+class Hidden:
+    """What is replaced in a text, and by what."""
+
+    start: int
+    end: int
+    mark: str
+
+
+def hide(text: str, start: int, end: int) -> Hidden | None:
+    """A value replaced within its quotes; None: it is empty, or hidden already."""
+    value = text[start:end]
+    if value.strip(_ABOUT_A_VALUE) in ("", LEFT_OUT):
+        return None
+    quotes = _ESCAPED.match(value) or _DOUBLED.match(value)
+    quote = quotes[0] if quotes and value.endswith(quotes[0]) else value[0]
+    if quote[-1] not in "\"'":
+        quote = ""
+    return Hidden(start, end, f"{quote}{LEFT_OUT}{quote}")
+
+
+def literal_end(text: str, at: int, *, listed: bool = False) -> int | None:
+    """Past the literal that begins there, with those that go on with it or are listed with it; None
+    where none begins."""
+    if _ESCAPED.match(text, at):
+        return _end_of_run(text, at, _ESCAPED)
+    match = _LITERAL.match(text, at)
+    if match is None:
+        return None
+    further = _LISTED if listed else _NEXT
+    if match[0][0] == '"' and not listed:
+        return match.end()
+    while (more := further.match(text, match.end())) is not None:
+        match = more
+    return match.end()
+
+
+def doubled_end(text: str, at: int) -> int | None:
+    """Past a literal within a literal, whose quotes are two: '' … ''; None where none begins."""
+    return _end_of_run(text, at, _DOUBLED) if _DOUBLED.match(text, at) else None
+
+
+def _end_of_run(text: str, at: int, pattern: re.Pattern[str]) -> int:
+    """Past the same quotes as begin there; those with more backslashes are within the value."""
+    match = pattern.match(text, at)
+    assert match is not None  # the callers looked
+    run, end = match[0], match.end()
+    while (end := text.find(run, end)) >= 0:
+        if run[0] != "\\" or text[end - 1] != "\\":
+            return end + len(run)
+        end += 1
+    return len(text)
+
+
+def word_end(text: str, at: int) -> int:
+    """Past the word of a shell or of libpq, or what is in braces, as ODBC quotes."""
+    match = (_BRACES if text.startswith("{", at) else _WORD).match(text, at)
+    return at if match is None else match.end()
+
+
+def field_end(text: str, at: int, *, quoted: bool) -> int:
+    """Past a value of KEY=VALUE;KEY=VALUE, with its blanks, before the next key; `quoted`: the
+    string stands in double quotes."""
+    if text.startswith("{", at):
+        return word_end(text, at)
+    match = (_FIELD if quoted else _QUOTED_FIELD).match(text, at)
+    assert match is not None  # it may be empty
+    return match.end()
+
+
+def line_end(text: str, at: int, closing: str = "") -> int:
+    """The end of the line, or where the closing quote is."""
+    end = text.find("\n", at)
+    end = len(text) if end < 0 else end
+    quote = text.find(closing, at, end) if closing else -1
+    end = quote if quote >= 0 else end
+    return end - 1 if text[at:end].endswith("\r") else end
+
+
+def block_end(text: str, at: int) -> int | None:
+    """Past a block of YAML, whose lines are indented; None where none begins."""
+    match = _BLOCK.match(text, at)
+    return None if match is None else match.end()

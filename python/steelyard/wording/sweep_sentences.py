@@ -1,0 +1,66 @@
+"""Says what a sweep shows: one sentence an arm."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from steelyard.model.units import format_reading
+from steelyard.record.sweep import Swept, SweptContrast, SweptPoint
+
+
+def sweep_sentences(swept: Swept) -> tuple[str, ...]:
+    """Of every arm, in their order."""
+    arms = dict.fromkeys(contrast.arm for point in swept.points for contrast in point.contrasts)
+    return tuple(sentence(swept.key, swept.points, arm, swept.margin_percent) for arm in arms)
+
+
+def sentence(key: str, points: Sequence[SweptPoint], arm: str, margin_percent: float) -> str:
+    """One sentence without a full stop: `by clients, on against off: equivalent within ±1 % up to
+    32; −4.1 % [−6.0, −2.2] at 256`."""
+    name = key.rpartition(".")[2]
+    contrasts = [
+        (point.value, contrast)
+        for point in points
+        for contrast in point.contrasts
+        if contrast.arm == arm
+    ]
+    failed = [point.value for point in points if point.failed]
+    control = contrasts[0][1].control if contrasts else ""
+    equal = [value for value, contrast in contrasts if contrast.verdict == "equivalent"]
+    parts = []
+    if equal:
+        within = f"equivalent within ±{margin_percent:g} %"
+        first = [value for value, _ in contrasts[: len(equal)]]
+        if len(equal) == len(contrasts):
+            parts.append(f"{within} everywhere ({', '.join(equal)})")
+        elif len(equal) > 1 and first == equal:
+            parts.append(f"{within} up to {equal[-1]}")
+        else:
+            parts.append(f"{within} at {_listed(equal)}")
+    for value, contrast in contrasts:
+        if contrast.verdict in ("slower", "faster"):
+            parts.append(f"{reading(contrast)} at {value}")
+    unsure = [
+        f"{value} ({reading(contrast)})"
+        for value, contrast in contrasts
+        if contrast.verdict == "inconclusive"
+    ]
+    if unsure:
+        parts.append(f"not told at {_listed(unsure)}")
+    invalid = [value for value, contrast in contrasts if contrast.verdict == "invalid"]
+    if invalid:
+        parts.append(f"invalid at {_listed(invalid)}")
+    if failed:
+        parts.append(f"could not be weighed at {_listed(failed)}")
+    return f"by {name}, {arm} against {control}: {'; '.join(parts)}"
+
+
+def reading(contrast: SweptContrast) -> str:
+    """`"−4.1 % [−6.0, −2.2]"`."""
+    return format_reading(contrast.estimate_percent, contrast.low_percent, contrast.high_percent)
+
+
+def _listed(names: Sequence[str]) -> str:
+    if len(names) < 2:
+        return "".join(names)
+    return f"{', '.join(names[:-1])} and {names[-1]}"

@@ -1,0 +1,53 @@
+"""Puts what was seen into words: a threat as people and records have it."""
+
+from __future__ import annotations
+
+from steelyard.model.observation import Observation, Quoted
+from steelyard.model.threat import Threat
+from steelyard.wording.threats import (
+    capacity,
+    checkpoint_distance,
+    cycles,
+    epochs,
+    inspection,
+    machine,
+    memory,
+    numbers,
+    pool_warmth,
+    run,
+    together,
+    turns,
+    work,
+)
+from steelyard.wording.threats.advice import THREAT_WORDS, OwnAdvice, Texts
+
+TEXTS: Texts = {
+    **capacity.TEXTS,
+    **checkpoint_distance.TEXTS,
+    **cycles.TEXTS,
+    **epochs.TEXTS,
+    **inspection.TEXTS,
+    **machine.TEXTS,
+    **memory.TEXTS,
+    **numbers.TEXTS,
+    **pool_warmth.TEXTS,
+    **run.TEXTS,
+    **together.TEXTS,
+    **turns.TEXTS,
+    **work.TEXTS,
+}
+OWN_ADVICE: OwnAdvice = {**numbers.OWN_ADVICE, **inspection.OWN_ADVICE}
+
+
+def threat_of(observed: Observation) -> Threat:
+    """What was seen, with its likely cause and what to do."""
+    if isinstance(observed, Quoted):
+        say = TEXTS.get(type(observed))
+        kind, text = observed.of, observed.text if say is None else say(observed)
+        words = THREAT_WORDS[kind]
+    else:
+        kind, text = observed.kind, TEXTS[type(observed)](observed)
+        of_its_own = OWN_ADVICE.get(type(observed))
+        words = THREAT_WORDS[kind] if of_its_own is None else of_its_own(observed)
+    advice = (words.in_turns if observed.in_turns else "") or words.advice
+    return Threat(kind.value, text, words.cause, advice, observed.invalidates)

@@ -1,0 +1,111 @@
+"""Puts the times of all entries of logs onto one clock, across changes of the clocks' hour and,
+where stamps have no year (syslog), of the year."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from steelyard.workloads.capturing.logs.entry import LogEntry
+
+ANY_YEAR = 2000
+"""Of stamps without one: no log that is read is so old, and it has a 29 February."""
+_YEARLESS_S = (946_684_800.0, 978_307_200.0)  # of that year, UTC
+_YEAR_S = _YEARLESS_S[1] - _YEARLESS_S[0]
+_HOUR_S = 3600.0
+# In summer the clocks of all of these are an hour ahead (tzdata, since 2000).
+_SUMMER = {
+    "CEST": "CET", "EEST": "EET", "WEST": "WET", "MESZ": "MEZ", "BST": "GMT", "EDT": "EST",
+    "CDT": "CST", "MDT": "MST", "PDT": "PST", "AKDT": "AKST", "HDT": "HST", "ADT": "AST",
+    "NDT": "NST", "AEDT": "AEST", "ACDT": "ACST", "NZDT": "NZST", "IDT": "IST", "PKST": "PKT",
+    "MSD": "MSK",
+}  # fmt: skip
+# Ireland's summer has the abbreviation of Israel's winter.
+_AHEAD = dict.fromkeys(_SUMMER.items(), _HOUR_S) | {
+    ("IST", "GMT"): _HOUR_S, ("GMT", ""): 0.0
+}  # fmt: skip
+
+
+def ahead_s(zone: str, of: str) -> float | None:
+    """By how many seconds one zone's clocks are ahead of another's; None: it is not known."""
+    if zone == of:
+        return 0.0
+    ahead = _AHEAD.get((zone, of))
+    behind = _AHEAD.get((of, zone))
+    return ahead if behind is None else -behind
+
+
+@dataclass
+class _Zone:
+    """What is added to the times of a zone, to be on the clock of the first one."""
+
+    shift_s: float = 0.0
+    known: bool = True
+
+
+class LogClock:
+    """The clock of the first entry, for all that follow it."""
+
+    def __init__(self) -> None:
+        self._zones: dict[str, _Zone] = {}
+        self._latest: LogEntry | None = None
+        self._latest_s = 0.0
+
+    def at(self, entry: LogEntry) -> LogEntry:
+        """The entry by this clock. Where the zone changes to one whose distance is not known its
+        time counts as inexact: pauses and arrivals are then not taken from it."""
+        if not entry.seconds or not entry.whole:
+            return entry
+        zone = self._zone(entry)
+        seconds = entry.seconds + zone.shift_s
+        if self._latest_s and is_yearless(entry.seconds):
+            seconds += _YEAR_S * round((self._latest_s - seconds) / _YEAR_S)
+        self._latest, self._latest_s = entry, seconds
+        exact = entry.exact and zone.known
+        if seconds == entry.seconds and exact == entry.exact:
+            return entry
+        return replace(entry, seconds=seconds, exact=exact)
+
+    def _zone(self, entry: LogEntry) -> _Zone:
+        zone = self._zones.get(entry.zone)
+        if zone is not None:
+            return zone
+        latest = self._latest
+        if latest is None:
+            zone = _Zone()
+        else:
+            before = self._zones[latest.zone]
+            behind_s = ahead_s(latest.zone, entry.zone)
+            back_s = latest.seconds - entry.seconds
+            if behind_s is None and 0 < back_s <= _HOUR_S:
+                behind_s = _HOUR_S  # nothing but the end of summer sets a clock back so
+            zone = _Zone(before.shift_s + (behind_s or 0.0), before.known and behind_s is not None)
+        self._zones[entry.zone] = zone
+        return zone
+
+
+def is_yearless(seconds: float) -> bool:
+    """Whether a time is of a stamp without a year."""
+    return _YEARLESS_S[0] <= seconds < _YEARLESS_S[1]
+
+
+def in_order(heads: Sequence[LogEntry | None]) -> list[int]:
+    """The places of logs in the order of their first entries; None, which has no time, first.
+
+    Stamps without a year begin after the longest time of a year in which no log begins.
+    """
+    base = next((head.zone for head in heads if head is not None), "")
+    times = [
+        0.0 if head is None else head.seconds + (ahead_s(base, head.zone) or 0.0) for head in heads
+    ]
+    order = sorted(range(len(heads)), key=lambda place: times[place])
+    dated = [place for place in order if times[place]]
+    if not dated or not all(is_yearless(times[place]) for place in dated):
+        return order
+    gaps = [times[later] - times[earlier] for earlier, later in itertools.pairwise(dated)]
+    around = _YEAR_S - (times[dated[-1]] - times[dated[0]])
+    if gaps and max(gaps) > around:
+        first = gaps.index(max(gaps)) + 1
+        dated = dated[first:] + dated[:first]
+    return [place for place in order if not times[place]] + dated

@@ -1,0 +1,73 @@
+"""Knows lines that are of no entry: of another format, of another program, or of another prefix."""
+
+from __future__ import annotations
+
+import functools
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from steelyard.model.errors import UsageError
+from steelyard.workloads.capturing.logs.entry import LogEntry
+from steelyard.workloads.capturing.logs.languages import in_english
+from steelyard.workloads.capturing.logs.prefixes import beginning_of, levels
+
+_MESSAGE = r"(?:[0-9A-Z]{5}: )?(?:duration: \d+(?:\.\d+)? ms  )?(?:statement|execute [^\n]*?): "
+_STATEMENT = re.compile(
+    rf'(?::  |["\']|^){_MESSAGE}|\bms  (?:statement|execute [^\n]*?): |STATEMENT:  '
+)
+_EXECUTED = re.compile(f"^{_MESSAGE}")
+_FEW = 2
+_FEW_SHARE = 0.05
+
+
+@functools.cache
+def _level() -> re.Pattern[str]:
+    several = "|".join(re.escape(word) for word in sorted(levels(), key=len, reverse=True))
+    return re.compile(rf"(?:^|[\s:|>\]()-])(?P<level>{several}) ?:  (?P<message>.*)$", re.DOTALL)
+
+
+def is_of_server(line: str) -> bool:
+    """Whether a line looks like the first one of an entry, whatever its prefix."""
+    return ":  " in line and _level().search(line) is not None
+
+
+def holds_statement(line: str) -> bool:
+    """Whether a line of any format seems to be of a statement that a server executed."""
+    if _STATEMENT.search(line) is not None:
+        return True
+    if ":  " not in line or (match := _level().search(line)) is None:
+        return False
+    [entry] = in_english([LogEntry("", 0.0, match["level"], match["message"], "")])
+    return entry.severity == "STATEMENT" or _EXECUTED.match(entry.message) is not None
+
+
+@dataclass
+class OtherLines:
+    """Counts the statements of a file in lines of another format beside those that are read."""
+
+    path: Path
+    entries: int = 0
+    others: int = 0
+    first: tuple[int, str] = (0, "")
+    """The first such line: its number, and how it begins."""
+
+    def note(self, number: int, line: str) -> LogEntry:
+        """An entry in place of such a line, so that it is counted."""
+        if not self.others:
+            self.first = number, beginning_of(line)
+        self.others += 1
+        return LogEntry("", 0.0, "LOG", "", "", other_format=True)
+
+    def require_few(self) -> None:
+        """UsageError: they are too many to be left out."""
+        if self.others <= max(_FEW, _FEW_SHARE * (self.others + self.entries)):
+            return
+        number, beginning = self.first
+        raise UsageError(
+            f'could not read log "{self.path}": {self.others} statements are in another format '
+            f"than the rest, the first in line {number}",
+            detail=f"Line {number} begins: {beginning}",
+            hint="--prefix names the prefix of a stderr log; a log of two formats must be cut in "
+            "two.",
+        )

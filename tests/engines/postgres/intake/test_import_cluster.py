@@ -1,0 +1,151 @@
+"""Before hours of copying: whether the database is there; and which settings an upgrade has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from steelyard.engines.intake import (
+    DataPlace,
+    ImportedCluster,
+    Intake,
+    ServerSettings,
+    SettingsPlace,
+)
+from steelyard.engines.postgres.intake import import_cluster
+from steelyard.model.errors import UsageError
+
+PAGE = 8192
+COMMITTED, UNDECIDED = 0x0100 | 0x0800, 0
+
+
+def page_of(*names: str, mask: int = COMMITTED) -> bytes:
+    """A page of pg_database with a row a name; `mask`: t_infomask."""
+    page, end, pointers = bytearray(PAGE), PAGE, []
+    for number, name in enumerate(names):
+        oid = (16384 + number).to_bytes(4, "little")
+        data = oid + name.encode().ljust(64, b"\0") + (16640).to_bytes(4, "little") + bytes(60)
+        head = bytearray(24)
+        head[0:4] = (7).to_bytes(4, "little")
+        head[20:22], head[22] = mask.to_bytes(2, "little"), 24
+        end -= (24 + len(data) + 7) // 8 * 8
+        page[end : end + 24 + len(data)] = head + data
+        pointers.append((end | 1 << 15 | 24 + len(data) << 17).to_bytes(4, "little"))
+    page[24 : 24 + 4 * len(pointers)] = b"".join(pointers)
+    page[12:14] = (24 + 4 * len(pointers)).to_bytes(2, "little")
+    return bytes(page)
+
+
+@pytest.fixture
+def content(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
+    """The pages that the file of pg_database consists of."""
+    pages: list[bytes] = []
+
+    @contextmanager
+    def opened(directory: Path, name: str) -> Iterator[int]:
+        yield 0
+
+    def read_map(file: str, major: int) -> dict[int, int]:
+        return {import_cluster.PG_DATABASE: 1262}
+
+    monkeypatch.setattr(import_cluster, "control_of", lambda directory: {"block_size": PAGE})
+    monkeypatch.setattr(import_cluster, "opened_below", opened)
+    monkeypatch.setattr(import_cluster, "read_relation_map", read_map)
+    monkeypatch.setattr(import_cluster, "read_below", lambda directory, name: b"".join(pages))
+    return pages
+
+
+def accepts(name: str, major: int = 18) -> bool:
+    try:
+        import_cluster._require_database(Path("/nowhere"), name, major)
+    except UsageError:
+        return False
+    return True
+
+
+@pytest.mark.parametrize("major", [12, 18])
+@pytest.mark.parametrize("mask", [COMMITTED, UNDECIDED])
+@pytest.mark.parametrize("name", ["shop", "steelyard", "customershop", "s", "a" * 63, "shop2"])
+def test_a_database_is_there_by_its_whole_name(
+    content: list[bytes], name: str, mask: int, major: int
+) -> None:
+    content += [page_of("postgres", "template1"), page_of(name, mask=mask)]
+    assert accepts(name, major)
+    others = {name[1:], name[:-1], f"{name}x", f"x{name}", name[4:], name[8:], name.upper(), "\n"}
+    for other in others - {name, ""}:
+        assert not accepts(other, major), other
+
+
+_NAMES = st.text("abxyz_09", min_size=1, max_size=63)
+
+
+@given(names=st.lists(_NAMES, min_size=1, max_size=5), data=st.data())
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_no_part_of_a_name_is_a_database(
+    content: list[bytes], names: list[str], data: st.DataObject
+) -> None:
+    mask = data.draw(st.sampled_from([COMMITTED, UNDECIDED]))
+    content[:] = [page_of(*names, mask=mask)]
+    name = data.draw(st.sampled_from(names))
+    start = data.draw(st.integers(0, len(name) - 1))
+    part = name[start : data.draw(st.integers(start + 1, len(name)))]
+    assert accepts(part) is (part in names)
+
+
+def test_the_databases_that_there_are_are_listed(content: list[bytes]) -> None:
+    content.append(page_of("template0", "steelyard", "postgres"))
+    with pytest.raises(UsageError, match='there is no database "yard" in it') as refused:
+        import_cluster._require_database(Path("/nowhere"), "yard", 18)
+    assert refused.value.detail == "There are postgres, steelyard."
+    content[:] = [page_of()]
+    with pytest.raises(UsageError) as refused:
+        import_cluster._require_database(Path("/nowhere"), "yard", 18)
+    assert refused.value.detail is None
+
+
+def test_what_cannot_be_read_is_left_to_the_copy(content: list[bytes]) -> None:
+    content.append(page_of("shop"))
+    assert accepts("größe")
+    assert accepts("nothing", 11)
+
+
+@pytest.mark.parametrize("how", ["none", "file", "reported"])
+def test_an_upgrade_of_the_copy_has_the_settings_that_were_named(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, how: str
+) -> None:
+    directory = tmp_path / "data"
+    directory.mkdir()
+    (directory / "PG_VERSION").write_text("15\n")
+    (directory / "postgresql.conf").write_text("max_locks_per_transaction = 100\n")
+    file = tmp_path / "named.conf"
+    file.write_text("max_locks_per_transaction = 4096\n")
+    offered: list[ServerSettings] = []
+
+    def known(build: object, account: object, settings: ServerSettings) -> ServerSettings:
+        offered.append(settings)
+        return settings
+
+    old = SimpleNamespace(build=None, identity=SimpleNamespace(version="15.18"), account=None)
+    monkeypatch.setattr(import_cluster, "select_builds", lambda requests, account: [old])
+    monkeypatch.setattr(
+        import_cluster, "take_in_cluster", lambda *_: ImportedCluster("shop", 1, (), ())
+    )
+    monkeypatch.setattr(import_cluster, "known_settings", known)
+    monkeypatch.setattr(import_cluster, "carry_over", lambda *_: None)
+    monkeypatch.setattr(import_cluster, "Cluster", lambda *_: None)
+    place = DataPlace(directory, "base backup", "15", 1, "x")
+    settings = SettingsPlace(directory, "base backup", file, reported=how == "reported")
+    new = cast(Any, SimpleNamespace(build=None, account=SimpleNamespace(name="postgres")))
+    intake = Intake(place, None, None if how == "none" else settings)
+    slot = cast(Any, SimpleNamespace(path=tmp_path))
+    import_cluster._take_in_upgraded(new, intake, slot, lambda _: None)
+    [settings_used] = offered
+    expected = "100" if how == "none" else "4096"
+    assert settings_used.settings == {"max_locks_per_transaction": expected}

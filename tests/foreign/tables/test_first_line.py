@@ -1,0 +1,128 @@
+"""A first line of numbers is a heading where it is written so, and is asked about in doubt."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from foreign.reading import arms_of, refusal, sheet_of
+from steelyard.model.errors import NumbersError
+
+VERSIONS = st.sampled_from(["9.6", "10", "12", "14", "15", "16", "17", "18", "8", "64", "256"])
+
+
+def rows_of(columns: list[list[str]], separator: str = ",") -> str:
+    return "".join(separator.join(row) + "\n" for row in zip(*columns, strict=True))
+
+
+@given(
+    st.lists(VERSIONS, min_size=2, max_size=4, unique=True),
+    st.integers(2, 4),
+    st.data(),
+)
+@settings(deadline=None)
+def test_names_of_versions_above_numbers_with_decimals_are_the_heading(
+    names: list[str], decimals: int, data: st.DataObject
+) -> None:
+    count, spread = data.draw(st.integers(3, 9)), data.draw(st.sampled_from([1.05, 40.0]))
+    values = st.floats(500 / spread, 500 * spread)
+    columns = [[f"{data.draw(values):.{decimals}f}" for _ in range(count)] for _ in names]
+    text = ",".join(names) + "\n" + rows_of(columns)
+    try:
+        sheet = sheet_of(text)
+    except NumbersError:
+        assert spread > 2, "only names among numbers of their own size may be doubted"
+        return
+    assert arms_of(sheet) == {n: list(map(float, c)) for n, c in zip(names, columns, strict=True)}
+
+
+@pytest.mark.parametrize("names", [("16", "17"), ("9.6", "17"), ("8", "64"), ("2025", "2026")])
+@pytest.mark.parametrize(
+    "frame",
+    [
+        "| {} | {} |\n|---:|---:|\n| 20 | 21 |\n| 20 | 22 |\n",
+        " {} | {} \n----+----\n 20 | 21\n 20 | 22\n(2 rows)\n",
+        "+----+----+\n| {} | {} |\n+----+----+\n| 20 | 21 |\n| 20 | 22 |\n+----+----+\n",
+    ],
+    ids=["Markdown", "psql", "MySQL"],
+)
+def test_above_a_rule_stands_the_heading_whatever_it_is(names: tuple[str, str], frame: str) -> None:
+    assert arms_of(sheet_of(frame.format(*names))) == {names[0]: [20, 20], names[1]: [21, 22]}
+
+
+def test_an_empty_corner_belongs_to_a_heading() -> None:
+    text = ",16,17\n" + "".join(f"{n},20.{n},21.{n}\n" for n in range(1, 6))
+    assert list(arms_of(sheet_of(text))) == ["16", "17"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "16,17\n2026,2058\n2029,1997\n2001,2018\n",
+        "20,21\n20.26,20.58\n20.29,20.97\n20.91,20.18\n",
+        "16.10;17.6\n12.31;12.91\n12.29;12.97\n12.01;12.98\n12.12;12.88\n12.20;12.90\n",
+        "1000,1010\n1012.97,1033.89\n1014.60,1003.33\n1000.66,1014.00\n",
+        "9.6,17\n20,21\n21,22\n20,23\n22,21\n21,21\n",
+        "16,17\n20,21\n21,22\n20,22\n21,21\n21,22\n",
+        "16\n20.26\n20.29\n20.91\n",
+    ],
+)
+def test_what_could_be_either_is_asked_about(text: str) -> None:
+    assert "could be a heading or numbers" in refusal(text)
+    first, rest = text.split("\n", 1)
+    separator = ";" if ";" in first else ","
+    named = separator.join(f"v{name}" for name in first.split(separator))
+    rows = {len(values) for values in arms_of(sheet_of(f"{named}\n{rest}")).values()}
+    assert rows == {rest.count("\n")}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "1,2\n3,4\n",
+        "12.31,12.02\n12.41,12.11\n12.44,12.52\n12.10,12.91\n",
+        "1012,1033\n1014,1003\n1001,1014\n999,1011\n",
+        "64.1,66.2\n20.3,20.1\n20.4,20.9\n20.1,20.2\n20.2,20.8\n20.7,20.3\n",
+        "1000,1010\n1012.97,1033.89\n1014.6,1003.33\n1000.66,1014\n",
+        "100\n101.5\n99.2\n98.7\n",
+        "5,5\n6.5,7.5\n5.5,7.1\n6.1,6.6\n",
+    ],
+)
+def test_measurements_above_others_are_numbers(text: str) -> None:
+    sheet = sheet_of(text)
+    assert {len(values) for values in arms_of(sheet).values()} == {text.count("\n")}
+
+
+def german(values: list[float], decimals: int) -> list[str]:
+    return [f"{value:.{decimals}f}".replace(".", ",") for value in values]
+
+
+@given(st.integers(1, 3), st.integers(2, 4), st.data())
+@settings(deadline=None)
+def test_decimal_commas_between_commas_are_never_read_as_columns(
+    arms: int, decimals: int, data: st.DataObject
+) -> None:
+    level = data.draw(st.sampled_from([0.8, 1.0, 8.4, 98.0, 412.0]))
+    count = data.draw(st.integers(8, 14))
+    values = st.floats(level * 0.99, level * 1.01)
+    columns = [german([data.draw(values) for _ in range(count - 2)], decimals) for _ in range(arms)]
+    # Digits behind a comma begin with any digit.
+    ends = german([int(level) + 0.951, int(level) + 0.123], decimals)
+    text = rows_of([column + ends for column in columns])
+    assert "could be decimal commas" in refusal(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "1012,1033\n1014,1003\n1001,1014\n1009,1011\n",
+        "12,13\n11,13\n12,12\n13,13\n",
+        "1,412\n2,431\n3,405\n4,418\n5,409\n",
+        "900,1012\n905,1003\n899,998\n",
+        "98.14,99.24\n97.91,99.11\n98.33,99.43\n",
+        "98,14;99,24\n97,91;99,11\n98,33;99,43\n",
+    ],
+)
+def test_columns_without_a_heading_are_read_where_they_can_be_nothing_else(text: str) -> None:
+    assert all(len(values) == text.count("\n") for values in arms_of(sheet_of(text)).values())

@@ -1,0 +1,73 @@
+"""A sum over more calls in one arm than in the other says nothing of how fast it was."""
+
+from __future__ import annotations
+
+import pytest
+
+from foreign.judged_files import RANDOM, judged_text, refused_text, verdict
+
+QUERIES = ("q1", "q2", "q3", "q4", "q5", "q6")
+WEIGHTS = (3, 1, 4, 2, 9, 5)
+
+
+def statements(calls: tuple[int, int], heads: str) -> list[str]:
+    """A file an arm as pg_stat_statements has it: every call takes 2 ms."""
+    return [
+        f"query,calls,{heads}\n"
+        + "".join(
+            f"{query},{count * weight},{2 * count * weight}.{n},2.00{weight}\n"
+            for n, (query, weight) in enumerate(zip(QUERIES, WEIGHTS, strict=True))
+        )
+        for count in calls
+    ]
+
+
+@pytest.mark.parametrize(
+    ("total", "mean"),
+    [
+        ("total_exec_time", "mean_exec_time"),
+        ("total_time_ms", "mean_time_ms"),
+        ("cumulative_latency_ms", "avg_latency_ms"),
+        ("sum_ms", "ms_per_call"),
+        ("Σ ms", "Ø ms"),
+        ("total_ms", "median_ms"),
+    ],
+)
+def test_beside_a_mean_a_sum_is_not_judged(total: str, mean: str) -> None:
+    judgement = judged_text(*statements((1000, 2000), f"{total},{mean}"), **RANDOM)
+    assert judgement.comparison.metric.column == mean
+    assert verdict(judgement) != "slower"
+
+
+def test_a_sum_over_more_calls_is_refused_with_what_to_type() -> None:
+    files = statements((1000, 2000), "total_exec_time,mystery")
+    error = refused_text(*files, **RANDOM)
+    assert 'a sum over "calls", which differ: 3 000 in a, 6 000 in b' in error.primary
+    assert '--metric "total_exec_time"' in str(error.hint)
+    asked = judged_text(*files, metric="total_exec_time", **RANDOM)
+    assert asked.comparison.metric.column == "total_exec_time"
+
+
+def test_calls_are_compared_query_by_query() -> None:
+    first, second = statements((1000, 1000), "total_exec_time,mystery")
+    assert judged_text(first, second.replace("q1", "Q1"), **RANDOM)  # q1 is in one file only
+    swapped = second.replace("q1,3000", "q1,1000").replace("q2,1000", "q2,3000")
+    assert "a sum over" in refused_text(first, swapped, **RANDOM).primary
+
+
+@pytest.mark.parametrize("count", ["calls", "executions", "count", "transactions", "n_queries"])
+def test_a_sum_over_as_many_calls_is_judged(count: str) -> None:
+    def text(calls: tuple[int, int]) -> str:
+        rows = "".join(
+            f"off,{calls[0]},{100 + n % 3}.5\non,{calls[1]},{110 + n % 4}.5\n" for n in range(10)
+        )
+        return f"arm,{count},total_time_ms\n{rows}"
+
+    assert verdict(judged_text(text((500, 500)), **RANDOM)) == "slower"
+    assert f'a sum over "{count}"' in refused_text(text((500, 502)), **RANDOM).primary
+
+
+def test_a_total_throughput_is_no_sum_of_times() -> None:
+    rows = "".join(f"off,5,{100 + n}\non,9,{110 + n}\n" for n in range(8))
+    judgement = judged_text(f"arm,transactions,total_tps\n{rows}", **RANDOM)
+    assert judgement.comparison.metric.column == "total_tps"

@@ -1,0 +1,78 @@
+r"""Times of `\timing` are repetitions, whatever else psql printed around them."""
+
+from __future__ import annotations
+
+import pytest
+
+from foreign.judged_files import judged_text
+from foreign.reading import assert_values, only, refusal, sheet_of
+from steelyard.foreign.formats import format_of
+from steelyard.foreign.metric import TIME
+from steelyard.foreign.source import source_of
+
+RESULT = " count \n-------\n   100\n(1 row)\n\n"
+
+
+@pytest.mark.parametrize(
+    ("line", "ms"),
+    [
+        ("Time: 82.050 ms", 82.05),
+        ("Time: 1235.123 ms (00:01.235)", 1235.123),
+        ("Time: 3723456.789 ms (01:02:03.457)", 3723456.789),
+        ("Time: 93784567.891 ms (1 d 02:03:04.568)", 93784567.891),
+        ("Zeit: 0,290 ms", 0.29),
+        ("Zeit: 1235,123 ms (00:01,235)", 1235.123),
+        ("Durée : 1235,123 ms (00:01,235)", 1235.123),
+        ("Время: 82,050 мс", 82.05),
+        ("時間: 82.050 ミリ秒", 82.05),
+        ("Süre: 82,050 milisaniye", 82.05),
+    ],
+)
+@pytest.mark.parametrize("around", [RESULT, "Timing is on.\n", "SELECT 1\n", "1|2|3\n"])
+def test_the_time_of_a_statement_is_read_in_every_length_and_language(
+    line: str, ms: float, around: str
+) -> None:
+    text = f"{around}{line}\n{around}{line}\n"
+    assert format_of(source_of(text.encode(), "f")) == "psql"
+    sheet = sheet_of(text)
+    assert_values(only(sheet), [ms, ms])
+    assert (sheet.metrics[0][0].name, sheet.metrics[0][0].unit) == (TIME, "ms")
+
+
+def test_times_above_a_second_need_nothing_else_around_them() -> None:
+    def text(*ms: float) -> str:
+        return "".join(f"Time: {value:.3f} ms (00:{value / 1e3:06.3f})\n" for value in ms)
+
+    control, arm = (1200.111, 1210.222, 1190.333), (1300.111, 1310.222, 1290.333)
+    judgement = judged_text(text(*control), text(*arm))
+    assert [len(series.values) for series in judgement.comparison.arms] == [3, 3]
+
+
+def test_lines_that_only_name_numbers_stay_a_table() -> None:
+    text = "Planning Time: 0.250 ms\nExecution Time: 81.250 ms\nTime: 82.050 ms\n" * 3
+    assert format_of(source_of(text.encode(), "f")) == "csv"
+    assert format_of(source_of(b"# \\timing\nTime: 82.050 ms\nTime: 83.050 ms\n", "f")) == "csv"
+
+
+def test_what_the_server_says_of_a_statement_is_read_beside_its_time() -> None:
+    plan = " Planning Time: 0.250 ms\n Execution Time: 81.250 ms\n(9 rows)\n\nTime: 82.050 ms\n"
+    sheet = sheet_of(plan + plan)
+    assert [metric.name for metric, _ in sheet.metrics] == [
+        TIME,
+        "planning_time",
+        "execution_time",
+    ]
+    assert_values(only(sheet, 2), [81.25, 81.25])
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        'ERROR:  relation "t" does not exist',
+        'psql:a.sql:3: ERROR:  relation "t" does not exist',
+        "FEHLER:  Relation »t« existiert nicht",
+    ],
+)
+def test_a_statement_that_failed_is_refused(line: str) -> None:
+    text = f"{RESULT}Time: 82.050 ms\n{line}\nTime: 0.250 ms\n"
+    assert "line 7, column 1: a statement failed" in refusal(text)

@@ -1,0 +1,198 @@
+"""Each form in which a secret stands at its name, and ordinary texts that look like one."""
+
+from __future__ import annotations
+
+import base64
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from steelyard.model.secrets.redaction import holds_secret, redacted
+
+T = "S3cretTok"
+CONNECTIONS = [
+    *(f"SELECT dblink('host=h password={p}{T} user=u', 'x')" for p in ("Tiger.", "(", ":", "$1")),
+    f"SELECT dblink('host=h password = Tiger.{T} user=u', 'x')",
+    f"SELECT dblink('host=h password=''a b {T}'' user=u', 'x')",
+    f"SELECT dblink(E'host=h password=\\'a b {T}\\' user=u', 'x')",
+    f"it's select dblink('password=Tiger.{T}')",
+    f"could not connect where host=h user=u password=Tiger.{T} sslmode=require",
+    f"could not connect where host = h password = Tiger.{T} sslmode = require",
+    f"COPY a FROM PROGRAM 'PGPASSWORD=Tiger.{T} psql -c \"select 1\"'",
+    f"UPDATE t SET a = 1; my.password=Tiger.{T}",
+    f"Driver={{ODBC}};Server=h;UID=u;PWD={{a b;}}}} {T}}};",
+    f"Pwd={{a {T}",
+    f"Host=h;Username=u;Password=a b {T};Database=x",
+    f"Host=h;Password=a;b; {T};Database=x",
+    f"Server=h;User Id=u;Password = a {T};",
+    f'<add connectionString="Server=h;Password=a {T}" providerName="x"/>',
+    f"Persist Security Info=True;User ID=sa;Password=a {T}",
+    f"jdbc:sqlserver://h:1433;user=sa;password={{a;{T}}};encrypt=true",
+    f"jdbc:oracle:thin:scott/{T}@//h:1521/x",
+    f"postgresql://u:a b{T}@h/db",
+    f"'postgresql://u:a b{T}@h/db', 'x'",
+    f"postgresql://u:a@ b{T}@h/db",
+    f"https://{T}@h/path",
+    f"could not fetch http://{T}@h: refused",
+    f"https://a.blob.core.windows.net/c?sv=1&sig={T}",
+    f"https://s3/b?X-Amz-Date=1&X-Amz-Signature={T}",
+    f"postgres://h/d?options=-c%20my.token%3D{T}",
+]
+VARIABLES = [
+    f"set PGPASSWORD=a {T}",
+    f"C:\\> x\nSET PGPASSWORD=a {T}",
+    f"PGPASSWORD=$(echo {T}) psql",
+    f"PGPASSWORD=`echo {T}` psql",
+    f"PGPASSWORD=a\\\n{T} psql",
+    f"--set 'arm.settings.my.password=a {T}'",
+    *(f"{n}={T}" for n in ("dbpw", "REDIS_AUTH", "azure_key", "repo1-azure-key", "STRIPE_KEY")),
+    *(f"{n} = '{T}'" for n in ("WALG_LIBSODIUM_KEY", "principal_key", "x.principal_key")),
+    f"os.environ['PGPASSWORD'] = '{T}'",
+    f"curl -u a:{T} https://h",
+    f"sshpass -p {T} ssh h",
+]
+COLONS = [
+    *(f"{before}password: a b {T}" for before in ("", "  ", "- ", "x: 1\n", "user: u\n  ", "# ")),
+    f"PGPASSWORD: {T}",
+    f"password: |\n  a\n  {T}\nuser: u",
+    f"- name: PGPASSWORD\n  value: {T}",
+    f'{{"name":"PGPASSWORD","value":"{T}"}}',
+    f'<add key="Password" value="{T}"/>',
+    f"{{user: u, password: {T}, host: h}}",
+    f'{{"password": 99{T}}}',
+    f'{{"tokens": ["a", "{T}"]}}',
+    f'{{\\"password\\":\\"{T}\\"}}',
+    f'{{\\"password\\": \\"a\\\\\\"{T}\\", \\"x\\": 1}}',
+    f'{{\\\\\\"password\\\\\\":\\\\\\"{T}\\\\\\"}}',
+    f'"{{""password"":""a {T}""}}"',
+    f'"pass\\u0077ord": "{T}"',
+    f'curl -H "X-Api-Key: {T}" https://h',
+    f"curl -H 'Authorization: {T} {T}' https://h",
+    f"X-Vault-Token: {T}",
+    f"Authorization: Token {T}",
+    f"> Cookie: s={T}; b=1",
+    f"Set-Cookie: sid={T}; Path=/",
+    f"SecretAccessKey: {T}",
+    f"<password>{T}</password>",
+    f'<ns:password type="x"> {T} </ns:password>',
+    f"<password><![CDATA[<{T}]]></password>",
+    f"<password>{T}",
+]
+STATEMENTS = [
+    f"ALTER ROLE a PASSWORD 'a'\n'{T}'",
+    f"ALTER ROLE a PASSWORD E'a\\\\' '{T}'",
+    f"ALTER ROLE a PASSWORD 'a' || '{T}'",
+    f"SET my.password TO {T}",
+    f"ALTER ROLE u SET my.api_token TO {T}",
+    f"CREATE USER u IDENTIFIED BY {T}",
+    f"CREATE DATABASE LINK l CONNECT TO u IDENTIFIED BY {T} USING 'x'",
+    f"ALTER USER u IDENTIFIED BY VALUES 'S:{T}'",
+    f"SELECT 1 FROM u WHERE password IN ('a', '{T}')",
+    f"SELECT 1 FROM u WHERE token NOT IN ('a', '{T}')",
+    f"SELECT 1 FROM u WHERE token = ANY('{{{T}}}')",
+    f"SELECT 1 FROM u WHERE token = ANY (ARRAY['a', '{T}'])",
+    f"SELECT 1 FROM u WHERE token BETWEEN '{T}' AND '{T}x'",
+    f"SELECT 1 FROM u WHERE token IS NOT DISTINCT FROM '{T}'",
+    f"SELECT 1 FROM u WHERE '{T}' = token",
+    f"SELECT 'it''s {T}'::text AS api_token",
+    f"UPDATE u SET password = crypt('{T}', gen_salt('bf'))",
+    f"INSERT INTO users (name, password) VALUES ('a', '{T}'), ($$b$$, $${T}$$)",
+    f"INSERT INTO users (token) VALUES ('{T}')",
+    f"UPDATE u SET \"token\" = '{T}'",
+    f"WHERE principal_key='x' OR vault.key = '{T}'",
+]
+SERVERS = [
+    f'LOG:  parameter "archive_command" changed to "curl -H "a: {T}" -u a:{T}"',
+    f'LOG:  parameter "primary_conninfo" changed to "host=h password={T}"',
+    f"DETAIL:  Key (lower(email), api_key)=(a, {T}) already exists.",
+    f"DETAIL:  Key (id)=(1) conflicts, Key (upper(token))=({T}).",
+    f"-----BEGIN PGP PRIVATE KEY BLOCK-----\n{T}",
+    f"x\n-----BEGIN OPENSSH PRIVATE KEY-----\n{T}\n",
+    f"Basic {base64.b64encode(f'u:{T}'.encode()).decode()}",
+    f"a bearer {T}{T}",
+]
+HARMLESS = [
+    "A basic benchmark of joins",
+    "basic understanding, basic characteristics, BASIC INTERNATIONALIZATION",
+    "the bearer of this certificate-of-authenticity",
+    "SELECT t.token FROM t JOIN u ON t.token = u.token AND t.key = u.key",
+    "SELECT 1 FROM t JOIN u ON t.token=u.token",
+    "SELECT 1 FROM u WHERE password = $1 AND token=$2 AND key = 'a'",
+    "SELECT 1 FROM u WHERE u.password = old.password OR password = new_password",
+    "SELECT 1 FROM u WHERE password = (SELECT password FROM v)",
+    "SELECT 1 FROM u WHERE password IS NULL AND token <> '' AND name <> ''",
+    "SELECT 1 FROM u WHERE password = crypt($1, password)",
+    "UPDATE u SET token = DEFAULT, password = NULL WHERE id = 1",
+    'SELECT "u"."token", "u"."name" FROM u WHERE "u"."token" = "t"."token"',
+    'SELECT "users"."token" AS "t0", "token", "id" FROM "users"',
+    "INSERT INTO tokens (id, token) VALUES ($1, $2), ($3, $4)",
+    "SELECT * FROM usertable WHERE ycsb_key = 'user' || :key",
+    "SELECT 1 FROM f WHERE store_key = 5 AND customer_key = 'A' AND sort_key IN ('a')",
+    "SELECT 1 FROM f WHERE t.key = 5 AND principal_key = 'A'",
+    "ALTER TABLE t ADD PRIMARY KEY (id), ADD FOREIGN KEY (b) REFERENCES u (id)",
+    "Filter: (u.token = t.token)",
+    "Hash Cond: (t.api_key = u.api_key)",
+    "Sort Key: a, b",
+    "Group Key: 'a'",
+    "Index Cond: (ycsb_key = 'user1'::text)",
+    'duplicate key value violates unique constraint "users_email_key"',
+    'null value in column "token" of relation "u" violates not-null constraint',
+    "SET SESSION AUTHORIZATION 'bob'",
+    'SET SESSION AUTHORIZATION "bob"',
+    "CREATE SCHEMA s AUTHORIZATION bob",
+    "a set of rows identified by id",
+    "initdb: --auth=trust --auth-local=peer",
+    'LOG:  connection authenticated: identity="u" method=scram-sha-256',
+    "password authentication failed",
+    "--password <password> --host <host>",
+    'say "enter a password", "x"',
+    "{'error': 'no password', 'code': 'x'}",
+    "git clone ssh://git@h/a and postgresql://u@h/d",
+    "http://localhost:8080/x write to a@b.example",
+    "postgresql://h:5432/d and mail a@b",
+    "https://example.com/@user?x=a@b",
+    '{"key": "value", "keys": ["a", "b"], "design": "a", "signal": "b"}',
+    "ssl_key_file = 'a'; primary_key: id; foreign_keys = on",
+    "token: null\npassword: true",
+    "terminated by signal 11: the design is kept",
+]
+
+
+@pytest.mark.parametrize("text", [*CONNECTIONS, *VARIABLES, *COLONS, *STATEMENTS, *SERVERS])
+@pytest.mark.parametrize("around", ["{}", "LOG:  x\n{}\nLOG:  y"], ids=["alone", "in a log"])
+def test_a_secret_is_hidden_in_each_form(text: str, around: str) -> None:
+    text = around.format(text) if around != "{}" else text
+    shown = redacted(text)
+    assert T not in shown
+    assert base64.b64encode(f"u:{T}".encode()).decode() not in shown
+    assert redacted(shown) == shown
+    assert holds_secret(text)
+
+
+@pytest.mark.parametrize("text", HARMLESS)
+@pytest.mark.parametrize("around", ["{}", "LOG:  x\n{}\nLOG:  y"], ids=["alone", "in a log"])
+def test_an_ordinary_text_stays_whole(text: str, around: str) -> None:
+    text = around.replace("{}", text)
+    assert redacted(text) == text
+
+
+NAMES = st.sampled_from(["password", "PGPASSWORD", "sslpassword", "my.api_token", "dbpw"])
+VALUES = st.text("abcXYZ019.:($-_/", min_size=3, max_size=12)
+
+
+@given(NAMES, VALUES, st.sampled_from(["select 1; ", "UPDATE t SET a = 1 WHERE ", "join "]))
+def test_what_is_written_as_a_variable_is_no_column_though_sql_is_near(
+    name: str, value: str, sql: str
+) -> None:
+    hidden = f"Zq{value}qZ"
+    for text in (f"{sql}x {name}={hidden}", f"{sql} dblink('h=1 {name} = {hidden} u=2')"):
+        shown = redacted(text)
+        assert "Zq" not in shown
+        assert "qZ" not in shown
+
+
+@given(st.sampled_from(["\\", "\\\\\\"]), st.text("abc ,:{}[]", max_size=10))
+def test_json_in_json_hides_up_to_its_own_quote(escape: str, value: str) -> None:
+    text = f'x {{{escape}"password{escape}": {escape}"Zq{value}{escape}", {escape}"n{escape}": 1}}'
+    assert redacted(text) == text.replace(f"Zq{value}", "…")

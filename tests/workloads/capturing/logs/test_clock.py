@@ -1,0 +1,98 @@
+"""Times are on one clock whatever sets those of a log, or of this machine, forward or back."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from pathlib import Path
+
+import pytest
+
+from workloads.capturing.logs.log_lines import entries, message
+
+MARCH, NOVEMBER = "2026-03-08 ", "2026-11-01 "
+
+
+def log(*stamps: str) -> str:
+    return "".join(f"{stamp} [100] LOG:  {message('select 1')}\n" for stamp in stamps)
+
+
+def steps(folder: Path, *logs: str) -> list[float]:
+    """Seconds between entries."""
+    seconds = [entry.seconds for entry in entries(folder, *logs)]
+    return [round(after - before, 3) for before, after in itertools.pairwise(seconds)]
+
+
+@pytest.mark.parametrize("machine", ["UTC", "America/New_York", "Asia/Kolkata", "Europe/Berlin"])
+def test_the_zone_of_this_machine_is_none_of_the_log(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, machine: str
+) -> None:
+    monkeypatch.setenv("TZ", machine)
+    time.tzset()
+    try:
+        for day in (MARCH, NOVEMBER, "2026-03-29 ", "2026-10-25 "):
+            stamps = [f"{day}{hour:02}:30:00.000 UTC" for hour in range(24)]
+            assert steps(tmp_path, log(*stamps)) == [3600.0] * 23
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+
+
+@pytest.mark.parametrize(
+    ("stamps", "expected"),
+    [
+        (["02:59:59.000 CEST", "02:00:01.000 CET", "02:10:01.000 CET"], [2.0, 600.0]),
+        (["01:59:59.000 CET", "03:00:01.000 CEST"], [2.0]),
+        (["01:30:00.000 EDT", "03:30:00.000 EST"], [10800.0]),
+        (["00:30:00.000 PST", "03:30:00.000 PDT"], [7200.0]),
+        (["01:30:00.000 IST", "01:00:00.000 GMT"], [1800.0]),
+        (["01:30:00.000 IDT", "01:00:00.000 IST"], [1800.0]),
+        (["01:59:59.000 BST", "01:00:01.000 GMT"], [2.0]),
+        (["01:59:59.000 XDT", "01:00:01.000 XST"], [2.0]),
+        (["02:59:59.000 CEST", "02:00:00.500 CET", "02:59:59.750 CEST"], [1.5, -0.75]),
+        (["01:59:59.000 +11", "01:30:01.000 +1030"], [2.0]),
+        (["20:00:00.000 -03", "23:59:59.000 +00"], [3599.0]),
+        (["01:00:00.000 UTC", "01:00:01.000 GMT"], [1.0]),
+    ],
+)
+def test_clocks_that_are_set_forward_or_back_take_no_time(
+    tmp_path: Path, stamps: list[str], expected: list[float]
+) -> None:
+    stamps = [f"2026-10-25 {stamp}" for stamp in stamps]
+    assert steps(tmp_path, log(*stamps)) == expected
+    assert all(entry.exact for entry in entries(tmp_path, log(*stamps)))
+
+
+def test_times_of_a_zone_that_is_not_known_are_inexact(tmp_path: Path) -> None:
+    stamps = [f"{NOVEMBER}{hour}" for hour in ("01:00:00.000 AAA", "05:00:00.000 BBB")]
+    assert [entry.exact for entry in entries(tmp_path, log(*stamps))] == [True, False]
+    # That of its abbreviation alone is no reason.
+    assert all(entry.exact for entry in entries(tmp_path, log(stamps[1], stamps[1])))
+
+
+def test_files_are_in_order_across_the_end_of_summer(tmp_path: Path) -> None:
+    before = log("2026-10-25 02:10:00.000 CEST", "2026-10-25 02:50:00.000 CEST")
+    after = log("2026-10-25 02:05:00.000 CET", "2026-10-25 02:06:00.000 CET")
+    for logs in ((before, after), (after, before)):
+        assert steps(tmp_path, *logs) == [2400.0, 900.0, 60.0]
+
+
+def syslog(*stamps: str) -> str:
+    return "".join(
+        f"{stamp} db1 postgres[77]: [{number}-1] LOG:  {message(stamp)}\n"
+        for number, stamp in enumerate(stamps)
+    )
+
+
+YEAR = ["Oct 30 10:00:00", "Nov 30 10:00:00", "Dec 31 23:59:58", "Jan  1 00:00:03",
+        "Feb 29 10:00:00", "Mar  3 10:00:00"]  # fmt: skip
+
+
+@pytest.mark.parametrize("first", range(6))
+def test_stamps_without_a_year_go_on_over_its_end(tmp_path: Path, first: int) -> None:
+    within = steps(tmp_path, syslog(*YEAR))
+    assert all(step > 0 for step in within)
+    assert within[2] == 5.0
+    logs = [syslog(stamp) for stamp in YEAR[first:] + YEAR[:first]]
+    assert steps(tmp_path, *logs) == within
+    assert steps(tmp_path, syslog("Jan  1 00:00:01", "Dec 31 23:59:59")) == [-2.0]

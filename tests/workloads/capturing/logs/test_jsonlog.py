@@ -1,0 +1,145 @@
+"""Entries and lines in JSON are all read, whatever stands between them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from steelyard.model.errors import UsageError
+from workloads.capturing.logs.log_lines import (
+    CAPTURED,
+    CUT,
+    csv,
+    entries,
+    jsonlog,
+    message,
+    outcomes,
+    stamp,
+    stderr,
+    texts,
+)
+
+
+def docker(text: str, stream: str = "stderr") -> str:
+    return json.dumps({"log": text, "stream": stream, "time": "2026-11-28T03:00:00Z"}) + "\n"
+
+
+def cnpg(second: float, text: str) -> str:
+    record = {
+        "log_time": stamp(second), "session_id": "6563.64", "error_severity": "LOG",
+        "message": message(text),
+    }  # fmt: skip
+    return json.dumps({"level": "info", "msg": "record", "record": record}) + "\n"
+
+
+@pytest.mark.parametrize("entry", [jsonlog, cnpg])
+@pytest.mark.parametrize("many", [1, 250])
+def test_entries_and_lines_are_read_as_they_come(tmp_path: Path, entry: object, many: int) -> None:
+    write = jsonlog if entry is jsonlog else cnpg
+    first = [f"select {n}" for n in range(many)]
+    own = "".join(write(n, text) for n, text in enumerate(first))
+    lines = "".join(docker(stderr(300 + n, f"select a\nfrom t{n}")) for n in range(40))
+    second = [f"select a\nfrom t{n}" for n in range(40)]
+    assert texts(entries(tmp_path, own + lines)) == first + second
+    assert texts(entries(tmp_path, lines + own)) == second + first
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        "panic: something\n", "goroutine 1 [running]:\n", "\tmain.go:7\n", "123\n", "null\n",
+        '{"level":"info","message":"starting up","logger":"x"}\n', '{"level":"info","msg":"x"}\n',
+        '{"log":"+ exec postgres\\n","stream":"stdout"}\n', '"text"\n', "[info] x\n",
+    ],
+)  # fmt: skip
+def test_lines_of_others_are_nothing(tmp_path: Path, other: str) -> None:
+    own = "".join(cnpg(n, f"select {n}") for n in range(4))
+    assert texts(entries(tmp_path, own + other + own)) == [f"select {n}" for n in range(4)] * 2
+    if other.startswith("{"):
+        assert len(texts(entries(tmp_path, other + own))) == 4
+
+
+@settings(max_examples=1000, deadline=None)
+@given(
+    st.lists(st.text(st.sampled_from("ab \t'\u00fc"), max_size=12), min_size=1, max_size=6),
+    st.integers(0, 40_000),
+)
+def test_lines_that_docker_cut_come_back_with_their_blanks(
+    tmp_path_factory: pytest.TempPathFactory, lines: list[str], long: int
+) -> None:
+    body = "\n".join([f"insert into t values ('{'x' * long}", *lines, "')  "])
+    written = stderr(1, "select 1") + stderr(2, body) + stderr(3, "select 3")
+    parts = []
+    for line in written.splitlines(keepends=True):
+        data = line.encode()
+        cuts = range(0, len(data), 16_384)
+        parts += [docker(data[at : at + 16_384].decode(errors="replace")) for at in cuts]
+    read = texts(entries(tmp_path_factory.mktemp("log"), "".join(parts)))
+    assert read == ["select 1", body, "select 3"]
+
+
+def test_envelopes_without_line_feeds_are_a_line_each(tmp_path: Path) -> None:
+    lines = [f"select {n}" for n in range(3)]
+    own = "".join(docker(stderr(n, text).rstrip("\n")) for n, text in enumerate(lines))
+    assert texts(entries(tmp_path, own)) == lines
+    long = "select '" + "x" * 20_000 + "'"
+    whole = stderr(1, long).rstrip("\n")
+    assert texts(entries(tmp_path, docker(whole[:16_384]) + docker(whole[16_384:]))) == [long]
+    for key, values in (("logtag", "PF"), ("partial_last", ("false", "true"))):
+        fields = [{"log": text} for text in (whole[:9000], whole[9000:])]
+        for field, value in zip(fields, values, strict=True):
+            field.update({key: value} | ({"partial_message": "true"} if len(value) > 1 else {}))
+        text = "".join(json.dumps(field) + "\n" for field in fields)
+        assert texts(entries(tmp_path, text)) == [long]
+
+
+def test_streams_are_put_together_each_by_itself(tmp_path: Path) -> None:
+    line = stderr(1, "select 'abc'")
+    text = docker(line[:50]) + docker("of another\n", "stdout") + docker(line[50:])
+    first = docker(stderr(0, "select\n0"))
+    assert texts(entries(tmp_path, first + text)) == ["select\n0", "select 'abc'"]
+
+
+@settings(max_examples=1000, deadline=None)
+@given(st.integers(20, 140), st.sampled_from(["", "\n", "\0\0\0\n"]))
+def test_a_cut_anywhere_is_one_entry_that_is_not_whole(
+    tmp_path_factory: pytest.TempPathFactory, at: int, end: str
+) -> None:
+    own = "".join(jsonlog(n, f"select {n}") for n in range(3))
+    read = entries(tmp_path_factory.mktemp("log"), own + jsonlog(7, "select 7")[:at] + end + own)
+    assert texts(read) == [f"select {n}" for n in range(3)] * 2
+    assert [entry.whole for entry in read].count(False) == 1
+
+
+def test_what_began_before_the_file_is_counted_once(tmp_path: Path) -> None:
+    own = jsonlog(1, "select 1") + jsonlog(2, "select 2")
+    assert outcomes(tmp_path, jsonlog(0, "select 0")[50:] + own) == {CUT: 1, CAPTURED: 2}
+
+
+@pytest.mark.parametrize("indent", [None, 1, 4])
+@pytest.mark.parametrize("key", ["events", "records", "entries"])
+def test_objects_over_several_lines_are_read(tmp_path: Path, indent: int | None, key: str) -> None:
+    values = [
+        {"timestamp": n, "message": stderr(n, f"select a\nfrom t{n}").rstrip("\n")}
+        for n in range(5)
+    ]
+    expected = [f"select a\nfrom t{n}" for n in range(5)]
+    text = json.dumps({key: values}, indent=indent)
+    assert texts(entries(tmp_path, text)) == expected
+    several = "\n".join(json.dumps(value, indent=indent) for value in values)
+    assert texts(entries(tmp_path, several + "\n")) == expected
+    if indent is not None:  # of what is cut off much would be lost in silence
+        with pytest.raises(UsageError, match="line 1 is cut off"):
+            entries(tmp_path, text[:-60])
+
+
+def test_a_file_without_an_object_is_refused(tmp_path: Path) -> None:
+    for text in ("{broken\n", "{broken\nmore\n"):
+        with pytest.raises(UsageError, match="line 1 is no entry"):
+            entries(tmp_path, text)
+    with pytest.raises(UsageError, match="in another format"):
+        entries(tmp_path, jsonlog(1, "select 1") + csv(2, "select 2") * 9)

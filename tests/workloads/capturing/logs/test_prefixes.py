@@ -1,0 +1,77 @@
+"""A prefix is guessed only where it fits, and a named one may have padded escapes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from steelyard.model.errors import UsageError
+from workloads.capturing.logs.log_lines import entries, stderr
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        "{stamp} [{process}] joe@shop/web ", "{stamp} [{process}] joe@my shop ",
+        "{stamp} [{process}] joe@shop|web ", "{stamp} [{process}] joe@shop,web ",
+        "{stamp} [{process}]: [7-1] db=shop,user=joe,app=web ",
+        "{stamp} [{process}]: [7-1] db=shop,user=joe/web ",
+    ],
+)  # fmt: skip
+def test_a_prefix_that_nearly_fits_is_refused(tmp_path: Path, head: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        entries(tmp_path, stderr(1, "select 1", head) * 3)
+    assert "--prefix" in str(refused.value.hint)
+
+
+@pytest.mark.parametrize("user", ["joe", "joe@example.com", "app-1", "[unknown]", "j.o.e", ""])
+@pytest.mark.parametrize(
+    "head",
+    [
+        "{{stamp}} [{{process}}] {user}@shop ",
+        "{{stamp}} {user}@shop [{{process}}] ",
+        "{{stamp}}:2001:db8::1(5000):{user}@shop:[{{process}}]:",
+        "{{stamp}}:10.0.0.1(5000):{user}@shop:[{{process}}]:",
+        "{{stamp}} [{{process}}]: [7-1] user={user},db=shop,app=a, b=c,client=::1 ",
+        "{{stamp}} [{{process}}]: db=shop,user={user},app=web,client=h ",
+        "{{stamp}}|{user}|shop|6563.64|",
+    ],
+)
+def test_users_and_databases_are_told_apart(tmp_path: Path, head: str, user: str) -> None:
+    [entry] = entries(tmp_path, stderr(1, "select 1", head.format(user=user)))
+    assert (entry.user, entry.database, entry.zone) == (user, "shop", "")
+
+
+def test_a_change_of_application_is_no_change_of_session(tmp_path: Path) -> None:
+    head = "{{stamp}} [{{process}}]: [7-1] db=shop,user=joe,app={app},client=10.0.0.1 "
+    text = "".join(stderr(n, "select 1", head.format(app=f"web {n}")) for n in range(4))
+    read = entries(tmp_path, text)
+    assert {(entry.session, entry.user, entry.database) for entry in read} == {
+        ("100", "joe", "shop")
+    }
+    assert [entry.application for entry in read] == ["web 0", "web 1", "web 2", "web 3"]
+
+
+@pytest.mark.parametrize(
+    ("prefix", "head"),
+    [
+        ("%m [%6p] ", "{stamp} [   100] "), ("%m [%6p] ", "{stamp} [1234567] "),
+        ("%m [%-6p] %-10d ", "{stamp} [100   ] shop       "),
+        ("%m [%p] %10d ", "{stamp} [100]       shop "), ("%m [%p] %-4d ", "{stamp} [100] shop "),
+        ("%m [%p] %12u@%-8d ", "{stamp} [100]          joe@shop     "),
+    ],
+)  # fmt: skip
+def test_padded_escapes_are_read_without_their_blanks(
+    tmp_path: Path, prefix: str, head: str
+) -> None:
+    [entry] = entries(tmp_path, stderr(1, "select 1", head), prefix=prefix)
+    assert entry.session in ("100", "1234567")
+    assert entry.database == ("shop" if "d" in prefix else "")
+    assert entry.user == ("joe" if "u" in prefix else "")
+
+
+@pytest.mark.parametrize("zone", ["UTC", "CEST", "+0330", "-03", "<+07>-7", "<+0330>"])
+def test_every_zone_that_a_server_writes_is_part_of_the_time(tmp_path: Path, zone: str) -> None:
+    text = stderr(1, "select 1").replace("UTC", zone)
+    assert entries(tmp_path, text)[0].session == "100"

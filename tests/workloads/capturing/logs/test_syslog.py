@@ -1,0 +1,148 @@
+"""Syslog of every form is read, and what it escaped is put back or left out, never guessed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from workloads.capturing.logs.log_lines import (
+    CAPTURED,
+    CUT,
+    entries,
+    message,
+    outcomes,
+    stderr,
+    texts,
+)
+
+TRADITIONAL = "Nov 28 03:00:{second:02} db1 postgres[{process}]: {number}"
+FORMS = {
+    "traditional": TRADITIONAL,
+    "ISO": "2026-11-28T03:00:{second:02}.123456+00:00 db1 postgres[{process}]: {number}",
+    "RFC 3164": "<134>Nov 28 03:00:{second:02} postgres[{process}]: {number}",
+    "RFC 5424": "<134>1 2026-11-28T03:00:{second:02}.123Z db1 postgres {process} - - {number}",
+    "RFC 5424, data": '<134>1 2026-11-28T03:00:{second:02}Z db1 postgres {process} ID [a b="\\]"]'
+    " {number}",
+    "precise": "Nov 28 03:00:{second:02}.123456 db1 postgres[{process}]: {number}",
+}
+PREFIXES = ("", "2026-11-28 03:00:00.000 UTC [{process}] ", "joe@shop ", "user=joe,db=shop ")
+
+
+def escaped(text: str) -> str:
+    """As rsyslog writes it."""
+    return "".join(f"#{ord(c):03o}" if ord(c) < 32 or ord(c) == 127 else c for c in text)
+
+
+def lines(
+    form: str, prefix: str, number: int, text: str, *, numbered: bool = True, split: bool = True,
+    escape: bool = True, process: int = 77,
+) -> str:  # fmt: skip
+    """A message, as PostgreSQL and a daemon write it."""
+    own = f"{prefix.format(process=process)}LOG:  {message(text)}".replace("\n", "\n\t")
+    parts = own.split("\n") if split else [own]
+    heads = [
+        FORMS[form].format(
+            second=number % 60, process=process, number=f"[{number}-{part}] " if numbered else ""
+        )
+        for part in range(1, len(parts) + 1)
+    ]
+    bodies = map(escaped, parts) if escape else parts
+    return "".join(f"{head}{body}\n" for head, body in zip(heads, bodies, strict=True))
+
+
+OTHER = "Nov 28 03:00:00 db1 sshd[5]: Accepted publickey\n"
+BODY = "select a,\n\tb\n  from t where id = {n}"
+
+
+@pytest.mark.parametrize("form", list(FORMS))
+@pytest.mark.parametrize("prefix", PREFIXES)
+@pytest.mark.parametrize("numbered", [True, False])
+@pytest.mark.parametrize("split", [True, False])
+@pytest.mark.parametrize("escape", [True, False])
+def test_every_form_is_read(
+    tmp_path: Path, form: str, prefix: str, numbered: bool, split: bool, escape: bool
+) -> None:
+    bodies = [BODY.format(n=n) for n in range(1, 5)]
+    text = OTHER + OTHER.join(
+        lines(form, prefix, n, body, numbered=numbered, split=split, escape=escape)
+        for n, body in enumerate(bodies, 1)
+    )
+    read = entries(tmp_path, text)
+    assert texts(read) == bodies
+    assert {entry.session for entry in read} == {"77"}
+    assert {entry.database for entry in read} == {"shop" if "shop" in prefix else ""}
+    assert not any(entry.doubtful for entry in read)
+
+
+def test_a_detail_of_a_message_that_is_not_split_is_its_own(tmp_path: Path) -> None:
+    head = TRADITIONAL.format(second=1, process=77, number="[1-1] ")
+    own = "2026-11-28 03:00:00.000 UTC [77] "
+    body = f"{own}LOG:  duration: 1.0 ms  execute a: select $1\n\tfrom t\n{own}DETAIL:  "
+    [entry] = entries(tmp_path, head + escaped(f"{body}Parameters: $1 = '7'") + "\n")
+    assert (entry.message.split(": ")[2], entry.detail) == (
+        "select $1\nfrom t", "Parameters: $1 = '7'"
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("value", "doubtful"),
+    [
+        ("#000000", False), ("#001122", False), ("#012345", False), ("#011add", True),
+        ("#015000", True),
+        ("#ffffff", False), ("#0112", True), ("#011", True), ("#015", True), ("#033", True),
+        ("#000", False), ("#012", False), ("a#012b", False), ("#011 y", True), ("nr #011", True),
+        ("#00112233", False),
+        ("color:#001122;", False), ("ticket #017", True), ("#0115", True), ("#08", False),
+        ("#019", False), ("#177", True),
+    ],
+)  # fmt: skip
+def test_text_that_looks_escaped_is_left_as_it_is(
+    tmp_path: Path, value: str, doubtful: bool
+) -> None:
+    text = f"select id from t where colour = '{value}'"
+    read = entries(tmp_path, lines("traditional", "", 1, text))
+    assert [(entry.message, entry.doubtful) for entry in read] == [(message(text), doubtful)]
+    if not doubtful:
+        assert outcomes(tmp_path, lines("traditional", "", 1, text)) == {CAPTURED: 1}
+
+
+PLAIN = st.text(st.sampled_from("ab012 \t\r\n,="), max_size=12)
+QUOTED = st.text(st.sampled_from("ab#012345f \t\r\n,="), max_size=12)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(st.tuples(PLAIN, QUOTED), max_size=4))
+def test_what_is_not_doubtful_is_what_was_written(
+    tmp_path_factory: pytest.TempPathFactory, drawn: list[tuple[str, str]]
+) -> None:
+    text = "".join(f"{plain}'{quoted}'" for plain, quoted in drawn)
+    text = f"select {text} from t"
+    read = entries(tmp_path_factory.mktemp("log"), lines("traditional", "", 1, text) * 2)
+    for entry in read:
+        assert entry.doubtful or entry.message == message(text)
+
+
+def test_a_tab_between_words_is_put_back(tmp_path: Path) -> None:
+    text = "select\ta\tfrom\tt where b\t= 'x\ty'\tand\tc = 1"
+    assert texts(entries(tmp_path, lines("traditional", "", 1, text))) == [text]
+
+
+@pytest.mark.parametrize("missing", [0, 1, 2])
+def test_a_message_that_lacks_a_part_is_not_whole(tmp_path: Path, missing: int) -> None:
+    parts = lines("traditional", "", 7, "delete from t\nwhere a = 1\nand b = 2").splitlines(True)
+    parts.pop(missing)
+    own = lines("traditional", "", 1, "select 1"), lines("traditional", "", 9, "select 9")
+    text = own[0] + "".join(parts) + own[1]
+    expected = {CAPTURED: 2, CUT: 1} if missing < 2 else {CAPTURED: 3}
+    # Whether the last one is missing cannot be known.
+    assert outcomes(tmp_path, text) == expected
+
+
+def test_a_stderr_log_of_which_the_prefix_looks_so_is_read_by_it(tmp_path: Path) -> None:
+    text = stderr(1, "select\n1", "{stamp} postgres[{process}]: ")
+    [entry] = entries(tmp_path, text * 2, prefix="%m postgres[%p]: ")[:1]
+    assert (entry.session, entry.exact) == ("100", True)
+    assert texts([entry]) == ["select\n1"]

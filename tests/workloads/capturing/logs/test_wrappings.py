@@ -1,0 +1,82 @@
+"""What shows of containers put before lines is taken away again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from steelyard.model.errors import UsageError
+from workloads.capturing.logs.log_lines import csv, entries, jsonlog, stderr, texts
+
+STAMP = "2026-11-28T03:00:00.123456789Z"
+WRAPPERS = {
+    "compose": "db-1  | ", "compose, long": "my_project.db-12 | ", "docker -t": f"{STAMP} ",
+    "CRI": f"{STAMP} stderr F ", "CRI, offset": "2026-11-28T03:00:00.1+05:30 stdout F ",
+    "compose -t": f"db-1  | {STAMP} ",
+}  # fmt: skip
+BODIES = [f"select a\n\n\tfrom t\nwhere b = ' | {n}  '" for n in range(4)]
+
+
+def wrapped(text: str, wrapper: str) -> str:
+    return "".join(wrapper + line for line in text.splitlines(keepends=True))
+
+
+@pytest.mark.parametrize("wrapper", list(WRAPPERS))
+@pytest.mark.parametrize("kind", ["stderr", "csv", "json"])
+def test_wrapped_lines_are_read_as_they_were(tmp_path: Path, wrapper: str, kind: str) -> None:
+    write = {"stderr": stderr, "csv": csv, "json": jsonlog}[kind]
+    text = "".join(write(n, body) for n, body in enumerate(BODIES))
+    assert texts(entries(tmp_path, wrapped(text, WRAPPERS[wrapper]))) == BODIES
+
+
+@pytest.mark.parametrize("wrapper", ["compose", "compose, long", "compose -t"])
+def test_a_prefix_may_be_named_with_the_wrapping_or_without(tmp_path: Path, wrapper: str) -> None:
+    text = "".join(stderr(n, body) for n, body in enumerate(BODIES))
+    name = WRAPPERS[wrapper].partition(STAMP)[0]
+    for prefix in ("%m [%p] ", f"{name}%m [%p] "):
+        read = entries(tmp_path, wrapped(text, WRAPPERS[wrapper]), prefix=prefix)
+        assert texts(read) == BODIES
+
+
+def in_parts(text: str, size: int) -> Iterator[str]:
+    """As containerd writes lines that are long."""
+    for line in text.splitlines():
+        parts = [line[at : at + size] for at in range(0, len(line), size)] or [""]
+        yield from (f"{STAMP} stderr P {part}\n" for part in parts[:-1])
+        if "LOG:  " in line:
+            yield f"{STAMP} stdout P of another\n{STAMP} stdout F stream\n"
+        yield f"{STAMP} stderr F {parts[-1]}\n"
+
+
+@pytest.mark.parametrize("size", [1, 7, 16_384])
+def test_parts_of_long_lines_are_put_together(tmp_path: Path, size: int) -> None:
+    body = "select\n'" + "x" * (40_000 if size > 7 else 40) + "  '"
+    text = stderr(1, "select\n1") + stderr(2, body) + stderr(3, "select 3")
+    assert texts(entries(tmp_path, "".join(in_parts(text, size)))) == [
+        "select\n1", body, "select 3"
+    ]  # fmt: skip
+
+
+def test_lines_of_other_containers_are_none_and_those_of_another_server_refused(
+    tmp_path: Path,
+) -> None:
+    own = wrapped("".join(stderr(n, body) for n, body in enumerate(BODIES)), "db-1   | ")
+    web = 'web-1  | GET /?a="b" 200\n'
+    mixed = "Attaching to db-1, web-1\n" + web.join(own.splitlines(keepends=True))
+    assert texts(entries(tmp_path, mixed)) == BODIES
+    other = wrapped(stderr(1, "select 1"), "db-2  | ")
+    for text in (own + other, own * 100 + other):
+        with pytest.raises(UsageError, match="several servers: db-1, db-2"):
+            entries(tmp_path, text)
+
+
+def test_prefixes_that_look_so_are_prefixes(tmp_path: Path) -> None:
+    text = "".join(
+        stderr(n, body, "joe | {process} | {stamp} ") for n, body in enumerate(["select 1"] * 3)
+    )
+    [entry, *_] = entries(tmp_path, text, prefix="%u | %p | %m ")
+    assert (entry.user, entry.session) == ("joe", "100")
+    text = "".join(stderr(n, body, "{stamp}|joe|shop|6.64|") for n, body in enumerate(BODIES))
+    assert texts(entries(tmp_path, text)) == BODIES
