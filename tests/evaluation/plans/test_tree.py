@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from steelyard.evaluation.plans.tree import read_plan
+import pytest
+
+from steelyard.evaluation.plans.flips import flips
+from steelyard.evaluation.plans.tree import read_plan, with_present_names
 
 REVENUE = """Sort
   Sort Key: supplier.s_suppkey
@@ -64,3 +67,23 @@ def test_names_in_quotes_are_whole() -> None:
 def test_what_is_no_plan_has_no_tree() -> None:
     assert read_plan("") is None
     assert read_plan('cannot be planned: syntax error at or near ":"') is None
+
+
+@pytest.mark.parametrize(
+    ("before", "now"),
+    [
+        ('"*SELECT*"', "unnamed_subquery"),
+        ('"*SELECT* 1"', "unnamed_subquery"),
+        ('"*SELECT* 3"', "unnamed_subquery_2"),
+    ],
+)
+def test_names_that_versions_generate_otherwise_are_the_same(before: str, now: str) -> None:
+    """18 and 19 call subqueries without a name so (INSERT ... SELECT, UNION)."""
+    plan = "Insert on child\n  ->  Subquery Scan on {name}\n        Filter: ({name}.a > 1)"
+    old, new = plan.format(name=before), plan.format(name=now)
+    assert with_present_names(old) == new
+    assert with_present_names(new) == new
+    assert read_plan(old) == read_plan(new)
+    assert flips(old, new).names == ()
+    quoted = 'Seq Scan on "*SELECTED*"'
+    assert with_present_names(quoted) == quoted

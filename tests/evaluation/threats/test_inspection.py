@@ -85,3 +85,13 @@ def test_a_statement_that_one_arm_alone_has_and_one_without_a_flip_are_among_the
     assert list(own_threats(inspection, "on", "off")) == [
         PlansDiffer("on", "off", (("q: SELECT 1;", ()), ("q: SELECT 2;", ("a plan → no plan",))))
     ]
+
+
+def test_a_name_that_another_version_generates_is_no_other_plan() -> None:
+    plan = "Insert on c\n  ->  Subquery Scan on {}\n        ->  Seq Scan on t"
+    plans = {
+        "on": {"q": plan.format('"*SELECT*"')},
+        "off": {"q": plan.format("unnamed_subquery")},
+    }
+    inspection = SOUND.model_copy(update={"plans": plans})
+    assert list(own_threats(inspection, "on", "off")) == []

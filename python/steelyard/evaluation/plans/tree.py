@@ -78,7 +78,7 @@ class PlanNode:
 
 def read_plan(text: str) -> PlanNode | None:
     """The tree of a plan; None of a text that is none, such as why it could not be planned."""
-    lines = text.splitlines()
+    lines = with_present_names(text).splitlines()
     if not lines or not _ROOT.match(lines[0]):
         return None
     grown = [_Grown(_node(0, lines[0]), column=-1)]
@@ -97,6 +97,20 @@ def read_plan(text: str) -> PlanNode | None:
         else:
             grown[-1].details.append(line.strip())
     return _frozen(grown, 0)
+
+
+def with_present_names(text: str) -> str:
+    """A plan's text with the names that PostgreSQL 19 generates for subqueries without one: until
+    18 they are `"*SELECT*"`, `"*SELECT* 1"`, `"*SELECT* 2"`."""
+    return _UNNAMED.sub(_present_name, text)
+
+
+_UNNAMED = re.compile(r'"\*SELECT\*(?: (\d+))?"')
+
+
+def _present_name(match: re.Match[str]) -> str:
+    number = int(match[1] or 1)
+    return "unnamed_subquery" if number == 1 else f"unnamed_subquery_{number - 1}"
 
 
 @dataclass

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from steelyard.evaluation.plans.flips import flips
+from steelyard.evaluation.plans.tree import with_present_names
 from steelyard.model.observation import Observation, Quoted
 from steelyard.model.threat_kind import ThreatKind
 from steelyard.record.environment import Difference, Inspection, SourceFacts
@@ -105,7 +106,10 @@ def own_threats(inspection: Inspection, control: str, arm: str) -> Iterator[Obse
         return
     if inspected.builds:
         yield BuildsDiffer(control, arm, inspected.builds)
-    ours, theirs = (inspection.plans.get(name, {}) for name in (control, arm))
+    ours, theirs = (
+        {text: with_present_names(plan) for text, plan in inspection.plans.get(name, {}).items()}
+        for name in (control, arm)
+    )
     changed = [
         statement
         for statement in {**ours, **theirs}
