@@ -65,6 +65,15 @@ UNITS: tuple[tuple[list[Step], Parts], ...] = (
         [("extended", True, READ), ("stray", False, "ROLLBACK")],
         [(1, None, False), (1, NO_BEGIN, False)],
     ),
+    # Several in one message: it ends the transaction before it only where that comes first.
+    (
+        [("extended", True, READ), ("simple", False, "BEGIN; SELECT 2; COMMIT")],
+        [(1, None, False), (1, StatementOutcome.SEVERAL, False)],
+    ),
+    (
+        [("extended", True, READ), ("simple", False, "SELECT 2; COMMIT")],
+        [(2, StatementOutcome.SEVERAL, True)],
+    ),
     # Logged before they were executed, without durations: a COMMIT is still within.
     ([("before", True, READ)], [(1, None, False)]),
     ([("before", True, READ)] * 2, [(2, NO_BEGIN, True)]),

@@ -289,8 +289,16 @@ def _implicit(statement: LoggedStatement) -> _Open:
 def _is_within(open_: _Open, statement: LoggedStatement) -> bool:
     """Whether a statement belongs to what is a transaction by its virtual one alone."""
     if statement.vxid.endswith("/0"):  # its COMMIT, if there was a transaction to end
-        return effect_of(statement.text, is_open=True).passes_end and not statement.stray
+        return _ends_first(statement.text) and not statement.stray
     return statement.vxid == open_.vxid
+
+
+def _ends_first(text: str) -> bool:
+    """Whether a message ends the transaction that was open before it, rather than one of its own:
+    `BEGIN; SELECT 2; COMMIT` does not."""
+    steps = _steps(text) if ";" in text.rstrip().rstrip(";") else (_step(text),)
+    controls = [step for step in steps if step in ("begin", "end", "prepare")]
+    return bool(controls) and controls[0] != "begin"
 
 
 def _within(
