@@ -165,7 +165,7 @@ def test_a_column_that_the_user_names_is_judged_whatever_it_holds(heading: str) 
     assert judgement.comparison.metric.higher_is_better is False
 
 
-def beside(heads: str, *levels: tuple[float, float]) -> str:
+def alternating(heads: str, *levels: tuple[float, float]) -> str:
     """Arms off and on in turns, of each column the level in either arm."""
     text = f"arm,{heads}\n"
     for n in range(10):
@@ -188,7 +188,7 @@ def test_a_heading_that_is_wholly_known_goes_before_one_known_in_part(other: str
         (f"{other},tps", ((10, 5), (1000, 1100))),
         (f"tps,{other}", ((1000, 1100), (10, 5))),
     ):
-        judgement = judged_text(beside(heads, *levels), **RANDOM)
+        judgement = judged_text(alternating(heads, *levels), **RANDOM)
         assert judgement.comparison.metric.column == "tps"
         assert verdict(judgement) == "faster"
 
@@ -196,19 +196,19 @@ def test_a_heading_that_is_wholly_known_goes_before_one_known_in_part(other: str
 def test_bounds_are_not_judged_in_place_of_what_they_bound() -> None:
     levels = ((900, 800), (1000, 1100), (1100, 1000))
     for heads in ("tps_lower,tps,tps_upper", "tps_lo,tps,tps_hi", "q1_tps,median_tps,q3_tps"):
-        assert verdict(judged_text(beside(heads, *levels), **RANDOM)) == "faster"
+        assert verdict(judged_text(alternating(heads, *levels), **RANDOM)) == "faster"
 
 
 @pytest.mark.parametrize("heads", ["foo tps,bar tps", "idx_lookups/s,time_s", "foo qps,bar MB/s"])
 def test_several_that_are_known_in_part_are_asked_about_even_where_they_agree(heads: str) -> None:
     first, second = heads.split(",")
-    error = refused_text(beside(heads, (100, 110), (1000, 1100)), **RANDOM)
+    error = refused_text(alternating(heads, (100, 110), (1000, 1100)), **RANDOM)
     assert f'"{first}" or "{second}" could be what was measured' in error.primary
     assert f'--metric "{second}"' in str(error.hint)
-    asked = judged_text(beside(heads, (100, 110), (1000, 1100)), metric=second, **RANDOM)
+    asked = judged_text(alternating(heads, (100, 110), (1000, 1100)), metric=second, **RANDOM)
     assert asked.comparison.metric.column == second
 
 
 def test_a_column_known_in_part_that_cannot_be_read_refuses_nothing() -> None:
-    text = beside("tps_foo,tps", (10, 5), (1000, 1100)).replace("off,10.0000", "off,0")
+    text = alternating("tps_foo,tps", (10, 5), (1000, 1100)).replace("off,10.0000", "off,0")
     assert judged_text(text, **RANDOM).comparison.metric.column == "tps"

@@ -39,20 +39,20 @@ def backup_token(data: Path) -> str | None:
 
 def is_marked(data: Path) -> bool:
     """Whether these are the data of a backup that this program took, in whatever process."""
-    return _token_beside(data) is not None
+    return _marked_token(data) is not None
 
 
 def remove_backup(data: Path, token: str | None) -> bool:
     """Remove the backup of this token, whose data these are; whether it was there. Whatever else
     stands at the place stays as it is."""
     home = data.parent
-    if token is None or token != _token_beside(data) or home.parent != known_cache().templates:
+    if token is None or token != _marked_token(data) or home.parent != known_cache().templates:
         return False
     shutil.rmtree(home, ignore_errors=True)
     return True
 
 
-def _token_beside(data: Path) -> str | None:
+def _marked_token(data: Path) -> str | None:
     """What the marker beside these data says; None: it is none, or was written elsewhere."""
     home = data.parent
     if data.name != DATA or ".." in data.parts or home.is_symlink():

@@ -18,14 +18,19 @@ class Observation:
     kind: ClassVar[ThreatKind]
 
     @property
+    def raises(self) -> ThreatKind:
+        """The kind of threat that it is a reason for: the class's, but for a few that hold it."""
+        return self.kind
+
+    @property
     def name(self) -> str:
         """Of its kind, as it is printed."""
-        return self.kind.value
+        return self.raises.value
 
     @property
     def invalidates(self) -> bool:
         """Whether nothing can be said where it was seen."""
-        return self.kind in INVALIDATING
+        return self.raises in INVALIDATING
 
     @property
     def in_turns(self) -> bool:
@@ -42,11 +47,6 @@ class Quoted(Observation):
     """A sentence without full stop."""
 
     @property
-    def name(self) -> str:
-        """Of its kind, as it is printed."""
-        return self.of.value
-
-    @property
-    def invalidates(self) -> bool:
-        """Whether nothing can be said where it was seen."""
-        return self.of in INVALIDATING
+    def raises(self) -> ThreatKind:
+        """As the record or the file has it."""
+        return self.of

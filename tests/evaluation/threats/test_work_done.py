@@ -24,7 +24,7 @@ READS = Inspection(compared=0, statements=1, writes=False, arms={})
 WRITES = Inspection(compared=0, statements=2, writes=True, arms={})
 
 
-def seen(
+def observed(
     make_epoch: MakeEpoch, inspection: Inspection, count: int = 10, **facts: Any
 ) -> list[Observation]:
     epochs = [make_epoch(n, **facts).totals for n in range(count)]
@@ -35,38 +35,38 @@ def seen(
 
 
 def test_rows_alike_are_no_doubt(make_epoch: MakeEpoch) -> None:
-    assert seen(make_epoch, READS, rows={"on": 1000, "off": 1000}) == []
-    assert seen(make_epoch, READS, rows={"on": 1000, "off": 996}) == []
+    assert observed(make_epoch, READS, rows={"on": 1000, "off": 1000}) == []
+    assert observed(make_epoch, READS, rows={"on": 1000, "off": 996}) == []
 
 
 def test_a_record_that_does_not_tell_rows_raises_nothing(make_epoch: MakeEpoch) -> None:
-    assert seen(make_epoch, READS) == []
-    assert seen(make_epoch, READS, rows={"on": 1000}) == []
+    assert observed(make_epoch, READS) == []
+    assert observed(make_epoch, READS, rows={"on": 1000}) == []
 
 
 @pytest.mark.parametrize("count", [1, 10])
 def test_an_arm_that_finds_nothing_is_a_wrong_answer(make_epoch: MakeEpoch, count: int) -> None:
-    threats = seen(make_epoch, READS, count, rows={"on": 1000, "off": 0})
+    threats = observed(make_epoch, READS, count, rows={"on": 1000, "off": 0})
     assert threats == [NoRowOfArm("off", 1.0)]
 
 
 def test_two_arms_that_find_nothing_are_a_wrong_answer_too(make_epoch: MakeEpoch) -> None:
-    threats = seen(make_epoch, READS, 2, rows={"on": 0, "off": 0})
+    threats = observed(make_epoch, READS, 2, rows={"on": 0, "off": 0})
     assert threats == [NoRowAtAll("off", "on", 4000)]
 
 
 def test_scripts_without_a_plan_are_not_asked_for_rows(make_epoch: MakeEpoch) -> None:
     nothing = {"on": 0, "off": 0}
     unplanned = WRITES.model_copy(update={"statements": 0})
-    assert seen(make_epoch, unplanned, rows=nothing) == []
+    assert observed(make_epoch, unplanned, rows=nothing) == []
 
 
 def test_updates_return_no_row_and_do_their_work_all_the_same(make_epoch: MakeEpoch) -> None:
     changed = {arm: {"rows_changed": 2000.0} for arm in ("on", "off")}
     nothing = {"on": 0, "off": 0}
-    assert seen(make_epoch, WRITES, rows=nothing, counters=changed) == []
+    assert observed(make_epoch, WRITES, rows=nothing, counters=changed) == []
     idle = {**changed, "off": {"rows_changed": 1.0}}
-    [threat] = seen(make_epoch, WRITES, rows=nothing, counters=idle)
+    [threat] = observed(make_epoch, WRITES, rows=nothing, counters=idle)
     assert isinstance(threat, NoRowOfArm)
     assert threat.arm == "off"
 
@@ -75,16 +75,16 @@ def test_arms_that_read_must_find_as_many_rows_and_arms_that_write_need_not(
     make_epoch: MakeEpoch,
 ) -> None:
     fewer = {"on": 1000, "off": 980}
-    threats = seen(make_epoch, READS, rows=fewer)
+    threats = observed(make_epoch, READS, rows=fewer)
     assert threats == [RowsUnlike("off", "on", pytest.approx(math.log(0.98)))]
-    assert seen(make_epoch, READS, 7, rows=fewer) == []
-    assert seen(make_epoch, WRITES, rows=fewer) == []
+    assert observed(make_epoch, READS, 7, rows=fewer) == []
+    assert observed(make_epoch, WRITES, rows=fewer) == []
 
 
 def test_where_nobody_counts_what_was_changed_nothing_is_said_of_work_that_writes(
     make_epoch: MakeEpoch,
 ) -> None:
-    assert seen(make_epoch, WRITES, rows={"on": 0, "off": 0}) == []
+    assert observed(make_epoch, WRITES, rows={"on": 0, "off": 0}) == []
 
 
 @pytest.mark.parametrize(("unstarted", "raised"), [(0, 0), (1, 0), (2, 1), (50, 1)])

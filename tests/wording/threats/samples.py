@@ -47,6 +47,7 @@ def _step(first: int, last: int, percent: float) -> numbers.Step:
 
 
 SAMPLES = (
+    Quoted(ThreatKind.PLACEMENT_FREE, "72 % of the pilot's samples waited for the WAL flush"),
     epochs.SlotsDiffer(_CHECK),
     epochs.SlotsDiffer(PlaceCheck(0.0231, 0.002)),
     epochs.StartOrderMatters(_CHECK),

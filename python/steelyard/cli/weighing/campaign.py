@@ -25,7 +25,7 @@ from steelyard.cli.views.live_view import open_view
 from steelyard.model.errors import RecordError, SteelyardError
 from steelyard.model.files.own_directory import OwnDirectory, write_whole
 from steelyard.model.secrets.redaction import redacted_json
-from steelyard.record.reader import read_verdict
+from steelyard.record.reader import VERDICT, read_verdict
 from steelyard.record.record import PLAN, Json, Record, read_object, stamp
 from steelyard.record.verdict import Verdict
 from steelyard.report.page import write_report
@@ -137,10 +137,15 @@ def resumable_by(*arguments: str) -> Iterator[None]:
         raise
 
 
+def verdict_in(directory: Path) -> Verdict | None:
+    """What a record came to; None: it was not judged, or is not there."""
+    judged = (directory / VERDICT).is_file()
+    return read_verdict(Record.open(directory)) if judged else None
+
+
 def weigh_into(study: Study, seed: int, directory: Path, account: str | None) -> Verdict:
     """The verdict of a weighing in a directory, whatever of it was done before."""
-    judged = (directory / "verdict.json").is_file()
-    verdict = read_verdict(Record.open(directory)) if judged else None
+    verdict = verdict_in(directory)
     if verdict is not None and not verdict.interrupted:
         if not (directory / "report.html").is_file():
             write_report(directory)  # it was killed after its verdict

@@ -19,14 +19,13 @@ from pathlib import Path
 
 from steelyard.cli.command_line import say
 from steelyard.cli.views.reproductions.page import Found, page
-from steelyard.cli.weighing.campaign import Campaign, CampaignKind, show
+from steelyard.cli.weighing.campaign import Campaign, CampaignKind, show, verdict_in
 from steelyard.engines.adapters import adapter
 from steelyard.engines.builds.same_builder import BuildRequest
 from steelyard.engines.cache import cache_root, open_cache
 from steelyard.model.errors import EngineError, SteelyardError, UsageError
 from steelyard.model.files.own_directory import write_whole
-from steelyard.record.reader import read_verdict
-from steelyard.record.record import PLAN, Record, read_object
+from steelyard.record.record import PLAN, read_object
 from steelyard.record.sweep import POINTS, SWEEP_FILE, SWEPT_FILE, Swept
 from steelyard.record.verdict import Verdict
 from steelyard.reproductions.reproduction import (
@@ -247,9 +246,7 @@ def _outcome(directory: Path) -> Verdict | Swept | None:
     swept = directory / SWEPT_FILE
     if swept.is_file():
         return Swept.of_json(read_object(swept), str(swept))
-    if not (directory / "verdict.json").is_file():
-        return None
-    verdict = read_verdict(Record.open(directory))
+    verdict = verdict_in(directory)
     return None if verdict is None or verdict.interrupted else verdict
 
 

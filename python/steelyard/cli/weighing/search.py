@@ -14,15 +14,19 @@ from steelyard.cli.command_line import say
 from steelyard.cli.options.weigh_options import changes_of
 from steelyard.cli.views.text_layout import terminal_width, wrapped
 from steelyard.cli.views.verdict_view import render_verdict
-from steelyard.cli.weighing.campaign import Campaign, CampaignKind, show, weigh_into
+from steelyard.cli.weighing.campaign import (
+    Campaign,
+    CampaignKind,
+    show,
+    verdict_in,
+    weigh_into,
+)
 from steelyard.engines.builds.same_builder import BuildRequest
 from steelyard.engines.cache import cache_root, open_cache
 from steelyard.model.errors import UsageError, WeighingError
 from steelyard.model.files.own_directory import write_whole
 from steelyard.model.readings import ProfileName, WorkKind
 from steelyard.model.units import format_bytes, format_percent, percent_of_log
-from steelyard.record.reader import VERDICT, read_verdict
-from steelyard.record.record import Record
 from steelyard.record.verdict import Verdict
 from steelyard.running.layouts.choice import LAYOUTS, layout_beforehand
 from steelyard.study.read import read_recorded_study, read_study, write_study
@@ -140,8 +144,7 @@ def _best(field: Field, plan: SearchPlan, campaign: Campaign) -> BestCandidate:
             return weigh_into(study, seed, directory, campaign.account)
         except WeighingError:
             # Where too many epochs were lost, the verdict says by which arm.
-            judged = (directory / VERDICT).is_file()
-            verdict = read_verdict(Record.open(directory)) if judged else None
+            verdict = verdict_in(directory)
             if verdict is None or verdict.interrupted:
                 raise
             return verdict

@@ -132,10 +132,8 @@ def begin_sweep(request: SweepRequest) -> None:
             if name != "beneath"  # every point's study has it from the built-in one
         ]
         if not request.version_named:
-            arms_by_key = (
-                {} if first.factors is not None else {f"arm.{a.name}": a for a in first.arms}
-            )
-            arms = {"control": first.control, **arms_by_key}
+            others = first.arms if first.factors is None else ()
+            arms = {"control": first.control, **{f"arm.{arm.name}": arm for arm in others}}
             changes += [Change(f"{key}.version", arm.version) for key, arm in arms.items()]
     changes += _common_names(sweep, changes, first, request)
     plan = SweepPlan(

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from steelyard.cli.options.weigh_options import changes_of
+from steelyard.cli.weighing.campaign import verdict_in
 from steelyard.cli.weighing.reproduce import run
 from steelyard.model.errors import SteelyardError, UsageError
-from steelyard.record.reader import read_verdict
-from steelyard.record.record import PLAN, Record, stamp
+from steelyard.record.record import PLAN, stamp
 from steelyard.record.verdict import Verdict
 from steelyard.study.read import read_study
 from steelyard.workloads.reading.resolved import resolve, resolve_workload
@@ -75,9 +75,7 @@ def weigh_own_work(arguments: Sequence[str], record: Path | None, account: str |
     directory = record or Path("records") / STUDY / stamp()
     more = [] if account is None else ["--as", account]
     status = run([*arguments, *more, "--record", str(directory)])
-    verdict = (
-        read_verdict(Record.open(directory)) if (directory / "verdict.json").is_file() else None
-    )
+    verdict = verdict_in(directory)
     if status != 0 or verdict is None:
         planned = (directory / PLAN).is_file()
         raise SteelyardError(

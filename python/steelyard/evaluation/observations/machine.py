@@ -122,9 +122,9 @@ class InEpochs(Observation):
     """In all."""
 
     @property
-    def kind(self) -> ThreatKind:  # type: ignore[override]
-        """That of the observation: this class has none of its own."""
-        return ThreatKind(self.observation.name)
+    def raises(self) -> ThreatKind:
+        """What the observation does."""
+        return self.observation.raises
 
 
 @dataclass(frozen=True, slots=True)

@@ -126,6 +126,6 @@ class DatabasesOfOneServer(Observation):
 
 @dataclass(frozen=True, slots=True)
 class ServersOfTheirOwn(Observation):
-    """Each arm is a running server, which nobody placed or drew."""
+    """Each arm is a running server, neither placed nor drawn."""
 
     kind: ClassVar[ThreatKind] = ThreatKind.ADDRESS_ONLY

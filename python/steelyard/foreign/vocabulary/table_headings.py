@@ -38,7 +38,7 @@ def headings_of(names: tuple[str, ...]) -> tuple[Heading, ...]:
         _of_processor(name) if timed and key_of(name) in _PROCESSOR else heading_of(name, minutes)
         for name in names
     ]
-    return tuple(_computed(_beside(headings)))
+    return tuple(_computed(_with_bounds(headings)))
 
 
 def _of_processor(name: str) -> Heading:
@@ -47,7 +47,7 @@ def _of_processor(name: str) -> Heading:
     return Heading(name, Role.COST, Metric(name, "", False, name))
 
 
-def _beside(headings: Sequence[Heading]) -> list[Heading]:
+def _with_bounds(headings: Sequence[Heading]) -> list[Heading]:
     """The headings, those that say how far numbers of another one lie apart as statistics of it."""
     stems = [frozenset(_WORD.findall(heading.name.lower())) for heading in headings]
     central = {

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from steelyard.model.observation import Observation
+from steelyard.model.observation import Observation, Quoted
 from steelyard.model.threat_kind import ThreatKind
 
 
@@ -22,6 +22,8 @@ class ThreatWords:
 
 Texts = Mapping[type[Observation], Callable[[Any], str]]
 """Each thing that can be seen → its sentence, without full stop."""
+QUOTED: Texts = {Quoted: lambda observed: observed.text}
+"""What has its words already."""
 OwnAdvice = Mapping[type[Observation], Callable[[Any], ThreatWords]]
 """What has another cause, and calls for something else, than others of its kind."""
 

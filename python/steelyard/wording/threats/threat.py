@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from steelyard.model.observation import Observation, Quoted
+from steelyard.model.observation import Observation
 from steelyard.model.threat import Threat
 from steelyard.wording.threats import (
     capacity,
@@ -19,9 +19,10 @@ from steelyard.wording.threats import (
     turns,
     work,
 )
-from steelyard.wording.threats.advice import THREAT_WORDS, OwnAdvice, Texts
+from steelyard.wording.threats.advice import QUOTED, THREAT_WORDS, OwnAdvice, Texts
 
 TEXTS: Texts = {
+    **QUOTED,
     **capacity.TEXTS,
     **checkpoint_distance.TEXTS,
     **cycles.TEXTS,
@@ -41,13 +42,8 @@ OWN_ADVICE: OwnAdvice = {**numbers.OWN_ADVICE, **inspection.OWN_ADVICE}
 
 def threat_of(observed: Observation) -> Threat:
     """What was seen, with its likely cause and what to do."""
-    if isinstance(observed, Quoted):
-        say = TEXTS.get(type(observed))
-        kind, text = observed.of, observed.text if say is None else say(observed)
-        words = THREAT_WORDS[kind]
-    else:
-        kind, text = observed.kind, TEXTS[type(observed)](observed)
-        of_its_own = OWN_ADVICE.get(type(observed))
-        words = THREAT_WORDS[kind] if of_its_own is None else of_its_own(observed)
+    text = TEXTS[type(observed)](observed)
+    of_its_own = OWN_ADVICE.get(type(observed))
+    words = THREAT_WORDS[observed.raises] if of_its_own is None else of_its_own(observed)
     advice = (words.in_turns if observed.in_turns else "") or words.advice
-    return Threat(kind.value, text, words.cause, advice, observed.invalidates)
+    return Threat(observed.name, text, words.cause, advice, observed.invalidates)
