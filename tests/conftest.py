@@ -65,6 +65,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.long)
 
 
+def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
+    """Bytes name no test: what packs them may write the second of the day into them.
+
+    Each worker collects for itself, and the names must be the same in all of them.
+    """
+    return argname if isinstance(val, bytes) else None
+
+
 def _values(item: pytest.Item) -> list[object]:
     """What the test and its fixtures are tried with."""
     return list(item.callspec.params.values()) if hasattr(item, "callspec") else []
