@@ -37,16 +37,17 @@ FOOT = """.SH EXIT STATUS
 The command did its work, whatever the verdict.
 .TP
 .B 1
-A \\fB\\-\\-fail\\-if\\fR condition holds, a scrub found damage, or the doctor a warning.
+A \\fB\\-\\-fail\\-if\\fR condition holds, a scrub found damage, the doctor a warning, an upgrade a
+hindrance, or a record of others was refused.
 .TP
 .B 2
-Wrong usage, or a wrong study.
+Wrong usage, a wrong study, or a load that did nothing.
 .TP
 .B 3
 It could not be completed.
 .TP
-.B 130, 143
-Interrupted; told to end.
+.B 130, 143, 129, 131
+Interrupted; told to end; by a terminal that was closed; by Ctrl-\\e.
 .SH ENVIRONMENT
 .TP
 .B STEELYARD_CACHE

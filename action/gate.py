@@ -30,7 +30,11 @@ from typing import Any
 
 PASSED, CLOSED, WRONG = 0, 1, 2
 EQUAL_ARMS_BUDGET = "2m"
+EQUAL_ARM = "arm.name=the-same-again"
+"""Arms that are equal without a name of their own are taken for a slip, and refused."""
 PER_PAGE = 100
+MOST_LETTERS = 65_000
+"""Of a comment, which GitHub refuses from 65,537 on."""
 SIGN = {"closed": "✗", "passed": "✓", "open": "?"}
 
 
@@ -116,7 +120,7 @@ def comment(options: argparse.Namespace) -> int:
         print("no pull request, so nothing to comment on")
         return PASSED
     mark = f"<!-- steelyard: {options.name} -->"
-    body = f"{mark}\n{options.page.read_text(encoding='utf-8')}"
+    body = fitted(f"{mark}\n{options.page.read_text(encoding='utf-8')}")
     base = f"{os.environ['GITHUB_API_URL']}/repos/{os.environ['GITHUB_REPOSITORY']}/issues"
     try:
         comment_id = comment_with(mark, options.author, f"{base}/{number}/comments")
@@ -132,6 +136,19 @@ def comment(options: argparse.Namespace) -> int:
     return PASSED
 
 
+def fitted(text: str) -> str:
+    """A comment, or its beginning where it is too long for one: whole lines, and that it is."""
+    if len(text) <= MOST_LETTERS:
+        return text
+    whole = text[: MOST_LETTERS - 200].rpartition("\n")[0]
+    fence = ""
+    for line in whole.splitlines():
+        run = line[: len(line) - len(line.lstrip("`"))]
+        if len(run) >= max(3, len(fence)):
+            fence = "" if fence else run
+    return f"{whole}\n{fence}\n\nThe rest is in the job's summary: a comment is no longer.\n"
+
+
 def trusted(options: argparse.Namespace) -> dict[str, Any]:
     """What equal arms read on this kind of runner, weighed once and kept in --known."""
     kind = runner_kind()
@@ -142,7 +159,8 @@ def trusted(options: argparse.Namespace) -> dict[str, Any]:
             return stored
     equal = argparse.Namespace(**{**vars(options), "arm": options.control})
     record = options.out / "equal-arms"
-    done = weighed(equal, options.equal_budget, record, alike(lines(options.set)), [])
+    keys = [*alike(lines(options.set)), EQUAL_ARM]
+    done = weighed(equal, options.equal_budget, record, keys, [])
     if done.returncode != PASSED:
         return {"kind": kind, "failed": done.returncode}
     [contrast] = json.loads(done.stdout)["contrasts"]

@@ -27,7 +27,7 @@ from steelyard.reproductions.reproduction import (
     names,
     read_reproduction,
 )
-from validation.pages import folded
+from validation.pages import folded, theirs_and_ours
 from validation.pages import table as pages
 from validation.results import FOLDER, Results
 from validation.weighed import environment_of, machine_of
@@ -46,7 +46,7 @@ HEAD = (
     "|---|---|---|---|",
 )
 
-
+PICTURE = PAGES.parent / "pictures" / "theirs-and-ours.svg"
 CLAIMS = PAGES / "claims.md"
 CLAIMS_HEAD = """\
 # Claims that are cited, repeated
@@ -111,6 +111,14 @@ def claims_page(results: Results) -> str:
     return "\n".join([CLAIMS_HEAD, *rows]) + "\n"
 
 
+def picture(results: Results) -> str:
+    """Every published effect that can be compared, beside ours: an SVG file's text."""
+    studies = map(read_reproduction, (*names(), *claim_names()))
+    return theirs_and_ours.picture(
+        theirs_and_ours.rows_of((study, _found(_lines(study, results))) for study in studies)
+    )
+
+
 def with_table(text: str, results: Results) -> str:
     """The README with the table as it is now."""
     before, _, after = text.partition(BEGIN)
@@ -147,6 +155,7 @@ def main() -> int:
         take(folder)
     for name in names():
         folded.write(files(read_reproduction(name), RESULTS))
+    PICTURE.write_text(picture(RESULTS), encoding="utf-8")
     CLAIMS.write_text(claims_page(RESULTS), encoding="utf-8")
     README.write_text(with_table(README.read_text(encoding="utf-8"), RESULTS))
     return 0

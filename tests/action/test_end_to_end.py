@@ -46,7 +46,7 @@ def test_it_closes_on_a_known_loss_and_lets_equal_builds_through(tmp_path: Path)
     assert "read equal arms as" in page
     for file in ("junit.xml", "record/report.html", "equal-arms/verdict.json"):
         assert (tmp_path / "lossy" / file).is_file()
-    status, found, _ = gate(tmp_path, "equal", SCALE)
+    status, found, _ = gate(tmp_path, "equal", f"{SCALE}\narm.name=again")
     assert status == 0
     assert found["outcome"] in ("passed", "open")
     assert not (tmp_path / "equal" / "equal-arms").exists(), "this runner is known by now"

@@ -1,24 +1,24 @@
 """The action's script: it closes where it should, stays open where it is not told, says what the
-runner can see, and keeps one comment. `steelyard` and GitHub are doubles here."""
+runner can see. `steelyard` is a double here."""
 
 from __future__ import annotations
 
-import importlib.util
 import itertools
 import json
 import re
 import sys
-import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from fnmatch import fnmatch, fnmatchcase
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import pytest
 
-SCRIPT = Path(__file__).parents[2] / "action" / "gate.py"
+from steelyard.cli.command_line import load_command
+from steelyard.cli.options.arm_options import require_unlike
+from steelyard.study.read import read_study
+
 Gate = Callable[..., int]
 STEELYARD = """\
 import json, sys
@@ -42,19 +42,6 @@ EQUAL = {
     "low_percent": -1.5, "high_percent": 1.25, "nonzero": False,
     "details": {"smallest_visible_percent": 2.14},
 }  # fmt: skip
-
-
-@pytest.fixture
-def gate(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    """The script as a module, outside any job of GitHub's."""
-    for name in ("GITHUB_STEP_SUMMARY", "GITHUB_OUTPUT", "GITHUB_EVENT_PATH"):
-        monkeypatch.delenv(name, raising=False)
-    spec = importlib.util.spec_from_file_location("gate", SCRIPT)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 @pytest.fixture
@@ -144,9 +131,9 @@ def test_the_first_run_on_a_kind_of_runner_weighs_equal_arms_and_later_ones_do_n
     first, second = calls(tmp_path)
     assert first[first.index("--control") + 1] == first[first.index("--arm") + 1] == "base"
     assert second[second.index("--arm") + 1] == "head"
-    for call in (first, second):
+    for call, keys in ((first, ["arm.name=the-same-again"]), (second, [])):
         assert [one for flag, one in itertools.pairwise(call) if flag == "--set"] == [
-            "workload.scale=1", "workload.clients=2",
+            "workload.scale=1", "workload.clients=2", *keys,
         ]  # fmt: skip
     assert "--fail-if" not in first
     assert "read equal arms as -1.5 % to +1.2 %; it sees ±2.1 %" in found(tmp_path)[1]
@@ -157,6 +144,30 @@ def test_the_first_run_on_a_kind_of_runner_weighs_equal_arms_and_later_ones_do_n
     kept.write_text(json.dumps({**json.loads(kept.read_text()), "kind": "64 × another"}))
     weighed()
     assert len(calls(tmp_path)) == 5
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--control", "/opt/base/bin"),
+        ("--study", "versions", "--control", "18"),
+        ("--control", "/opt/base/bin", "--set", "control.name=base\narm.name=head"),
+        ("--control", "/opt/base/bin", "--set", "control.settings.work_mem=8MB"),
+    ],
+)
+def test_the_program_takes_the_equal_arms_that_it_is_given(
+    weighed: Gate, tmp_path: Path, words: tuple[str, ...]
+) -> None:
+    weighed(*words)
+    first = calls(tmp_path)[0]
+    options = load_command("weigh").make_context("weigh", first[1:]).params
+    changes = list(options["overrides"])
+    if options["control"]:
+        sides = ("control", "arm")
+        changes += [f'{side}.bindir="{options[side]}"' for side in sides]
+    study = read_study(options["study"], changes)
+    require_unlike(study)
+    assert len(study.equals) == 1
 
 
 def test_equal_arms_have_no_key_that_the_arm_alone_has(weighed: Gate, tmp_path: Path) -> None:
@@ -273,113 +284,3 @@ def test_summary_and_output_of_the_job_are_written(
     weighed(verdict="inconclusive")
     assert (tmp_path / "output").read_text() == "outcome=open\n"
     assert (tmp_path / "summary").read_text() == found(tmp_path)[1]
-
-
-class GitHub(BaseHTTPRequestHandler):
-    """Comments of a pull request, two pages of them; `status` refuses."""
-
-    comments: list[dict[str, Any]]
-    seen: list[tuple[str, str]]
-    status = 200
-
-    def do_GET(self) -> None:
-        page = int(self.path.rpartition("page=")[2])
-        self._answer(self.comments[(page - 1) * 100 : page * 100])
-
-    def do_POST(self) -> None:
-        own = {"id": len(self.comments) + 1, "user": {"login": "github-actions[bot]"}}
-        self._write(lambda body: self.comments.append({**own, **body}))
-
-    def do_PATCH(self) -> None:
-        number = int(self.path.rpartition("/")[2])
-        self._write(self.comments[number - 1].update)
-
-    def _write(self, change: Callable[[dict[str, Any]], None]) -> None:
-        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        self.seen.append((self.command, self.headers["Authorization"]))
-        if self.status == 200:
-            change(body)
-        self._answer({})
-
-    def _answer(self, told: Any) -> None:
-        self.send_response(self.status if self.command != "GET" else 200)
-        self.end_headers()
-        self.wfile.write(json.dumps(told).encode())
-
-    def log_message(self, *_: Any) -> None:
-        """Say nothing."""
-
-
-@pytest.fixture
-def github(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[type[GitHub]]:
-    """GitHub's API on loopback, and a job of pull request 7."""
-    double = type("Double", (GitHub,), {"comments": [], "seen": []})
-    server = HTTPServer(("127.0.0.1", 0), double)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    event = tmp_path / "event.json"
-    event.write_text(json.dumps({"pull_request": {"number": 7}}))
-    monkeypatch.setenv("GITHUB_EVENT_PATH", str(event))
-    monkeypatch.setenv("GITHUB_API_URL", f"http://127.0.0.1:{server.server_port}")
-    monkeypatch.setenv("GITHUB_REPOSITORY", "them/theirs")
-    monkeypatch.setenv("GITHUB_TOKEN", "a-token")
-    yield double
-    server.shutdown()
-    server.server_close()
-
-
-def test_one_comment_is_kept_up_to_date_however_many_others_there_are(
-    gate: ModuleType, github: type[GitHub], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("GITHUB_EVENT_PATH", str(tmp_path / "event.json"))
-    github.comments += [{"id": n + 1, "body": "words of others"} for n in range(150)]
-    page = tmp_path / "page.md"
-    for text in ("the first", "the second"):
-        page.write_text(text)
-        assert gate.main(["comment", str(page), "--name", "builds"]) == 0
-    own = [one["body"] for one in github.comments if "words" not in one["body"]]
-    assert own == ["<!-- steelyard: builds -->\nthe second"]
-    assert gate.main(["comment", str(page), "--name", "another"]) == 0
-    assert len(github.comments) == 152
-    assert {token for _, token in github.seen} == {"Bearer a-token"}
-
-
-def test_a_comment_of_somebody_else_that_begins_with_the_mark_is_left_alone(
-    gate: ModuleType, github: type[GitHub], tmp_path: Path
-) -> None:
-    """Its author could change it after the verdict was written into it."""
-    mark = "<!-- steelyard: builds -->"
-    forged = [
-        {"id": 1, "body": f"{mark}\n✓ builds: passed", "user": {"login": "mallory"}},
-        {"id": 2, "body": f"{mark}\nof a deleted account", "user": None},
-    ]
-    github.comments += [dict(one) for one in forged]
-    page = tmp_path / "page.md"
-    for text in ("the first", "the second"):
-        page.write_text(text)
-        assert gate.main(["comment", str(page), "--name", "builds"]) == 0
-    assert github.comments[:2] == forged
-    assert [one["body"] for one in github.comments[2:]] == [f"{mark}\nthe second"]
-    assert gate.main(["comment", str(page), "--name", "builds", "--author", "mallory"]) == 0
-    assert github.comments[0]["body"] == f"{mark}\nthe second", "a token of theirs"
-
-
-def test_a_token_that_may_not_write_fails_nothing_and_an_error_of_the_server_does(
-    gate: ModuleType, github: type[GitHub], tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:  # fmt: skip
-    monkeypatch.setenv("GITHUB_EVENT_PATH", str(tmp_path / "event.json"))
-    page = tmp_path / "page.md"
-    page.write_text("words")
-    github.status = 403
-    assert gate.main(["comment", str(page)]) == 0
-    assert "may not write (403)" in capsys.readouterr().err
-    github.status = 500
-    assert gate.main(["comment", str(page)]) == 2
-
-
-def test_outside_a_pull_request_nothing_is_said(
-    gate: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (tmp_path / "page.md").write_text("words")
-    assert gate.main(["comment", str(tmp_path / "page.md")]) == 0
-    assert "no pull request" in capsys.readouterr().out

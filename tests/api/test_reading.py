@@ -53,6 +53,16 @@ def test_it_says_what_the_verdict_of_the_record_says(name: str, tmp_path: Path) 
         assert {contrast.arm, contrast.control} <= set(weighing.arms)
 
 
+def test_a_link_says_the_time_of_the_record_that_it_leads_to(tmp_path: Path) -> None:
+    """Not that of a folder above, as a backup has one."""
+    study = tmp_path / "2026-01-01T000000Z" / "checksums"
+    study.mkdir(parents=True)
+    unpack("checksums", study).rename(study / "2026-03-05T142233Z")
+    (study / "latest").symlink_to("2026-03-05T142233Z")
+    weighing = steelyard.read(study / "latest")
+    assert weighing.at == datetime(2026, 3, 5, 14, 22, 33, tzinfo=UTC)
+
+
 @pytest.mark.parametrize("name", ["checksums", "read-after-insert", "three-arms", "lost"])
 def test_slices_add_up_to_the_throughput_of_each_epoch(name: str, tmp_path: Path) -> None:
     """The record keeps both; the epochs' is the verdict's own."""

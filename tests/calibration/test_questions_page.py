@@ -83,7 +83,14 @@ def test_needs_are_told_in_words() -> None:
     assert "engines add" in needs(read_study("pg-stat-statements"))
     assert needs(read_study("pooler")) == "PgBouncer"
     assert "LLVM" in needs(read_study("jit"))
-    assert needs(read_study("aa")) == ""
+    assert needs(read_study("aa")) == needs(read_study("versions")) == ""
+    assert needs(read_study("doublewrite")) == "`steelyard engines add mysql-5.7`"
+    assert needs(read_study("timing-clock")) == "`steelyard engines add 19`"
+    assert needs(read_study("wal-compression")) == (
+        "for all arms a build with lz4; for all arms a build with zstd"
+    )
+    both = "`steelyard engines add mariadb-10.11`; `steelyard engines add mysql-5.7`"
+    assert needs(read_study("mariadb-vs-mysql")) == both
     assert "of yours" in needs(read_study("settings"))
     assert "cap memory" in needs(read_study("tuning"))
 

@@ -40,6 +40,8 @@ def test_a_capture_says_what_to_type_next_with_its_database(tmp_path: Path) -> N
     ]  # fmt: skip
     [left_out] = [line for line in said if "transactions that write" in line]
     assert left_out.endswith("; --writes takes them")
+    named_alike = capture(tmp_path, "day.csv", "-o", "queue")
+    assert "--workload ./queue " in named_alike, "there is a built-in workload of this name"
     every = capture(tmp_path, "day.csv", "-o", "all", "--writes")
     assert "takes them" not in every
     assert "--database" not in every

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from markdown_it import MarkdownIt
 
 from record.made import line_of, verdict_of
 from steelyard.cli.views.ci.junit import junit
@@ -79,3 +80,60 @@ def test_the_summary_has_sentence_table_doubts_and_command() -> None:
 @pytest.mark.parametrize("letter", "\\`*_{}[]<>#|~")
 def test_markup_is_escaped(letter: str) -> None:
     assert escaped(f"a{letter}b") == f"a\\{letter}b"
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "heading"),
+    [
+        (["slower"], "### ▼ checksums: slower"),
+        (["slower", "slower"], "### ▼ checksums: slower"),
+        (["faster", "slower"], "### checksums: ▼ 1 slower, ▲ 1 faster"),
+        (["faster", "invalid", "faster"], "### checksums: ▲ 2 faster, ✕ 1 invalid"),
+    ],
+)
+def test_the_heading_is_true_of_every_arm(verdicts: list[str], heading: str) -> None:
+    text = markdown(told(*({**SLOWER, "verdict": word} for word in verdicts)))
+    assert text.splitlines()[0] == heading
+
+
+def test_a_weighing_that_was_stopped_says_so() -> None:
+    stopped = told(SLOWER).model_copy(update={"interrupted": True})
+    assert "stopped before its planned end" in markdown(stopped)
+    assert "stopped" not in markdown(told(SLOWER))
+    [case] = ET.fromstring(junit(stopped, []))
+    assert "stopped before its planned end" in (case.findtext("system-out") or "")
+
+
+def test_a_pair_of_arms_beside_the_control_has_its_row_and_its_doubts() -> None:
+    pair = line_of(**SLOWER, arm="b", control="a", threats=(THREAT,))
+    text = markdown(told(SLOWER).model_copy(update={"pairs": (pair,)}))
+    assert "| b against a | throughput | −4.00 % |" in text
+    assert "steal or throttling" in text
+
+
+RENDERED = MarkdownIt("gfm-like", {"linkify": False})
+
+
+def shown_text(text: str) -> str:
+    """What a reader sees of Markdown: its words, without what is markup."""
+    tokens = RENDERED.parse(text)
+    return "".join(
+        child.content for token in tokens for child in token.children or () if child.content
+    )
+
+
+@given(st.text(st.sampled_from("ab1 -+.)=#>&;|`*_~<!$[](){}\\\n\tlt"), max_size=30))
+def test_a_reader_sees_the_letters_of_any_text_and_no_markup(text: str) -> None:
+    tokens = RENDERED.parse(escaped(text))
+    assert {token.type for token in tokens} <= {"paragraph_open", "inline", "paragraph_close"}
+    assert shown_text(escaped(text)) == " ".join(text.split())
+    table = f"| head |\n|---|\n| {escaped(text)} |"
+    assert shown_text(table) == f"head{' '.join(text.split())}"
+
+
+@given(st.text(st.sampled_from("a`\n '"), max_size=20))
+def test_no_command_ends_its_block(command: str) -> None:
+    verdict = told(SLOWER).model_copy(update={"command": f"steelyard weigh {command}"})
+    *_, last = RENDERED.parse(markdown(verdict))
+    assert last.type == "fence"
+    assert last.content == f"steelyard weigh {command}\n"

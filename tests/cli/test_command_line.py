@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from typer.testing import CliRunner
 import steelyard.cli.commands
 from steelyard.cli.command_line import app, load_command
 from steelyard.cli.commands import COMMANDS, FIRST_WORDS, GROUPS
+from steelyard.model.errors import RecordError, UsageError
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -37,3 +39,49 @@ def test_every_command_is_listed_by_its_purpose_once() -> None:
     listed = [name for names in GROUPS.values() for name in names]
     assert sorted(listed) == sorted(COMMANDS)
     assert set(FIRST_WORDS) <= set(COMMANDS)
+
+
+NOWHERE = "/no such folder"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("history", "--records", NOWHERE),
+        ("history", "--records", NOWHERE, "list"),
+        ("history", "--records", NOWHERE, "trend", "checksums"),
+        ("history", "--json", "--records", NOWHERE, "trend", "checksums"),
+        ("fleet", "--records", NOWHERE, "machines"),
+        ("history", "--records", "/", "list", "--records", NOWHERE),
+    ],
+    ids=" ".join,
+)
+def test_an_option_before_a_command_of_a_group_is_that_command_s(words: tuple[str, ...]) -> None:
+    done = CliRunner().invoke(app, words)
+    assert isinstance(done.exception, RecordError)
+    assert f'no folder of records: "{NOWHERE}"' in str(done.exception)
+
+
+@pytest.mark.parametrize("words", [("--json", "list", "pgbench"), ("list", "pgbench", "--json")])
+def test_a_switch_before_a_command_of_a_group_is_that_command_s(words: tuple[str, ...]) -> None:
+    done = CliRunner().invoke(app, ["workloads", *words], catch_exceptions=False)
+    assert json.loads(done.stdout)["name"] == "pgbench"
+
+
+@pytest.mark.parametrize(
+    ("words", "option"),
+    [
+        (("fleet", "--question", "checksums", "collect", "."), "--question"),
+        (("history", "--records", "records", "bisect", "versions"), "--records"),
+        (("engines", "--as", "nobody", "clear"), "--as"),
+    ],
+    ids=" ".join,
+)
+def test_an_option_that_the_command_of_a_group_has_not_is_refused(
+    words: tuple[str, ...], option: str
+) -> None:
+    done = CliRunner().invoke(app, words, prog_name="steelyard")
+    assert isinstance(done.exception, UsageError)
+    command = f"{words[0]} {words[3]}"
+    assert done.exception.primary == f"steelyard {command} has no option {option}"
+    assert command in (done.exception.hint or "")

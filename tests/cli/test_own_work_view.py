@@ -108,7 +108,7 @@ def test_a_verdict_is_a_line_for_each_whole_and_each_part(tmp_path: Path) -> Non
         ({"files": ("no-such.sql",)}, "no-such.sql"),
         ({"files": ("select-only",), "budget": "1s"}, "budget"),
         ({"files": ("select-only",), "changes": ("workload.clent=1",)}, "clent"),
-        ({"files": ("select-only",), "record": Path("/")}, "it exists"),
+        ({"files": ("select-only",), "record": Path("/")}, "Name a new or an empty one: --record"),
     ],
 )
 def test_wrong_work_is_refused_before_anything_is_copied(
@@ -122,3 +122,12 @@ def test_wrong_work_is_refused_before_anything_is_copied(
 def test_a_listed_outcome_of_a_release_candidate_names_its_major_version() -> None:
     outcome: UpgradeOutcome = replace(OUTCOME, new_version="19rc1")
     assert outcome.new_major == "19"
+
+
+def test_a_record_is_kept_where_that_of_a_weighing_would_be(tmp_path: Path) -> None:
+    work = OwnWork(None, ("select-only",), None, None, (), tmp_path)
+    work.require_sound()
+    replace(work, record=tmp_path / "new").require_sound()
+    (tmp_path / "notes.txt").write_text("mine\n")
+    with pytest.raises(SteelyardError, match="holds something else"):
+        work.require_sound()

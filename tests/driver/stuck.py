@@ -14,6 +14,12 @@ _HEEDING = (
     "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
     "from steelyard.cli.app import main; main()"
 )
+GIVES_UP_SOON = (
+    "from steelyard.driver.plan import DrivePlan; whole = DrivePlan.to_json; "
+    "DrivePlan.to_json = lambda plan: whole(plan) | {'drain_cap_ns': 300_000_000}; "
+    "from steelyard.cli.app import main; main()"
+)
+"""The program, with 0.3 s in place of 5 for what has not ended with the load."""
 _STUCK = (
     "SELECT count(*) FROM pg_stat_activity "
     "WHERE state = 'active' AND query ~ 'AS stuck' AND pid <> pg_backend_pid()"

@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 
 from driver.mysqld import Mysqld, running
+from driver.stuck import GIVES_UP_SOON
 from steelyard.driver.client import Driver
 from steelyard.driver.plan import DriveArm, DrivePlan, DriveScript, SliceRequest
 from steelyard.engines.mysql.sql.session import connected, rows_of
@@ -42,10 +43,15 @@ def server() -> Iterator[Mysqld]:
 
 
 def called(
-    server: Mysqld, script: str, *words: str, user: str = "root", database: str = ""
+    server: Mysqld,
+    script: str,
+    *words: str,
+    user: str = "root",
+    database: str = "",
+    start: str = START,
 ) -> subprocess.CompletedProcess[str]:
     target = server.uri(user, database)
-    command = [sys.executable, "-c", START, "drive", target, "-f", "-", "--json", *words]
+    command = [sys.executable, "-c", start, "drive", target, "-f", "-", "--json", *words]
     return subprocess.run(command, input=script, capture_output=True, text=True, check=False)
 
 
@@ -213,7 +219,7 @@ def test_a_connection_for_each_transaction(server: Mysqld) -> None:
 
 
 def test_a_statement_that_does_not_end_is_stopped(server: Mysqld) -> None:
-    done = called(server, "SELECT SLEEP(600);", "-T", "0.2")
+    done = called(server, "SELECT SLEEP(600);", "-T", "0.2", start=GIVES_UP_SOON)
     assert done.returncode == 2, done.stderr
     assert "no transaction succeeded" in done.stderr or "connection was lost" in done.stderr
     shown = drive(server, "SELECT COUNT(*) AS found FROM information_schema.processlist "

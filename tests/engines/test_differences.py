@@ -174,3 +174,10 @@ def test_differing_builds_are_told_by_the_options_that_one_alone_has() -> None:
 )
 def test_settings_of_the_planner_are_meant_to_change_plans(name: str, plans: bool) -> None:
     assert SETTING_RULES.plans([name]) is plans
+
+
+@pytest.mark.parametrize("declared", ["TimeZone", "timezone", "TIMEZONE"])
+def test_a_setting_is_declared_however_it_is_spelt(declared: str) -> None:
+    ours, theirs = {**CONTROL, "TimeZone": "UTC"}, {**CONTROL, "TimeZone": "Asia/Kolkata"}
+    assert [name for name, *_ in compare(ours, theirs, {declared}).declared] == ["TimeZone"]
+    assert compare(ours, theirs, {"work_mem"}).undeclared

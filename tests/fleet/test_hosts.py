@@ -118,7 +118,7 @@ def test_hosts_that_differ_more_than_their_epochs_are_said_to(tmp_path: Path) ->
     apart = weighed(tmp_path / "apart", [0.02, 0.05, -0.03, 0.02])
     assert apart.differ_p is not None
     assert apart.differ_p < 1e-6
-    assert "they differ more than their epochs explain" in apart.sentence
+    assert "they differ more than their epochs explain (p < 0.0001)" in apart.sentence
 
 
 def test_of_a_host_the_newest_answer_counts_and_invalid_ones_are_left_out(tmp_path: Path) -> None:

@@ -137,6 +137,7 @@ def test_servers_at_addresses_are_on_no_machine_that_is_known(tmp_path: Path) ->
         ("[prices", "cannot parse prices"),
         ('[prices]\nfast = "0.5"', 'price of "fast": invalid price: "0.5"; accepted'),
         ("[prices]\nfast = 0.5", 'price of "fast" is no text'),
+        ('[prices]\nc8g.large = "0.5/h"', 'price of "c8g" is a table'),
         ('[prices]\nfast = "1 USD/h"\nslow = "1 EUR/h"', r"several currencies \(EUR, USD\)"),
         ('[prices]\nnobody = "1 USD/h"', 'no record is of a host or a kind of host "nobody"'),
     ],

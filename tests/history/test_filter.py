@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import date
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from steelyard.history.filter import (
     Filter,
     chosen,
     day,
+    require_possible,
     the_machine,
     the_question,
     verdict_word,
@@ -76,3 +78,26 @@ def test_a_machine_is_found_by_a_part_of_its_name(keep: Keep, records: Path) -> 
     assert the_machine(question, None) == the_machine(question, "labor")
     with pytest.raises(UsageError, match='no machine has "mars"'):
         the_machine(question, "mars")
+
+
+@pytest.mark.parametrize(
+    ("criteria", "words"),
+    [
+        (Filter(doubt="steal"), "steal or throttling"),
+        (Filter(doubt="Pool not warm"), "pool not warm"),
+        (Filter(doubt="nothing like it"), "unrecognized doubt"),
+        (Filter(since=date(2026, 4, 1), until=date(2026, 3, 1)), "no day is from 2026-04-01"),
+    ],
+)
+def test_what_nothing_could_fit_is_refused(criteria: Filter, words: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        require_possible((), criteria)
+    assert words in str(refused.value)
+
+
+def test_doubts_of_older_versions_are_known_by_the_records(keep: Keep, records: Path) -> None:
+    keep(1, threats=[{**THREATS[0], "name": "of old"}])
+    entries = read_history(records).entries
+    require_possible(entries, Filter(doubt="of old"))
+    require_possible((), Filter(doubt="steal or throttling"))
+    assert len(chosen(entries, Filter(doubt="of old"))) == 1

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import tarfile
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from history.made import change, change_contrast, keep_record
 from records.conftest import HERE as KEPT
+from steelyard.history.compare import compare_records
+from steelyard.history.entry import STAMP, time_of
+from steelyard.history.filter import Filter, chosen, day
 from steelyard.history.index import INDEX, read_history
 from steelyard.model.errors import RecordError
 
@@ -266,3 +272,71 @@ def test_an_index_of_an_earlier_version_is_read_anew_and_still_says_what_was_alt
         assert "altered: plan.json" in history.unread[0].reason
     (altered / "plan.json").write_text(plan)
     assert all(x.readings[0].arm_values.throughput for x in read_history(records).entries)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "2026-02-30T120000Z",
+        "2026-13-01T120000Z",
+        "2026-03-01T250000Z",
+        "0000-00-00T000000Z",
+        "２０２６-03-01T120000Z",
+    ],
+)
+def test_a_name_that_is_no_time_dates_no_record(keep: Keep, records: Path, name: str) -> None:
+    """Such a folder would end every list, export and filter of all the others."""
+    keep(2)
+    keep(1).rename(records / "checksums" / name)
+    history = read_history(records)
+    assert {entry.at_from for entry in history.entries} == {"name", "file"}
+    assert all(time_of(entry.at) is not None for entry in history.entries)
+    assert len(chosen(history.entries, Filter(since=day("2026-03-01")))) == 2
+
+
+@given(st.text(st.sampled_from("0123456789-TZ."), max_size=20) | st.datetimes().map(str))
+def test_a_time_is_one_that_can_be_written_again(text: str) -> None:
+    time = time_of(text)
+    assert time is None or time.strftime(STAMP) == text
+
+
+def test_a_line_of_the_index_without_a_time_is_read_anew(keep: Keep, records: Path) -> None:
+    keep(1)
+    read_history(records)
+    index = records / INDEX
+    index.write_text(index.read_text().replace('"at": "2026-03-01T120000Z"', '"at": "yesterday"'))
+    [entry] = read_history(records).entries
+    assert entry.at == "2026-03-01T120000Z"
+
+
+@pytest.mark.parametrize("name", [b"caf\xe9", b"a\x1b[31m", b"a\nb", "a\u202eb".encode()])
+def test_a_folder_whose_name_is_no_text_is_named_with_what_to_do(
+    keep: Keep, records: Path, name: bytes
+) -> None:
+    """Exports, feeds and pages are UTF-8: its name could be in none of them."""
+    keep(2)
+    folder = records / os.fsdecode(name)
+    folder.mkdir()
+    keep(1).rename(folder / "2026-03-01T120000Z")
+    history = read_history(records)
+    assert [entry.path for entry in history.entries] == ["checksums/2026-03-02T120000Z"]
+    [refused] = history.unread
+    assert refused.reason.endswith("rename it")
+    json.dumps(refused.to_json(), ensure_ascii=False).encode()
+
+
+@pytest.mark.parametrize("price", ["0 USD/h", "-1/h", "free", ""])
+def test_a_price_that_is_none_is_named_and_ends_nothing(
+    keep: Keep, records: Path, price: str
+) -> None:
+    """Rankings and exports compute with it."""
+    cost = {"arm": "off", "price": price, "currency": "USD", "per_million": 1.0, "epochs": 8}
+    ends = {"low_per_million": 0.9, "high_per_million": 1.1}
+    change(keep(1) / "verdict.json", lambda verdict: {**verdict, "costs": [{**cost, **ends}]})
+    keep(2)
+    history = read_history(records)
+    assert [entry.path for entry in history.entries] == ["checksums/2026-03-02T120000Z"]
+    [refused] = history.unread
+    assert "invalid price" in refused.reason
+    with pytest.raises(RecordError, match="invalid price"):
+        compare_records(*(records / "checksums" / f"2026-03-0{n}T120000Z" for n in (1, 2)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -155,3 +156,10 @@ def test_one_interval_in_twenty_misses_the_truth(keep: Keep, records: Path) -> N
         assert isinstance(found, RatioOfRatios)
         missed += not found.low_percent <= math.expm1(0.04) * 100 <= found.high_percent
     assert 6 <= missed <= 36  # of 400 at 5 %: 20, and 3.7 sd either way
+
+
+def test_a_record_has_no_ratio_with_its_copy(keep: Keep, records: Path) -> None:
+    shutil.copytree(keep(1), records / "saved" / "2026-03-09T120000Z")
+    found = pair(records)
+    assert isinstance(found, Refusal)
+    assert found.reasons == ("one record is a copy of the other: they are one weighing",)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -139,6 +141,9 @@ def test_commits_stand_in_the_order_that_is_given(
          "8f14e45fceea167a5a36dedd4bea2543"),
         ({"version": "18.4", "bindir": "/usr/lib/postgresql/18/bin"}, ""),
         ({"version": "18.4", "bindir": "/opt/defaced/bin"}, ""),
+        ({"version": "18.4", "bindir": "/builds/20260301/bin"}, ""),
+        ({"version": "18.4", "bindir": "/builds/20260301-g0123abc/bin"}, "0123abc"),
+        ({"version": "18.4", "bindir": "/builds/20260301a/bin"}, "20260301a"),
     ],
 )  # fmt: skip
 def test_the_commit_is_read_from_what_the_build_says(build: dict[str, str], commit: str) -> None:
@@ -153,3 +158,58 @@ def test_wrong_orders_and_lists_are_refused(tmp_path: Path) -> None:
     (tmp_path / "empty").write_text("\n")
     with pytest.raises(UsageError, match="no commit in"):
         read_commits(tmp_path / "empty")
+
+
+def test_a_copy_of_a_record_is_no_further_weighing(keep: Keep, records: Path) -> None:
+    """Copied below the folder, even under another time, it is the same weighing."""
+    for day in range(1, 5):
+        keep(day)
+    for day in range(1, 5):
+        original = records / "checksums" / f"2026-03-0{day}T120000Z"
+        shutil.copytree(original, records / "saved" / original.name)
+        shutil.copytree(original, records / "saved" / f"2026-04-0{day}T120000Z")
+    question = asked(records)
+    found = trend_of(question, machines_of(question)[0])
+    assert [point.point.entry.path[:9] for point in found.points] == ["checksums"] * 4
+    assert len(found.left_out) == 8
+    assert {why[:14] for _, why in found.left_out} == {"it is a copy o"}
+    assert found.sentence.startswith("4 weighings")
+
+
+def test_of_a_copy_made_on_the_way_the_longer_one_counts(keep: Keep, records: Path) -> None:
+    whole = keep(5)
+    shutil.copytree(whole, records / "a-copy")
+    slices = records / "a-copy" / "slices.jsonl"
+    slices.write_text("".join(slices.read_text().splitlines(keepends=True)[:4]))
+    question = asked(records)
+    found = trend_of(question, machines_of(question)[0])
+    assert [point.point.entry.path for point in found.points] == ["checksums/2026-03-05T120000Z"]
+
+
+@pytest.mark.parametrize("letters", [7, 10, 40])
+def test_commits_are_one_however_short_either_is_cut(
+    keep: Keep, records: Path, letters: int
+) -> None:
+    commits = [f"{n}{'0a1b2c3d4e5f6' * 3}" for n in "abc"]
+    for day, commit in enumerate(commits, 1):
+        keep(day, arm_build={"bindir": f"/builds/{commit[:20]}/bin"})
+    question = asked(records)
+    order = [commit[:letters] for commit in reversed(commits)]
+    found = trend_of(question, machines_of(question)[0], "commit", order)
+    assert [point.place[0] for point in found.points] == ["c", "b", "a"]
+    assert found.left_out == ()
+
+
+def test_the_command_that_settles_a_step_can_be_pasted(keep: Keep, records: Path) -> None:
+    for day in range(1, 17):
+        version = "18.2 (Debian 18.2-1.pgdg12+1)" if day > 9 else "18.1;it's mine"
+        effect = 0.06 if day > 9 else 0.02
+        keep(day, effect=effect, spread=0.004, arm_build={"version": version, "bindir": ""})
+    question = asked(records)
+    [step] = trend_of(question, machines_of(question)[0]).steps
+    assert shlex.split(step.settled_by)[3:] == [
+        "--set",
+        "control.version=18.1;it's",
+        "--set",
+        "arm.version=18.2",
+    ]

@@ -22,6 +22,7 @@ from steelyard.engines.account import choose_account
 from steelyard.engines.loading import LoadedData
 from steelyard.engines.postgres.guarded.connection import guarded
 from steelyard.engines.postgres.guarded.watched_process import LimitError
+from steelyard.engines.postgres.intake import base_backup
 from steelyard.engines.postgres.intake.base_backup import run_backup
 from steelyard.engines.postgres.intake.running import RunningServer, back_up
 from steelyard.model.errors import ServerError
@@ -209,8 +210,13 @@ def test_ctrl_c_ends_a_command_whatever_its_server_does(
     ],
 )
 def test_a_backup_that_does_not_go_on_is_ended(
-    program: str, limits: dict[str, float], words: str, open_home: Path
+    program: str,
+    limits: dict[str, float],
+    words: str,
+    open_home: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setattr(base_backup, "_TERMINATED_S", 0.5)
     with pytest.raises(ServerError, match=words):
         run_backup(
             choose_account(), ["sh", "-c", program], {"PATH": "/usr/bin:/bin"}, open_home, **limits

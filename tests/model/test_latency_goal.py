@@ -2,9 +2,22 @@
 
 from __future__ import annotations
 
-import pytest
+from decimal import Decimal
 
-from steelyard.model.latency_goal import ACCEPTED, LatencyGoal, goal_of, is_rate_metric
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from steelyard.model.latency_goal import (
+    ACCEPTED,
+    LEAST_NS,
+    MOST_NS,
+    QUANTILES,
+    LatencyGoal,
+    goal_of,
+    is_rate_metric,
+)
+from steelyard.model.units import NS_PER_US
 
 
 @pytest.mark.parametrize(
@@ -15,12 +28,24 @@ from steelyard.model.latency_goal import ACCEPTED, LatencyGoal, goal_of, is_rate
         (" rate  at p50<=1.5s ", 0.5, 1_500_000_000),
         ("rate at p95 ≤ 250us", 0.95, 250_000),
         ("rate at p99.9 ≤ 250 µs", 0.999, 250_000),
+        ("Rate at P99 <= 20 MS", 0.99, 20_000_000),
+        ("rate at p99 ≤ 1234ms", 0.99, 1_234_000_000),
+        ("rate at p95 ≤ 1005us", 0.95, 1_005_000),
     ],
 )
 def test_a_metric_names_a_quantile_and_a_limit(text: str, quantile: float, limit_ns: int) -> None:
     goal = goal_of(text)
     assert goal == LatencyGoal(quantile, limit_ns)
     assert goal_of(goal.metric) == goal
+
+
+@given(st.sampled_from(sorted(QUANTILES)), st.integers(LEAST_NS, MOST_NS))
+def test_a_metric_is_kept_with_the_limit_that_was_typed(quantile: str, limit_ns: int) -> None:
+    goal = goal_of(f"rate at {quantile} <= {Decimal(limit_ns) / NS_PER_US:f}us")
+    assert goal is not None
+    assert goal.limit_ns == limit_ns
+    assert goal_of(goal.metric) == goal
+    assert "e" not in goal.words.lower()
 
 
 @pytest.mark.parametrize("text", ["throughput", "latency_mean", "rated", "", "rates at p99 ≤ 1ms"])
@@ -33,6 +58,7 @@ def test_other_metrics_name_none(text: str) -> None:
     "text",
     [
         *("rate", "rate at p99", "rate at p98 ≤ 20ms", "rate at p99 ≤ 20", "rate at p99 < 20ms"),
+        *("rate at p99 ≤ 20mſ", "rate at p99.90 ≤ 20ms", "rate at 99th ≤ 20ms"),
         *("rate at p99 ≤ 20m", "rate at p99 ≤ -1ms", "rate at 99 ≤ 20ms", "rate at p99 ≤ 20ms x"),
     ],
 )

@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from steelyard.model.price import money, parse_price
+from steelyard.model.price import Price, money, parse_price
 
 
 @pytest.mark.parametrize(
@@ -19,6 +21,8 @@ from steelyard.model.price import money, parse_price
         ("365 eur / month", "365 EUR/month", 0.5),
         ("GBP 8760/year", "8760 GBP/year", 1.0),
         ("12 CHF/day", "12 CHF/day", 0.5),
+        ("24 per days", "24/day", 1.0),
+        ("7.3 USD/MONTHS", "7.3 USD/month", 0.01),
     ],
 )
 def test_prices_are_per_time(text: str, words: str, per_hour: float) -> None:
@@ -28,9 +32,20 @@ def test_prices_are_per_time(text: str, words: str, per_hour: float) -> None:
     assert parse_price(price.words) == price
 
 
+@given(
+    st.floats(1e-300, 1e300),
+    st.sampled_from(["", "USD", "EUR", "PEN"]),
+    st.sampled_from([1.0, 24.0, 730.0, 8760.0]),
+)
+def test_a_price_is_kept_with_every_digit(amount: float, currency: str, hours: float) -> None:
+    price = Price(amount, hours, currency)
+    assert parse_price(price.words) == price
+
+
 @pytest.mark.parametrize(
     "text",
     [
+        *("per 5/h", "5 per/h", "5 per per h", "US$5/h"),
         *("0.504", "0/h", "-1/h", "cheap", "0.5/week", "0.504 dollars/h", "$0.5 USD/h", "", "/h"),
         *("1e3/h", "1,000/h", "nan/h", "inf/h", "0.5//h", "0.5/h x"),
     ],

@@ -6,7 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steelyard.model.units import format_digits, format_duration
+from steelyard.model.units import (
+    format_digits,
+    format_duration,
+    parse_bytes,
+    parse_duration,
+)
 
 
 @pytest.mark.parametrize(
@@ -56,3 +61,23 @@ def test_digits_hold_the_value_as_far_as_they_say(value: float, digits: int) -> 
     words = format_digits(value, digits)
     assert "e" not in words
     assert float(words.replace(" ", "")) == float(f"{value:.{digits}g}")
+
+
+@pytest.mark.parametrize(
+    "unit", ["", "k", "kB", "KiB", "Ki", "mb", "MiB", "Mi", "GB", "GiB", "tib"]
+)
+def test_sizes_are_powers_of_1024_however_they_are_spelt(unit: str) -> None:
+    power = " kmgt".index(unit[:1].lower() or " ")
+    assert parse_bytes(f"1.5 {unit}") == round(1.5 * 1024**power)
+
+
+@pytest.mark.parametrize("text", ["1Gbit", "iB", "5iB", "1 MiBs", "-1kB", "1e3", ""])
+def test_what_is_no_size_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="accepted: 64kB"):
+        parse_bytes(text)
+
+
+@given(st.floats(1e3, 3.6e12))
+def test_a_duration_is_read_as_it_is_written(nanoseconds: float) -> None:
+    words = format_duration(nanoseconds)
+    assert parse_duration(words) == pytest.approx(nanoseconds, rel=0.01)

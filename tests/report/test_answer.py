@@ -27,6 +27,10 @@ def test_a_large_gain_is_said_as_a_factor(percent: float | None, words: str) -> 
         ((858.0, 877.0), "858 → 877 µs"),
         ((31800.0, 10900.0), "31.8 → 10.9 ms"),
         ((900.0, 1200.0), "900 µs → 1.2 ms"),
+        ((18e6, 80e6), "18 s → 1 min 20 s"),
+        ((78e6, 80e6), "1 min 18 s → 1 min 20 s"),
+        ((1800e6, 3720e6), "30 min → 1 h 2 min"),
+        ((18e6, 20e6), "18 → 20 s"),
     ],
 )
 def test_two_times_share_their_unit(us: tuple[float, float], words: str) -> None:
@@ -125,7 +129,15 @@ def test_what_is_next_is_typed_only_where_more_would_settle_it() -> None:
     assert next_lines(turns)[0] == "next    steelyard weigh checksums --budget 36m --open-ended"
     several = verdict.model_copy(update={"contrasts": (unsure, unsure)})
     assert next_lines(several)[0] == "next    steelyard weigh checksums --budget 8m"
+    settled, longer = line_of(verdict="faster"), unsure.model_copy(update={"forecast_seconds": 6e3})
     endless = line_of(verdict="inconclusive", forecast_seconds=1e6)
+    for lines, budget in (
+        ((settled, unsure), "8m"),
+        ((unsure, longer), "102m"),
+        ((endless, unsure), "8m"),
+    ):
+        command_of_both = next_lines(verdict.model_copy(update={"contrasts": lines}))[0]
+        assert command_of_both == f"next    steelyard weigh checksums --budget {budget}"
     assert next_lines(verdict_of(endless, command=command, measured_seconds=9.0)) == []
     open_ended = unsure.details.model_copy(update={"look": "open"})
     extendable = unsure.model_copy(update={"details": open_ended})

@@ -300,7 +300,7 @@ def test_what_happened_in_the_course_is_told_epoch_by_epoch(
     assert happenings(page) == [
         ("1", "crashed: off: arm off died SQLSTATE 57P01 (8)."),
         ("2", "steal or throttling: 9 % was stolen"),
-        ("3", "1 slices of on were dropped: machine suspended"),
+        ("3", "1 slice of on was dropped: machine suspended"),
         ("3", "3 clients of off did not finish in time and were cancelled"),
         ("4", "resumed"),
         ("4", "begun 2 times; only the last attempt counts"),

@@ -306,10 +306,10 @@ def test_the_row_of_a_study_tells_metric_and_verdict_in_words(tmp_path: Path) ->
     of_time = read_as(
         verdict, -19.0, -13.0, metric="geometric_mean", higher_is_better=False, verdict="faster"
     )
-    told = row(read_reproduction("checksums"), {"beyond-memory": of_time})
-    assert "beyond-memory (geometric mean time, less is faster): off **faster** −16" in told
-    swept = row(read_reproduction("checksums"), {"reading": swept_of()})
-    assert "| reading: off at 8 **faster** +3" in swept
+    study = read_reproduction("checksums").model_copy(update={"chiefs": ()})
+    words = row(study, {"beyond-memory": of_time})
+    assert "beyond-memory (geometric mean time, less is faster): off **faster** −16" in words
+    assert "| reading: off at 8 **faster** +3" in row(study, {"reading": swept_of()})
 
 
 def test_what_was_counted_stands_in_the_page(tmp_path: Path) -> None:

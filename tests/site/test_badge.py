@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 import xml.etree.ElementTree as Xml
 
+import pytest
+
 from steelyard.history.index import History
-from steelyard.history.question import questions_of
-from steelyard.site.feed import draw_badge
+from steelyard.history.question import Point, questions_of
+from steelyard.site.feed import draw_badge, feed
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -21,3 +24,18 @@ def test_a_badge_is_well_formed_and_says_study_sign_and_interval(history: Histor
         assert root.attrib["aria-label"].startswith(question.label)
         wide = [float(one.attrib["width"]) for one in root.iter(f"{SVG}rect")]
         assert sum(wide) == float(root.attrib["width"])
+
+
+@pytest.mark.parametrize(
+    "name", ["a\x1b[31mb", "a\uffffb", "<b>&\"'", "基准", "\u202eab", "n" * 300]
+)
+def test_badge_and_feeds_are_xml_whatever_a_study_is_called(history: History, name: str) -> None:
+    [question, *_] = questions_of(history.entries)
+    points = tuple(
+        Point(point.entry.model_copy(update={"study": name}), point.reading)
+        for point in question.points
+    )
+    renamed = dataclasses.replace(question, label=f"{name}: off against on", points=points)
+    assert Xml.fromstring(str(draw_badge(renamed))).attrib["aria-label"]
+    atom = feed(name, "x", points, "page.html", lambda point: "page.html#x")
+    assert Xml.fromstring(atom).tag.endswith("feed")

@@ -8,19 +8,11 @@ from typing import Any
 
 import pytest
 
-from steelyard.running.cycles import epochs
 from steelyard.running.preparing.recording import Question
 from steelyard.study.study import Study
 from steelyard.weigh import weigh
 from story.asked import Facts, Silent, study_of
 from story.scripted import ScriptedWorld
-
-
-@pytest.fixture(autouse=True)
-def few_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An epoch in cycles draws the orders of all blocks that it may have before it begins. Tests
-    use a few hundred; the first ones are the same."""
-    monkeypatch.setattr(epochs, "MOST_BLOCKS", 5_000)
 
 
 @pytest.fixture

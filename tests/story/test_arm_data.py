@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal, cast
 
 import pytest
 
@@ -57,6 +57,37 @@ def test_too_few_huge_pages_are_refused_with_the_number(
     arm = {"name": "off", "settings": {"huge_pages": "on"}}
     with pytest.raises(EngineError, match="free huge pages are needed, and this machine has 3"):
         weigh_in(world, study_of(arms=[arm], needs=["huge_pages"]))
+
+
+@pytest.mark.parametrize(
+    ("control", "arm", "free", "refused"),
+    [
+        ({}, {"huge_pages": "off"}, 0, True),  # "try", the default, finds none
+        ({"huge_pages": "off"}, {"huge_pages": "try"}, 0, True),
+        ({"huge_pages": "off"}, {"huge_pages": "try"}, 1000, False),
+        ({"huge_pages": "off"}, {"huge_pages": "try", "work_mem": "8MB"}, 0, False),
+        ({}, {"work_mem": "8MB"}, 0, False),
+    ],
+)
+def test_arms_that_differ_in_huge_pages_alone_need_them(
+    world: ScriptedWorld,
+    weigh_in: Weigh,
+    control: dict[str, str],
+    arm: dict[str, str],
+    free: int,
+    refused: bool,
+) -> None:
+    world.huge_pages_free = free
+    world.noop.journal.answers.memory_need = lambda settings: MemoryNeed(
+        128 << 20, cast(Literal["off", "try", "on"], settings.get("huge_pages", "try"))
+    )
+    sides = {"control": {"name": "on", "settings": control}}
+    study = study_of(**sides, arms=[{"name": "off", "settings": arm}])
+    if refused:
+        with pytest.raises(EngineError, match="free huge pages are needed, and this machine has 0"):
+            weigh_in(world, study)
+    else:
+        weigh_in(world, study)
 
 
 def test_an_engine_that_is_reached_by_its_socket_alone_is_refused_another_way(

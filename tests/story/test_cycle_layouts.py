@@ -84,10 +84,12 @@ def test_write_back_that_the_pilot_sees_shared_is_parted_by_turns(
 MB = 1 << 20
 
 
-def limited(world: ScriptedWorld, wal_bytes: float, rates: dict[str, float]) -> None:
+def limited(
+    world: ScriptedWorld, wal_bytes: float, rates: dict[str, float], largest: float = 1.0
+) -> None:
     """Checkpoints every 15 s, or after so much log; arms write at so many bytes a second."""
     answers = world.noop.journal.answers
-    answers.cycle = lambda settings: Cycle(15 * S, wal_bytes, 1.0)
+    answers.cycle = lambda settings: Cycle(15 * S, wal_bytes, largest)
 
     def pulse(instance: NoopInstance) -> WalCounters:
         arm = "on" if instance.settings()["data_checksums"] == "on" else "off"
@@ -105,6 +107,30 @@ def test_log_that_requests_a_checkpoint_every_second_is_refused_with_what_to_typ
     assert "--set settings.most_log=23MB, equal in all arms" in (refused.value.hint or "")
 
 
+@pytest.mark.parametrize(
+    ("own", "tables"),
+    [
+        (["control"], ["control.settings", "settings"]),
+        (["arm"], ["settings", "arm.settings"]),
+        (["control", "arm"], ["control.settings", "arm.settings"]),
+    ],
+)
+def test_what_is_to_be_typed_stands_where_the_limit_of_each_arm_is_said(
+    own: list[str], tables: list[str], writing: ScriptedWorld, weigh_in: Weigh
+) -> None:
+    limited(writing, 1 * MB, {"on": 1.0 * MB, "off": 0.1 * MB})
+    study = cycles_study()
+    limit = {"settings": {"most_log": "1MB"}}
+    control, arm = (
+        side.model_copy(update=limit) if name in own else side
+        for name, side in (("control", study.control), ("arm", study.arms[0]))
+    )
+    with pytest.raises(StudyError, match="requests a checkpoint every 1 s") as refused:
+        weigh_in(writing, study.model_copy(update={"control": control, "arms": (arm,)}))
+    words = " ".join(f"--set {table}.most_log=23MB" for table in tables)
+    assert f"Weigh with {words}, equal" in (refused.value.hint or "")
+
+
 def test_the_disk_must_have_room_for_what_would_be_typed(
     writing: ScriptedWorld, weigh_in: Weigh
 ) -> None:
@@ -117,13 +143,14 @@ def test_the_disk_must_have_room_for_what_would_be_typed(
     )
 
 
+@pytest.mark.parametrize(("largest", "nearer"), [(10.0, True), (7.4, False)])
 def test_log_that_the_disk_does_not_hold_is_refused(
-    writing: ScriptedWorld, weigh_in: Weigh
+    largest: float, nearer: bool, writing: ScriptedWorld, weigh_in: Weigh
 ) -> None:
-    limited(writing, 1e15, {"on": 1.0 * 2**30, "off": 1.0 * 2**30})
+    limited(writing, 1e15, {"on": 1.0 * 2**30, "off": 1.0 * 2**30}, largest)
     with pytest.raises(StudyError, match="the disk has no room for the log") as refused:
         weigh_in(writing, cycles_study())
-    assert "--set turns.time_scale=7.5" in (refused.value.hint or "")
+    assert ("--set turns.time_scale=7.5" in (refused.value.hint or "")) == nearer
 
 
 def by_size(world: ScriptedWorld, every_s: dict[str, int]) -> None:

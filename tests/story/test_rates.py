@@ -10,13 +10,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from steelyard.cli.views.ci.markdown import markdown
 from steelyard.cli.views.verdict_view import render_verdict
 from steelyard.model.errors import StudyError, WeighingError
+from steelyard.model.latency_goal import LEAST_NS, MOST_NS, QUANTILES, LatencyGoal, goal_of
 from steelyard.record.reader import read_recorded
 from steelyard.record.record import Record
 from steelyard.report.page import write_report
+from steelyard.running.searching.pilot import _longer
 from steelyard.study.study import Study
 from steelyard.verdict.rejudge import rejudge
 from story.asked import lines, study_of
@@ -123,6 +127,21 @@ def test_a_limit_that_no_rate_keeps_ends_the_weighing_with_a_longer_one(
     with pytest.raises(WeighingError, match='arm "off" does not keep p99 ≤ 20 ms at any rate') as e:
         weigh_in(world, rate_study())
     assert '--metric "rate at p99 ≤ 40ms"' in (e.value.hint or "")
+
+
+@given(st.sampled_from(sorted(QUANTILES)), st.integers(LEAST_NS, MOST_NS), st.integers(0, 10**12))
+def test_the_longer_limit_that_is_advised_can_be_typed(
+    quantile: str, limit_ns: int, read_ns: int
+) -> None:
+    goal = LatencyGoal(QUANTILES[quantile], limit_ns)
+    advice = _longer(read_ns, goal)
+    if limit_ns == MOST_NS:
+        assert "--metric" not in advice
+        return
+    longer = goal_of(advice.partition('"')[2].partition('"')[0])
+    assert longer is not None
+    assert longer.quantile == goal.quantile
+    assert goal.limit_ns < longer.limit_ns <= MOST_NS
 
 
 def test_a_limit_that_every_rate_keeps_ends_it_too(world: ScriptedWorld, weigh_in: Weigh) -> None:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import copy
 import tomllib
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from steelyard.model.errors import StudyError
 from steelyard.study.change import Change, key_of, toml_text
 from steelyard.study.read import read_study
 
@@ -59,3 +61,132 @@ def test_a_script_that_is_named_twice_is_refused() -> None:
 
     with pytest.raises(UsageError, match=r'"a\.sql" is named twice'):
         changes_of(None, None, None, ["a.sql", "a.sql@2"])
+
+
+STUDY = 'title = "t"\nquestion = "q"\n'
+ARMS = '[control]\nname = "c"\n[[arm]]\nname = "17.0"\n[[arm]]\nname = "17.0.1"\n'
+
+
+def written(tmp_path: Path, text: str) -> str:
+    file = tmp_path / "mine.toml"
+    file.write_text(text)
+    return str(file)
+
+
+@pytest.mark.parametrize(
+    ("text", "changes"),
+    [
+        ('control = 5\narm = {name = "x"}', ["version=17"]),
+        ('control = {name = "c"}\narm = "x"', ["arm.version=17"]),
+        ('control = {name = "c"}\narm = ["x"]', ["version=17"]),
+        ('control = {name = "c"}\narm = ["x"]', ["arm.x.version=17"]),
+        ('control = {name = "c"}\narm = ["x"]', []),
+        ('control = {name = "c"}\narm = 5', []),
+        ('settings = 5\ncontrol = {name = "c"}\narm = {name = "x"}', ["settings.jit=off"]),
+        ('disk = 5\ncontrol = {name = "c"}\narm = {name = "x"}', ["disk.read_iops=5"]),
+        ('disk = 5\ncontrol = {name = "c"}\narm = {name = "x"}', []),
+    ],
+)
+def test_what_should_be_a_table_and_is_none_is_refused(
+    tmp_path: Path, text: str, changes: list[str]
+) -> None:
+    with pytest.raises(StudyError, match=r'"(control|arm|settings|disk)"'):
+        read_study(written(tmp_path, STUDY + text), changes)
+
+
+@pytest.mark.parametrize("changes", [["arm.17.0.1.version=16", "arm.17.0.version=15"]])
+def test_an_arm_whose_name_has_dots_is_reached(tmp_path: Path, changes: list[str]) -> None:
+    for order in (changes, changes[::-1]):
+        arms = read_study(written(tmp_path, STUDY + ARMS), order).arms
+        assert [arm.version for arm in arms] == ["15", "16"]
+
+
+@pytest.mark.parametrize(
+    ("text", "change", "value"),
+    [
+        ('workload = "tproc-c"\n', "workload.clients=3", ("workload", "clients", 3)),
+        ('source = "/data"\n', "source.database=2024", ("source", "database", "2024")),
+    ],
+)
+def test_a_table_of_which_one_key_is_given_takes_more(
+    tmp_path: Path, text: str, change: str, value: tuple[str, str, object]
+) -> None:
+    table, key, expected = value
+    study = read_study(written(tmp_path, STUDY + text + ARMS), [change])
+    assert getattr(getattr(study, table), key) == expected
+
+
+def test_the_ready_pooler_takes_the_keys_that_are_documented() -> None:
+    changes = ["arm.pooler.connections=20", "control.pooler=pgbouncer", "arm.connect=tls"]
+    study = read_study("pooler", changes)
+    assert [arm.pooler and arm.pooler.connections for arm in study.every_arm] == [16, 20]
+
+
+@pytest.mark.parametrize("spelt", ["Shared_Buffers", "SHARED_BUFFERS", "shared_buffers"])
+def test_a_setting_is_one_however_it_is_spelt(spelt: str) -> None:
+    study = read_study("checksums", [f"settings.{spelt}=1GB", f"arm.settings.{spelt}=2GB"])
+    assert study.settings["shared_buffers"] == "1GB"
+    assert {key.lower() for key in study.settings} == {*study.settings}
+    assert study.arms[0].settings == {"shared_buffers": "2GB"}
+
+
+def test_a_setting_that_stands_twice_in_a_file_is_refused(tmp_path: Path) -> None:
+    settings = 'settings = { jit = "on", JIT = "off" }\n'
+    with pytest.raises(StudyError, match='setting "jit" stands there twice'):
+        read_study(written(tmp_path, STUDY + settings + ARMS))
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        *("workload.clients", "workload.scale", "workload.threads", "workload.pace"),
+        *("budget.epochs", "budget.measuring", "decision.margin", "disk.read_iops", "memory"),
+        *("disk.read_rate", "turns.time_scale", "arm.replication.standbys", "arm.weight.stall"),
+        *("arm.weight.stall_time", "arm.pooler.connections", "arm.price"),
+    ],
+)
+@pytest.mark.parametrize("switch", ["true", "false"])
+def test_a_switch_is_no_number(key: str, switch: str) -> None:
+    with pytest.raises(StudyError, match=f'invalid value for "{key}": accepted: '):
+        read_study("pooler", [f"{key}={switch}"])
+
+
+@pytest.mark.parametrize("switch", ["true", "false"])
+def test_a_switch_may_be_one(switch: str) -> None:
+    study = read_study("aa", [f"archive={switch}", f"workload.timed={switch}"])
+    assert (study.archive, study.workload.timed) == (switch == "true", switch == "true")
+
+
+@pytest.mark.parametrize(
+    ("study", "changes"),
+    [
+        ("pooler", ["arm.pooler=none"]),
+        ("replication", ["arm.on.replication=none"]),
+        ("settings", ["disk.read_iops=5", "disk=none"]),
+        ("aa", ["directory=/mnt/x", "wal_directory=/mnt/y", "directory=none"]),
+        ("aa", ["arm.price=1/h", "arm.price=none"]),
+    ],
+)
+def test_what_a_study_has_is_taken_back_by_none(study: str, changes: list[str]) -> None:
+    read = read_study(study, changes)
+    assert (read.disk, read.control.directory) == (None, None)
+    arms = {arm.name: (arm.pooler, arm.price) for arm in read.arms}
+    assert {*arms.values()} == {(None, None)}
+
+
+@pytest.mark.parametrize(
+    ("changes", "key"),
+    [
+        (["disk=3000"], "disk.read_iops"),
+        (["arm.on.replication=2"], "arm.on.replication.standbys"),
+    ],
+)
+def test_a_table_is_refused_a_value_with_the_keys_that_it_has(changes: list[str], key: str) -> None:
+    with pytest.raises(StudyError, match="it is a table") as refused:
+        read_study("replication", changes)
+    assert key in (refused.value.hint or "")
+
+
+def test_an_arm_is_named_in_a_refusal_as_an_override_names_it() -> None:
+    with pytest.raises(StudyError, match=r'"arm\.on\.replication\.standbys"'):
+        read_study("replication", ["arm.on.replication.standbys=3"])

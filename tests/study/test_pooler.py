@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
+from steelyard.study.naming import with_names
 from steelyard.study.reaching.pooler import pooler_of, pooler_words
 from steelyard.study.study import Study
 
@@ -36,6 +37,36 @@ def test_the_older_word_for_pgbouncer_means_the_same() -> None:
 
 
 @pytest.mark.parametrize(
+    ("spelt", "name"),
+    [
+        ("PgBouncer", "pgbouncer"),
+        ("pgpool-II", "pgpool"),
+        ("pgpool2", "pgpool"),
+        ({"name": "PGPOOL"}, "pgpool"),
+    ],
+)
+def test_a_pooler_is_known_however_it_is_spelt(spelt: Any, name: str) -> None:
+    pooler = study(spelt).arms[0].pooler
+    assert pooler is not None
+    assert pooler.name == name
+
+
+@pytest.mark.parametrize(
+    ("pooler", "name"),
+    [
+        ({"name": "pgbouncer", "connections": 4}, "pgbouncer+connections=4"),
+        ({"name": "pgbouncer", "program": "/opt/bin/pgbouncer"}, "pgbouncer+/opt/bin/pgbouncer"),
+    ],
+)
+def test_poolers_of_one_name_are_told_apart_in_the_names_of_arms(
+    pooler: dict[str, Any], name: str
+) -> None:
+    control = {"role": "control", "pooler": "pgbouncer"}
+    named = with_names(study(pooler, control=control, arm={"name": "", "role": "arm"}))
+    assert [arm.name for arm in named.every_arm] == ["pgbouncer", name]
+
+
+@pytest.mark.parametrize(
     ("pooler", "more", "words"),
     [
         ("odyssey", {}, "Odyssey is not started by Steelyard"),
@@ -48,6 +79,8 @@ def test_the_older_word_for_pgbouncer_means_the_same() -> None:
         ("pgpool", {"address": "host=db1"}, 'has "pooler", which needs a server that we start'),
         (None, {"placement": "auto", "workload": {"reconnect": True}}, "workload.reconnect needs"),
         ({"name": "pgpool", "connections": 0}, {}, "greater than or equal to 1"),
+        ({"name": "pgpool", "connections": 20}, {}, "a connection for each client"),
+        ({"name": "pgbouncer", "program": "bin/pgbouncer"}, {}, "by its whole path"),
     ],
 )
 def test_what_a_pooler_cannot_do_is_refused(pooler: Any, more: dict[str, Any], words: str) -> None:

@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 
 from steelyard.model.errors import StudyError
+from steelyard.study.change import Change
 from steelyard.study.read import builtin_studies, read_study, write_study
+from steelyard.workloads.reading.resolved import resolve_workload
 
 MINIMAL = """
 title = "t"
@@ -230,6 +232,57 @@ def test_texts_of_several_lines_are_written_and_read_back(minimal: Path) -> None
     file = minimal.with_name("again.toml")
     file.write_text(write_study(study))
     assert read_study(str(file)).workload == study.workload
+
+
+@pytest.mark.parametrize("name", sorted(builtin_studies()))
+def test_scripts_of_an_override_are_driven_in_place_of_those_of_any_study(
+    name: str, tmp_path: Path
+) -> None:
+    (script := tmp_path / "mine.sql").write_text("SELECT 1;\n")
+    study = read_study(name, [Change("workload.scripts", {str(script): 1})])
+    chosen = resolve_workload(study).workload
+    assert chosen.scripts == {str(script): 1}
+    assert (chosen.texts, chosen.streams, chosen.excluded) == ({}, (), ())
+
+
+SCRIPTED = """
+[workload]
+scripts = { "a" = 1, "b" = 2 }
+streams = [["a", "b"]]
+excluded = ["b"]
+[workload.texts]
+a = "SELECT 1;"
+b = "SELECT 2;"
+"""
+
+
+@pytest.mark.parametrize(
+    ("changes", "texts", "streams"),
+    [
+        (["workload.clients=3"], {"a", "b"}, (("a", "b"),)),
+        (['workload.scripts={"a" = 5}'], {"a"}, ()),
+        (['workload.scripts={"b" = 1, "a" = 1}'], {"a", "b"}, (("a", "b"),)),
+        (['workload.scripts={"c" = 1}', "workload.texts.c=SELECT 3;"], {"c"}, ()),
+        (["workload.texts.c=SELECT 3;", 'workload.scripts={"a" = 1}'], {"a", "c"}, ()),
+        (['workload.scripts={"a" = 1}', 'workload.streams=[["a"]]'], {"a"}, (("a",),)),
+    ],
+)
+def test_an_override_of_scripts_leaves_what_it_drives_and_what_overrides_say(
+    tmp_path: Path, changes: list[str], texts: set[str], streams: tuple[tuple[str, ...], ...]
+) -> None:
+    file = tmp_path / "scripted.toml"
+    file.write_text(MINIMAL + SCRIPTED)
+    workload = read_study(str(file), changes).workload
+    assert {*workload.texts} == texts
+    assert workload.streams == streams
+
+
+@pytest.mark.parametrize("streams", ["5", '"a"', "[5]", "[[[5]]]"])
+def test_streams_that_are_none_are_refused_with_their_key(tmp_path: Path, streams: str) -> None:
+    file = tmp_path / "scripted.toml"
+    file.write_text(f"{MINIMAL}[workload]\nstreams = {streams}\n")
+    with pytest.raises(StudyError, match=r"workload\.streams"):
+        read_study(str(file), ['workload.scripts={"a" = 1}'])
 
 
 def test_a_need_that_there_is_not_is_refused_with_those_that_there_are(minimal: Path) -> None:

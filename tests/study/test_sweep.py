@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from steelyard.model.errors import UsageError
-from steelyard.study.sweep import read_sweep
+from steelyard.study.change import toml_text
+from steelyard.study.sweep import read_sweep, values_of
 
 
 @pytest.mark.parametrize(
@@ -24,6 +27,38 @@ def test_values_are_cut_and_sorted(text: str, values: tuple[str, ...]) -> None:
     assert set(sweep.values) == set(values)
     if "{" not in text:
         assert sweep.values == values
+
+
+@pytest.mark.parametrize(
+    ("listed", "values"),
+    [
+        ("8, 32 ,256", ("8", "32", "256")),
+        ('[["a"]],[["b", "c"]]', ('[["a"]]', '[["b", "c"]]')),
+        ("{a = {b = 1}, c = 2},{d = 1}", ("{a = {b = 1}, c = 2}", "{d = 1}")),
+        ("\"x,y\",'a,]b',z", ('"x,y"', "'a,]b'", "z")),
+        ('"a\\",b",c', ('"a\\",b"', "c")),
+        ('{ "a]}," = 1 },2', ('{ "a]}," = 1 }', "2")),
+        ("it's,b's", ("it's", "b's")),
+        ("/mnt/a,/mnt/b", ("/mnt/a", "/mnt/b")),
+        ("x]y,z", ("x]y", "z")),
+        ("", ()),
+    ],
+)
+def test_commas_within_a_value_are_no_borders(listed: str, values: tuple[str, ...]) -> None:
+    assert values_of(listed) == values
+
+
+VALUES = st.recursive(
+    st.text(min_size=1) | st.integers(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    max_leaves=6,
+)
+
+
+@given(st.lists(VALUES, min_size=1, max_size=5))
+def test_values_written_as_toml_are_cut_where_they_end(values: list[object]) -> None:
+    texts = tuple(map(toml_text, values))
+    assert values_of(",".join(texts)) == texts
 
 
 @pytest.mark.parametrize(

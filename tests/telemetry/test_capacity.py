@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 import psutil
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -35,6 +36,19 @@ def test_the_longest_mount_wins_and_of_equals_the_last(tmp_path: Path) -> None:
         "options": "rw,ro",
     }
     assert filesystem(tmp_path, tmp_path)["type"] == "ext4"
+
+
+@pytest.mark.parametrize("name", ["a b", "tab\tx", "line\nx", "back\\slash", "back\\040", "ü"])
+def test_a_mount_is_known_whatever_letters_its_place_has(tmp_path: Path, name: str) -> None:
+    place = tmp_path / name
+    place.mkdir()
+    written = str(place)
+    for letter in "\\ \t\n":  # as seq_path of the kernel has them; backslashes first
+        written = written.replace(letter, f"\\{ord(letter):03o}")
+    (tmp_path / "proc/self").mkdir(parents=True)
+    lines = f"27 1 254:0 / / rw - ext4 /dev/vda rw\n30 27 0:28 / {written} rw - xfs /dev/vdb rw\n"
+    (tmp_path / "proc/self/mountinfo").write_text(lines)
+    assert filesystem(place, tmp_path)["mount"] == str(place)
 
 
 def test_a_machine_without_mountinfo_says_nothing(tmp_path: Path) -> None:

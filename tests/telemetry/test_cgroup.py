@@ -6,7 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from steelyard.telemetry.capacity import memory_left, processor_quota, throttling
+from steelyard.telemetry.capacity import (
+    memory_left,
+    memory_limit,
+    processor_quota,
+    throttling,
+)
 
 V1 = {
     "proc/self/cgroup": "5:memory:/job\n2:cpu,cpuacct:/job\n0::/\n",
@@ -76,3 +81,30 @@ def test_the_tightest_limit_and_every_throttling_count(
     assert memory_left(root) == left
     assert throttling(root).throttled_ns == throttled_ns
     assert throttling(root).periods == periods
+
+
+@pytest.mark.parametrize(
+    ("files", "limit"),
+    [(V1, 1_000_000), (V2, 1000), (CONTAINER, None), ({}, None)],
+    ids=["v1", "v2", "container", "no control groups"],
+)
+def test_the_limit_is_the_tightest_whatever_is_used(
+    tmp_path: Path, files: dict[str, str], limit: int | None
+) -> None:
+    assert memory_limit(recorded(tmp_path, files)) == limit
+
+
+@pytest.mark.parametrize("place", ["v1", "v2"])
+def test_page_cache_is_free_whether_it_was_used_lately_or_not(place: str, tmp_path: Path) -> None:
+    files, group, prefix = {
+        "v1": (V1, "sys/fs/cgroup/memory/job", "total_"),
+        "v2": (V2, "sys/fs/cgroup/outer/inner", ""),
+    }[place]
+    pairs = f"anon 100\n{prefix}active_file 200\n{prefix}inactive_file 50\n"
+    used = {"v1": "memory.usage_in_bytes", "v2": "memory.current"}[place]
+    root = recorded(tmp_path, {**files, f"{group}/memory.stat": pairs, f"{group}/{used}": "350\n"})
+    limit = memory_limit(root)
+    assert limit is not None
+    assert memory_left(root) == limit - 100
+    recorded(root, {f"{group}/memory.stat": f"{prefix}active_file 900\n"})  # read a moment later
+    assert memory_left(root) == limit

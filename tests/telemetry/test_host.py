@@ -7,6 +7,7 @@ from pathlib import Path
 
 import psutil
 
+from steelyard.telemetry.capacity import space
 from steelyard.telemetry.host import host_readings, huge_pages_free, sample_host
 
 STAT = """cpu  300 0 200 1000 50 10 20 60 0 0
@@ -101,3 +102,13 @@ def test_huge_pages_are_counted_and_are_no_kilobytes(tmp_path: Path) -> None:
     told = f"{MEMINFO}HugePages_Total:      12\nHugePages_Free:        7\nHugepagesize:   2048 kB\n"
     assert huge_pages_free(recorded(tmp_path, {"proc/meminfo": told})) == 7
     assert huge_pages_free(recorded(tmp_path, {"proc/meminfo": MEMINFO})) == 0
+    for promised, free in ((3, 4), (7, 0), (9, 0)):
+        files = {"proc/meminfo": f"{told}HugePages_Rsvd: {promised}\n"}
+        assert huge_pages_free(recorded(tmp_path, files)) == free
+
+
+def test_a_file_system_that_counts_no_blocks_is_not_full(tmp_path: Path) -> None:
+    proc = Path("/proc")
+    assert space(proc).free_share == 1.0
+    assert sample_host(proc).disk_total_bytes == 0
+    assert sample_host(proc, places=[tmp_path]).disk_total_bytes == space(tmp_path).total_bytes

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import subprocess
 from collections.abc import Iterator
@@ -9,6 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+
+from tidy.syntax import forget
 
 LEFT_OUT = {".git", ".venv", "target", "records", "build", "dist", "node_modules", "__pycache__"}
 
@@ -30,6 +33,15 @@ class Tree:
         """The text of one file; empty when there is none."""
         found = self.root / path
         return found.read_text(encoding="utf-8") if found.is_file() else ""
+
+
+@pytest.fixture(scope="package", autouse=True)
+def trees_while_rules_read_them() -> Iterator[None]:
+    """They have no circles: looking for garbage among them takes longer than parsing."""
+    gc.disable()
+    yield
+    forget()
+    gc.enable()
 
 
 @pytest.fixture(scope="session")

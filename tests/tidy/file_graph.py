@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Mapping
 
+from tidy.syntax import nodes_of
+
 SOURCES = "python/"
 
 
@@ -28,7 +30,7 @@ def import_graph(sources: Mapping[str, str]) -> dict[str, set[str]]:
 
 
 def _imported(text: str, own: str, is_package: bool, modules: Mapping[str, str]) -> Iterator[str]:
-    for node in ast.walk(ast.parse(text)):
+    for node in nodes_of(text):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names if alias.name in modules)
         elif isinstance(node, ast.ImportFrom):

@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from tidy.syntax import nodes_of
+
 PACKAGE = "python/steelyard/"
 ADAPTERS = {
     PACKAGE + "engines/postgres/": "psycopg",
@@ -66,7 +68,7 @@ def adapter_imports(path: str, text: str) -> Iterator[str]:
 
 
 def class_checks(path: str, text: str) -> Iterator[str]:
-    for node in ast.walk(ast.parse(text)):
+    for node in nodes_of(text):
         called = getattr(node.func, "id", "") if isinstance(node, ast.Call) else ""
         if isinstance(node, ast.Call) and called == "isinstance" and len(node.args) == 2:
             names = [getattr(n, "id", getattr(n, "attr", "")) for n in ast.walk(node.args[1])]
@@ -84,7 +86,7 @@ def libpq_addresses(path: str, text: str) -> Iterator[str]:
     """Connection strings of libpq, and the options by which its programs find a server."""
     if path.startswith(tuple(COMPOSITION_POINTS)):
         return
-    for node in ast.walk(ast.parse(text)):
+    for node in nodes_of(text):
         if isinstance(node, ast.List | ast.Tuple):
             words = {one.value for one in node.elts if isinstance(one, ast.Constant)}
             found = words >= _CLIENT_FLAGS and "-h"
@@ -97,7 +99,7 @@ def libpq_addresses(path: str, text: str) -> Iterator[str]:
 
 
 def _imports(text: str) -> Iterator[tuple[int, str]]:
-    for node in ast.walk(ast.parse(text)):
+    for node in nodes_of(text):
         if isinstance(node, ast.Import):
             yield from ((node.lineno, alias.name) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):

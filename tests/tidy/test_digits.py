@@ -10,7 +10,6 @@ _READ_BACK = "float(f"
 """Rounding: the text is a number again at once."""
 ELSEWHERE = {
     "python/steelyard/model/units.py": "where digits are written",
-    "python/steelyard/tuning/profile/rules.py": "values of settings, as a server reads them",
     "python/steelyard/tuning/search/space.py": "values of settings, as a server reads them",
     "python/steelyard/analysis/pilot/batch_means.py": "percents below a hundred",
     "python/steelyard/foreign/judgement/number_findings.py": "figures as they were published",

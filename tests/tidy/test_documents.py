@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,11 @@ ARCHITECTURE = "ARCHITECTURE.md"
 _LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)|!\[[^\]]*\]\(([^)\s]+)\)")
 MOST_LINES = 250
 ROOMS = ("python/steelyard/*/", "crates/*/", "tests/*/")
+_ROW = re.compile(r"^\| `([\w/]+)/` \|(.*)$", re.MULTILINE)
+"""Of the map of rooms."""
+_STEP = re.compile(
+    r"`(\w+)\(([a-z_]\w*(?:, \w+)*)\)`[^|`]*(?:`\w+`s?)? *\| `(python/[^`]+\.py)` \|"
+)
 _PATH = re.compile(r"`((?:python|crates|tests|docs|validation|benches|fuzz|\.ci)/[^`\s]*)`")
 
 
@@ -30,6 +36,42 @@ def rooms_not_named(paths: Collection[str], text: str) -> list[str]:
         for room in sorted(rooms)
         if f"`{room}`" not in text and f"`{room.split('/')[-2]}/`" not in text
     ]
+
+
+def rows_that_differ(paths: Collection[str], text: str) -> list[str]:
+    """Folders of code in a room that neither its row of the map nor one of their own names, and
+    folders that a row names and the room has not."""
+    rows = dict(_ROW.findall(text))
+    messages = []
+    for room, row in rows.items():
+        below = f"python/steelyard/{room}/"
+        folders = {
+            path.removeprefix(below).removesuffix("/__init__.py")
+            for path in paths
+            if fnmatch(path, f"{below}*/__init__.py")
+        }
+        named = {*re.findall(r"`(\w+)/`", row)}
+        own = {other.removeprefix(f"{room}/") for other in rows}
+        messages += [
+            f"{ARCHITECTURE}: {below}{name}/ is not in the row of `{room}/`; use a word on it"
+            for name in sorted(folders - named - own)
+            if "/" not in name
+        ]
+        messages += [
+            f"{ARCHITECTURE}: `{room}/` has no `{name}/`; use the name of a folder"
+            for name in sorted(named)
+            if not any(fnmatch(path, f"{below}*{name}/*") for path in paths)
+        ]
+    return messages
+
+
+def signatures_that_differ(text: str, source: Callable[[str], str]) -> Iterator[str]:
+    """Functions that a row shows with parameters which the one in its file has not."""
+    for name, parameters, path in _STEP.findall(text):
+        functions = [f for f in ast.parse(source(path)).body if isinstance(f, ast.FunctionDef)]
+        signatures = [[each.arg for each in f.args.args] for f in functions if f.name == name]
+        if parameters.split(", ") not in signatures:
+            yield f"{ARCHITECTURE}: {name}({parameters}) is not in {path}; use what is there"
 
 
 def paths_that_are_gone(paths: Collection[str], text: str) -> list[str]:
@@ -75,6 +117,7 @@ def test_the_architecture_is_short_and_names_every_room_and_no_file_that_is_gone
 ) -> None:
     text = tree.text(ARCHITECTURE)
     found = [*rooms_not_named(tree.paths, text), *paths_that_are_gone(tree.paths, text)]
+    found += [*rows_that_differ(tree.paths, text), *signatures_that_differ(text, tree.text)]
     assert not found, "\n" + "\n".join(found)
     assert text.count("\n") <= MOST_LINES
 
@@ -102,6 +145,36 @@ def test_the_rule_sees_rooms_that_are_not_named_and_files_that_are_gone() -> Non
     assert len(rooms_not_named([*paths, "crates/pages/src/lib.rs"], text)) == 1
     assert paths_that_are_gone(paths, "`python/steelyard/study/NAME.py` and `crates/wire/`") == []
     assert len(paths_that_are_gone(paths, "`python/steelyard/study/gone.py`")) == 1
+
+
+@pytest.mark.parametrize(
+    ("row", "wrong"),
+    [
+        ("| `study/` | the question; `reaching/`: poolers |", 0),
+        ("| `study/` | the question |\n| `study/reaching/` | poolers |", 0),
+        ("| `study/` | the question |", 1),
+        ("| `study/` | `reaching/`, `moved/` |", 1),
+        ("| `study/` | `moved/` |", 2),
+    ],
+)
+def test_the_rule_sees_folders_that_a_row_of_the_map_lacks_or_makes_up(
+    row: str, wrong: int
+) -> None:
+    paths = [f"python/steelyard/study/{name}" for name in ("__init__.py", "reaching/__init__.py")]
+    assert len(rows_that_differ(paths, row)) == wrong
+
+
+@pytest.mark.parametrize(
+    ("row", "wrong"),
+    [
+        ("| prepare | `prepare(opened, progress)` → `Setup` | `python/a.py` |", False),
+        ("| prepare | `prepare(kept, progress)` → `Setup` | `python/a.py` |", True),
+        ("| the page | `write(opened)` | `python/a.py` |", True),
+    ],
+)
+def test_the_rule_sees_parameters_of_another_name(row: str, wrong: bool) -> None:
+    source = "def prepare(opened: int, progress: int) -> None: ...\n"
+    assert bool([*signatures_that_differ(row, lambda path: source)]) == wrong
 
 
 @pytest.mark.parametrize(

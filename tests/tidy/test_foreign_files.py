@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from tidy.syntax import nodes_of
+
 PACKAGE = "python/steelyard/"
 ROOMS = (
     PACKAGE + "study/",
@@ -40,7 +42,7 @@ _PARSES = frozenset({("tomllib", "loads"), ("tomllib", "load"), ("json", "load")
 def unbounded_reads(path: str, text: str) -> Iterator[str]:
     if not path.startswith(ROOMS) or path in EXCEPTIONS:
         return
-    for node in ast.walk(ast.parse(text)):
+    for node in nodes_of(text):
         if not isinstance(node, ast.Call):
             continue
         called = node.func

@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+from tidy.syntax import nodes_of
+
 GRAPH = tomllib.loads((Path(__file__).parent / "import_graph.toml").read_text(encoding="utf-8"))
 STAGES: dict[str, list[str]] = GRAPH["stages"]
 EVERYTHING = set(GRAPH["everything"])
@@ -25,7 +27,7 @@ def part_of(path: str) -> str:
 
 def imported_parts(path: str, text: str) -> Iterator[tuple[int, str]]:
     """(line, part) for every part of the package that a file imports."""
-    for node in ast.walk(ast.parse(text)):
+    for node in nodes_of(text):
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.level:
@@ -65,7 +67,7 @@ def circle_of(stages: Mapping[str, Sequence[str]]) -> list[str]:
 
 
 def forbidden_constructs(path: str, text: str) -> Iterator[str]:
-    for node in ast.walk(ast.parse(text)):
+    for node in nodes_of(text):
         if isinstance(node, ast.ImportFrom) and any(alias.name == "*" for alias in node.names):
             yield f"{path}:{node.lineno}: a star import is not used here; use the names"
         elif isinstance(node, ast.ExceptHandler) and _catches_everything(node):
@@ -76,7 +78,7 @@ def forbidden_constructs(path: str, text: str) -> Iterator[str]:
 
 
 def prints(path: str, text: str) -> Iterator[str]:
-    for node in ast.walk(ast.parse(text)):
+    for node in nodes_of(text):
         called = getattr(node.func, "id", "") if isinstance(node, ast.Call) else ""
         if called == "print" and part_of(path) != "cli":
             yield f"{path}:{node.lineno}: print is not used here; use a value or an event"

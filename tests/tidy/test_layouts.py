@@ -8,6 +8,8 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
+from tidy.syntax import nodes_of
+
 ROOMS = (
     "python/steelyard/running/layouts/",
     "python/steelyard/running/turns/",
@@ -43,7 +45,7 @@ _TEMPLATE = re.compile(r"layout\s*[!=]=|\bif\s+[\w.]*layout\b")
 
 
 def branches(path: str, text: str) -> Iterator[str]:
-    for node in ast.walk(ast.parse(text)):
+    for node in nodes_of(text):
         if isinstance(node, ast.expr | ast.stmt | ast.pattern) and _branches(node):
             yield (
                 f"{path}:{node.lineno}: a branch on a layout is not used here; "
@@ -83,7 +85,7 @@ def _held(node: ast.expr) -> bool:
 
 def _asserted(text: str) -> int:
     """Comparisons within assertions: they refuse, and branch nowhere."""
-    every = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Assert)]
+    every = [node for node in nodes_of(text) if isinstance(node, ast.Assert)]
     return sum(_branches(inner) for one in every for inner in ast.walk(one.test))
 
 

@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from pathlib import PurePosixPath
 from typing import Any
 
+from tidy.syntax import nodes_of
+
 DRAWERS = {"util", "utils", "helper", "helpers", "common", "misc", "manager", "managers", "types"}
 _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 
@@ -23,7 +25,7 @@ def drawers(path: str) -> Iterator[str]:
 
 def drawer_classes(path: str, text: str) -> Iterator[str]:
     if path.endswith(".py"):
-        named = [n.name for n in ast.walk(ast.parse(text)) if isinstance(n, ast.ClassDef)]
+        named = [n.name for n in nodes_of(text) if isinstance(n, ast.ClassDef)]
     else:
         named = re.findall(r"\b(?:struct|enum|trait|mod)\s+(\w+)", text)
     for name in named:
@@ -77,7 +79,7 @@ TWINS = {
 def classes_of(text: str) -> Iterator[str]:
     yield from (
         node.name
-        for node in ast.walk(ast.parse(text))
+        for node in nodes_of(text)
         if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
     )
 

@@ -7,6 +7,8 @@ import re
 from fnmatch import fnmatch
 from typing import Any
 
+from tidy.syntax import syntax_of
+
 EXEMPT = ("tests/golden/*", "python/steelyard/workloads/*/scripts/*")
 """What the program printed, and what is sent to servers to the letter, as pgbench sends it."""
 
@@ -14,7 +16,7 @@ EXEMPT = ("tests/golden/*", "python/steelyard/workloads/*/scripts/*")
 def opening(path: str, text: str) -> str:
     """The first paragraph of a file's opening comment, on one line; empty when there is none."""
     if path.endswith((".py", ".pyi")):
-        paragraph = (ast.get_docstring(ast.parse(text)) or "").partition("\n\n")[0]
+        paragraph = (ast.get_docstring(syntax_of(text)) or "").partition("\n\n")[0]
     else:
         mark = "//!" if path.endswith(".rs") else "--"
         lines = []

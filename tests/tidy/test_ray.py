@@ -6,19 +6,14 @@ import ast
 from collections.abc import Iterator
 from typing import Any
 
+from tidy.syntax import nodes_of
+
 MAY = "python/steelyard/fleet/on_ray/"
 
 
 def imports_of_ray(path: str, text: str) -> Iterator[str]:
     """Imports of Ray outside its module, and within it those that are made when it is imported."""
-    tree = ast.parse(text)
-    inner = {
-        id(node)
-        for function in ast.walk(tree)
-        if isinstance(function, ast.FunctionDef)
-        for node in ast.walk(function)
-    }
-    for node in ast.walk(tree):
+    for node in nodes_of(text):
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
@@ -28,8 +23,13 @@ def imports_of_ray(path: str, text: str) -> Iterator[str]:
         if any(name.partition(".")[0] == "ray" for name in names):
             if not path.startswith(MAY):
                 yield f"{path}:{node.lineno}: Ray is not used here; use {MAY}"
-            elif id(node) not in inner:
+            elif not _in_a_function(node, text):
                 yield f"{path}:{node.lineno}: Ray is imported where it is used, in a function"
+
+
+def _in_a_function(node: ast.AST, text: str) -> bool:
+    functions = (each for each in nodes_of(text) if isinstance(each, ast.FunctionDef))
+    return any(node in ast.walk(function) for function in functions)
 
 
 def test_ray_is_imported_in_one_room_and_there_where_it_is_used(tree: Any) -> None:

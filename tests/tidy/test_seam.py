@@ -5,13 +5,15 @@ from __future__ import annotations
 import ast
 from typing import Any
 
+from tidy.syntax import syntax_of
+
 STUB = "python/steelyard/_core.pyi"
 
 
 def stub_names(text: str) -> set[str]:
     """The public functions, classes and constants that a stub declares."""
     names: set[str] = set()
-    for node in ast.parse(text).body:
+    for node in syntax_of(text).body:
         if isinstance(node, ast.FunctionDef) or (
             isinstance(node, ast.ClassDef) and not _only_a_shape(node)
         ):

@@ -9,6 +9,8 @@ from collections.abc import Iterable, Iterator
 from fnmatch import fnmatch
 from typing import Any
 
+from tidy.syntax import nodes_of
+
 FILE_LINES = 400
 FUNCTION_LINES = 70
 COLUMNS = 100
@@ -48,7 +50,7 @@ def columns_over(path: str, text: str) -> Iterator[str]:
 
 
 def python_functions_over(path: str, text: str) -> Iterator[str]:
-    for node in ast.walk(ast.parse(text)):
+    for node in nodes_of(text):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             length = (node.end_lineno or node.lineno) - node.lineno + 1
             if length > FUNCTION_LINES:

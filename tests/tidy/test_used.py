@@ -8,6 +8,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from tidy.syntax import syntax_of
+
 PACKAGE = "python/steelyard/"
 USERS = (PACKAGE, "validation/", "benches/", ".ci/")
 
@@ -18,7 +20,7 @@ def unused_names(sources: Mapping[str, str], words: Counter[str]) -> Iterator[st
     What is decorated is used by its decorator; a protocol by being implemented.
     """
     for path, text in sources.items():
-        for node in ast.parse(text).body:
+        for node in syntax_of(text).body:
             if not isinstance(node, ast.FunctionDef | ast.ClassDef) or node.name.startswith("_"):
                 continue
             bases = [getattr(b, "id", "") for b in getattr(node, "bases", ())]

@@ -12,6 +12,8 @@ from typing import Any
 
 import pytest
 
+from tidy.syntax import nodes_of
+
 VAGUE = {
     *("alike", "altered", "asked", "asking", "beside", "bring", "bringing", "brought", "chosen"),
     *("dealing", "done", "found", "gone", "held", "housed", "kept", "look", "looked", "looking"),
@@ -52,7 +54,7 @@ def vague_names(path: str, text: str) -> Iterator[tuple[str, str]]:
         yield "files", file.stem
     if file.stem == "__init__" and is_vague(file.parent.name):
         yield "files", file.parent.name
-    for node in ast.walk(ast.parse(text)):
+    for node in nodes_of(text):
         if isinstance(node, ast.ClassDef) and is_vague(node.name):
             yield "classes", node.name
         elif (
@@ -65,7 +67,7 @@ def vague_names(path: str, text: str) -> Iterator[tuple[str, str]]:
 
 def refused_variables(text: str) -> int:
     """How often a text binds one of the refused names: assignments, loops and parameters."""
-    nodes = list(ast.walk(ast.parse(text)))
+    nodes = nodes_of(text)
     names = [n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
     names += [n.arg for n in nodes if isinstance(n, ast.arg)]
     names += [n.name for n in nodes if isinstance(n, ast.ExceptHandler) and n.name]

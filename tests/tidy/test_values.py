@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
+from tidy.syntax import syntax_of
+
 PACKAGE = "python/steelyard/"
-ROOMS = tuple(
-    f"{PACKAGE}{room}/"
-    for room in ("driver", "running", "evaluation", "report", "record", "cli/views")
-)
+STAGES = ("driver", "running", "record", "evaluation", "wording", "verdict", "report", "cli/views")
+ROOMS = tuple(f"{PACKAGE}{stage}/" for stage in STAGES)
 ANYTHING = re.compile(r"\b(?:dict|Mapping|MutableMapping)\[str, (?:Any|object)\]")
 EDGES = {
     "record/record.py": "reads and writes JSON",
@@ -30,7 +30,7 @@ EDGES = {
 
 def dicts_of_anything(path: str, text: str) -> Iterator[str]:
     """Public signatures, fields and names for types that say `dict[str, Any]`."""
-    for line, name, said in _annotations(ast.parse(text)):
+    for line, name, said in _annotations(syntax_of(text)):
         found = ANYTHING.search(said)
         if found:
             yield (

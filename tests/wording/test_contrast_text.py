@@ -73,7 +73,8 @@ def test_an_open_end_is_infinite_and_two_open_ends_are_no_interval(nothing: floa
 
 
 @pytest.mark.parametrize(
-    ("width", "digits"), [(0.01, 3), (0.5, 2), (5.0, 2), (20.0, 1), (500.0, 0)]
+    ("width", "digits"),
+    [(0.01, 3), (0.5, 2), (5.0, 2), (20.0, 1), (500.0, 0), (0.002, 4), (0.0002, 5), (1e-12, 6)],
 )
 def test_wide_intervals_show_fewer_decimals(width: float, digits: int) -> None:
     assert digits_for((0.0, width)) == digits

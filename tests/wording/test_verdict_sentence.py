@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import dataclasses
+import math
+import re
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from record.made import details_of
 from steelyard.analysis.decision.forecast import Forecast, Need
 from steelyard.analysis.decision.looks import Terms
-from steelyard.evaluation.contrast import Contrast, WeighedContrast
+from steelyard.evaluation.contrast import AnswerWords, Contrast, WeighedContrast
 from steelyard.evaluation.rule import Decision, VerdictKind
 from steelyard.model.estimate import LOG_RATIO, Estimate
 from steelyard.model.observation import Quoted
@@ -39,6 +45,20 @@ def contrast(
         threats=(),
         details=details_of(look=look, **details),
     )
+
+
+def of_logs(
+    verdict: Decision,
+    logs: tuple[float, float, float],
+    subject: str | None = None,
+    lacks: bool = False,
+) -> WeighedContrast:
+    """As `contrast`, of log ratios; `subject`: it answers in the words of a question."""
+    value, low, high = logs
+    answer = None if subject is None else AnswerWords(subject, lacks=lacks)
+    plain = contrast(verdict, (0.0, 0.0, 0.0))
+    estimate = dataclasses.replace(plain.estimate, value=value, low=low, high=high)
+    return dataclasses.replace(plain, estimate=estimate, answer=answer)
 
 
 SLOWER, FASTER = VerdictKind.SLOWER, VerdictKind.FASTER
@@ -116,8 +136,6 @@ def test_a_verdict_reads_so(judged: WeighedContrast, words: str) -> None:
 
 
 def test_an_invalid_weighing_names_its_reason_and_gives_no_figure() -> None:
-    import dataclasses
-
     reason = Quoted(ThreatKind.DEBUG_BUILD, "debug profile")
     doubt = Quoted(ThreatKind.STEAL, "12 %")
     judged = dataclasses.replace(
@@ -132,3 +150,51 @@ def test_no_time_settles_what_lies_on_the_margin_and_at_zero_too() -> None:
     judged = contrast(OPEN, (0.4, -0.8, 1.6), forecast=Forecast(12, None, None))
     assert sentence_of(judged).endswith("no time will settle ±1 % on this machine")
     assert judged.forecast_seconds is None
+
+
+@pytest.mark.parametrize(
+    ("kind", "logs", "words"),
+    [
+        (FASTER, (math.inf, 0.1, math.inf), "off is faster than on by at least 10.5 % of"),
+        (FASTER, (35.0, 30.0, 40.0), "by at least 100 000 000 000 000 % of"),
+        (SLOWER, (-math.inf, -math.inf, -0.5), "by 100.0 % [39.3, unbounded] of"),
+        (VerdictKind.INCONCLUSIVE, (math.inf, -0.1, math.inf), "unbounded [−9.5, unbounded] of"),
+    ],
+)
+@pytest.mark.parametrize("subject", [None, "jit"])
+def test_an_arm_that_did_no_work_is_worded_without_infinite_figures(
+    kind: VerdictKind, logs: tuple[float, float, float], words: str, subject: str | None
+) -> None:
+    judged = of_logs(Decision(kind, True, True), logs, subject)
+    sentence = sentence_of(judged)
+    figures = words.removeprefix("off is faster than on by ").removeprefix("by ")
+    assert figures in sentence
+    assert not re.search(r"\binf\b|\bnan\b|unbounded %", sentence)
+
+
+@given(
+    st.tuples(*[st.floats(-45, 45) | st.sampled_from([math.inf, -math.inf])] * 3).map(sorted),
+    st.sampled_from([None, "jit"]),
+    st.booleans(),
+)
+def test_no_sentence_has_an_infinite_figure_or_one_without_direction(
+    logs: list[float], subject: str | None, lacks: bool
+) -> None:
+    low, value, high = logs
+    kind = FASTER if low > 0 else SLOWER if high < 0 else VerdictKind.INCONCLUSIVE
+    judged = of_logs(Decision(kind, low > 0 or high < 0), (value, low, high), subject, lacks)
+    sentence = sentence_of(judged)
+    assert not re.search(r"\binf\b|\bnan\b|unbounded %", sentence)
+
+
+@given(st.floats(1e-4, 5.0), st.floats(1.1, 3.0))
+def test_a_difference_is_never_read_as_zero(percent: float, factor: float) -> None:
+    ends = (percent * (1 + factor) / 2, percent, percent * factor)
+    figures = re.findall(r"\d+\.\d+", sentence_of(contrast(Decision(FASTER, True), ends)))
+    assert all(float(figure) > 0 for figure in figures[:3])
+
+
+@pytest.mark.parametrize(("epochs", "words"), [(1, "1 epoch)"), (2, "2 epochs)")])
+def test_one_epoch_is_not_several(epochs: int, words: str) -> None:
+    judged = dataclasses.replace(contrast(OPEN, (0.4, -0.8, 1.6)), epochs=epochs)
+    assert words in sentence_of(judged)

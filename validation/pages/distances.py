@@ -20,9 +20,10 @@ Json = Mapping[str, Any]
 _HEAD = """
     A checkpoint makes the next change of every page an image again, so what such a treatment costs
     depends on how long ago the last one began. These weighings were made in turns: each arm alone
-    over whole checkpoint cycles ([METHODOLOGY, 2a](../method/layouts.md#2a-turns)). This page is
-    written by `python -m validation.distances` from `validation/results/distances.jsonl`: nothing
-    on it was typed. It says what was seen on one small machine with a disk that others use too;
+    over whole checkpoint cycles ([METHODOLOGY, 2a](../method/layouts.md#2a-turns)); the commands
+    below chose turns then, and do so today with `--set layout=turns`. This page is written by
+    `python -m validation.distances` from `validation/results/distances.jsonl`: nothing on it was
+    typed. It says what was seen on one small machine with a disk that others use too;
     your distance is what your `checkpoint_timeout` and `max_wal_size` give.
 """
 _CURVE = """

@@ -22,11 +22,14 @@ _HEAD = ["study", "question", "minutes", "needs", "reading on the development ma
 _NEEDS = {
     "jit": "a build with LLVM",
     "lz4": "a build with lz4",
+    "zstd": "a build with zstd",
     "io_uring": "a build with liburing",
     "tls": "a build with OpenSSL; openssl",
     "huge_pages": "reserved huge pages",
     "pgbouncer": "PgBouncer",
 }
+_BUNDLED = ("16", "18")
+"""Versions that come with the packages, without contrib."""
 _BY_ADDRESS = "sqlserver"
 """The engine of which no server is made here."""
 _OWN = "own"
@@ -80,9 +83,16 @@ def minutes(study: Study) -> int:
 
 def needs(study: Study) -> str:
     """What must be there, in words; empty where the bundled builds do."""
-    parts = ["contrib (`steelyard engines add 18.4`)"] if study.contrib else []
+    versions = {arm.version for arm in study.every_arm}
+    if study.engine == _BY_ADDRESS:
+        parts = ["a SQL Server of yours (`--address`)"]
+    else:
+        parts = [f"`steelyard engines add {name}`" for name in sorted(versions - {*_BUNDLED})]
+    contrib = study.contrib and not versions.isdisjoint(_BUNDLED)
+    parts += ["contrib (`steelyard engines add 18.4`)"] if contrib else []
     parts += [_NEEDS[need] for need in study.needs]
-    parts += ["a SQL Server of yours (`--address`)"] if study.engine == _BY_ADDRESS else []
+    of_arms = {need for arm in study.arms for need in arm.needs if need in _NEEDS}
+    parts += [f"for all arms {_NEEDS[need]}" for need in sorted(of_arms)]
     parts += ["the right to cap memory"] if study.memory is not None else []
     parts += ["running servers, and scripts of yours"] if study.workload.name == _OWN else []
     parts += ["settings, builds or versions of yours for the arms"] if _is_a_users(study) else []

@@ -43,7 +43,8 @@ def read(directory: str | PathLike[str]) -> Weighing:
 def _weighing(record: Record) -> Weighing:
     directory = record.directory
     parts = read_parts(record)
-    entry, verdict, study = entry_of(parts, str(directory), {}), parts.verdict, parts.study
+    entry = entry_of(parts, str(directory.resolve()), {})  # a link's folder may have another time
+    verdict, study = parts.verdict, parts.study
     facts = parts.environment.arms
     values = _values(verdict)
     names = [arm.name for arm in (study.control, *study.arms)]

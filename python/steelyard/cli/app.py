@@ -3,9 +3,9 @@
 Under `--json` an error is one object on standard output as well, `{"error": {"primary", "detail",
 "hint", "status"}}`.
 
-0 the command did its work, 1 a `--fail-if` condition holds or a scrub found damage, 2 wrong usage,
-a wrong study or a load that did nothing, 3 it could not be completed, 130 interrupted, 143
-terminated, 129 its terminal was closed, 131 ended by Ctrl-\\.
+0 the command did its work, 1 a `--fail-if` condition holds, or what was looked at is not as it
+should be, 2 wrong usage, a wrong study or a load that did nothing, 3 it could not be completed, 130
+interrupted, 143 terminated, 129 its terminal was closed, 131 ended by Ctrl-\\.
 """
 
 from __future__ import annotations
@@ -19,11 +19,13 @@ from steelyard import __version__
 from steelyard.cli.commands import COMMANDS, FIRST_WORDS
 from steelyard.cli.completing import prepare_completion
 from steelyard.cli.error_output import print_defect, print_end, print_error
-from steelyard.cli.terminal import sign_of_life, take_over
+from steelyard.cli.terminal import OutputError, pipe_closed, sign_of_life, take_over
 from steelyard.engines.defer_signals import ENDING
 from steelyard.model.errors import SteelyardError, UsageError
 
 INTERRUPTED = 130
+CLOSED_PIPE = 141
+"""As a shell says it of who is ended by SIGPIPE."""
 
 
 def main() -> None:
@@ -53,6 +55,9 @@ def _run() -> int:
         status = app(standalone_mode=False)
     except SteelyardError as error:
         return print_error(error)
+    except OutputError as error:
+        why = str(error.strerror).lower()
+        return print_error(SteelyardError(f"could not write to standard output: {why}"))
     except typer.TyperException as error:  # what the command line's parser refuses
         if len(sys.argv) == 1:
             print(error.format_message(), file=sys.stderr)  # no arguments: the help
@@ -65,6 +70,8 @@ def _run() -> int:
         status = ended.code
     finally:
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # nothing is left that it could interrupt
+    if pipe_closed():
+        return CLOSED_PIPE
     status = int(status or 0)
     print_end(status)
     return status

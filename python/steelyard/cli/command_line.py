@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from collections.abc import Iterator
 from typing import Any
 
 import typer
@@ -10,6 +11,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from steelyard import __version__
 from steelyard.cli.commands import COMMANDS, GROUPS, module_of
+from steelyard.model.errors import UsageError
 from steelyard.model.secrets.redaction import redacted
 
 
@@ -19,7 +21,8 @@ def say(message: str) -> None:
 
 
 class Group(TyperGroup):
-    """A group whose help option has a value where it is not given.
+    """A group whose help option has a value where it is not given, and whose options, where they
+    stand before a command of it, are that command's.
 
     For an option without a value typer imports pydantic, which takes longer than all the rest.
     """
@@ -30,6 +33,30 @@ class Group(TyperGroup):
         if option is not None and option.default is None:
             option.default = False
         return option
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
+        """The command that the arguments name, and what it gets: the group's own options as well.
+        UsageError: it has none of that name."""
+        name, command, rest = super().resolve_command(ctx, args)
+        return name, command, [*_options_before(ctx, name, command), *rest]
+
+
+def _options_before(ctx: Any, name: str | None, command: Any) -> Iterator[str]:
+    for option in () if ctx.resilient_parsing else ctx.command.params:  # a shell completes words
+        source = ctx.get_parameter_source(option.name)
+        if source is None or source.name != "COMMANDLINE":
+            continue
+        if not any({*option.opts} & {*each.opts} for each in command.params):
+            raise UsageError(
+                f"{ctx.command_path} {name} has no option {option.opts[0]}",
+                hint=f"Try `{ctx.command_path} {name} -h`.",
+            )
+        value = ctx.params[option.name]
+        if isinstance(value, bool):
+            yield option.opts[0] if value else option.secondary_opts[0]
+            continue
+        for each in value if isinstance(value, (list, tuple)) else [value]:
+            yield from (option.opts[0], str(each))
 
 
 class LazyGroup(Group):

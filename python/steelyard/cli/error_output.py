@@ -9,8 +9,9 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 
-from steelyard.cli.terminal import printed
+from steelyard.cli.terminal import OutputError, printed
 from steelyard.model.errors import SteelyardError
 from steelyard.model.secrets.redaction import redacted
 
@@ -55,5 +56,6 @@ def print_end(status: int) -> None:
 def _print_object(primary: str, detail: str | None, hint: str | None, status: int) -> None:
     if wants_json(sys.argv[1:]) and not printed(sys.stdout):
         error = {"primary": primary, "detail": detail, "hint": hint, "status": status}
-        print(json.dumps({"error": error}))
-        sys.stdout.flush()
+        with suppress(OutputError):  # standard error has the words
+            print(json.dumps({"error": error}))
+            sys.stdout.flush()

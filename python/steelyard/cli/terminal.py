@@ -6,6 +6,7 @@ cursor moves are written by `own`, which escapes nothing.
 
 from __future__ import annotations
 
+import codecs
 import errno
 import io
 import os
@@ -15,6 +16,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TextIO
 
+from steelyard.cli.encoding import ALIKE
 from steelyard.model.files.printable import printable
 
 if TYPE_CHECKING:
@@ -23,32 +25,50 @@ if TYPE_CHECKING:
 
 _written = threading.Event()
 """Set as soon as something was printed."""
+_pipe_closed = threading.Event()
+"""Set when what read our output ended before it had all."""
+_STREAMS = 3
+"""Descriptors that are standard input, output and error."""
+
+
+class OutputError(OSError):
+    """Standard output could not be written, as on a disk that is full."""
 
 
 class Output(io.TextIOWrapper):
     """Standard output or standard error.
 
     A terminal that is gone takes no more, and ends nothing: SIGHUP does that. A pipe that is
-    closed is an error once; afterwards nothing is written.
+    closed is an error once; afterwards nothing is written. `required`: so is any other place that
+    takes no more; where it is not, what is said on the way is lost, and the work goes on.
     """
 
-    def __init__(self, stream: io.TextIOWrapper, *, escapes: bool = True) -> None:
-        # A character that the terminal does not have is shown as "?".
+    def __init__(
+        self, stream: io.TextIOWrapper, *, escapes: bool = True, required: bool = True
+    ) -> None:
         super().__init__(
             stream.buffer,
             encoding=stream.encoding,
-            errors="replace",
+            errors=ALIKE,
             line_buffering=stream.line_buffering,
         )
         self._given = stream  # which would close the buffer when nothing refers to it any more
         self._escapes = escapes
+        self._required = required
         self._printed = False
-        self._own = self if not escapes else Output(stream, escapes=False)
+        self._own = self if not escapes else Output(stream, escapes=False, required=required)
 
     @property
     def own(self) -> Output:
         """The same place, for our own control characters."""
         return self._own
+
+    @property
+    def encoding(self) -> str:  # type: ignore[override]  # nobody sets it
+        """For who asks before writing: in place of ASCII, for which click would open a stream of
+        its own beside this one, one that is no more than what is written."""
+        encoding = super().encoding
+        return "iso8859-1" if codecs.lookup(encoding).name == "ascii" else encoding
 
     @property
     def printed(self) -> bool:
@@ -64,7 +84,7 @@ class Output(io.TextIOWrapper):
         return len(text)
 
     def flush(self) -> None:
-        """BrokenPipeError: the pipe was closed."""
+        """BrokenPipeError: the pipe was closed; OutputError: the place takes no more."""
         with suppress(_Gone):
             self._guarded(super().flush)
 
@@ -72,15 +92,16 @@ class Output(io.TextIOWrapper):
         try:
             call(*arguments)
         except OSError as error:
-            if error.errno not in (errno.EIO, errno.EPIPE):
-                raise
             # What could not be written is still in a buffer, and would be tried again at the end.
             nowhere = os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC)
             os.dup2(nowhere, self.fileno())
             os.close(nowhere)
             if error.errno == errno.EPIPE:
+                _pipe_closed.set()
                 raise
-            raise _Gone from error
+            if error.errno == errno.EIO or not self._required:
+                raise _Gone from error
+            raise OutputError(error.errno, error.strerror) from error
 
 
 class _Gone(Exception):  # noqa: N818  it is no error
@@ -88,11 +109,25 @@ class _Gone(Exception):  # noqa: N818  it is no error
 
 
 def take_over() -> None:
-    """Have all that is printed from now on pass here."""
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout = Output(sys.stdout)
-    if isinstance(sys.stderr, io.TextIOWrapper):
-        sys.stderr = Output(sys.stderr)
+    """Have all that is printed from now on pass here. What was closed by who called us is nowhere,
+    so that no file of ours takes its number."""
+    while (descriptor := os.open(os.devnull, os.O_RDWR)) < _STREAMS:
+        os.set_inheritable(descriptor, True)
+    os.close(descriptor)
+    sys.stdin = sys.stdin or _nowhere()
+    if sys.stdout is None or isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout = Output(sys.stdout or _nowhere())
+    if sys.stderr is None or isinstance(sys.stderr, io.TextIOWrapper):
+        sys.stderr = Output(sys.stderr or _nowhere(), required=False)
+
+
+def _nowhere() -> io.TextIOWrapper:
+    return io.TextIOWrapper(io.FileIO(os.devnull, "r+"), encoding="utf-8")
+
+
+def pipe_closed() -> bool:
+    """Whether what read our output ended before it had all."""
+    return _pipe_closed.is_set()
 
 
 def sign_of_life(message: str, stream: TextIO, after_s: float = 0.4) -> None:
@@ -112,6 +147,11 @@ def sign_of_life(message: str, stream: TextIO, after_s: float = 0.4) -> None:
 def printed(stream: TextIO) -> bool:
     """Whether anything was written to a stream since `take_over`."""
     return isinstance(stream, Output) and stream.printed
+
+
+def redraws(stream: TextIO) -> bool:
+    """Whether what was printed there can be drawn over: a terminal, and no dumb one."""
+    return stream.isatty() and os.environ.get("TERM") not in ("dumb", "unknown")
 
 
 def own(stream: TextIO) -> TextIO:

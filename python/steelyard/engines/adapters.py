@@ -76,10 +76,34 @@ def adapter(name: str) -> Adapter:
         return sqlserver
     external = _external()
     if name in external:
-        loaded: Adapter = external[name].load()
-        return loaded
+        return _complete(external[name])
     listed = ", ".join((*NAMES, *external))
     raise UsageError(f'unknown kind of engine: "{name}"', hint=f"Known: {listed}.")
+
+
+def _complete(point: EntryPoint) -> Adapter:
+    """The adapter of another package; UsageError: it lacks something, which would be noticed in the
+    middle of a weighing."""
+    loaded = _loaded(point)
+    functions = [function for function in vars(Adapter) if not function.startswith("_")]
+    lacking = [function for function in functions if not callable(getattr(loaded, function, None))]
+    if lacking:
+        raise UsageError(
+            f'engine "{point.name}" is not whole: its adapter lacks {", ".join(lacking)}',
+            detail=f"The adapter is {point.value}.",
+            hint="docs/tutorial/own-engine.md has a whole one.",
+        )
+    return loaded
+
+
+def _loaded(point: EntryPoint) -> Adapter:
+    try:
+        loaded: Adapter = point.load()
+    except (ImportError, AttributeError) as reason:
+        raise UsageError(
+            f'could not load engine "{point.name}": {reason}', detail=f"It is {point.value}."
+        ) from reason
+    return loaded
 
 
 def _external() -> dict[str, EntryPoint]:
@@ -119,5 +143,7 @@ def io_uring_builds() -> dict[str, bool]:
 
 def remove_servers(directory: Path, account: Account) -> None:
     """Kill the servers of every kind below a directory, and remove what they leave."""
-    for name in ("postgres", "mysql", *_external()):
+    for name in ("postgres", "mysql"):
         adapter(name).remove_servers(directory, account)
+    for point in _external().values():
+        _loaded(point).remove_servers(directory, account)

@@ -103,12 +103,13 @@ def compare(
     where its files are is derived from it; a shared setting whose value differs is not.
     """
     differences = SettingDifferences()
+    named = {name.lower() for name in declared}  # a server may write TimeZone
     for name in sorted({*control, *arm} - rules.slot):
         ours, theirs = control.get(name, ABSENT), arm.get(name, ABSENT)
         if ours == theirs:
             continue
         difference = (name, ours, theirs)
-        if name in declared:
+        if name.lower() in named:
             differences.declared.append(difference)
         elif rules.follows(difference, declared):
             differences.derived.append(difference)

@@ -38,6 +38,8 @@ _INCOMING = ".incoming-"
 _NOT_COPIED = (COLLECTED, "report.html")
 _CHUNK = 1 << 20
 _DIGITS = 8
+_MOST_LETTERS = 160
+"""Of a folder's name: a file system takes 255 bytes."""
 _ODD = (SteelyardError, OSError, RecursionError, *ODD)
 """Raised by a record that changes or vanishes while it is read, or holds what none should."""
 Outcome = Literal["taken", "known", "refused", "skipped"]
@@ -267,7 +269,7 @@ def _manifest_of(directory: Path) -> Mapping[str, str] | None:
 
 
 def _slug(text: str) -> str:
-    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-") or "unknown"
+    return re.sub(r"[^a-z0-9]+", "-", text.lower())[:_MOST_LETTERS].strip("-") or "unknown"
 
 
 def _sha256(file: Path) -> str:

@@ -25,6 +25,8 @@ from steelyard.model.units import format_digits, format_percent, format_reading,
 
 FEWEST_HOSTS = 6
 ALPHA = 0.05
+_LEAST_P = 0.0001
+"""A smaller one is said to be so: it is no better known than the form of its distribution."""
 
 
 @dataclass(frozen=True)
@@ -105,9 +107,7 @@ class Across:
             parts.append(f"{format_percent(min(ends))} to {format_percent(max(ends))}")
         if self.differ_p is not None:
             more = "more than" if self.differ_p < ALPHA else "no more than"
-            parts.append(
-                f"they differ {more} their epochs explain (p = {format_digits(self.differ_p, 2)})"
-            )
+            parts.append(f"they differ {more} their epochs explain ({_p_text(self.differ_p)})")
         interval = self.interval
         if interval is not None:
             parts.append(f"{self.kind or 'hosts of this kind'}: {format_reading(*interval)}")
@@ -220,6 +220,10 @@ def _build(build: KnownBuild) -> str:
     return (
         " ".join(filter(None, (build.version, f"({build.origin})" if build.origin else ""))) or "–"
     )
+
+
+def _p_text(p: float) -> str:
+    return f"p = {format_digits(p, 2)}" if p >= _LEAST_P else f"p < {format_digits(_LEAST_P, 2)}"
 
 
 def _or_none(value: float) -> float | None:

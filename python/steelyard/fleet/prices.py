@@ -41,9 +41,15 @@ def read_prices(file: Path, entries: Sequence[Entry]) -> Mapping[str, Price]:
 
 
 def _price(file: Path, name: str, value: object) -> Price:
+    if isinstance(value, dict):  # TOML takes a dot for the border of a table
+        dotted = f"{name}.{next(iter(value), '...')}"
+        raise UsageError(
+            f'"{file}": price of "{name}" is a table',
+            hint=f'A name that has dots stands in quotes: "{dotted}" = "0.504 USD/h".',
+        )
     if not isinstance(value, str):
         raise UsageError(
-            f'"{file}": price of "{name}" is no text: {value!r}', hint=f'Write "{ACCEPTED}".'
+            f'"{file}": price of "{name}" is no text: {value!r}', hint=f"Accepted: {ACCEPTED}."
         )
     try:
         return parse_price(value)

@@ -19,7 +19,8 @@ MOST_BYTES = 512 * 1024 * 1024
 LONGEST_LINE = 1_000_000
 """Characters; JSON may stand on one line and is not held to it."""
 MOST_ROWS = 10_000_000
-_SHOWN = 40
+MOST_QUOTED = 40
+"""Characters of a piece of a file that an error shows."""
 _GZIP = b"\x1f\x8b"
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
@@ -105,7 +106,7 @@ def source_of(content: bytes, name: str) -> SourceText:
 
 def quoted(text: str) -> str:
     """A piece of a file as an error shows it: quoted, cut short, nothing unprintable."""
-    cut = text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
+    cut = text if len(text) <= MOST_QUOTED else text[: MOST_QUOTED - 1] + "…"
     return '"' + "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in cut) + '"'
 
 

@@ -12,7 +12,7 @@ from steelyard.history.question import Point
 from steelyard.history.ratio import RatioOfRatios, Refusal, ratio_of_ratios
 from steelyard.history.reading import hashes_of, own_place, read_entry
 from steelyard.record.reader import read_environment
-from steelyard.record.record import Record
+from steelyard.record.record import Record, damage_named
 
 _SAID_APART = ("name", "title", "question")
 """Keys of a study that have a row of their own, or say nothing about what was done."""
@@ -121,7 +121,8 @@ def find_record(root: Path, path: str) -> Path:
 
 def _entry(directory: Path) -> Entry:
     Record.open(directory)  # its own words for a folder that is no record
-    return read_entry(directory, directory.as_posix(), hashes_of(directory))
+    with damage_named():
+        return read_entry(directory, directory.as_posix(), hashes_of(directory))
 
 
 def _facts_compared(

@@ -4,14 +4,36 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Literal
+from contextlib import suppress
+from datetime import UTC, datetime
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator
 
 from steelyard.record.contrast import ArmValues, Percent
 from steelyard.record.frozen import Frozen
 from steelyard.record.ledger import LedgerMachine
+from steelyard.record.reader import ENVIRONMENT
+from steelyard.record.record import PLAN, STUDY_FILE
 
+STAMP = "%Y-%m-%dT%H%M%SZ"
+"""In UTC, as folders of records are named."""
 State = Literal["judged", "interrupted", "no verdict"]
 """interrupted: judged by what there was; no verdict: still going, or stopped before the end."""
+
+
+def time_of(at: str) -> datetime | None:
+    """When that is: `"2026-03-01T120000Z"`; None: it is no time, as that of 30 February."""
+    with suppress(ValueError):
+        time = datetime.strptime(at, STAMP).replace(tzinfo=UTC)
+        return time if time.strftime(STAMP) == at else None
+    return None
+
+
+def _stamp(at: str) -> str:
+    if time_of(at) is None:
+        raise ValueError("no time: 2026-03-01T120000Z is one")
+    return at
 
 
 def moment(at: str) -> str:
@@ -98,7 +120,7 @@ class Entry(Frozen):
     """Size of slices.jsonl, which only grows."""
     record_format: int
     state: State
-    at: str
+    at: Annotated[str, AfterValidator(_stamp)]
     """When it was weighed, UTC: `"2026-03-01T120000Z"`."""
     at_from: Literal["name", "plan", "file"]
     """name: a folder is named by it; plan: none is, and the plan says it; file: neither, and
@@ -136,6 +158,12 @@ class Entry(Frozen):
     def known_truth(self) -> bool:
         """Whether it weighed equal arms or known weights: a check of the balance."""
         return any(reading.true_percent is not None for reading in self.readings)
+
+    @property
+    def weighing(self) -> str:
+        """The same in every copy of a record, and in no other: what its plan, its study and its
+        environment are made of."""
+        return " ".join(self.hashes.get(name, "") for name in (PLAN, STUDY_FILE, ENVIRONMENT))
 
     @property
     def machine_words(self) -> str:

@@ -112,7 +112,9 @@ def export(entries: Sequence[Entry], file: Path, form: str, *, latest: bool = Fa
     try:
         with replacing(file) as draft:
             written[form](draft)
-    except (OSError, sqlite3.Error) as reason:
+    except OSError as reason:
+        raise RecordError(f'could not write "{file}": {reason.strerror or reason}') from reason
+    except sqlite3.Error as reason:
         raise RecordError(f'could not write "{file}": {reason}') from reason
     return len(points)
 

@@ -11,6 +11,7 @@ from steelyard.history.entry import Entry
 from steelyard.history.openmetrics import VERDICTS
 from steelyard.history.question import QuestionHistory, machines_of
 from steelyard.model.errors import UsageError
+from steelyard.model.threat_kind import ThreatKind
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,25 @@ def verdict_word(text: str | None) -> str | None:
             f'unrecognized verdict: "{text}"', detail=f"Accepted: {', '.join(VERDICTS)}."
         )
     return text
+
+
+def require_possible(entries: Sequence[Entry], criteria: Filter) -> None:
+    """UsageError: there is no such doubt, today or in these records, or no such day."""
+    if criteria.since and criteria.until and criteria.until < criteria.since:
+        raise UsageError(
+            f"no day is from {criteria.since} to {criteria.until}",
+            hint="--since names the first day, --until the last one.",
+        )
+    known = {str(kind) for kind in ThreatKind}
+    known |= {doubt for entry in entries for reading in entry.readings for doubt in reading.doubts}
+    if criteria.doubt is not None and criteria.doubt not in known:
+        near = [name for name in sorted(known) if criteria.doubt.lower() in name.lower()]
+        near = near or difflib.get_close_matches(criteria.doubt, sorted(known), n=1)
+        raise UsageError(
+            f'unrecognized doubt: "{criteria.doubt}"',
+            detail=f"Accepted: {', '.join(sorted(known))}.",
+            hint=f'Perhaps you meant "{near[0]}".' if near else None,
+        )
 
 
 def chosen(entries: Sequence[Entry], criteria: Filter) -> tuple[Entry, ...]:

@@ -19,12 +19,14 @@ from steelyard.history.reading import hashes_of, measured_bytes, read_entry
 from steelyard.model.errors import RecordError, SteelyardError, UntrustedPathError
 from steelyard.model.files.bounded_json import JsonError, parse_json, read_bounded, read_json
 from steelyard.model.files.own_directory import write_whole
+from steelyard.model.files.printable import printable_line
 from steelyard.record.reader import VERDICT
-from steelyard.record.record import PLAN, STUDY_FILE
+from steelyard.record.record import ODD, PLAN, STUDY_FILE
 from steelyard.record.sweep import SWEEP_FILE, SWEPT_FILE, SweepPlan, Swept
 
 INDEX = "history.jsonl"
 UNPLANNED = "a study without a plan: it was stopped before it was planned"
+UNPRINTABLE = "a folder's name is not UTF-8, or holds control characters: rename it"
 FORMAT = 4
 OUTDATED = (2, 3)
 """Formats whose entries lack a key of today's. They still say which files must not have changed;
@@ -84,6 +86,9 @@ def read_history(root: Path, *, rebuild: bool = False) -> History:
     unread: list[Unread] = []
     for directory, names in _folders(root):
         path = directory.relative_to(root).as_posix()
+        if (PLAN in names or STUDY_FILE in names) and printable_line(path) != path:
+            unread.append(Unread(path=printable_line(path), reason=UNPRINTABLE))
+            continue
         if PLAN not in names:
             unread += _beside_records(directory, path, names)
             continue
@@ -126,7 +131,7 @@ def _read(directory: Path, path: str, hashes: dict[str, str]) -> Entry:
     """RecordError also where JSON has another shape than the upgrade of old formats knows."""
     try:
         return read_entry(directory, path, hashes)
-    except (AttributeError, KeyError, TypeError, ValueError) as reason:
+    except ODD as reason:
         raise RecordError(f'could not read "{directory}": {reason}') from reason
 
 

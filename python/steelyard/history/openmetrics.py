@@ -13,9 +13,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from datetime import UTC, datetime
 
-from steelyard.history.entry import KnownReading
+from steelyard.history.entry import KnownReading, time_of
 from steelyard.history.question import Point
 from steelyard.model.price import parse_price
 from steelyard.model.units import NS_PER_S, NS_PER_US
@@ -163,7 +162,9 @@ def _timed(series: Sequence[Point], timestamps: bool) -> Iterator[tuple[Point, s
 
 
 def _seconds(at: str) -> int:
-    return int(datetime.strptime(at, "%Y-%m-%dT%H%M%SZ").replace(tzinfo=UTC).timestamp())
+    time = time_of(at)
+    assert time is not None  # an entry has no other
+    return int(time.timestamp())
 
 
 def _labels(point: Point) -> str:

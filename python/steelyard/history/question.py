@@ -61,6 +61,8 @@ class QuestionHistory:
     label: str
     """`"checksums: off against on"`, and what sets it apart from others of that study."""
     points: tuple[Point, ...]
+    copies: tuple[tuple[Entry, str], ...] = ()
+    """Copies of records that answer it, each with the path of the one that counts."""
 
     @property
     def newest(self) -> Point:
@@ -108,14 +110,33 @@ def asked_keys(keys: Mapping[str, str], arm: str) -> Mapping[str, str]:
 
 
 def questions_of(entries: Sequence[Entry]) -> tuple[QuestionHistory, ...]:
-    """Every question that was answered, in the order of their labels."""
+    """Every question that was answered, in the order of their labels. A weighing whose record
+    stands there several times is one answer."""
     points: dict[str, list[Point]] = {}
+    copies: dict[str, list[tuple[Entry, str]]] = {}
+    originals = _originals(entries)
     for entry in sorted(entries, key=lambda record: (record.at, record.path)):
+        original = originals[entry.weighing]
         for reading in entry.readings:
-            points.setdefault(reading.question, []).append(Point(entry, reading))
+            if entry.path == original:
+                points.setdefault(reading.question, []).append(Point(entry, reading))
+            else:
+                copies.setdefault(reading.question, []).append((entry, original))
     labels = _labels({name: some[-1] for name, some in points.items()})
-    histories = [QuestionHistory(name, labels[name], tuple(some)) for name, some in points.items()]
+    histories = [
+        QuestionHistory(name, labels[name], tuple(some), tuple(copies.get(name, ())))
+        for name, some in points.items()
+    ]
     return tuple(sorted(histories, key=lambda history: (history.label, history.name)))
+
+
+def _originals(entries: Sequence[Entry]) -> Mapping[str, str]:
+    """Weighing → the record that counts for it: of its copies the one that has most of it, and of
+    these the first."""
+    originals: dict[str, str] = {}
+    for entry in sorted(entries, key=lambda e: (-e.measured_bytes, e.at, e.path)):
+        originals.setdefault(entry.weighing, entry.path)
+    return originals
 
 
 def machines_of(question: QuestionHistory) -> tuple[str, ...]:

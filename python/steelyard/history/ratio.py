@@ -23,6 +23,7 @@ from steelyard.analysis.decision.sign_flip import Floats
 from steelyard.analysis.decision.t_interval import welch
 from steelyard.history.entry import Entry, KnownBuild, KnownReading
 from steelyard.history.question import Point, asked_keys
+from steelyard.model.files.shortened import apart
 from steelyard.model.units import format_percent, percent_of_log
 
 CONFIDENCE = 0.95
@@ -121,17 +122,20 @@ def _unshared(effect: Point, other: Point) -> Iterator[str]:
     """What the two do not share, or may not."""
     if effect.entry.path == other.entry.path:
         yield "both stand in one record, whose epochs they share"
+    elif effect.entry.weighing == other.entry.weighing and _share_epochs(effect, other):
+        yield "one record is a copy of the other: they are one weighing"
     ours, theirs = (shared_parts(point.entry, point.reading) for point in (effect, other))
     for what in {**ours, **theirs}:
         first, second = ours.get(what, DEFAULT), theirs.get(what, DEFAULT)
         if not first or not second:
             yield f"{what}: not known of {'the first' if not first else 'the second'}"
         elif first != second:
-            yield f"{what}: {_short(first)} in the first, {_short(second)} in the second"
+            ours_short, theirs_short = apart([first, second], _LONGEST)
+            yield f"{what}: {ours_short} in the first, {theirs_short} in the second"
 
 
-def _short(value: str) -> str:
-    return value if len(value) <= _LONGEST else f"{value[: _LONGEST - 1]}…"
+def _share_epochs(effect: Point, other: Point) -> bool:
+    return bool({*effect.reading.d} & {*other.reading.d} - {None})
 
 
 def unfit(point: Point) -> list[str]:

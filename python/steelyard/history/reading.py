@@ -4,16 +4,25 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
 from typing import Literal
 
-from steelyard.history.entry import Entry, KnownBuild, KnownReading, KnownScript, State
+from steelyard.history.entry import (
+    STAMP,
+    Entry,
+    KnownBuild,
+    KnownReading,
+    KnownScript,
+    State,
+    time_of,
+)
 from steelyard.history.question import keys_of, question_name
 from steelyard.model.errors import RecordError
 from steelyard.model.files.bounded_json import read_json
+from steelyard.model.price import parse_price
 from steelyard.record.contrast import ArmValues, ContrastLine, control_and_arm_values
 from steelyard.record.environment import ArmFacts, Environment
 from steelyard.record.ledger import LedgerMachine
@@ -44,7 +53,7 @@ _PLACES = frozenset(
         *("unix_socket_directories", "cluster_name", "log_directory"),
     }
 )
-_STAMP = re.compile(r"\d{4}-\d{2}-\d{2}T\d{6}Z")
+_STAMP_LETTERS = len("2026-03-01T120000Z")
 
 
 def hashes_of(directory: Path) -> dict[str, str]:
@@ -153,15 +162,20 @@ def _require_together(directory: Path, plan: Plan, study: Study, verdict: Verdic
 def _when(directory: Path, path: str, plan: Plan) -> tuple[str, Literal["name", "plan", "file"]]:
     """UTC, and what says it: the name of a folder (the record's, or that of its sweep), the plan,
     or the time of its file, which a copy may have lost."""
-    stamps = [stamp[0] for part in PurePosixPath(path).parts if (stamp := _STAMP.match(part))]
-    if not stamps and (stamp := _STAMP.match(directory.resolve().name)):
-        stamps = [stamp[0]]
+    parts = PurePosixPath(path).parts
+    stamps = [*_stamps(parts)] or [*_stamps([directory.resolve().name])]
     if stamps:
         return stamps[-1], "name"
-    if _STAMP.fullmatch(plan.at):
+    if time_of(plan.at) is not None:
         return plan.at, "plan"
     changed = datetime.fromtimestamp((directory / PLAN).stat().st_mtime, UTC)
-    return changed.strftime("%Y-%m-%dT%H%M%SZ"), "file"
+    return changed.strftime(STAMP), "file"
+
+
+def _stamps(names: Iterable[str]) -> Iterator[str]:
+    """The times that names begin with."""
+    starts = (name[:_STAMP_LETTERS] for name in names)
+    return (start for start in starts if time_of(start) is not None)
 
 
 def kind_of(directory: Path) -> str:
@@ -215,18 +229,27 @@ def _by_itself(values: ArmValues, line: ContrastLine, verdict: Verdict, arm: str
     rates = [
         rate
         for epoch in line.details.epochs
-        if epoch.d is not None and (rate := epoch.throughput.get(arm))
+        if epoch.d is not None and (rate := epoch.throughput.get(arm) or 0.0) > 0
     ]
     update: dict[str, object] = {"epoch_throughput": tuple(rates)}
     for cost in verdict.costs:
         if cost.arm == arm:
             update |= {
-                "price": cost.price,
+                "price": _price(cost.price),
                 "cost_per_million": cost.per_million,
                 "cost_per_million_low": cost.low_per_million,
                 "cost_per_million_high": cost.high_per_million,
             }
     return values.model_copy(update=update)
+
+
+def _price(words: str) -> str:
+    """The same; RecordError: they are no price."""
+    try:
+        parse_price(words)
+    except ValueError as reason:
+        raise RecordError(f'could not read "{VERDICT}": {reason}') from reason
+    return words
 
 
 def _reading(line: ContrastLine, question: str, verdict: Verdict) -> KnownReading:

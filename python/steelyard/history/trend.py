@@ -29,7 +29,12 @@ from steelyard.model.errors import UsageError
 from steelyard.model.units import format_percent, log_of_percent, percent_of_log
 
 Order = Literal["time", "version", "commit"]
-_COMMIT = re.compile(r"(?<![0-9a-z])g?(?P<commit>(?=[0-9a-f]*[0-9])[0-9a-f]{7,40})(?![0-9a-z])")
+_COMMIT = re.compile(
+    r"(?<![0-9a-z])g?(?!(?:19|20)\d{6}(?![0-9a-z]))"  # no day: /builds/20260301/bin
+    r"(?P<commit>(?=[0-9a-f]*[0-9])[0-9a-f]{7,40})(?![0-9a-z])"
+)
+_FEWEST_DIGITS = 7
+"""Of a commit that is cut short."""
 
 
 @dataclass(frozen=True)
@@ -92,11 +97,11 @@ class LevelStep:
         if old.bindir and new.bindir and old.bindir != new.bindir:
             directories = ["--control", old.bindir, "--arm", new.bindir]
             return shlex.join(["steelyard", "weigh", "builds", *directories])
-        if old.version and new.version and old.version != new.version:
-            return (
-                f"steelyard weigh versions --set control.version={old.version} "
-                f"--set arm.version={new.version}"
-            )
+        # Packages say more of theirs, which no engine is called by: 18.4 (Debian 18.4-1.pgdg12+1).
+        before, after = (build.version.partition(" ")[0] for build in builds)
+        if before and after and before != after:
+            versions = ["--set", f"control.version={before}", "--set", f"arm.version={after}"]
+            return shlex.join(["steelyard", "weigh", "versions", *versions])
         records = [side.point.entry.path for side in (self.before, self.after)]
         return shlex.join(["steelyard", "history", "compare", *records])
 
@@ -163,7 +168,8 @@ def read_commits(file: Path | None) -> tuple[str, ...]:
     try:
         lines = file.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as reason:
-        raise UsageError(f'could not read commits from "{file}": {reason}') from reason
+        words = reason.strerror if isinstance(reason, OSError) else "it is not UTF-8 text"
+        raise UsageError(f'could not read commits from "{file}": {words}') from reason
     commits = tuple(line.split()[0] for line in lines if line.strip())
     if not commits:
         raise UsageError(
@@ -182,7 +188,11 @@ def trend_of(
     which they were first weighed.
     """
     placed: list[tuple[tuple[int, str, str], TrendPoint]] = []
-    left_out = []
+    left_out = [
+        (copy.path, f"it is a copy of {original}")
+        for copy, original in question.copies
+        if copy.machine_words == machine
+    ]
     for point in question.points:
         if point.entry.machine_words != machine:
             continue
@@ -228,11 +238,17 @@ def _place(point: Point, order: Order, commits: Sequence[str]) -> tuple[int, str
         return (build.version_number, build.version) if build.version else None
     if order == "commit":
         commit = commit_of(build)
-        numbers = [number for number, listed in enumerate(commits) if listed.startswith(commit)]
+        numbers = [n for n, listed in enumerate(commits) if _is_one_commit(listed, commit)]
         if not commit or (commits and not numbers):
             return None
         return (numbers[0] if numbers else 0), commit[:12]
     return 0, moment(point.entry.at)
+
+
+def _is_one_commit(first: str, second: str) -> bool:
+    """Whether both are one commit, either perhaps cut short."""
+    short, long = sorted((first, second), key=len)
+    return len(short) >= _FEWEST_DIGITS and long.startswith(short)
 
 
 def _as_first_weighed(points: tuple[TrendPoint, ...]) -> tuple[TrendPoint, ...]:

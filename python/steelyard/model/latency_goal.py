@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from decimal import Decimal
 
 from steelyard.model.units import (
     NS_PER_MS,
@@ -15,10 +16,12 @@ from steelyard.model.units import (
 QUANTILES = {"p50": 0.5, "p95": 0.95, "p99": 0.99, "p99.9": 0.999}
 ACCEPTED = "rate at p99 ≤ 20ms (or <=; p50, p95, p99 or p99.9; us, ms or s)"
 _METRIC = re.compile(
-    r"\s*rate\s+at\s+(p[0-9.]+)\s*(?:≤|<=)\s*([0-9]+(?:\.[0-9]+)?)\s*(us|µs|μs|ms|s)\s*"
+    r"\s*rate\s+at\s+(p[0-9.]+)\s*(?:≤|<=)\s*([0-9]+(?:\.[0-9]+)?)\s*(us|µs|μs|ms|s)\s*",
+    re.IGNORECASE,
 )
 _UNITS_NS = {"us": NS_PER_US, "µs": NS_PER_US, "μs": NS_PER_US, "ms": NS_PER_MS, "s": NS_PER_S}
-_BEGINS = re.compile(r"\s*rate\b")
+_WRITTEN_IN = (("s", NS_PER_S), ("ms", NS_PER_MS), ("µs", NS_PER_US))
+_BEGINS = re.compile(r"\s*rate\b", re.IGNORECASE)
 LEAST_NS = 10 * NS_PER_US
 MOST_NS = 10 * NS_PER_S
 
@@ -37,8 +40,10 @@ class LatencyGoal:
 
     @property
     def words(self) -> str:
-        """`"p99 ≤ 20 ms"`."""
-        return f"{self.quantile_name} ≤ {format_duration(self.limit_ns)}"
+        """`"p99 ≤ 20 ms"`: with every digit of the limit, which is read again from them."""
+        unit, unit_ns = next(each for each in _WRITTEN_IN if self.limit_ns >= each[1])
+        limit = format((Decimal(self.limit_ns) / unit_ns).normalize(), "f")
+        return f"{self.quantile_name} ≤ {limit} {unit}"
 
     @property
     def metric(self) -> str:
@@ -56,12 +61,13 @@ def goal_of(metric: str) -> LatencyGoal | None:
     if not is_rate_metric(metric):
         return None
     match = _METRIC.fullmatch(metric)
-    if match is None or match[1] not in QUANTILES:
+    quantile, unit = ("", "") if match is None else (match[1].lower(), match[3].lower())
+    if match is None or quantile not in QUANTILES or unit not in _UNITS_NS:
         raise ValueError(f"accepted: {ACCEPTED}")
-    limit_ns = round(float(match[2]) * _UNITS_NS[match[3]])
+    limit_ns = round(Decimal(match[2]) * _UNITS_NS[unit])
     if not LEAST_NS <= limit_ns <= MOST_NS:
         raise ValueError(
             f"a limit of {format_duration(limit_ns)}; accepted: {format_duration(LEAST_NS)} to "
             f"{format_duration(MOST_NS)}"
         )
-    return LatencyGoal(QUANTILES[match[1]], limit_ns)
+    return LatencyGoal(QUANTILES[quantile], limit_ns)

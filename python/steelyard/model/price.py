@@ -5,20 +5,23 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass
+from decimal import Decimal
 
 ACCEPTED = "0.504/h, 0.504 USD/h, 365 EUR/month (h, day, month or year)"
 _HOURS = {
-    **dict.fromkeys(("h", "hr", "hour"), 1.0),
-    **dict.fromkeys(("d", "day"), 24.0),
-    **dict.fromkeys(("month", "mo"), 730.0),
-    **dict.fromkeys(("year", "yr", "y"), 8760.0),
+    **dict.fromkeys(("h", "hr", "hrs", "hour", "hours"), 1.0),
+    **dict.fromkeys(("d", "day", "days"), 24.0),
+    **dict.fromkeys(("month", "months", "mo"), 730.0),
+    **dict.fromkeys(("year", "years", "yr", "y"), 8760.0),
 }
 """A month is a twelfth of a year of 365 days, as clouds count it."""
 _PERIODS = {1.0: "h", 24.0: "day", 730.0: "month", 8760.0: "year"}
 _SIGNS = {"$": "USD", "€": "EUR", "£": "GBP"}
+_CURRENCY = r"[$€£]|(?!per)[A-Za-z]{3}"
 _PRICE = re.compile(
-    r"\s*(?:(?P<before>[$€£]|[A-Za-z]{3})\s*)?(?P<amount>[0-9]+(?:\.[0-9]+)?)"
-    r"\s*(?:(?P<after>[$€£]|[A-Za-z]{3})\s*)?(?:/|\bper\b)\s*(?P<period>[A-Za-z]+)\s*"
+    rf"\s*(?:(?P<before>{_CURRENCY})\s*)?(?P<amount>[0-9]+(?:\.[0-9]+)?)"
+    rf"\s*(?:(?P<after>{_CURRENCY})\s*)?(?:/|\bper\b)\s*(?P<period>[a-z]+)\s*",
+    re.IGNORECASE,
 )
 MILLION = 1_000_000
 _SECONDS_AN_HOUR = 3600
@@ -40,8 +43,11 @@ class Price:
 
     @property
     def words(self) -> str:
-        """`"0.504 USD/h"`: as a study and a record have it."""
-        money = f"{self.amount:.10g}" + (f" {self.currency}" if self.currency else "")
+        """`"0.504 USD/h"`: as a study and a record have it, and as it is read again."""
+        amount = format(Decimal(repr(self.amount)), "f")
+        if "." in amount:
+            amount = amount.rstrip("0").rstrip(".")
+        money = amount + (f" {self.currency}" if self.currency else "")
         return f"{money}/{_PERIODS[self.period_hours]}"
 
     def per_million(self, per_second: float) -> float:

@@ -11,14 +11,14 @@ NS_PER_MS = 1_000_000
 NS_PER_S = 1_000_000_000
 
 _DURATION_NS = {
-    "us": NS_PER_US,
+    **dict.fromkeys(("us", "µs", "μs"), NS_PER_US),
     "ms": NS_PER_MS,
     "s": NS_PER_S,
     "min": 60 * NS_PER_S,
     "m": 60 * NS_PER_S,
     "h": 3600 * NS_PER_S,
 }
-_DURATION = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*(us|ms|s|min|m|h)")
+_DURATION = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*(us|µs|μs|ms|s|min|m|h)")
 
 
 MOST_RATIO = 1e12
@@ -44,11 +44,11 @@ def parse_percent(text: str) -> float:
     return float(match[1]) / 100
 
 
-_SIZE = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([kMGT]?B?)\s*", re.IGNORECASE)
+_SIZE = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*((?:[kMGT]i?)?B?)\s*", re.IGNORECASE)
 
 
 def parse_bytes(text: str) -> int:
-    """Bytes of `"200MB"`, `"1.5 GB"`, `"64k"`, `"0"`, in powers of 1024; ValueError."""
+    """Bytes of `"200MB"`, `"1.5 GiB"`, `"64k"`, `"0"`, in powers of 1024; ValueError."""
     match = _SIZE.fullmatch(text)
     if match is None:
         raise ValueError(f'invalid size: "{text}"; accepted: 64kB, 200MB, 1.5GB')
@@ -102,6 +102,11 @@ def percent_of_log(log_ratio: float) -> float:
     return math.expm1(log_ratio) * 100 if log_ratio <= _MOST_LOG else math.inf
 
 
+def counted(number: int, noun: str) -> str:
+    """`"12 epochs"`, `"1 epoch"`; `noun`: in the plural, which ends in s."""
+    return f"1 {noun.removesuffix('s')}" if number == 1 else f"{number} {noun}"
+
+
 def log_of_percent(percent: float) -> float:
     """The natural log ratio of a percent change; −100 % and below is a ValueError."""
     return math.log1p(percent / 100)
@@ -133,7 +138,13 @@ def spread_words(low: float | None, high: float | None) -> str:
         return ""
     if low <= 0 <= high:
         return NO_INFORMATION
-    return f"beyond {format_percent(low if low > 0 else high, 0)}"
+    return f"beyond {_towards_zero(low if low > 0 else high)}"
+
+
+def _towards_zero(percent: float) -> str:
+    """An end that the whole interval lies beyond: −99.99 % is not −100 %, and 0.4 % is not 0 %."""
+    digits = 0 if abs(percent) >= 10 else 2
+    return format_percent(math.trunc(percent * 10**digits) / 10**digits, digits)
 
 
 def format_reading(middle: float | None, low: float | None, high: float | None) -> str:

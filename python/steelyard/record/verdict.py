@@ -322,13 +322,13 @@ class Verdict(Frozen):
     placement: str
     layout: str = ""
     time_scale: float | None = None
-    """In turns: what spaces checkpoints was divided by it."""
+    """In turns and cycles: what spaces checkpoints was divided by it."""
     distance_seconds: float | None = None
-    """In turns: median time between two checkpoints of the control; None: it made none."""
+    """In turns and cycles: median time between checkpoints of the control; None: it made none."""
     by_distance: tuple[DistanceLine, ...] = ()
-    """In turns: the effect as computed for other distances."""
+    """In turns and cycles: the effect as computed for other distances."""
     turns: TurnSummary | None = None
-    """What else turns show."""
+    """What else turns and cycles show."""
     pace: float | None = None
     """Of a captured workload's arrivals, which were repeated; None: they were not."""
     lateness: tuple[Lateness, ...] = ()

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from steelyard.model.units import counted
 from steelyard.record.verdict import Verdict
 from steelyard.report.source import DroppedSlices, PageEpoch, PageSource
 
@@ -42,9 +43,13 @@ def _of_epoch(epoch: PageEpoch, borders: Mapping[str, DroppedSlices]) -> Iterato
         yield f"{kind}: {text}"
     for arm, border in borders.items():
         if border.dropped:
-            yield f"{border.dropped} slices of {arm} were dropped: {', '.join(border.causes)}"
+            were = "was" if border.dropped == 1 else "were"
+            slices, causes = counted(border.dropped, "slices"), ", ".join(border.causes)
+            yield f"{slices} of {arm} {were} dropped: {causes}"
         if border.capped:
-            yield f"{border.capped} clients of {arm} did not finish in time and were cancelled"
+            were = "was" if border.capped == 1 else "were"
+            clients = counted(border.capped, "clients")
+            yield f"{clients} of {arm} did not finish in time and {were} cancelled"
 
 
 def interruption_text(verdict: Verdict, planned_epochs: int | None = None) -> str:
@@ -57,7 +62,7 @@ def interruption_text(verdict: Verdict, planned_epochs: int | None = None) -> st
         part = f" on {done} of {planned_epochs} epochs" if planned_epochs else ""
         open_ended = verdict.contrasts[0].details.look == "open"
         sentences.append(
-            f"It is open-ended, and was stopped after {done} epochs and judged."
+            f"It is open-ended, and was stopped after {counted(done, 'epochs')} and judged."
             if open_ended
             else f"It was stopped before its planned end and judged{part}."
         )

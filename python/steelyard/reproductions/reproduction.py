@@ -94,10 +94,20 @@ class ReproductionStep(StudyModel):
     """At that scale."""
 
 
+class Chief(StudyModel):
+    """A reading that stands for the study where there is room for few."""
+
+    step: str
+    arm: str
+    at: str = ""
+    """The point of a sweep."""
+
+
 class Reproduction(StudyModel):
     """A published study, and its repetition."""
 
-    name: str
+    name: Annotated[str, Field(pattern=r"^[^/\x00-\x1f.][^/\x00-\x1f]*$")]
+    """It names a folder too."""
     title: str
     question: str
     published: str
@@ -124,6 +134,8 @@ class Reproduction(StudyModel):
     figures: tuple[Figure, ...]
     steps: Annotated[tuple[ReproductionStep, ...], Field(alias="step")] = ()
     """None of a claim that cannot be told here."""
+    chiefs: Annotated[tuple[Chief, ...], Field(alias="chief")] = ()
+    """The readings that answer what was claimed; of none, all are."""
     place: Path = Path()
     """The folder of its file."""
 
@@ -131,6 +143,12 @@ class Reproduction(StudyModel):
     def _is_weighed_or_says_why(self) -> Self:
         if not self.steps and not self.cannot:
             raise ValueError('without a [[step]], "cannot" says why')
+        names = [step.name for step in self.steps]
+        if twice := [name for name in names if names.count(name) > 1]:
+            raise ValueError(f'two [[step]] have the name "{twice[0]}"')
+        steps = {*names}
+        if unknown := [chief.step for chief in self.chiefs if chief.step not in steps]:
+            raise ValueError(f'[[chief]] names "{unknown[0]}", which is no [[step]]')
         return self
 
     @property
@@ -169,7 +187,9 @@ def read_reproduction(name_or_file: str) -> Reproduction:
     studies, claims = names(), claim_names()
     known = [*studies, *claims]
     directory = PUBLISHED if name_or_file in studies else CLAIMS
-    file = directory / f"{name_or_file}.toml" if name_or_file in known else Path(name_or_file)
+    ours = name_or_file in known
+    # Whole: what is begun in one directory may be resumed in another.
+    file = directory / f"{name_or_file}.toml" if ours else Path(name_or_file).absolute()
     if not file.is_file():
         near = difflib.get_close_matches(name_or_file, known, n=1)
         raise StudyError(
@@ -185,9 +205,25 @@ def read_reproduction(name_or_file: str) -> Reproduction:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as reason:
         raise StudyError(f'cannot parse "{file}": {reason}') from reason
     except ValidationError as failure:
-        first = failure.errors(include_url=False)[0]
-        key = ".".join(map(str, first["loc"]))
-        raise StudyError(f'{file.name}: invalid value for "{key}": {first["msg"]}') from failure
+        raise _refusal(file, failure) from failure
+
+
+def _refusal(file: Path, failure: ValidationError) -> StudyError:
+    first = failure.errors(include_url=False)[0]
+    key = ".".join(map(str, first["loc"]))
+    if first["type"] == "extra_forbidden":
+        models = (Reproduction, ReproductionStep, Claim, CountClaim, Figure, Chief)
+        fields = [model.model_fields.items() for model in models]
+        known = [field.alias or name for each in fields for name, field in each]
+        near = difflib.get_close_matches(str(first["loc"][-1]), known, n=1)
+        return StudyError(
+            f'{file.name}: unrecognized key: "{key}"',
+            hint=f'Perhaps you meant "{near[0]}".' if near else None,
+        )
+    missing = first["type"] == "missing"
+    message = "it is missing" if missing else first["msg"].removeprefix("Value error, ")
+    about = f'invalid value for "{key}": ' if key else ""
+    return StudyError(f"{file.name}: {about}{message[0].lower()}{message[1:]}")
 
 
 def machine_words(machine: Mapping[str, Any]) -> str:

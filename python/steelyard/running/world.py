@@ -345,7 +345,7 @@ class LocalHost:
         return sample_host(self._run().directory, places=self._run().places)
 
     def huge_pages_free(self) -> int:
-        """HugePages_Free of /proc/meminfo."""
+        """Of /proc/meminfo, less those that are promised."""
         return huge_pages_free()
 
     def waiting_bytes(self) -> int:

@@ -17,24 +17,38 @@ MACHINES = "machines.html"
 FEED = "feed.atom"
 
 
+_MOST_LETTERS = 160
+"""Of a name: a file system takes 255 bytes, and a draft's has some more than the file's."""
+
+
+def question_file(name: str) -> str:
+    """What the files of a question are called: its name, whose end is a digest, cut in the middle
+    where it is too long for a file."""
+    if len(name) <= _MOST_LETTERS:
+        return name
+    end = name.rpartition("-")[2]
+    return f"{name[: _MOST_LETTERS - len(end) - 1].rstrip('-.')}-{end}"
+
+
 def question_page(question: QuestionHistory) -> str:
     """The page of a question, from the site's folder."""
-    return f"q/{question.name}.html"
+    return f"q/{question_file(question.name)}.html"
 
 
 def question_feed(question: QuestionHistory) -> str:
     """Its Atom feed."""
-    return f"q/{question.name}.atom"
+    return f"q/{question_file(question.name)}.atom"
 
 
 def badge(question: QuestionHistory) -> str:
     """Its badge."""
-    return f"badge/{question.name}.svg"
+    return f"badge/{question_file(question.name)}.svg"
 
 
 def record_name(entry: Entry) -> str:
-    """What a record is called in addresses: its path in letters that need no quoting."""
-    slug = re.sub(r"[^A-Za-z0-9.]+", "-", entry.path).strip("-.")
+    """What a record is called in addresses: its path in letters that need no quoting, the end of
+    one that is too long for a file."""
+    slug = re.sub(r"[^A-Za-z0-9.]+", "-", entry.path).strip("-.")[-_MOST_LETTERS:].lstrip("-.")
     return f"{slug}-{hashlib.sha256(entry.path.encode()).hexdigest()[:6]}"
 
 

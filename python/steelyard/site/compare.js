@@ -157,6 +157,8 @@
   function refusals(first, second, one, other) {
     const found = [...one.unfit, ...other.unfit];
     if (first.path === second.path) found.push("both stand in one record, whose epochs they share");
+    else if (first.weighing === second.weighing)
+      found.push("one record is a copy of the other: they are one weighing");
     for (const what of Object.keys({ ...one.shared, ...other.shared })) {
       const ours = one.shared[what] ?? facts.default;
       const theirs = other.shared[what] ?? facts.default;

@@ -7,6 +7,7 @@ that both say the same.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -64,6 +65,8 @@ class ComparedRecord(BaseModel):
     """A record."""
 
     path: str
+    weighing: str
+    """The same in copies of one record."""
     label: str
     at: str
     kernel: str
@@ -103,6 +106,7 @@ def compared_facts(entries: Sequence[Entry], reports: Mapping[str, str]) -> obje
 def _record(entry: Entry, reports: Mapping[str, str]) -> ComparedRecord:
     return ComparedRecord(
         path=entry.path,
+        weighing=hashlib.sha256(entry.weighing.encode()).hexdigest(),
         label=f"{utc(entry.at)} · {entry.study} · {entry.path}",
         at=utc(entry.at),
         kernel=entry.kernel,

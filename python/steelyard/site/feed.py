@@ -10,6 +10,7 @@ from markupsafe import Markup, escape
 
 from steelyard.history.export import iso
 from steelyard.history.question import Point, QuestionHistory
+from steelyard.model.files.printable import printable_xml
 from steelyard.site.address import sentence, short_reading
 from steelyard.wording.contrast_text import MARKS
 
@@ -33,13 +34,14 @@ def feed(
     it is the feed of; `of`: the address of an answer. Addresses are relative to the feed."""
     newest = sorted(points, key=lambda point: (point.entry.at, point.entry.path), reverse=True)
     recent = newest[:MOST_ENTRIES]
-    return _FEED.format(
+    text = _FEED.format(
         id=_identity(name),
         title=title,
         updated=iso(recent[0].entry.at) if recent else "1970-01-01T00:00:00Z",
         page=quote(page),
         entries=Markup("").join(_entry(point, quote(of(point), safe="/#")) for point in recent),
     )
+    return printable_xml(text)
 
 
 def _entry(point: Point, address: str) -> Markup:
@@ -88,7 +90,7 @@ def draw_badge(question: QuestionHistory) -> Markup:
     name = newest.entry.study
     message = f"{MARKS.get(newest.reading.verdict, '?')} {short_reading(newest.reading)}"
     left, right = (round(len(text) * _CHARACTER) + 14 for text in (name, message))
-    return _PICTURE.format(
+    picture = _PICTURE.format(
         width=left + right,
         left=left,
         right=right,
@@ -101,3 +103,4 @@ def draw_badge(question: QuestionHistory) -> Markup:
         tone=_TONES.get(newest.reading.verdict, "#4a4f57"),
         words=f"{question.label}: {newest.reading.verdict}, {short_reading(newest.reading)}",
     )
+    return Markup(printable_xml(picture))

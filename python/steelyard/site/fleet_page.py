@@ -140,7 +140,7 @@ def _host(
     entry, reading = host.point.entry, host.point.reading
     return ShownHost(
         machine=host.machine,
-        page=f"q/{reading.question}.html#{address.record_name(entry)}",
+        page=f"q/{address.question_file(reading.question)}.html#{address.record_name(entry)}",
         report=reports.get(entry.path, ""),
         at=utc(entry.at),
         mark=MARKS.get(reading.verdict, "?"),

@@ -85,7 +85,8 @@ def build_site(history: History, folder: Path, prices: Mapping[str, Price] | Non
             written = {*reports.values(), *_write_pages(texts, rooms)}
             _remove_others(rooms, written)
     except OSError as reason:
-        raise RecordError(f'could not write the site in "{folder}": {reason}') from reason
+        words = reason.strerror or reason
+        raise RecordError(f'could not write the site in "{folder}": {words}') from reason
     copied = sum(bool(report) for report in reports.values())
     return Built(folder, len(questions), len(history.entries), copied)
 
@@ -159,7 +160,7 @@ def _pages(
             f"Steelyard: {question.label}",
             question.name,
             question.points,
-            f"{question.name}.html",
+            f"{address.question_file(question.name)}.html",
             _beside_feed,
         )
     return texts
@@ -167,7 +168,8 @@ def _pages(
 
 def _beside_feed(point: Point) -> str:
     """The address of an answer from the feed of its question."""
-    return f"{point.reading.question}.html#{address.record_name(point.entry)}"
+    page = address.question_file(point.reading.question)
+    return f"{page}.html#{address.record_name(point.entry)}"
 
 
 def _remove_others(rooms: Rooms, written: set[str]) -> None:

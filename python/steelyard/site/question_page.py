@@ -86,7 +86,7 @@ def show_question(question: QuestionHistory, reports: Mapping[str, str]) -> Ques
         label=question.label,
         title=newest.entry.title,
         asked=newest.entry.question,
-        name=question.name,
+        name=address.question_file(question.name),
         newest=newest,
         mark=MARKS.get(reading.verdict, "?"),
         interval=both_widths(

@@ -20,6 +20,7 @@ from steelyard.study.values import (
     by_name,
     price_word,
     settings_words,
+    unless_none,
     version_word,
 )
 
@@ -107,7 +108,7 @@ class Arm(StudyModel):
     """Where its write-ahead log is. None: in its data directory."""
     pooler: Annotated[PoolerChoice | None, BeforeValidator(pooler_named)] = None
     """None: its clients come to the server itself, or as `connect` says."""
-    replication: Replication | None = None
+    replication: Annotated[Replication | None, BeforeValidator(unless_none)] = None
     """None: its server has no standby."""
     telemetry: bool = True
     """Whether its sessions are looked at in its measured slices; off only to weigh what that

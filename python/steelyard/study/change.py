@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 import re
-from typing import Self
+import tomllib
+from typing import Any, Self
 
+from steelyard.model.errors import StudyError
+from steelyard.model.files.small_file import parse_toml
+from steelyard.model.secrets.redaction import redacted
+
+Table = dict[str, Any]
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 """What a string of TOML may only hold spelt out."""
 
@@ -53,3 +59,124 @@ def toml_text(value: object) -> str:
 def toml_key(key: str) -> str:
     """A key as TOML has it, in quotes where it must be."""
     return key if re.fullmatch(r"[A-Za-z0-9_-]+", key) else toml_text(key)
+
+
+def setting_name(key: str) -> str:
+    """The name of a setting however it is spelt: `Work_Mem` is work_mem."""
+    return key.lower()
+
+
+def apply_change(table: Table, override: str) -> None:
+    """Change one key of a study as TOML has it. StudyError: it is no change, is of no table, or
+    does not say of which arm."""
+    key, equals, _ = override.partition("=")
+    path = [part.strip() for part in key.split(".")]
+    if not equals or not all(path):
+        raise StudyError(
+            f'invalid override: "{redacted(override)}"',
+            hint="Write it as KEY=VALUE: --set workload.scale=50",
+        )
+    if path[0] in ("control", "arm", "factors", "fraction") and {"factors", "arm"} <= {*table}:
+        raise StudyError(
+            f'override "{key}" cannot change cells that are laid out already',
+            hint="Change the study that has factors only, not the one of a record.",
+        )
+    if len(path) == 1 and path[0] in _OF_EVERY_ARM:
+        for arm in _every_arm(table, override):
+            arm[path[0]] = _value_of(override, is_text=True)
+        return
+    target, path = _target(table, path, override)
+    if path == ["workload"]:  # another workload: the study's scale and scripts were the old one's
+        table["workload"] = {"name": str(_value_of(override, is_text=True))}
+        return
+    if path == ["name"]:  # it is no longer named by what it is
+        target.pop("role", None)
+    if "settings" in path[:-1]:  # it takes the place of the study's, however that is spelt
+        path = [*path[:-1], setting_name(path[-1])]
+        for other in [name for name in target if setting_name(name) == path[-1]]:
+            del target[other]
+    is_text = "settings" in path[:-1] or path[-1] in _TEXTS
+    target[path[-1]] = _value_of(override, is_text=is_text)
+
+
+def _target(table: Table, path: list[str], override: str) -> tuple[Table, list[str]]:
+    """The table that a key is in, and its path from the study or the arm."""
+    target = table
+    if path[0] == "arm":
+        target, path = _arm_of(table, path[1:], override)
+    for i, part in enumerate(path[:-1]):
+        target = _table_in(target, part, override)
+        if part == "settings":
+            # a setting's own name may hold dots (an extension's): the rest is one key
+            return target, [*path[: i + 1], ".".join(path[i + 1 :])]
+    return target, path
+
+
+def _table_in(target: Table, part: str, override: str) -> Table:
+    inner = target.setdefault(part, {})
+    if isinstance(inner, str) and part in _SHORT:
+        inner = target[part] = {_SHORT[part]: inner}
+    if not isinstance(inner, dict):
+        raise StudyError(f'"{part}" in override "{redacted(override)}" is not a table')
+    return inner
+
+
+def _every_arm(table: Table, override: str) -> list[Table]:
+    return [_table_in(table, "control", override), *_arms(table, override)]
+
+
+def _arms(table: Table, override: str) -> list[Table]:
+    """Of a study that lists several, or has one; none where factors make them."""
+    arms = table.get("arm", [])
+    if not isinstance(arms, list):
+        return [_table_in(table, "arm", override)]
+    if not all(isinstance(arm, dict) for arm in arms):
+        raise StudyError(f'"arm" in override "{redacted(override)}" is not a table')
+    return arms
+
+
+def _arm_of(table: Table, path: list[str], override: str) -> tuple[Table, list[str]]:
+    if not isinstance(table.get("arm", {}), list):
+        return _table_in(table, "arm", override), path
+    arms = _arms(table, override)
+    # A version's name has dots too: 17.0, 17.0.1.
+    names = {str(arm.get(key)): arm for key in ("role", "name") for arm in arms if arm.get(key)}
+    for name in sorted(names, key=len, reverse=True):
+        parts = name.split(".")
+        if parts == path[: len(parts)]:
+            return names[name], path[len(parts) :]
+    certain = [arm for arm in arms if "needs" not in arm]
+    if len(certain) == 1:  # the others are left out: the question is about this one
+        table["arm"] = certain
+        return certain[0], path
+    listed = ", ".join(str(arm.get("name") or arm.get("role")) for arm in arms)
+    raise StudyError(
+        f'override "{key_of(override)}" does not say which arm',
+        hint=f"Write arm.NAME.key; the arms are {listed}.",
+    )
+
+
+_SHORT = {"workload": "name", "pooler": "name", "profile": "name", "source": "place"}
+"""Tables of which a study may give one key alone."""
+_TEXTS = frozenset(
+    {"name", "question", "version", "address"}
+    | {"directory", "wal_directory", "bindir", "program", "place", "database", "config"}
+)
+"""Keys whose values are texts, whatever they look like: version 18.10 is not the number 18.1."""
+
+
+def _value_of(override: str, *, is_text: bool) -> object:
+    """Of a typed one a TOML value, else the text itself. Of a text, quotes and truth values alone
+    are TOML's: a server's setting is what was typed, 1.10 and 0x10 too."""
+    if isinstance(override, Change):
+        return override.value
+    text = override.partition("=")[2]
+    try:
+        value = parse_toml(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text
+    return text if is_text and not isinstance(value, str | bool) else value
+
+
+_OF_EVERY_ARM = ("version", "directory", "wal_directory", "price")
+"""Keys of an arm that an override sets in the control and every arm where it names none."""

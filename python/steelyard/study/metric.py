@@ -83,7 +83,8 @@ def require_prices(prices: Mapping[str, str | None], metric: str, *, paced: bool
     if missing:
         raise ValueError(
             f'arm "{missing[0]}" has no price: give every arm one, --set control.price=0.504/h '
-            "--set arm.price=0.504/h"
+            f"--set arm.{'NAME.' if len(prices) > 2 else ''}price=0.504/h; or one for all, "
+            "--set price=0.504/h"
         )
     currencies = {parse_price(price).currency for price in prices.values() if price is not None}
     if len(currencies) > 1:

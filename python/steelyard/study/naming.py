@@ -16,6 +16,7 @@ from steelyard.model.secrets.redaction import is_secret_setting
 from steelyard.model.units import format_duration
 from steelyard.study.answer import Answer
 from steelyard.study.arm import Arm, shown_sql
+from steelyard.study.reaching.pooler import PoolerChoice
 from steelyard.study.reaching.replication import Replication
 from steelyard.study.study import Study
 
@@ -43,7 +44,7 @@ def treatment(study: Study, arm: Arm) -> dict[str, str]:
         "connect": arm.connect,
         "directory": arm.directory,
         "wal_directory": arm.wal_directory,
-        "pooler": None if arm.pooler is None else arm.pooler.name,
+        "pooler": None if arm.pooler is None else _pooler_name(arm.pooler),
         "replication": None if arm.replication is None else _replication_name(arm.replication),
         "telemetry": "on" if arm.telemetry else "off",
         "profile": None if arm.profile is None else _profile_words(arm),
@@ -52,6 +53,15 @@ def treatment(study: Study, arm: Arm) -> dict[str, str]:
     }
     settings = {f"settings.{name}": value for name, value in study.settings_of(arm).items()}
     return {**{key: value for key, value in attributes.items() if value is not None}, **settings}
+
+
+def settings_table(study: Study, arm: Arm, setting: str) -> str:
+    """The key of the table that a setting of an arm is to be said in, so that it counts there."""
+    if setting not in arm.settings:
+        return "settings"
+    if arm is study.control:
+        return "control.settings"
+    return "arm.settings" if len(study.arms) == 1 else f"arm.{arm.name or arm.role}.settings"
 
 
 def what_differs(study: Study) -> dict[str, dict[str, str]]:
@@ -218,10 +228,19 @@ def _replication_name(replication: Replication) -> str:
     if replication.quorum != 1:
         parts.append(f"quorum={replication.quorum}")
     if replication.round_trip:
-        parts.append(f"round-trip={format_duration(replication.round_trip).replace(' ', '')}")
+        length = format_duration(replication.round_trip).replace("µ", "u")
+        parts.append(f"round-trip={length.replace(' ', '')}")
     if replication.reads == "standby":
         parts.append("reads=standby")
     return "+".join(parts)
+
+
+def _pooler_name(pooler: PoolerChoice) -> str:
+    """`pgbouncer`, `pgbouncer+connections=32`, with the program where one is named."""
+    parts: list[str] = [pooler.name]
+    if pooler.connections != PoolerChoice(name="pgbouncer").connections:
+        parts.append(f"connections={pooler.connections}")
+    return "+".join([*parts, *([pooler.program] if pooler.program else [])])
 
 
 def _profile_words(arm: Arm) -> str:

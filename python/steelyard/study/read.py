@@ -10,6 +10,7 @@ import difflib
 import tomllib
 from collections.abc import Mapping, Sequence
 from importlib import resources
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from steelyard.model.files.small_file import parse_toml, read_small
 from steelyard.model.secrets.redaction import redacted
 from steelyard.model.secrets.secret import is_secret
 from steelyard.study.arm import Level
-from steelyard.study.change import Change, key_of, toml_key, toml_text
+from steelyard.study.change import apply_change, key_of, setting_name, toml_key, toml_text
 from steelyard.study.factors import FactorError, with_cells
 from steelyard.study.naming import renamed, with_names
 from steelyard.study.secrets import RECORDED
@@ -43,8 +44,9 @@ def read_study(name_or_file: str, overrides: Sequence[str] = ()) -> Study:
     table = _read_table(file)
     usual = {*table.get("settings", ())} if file in builtin_studies().values() else set()
     for override in overrides:
-        _override(table, override)
-    overridden = {key_of(override).removeprefix("settings.") for override in overrides}
+        apply_change(table, override)
+    _leave_undriven(table, {*map(key_of, overrides)})
+    overridden = {setting_name(key_of(each).removeprefix("settings.")) for each in overrides}
     _lay_beneath(table, usual - overridden)
     study = _validate(table, file, overrides)
     changed = file in builtin_studies().values() and any(map(_of_an_arm, overrides))
@@ -59,6 +61,27 @@ def names_arm(study: str, arm: str) -> bool:
 
 def _of_an_arm(override: str) -> bool:
     return key_of(override).startswith(("control.", "arm.", "settings."))
+
+
+def _leave_undriven(table: Table, keys: set[str]) -> None:
+    """Take away what the file drives where an override names scripts in its place; `keys`: of the
+    overrides, whose own texts and streams stay."""
+    workload = table.get("workload")
+    if "workload.scripts" not in keys or not isinstance(workload, dict):
+        return
+    scripts = workload.get("scripts")
+    if not isinstance(scripts, dict):
+        return
+    texts, streams = workload.get("texts"), workload.get("streams")
+    if isinstance(texts, dict) and "workload.texts" not in keys:
+        for name in {*texts} - {*scripts}:
+            if f"workload.texts.{name}" not in keys:
+                del texts[name]
+    lists = [s for s in streams if isinstance(s, list)] if isinstance(streams, list) else []
+    names = [name for name in chain(*lists) if isinstance(name, str)]
+    if "workload.streams" not in keys and not {*names} <= {*scripts}:
+        del workload["streams"]
+        workload.pop("excluded", None)
 
 
 def _lay_beneath(table: Table, usual: set[str]) -> None:
@@ -111,88 +134,6 @@ def _read_table(file: Path) -> Table:
         raise StudyError(f'cannot parse study "{file}": {reason}') from reason
 
 
-def _override(table: Table, override: str) -> None:
-    key, equals, _ = override.partition("=")
-    path = [part.strip() for part in key.split(".")]
-    if not equals or not all(path):
-        raise StudyError(
-            f'invalid override: "{redacted(override)}"',
-            hint="Write it as KEY=VALUE: --set workload.scale=50",
-        )
-    if path[0] in ("control", "arm", "factors", "fraction") and {"factors", "arm"} <= {*table}:
-        raise StudyError(
-            f'override "{key}" cannot change cells that are laid out already',
-            hint="Change the study that has factors only, not the one of a record.",
-        )
-    if len(path) == 1 and path[0] in _OF_EVERY_ARM:
-        for arm in _every_arm(table):
-            arm[path[0]] = _value_of(override, is_text=True)
-        return
-    if path[0] == "arm":
-        target, path = _arm_of(table, path[1:], key)
-    else:
-        target = table
-    for i, part in enumerate(path[:-1]):
-        if part == "settings":
-            # a setting's own name may hold dots (an extension's): the rest is one key
-            target = target.setdefault(part, {})
-            path = [*path[: i + 1], ".".join(path[i + 1 :])]
-            break
-        inner = target.setdefault(part, {})
-        if not isinstance(inner, dict):
-            raise StudyError(f'"{part}" in override "{redacted(override)}" is not a table')
-        target = inner
-    if path == ["workload"]:  # another workload: the study's scale and scripts were the old one's
-        table["workload"] = {"name": str(_value_of(override, is_text=True))}
-        return
-    if path == ["name"]:  # it is no longer named by what it is
-        target.pop("role", None)
-    is_text = "settings" in path[:-1] or path[-1] in _TEXTS
-    target[path[-1]] = _value_of(override, is_text=is_text)
-
-
-def _every_arm(table: Table) -> list[Table]:
-    arms = table.get("arm", [])
-    return [table.setdefault("control", {}), *([arms] if isinstance(arms, dict) else arms)]
-
-
-def _arm_of(table: Table, path: list[str], key: str) -> tuple[Table, list[str]]:
-    arms = table.get("arm", {})
-    if isinstance(arms, dict):
-        table["arm"] = arms
-        return arms, path
-    if path and (
-        matching := [arm for arm in arms if path[0] in (arm.get("name"), arm.get("role"))]
-    ):
-        return matching[0], path[1:]
-    certain = [arm for arm in arms if "needs" not in arm]
-    if len(certain) == 1:  # the others are left out: the question is about this one
-        table["arm"] = certain
-        return certain[0], path
-    names = ", ".join(str(arm.get("name") or arm.get("role")) for arm in arms)
-    raise StudyError(
-        f'override "{key}" does not say which arm',
-        hint=f"Write arm.NAME.key; the arms are {names}.",
-    )
-
-
-_TEXTS = ("name", "question", "version")
-"""Keys whose values are texts, whatever they look like: version 18.10 is not the number 18.1."""
-
-
-def _value_of(override: str, *, is_text: bool) -> object:
-    """Of a typed one a TOML value, else the text itself. Of a text, quotes and truth values alone
-    are TOML's: a server's setting is what was typed, 1.10 and 0x10 too."""
-    if isinstance(override, Change):
-        return override.value
-    text = override.partition("=")[2]
-    try:
-        value = parse_toml(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
-        return text
-    return text if is_text and not isinstance(value, str | bool) else value
-
-
 def _validate(
     table: Table, file: Path, overrides: Sequence[str] = (), *, recorded: bool = False
 ) -> Study:
@@ -208,7 +149,7 @@ def _validate(
         location = _location(file, failure.key, overrides)
         raise StudyError(f'{location}invalid value for "{failure.key}": {failure}') from failure
     except ValidationError as failure:
-        raise _study_error(failure, file, overrides) from failure
+        raise _study_error(failure, file, overrides, _arm_keys(shaped)) from failure
 
 
 def _location(file: Path, key: str, overrides: Sequence[str]) -> str:
@@ -243,10 +184,24 @@ def _with_role(arm: object, role: str) -> object:
     return {**arm, "role": arm.get("role") or role}
 
 
-def _study_error(failure: ValidationError, file: Path, overrides: Sequence[str]) -> StudyError:
+_NO_ARMS = ("arm", "tuple_type")
+
+
+def _arm_keys(table: Table) -> list[str]:
+    """How an override names each arm: `arm`, `arm.NAME`."""
+    arms = with_roles(table).get("arms")
+    each = [arm if isinstance(arm, dict) else {} for arm in arms] if isinstance(arms, list) else []
+    return ["arm"] if len(each) == 1 else [f"arm.{a.get('name') or a.get('role')}" for a in each]
+
+
+def _study_error(
+    failure: ValidationError, file: Path, overrides: Sequence[str], arms: Sequence[str]
+) -> StudyError:
     first = failure.errors()[0]
-    key = ".".join(str(part) for part in first["loc"]) or "study"
-    key = key.replace("arms.0", "arm", 1) if key.startswith("arms.0") else key
+    parts = [str(part) for part in first["loc"]]
+    if parts[:1] == ["arms"]:
+        parts[:2] = [arms[int(parts[1])] if len(parts) > 1 else "arm"]
+    key = ".".join(parts) or "study"
     location = _location(file, key, overrides)
     if first["type"] == "extra_forbidden":
         accepted = _keys_at(Study, first["loc"][:-1])
@@ -264,6 +219,12 @@ def _study_error(failure: ValidationError, file: Path, overrides: Sequence[str])
             f'{location}unrecognized key: "{key}"',
             detail=f"Accepted here: {', '.join(accepted)}." if accepted else None,
             hint=hint,
+        )
+    if first["type"] in ("model_type", "dict_type") or (key, first["type"]) == _NO_ARMS:
+        inner = ", ".join(f"{key}.{name}" for name in _keys_at(Study, first["loc"]))
+        return StudyError(
+            f'{location}invalid value for "{key}": it is a table',
+            hint=f"Its keys are {inner}." if inner else None,
         )
     if first["type"] == "missing":
         return StudyError(f'{location}missing key: "{key}"')
@@ -320,9 +281,6 @@ def write_study(study: Study) -> str:
 def _table_lines(table: Mapping[str, Any]) -> list[str]:
     return [f"{toml_key(key)} = {toml_text(value)}" for key, value in table.items()]
 
-
-_OF_EVERY_ARM = ("version", "directory", "wal_directory")
-"""Keys of an arm that an override sets in the control and every arm where it names none."""
 
 RENAMED = {"twice": "double_work", "stall_worth": "stall_share", "aside": "excluded"}
 """Old key → new key. A study that a user writes is refused with the new one."""

@@ -163,7 +163,7 @@ class Study(StudyModel):
     memory: Annotated[Annotated[Bytes, Field(gt=0)] | None, BeforeValidator(unless_none)] = None
     """A cap on what each arm's server may have in memory, shared buffers and page cache included;
     the same for all. None: what the machine has."""
-    disk: DiskRates | None = None
+    disk: Annotated[DiskRates | None, BeforeValidator(unless_none)] = None
     """What each arm's disk is held to, beside `memory`; the same for all."""
     bound: Annotated[Literal["storage"] | None, BeforeValidator(unless_none)] = None
     """What the work is meant to wait for: a Threat says where an arm reads nearly nothing from the

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from steelyard.model.errors import UsageError
 
-_PIECE = re.compile(r"\[[^\]]*\]|\{[^}]*\}|'[^']*'|\"[^\"]*\"|[^,]+")
+_QUOTED = re.compile(r"'[^']*'|\"(?:[^\"\\]|\\.)*\"")
 MOST = 32
 
 
@@ -52,7 +52,19 @@ def read_sweep(text: str) -> Sweep:
 def values_of(listed: str) -> tuple[str, ...]:
     """`"8,32,256"` → its values as they stand; commas within brackets, braces and quotes are no
     borders."""
-    return tuple(piece.strip() for piece in _PIECE.findall(listed))
+    pieces, depth, position = [""], 0, 0
+    while position < len(listed):
+        letter = listed[position]
+        # Within a word an apostrophe is one: it's.
+        quoted = _QUOTED.match(listed, position) if depth or not pieces[-1].strip() else None
+        word = quoted[0] if quoted else letter
+        position += len(word)
+        depth = max(0, depth + (word in ("[", "{")) - (word in ("]", "}")))
+        if word == "," and not depth:
+            pieces.append("")
+        else:
+            pieces[-1] += word
+    return tuple(piece.strip() for piece in pieces if piece.strip())
 
 
 def _numerically(value: str) -> tuple[int, float, str]:

@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Self
+from collections.abc import Iterator, Sequence
+from typing import Annotated, Self, get_args
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    ValidationInfo,
+    field_validator,
+)
 
 from steelyard.model.price import ACCEPTED as PRICES
 from steelyard.model.price import parse_price
@@ -15,6 +23,7 @@ from steelyard.model.units import (
     parse_duration,
     parse_percent,
 )
+from steelyard.study.change import setting_name
 
 
 class StudyModel(BaseModel):
@@ -22,8 +31,35 @@ class StudyModel(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
+    @field_validator("*", mode="before")
+    @classmethod
+    def _no_switch_for_a_number(cls, value: object, info: ValidationInfo) -> object:
+        """A truth value is no 1 and no 0 where a number is to be."""
+        if isinstance(value, bool) and info.field_name is not None:
+            field = cls.model_fields[info.field_name]
+            types = {*_plain_types(field.annotation, field.metadata)}
+            if types & {int, float} and bool not in types:
+                raise ValueError("accepted: a number")
+        return value
+
+
+def _plain_types(annotation: object, metadata: Sequence[object] = ()) -> Iterator[object]:
+    """The types of a union whose values no function of ours reads first."""
+    if any(isinstance(each, BeforeValidator) and each.func != unless_none for each in metadata):
+        return
+    inner = getattr(annotation, "__metadata__", None)
+    if inner is not None:
+        yield from _plain_types(get_args(annotation)[0], inner)
+    elif members := get_args(annotation):
+        for member in members:
+            yield from _plain_types(member)
+    else:
+        yield annotation
+
 
 def _duration(value: object) -> object:
+    if isinstance(value, bool):
+        raise ValueError("accepted: 50ms, 90s, 2m, 1h 30m")
     return parse_duration(value) if isinstance(value, str) else value
 
 
@@ -47,7 +83,9 @@ def unless_none(value: object) -> object:
 
 def _fraction(value: object) -> object:
     """A record has 0.01 where people write 1%."""
-    if isinstance(value, int | float) and not isinstance(value, bool) and 1 <= value <= 100:
+    if isinstance(value, bool):
+        raise ValueError("accepted: 1%, 0.5%")
+    if isinstance(value, int | float) and 1 <= value <= 100:
         raise ValueError(f"{value:g} has no unit: {value:g}%")
     return parse_percent(value) if isinstance(value, str) else value
 
@@ -64,10 +102,17 @@ class WrittenFloat(float):
 
 
 def settings_words(value: object) -> object:
-    """Settings as a configuration file has them: on and off, numbers as they are written."""
+    """Settings as a configuration file has them: on and off, numbers as they are written. Servers
+    tell no capital letters in their names. ValueError: one stands there twice."""
     if not isinstance(value, dict):
         return value
-    return {key: _setting_word(v) for key, v in value.items()}
+    words: dict[str, str] = {}
+    for key, v in value.items():
+        name = setting_name(key)
+        if name in words:
+            raise ValueError(f'setting "{name}" stands there twice')
+        words[name] = _setting_word(v)
+    return words
 
 
 def _setting_word(value: object) -> str:
@@ -88,8 +133,10 @@ def by_name(value: object) -> object:
 
 def price_word(value: object) -> object:
     """A price as it is kept: `$0.504/hour` is "0.504 USD/h"."""
-    if value is None:
+    if unless_none(value) is None:
         return None
+    if isinstance(value, bool):
+        raise ValueError(f"accepted: {PRICES}")
     if isinstance(value, int | float):
         raise ValueError(f"{value:g} has no period: {value:g}/h; accepted: {PRICES}")
     return parse_price(value).words if isinstance(value, str) else value
@@ -129,5 +176,5 @@ Nanoseconds = Annotated[int, BeforeValidator(_duration)]
 Bytes = Annotated[int, BeforeValidator(_size)]
 Share = Annotated[float, BeforeValidator(_fraction)]
 Settings = Annotated[dict[str, str], BeforeValidator(settings_words)]
-PlaceName = Annotated[str | None, AfterValidator(absolute)]
+PlaceName = Annotated[str | None, AfterValidator(absolute), BeforeValidator(unless_none)]
 Statements = Annotated[tuple[str, ...], BeforeValidator(_one_or_more)]

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import math
 import os
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
 from steelyard.engines.memory.group import ROOT, own_groups, pairs_of, text_of, words_of
 from steelyard.model.units import NS_PER_US
 
+_FILE_PAGES = ("inactive_file", "active_file")
 _UNLIMITED_BYTES = 1 << 60  # v1 prints the largest page-aligned number for "no limit"
 
 
@@ -63,20 +65,34 @@ def processor_quota(root: Path = ROOT) -> float | None:
 
 
 def memory_left(root: Path = ROOT) -> int | None:
-    """Bytes that the tightest memory group still allows (page cache it can drop counts as free).
+    """Bytes that the tightest memory group still allows (page cache it can drop counts as free, as
+    in MemAvailable, whether it was used lately or not).
 
     None: no group has a limit.
     """
     left = []
     for group in own_groups("memory", root):
-        limit = words_of(group / "memory.max") or words_of(group / "memory.limit_in_bytes")
+        limit = _limit_of(group)
         used = words_of(group / "memory.current") or words_of(group / "memory.usage_in_bytes")
-        if not limit or not used or limit[0] == "max" or int(limit[0]) >= _UNLIMITED_BYTES:
+        if limit is None or not used:
             continue
-        droppable = pairs_of(text_of(group / "memory.stat"))
-        cache = droppable.get("total_inactive_file", droppable.get("inactive_file", 0))
-        left.append(int(limit[0]) - int(used[0]) + cache)
+        pairs = pairs_of(text_of(group / "memory.stat"))
+        cache = sum(pairs.get(f"total_{each}", pairs.get(each, 0)) for each in _FILE_PAGES)
+        left.append(limit - max(0, int(used[0]) - cache))
     return min(left, default=None)
+
+
+def memory_limit(root: Path = ROOT) -> int | None:
+    """Bytes that the tightest memory group allows in all; None: no group has a limit."""
+    limits = (_limit_of(group) for group in own_groups("memory", root))
+    return min((limit for limit in limits if limit is not None), default=None)
+
+
+def _limit_of(group: Path) -> int | None:
+    limit = words_of(group / "memory.max") or words_of(group / "memory.limit_in_bytes")
+    if not limit or limit[0] == "max" or int(limit[0]) >= _UNLIMITED_BYTES:
+        return None
+    return int(limit[0])
 
 
 @dataclass(frozen=True)
@@ -85,6 +101,11 @@ class Space:
 
     free_bytes: int
     total_bytes: int
+
+    @property
+    def free_share(self) -> float:
+        """Of it all; 1 of a file system that counts no blocks, as /proc: it is never full."""
+        return self.free_bytes / self.total_bytes if self.total_bytes else 1.0
 
 
 def space(path: Path) -> Space:
@@ -110,7 +131,7 @@ def filesystem(path: Path, root: Path = ROOT) -> dict[str, str]:
         return best
     for line in lines:
         before, _, after = line.partition(" - ")
-        mount = before.split()[4].replace("\\040", " ")
+        mount = _unescaped(before.split()[4])
         if not target.is_relative_to(mount) or len(mount) < len(best.get("mount", "")):
             continue
         kind, device, *options = after.split()
@@ -121,6 +142,11 @@ def filesystem(path: Path, root: Path = ROOT) -> dict[str, str]:
             "options": ",".join([before.split()[5], *options]),
         }
     return best
+
+
+def _unescaped(field: str) -> str:
+    """A path of mountinfo: white space and backslashes stand there in octal."""
+    return re.sub(r"\\([0-7]{3})", lambda octal: chr(int(octal[1], 8)), field)
 
 
 def existing_ancestor(path: Path) -> Path:

@@ -164,7 +164,7 @@ def sample_host(path: Path, root: Path = ROOT, places: Sequence[Path] = ()) -> H
     available = memory.get("MemAvailable", 0)
     group_left = memory_left(root)
     stopped = throttling(root)
-    disk = min(map(space, (path, *places)), key=lambda room: room.free_bytes / room.total_bytes)
+    disk = min(map(space, (path, *places)), key=lambda room: room.free_share)
     return HostSample(
         monotonic_ns=time.monotonic_ns(),
         boot_id=_text(root / "proc/sys/kernel/random/boot_id").strip(),
@@ -219,8 +219,10 @@ def waiting_bytes(root: Path = ROOT) -> int:
 
 
 def huge_pages_free(root: Path = ROOT) -> int:
-    """Huge pages of the default size in the pool of the kernel that are not in use."""
-    return memory_bytes(root).get("HugePages_Free", 0)
+    """Huge pages of the default size in the pool of the kernel that are neither in use nor promised
+    to a process that has not touched them yet (HugePages_Rsvd)."""
+    memory = memory_bytes(root)
+    return max(0, memory.get("HugePages_Free", 0) - memory.get("HugePages_Rsvd", 0))
 
 
 def _pressure(root: Path) -> dict[str, int]:

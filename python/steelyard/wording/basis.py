@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 
 from steelyard.evaluation.contrast import CyclesBasis, ServersBasis
-from steelyard.model.units import NS_PER_S, format_duration
+from steelyard.model.units import NS_PER_S, counted, format_duration
 from steelyard.record.plan import Residency
 from steelyard.record.turns.turn_summary import near_words, scaled_words
 
@@ -25,12 +25,12 @@ def basis_text(basis: ServersBasis | CyclesBasis | str) -> str:
     if isinstance(basis, str):
         return basis
     if isinstance(basis, ServersBasis):
-        return f"{basis.epochs} epochs, {_WHERE[basis.residency]}"
+        return f"{counted(basis.epochs, 'epochs')}, {_WHERE[basis.residency]}"
     return _of_cycles(basis)
 
 
 def _of_cycles(basis: CyclesBasis) -> str:
-    text = f"{basis.epochs} epochs in {basis.layout}"
+    text = f"{counted(basis.epochs, 'epochs')} in {basis.layout}"
     if basis.turns.continuous and basis.turns.stated_ns is not None:
         near = scaled_words(basis.turns, basis.arms)
         text += f", {format_duration(basis.turns.stated_ns)} of each arm measured"

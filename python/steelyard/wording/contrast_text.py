@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 
 from steelyard.model.units import NO_INFORMATION, format_digits, format_percent, spread_words
@@ -28,7 +29,8 @@ QUANTITIES = {
 }
 
 _ORDINALS = {1: "st", 2: "nd", 3: "rd"}
-_DIGITS = ((100.0, 0), (10.0, 1), (0.05, 2), (0.0, 3))
+_DIGITS = ((100.0, 0), (10.0, 1), (0.05, 2), (0.005, 3))
+_MOST_DIGITS = 6
 """Widths of an interval in percent, and how many decimals are shown from there on."""
 
 
@@ -67,12 +69,15 @@ def reading_text(interval: PercentInterval) -> str:
 
 
 def digits_for(ends: Ends) -> int:
-    """Decimals worth showing: two, fewer for wide intervals, three for very narrow ones."""
+    """Decimals worth showing: two, fewer for wide intervals, more for very narrow ones."""
     low, high = ends
     if low is None or high is None or high <= low:
         return 2
     width = high - low
-    return next(digits for limit, digits in _DIGITS if width >= limit)
+    for limit, digits in _DIGITS:
+        if width >= limit:
+            return digits
+    return min(math.ceil(-math.log10(width)) + 1, _MOST_DIGITS)
 
 
 def sentence_text(contrast: ReadContrast) -> str:

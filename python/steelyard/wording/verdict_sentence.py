@@ -17,7 +17,10 @@ from steelyard.evaluation.rule import VerdictKind
 from steelyard.model.estimate import Estimate
 from steelyard.model.latency_goal import goal_of, is_rate_metric
 from steelyard.model.units import (
+    MOST_RATIO,
     NS_PER_S,
+    counted,
+    format_digits,
     format_duration,
     format_percent,
     format_rate,
@@ -27,6 +30,7 @@ from steelyard.record.contrast import ContrastDetails
 from steelyard.wording.basis import basis_text
 
 _LONGEST_HEADING = 60
+_MOST_PLACES = 6
 _EPOCHS = ReplicateFacts().noun
 _METRICS = {
     "throughput": "throughput",
@@ -90,13 +94,14 @@ def _cost_or_gain(contrast: Contrast[Details], words: AnswerWords) -> str:
     parts = (
         f"{words.subject} {verb}{does} {_sizes(estimate, places)} {of} {metric}",
         f" against {other}" if words.against else "",
-        f": {1 + ratio / 100:.2f} times" if ratio >= TIMES_FROM else "",
+        f": {1 + ratio / 100:.2f} times" if TIMES_FROM <= ratio < math.inf else "",
         f" ({_basis(contrast)})",
         _beyond(contrast) if abs(percent_of_log(near)) >= 100 * contrast.terms.margin else "",
     )
     return "".join(parts)
 
 
+_LARGEST = format_digits(100 * (MOST_RATIO - 1), 3)
 TIMES_FROM = 50.0
 """Percent from which on a change is also said as a factor."""
 
@@ -120,12 +125,16 @@ def _beyond(contrast: Contrast[Details]) -> str:
 
 
 def _sizes(estimate: Estimate, places: int) -> str:
-    """Without sign, since the words carry it; the end near zero first."""
+    """Without sign, since the words carry it; the end near zero first. Where one arm did no work at
+    all, the value is the whole, or has no bound: then what it is at least."""
     near, far = sorted((estimate.low, estimate.high), key=abs)
     value, low, high = (
-        _signed(percent_of_log(log), places).lstrip("+−") if math.isfinite(log) else "unbounded"
-        for log in (estimate.value, near, far)
+        _signed(percent_of_log(log), places).lstrip("+−") for log in (estimate.value, near, far)
     )
+    if math.isinf(far):
+        high = "unbounded"
+    if value == "unbounded":
+        return f"at least {_LARGEST if low == value else low} %"
     return f"{value} % [{low}, {high}]"
 
 
@@ -217,25 +226,26 @@ def forecast_words(contrast: Contrast[Details]) -> str:
 
 def _span(contrast: Contrast[Details], epochs: int) -> str:
     if not contrast.terms.epoch_seconds:
-        return f"{epochs} {_noun(contrast)}"
+        return counted(epochs, _noun(contrast))
     return format_duration(epochs * contrast.terms.epoch_seconds * NS_PER_S)
 
 
 def _figures(contrast: Contrast[Details]) -> str:
     estimate, places = contrast.estimate, _places(contrast)
+    value = format_percent(percent_of_log(estimate.value), places)
     if math.isinf(estimate.low) and math.isinf(estimate.high):
-        return f"{_signed(percent_of_log(estimate.value), places)} % [unbounded]"
+        return f"{value} [unbounded]"
     low, high = (
         "unbounded" if log == -math.inf else _signed(percent_of_log(log), places)
         for log in (estimate.low, estimate.high)
     )
-    return f"{_signed(percent_of_log(estimate.value), places)} % [{low}, {high}]"
+    return f"{value} [{low}, {high}]"
 
 
 def _basis(contrast: Contrast[Details]) -> str:
     level = round(100 * contrast.estimate.confidence)
     kind = "t interval" if contrast.details.look == Stage.TOO_FEW else "interval"
-    basis = basis_text(contrast.replicates.basis) or f"{contrast.epochs} {_noun(contrast)}"
+    basis = basis_text(contrast.replicates.basis) or counted(contrast.epochs, _noun(contrast))
     return f"{level} % {kind}, {basis}"
 
 
@@ -267,13 +277,22 @@ def _margin(contrast: Contrast[Details]) -> str:
 
 
 def _places(contrast: Contrast[Details]) -> int:
-    """Decimals of every figure in a sentence: one where all are 1 % or more, else two."""
+    """Decimals of every figure in a sentence."""
     return _places_of(contrast.estimate)
 
 
 def _places_of(estimate: Estimate) -> int:
-    logs = (estimate.value, estimate.low, estimate.high)
-    return 1 if all(abs(percent_of_log(log)) >= 1 for log in logs) else 2
+    """One where all are 1 % or more, else two; more where two would make the end that decides, the
+    nearer one of an interval without zero, read as zero."""
+    value, low, high = (
+        abs(percent_of_log(log)) for log in (estimate.value, estimate.low, estimate.high)
+    )
+    if min(value, low, high) >= 1:
+        return 1
+    decides = max(low, high) if 0.0 in estimate.interval else min(low, high)
+    if not 0 < decides < 0.005:
+        return 2
+    return min(math.ceil(-math.log10(decides)) + 1, _MOST_PLACES)
 
 
 def _signed(percent: float, places: int) -> str:

@@ -8,12 +8,14 @@ from dataclasses import replace
 import pytest
 
 from steelyard.analysis.pilot.cycle_lengths import (
+    FEWEST_SLICES,
     SLICES_A_CYCLE,
     CycleLengths,
     choose_cycle_lengths,
 )
 from steelyard.analysis.pilot.log_curve import LogCurve
 from steelyard.analysis.pilot.turn_lengths import (
+    PATIENCE,
     ArmCycle,
     Shortage,
     Spacing,
@@ -85,6 +87,28 @@ def test_a_slice_is_a_small_part_of_a_cycle_and_many_transactions_long() -> None
     )
     assert isinstance(slow, CycleLengths)
     assert slow.slice_s == pytest.approx(20 * 0.04)
+
+
+@pytest.mark.parametrize("latency_s", [0.001, 0.1, 0.3, 1.0, 5.0, 60.0])
+@pytest.mark.parametrize("minutes", [30.0, 600.0])
+def test_what_is_measured_holds_some_slices_or_they_are_coarse(
+    latency_s: float, minutes: float
+) -> None:
+    wish = TurnPlanRequest(budget_s=60 * minutes, cycles=2)
+    chosen = choose_cycle_lengths(
+        [arm(), arm()], wish, idle_s=6.0, warm_s=25.0, latency_s=latency_s
+    )
+    assert isinstance(chosen, CycleLengths)
+    planned_s = min(longest / PATIENCE for longest in chosen.longest_s)
+    assert chosen.measured_s == pytest.approx(planned_s)
+    assert chosen.coarse == (planned_s < FEWEST_SLICES * chosen.slice_s)
+    assert chosen.coarse == (latency_s >= (1.0 if minutes == 30 else 60.0))
+
+
+def test_a_slice_of_the_study_is_that_of_the_cycles() -> None:
+    assert lengths(arm(), arm(), slice_s=1.5).slice_s == 1.5
+    assert not lengths(arm(), arm(), slice_s=1.5).coarse
+    assert lengths(arm(), arm(), slice_s=30.0).coarse
 
 
 def test_arms_that_write_nothing_are_measured_for_what_the_budget_holds() -> None:

@@ -44,3 +44,22 @@ def test_records_of_one_script_have_no_such_rows(tmp_path: Path) -> None:
     assert not [
         line for line in comparison_lines(compare_records(*records), 100) if "by script" in line
     ]
+
+
+def test_values_that_differ_behind_a_long_beginning_are_told_apart(tmp_path: Path) -> None:
+    options = " ".join(f"'--with-{name}'" for name in ("icu", "llvm", "lz4", "openssl", "zstd"))
+    first, second = (
+        keep_record(
+            tmp_path / name,
+            control_build={"configure": f"{options} '--with-blocksize={size}'"},
+        )
+        for name, size in (("one", 8), ("two", 16))
+    )
+    lines = list(comparison_lines(compare_records(first, second), 80))
+    [row] = [line for line in lines if line.startswith("  configure of on")]
+    ours, theirs = row.removeprefix("  configure of on").strip().split("  →  ")
+    assert "blocksize=8" in ours
+    assert "blocksize=16" in theirs
+    text = " ".join(" ".join(lines).split())
+    assert "blocksize=8' in the first" in text
+    assert "blocksize=16' in the second" in text

@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 import io
+import re
 import sys
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from steelyard.cli.views.text_layout import WHOLE, hanging, sentence_width
+from steelyard.cli.views.text_layout import (
+    WHOLE,
+    broken,
+    contrast_table,
+    hanging,
+    sentence_width,
+)
+from steelyard.model.files.columns import columns_of
 
 
 def test_what_does_not_fit_follows_two_columns_deeper() -> None:
@@ -35,3 +45,56 @@ def test_on_a_pipe_sentences_stay_whole(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(sys, "stdout", Terminal())
     monkeypatch.setenv("COLUMNS", "80")
     assert sentence_width() == 80
+
+
+@pytest.mark.parametrize("width", [40, 50, 62, 80, 100])
+@pytest.mark.parametrize(
+    ("control", "arm"),
+    [
+        ("shared_buffers=128MB", "shared_buffers=16GB"),
+        ("/opt/postgresql/nightly/old/bin", "/opt/postgresql/nightly/new/bin"),
+        ("effective_io_concurrency=1", "effective_io_concurrency=16"),
+        ("基准版本数据库十八基准版本", "基准版本数据库十九基准版本"),
+        ("x" * 300, "x" * 299 + "y"),
+    ],
+)
+def test_columns_of_a_table_are_headed_by_names_that_differ(
+    control: str, arm: str, width: int
+) -> None:
+    row = {"metric": "point.sql", "control": "6.31 ms", "arm": "24.2 ms", "reading": "+283 %"}
+    head, line = contrast_table("mean", control, arm, [row], width)
+    assert columns_of(head) <= width
+    if "6.31" in line:
+        _, first, second, _ = head.split()
+        assert first != second
+        assert head.index("change") == line.index("+283") - (columns_of(head) - len(head))
+
+
+@pytest.mark.parametrize(
+    ("control", "arm", "metric", "values"),
+    [
+        ("3 438 µs", "496.6 µs", "items.sql, µs", ("3 438", "496.6")),
+        ("34.8 s", "49.6 s", "items.sql, s", ("34.8", "49.6")),
+        ("3.43 ms", "4.96 ms", "items.sql, ms", ("3.43", "4.96")),
+        ("1 min 18 s", "2 min 20 s", "items.sql", ("1 min 18 s", "2 min 20 s")),
+        ("18 s", "1 min 20 s", "items.sql", ("18 s", "1 min 20 s")),
+        ("< 0.001 images", "2 images", "items.sql, images", ("< 0.001", "2")),
+    ],
+)
+def test_a_unit_goes_into_the_first_column_where_it_is_the_only_one(
+    control: str, arm: str, metric: str, values: tuple[str, str]
+) -> None:
+    row = {"metric": "items.sql", "control": control, "arm": arm, "reading": "+2.5 %"}
+    by_width = {
+        width: contrast_table("a query", "off", "on", [row], width)[1] for width in range(20, 90)
+    }
+    assert all(value in by_width[89] for value in (control, arm))
+    narrowest = next(line for line in by_width.values() if values[0] in line)
+    assert re.split("  +", narrowest)[:3] == [metric, *values]
+
+
+@given(st.text(st.sampled_from("ab 基准🐘é"), max_size=120), st.integers(20, 60))
+def test_lines_fit_by_their_columns_and_lose_nothing(text: str, width: int) -> None:
+    lines = broken(text, width, "", "  ")
+    assert all(columns_of(line) <= width for line in lines)
+    assert "".join("".join(lines).split()) == "".join(text.split())

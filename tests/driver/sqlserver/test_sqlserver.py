@@ -15,14 +15,18 @@ import pytest
 from driver.secured import Certified, authority
 from driver.sqlserver import tokens
 from driver.sqlserver.double import Double
+from driver.stuck import GIVES_UP_SOON
 from steelyard.engines.sqlserver.licence import BENCHMARKS, EXPERIMENTAL
 from thinned import thinned
 
 START = "from steelyard.cli.app import main; main()"
+FOREVER = "WAITFOR DELAY '00:10:00.000';"
 
 
-def called(target: str, script: str, *words: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-c", START, "drive", target, "-f", "-", "--json", *words]
+def called(
+    target: str, script: str, *words: str, start: str = START
+) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", start, "drive", target, "-f", "-", "--json", *words]
     return subprocess.run(command, input=script, capture_output=True, text=True, check=False)
 
 
@@ -147,7 +151,8 @@ def test_only_errors_that_pass_are_tried_again_after_a_rollback(number: int, tri
 
 def test_a_statement_that_does_not_end_is_stopped_by_a_signal() -> None:
     with Double().running() as double:
-        done = called(double.uri(), "WAITFOR DELAY '00:10:00.000';", "-T", "0.2", "-c", "2")
+        words = ("-T", "0.2", "-c", "2")
+        done = called(double.uri(), FOREVER, *words, start=GIVES_UP_SOON)
         assert done.returncode == 2, done.stderr
         assert double.signals == 2
 
@@ -190,7 +195,7 @@ def test_encrypted_in_packets_or_from_the_first_byte(
         summary = json.loads(done.stdout)
         assert (summary["transactions"], summary["errors"]) == (100, {})
         assert summary["encryption"].startswith("TLSv1.3" if strict else "TLSv1.2")
-        stopped = called(double.uri(words), "WAITFOR DELAY '00:10:00.000';", "-T", "0.2")
+        stopped = called(double.uri(words), FOREVER, "-T", "0.2", start=GIVES_UP_SOON)
         assert (stopped.returncode, double.signals) == (2, 1)
 
 

@@ -39,6 +39,52 @@ def test_letters_that_are_written_with_their_numbers_are_a_password() -> None:
 
 
 @pytest.mark.parametrize(
+    "where",
+    ["h,1433", "h1,h2", "(local)", ".", "h;database=d", "h;words=1:9", "h:0", "h h", "h+x", "$h"],
+)
+def test_what_is_not_one_host_and_port_is_refused_with_what_to_type(where: str) -> None:
+    for scheme, read in (("mysql", read_mysql), ("sqlserver", read_sqlserver)):
+        with pytest.raises(UsageError, match=r"no host and port|invalid URI") as refused:
+            read(f"{scheme}://u:secret@{where}/d")
+        assert "secret" not in str(refused.value)
+        assert "host:" in str(refused.value.hint)
+
+
+@pytest.mark.parametrize(
+    "host",
+    ["h", "db-1.example", "10.0.0.1", "_srv", "münchen.example", "[::1]", "[fe80::1%25eth0]"],
+)
+def test_a_name_or_an_address_is_a_host(host: str) -> None:
+    bare = host.strip("[]").replace("%25", "%")
+    assert split_uri(f"mysql://u@{host}:9/d", 3306).host == bare
+
+
+@pytest.mark.parametrize(
+    ("words", "twice"),
+    [
+        ("encrypt=mandatory&encrypt=disable", "encrypt"),
+        ("encrypt=mandatory&Encrypt=disable", "encrypt"),
+        ("TrustServerCertificate=yes&trust-server-certificate=no", "trust-server-certificate"),
+        ("connect-timeout=5&connect-timeout=6", "connect-timeout"),
+    ],
+)
+def test_a_word_has_one_value(words: str, twice: str) -> None:
+    with pytest.raises(UsageError, match=f"two values of {twice}"):
+        read_sqlserver(f"sqlserver://u@h/d?{words}")
+    assert read_sqlserver("sqlserver://u@h/d?encrypt=strict&Encrypt=strict").tls is not None
+    with pytest.raises(UsageError, match="two values of ssl-mode"):
+        read_mysql("mysql://u@h/d?ssl-mode=required&ssl-mode=disabled")
+
+
+def test_a_slash_of_a_name_is_written_with_its_number() -> None:
+    for scheme, read in (("mysql", read_mysql), ("sqlserver", read_sqlserver)):
+        assert read(f"{scheme}://u@h/a%2Fb").database == "a/b"
+        for path in ("a/b", "a/"):
+            with pytest.raises(UsageError, match=r"no database of one name|instances are not"):
+                read(f"{scheme}://u@h/{path}")
+
+
+@pytest.mark.parametrize(
     ("target", "shown"),
     [
         ("mysql://u:p@h/d", "mysql://…@h/d"),

@@ -11,7 +11,7 @@ import pytest
 from engines.memory.conftest import MB
 from steelyard.engines.account import choose_account
 from steelyard.engines.capabilities.memory import DiskLimits, MemoryCap
-from steelyard.engines.memory.disk_rates import admit
+from steelyard.engines.memory.disk_rates import admit, lacking_rates
 from steelyard.engines.memory.group import MARKER, MemoryGroup, remove_groups
 from steelyard.engines.memory.rights import choose_cap
 from steelyard.engines.programs import run
@@ -119,3 +119,38 @@ def test_processes_that_are_forked_meanwhile_are_moved_too(tmp_path: Path) -> No
 
     admit(tmp_path / "members", Kernel(tmp_path / "group"))
     assert (tmp_path / "group" / "cgroup.procs").read_text().split() == ["1", "2", "3"]
+
+
+HELD = "254:0 rbps=131072000 wbps=max riops=500 wiops=max\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "lacking"),
+    [
+        (HELD + HELD.replace("254:0", "254:16"), 0),
+        (HELD, 2),
+        (HELD + HELD.replace("254:0", "254:16").replace("500", "max"), 1),
+        (HELD + HELD.replace("254:0", "254:16").replace("500", "5000"), 1),
+        ("", 4),
+        (None, 4),
+    ],
+)
+def test_a_scope_that_does_not_hold_the_rates_is_refused(
+    paper_kernel: Path, tmp_path: Path, text: str | None, lacking: int
+) -> None:
+    scope = paper_kernel / "sys/fs/cgroup/system.slice/steelyard-ID-slot0.scope"
+    scope.mkdir(parents=True)
+    (scope / "memory.max").write_text(f"{MB}\n")
+    if text is not None:
+        (scope / "io.max").write_text(text)
+    (paper_kernel / "proc/77").mkdir()
+    (paper_kernel / "proc/77/cgroup").write_text("0::/system.slice/steelyard-ID-slot0.scope\n")
+    cap = MemoryCap(MB, "systemd-run", disk=LIMITS)
+    group = MemoryGroup.make(cap, tmp_path / "ID" / "slot0", paper_kernel)
+    assert len(lacking_rates(LIMITS, scope)) == lacking
+    if not lacking:
+        group.settle(77)
+        return
+    with pytest.raises(EngineError, match="not held to the rates") as refused:
+        group.settle(77)
+    assert "254:16 riops=500" in (refused.value.detail or "")

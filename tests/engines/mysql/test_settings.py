@@ -47,10 +47,29 @@ def test_a_value_that_was_taken_as_another(given: str, taken: str) -> None:
     assert not same_value(given, taken)
 
 
-@pytest.mark.parametrize("name", ["datadir", "socket", "SKIP-NETWORKING", "pid_file", "port"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        *(
+            "datadir",
+            "socket",
+            "SKIP-NETWORKING",
+            "pid_file",
+            "port",
+            "loose_port",
+            "Loose-DataDir",
+        ),
+        *("loose-skip-networking", "disable_skip_networking", "maximum-port", "loose_loose_socket"),
+    ],
+)
 def test_what_belongs_to_the_slot_is_refused(name: str) -> None:
     with pytest.raises(EngineError, match="it belongs to the slot"):
         refuse_slot_settings({name: "1"})
+
+
+@pytest.mark.parametrize("name", ["loose_innodb_doublewrite", "skip_name_resolve", "report_port"])
+def test_what_may_stand_before_a_name_is_no_part_of_a_slot(name: str) -> None:
+    refuse_slot_settings({name: "1"})
 
 
 def test_what_the_server_works_out_follows_from_what_was_set() -> None:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from steelyard.engines.account import Account, choose_account
 from steelyard.engines.postgres import abilities
 from steelyard.engines.postgres.abilities import missing
+from steelyard.engines.postgres.builds import find
 from steelyard.engines.postgres.builds.build import Build
 from steelyard.engines.postgres.postgres import Postgres
 from steelyard.engines.postgres.selection import find_postgres
@@ -34,6 +37,24 @@ def test_a_build_has_jit_where_its_module_stands(
     module.parent.mkdir(parents=True)
     module.touch()
     assert missing(build, IDENTITY, account, "jit") is None
+
+
+def test_a_build_for_jit_whose_module_is_not_installed_says_so_and_is_not_advised(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    configured = replace(IDENTITY, configure="--with-llvm --with-lz4")
+    with_module = tmp_path / "whole" / "bin"
+    (module := with_module.parent / "lib" / "llvmjit.so").parent.mkdir(parents=True)
+    module.touch()
+    engines = [
+        SimpleNamespace(name=name, build=Build(place, "bindir"), identity=configured)
+        for name, place in (("apart", tmp_path / "apart" / "bin"), ("whole", with_module))
+    ]
+    monkeypatch.setattr(find, "discovered", lambda: engines)
+    lacking = missing(engines[0].build, configured, Account("", 0, 0), "jit")
+    assert lacking is not None
+    assert "has no llvmjit.so" in lacking.why
+    assert lacking.how.endswith("Found here with it: --set version=whole.")
 
 
 @pytest.mark.postgres

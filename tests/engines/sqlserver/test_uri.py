@@ -47,6 +47,9 @@ def test_everything_is_encrypted_unless_said_otherwise(
     assert (tls.mode, tls.direct, tls.system_roots) == (mode, direct, system)
     assert tls.server_name == "h"
     assert read_uri("sqlserver://u@h/d?encrypt=disable").tls is None
+    unnamed = read_uri("sqlserver://u@h/d?host-name-in-certificate=").tls
+    assert unnamed is not None
+    assert unnamed.server_name == "h"
 
 
 def test_a_certificate_takes_the_place_of_the_systems(tmp_path: Path) -> None:
@@ -72,6 +75,9 @@ def test_a_certificate_takes_the_place_of_the_systems(tmp_path: Path) -> None:
         ("sqlserver://u@h/d?encrypt=strict&trust-server-certificate=yes", "unread"),
         ("sqlserver://u@h/d?trust-server-certificate=perhaps", "accepted: yes, no"),
         ("sqlserver://u@h/d?connect-timeout=0", "accepted: whole seconds"),
+        ("sqlserver://u@h/d?connect-timeout=99999999999", "accepted: whole seconds"),
+        ("sqlserver://u@h\\express/d", "instances"),
+        ("sqlserver://u@h/d?encrypt=disable&host-name-in-certificate=x", "host-name.* unread"),
     ],
 )
 def test_what_is_wrong_is_said(target: str, words: str) -> None:

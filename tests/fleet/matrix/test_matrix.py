@@ -9,6 +9,7 @@ import pytest
 
 from steelyard.fleet.matrix.matrix import read_matrix
 from steelyard.model.errors import StudyError
+from steelyard.study.read import read_study
 
 MINE = """\
 title = "{title}"
@@ -54,13 +55,25 @@ def test_cells_are_all_combinations_each_with_a_seed_and_a_name_of_its_own(tmp_p
         "weigh", "checksums",
         "--set", "workload.scale=5", "--set", "budget.measuring=1m",
         "--set", "budget.turns=1m", "--set", "budget.cycles=1m",
-        "--set", "control.version=17", "--set", "arm.version=17",
+        "--set", "version=17",
         "--seed", "100", "--record", "r",
     ]  # fmt: skip
     assert first.files == ()
     [shipped] = {cell.files for cell in cells if cell.study == "./mine.toml"}
     assert [name for name, _ in shipped] == ["mine.toml"]
     assert {cell.name for cell in cells} >= {"mine-18-large-2"}
+
+
+@pytest.mark.parametrize("study", ["io-method", "replication", "wal-compression", "aa"])
+def test_a_version_and_a_price_are_of_every_arm_and_leave_none_out(
+    tmp_path: Path, study: str
+) -> None:
+    text = f'studies = ["{study}"]\nversions = ["17"]\nprices = {{ any = "1/h" }}\n'
+    text += 'kinds = ["any"]\nset = ["decision.metric=throughput"]'
+    [cell] = read_matrix(_file(tmp_path, text)).cells
+    arms = read_study(study, cell.changes).every_arm
+    assert len(arms) == len(read_study(study).every_arm)
+    assert {(arm.version, arm.price) for arm in arms} == {("17", "1/h")}
 
 
 def test_the_digest_is_of_everything_that_a_weighing_depends_on(tmp_path: Path) -> None:
@@ -144,7 +157,9 @@ def test_hosts_of_a_kind_have_its_price_in_both_arms(tmp_path: Path) -> None:
     _mine(tmp_path)
     text = 'studies = ["mine.toml"]\nkinds = ["small", "large"]\nprices = { small = "$0.08/h" }'
     small, large = read_matrix(_file(tmp_path, text)).cells
-    assert small.changes[-2:] == ("control.price=$0.08/h", "arm.price=$0.08/h")
+    assert small.changes[-1:] == ("price=$0.08/h",)
+    priced = read_study(str(tmp_path / "mine.toml"), small.changes)
+    assert {arm.price for arm in priced.every_arm} == {"0.08 USD/h"}
     assert not any("price" in change for change in large.changes)
     with pytest.raises(StudyError, match='"prices": "tiny" is none of the kinds of host'):
         read_matrix(_file(tmp_path, 'studies = ["mine.toml"]\nprices = { tiny = "1/h" }'))

@@ -60,6 +60,49 @@ def test_what_cannot_be_read_is_told(tmp_path: Path) -> None:
     assert (outcome.denied, outcome.exit_status) == ((("d/t.ibd", "not a regular file"),), 3)
 
 
+@pytest.mark.parametrize(
+    ("name", "advice"),
+    [
+        *((f"d/u.ibd.{end}", "--decompress") for end in ("qp", "zst", "lz4", "zst.xbcrypt")),
+        ("d/u#p#p0.ibd.delta", "--prepare"),
+        ("d/u.ibd.zst.delta", "--prepare"),
+        ("undo_001.zst", "--decompress"),
+        ("ibdata2.delta", "--prepare"),
+        ("space.ibu.qp", "--decompress"),
+    ],
+)
+def test_what_a_backup_packs_is_said_not_to_be_read(name: str, advice: str, tmp_path: Path) -> None:
+    data = directory(tmp_path, {"t": table(5, 4)})
+    (data / name).write_bytes(b"packed")
+    ((label, reason),) = scrubbed(data).denied
+    assert (label, advice in reason) == (name, True)
+    assert scrubbed(data).exit_status == 3
+    for end in ("qp", "delta"):
+        system = data / "ibdata1"
+        system.rename(data / f"ibdata1.{end}")
+        with pytest.raises(UsageError, match="a packed backup of InnoDB"):
+            is_innodb_directory(data)
+        (data / f"ibdata1.{end}").rename(system)
+    assert is_innodb_directory(data)
+
+
+@pytest.mark.parametrize("name", ["d/u.ibd", "undo001", "shop", "space.ibd", "mysql.ibd"])
+def test_a_link_that_leads_nowhere_is_said_not_to_be_read(name: str, tmp_path: Path) -> None:
+    data = directory(tmp_path, {"t": table(5, 4)})
+    (data / name).symlink_to(tmp_path / "not mounted")
+    outcome = scrubbed(data)
+    assert [label for label, _ in outcome.denied] == [name]
+    assert outcome.exit_status == 3
+
+
+@pytest.mark.parametrize("name", ["d/t.frm", "error.log", "d/t.ibd.bak", "mysql.sock", "d/db.opt"])
+def test_what_is_no_tablespace_is_not_missed(name: str, tmp_path: Path) -> None:
+    data = directory(tmp_path, {"t": table(5, 4)})
+    (data / name).symlink_to(tmp_path / "not there")
+    (data / "d" / "undo.log").write_bytes(b"words")
+    assert (scrubbed(data).denied, scrubbed(data).exit_status) == ((), 0)
+
+
 def test_a_running_server_is_known_by_its_lock(tmp_path: Path) -> None:
     """Its pages are read again, and what stays wrong is damage."""
     pages = table(5, 9)

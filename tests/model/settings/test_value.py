@@ -109,3 +109,31 @@ def test_a_value_is_read_as_a_server_reports_it() -> None:
     assert reported("300 s") == (300.0, "s")
     assert reported("0.9") == (0.9, "")
     assert reported("") == (None, "")
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "number"),
+    [
+        ("0x400", "kB", 1024.0),
+        ("-0X1f", "", -31.0),
+        ("0x10MB", "kB", 16384.0),
+        ("+5", "kB", 5.0),
+        ("1e3", "kB", 1000.0),
+        ("1.5E+1 MB", "kB", 15360.0),
+        (".5GB", "kB", 524288.0),
+        ("1.", "", 1.0),
+        (".", "", None),
+        ("e3", "", None),
+        ("0x", "", None),
+        ("1e", "kB", None),
+        ("\u0663", "kB", None),
+        ("1,5", "kB", None),
+        ("- 5", "", None),
+        ("1e999", "kB", None),
+        ("0x" + "f" * 400, "kB", None),
+    ],
+)
+def test_a_number_is_read_in_every_form_that_a_server_takes(
+    value: str, unit: str, number: float | None
+) -> None:
+    assert number_in(value, unit) == number

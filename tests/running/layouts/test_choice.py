@@ -56,7 +56,8 @@ def test_what_acts_through_checkpoints_is_weighed_over_cycles_where_they_can_be_
     ["wal_compression=pglz", "full_page_writes=off", "wal_log_hints=on", "max_wal_size=4GB",
      "checkpoint_timeout=30min", "shared_buffers=1GB", "synchronous_commit=off", "fsync=off",
      "wal_recycle=off", "wal_init_zero=off", "wal_level=minimal", "commit_delay=100",
-     "bgwriter_delay=10ms", "autovacuum=off", "vacuum_cost_limit=1000"],
+     "bgwriter_delay=10ms", "autovacuum=off", "vacuum_cost_limit=1000", "archive_mode=on",
+     "archive_timeout=10s", "summarize_wal=on", "debug_io_direct=data", "WAL_Compression=pglz"],
 )  # fmt: skip
 def test_what_acts_through_checkpoints_is_weighed_in_cycles_where_the_work_writes(
     setting: str,
@@ -65,6 +66,41 @@ def test_what_acts_through_checkpoints_is_weighed_in_cycles_where_the_work_write
     assert choose_layout(study, (WRITES,)).name == "cycles"
     assert choose_layout(study, (READS,)).name == "slices"
     assert choose_layout(study, (READS, WRITES)).name == "cycles"
+
+
+@pytest.mark.parametrize(
+    ("statement", "names"),
+    [
+        ("ALTER TABLE t SET (fillfactor = 50)", "fillfactor acts"),
+        ("alter table t set unlogged", "unlogged acts"),
+        ("ALTER TABLE t SET (autovacuum_enabled = off)", "autovacuum_enabled acts"),
+        ("ALTER DATABASE d SET synchronous_commit = off", "synchronous_commit acts"),
+        ("ALTER ROLE r SET Wal_Compression TO lz4", "wal_compression acts"),
+        ("ALTER TABLE t SET (fillfactor=9, vacuum_truncate=off)", "fillfactor and vacuum_truncate"),
+        ("CREATE INDEX ON versions (version)", ""),
+        ("CHECKPOINT; VACUUM FREEZE t", ""),
+        ("ALTER DATABASE d SET work_mem = '8MB'", ""),
+    ],
+)
+@pytest.mark.parametrize("side", ["arm", "control"])
+def test_what_acts_so_is_seen_in_sql_too_where_one_arm_alone_executes_it(
+    side: str, statement: str, names: str
+) -> None:
+    study = read_study("settings", ["workload.name=tpcb-like", "arm.settings.work_mem=64MB"])
+
+    def executing(*sides: str) -> Study:
+        sql = {"sql": (statement,)}
+        control, arm = (
+            each.model_copy(update=sql) if name in sides else each
+            for name, each in (("control", study.control), ("arm", study.arms[0]))
+        )
+        return study.model_copy(update={"control": control, "arms": (arm,)})
+
+    chosen = choose_layout(executing(side), (WRITES,))
+    assert chosen.name == ("cycles" if names else "slices")
+    assert names in chosen.why
+    assert choose_layout(executing("control", "arm"), (WRITES,)).name == "slices"
+    assert choose_layout(executing(side), (READS,)).name == "slices"
 
 
 def test_why_cycles_is_one_sentence() -> None:

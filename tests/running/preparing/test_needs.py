@@ -8,8 +8,8 @@ import pytest
 
 from steelyard.cli.options import weigh_options
 from steelyard.engines.engine import MissingFeature
-from steelyard.model.errors import UsageError
-from steelyard.running.preparing.needs import arms_left_out
+from steelyard.model.errors import EngineError, UsageError
+from steelyard.running.preparing.needs import arms_left_out, require_abilities
 from steelyard.study.read import read_study
 from steelyard.study.study import Study
 from steelyard.telemetry.doctor import kernel
@@ -47,6 +47,33 @@ def test_what_the_kernel_refuses_counts_where_the_build_has_it() -> None:
     }
     lacking = arms_left_out(study, engines(study, "io_uring"), refusal)
     assert lacking["io_uring"].why == "made without io_uring"
+
+
+@pytest.mark.parametrize(
+    ("changes", "refused"),
+    [
+        (["arm.settings.jit=off"], True),
+        (["control.settings.jit=on", "arm.settings.jit=off"], True),
+        (["settings.work_mem=8MB", "arm.settings.jit_above_cost=1"], True),
+        (["arm.settings.JIT=off"], True),
+        (["arm.settings.jit=off", "arm.settings.work_mem=8MB"], False),
+        (["arm.settings.jit_provider=mine"], False),
+        (["arm.settings.jitter=1"], False),
+        (["settings.jit=off", "arm.settings.work_mem=8MB"], False),
+        (["arm.weight.double_work=3%"], False),
+    ],
+)
+def test_arms_that_differ_in_jit_alone_need_builds_with_it(
+    changes: list[str], refused: bool
+) -> None:
+    study = read_study("settings", changes)
+    require_abilities(study, engines(study))
+    if not refused:
+        require_abilities(study, engines(study, "jit"))
+        return
+    with pytest.raises(EngineError, match="needs jit, and made without jit") as refusal:
+        require_abilities(study, engines(study, "jit"))
+    assert refusal.value.hint == "bring jit"
 
 
 @pytest.mark.postgres

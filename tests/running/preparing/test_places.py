@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
+import struct
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,11 +12,15 @@ import pytest
 
 from own_cache import open_directory, own_run
 from steelyard.engines.registry import Run
+from steelyard.evaluation.threats.places import keeps_pages_whole
 from steelyard.model.errors import EngineError, SteelyardError, StudyError
 from steelyard.running.preparing import places
 from steelyard.running.preparing.places import OpenPlaces, open_places
 from steelyard.running.world import LocalEngines
+from steelyard.study.reaching.replication import Replication
 from steelyard.study.study import Study
+from steelyard.telemetry import file_attributes
+from steelyard.telemetry.file_attributes import handed_on
 from story.asked import study_of
 from story.scripted import ScriptedWorld
 
@@ -102,6 +108,52 @@ def test_places_that_differ_stay_with_their_arms(
     assert {both.files.number("off", slot) for slot in (0, 1)} == {1}
     assert {both.files.number("on", slot) for slot in (0, 1)} == {0}
     assert "each arm's files stay" in both.note
+
+
+def test_places_whose_files_are_stored_otherwise_stay_with_their_arms(
+    run: Run, place: Path
+) -> None:
+    for name in ("one", "two"):
+        (place / name).mkdir(mode=0o755)
+    if not hand_on(place / "two", "noatime"):
+        pytest.skip("this file system has no attributes, or they are not ours to set")
+    assert handed_on(place / "two") == ("noatime",)
+    both = opened(run, placed(place / "one", place / "two"))
+    assert not both.files.drawn
+    assert "noatime" in both.plan["off"].data.options.split(",")
+    assert "each arm's files stay" in both.note
+    hand_on(place / "one", "noatime")
+    assert opened(run, placed(place / "one", place / "two")).files.drawn
+
+
+def test_pages_may_tear_where_a_directory_is_written_in_place(
+    run: Run, place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mounted(monkeypatch, **{place.name: {"type": "btrfs", "options": "rw,relatime"}})
+    assert keeps_pages_whole(opened(run, placed(place, place)).plan["on"].data)
+    monkeypatch.setattr(places, "handed_on", lambda _: ("nocow",))
+    assert not keeps_pages_whole(opened(run, placed(place, place)).plan["on"].data)
+
+
+def test_where_the_files_of_standbys_are_is_told(run: Run, place: Path) -> None:
+    study = placed(place, place)
+    assert "standbys" not in opened(run, study).note
+    arm = study.arms[0].model_copy(update={"replication": Replication()})
+    told = opened(run, study.model_copy(update={"arms": (arm,)})).note
+    assert "standbys' files stay in the cache: " in told
+
+
+def hand_on(directory: Path, attribute: str) -> bool:
+    """chattr +A and the like; False: it cannot be set here."""
+    bit = next(bit for bit, name in file_attributes._FLAGS.items() if name == attribute)
+    opened = os.open(directory, os.O_RDONLY)
+    try:
+        fcntl.ioctl(opened, 0x40086602, struct.pack("q", bit))
+    except OSError:
+        return False
+    finally:
+        os.close(opened)
+    return True
 
 
 def test_a_log_of_its_own_for_one_arm_is_no_like_place(run: Run, place: Path) -> None:

@@ -17,11 +17,12 @@ from telemetry.doctor.test_findings import (
     NODES,
     RECLAIM,
     Files,
+    drive,
     frequencies,
     host,
     meminfo,
 )
-from telemetry.doctor.test_kernel import URING, linux, servers
+from telemetry.doctor.test_kernel import URING, linux, promised, servers
 
 AVAILABLE = CLOCK.replace("current", "available")
 GOVERNORS = f"{CPU}/cpu0/cpufreq/scaling_available_governors"
@@ -64,6 +65,17 @@ GOVERNORS = f"{CPU}/cpu0/cpufreq/scaling_available_governors"
         ),
         (kernel.io_uring, {}, Lately(io_uring="ENOMEM"), "ulimit -l 2400", "seccomp"),
         (memory.huge_pages, servers(0, 0), Lately(), "sysctl -w vm.nr_hugepages=584,", "smaller"),
+        (memory.huge_pages, servers(1000, 100), Lately(), "nr_hugepages=1484, back to 1000", "x"),
+        (memory.huge_pages, servers(580, 580, 1 << 14), Lately(), "nr_hugepages=584,", "smaller"),
+        (memory.huge_pages, promised(1000, 600, 100), Lately(), "vm.nr_hugepages=1084,", "enough"),
+        (
+            kernel.io_uring,
+            {"proc/self/status": "Seccomp:\t2"},
+            Lately(io_uring="ENOSYS"),
+            "seccomp=unconfined",
+            "sysctl",
+        ),
+        (kernel.io_uring, {}, Lately(io_uring="ENOSYS"), "CONFIG_IO_URING=y", "seccomp"),
         (memory.huge_pages, servers(900, 0), Lately(), "vm.nr_hugepages=1484, back to 900", "x"),
         (memory.huge_pages, servers(0, 0, 1 << 20), Lately(), "smaller", "sysctl"),
         (
@@ -148,6 +160,15 @@ def test_advice_on_a_file_system_names_what_is_wrong_with_this_one(
     assert not_advised not in found.advice
 
 
+def test_enough_huge_pages_are_not_advised_again_however_little_else_is_free(
+    tmp_path: Path,
+) -> None:
+    finding = memory.huge_pages(host(tmp_path, servers(1000, 600, 1 << 10)))
+    assert finding.level == "good"
+    assert "sysctl" not in finding.advice
+    assert "smaller" not in finding.advice
+
+
 def test_huge_pages_of_planned_servers_are_computed_for_all_of_them(tmp_path: Path) -> None:
     made = host(tmp_path, servers(0, 0))
     planned = replace(made, planned=PlannedServers(8 << 30, 3))
@@ -170,3 +191,53 @@ def test_what_is_to_be_seen_or_computed_is_typed(tmp_path: Path) -> None:
     unseen = kernel.preemption(host(tmp_path, linux("6.14.0")))
     assert (unseen.level, "mount -t debugfs" in unseen.advice) == ("unseen", True)
     assert "--shared-buffers" in memory.huge_pages(host(tmp_path, {})).advice
+
+
+@pytest.mark.parametrize(
+    ("name", "modes", "better"),
+    [
+        ("sda", "noop deadline [cfq]", "deadline"),
+        ("sda", "noop [deadline] cfq", None),
+        ("sda", "[kyber] none", "none"),
+        ("sda", "[bfq]", None),
+        ("sda", "none", None),
+        ("nvme0n1", "noop [deadline] cfq", "noop"),
+        ("nvme0n1", "[bfq] mq-deadline", None),
+        ("vda", "[none] mq-deadline", None),
+    ],
+)
+def test_a_scheduler_is_advised_that_the_device_offers(
+    tmp_path: Path, name: str, modes: str, better: str | None
+) -> None:
+    finding = storage.scheduler(drive(tmp_path.resolve(), name, queue_scheduler=modes))
+    advised = f"echo {better} > /sys/class/block/{name}/queue/scheduler"
+    assert finding.advice == ("none needed" if better is None else advised)
+
+
+def supply(name: str, kind: str, online: str = "", scope: str = "") -> dict[str, str]:
+    place = f"sys/class/power_supply/{name}"
+    files = {"type": kind, "online": online, "scope": scope}
+    return {f"{place}/{file}": text for file, text in files.items() if text}
+
+
+MOUSE = supply("hidpp_battery_0", "Battery", "1", "Device")
+BATTERY = supply("BAT0", "Battery")
+
+
+@pytest.mark.parametrize(
+    ("files", "state"),
+    [
+        ({}, "no battery"),
+        (MOUSE, "no battery"),
+        (supply("hidpp_battery_0", "Battery", "0", "Device"), "no battery"),
+        (supply("ucsi-source-psy-1", "USB", "0"), "no battery"),
+        ({**BATTERY, **supply("AC", "Mains", "0"), **MOUSE}, "battery"),
+        ({**BATTERY, **supply("AC", "Mains", "1")}, "mains"),
+        ({**BATTERY, **supply("ucsi-1", "USB", "0")}, "battery"),
+        ({**BATTERY, **supply("AC", "Mains", "0"), **supply("ucsi-1", "USB", "1")}, "mains"),
+        (BATTERY, "battery"),
+    ],
+)
+def test_a_battery_is_that_of_the_machine(tmp_path: Path, files: Files, state: str) -> None:
+    finding = processors.power(host(tmp_path, files))
+    assert (finding.level, finding.seen) == ("warning" if state == "battery" else "good", state)

@@ -296,6 +296,8 @@ def test_a_cache_that_is_never_flushed_is_a_warning(
         ("tmpfs", "rw,relatime", "warning"),
         ("overlay", "rw,relatime", "warning"),
         ("nfs4", "rw,relatime", "warning"),
+        *((kind, "rw,relatime", "warning") for kind in ("fuse", "fuse.sshfs", "fuse.mergerfs")),
+        *((kind, "rw,relatime", "warning") for kind in ("fuseblk", "ceph", "smb3")),
     ],
 )
 def test_the_file_system_and_its_options_are_told(

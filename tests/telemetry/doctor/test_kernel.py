@@ -36,6 +36,13 @@ def servers(total: int, free: int, available: int = 64 << 20) -> dict[str, str]:
     }
 
 
+def promised(total: int, free: int, reserved: int) -> dict[str, str]:
+    """Of the free pages some were promised to a server that has not touched them yet."""
+    files = servers(total, free)
+    return {**files, MEMINFO: f"{files[MEMINFO]}\nHugePages_Rsvd: {reserved}"}
+
+
+VERSION = "proc/sys/kernel/version"
 PREEMPT, REALTIME = "sys/kernel/debug/sched/preempt", "sys/kernel/realtime"
 URING = "proc/sys/kernel/io_uring_disabled"
 OTHER = {
@@ -46,6 +53,9 @@ CASES: list[tuple[Check, Files, Lately, Level]] = [
     (memory.huge_pages, servers(0, 0), Lately(), "note"),
     (memory.huge_pages, servers(1000, 100), Lately(), "warning"),
     (memory.huge_pages, servers(1000, 1000), Lately(), "good"),
+    (memory.huge_pages, servers(1000, 1000, 1 << 10), Lately(), "good"),
+    (memory.huge_pages, promised(1000, 1000, 500), Lately(), "warning"),
+    (memory.huge_pages, promised(1000, 1000, 100), Lately(), "good"),
     (kernel.preemption, linux("7.0.3"), Lately(), "warning"),
     (kernel.preemption, {**linux("7.0.3"), **huge(100, 100)}, Lately(), "good"),
     (kernel.preemption, linux("7.1.0", chosen="full (lazy)"), Lately(), "warning"),
@@ -56,6 +66,18 @@ CASES: list[tuple[Check, Files, Lately, Level]] = [
     (kernel.preemption, linux("6.1.0", built="CONFIG_PREEMPT_VOLUNTARY=y"), Lately(), "good"),
     (kernel.preemption, linux("6.1.0", built="CONFIG_PREEMPT=y"), Lately(), "good"),
     (kernel.preemption, {**linux("6.14.0"), REALTIME: "1"}, Lately(), "warning"),
+    (
+        kernel.preemption,
+        {**linux("6.14.0", built="CONFIG_PREEMPT=y"), VERSION: "#1 SMP PREEMPT_RT Debian"},
+        Lately(),
+        "warning",
+    ),
+    (
+        kernel.preemption,
+        {**linux("6.14.0", built="CONFIG_PREEMPT=y"), VERSION: "#1 SMP PREEMPT_DYNAMIC Debian"},
+        Lately(),
+        "good",
+    ),
     (kernel.preemption, linux("6.14.0"), Lately(), "unseen"),
     (kernel.preemption, {}, Lately(), "unseen"),
     (kernel.io_uring, {URING: "0"}, Lately(io_uring=""), "good"),

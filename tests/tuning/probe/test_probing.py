@@ -218,6 +218,7 @@ def test_the_last_probe_of_a_device_is_found_again(
 @pytest.mark.parametrize("width", [60, 80, 120])
 def test_the_table_and_the_drawing_fit_and_the_notes_say_what_they_mean(width: int) -> None:
     lines = probe_lines(probe_of(*SHOWN, memory_bytes=16 << 30), width)
+    assert all(len(line) <= width for line in lines)
     text = "\n".join(lines)
     assert "10 000" in text
     assert "random_page_cost" in text.replace("\n", " ")

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 
+from steelyard.engines.account import Account
+from steelyard.model.errors import UsageError
 from steelyard.record.machine.probe import PEAK_READ, RANDOM_READ, SEQUENTIAL_READ
-from steelyard.tuning.profile.basis import Storage, memory_here
+from steelyard.tuning.profile.basis import Storage, memory_here, require_accessible
 from tuning.probe.made import figure, probe_of
 
 
@@ -19,6 +22,42 @@ def test_a_cap_is_all_there_is_and_servers_share_the_rest(tmp_path: Path) -> Non
     have, source = memory_here(None, 4, tmp_path)
     assert have == 2 << 30
     assert "one of 4 parts" in source
+
+
+def test_of_a_control_group_its_limit_counts_whatever_is_used_of_it(tmp_path: Path) -> None:
+    group = tmp_path / "sys/fs/cgroup"
+    group.mkdir(parents=True)
+    (tmp_path / "proc/self").mkdir(parents=True)
+    (tmp_path / "proc/self/cgroup").write_text("0::/\n")
+    (tmp_path / "proc/meminfo").write_text("MemTotal:       8388608 kB\n")
+    (group / "cgroup.procs").touch()
+    (group / "memory.max").write_text(f"{4 << 30}\n")
+    (group / "memory.current").write_text(f"{3 << 30}\n")
+    have, source = memory_here(None, 1, tmp_path)
+    assert (have, "control group" in source) == (4 << 30, True)
+    assert memory_here(None, 2, tmp_path)[0] == 2 << 30
+    (group / "memory.max").write_text(f"{64 << 30}\n")
+    assert memory_here(None, 1, tmp_path) == (8 << 30, "the memory of this machine")
+
+
+def test_a_place_of_another_account_is_refused_with_what_to_type(tmp_path: Path) -> None:
+    (tmp_path / "theirs/data").mkdir(parents=True)
+    (tmp_path / "theirs").chmod(0)
+    nobody = Account("nobody", 65534, 65534)
+    account = nobody if os.geteuid() == 0 else Account("ours", os.geteuid(), os.getegid())
+
+    def met() -> list[str]:
+        try:
+            require_accessible(tmp_path / "theirs/data")
+        except UsageError as error:
+            return error.lines()
+        return []
+
+    first, hint = account.call(met)
+    (tmp_path / "theirs").chmod(0o700)
+    assert "Permission denied" in first
+    assert "--disk SIZE" in hint
+    require_accessible(tmp_path / "not there yet")
 
 
 def test_useful_depth_follows_from_littles_law() -> None:

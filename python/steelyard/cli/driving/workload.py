@@ -28,7 +28,7 @@ from steelyard.running.replaying import replay_of
 from steelyard.study.study import LEAVE_OUT, Failing, WorkloadChoice
 from steelyard.workloads.checks import consistency, count_work
 from steelyard.workloads.loading.existing_data import loaded_workload, require_workload
-from steelyard.workloads.reading.chosen import scale_and_options
+from steelyard.workloads.reading.chosen import scale_and_options, workload_of
 from steelyard.workloads.reading.folder import find_workload
 from steelyard.workloads.reading.resolved import resolve
 from steelyard.workloads.reading.scripts import Script
@@ -83,16 +83,17 @@ def open_workload(
     UsageError: the server holds none, or another, or it was loaded with other options.
     """
     assert options.workload is not None  # the caller asks where there is one
-    scale, chosen = scale_and_options(options.workload, options.overrides or ())
+    name = workload_of(options.workload)
+    scale, chosen = scale_and_options(name, options.overrides or ())
     database = workload_database(target)
-    external = not find_workload(options.workload).loaded
+    external = not find_workload(name).loaded
     if external:
         _refuse_check(options)
         loaded = None
     else:
         loaded = loaded_workload(database)
     choice = WorkloadChoice(
-        name=options.workload,
+        name=name,
         scale=scale or (loaded.scale if loaded else None),
         options=dict(chosen),
         clients=options.clients,

@@ -1,4 +1,4 @@
-"""The option that names the folder below which records stand.
+"""The option that names the folder below which records stand, and what of it was not read.
 
 Checks that a file could be written, before the work whose outcome it is to hold.
 
@@ -9,11 +9,14 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from steelyard.model.errors import UsageError
+
+if TYPE_CHECKING:
+    from steelyard.history.index import History
 
 RecordsOption = Annotated[
     Path, typer.Option("--records", metavar="DIR", help="The folder below which records stand.")
@@ -26,6 +29,12 @@ PricesOption = Annotated[
 ]
 RECORDS = Path("records")
 """Where `weigh` keeps them."""
+
+
+def name_unread(history: History) -> None:
+    """Say on standard error what stands among the records and is in no answer."""
+    for refused in history.unread_summary:
+        typer.echo(f"not read: {refused.path}: {refused.reason}", err=True)
 
 
 def require_writable(file: Path | None) -> None:

@@ -24,14 +24,14 @@ _USE = "steelyard weigh builds --control ./master/bin --arm ./patched/bin"
 def changes_of(
     overrides: Sequence[str] | None,
     budget: str | None,
-    workload: Path | None,
+    workload: str | None,
     files: Sequence[str] | None,
     pace: float | None = None,
     metric: str | None = None,
 ) -> list[str]:
     """The options of a command as overrides of its study: another workload first, then `--set`. At
     a pace the arms have the same throughput: their latencies are compared."""
-    changes: list[str] = [Change("workload", str(workload))] if workload else []
+    changes: list[str] = [Change("workload", _workload(workload))] if workload else []
     if pace is not None:
         changes += [Change("workload.pace", pace), Change("decision.metric", "latency_mean")]
     changes += [Change("decision.metric", metric)] if metric is not None else []
@@ -41,6 +41,12 @@ def changes_of(
         changes += [Change(f"budget.{key}", budget) for key in BUDGETS]
     changes += [Change("workload.scripts", _scripts(files))] if files else []
     return changes
+
+
+def _workload(text: str) -> str:
+    from steelyard.workloads.reading.chosen import workload_of
+
+    return workload_of(text, f"The built-in one is --set workload={text}.")
 
 
 def one_query_changes(

@@ -38,7 +38,8 @@ Scripts = Annotated[
     list[str] | None,
     typer.Option("-f", "--file", metavar="SCRIPT[@WEIGHT]", help="Drive this script instead."),
 ]
-Workload = Annotated[Path | None, typer.Option(help="A folder that holds a workload.")]
+Workload = Annotated[str | None, typer.Option(metavar="FOLDER", help="One that holds a workload.")]
+"""As it was typed: "./queue" is a folder, "queue" may be a built-in one."""
 From = Annotated[
     str | None,
     typer.Option(

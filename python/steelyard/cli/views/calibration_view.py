@@ -11,10 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from steelyard.cli.views.interval_chart import column
+from steelyard.cli.views.interval_chart import column, tick_labels
 from steelyard.cli.views.text_layout import wrapped
 from steelyard.cli.views.verdict_view import record_lines, verdict_threats
-from steelyard.model.units import format_percent
 from steelyard.record.contrast import ContrastLine
 from steelyard.record.verdict import Verdict
 from steelyard.report.calibration import (
@@ -24,7 +23,7 @@ from steelyard.report.calibration import (
     truth_cells,
     weight_text,
 )
-from steelyard.report.charts.scale import Linear, decimals_of
+from steelyard.report.charts.scale import Linear
 from steelyard.report.incidents import interruption_text
 from steelyard.study.study import Study
 
@@ -115,14 +114,10 @@ def _row(contrast: ContrastLine, x: Linear) -> str:
 
 def _axis(x: Linear) -> list[str]:
     ticks = x.ticks(max(int((x.end + 1) / 12), 2))
-    axis, labels = ["─"] * (int(x.end) + 1), [" "] * (int(x.end) + 1)
-    digits = decimals_of(ticks)
+    axis = ["─"] * (int(x.end) + 1)
     for tick in ticks:
         axis[column(tick, x)] = "┴"
-        label = "0" if abs(tick) < 1e-9 else format_percent(tick, digits)
-        start = min(max(column(tick, x) - len(label) // 2, 0), len(labels) - len(label))
-        labels[start : start + len(label)] = label
-    return ["".join(axis), "".join(labels)]
+    return ["".join(axis), tick_labels(ticks, x, "0")]
 
 
 def _trust(verdict: Verdict, study: Study, width: int) -> list[str]:

@@ -13,6 +13,7 @@ from steelyard.model.units import NS_PER_S, format_duration
 from steelyard.workloads.capturing.ledger import StatementOutcome
 from steelyard.workloads.capturing.mix import TransactionKind
 from steelyard.workloads.capturing.writing import Captured
+from steelyard.workloads.reading.chosen import folder_word
 
 
 def capture_lines(
@@ -33,7 +34,7 @@ def capture_lines(
         "weigh",
         "checksums",
         "--workload",
-        str(captured.folder),
+        folder_word(captured.folder),
         "--from",
         "DATA",
     ]
@@ -67,7 +68,8 @@ def _outcome_lines(captured: Captured, passed: Passed | None) -> Iterator[str]:
     if passed is not None:
         yield from _passed_lines(passed)
     if captured.arrivals is not None:
-        yield (f"{captured.arrivals} arrivals: repeated by drive -w {captured.folder} --pace 1")
+        folder = folder_word(captured.folder)
+        yield f"{captured.arrivals} arrivals: repeated by drive -w {folder} --pace 1"
 
 
 def _sent(captured: Captured) -> str:

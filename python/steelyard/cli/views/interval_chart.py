@@ -7,6 +7,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from steelyard.model.units import format_digits, format_percent
 from steelyard.record.contrast import JudgedContrast, PercentInterval
 from steelyard.report.charts.scale import Linear, decimals_of, reach_of, round_reach
@@ -64,7 +66,7 @@ def interval_line(interval: PercentInterval, x: Linear) -> str:
 
 def axis_lines(x: Linear, margin_percent: float) -> list[str]:
     """The axis with the margin around zero, and its labels."""
-    return [_axis(x, margin_percent), _labels(x)]
+    return [_axis(x, margin_percent), tick_labels(_ticks(x), x, "▲")]
 
 
 def column(value: float, x: Linear) -> int:
@@ -83,14 +85,16 @@ def _axis(x: Linear, margin_percent: float) -> str:
     return "".join(row)
 
 
-def _labels(x: Linear) -> str:
+def tick_labels(ticks: Sequence[float], x: Linear, zero: str) -> str:
+    """Those of the ticks that have room beside each other, that of zero and of the ends first."""
     row = [" "] * (int(x.end) + 1)
-    ticks = _ticks(x)
-    digits = decimals_of(ticks)
-    for tick in ticks:
-        label = "▲" if abs(tick) < 1e-9 else format_percent(tick, digits)
+    digits = decimals_of([*ticks])
+    for tick in sorted(ticks, key=lambda tick: (abs(tick) > 1e-9, -abs(tick))):
+        label = zero if abs(tick) < 1e-9 else format_percent(tick, digits)
         start = min(max(column(tick, x) - len(label) // 2, 0), len(row) - len(label))
-        row[start : start + len(label)] = label
+        around = row[max(start - 1, 0) : start + len(label) + 1]
+        if start >= 0 and not "".join(around).strip():
+            row[start : start + len(label)] = label
     return "".join(row).rstrip()
 
 

@@ -6,11 +6,12 @@ from collections.abc import Iterator, Sequence
 
 from steelyard.cli.views.interval_chart import interval_chart
 from steelyard.cli.views.row_plot import level_borders, row_plot
-from steelyard.cli.views.text_layout import wrapped
+from steelyard.cli.views.text_layout import arm_names, wrapped
 from steelyard.cli.views.verdict_view import contrast_lines, threat_lines, time_lines
 from steelyard.foreign.judgement.judgement import Judgement
 from steelyard.foreign.judgement.number_sets import RowOrder
 from steelyard.foreign.tools.steelyard_verdict import JUDGED, SavedVerdict
+from steelyard.model.files.columns import columns_of, padded
 from steelyard.model.threat import Threat
 from steelyard.model.units import format_digits, format_percent
 from steelyard.record.contrast import JudgedContrast
@@ -18,6 +19,10 @@ from steelyard.wording.contrast_text import MARKS, full_stop
 
 _LEAST_WIDTH = 50
 _MOST_CHART = 76
+_MOST_NAME = 28
+"""Columns of an arm's name in a table."""
+_BESIDE_NAME = 30
+"""Columns of a plot's heading that are not the name of its arm: what stands left, and the unit."""
 _OF_AN_ARM = ("pairing", "replicates", "centres", "visible")
 _SHOWN_AS_THREATS = ("level steps", "Little's law")
 
@@ -78,7 +83,9 @@ def _metric(judgement: Judgement) -> str:
 
 
 def _rows(judgement: Judgement, width: int) -> list[str]:
-    rows = {arm.arm: arm.values.tolist() for arm in judgement.comparison.arms}
+    arms = judgement.comparison.arms
+    names = arm_names([arm.arm for arm in arms], width - _BESIDE_NAME)
+    rows = {name: arm.values.tolist() for name, arm in zip(names, arms, strict=True)}
     borders, unit = level_borders(judgement.common_steps), judgement.comparison.metric.unit
     drawn = row_plot(rows, borders, unit, width - 2)
     lost = judgement.overview.row_order is RowOrder.LOST
@@ -87,21 +94,21 @@ def _rows(judgement: Judgement, width: int) -> list[str]:
 
 
 def _arms(judgement: Judgement, width: int) -> list[str]:
-    """The table of arms; columns that do not fit are left out from the right."""
+    """The table of arms; names are cut, and columns that do not fit are left out from the right."""
     head = ["arm", "rows", "mean", "median", "lowest", "highest", "sd of a row"]
+    names = arm_names([arm.arm for arm in judgement.arms], _MOST_NAME)
     table = [head]
-    for arm in judgement.arms:
+    for name, arm in zip(names, judgement.arms, strict=True):
         figures = [_four(value) for value in (arm.mean, arm.median, arm.lowest, arm.highest)]
         spread = "none" if arm.sd_percent is None else f"{arm.sd_percent:.1f} %"
-        table.append([arm.arm, str(arm.rows), *figures, spread])
-    wide = [max(len(row[column]) for row in table) for column in range(len(head))]
+        table.append([name, str(arm.rows), *figures, spread])
+    wide = [max(columns_of(row[column]) for row in table) for column in range(len(head))]
     count = len(head)
     while count > 2 and sum(wide[:count]) + 2 * (count - 1) > width:
         count -= 1
-    name = min(wide[0], width - sum(wide[1:count]) - 2 * (count - 1))
     return [
         "  ".join(
-            [f"{row[0][:name]:<{name}}", *(f"{row[c]:>{wide[c]}}" for c in range(1, count))]
+            [padded(row[0], wide[0]), *(f"{row[c]:>{wide[c]}}" for c in range(1, count))]
         ).rstrip()
         for row in table
     ]

@@ -6,13 +6,12 @@ on an event and never by a timer: a timer would take processor time from the arm
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TextIO
 
-from steelyard.cli.terminal import console
+from steelyard.cli.terminal import console, redraws
 from steelyard.cli.views.interval_chart import column, interval_chart, percent_scale
 from steelyard.cli.views.progress_lines import (
     cell_line,
@@ -53,7 +52,7 @@ _READING = 11
 @contextmanager
 def open_view(stream: TextIO) -> Iterator[Progress]:
     """The view that fits `stream`: a chart on a terminal, else plain lines; closed at the end."""
-    if not stream.isatty() or os.environ.get("TERM") in ("dumb", "unknown"):
+    if not redraws(stream):
         yield PlainView(stream)
         return
     with LiveView(console(stream)) as view:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from types import TracebackType
 from typing import Self, TextIO
 
-from steelyard.cli.terminal import own
+from steelyard.cli.terminal import own, redraws
 from steelyard.cli.views.text_layout import escaped
 from steelyard.integrity.scrub.cluster_state import RunState
 from steelyard.integrity.scrub.finding import Damage
@@ -26,7 +26,7 @@ class ProgressLine:
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = own(stream)
-        self._shown = stream.isatty()
+        self._shown = redraws(stream)
         self._began = self._last = time.monotonic()
         self._width = 0
 

@@ -9,12 +9,18 @@ import textwrap
 import unicodedata
 from collections.abc import Mapping, Sequence
 
+from steelyard.model.files.columns import columns_of, letter_columns, padded
+from steelyard.model.files.printable import printable_line
+from steelyard.model.files.shortened import apart
+
 MOST_COLUMNS = 120
 WHOLE = 100_000
 """Columns within which every sentence stays on one line."""
 _CONTROLS = ("Cc", "Cf", "Cs", "Zl", "Zp")
 """Categories of characters that move, colour, turn round or break a line, and of no character."""
 _TIED = "\N{NO-BREAK SPACE}"
+_SECOND = "\ue000"
+"""Stands before a letter of two columns while lines are broken by their letters."""
 
 
 def terminal_width() -> int:
@@ -32,14 +38,24 @@ def hanging(line: str, width: int) -> list[str]:
     """A line no wider than `width`: what does not fit follows, two columns deeper than it."""
     text = line.lstrip()
     indent = " " * (len(line) - len(text))
-    return textwrap.wrap(
-        text,
+    return broken(text, width, indent, f"{indent}  ", long_words=False) or [line]
+
+
+def broken(
+    text: str, width: int, first: str = "", others: str = "", *, long_words: bool = True
+) -> list[str]:
+    """Lines no wider than `width` columns, the first behind `first`, further ones behind `others`;
+    `long_words`: a word that is wider than a line is broken too."""
+    wide = "".join(_SECOND * (letter_columns(letter) - 1) + letter for letter in text)
+    lines = textwrap.wrap(
+        text if text.isascii() else wide,
         width,
-        initial_indent=indent,
-        subsequent_indent=f"{indent}  ",
+        initial_indent=first,
+        subsequent_indent=others,
         break_on_hyphens=False,
-        break_long_words=False,
-    ) or [line]
+        break_long_words=long_words,
+    )
+    return [line.replace(_SECOND, "") for line in lines]
 
 
 def escaped(line: str) -> str:
@@ -57,14 +73,8 @@ def wrapped(text: str, width: int, indent: str) -> list[str]:
     hanging = indent + ("  " if text.startswith(("- ", "  ")) else "")
     # What belongs together stays on one line: a number and its %, the ends of an interval.
     tied = re.sub(r"\[[^\]]*\]| %", lambda match: match[0].replace(" ", _TIED), text.strip())
-    wrapped = textwrap.wrap(
-        tied,
-        width,
-        initial_indent=indent if text.startswith("- ") else hanging,
-        subsequent_indent=hanging,
-        break_on_hyphens=False,
-    )
-    return [line.replace(_TIED, " ") for line in wrapped]
+    lines = broken(tied, width, indent if text.startswith("- ") else hanging, hanging)
+    return [line.replace(_TIED, " ") for line in lines]
 
 
 MOST_HEADING = 16
@@ -77,34 +87,56 @@ def contrast_table(
     """Rows of both arms' values and their contrast, under a heading. Where they do not fit, units
     go into the first column and names are cut; on a narrower terminal yet the values go, and the
     contrast, which is the finding, stays."""
-    names = {"control": control, "arm": arm}
-    values = {key: max((len(row[key]) for row in rows), default=0) for key in names}
+    values = {key: _widest(rows, key) for key in ("control", "arm")}
     with_units = list(map(_unit_first, rows))
-    bare = {key: max((len(row[key]) for row in with_units), default=0) for key in names}
+    bare = {key: _widest(with_units, key) for key in values}
     for body, room in (
         (rows, {key: max(MOST_HEADING, wide) for key, wide in values.items()}),
         (rows, {key: max(7, wide) for key, wide in values.items()}),
         (with_units, {key: max(MOST_HEADING, wide) for key, wide in bare.items()}),
         (with_units, {key: max(7, wide) for key, wide in bare.items()}),
     ):
-        head = {key: _cut(name, room[key]) for key, name in names.items()}
+        head = dict(zip(room, _headings((control, arm), [*room.values()]), strict=True))
         every = [{"metric": title, **head, "reading": "change"}, *body]
-        wide = {key: max(len(row[key]) for row in every) for key in _COLUMNS}
+        wide = {key: _widest(every, key) for key in _COLUMNS}
         if sum(wide.values()) + 6 <= width:
             return [
-                f"{row['metric']:<{wide['metric']}}  {row['control']:>{wide['control']}}  "
-                f"{row['arm']:>{wide['arm']}}  {row['reading']}"
+                f"{padded(row['metric'], wide['metric'])}  "
+                f"{padded(row['control'], wide['control'], 'right')}  "
+                f"{padded(row['arm'], wide['arm'], 'right')}  {row['reading']}"
                 for row in every
             ]
-    first = max(len(title), *(len(row["metric"]) for row in rows)) if rows else len(title)
+    first = max(columns_of(title), _widest(rows, "metric"))
     lines = [(title, "change"), *((row["metric"], row["reading"]) for row in rows)]
-    whole = [f"{metric:<{first}}  {reading}" for metric, reading in lines]
+    whole = [f"{padded(metric, first)}  {reading}" for metric, reading in lines]
     # What stands behind an interval says it in other words.
-    return [line if len(line) <= width else re.sub(r"(\]), .*", r"\1", line) for line in whole]
+    return [
+        line if columns_of(line) <= width else re.sub(r"(\]), .*", r"\1", line) for line in whole
+    ]
 
 
-def _cut(name: str, room: int) -> str:
-    return name if len(name) <= room else f"{name[: room - 1]}…"
+def _widest(rows: Sequence[Mapping[str, str]], key: str) -> int:
+    return max((columns_of(row[key]) for row in rows), default=0)
+
+
+def _headings(names: Sequence[str], rooms: Sequence[int]) -> list[str]:
+    """Both names in their columns, told apart where either is cut."""
+    least = arm_names(names, min(rooms))
+    if any(name.startswith("…") for name in least):
+        return least
+    return [arm_names([name], room)[0] for name, room in zip(names, rooms, strict=True)]
+
+
+def arm_names(names: Sequence[str], width: int) -> list[str]:
+    """Names on a line each, none wider than `width` columns, those that differ told apart."""
+    lines = [printable_line(name) for name in names]
+    wide = any(columns_of(line) > len(line) for line in lines)
+    return apart(lines, width // 2 if wide else width)
+
+
+def _is_number(text: str) -> bool:
+    """Not so of what stands before the last unit of several: `1 min 18` of `1 min 18 s`."""
+    return bool(text) and not re.search("[^\\W\\d_]", text)
 
 
 def _unit_first(row: Mapping[str, str]) -> Mapping[str, str]:
@@ -112,10 +144,10 @@ def _unit_first(row: Mapping[str, str]) -> Mapping[str, str]:
     values = {key: row[key].rpartition(" ") for key in ("control", "arm")}
     units = {unit for _, _, unit in values.values()}
     numbers = {key: number for key, (number, _, _) in values.items()}
-    if len(units) != 1 or not all(numbers.values()) or min(units)[0].isdigit():
+    if len(units) != 1 or not all(map(_is_number, numbers.values())) or min(units)[0].isdigit():
         return row
     [unit] = units
-    has_unit = unit in row["metric"]
+    has_unit = re.search(rf"(?<!\w){re.escape(unit)}(?!\w)", row["metric"])
     return {
         **row,
         **numbers,

@@ -12,7 +12,7 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -23,7 +23,7 @@ from steelyard.cli.weighing.campaign import Campaign, CampaignKind, show, verdic
 from steelyard.engines.adapters import adapter
 from steelyard.engines.builds.same_builder import BuildRequest
 from steelyard.engines.cache import cache_root, open_cache
-from steelyard.model.errors import EngineError, SteelyardError, UsageError
+from steelyard.model.errors import EngineError, SteelyardError, StudyError, UsageError
 from steelyard.model.files.own_directory import write_whole
 from steelyard.record.record import PLAN, read_object
 from steelyard.record.sweep import POINTS, SWEEP_FILE, SWEPT_FILE, Swept
@@ -31,11 +31,14 @@ from steelyard.record.verdict import Verdict
 from steelyard.reproductions.reproduction import (
     Reproduction,
     ReproductionStep,
+    claim_names,
     machine_words,
+    names,
     read_reproduction,
 )
 from steelyard.study.read import read_study
 from steelyard.study.study import Study
+from steelyard.study.sweep import values_of
 from steelyard.tuning.probe.cached_probe import last_probe
 
 INTERRUPTED = 130
@@ -99,14 +102,48 @@ def bring_engines(missing: Sequence[str], account: str | None) -> None:
 def _studies(arguments: Sequence[str]) -> Iterator[Study]:
     """The study of a weighing; of a sweep, one a value."""
     study, *options = arguments
-    pairs = list(pairwise(options))
+    pairs = _valued(options)
     changes = [value for option, value in pairs if option == "--set"]
     swept = [value.partition("=") for option, value in pairs if option == "--sweep"]
     if not swept:
         yield read_study(study, changes)
     for key, _, values in swept:
-        for value in values.split(","):
+        for value in values_of(values):
             yield read_study(study, [*changes, f"{key}={value}"])
+
+
+def _valued(options: Sequence[str]) -> list[tuple[str, str]]:
+    """(option, value) of `--set KEY=VALUE` and of `--set=KEY=VALUE`."""
+    joined = [option.partition("=")[::2] for option in options if option.startswith("--")]
+    return [*pairwise(options), *((option, value) for option, value in joined if value)]
+
+
+_NAMES_STAY = frozenset({"--set", "--sweep", "--budget", "--seed"})
+"""Options that leave arms which a study names their names."""
+
+
+def require_claims(reproduction: Reproduction) -> None:
+    """StudyError where a claim is of an arm, or of a point of a sweep, that its step does not have:
+    its page would say nothing of it. Arms that are named by what they are count as there."""
+    for step in reproduction.steps:
+        words = reproduction.words(step)
+        options = {word.partition("=")[0] for word in words[1:] if word.startswith("-")}
+        arms = [arm for study in _studies(words) for arm in study.every_arm]
+        if options <= _NAMES_STAY and not any(arm.role for arm in arms):
+            _require_known(step, "arm", {arm.name for arm in arms})
+        swept = [value for option, value in _valued(words[1:]) if option == "--sweep"]
+        points = {value for text in swept for value in values_of(text.partition("=")[2])}
+        _require_known(step, "at", {*points, ""})
+
+
+def _require_known(step: ReproductionStep, key: str, known: Collection[str]) -> None:
+    for claim in step.claims:
+        if (value := getattr(claim, key)) not in known:
+            there = ", ".join(sorted(filter(None, known))) or "none"
+            raise StudyError(
+                f'step "{step.name}": claim with {key} = "{value}", which its weighing has not',
+                hint=f"There is {there}.",
+            )
 
 
 def _is_found(engine: str, version: str, account: str | None) -> bool:
@@ -159,10 +196,14 @@ def begin_reproduction(request: ReproduceRequest) -> None:
             hint=f"steelyard reproduce {study.name} --longer",
         )
     if not chosen:
-        names = ", ".join(step.name for step in study.steps)
-        raise UsageError(f'{study.name} has no step "{request.only}"', detail=f"It has {names}.")
+        listed = ", ".join(step.name for step in study.steps)
+        raise UsageError(f'{study.name} has no step "{request.only}"', detail=f"It has {listed}.")
+    if not request.changes:  # they may give the arms other names
+        require_claims(study)
     steps = {step.name: [*study.words(step, full=request.full), *_more(request)] for step in chosen}
-    plan = {"format": 1, "name": request.name, "steps": steps, "account": request.account}
+    ours = request.name in (*names(), *claim_names())
+    name = request.name if ours else str(Path(request.name).absolute())
+    plan = {"format": 1, "name": name, "steps": steps, "account": request.account}
     # Before the folder is made: where an engine cannot be had, nothing is left behind.
     bring_engines(missing_engines(steps.values(), request.account), request.account)
     if study.probe:

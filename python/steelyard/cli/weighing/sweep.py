@@ -8,15 +8,14 @@ from __future__ import annotations
 import random
 import secrets
 import shlex
-import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 from steelyard.cli.command_line import say
 from steelyard.cli.options.weigh_options import resolve_arms
-from steelyard.cli.views.text_layout import hanging, terminal_width
+from steelyard.cli.views.text_layout import broken, hanging, terminal_width
 from steelyard.cli.weighing.campaign import Campaign, CampaignKind, show
 from steelyard.model.errors import SteelyardError, UsageError
 from steelyard.model.secrets.redaction import is_secret_setting
@@ -40,7 +39,7 @@ def sweep_lines(swept: Swept, record: str, width: int) -> Iterator[str]:
     """The printed lines of a sweep."""
     yield ""
     for sentence in swept.sentences:
-        yield from textwrap.wrap(f"{sentence} (joint 95 % intervals)", width)
+        yield from broken(f"{sentence} (joint 95 % intervals)", width)
     for arm in _arms(swept):
         yield ""
         yield from (part for line in _table(swept, arm) for part in hanging(line, width))
@@ -175,7 +174,7 @@ def resume_sweep(folder: Path, account: str | None, *, as_json: bool) -> None:
 
 
 def _go_on(plan: SweepPlan, campaign: Campaign, *, as_json: bool) -> None:
-    sweep = Sweep(plan.key, plan.values)
+    sweep, records = Sweep(plan.key, plan.values), point_records(plan.values)
     weighed: dict[str, Verdict | str] = {}
     question = ""
 
@@ -190,14 +189,14 @@ def _go_on(plan: SweepPlan, campaign: Campaign, *, as_json: bool) -> None:
             value = plan.values[number]
             say(f"point {done} of {len(plan.order)}: {plan.key} = {value}")
             weighed[value] = campaign.try_to_weigh(
-                partial(study_at, value), plan.seed + number, _record_of(value)
+                partial(study_at, value), plan.seed + number, records[value]
             )
             if isinstance(weighed[value], str):
                 say(f"{plan.key} = {value} could not be weighed: {weighed[value]}")
     if all(isinstance(outcome, str) for outcome in weighed.values()):
         first = next(iter(weighed.values()))
         raise SteelyardError(f"no point of the sweep could be weighed: {first}")
-    result = swept(plan, question, weighed, _record_of)
+    result = swept(plan, question, weighed, records.__getitem__)
     campaign.keep(SWEPT_FILE, result.to_json())
     write_sweep_page(result, campaign.folder)
     folder = str(campaign.folder)
@@ -212,7 +211,20 @@ def _study(
     return resolve_source(study, version_named=request.version_named)
 
 
-def _record_of(value: str) -> str:
-    """The folder of a point, within the sweep's."""
-    name = "".join(char if char.isalnum() or char in "._+-" else "_" for char in value) or "_"
-    return f"{POINTS}/{name}"
+def point_records(values: Sequence[str]) -> Mapping[str, str]:
+    """Value → the folder of its point, within the sweep's: another one for each, since what stands
+    in a folder is taken for its point."""
+    records: dict[str, str] = {}
+    for number, value in enumerate(values, 1):
+        name = "".join(char if char.isalnum() or char in "._+-" else "_" for char in value) or "_"
+        if name.startswith("."):  # such a folder is in no history, and ".." is another one
+            name = f"0{name}" if name[1:2].isdigit() else f"_{name}"
+        name = name[:_MOST_LETTERS]
+        while f"{POINTS}/{name}" in records.values():
+            name = f"{name}-{number}"
+        records[value] = f"{POINTS}/{name}"
+    return records
+
+
+_MOST_LETTERS = 60
+"""Of the name of a point's folder: of four bytes each, a file system takes 63 of them."""

@@ -10,7 +10,7 @@ from steelyard.cli.options.weigh_options import changes_of
 from steelyard.cli.weighing.campaign import verdict_in
 from steelyard.cli.weighing.reproduce import run
 from steelyard.model.errors import SteelyardError, UsageError
-from steelyard.record.record import PLAN, stamp
+from steelyard.record.record import PLAN, require_unused, stamp
 from steelyard.record.verdict import Verdict
 from steelyard.study.read import read_study
 from steelyard.workloads.reading.resolved import resolve, resolve_workload
@@ -22,7 +22,7 @@ STUDY = "upgrade"
 class OwnWork:
     """What is driven on the old version and on the new one, and for how long."""
 
-    workload: Path | None
+    workload: str | None
     files: tuple[str, ...]
     budget: str | None
     database: str | None
@@ -35,8 +35,9 @@ class OwnWork:
         return bool(self.workload or self.files)
 
     def require_sound(self) -> None:
-        """UsageError or StudyError, before anything is copied: an option that belongs to work which
-        is not named, a key that the study has not, a script that is missing or wrong."""
+        """UsageError, StudyError or RecordError, before anything is copied: an option that belongs
+        to work which is not named, a key that the study has not, a script that is missing or wrong,
+        a place for the record where something stands."""
         if not self.given:
             options = {
                 "--budget": self.budget,
@@ -54,13 +55,13 @@ class OwnWork:
         changes = changes_of(self.changes, self.budget, self.workload, self.files)
         study = resolve_workload(read_study(STUDY, changes))
         resolve(study.workload, study.engine)
-        if self.record is not None and self.record.exists():
-            raise UsageError(f'cannot keep a record in "{self.record}": it exists')
+        if self.record is not None:
+            require_unused(self.record)
 
     def options(self) -> list[str]:
         """As `steelyard weigh` has them."""
         pairs = [
-            *[("--workload", str(self.workload))][: bool(self.workload)],
+            *[("--workload", self.workload or "")][: bool(self.workload)],
             *(("-f", file) for file in self.files),
             *[("--database", self.database or "")][: bool(self.database)],
             *[("--budget", self.budget or "")][: bool(self.budget)],

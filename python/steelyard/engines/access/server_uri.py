@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from urllib.parse import parse_qsl, unquote, urlsplit
 
@@ -10,7 +11,13 @@ from steelyard.model.errors import UsageError
 from steelyard.model.secrets.secret import Secret
 from steelyard.model.units import NS_PER_S
 
+_HOST = re.compile(r"[\w.:%\\-]*\w[\w.:%\\-]*|")
+"""A name, or an address, or none: no list of them, and no port behind a comma."""
+MOST_SECONDS = 1 << 31
 ENCODED = "In a user, a password and a database / ? # [ ] @ are written %2F %3F %23 %5B %5D %40."
+_WORDS_AT = (
+    "Words stand behind a question mark, not a semicolon: user@host:port/database?word=value. "
+)
 
 
 @dataclass(frozen=True)
@@ -24,6 +31,7 @@ class ServerUri:
     port: int
     database: str
     words: Sequence[tuple[str, str]]
+    nested: bool = False  # a path behind the database: a / of a name is written %2F
 
     @property
     def shown(self) -> str:
@@ -46,6 +54,21 @@ class ServerUri:
             f'invalid word in the URI of a server: "{word}"', hint=f"Known: {', '.join(known)}."
         )
 
+    def parameters(self, word_of: Callable[[str], str], known: Sequence[str]) -> dict[str, str]:
+        """The words behind the question mark by their known spelling, which `word_of` gives.
+        UsageError: one is not known, or two values are given to one."""
+        parameters: dict[str, str] = {}
+        for name, value in self.words:
+            word = word_of(name)
+            if word not in known:
+                raise self.unknown_word(name, known)
+            if parameters.setdefault(word, value) != value:
+                raise UsageError(
+                    f'two values of {word} in the URI of a server: "{self.shown}"',
+                    hint="Give one.",
+                )
+        return parameters
+
 
 def split_uri(target: str, port: int) -> ServerUri:
     """The parts of a URI, with this port where it has none. UsageError: it is none, or it cannot be
@@ -57,19 +80,25 @@ def split_uri(target: str, port: int) -> ServerUri:
         unclear = parts.fragment or "@" in parts.path or any("@" in word for word, _ in parameters)
         if ":" in parts.netloc and "@" not in parts.netloc:
             unclear = unclear or "@" in parts.query
-        given_port, host = parts.port, parts.hostname
+        given_port, host = parts.port, unquote(parts.hostname or "")
     except ValueError:  # its text quotes a part of the URI
         raise _invalid(target) from None
     if unclear:
         raise _invalid(target)
+    if given_port == 0 or _HOST.fullmatch(host) is None:
+        raise UsageError(
+            f'no host and port: "{hidden(target)}"',
+            hint=f"Name one host, and its port behind a colon: host:{port}",
+        )
     return ServerUri(
         target=Secret(target),
         user=unquote(parts.username or ""),
         password=None if parts.password is None else Secret(unquote(parts.password)),
-        host=unquote(host or ""),
+        host=host,
         port=given_port or port,
         database=unquote(parts.path.removeprefix("/")),
         words=parameters,
+        nested="/" in parts.path.removeprefix("/"),
     )
 
 
@@ -78,8 +107,10 @@ def seconds_ns(parameters: dict[str, str], word: str) -> int | None:
     seconds = parameters.get(word)
     if seconds is None:
         return None
-    if not seconds.isdecimal() or int(seconds) == 0:
-        raise UsageError(f'invalid {word}: "{seconds}"; accepted: whole seconds')
+    if not seconds.isdecimal() or not 0 < int(seconds) < MOST_SECONDS:
+        raise UsageError(
+            f'invalid {word}: "{seconds}"; accepted: whole seconds, fewer than {MOST_SECONDS}'
+        )
     return int(seconds) * NS_PER_S
 
 
@@ -97,4 +128,5 @@ def hidden(target: str) -> str:
 
 
 def _invalid(target: str) -> UsageError:
-    return UsageError(f'invalid URI of a server: "{hidden(target)}"', hint=ENCODED)
+    hint = f"{_WORDS_AT}{ENCODED}" if ";" in target else ENCODED
+    return UsageError(f'invalid URI of a server: "{hidden(target)}"', hint=hint)

@@ -26,6 +26,7 @@ GIVEN = ("bundle-", "debian-", "npm-", "system-")
 """Names of builds that were found or fetched begin so."""
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]*")
 _VERSION = re.compile(r"\d+(\.\d+){0,2}")
+_EARLY = re.compile(r"\d+(?:alpha|beta|rc)\d+")
 
 Says = Callable[[str], None]
 
@@ -33,6 +34,15 @@ Says = Callable[[str], None]
 def is_version(text: str) -> bool:
     """Whether a text asks for a version of PostgreSQL: "17" or "17.0"."""
     return _VERSION.fullmatch(text) is not None
+
+
+def addable(text: str) -> str | None:
+    """What `engines add` is given to fetch the PostgreSQL that a study names: "18.4" of "18.4" and
+    of "npm-18.4", "debian-18.6", "19rc1". None: it fetches none of that name."""
+    origin, dash, version = text.rpartition("-")
+    if not (is_version(version) or _EARLY.fullmatch(version)):
+        return None
+    return {"": version, "npm-": version, "debian-": text}.get(origin + dash)
 
 
 @contextmanager

@@ -68,13 +68,17 @@ class Selection(Generic[BuildT]):
     """All that run on this machine, the preferred ones first."""
     in_directory: Callable[[Path], BuildT]
     """The build there. EngineError: none."""
-    missing: Callable[[str, Sequence[AvailableBuild[BuildT]]], EngineError]
-    """The error where no build answers a word."""
+    missing: Callable[[Sequence[str], Sequence[AvailableBuild[BuildT]]], EngineError]
+    """The error where no build answers some words, each once."""
 
     def select(self, requests: Sequence[BuildRequest]) -> list[BuildT]:
         """The builds of several arms, in their order, all from the builder of the first where that
         is possible. EngineError: what is found, and what to do."""
         available = self.available() if any(request.bindir is None for request in requests) else []
+        words = dict.fromkeys(request.version for request in requests if request.bindir is None)
+        missing = [each for each in words if not any(build.answers(each) for build in available)]
+        if missing:
+            raise self.missing(missing, available)
         return same_builder([self._candidates(request, available) for request in requests])
 
     def _candidates(
@@ -84,7 +88,5 @@ class Selection(Generic[BuildT]):
         yet."""
         if request.bindir is not None:
             return [(self.in_directory(Path(request.bindir)), None)]
-        matching = [each for each in available if each.answers(request.version)]
-        if not matching:
-            raise self.missing(request.version, available)
+        matching = (each for each in available if each.answers(request.version))
         return [(each.build, each.identity) for each in matching]

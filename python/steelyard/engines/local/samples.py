@@ -7,6 +7,7 @@ kernels, and skips entries while children end.
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -28,6 +29,7 @@ class ProcessSample:
     ended_ticks: int  # user + system time of children that ended and were waited for
     started: int  # ticks since boot; with the pid it names a process for good
     minor_faults: int = 0
+    threads: int = 1
 
     @property
     def still(self) -> bool:
@@ -52,6 +54,7 @@ def sample(pid: int) -> ProcessSample | None:
         ended_ticks=int(rest[13]) + int(rest[14]),
         started=int(rest[19]),
         minor_faults=int(rest[7]),
+        threads=int(rest[17]),
     )
 
 
@@ -72,6 +75,32 @@ def tree(root: int) -> list[ProcessSample]:
 def every_pid() -> list[int]:
     """Every process id that /proc lists."""
     return [int(name) for name in os.listdir("/proc") if name.isdecimal()]
+
+
+def threads_of(pid: int) -> list[int]:
+    """The thread ids of a process; none when it has gone."""
+    try:
+        return sorted(int(name) for name in os.listdir(f"/proc/{pid}/task"))
+    except OSError:
+        return []
+
+
+def stands_still(process: ProcessSample) -> bool:
+    """It was stopped or has ended, with every thread: SIGSTOP reaches each when it is next
+    scheduled, and the state that /proc has for a process is that of its first."""
+    if not process.still or process.threads < 2:
+        return process.still
+    states = map(sample, threads_of(process.pid))
+    return all(state is None or state.still for state in states)
+
+
+def processor_ns(pid: int) -> int:
+    """User and system time of all threads of a process, of those that ended too; 0: it has gone."""
+    # MAKE_PROCESS_CPUCLOCK of linux/posix-timers.h: the id's complement, and CPUCLOCK_SCHED.
+    try:
+        return time.clock_gettime_ns((~pid << 3) | 2)
+    except OSError:
+        return 0
 
 
 def times_ns(process: ProcessSample) -> tuple[int, int]:

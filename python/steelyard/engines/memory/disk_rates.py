@@ -51,6 +51,24 @@ def scope_properties(limits: DiskLimits) -> list[str]:
     ]
 
 
+def lacking_rates(limits: DiskLimits, group: Path) -> list[str]:
+    """What a group of version 2 does not hold of the rates, as its io.max would have it: a manager
+    that was not handed the io controller leaves them out, with a warning at most."""
+    try:
+        lines = (group / "io.max").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        lines = []
+    by_device = (line.partition(" ")[::2] for line in lines)
+    limits_of = {number: rest.split() for number, rest in by_device}
+    rates = [f"{_V2[name]}={value}" for name, value in limits.rates.items()]
+    return [
+        f"{number} {rate}"
+        for number in limits.devices.values()
+        for rate in rates
+        if rate not in limits_of.get(number, ())
+    ]
+
+
 def admit(members: Path, group: Path) -> None:
     """Move every process of a group into another of version 1. OSError.
 

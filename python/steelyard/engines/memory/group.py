@@ -25,7 +25,13 @@ from pathlib import Path
 
 from steelyard.engines.account import Account
 from steelyard.engines.capabilities.memory import MemoryCap, MemoryUse
-from steelyard.engines.memory.disk_rates import admit, scope_properties, v1_limits, v2_limits
+from steelyard.engines.memory.disk_rates import (
+    admit,
+    lacking_rates,
+    scope_properties,
+    v1_limits,
+    v2_limits,
+)
 from steelyard.model.errors import EngineError, ServerError
 from steelyard.model.units import format_bytes
 
@@ -194,6 +200,16 @@ class MemoryGroup:
                 "systemd-run started a server without its memory cap",
                 detail=f'Its group is "{self._path}", whose limit is {" ".join(limit) or "none"}.',
                 hint="Memory may not be delegated to this user; weigh as root.",
+            )
+        disk = self.cap.disk
+        lacking = (
+            lacking_rates(disk, self._path) if disk is not None and self._path is not None else []
+        )
+        if lacking:
+            raise EngineError(
+                "systemd-run started a server whose disk is not held to the rates",
+                detail=f'Its group is "{self._path}", and its io.max lacks {", ".join(lacking)}.',
+                hint="The io controller may not be delegated to this user; weigh as root.",
             )
 
     def use(self) -> MemoryUse | None:

@@ -97,10 +97,14 @@ def normal(settings: Settings) -> dict[str, str]:
     return {name.lower().replace("-", "_"): value for name, value in settings.items()}
 
 
+_MODIFIERS = re.compile(r"^(?:(?:loose|skip|disable|enable|maximum)_)+")
+"""What may stand before the name of an option (special_opt_prefix of mysys/my_getopt.c)."""
+
+
 def refuse_slot_settings(settings: Settings) -> None:
     """EngineError for a setting that the slot owns."""
     for name in normal(settings):
-        if name.removeprefix("skip_") in SLOT_SETTINGS | {"networking"}:
+        if _MODIFIERS.sub("", name) in SLOT_SETTINGS | {"networking"}:
             raise EngineError(
                 f'setting "{name}" cannot be set by an arm: it belongs to the slot',
                 hint="Everything but the treatment belongs to the slot and is redrawn every epoch.",

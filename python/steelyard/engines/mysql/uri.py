@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 
-from steelyard.engines.access.server_uri import ServerUri, seconds_ns, split_uri
+from steelyard.engines.access.server_uri import ENCODED, ServerUri, seconds_ns, split_uri
 from steelyard.model.endpoint import MYSQL, Endpoint, Tls
 from steelyard.model.errors import UsageError
 from steelyard.model.secrets.secret import Secret
@@ -49,6 +49,8 @@ def read_uri(target: str) -> Endpoint:
             f'no address: "{uri.shown}"',
             hint="Name a host, or a socket: mysql://user@/database?socket=/run/mysqld/mysqld.sock",
         )
+    if uri.nested:
+        raise UsageError(f'no database of one name: "{uri.shown}"', hint=ENCODED)
     return Endpoint(
         host=socket or uri.host,
         port=uri.port,
@@ -62,10 +64,7 @@ def read_uri(target: str) -> Endpoint:
 
 
 def _parameters(uri: ServerUri) -> dict[str, str]:
-    unknown = next((word for word, _ in uri.words if word not in _WORDS), None)
-    if unknown is not None:
-        raise uri.unknown_word(unknown, _WORDS)
-    return dict(uri.words)
+    return uri.parameters(str, _WORDS)
 
 
 def _tls(host: str, parameters: Mapping[str, str]) -> Tls | None:

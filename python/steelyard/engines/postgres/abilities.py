@@ -31,6 +31,8 @@ _OPTIONS = {
     "tls": "--with-openssl",
 }
 """Need → the option of configure."""
+_PACKAGED_APART = {"jit": "llvmjit.so, which a package of its own brings"}
+"""Need → the file that decides, whatever the build was configured with."""
 
 
 def missing(build: Build, identity: Identity, account: Account, need: str) -> MissingFeature | None:
@@ -43,8 +45,12 @@ def missing(build: Build, identity: Identity, account: Account, need: str) -> Mi
     name = f"PostgreSQL {identity.version} ({identity.origin})"
     others = _others(account, need)
     also = f" Found here with it: {', '.join(others)}." if others else ""
+    packaged_apart = need in _PACKAGED_APART and _OPTIONS[need] in identity.configure
+    without = (
+        f"has no {_PACKAGED_APART[need]}" if packaged_apart else f"was built without {made_with}"
+    )
     return MissingFeature(
-        f"{name} was built without {made_with}",
+        f"{name} {without}",
         f"{who}: name it as the version of every arm, or by bindir.{also}",
     )
 
@@ -80,8 +86,9 @@ def _others(account: Account, need: str) -> list[str]:
     return [
         f"--set version={engine.name}"
         for engine in discovered()
+        if _HAS[need](engine.build, account)
         # An added build may lie where the account cannot read: its recorded options decide.
-        if (_OPTIONS[need] in engine.identity.configure or _HAS[need](engine.build, account))
+        or (_OPTIONS[need] in engine.identity.configure and need not in _PACKAGED_APART)
     ][:2]
 
 

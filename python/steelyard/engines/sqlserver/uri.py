@@ -23,6 +23,7 @@ _ENCRYPT = {
     "disable": "disable",
 }
 """`encrypt` as drivers of Microsoft's take it → as it is meant here."""
+_OF_CERTIFICATES = ("certificate", "host-name-in-certificate")
 _LOGIN_ALONE = ("optional", "false", "no")
 _YES: Mapping[str, bool] = {"yes": True, "true": True, "no": False, "false": False}
 _WORDS = (
@@ -50,7 +51,7 @@ def read_uri(target: str) -> Endpoint:
         raise UsageError(
             f'no address: "{uri.shown}"', hint="Name a host: sqlserver://user@host/database"
         )
-    if "\\" in uri.host or "/" in uri.database:
+    if "\\" in uri.host or uri.nested:
         raise UsageError(
             f'instances are not found by their names: "{uri.shown}"',
             hint="Name the port that the instance listens on.",
@@ -83,13 +84,7 @@ def without_password(target: str) -> tuple[str, Secret | None]:
 def _parameters(uri: ServerUri) -> dict[str, str]:
     """By our spelling; Microsoft's, `TrustServerCertificate`, means the same."""
     spellings = {word.replace("-", ""): word for word in _WORDS}
-    parameters = {}
-    for name, value in uri.words:
-        word = spellings.get(name.lower().replace("-", ""))
-        if word is None:
-            raise uri.unknown_word(name, _WORDS)
-        parameters[word] = value
-    return parameters
+    return uri.parameters(lambda name: spellings.get(name.lower().replace("-", ""), ""), _WORDS)
 
 
 def _tls(host: str, parameters: Mapping[str, str]) -> Tls | None:
@@ -112,10 +107,16 @@ def _tls(host: str, parameters: Mapping[str, str]) -> Tls | None:
             hint="Strict encryption and a certificate of your own are there to be verified.",
         )
     if encryption == "disable":
+        unread = [word for word in _OF_CERTIFICATES if parameters.get(word)]
+        if unread:
+            raise UsageError(
+                f"encrypt=disable would leave {unread[0]} unread: nothing is encrypted",
+                hint="Say encrypt=mandatory or strict.",
+            )
         return None
     return Tls(
         mode="require" if trusted else "verify-full",
-        server_name=parameters.get("host-name-in-certificate", host),
+        server_name=parameters.get("host-name-in-certificate") or host,
         tells_name=True,
         direct=encryption == "strict",
         roots=roots,

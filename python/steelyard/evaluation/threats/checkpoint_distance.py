@@ -50,6 +50,9 @@ ACTS_THROUGH_CHECKPOINTS = (
     "backend_flush_after",
     "autovacuum",
     "vacuum_",
+    "archive_",  # what is archived, or summarized, is the log
+    "summarize_wal",
+    "debug_io_direct",
 )
 """Settings, or how their names begin, whose effect depends on the distance between checkpoints."""
 

@@ -84,7 +84,6 @@ def _text(file: Path, name: str) -> str:
 ANY_KIND = "any"
 """Of a host without a label."""
 _FIRST_SEEDS = 2**31
-_ARMS = ("control", "arm")
 
 
 class Matrix(BaseModel):
@@ -187,9 +186,9 @@ def _cells(matrix: Matrix, folder: Path) -> Iterator[MatrixCell]:
     common = [*matrix.set, *(f"budget.{key}={matrix.budget}" for key in BUDGETS if matrix.budget)]
     every = product(range(matrix.hosts), matrix.studies, matrix.versions or (None,), matrix.kinds)
     for number, (replicate, study, version, kind) in enumerate(every):
-        versioned = [] if version is None else [f"{arm}.version={version}" for arm in _ARMS]
+        versioned = [] if version is None else [f"version={version}"]  # of every arm
         price = matrix.prices.get(kind)
-        priced = [] if price is None else [f"{arm}.price={price}" for arm in _ARMS]
+        priced = [] if price is None else [f"price={price}"]
         changes = (*common, *versioned, *priced)
         location = str(folder / study) if is_file(study) else study
         files = shipped(read_study(location, changes), study, folder)

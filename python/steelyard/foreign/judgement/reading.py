@@ -9,7 +9,8 @@ from typing import Any
 from steelyard.foreign.comparison import Comparison
 from steelyard.foreign.judgement.overview import Pairing
 from steelyard.foreign.series import Grain
-from steelyard.foreign.source import quoted
+from steelyard.foreign.source import MOST_QUOTED, quoted
+from steelyard.model.files.shortened import apart
 
 _MOST_NAMED = 5
 _KINDS = {"latency_mean": "mean latency"}
@@ -45,7 +46,8 @@ class InputReading:
         distinct = self.column and self.metric not in ("value", label)
         kind = f" ({self.metric})" if distinct else ""
         also = f"; also numbers: {_list(self.others)} (--metric)" if self.others else ""
-        arms = f"{_list(self.arms[1:])} against {_list(self.arms[:1])}"
+        control, *others = apart(self.arms, MOST_QUOTED)
+        arms = f"{_list(others)} against {_list([control])}"
         read = (
             f"read: {self.form}, {_rows(self.rows)}; {arms}; "
             f"judged: {label}{kind}{unit}, {direction} is better{also}"

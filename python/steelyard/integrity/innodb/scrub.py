@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from steelyard._core import lock_holder, scan_innodb, walk_innodb
 from steelyard.integrity.innodb.outcome import InnodbOutcome, PageFinding, Tablespace, carried
+from steelyard.integrity.innodb.unread import require_unpacked, unread_files
 from steelyard.integrity.scrub.layout import read_error
 from steelyard.integrity.scrub.outcome import GAPS_S, MAX_THREADS, RUNNING_RATE
 from steelyard.model.errors import UsageError
@@ -39,8 +40,10 @@ class InnodbRequest:
 
 
 def is_innodb_directory(path: Path) -> bool:
-    """Whether a directory is a data directory of MySQL or MariaDB, by its system tablespace."""
-    return (path / SYSTEM_TABLESPACE).is_file()
+    """Whether a directory is a data directory of MySQL or MariaDB, by its system tablespace.
+    UsageError: it is a backup of one, which is packed."""
+    require_unpacked(path)
+    return os.path.isfile(path / SYSTEM_TABLESPACE)  # no: it may not be entered
 
 
 def scrub_innodb(request: InnodbRequest, progress: Progress) -> InnodbOutcome:
@@ -80,7 +83,7 @@ def scrub_innodb(request: InnodbRequest, progress: Progress) -> InnodbOutcome:
         tablespaces=tuple(tablespaces),
         vanished=tuple(scanned["vanished"]),
         skipped=tuple(skipped),
-        denied=(*denied, *scanned["denied"]),
+        denied=(*denied, *unread_files(request.path), *scanned["denied"]),
         notes=(*notes, *_notes(request, running, tablespaces, scanned)),
     )
 

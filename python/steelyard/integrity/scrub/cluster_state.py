@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import Enum
@@ -56,9 +57,14 @@ def inspect_cluster(
 
     `backup` and `crashed`: the user states what the files do not show.
     """
-    if not directory.is_dir():
-        kind = "a file" if directory.exists() else "missing"
-        raise UsageError(f'not a data directory: "{directory}" is {kind}')
+    try:
+        mode = directory.stat().st_mode
+    except FileNotFoundError:
+        raise UsageError(f'not a data directory: "{directory}" is missing') from None
+    except OSError as error:
+        raise read_error(directory, error) from error
+    if not stat.S_ISDIR(mode):
+        raise UsageError(f'not a data directory: "{directory}" is a file')
     layout = read_layout(directory / CONTROL_FILE, read_major(directory))
     lock = None if backup else read_pid_file(directory)
     pid = None if backup else _server_pid(directory, trust_pid_file=not crashed)

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import re
 import time
 from dataclasses import dataclass
 from pathlib import Path
 
 from steelyard._core import read_control
-from steelyard.engines.postgres.life.control import read_regular
+from steelyard.engines.postgres.life.control import (
+    RESTORE,
+    control_hint,
+    impossible_size,
+    read_regular,
+)
 from steelyard.model.errors import UsageError
 
 MAJORS = {
@@ -80,7 +86,7 @@ def read_major(directory: Path) -> int:
 def major_of(text: str) -> int:
     """18 of "18". UsageError: an unsupported version."""
     supported = sorted(major for majors in MAJORS.values() for major in majors)
-    if not text.isdigit() or int(text) not in supported:
+    if not re.fullmatch(r"[1-9][0-9]", text) or int(text) not in supported:
         raise UsageError(
             f'cannot read a cluster of PostgreSQL "{text[:20]}"',
             detail=f"Known are {supported[0]} to {supported[-1]}.",
@@ -99,7 +105,9 @@ def read_layout(file: Path, major: int) -> ClusterLayout:
         except OSError as error:
             raise read_error(file, error) from error
         except ValueError as error:
-            raise UsageError(f'could not read control file "{file}": {error}') from error
+            raise UsageError(
+                f'could not read control file "{file}": {error}', hint=control_hint(file, error)
+            ) from error
         if control["crc_ok"]:
             break
         time.sleep(_BETWEEN_READS_S)
@@ -107,8 +115,10 @@ def read_layout(file: Path, major: int) -> ClusterLayout:
         raise UsageError(
             f'control file is damaged: "{file}" has a wrong CRC',
             detail="Without it neither the size of pages nor whether they have checksums is known.",
-            hint="Restore it from a backup; pg_resetwal is the last resort.",
+            hint=RESTORE,
         )
+    if fault := impossible_size(control):
+        raise UsageError(f'control file is damaged: "{file}": {fault}', hint=RESTORE)
     if major not in MAJORS[control["pg_control_version"]]:
         raise UsageError(
             f'control file "{file}" is of another version than PG_VERSION, which says {major}',

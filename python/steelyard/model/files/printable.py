@@ -12,6 +12,7 @@ _OBEYED = (
     "\ud800-\udfff"  # lone surrogates, which UTF-8 cannot say
 )
 _IN_TEXT = re.compile(f"[{_OBEYED}]")
+_NOT_IN_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _IN_LINE = re.compile(f"[\t\n{_OBEYED}]")
 
 
@@ -23,6 +24,11 @@ def printable(text: str) -> str:
 def printable_line(text: str) -> str:
     """As `printable`, on one line: tabs and newlines are escaped too."""
     return _IN_LINE.sub(_escape, text)
+
+
+def printable_xml(text: str) -> str:
+    """As `printable`, and U+FFFD for the others that XML 1.0 cannot hold, not even escaped."""
+    return _NOT_IN_XML.sub("\N{REPLACEMENT CHARACTER}", printable(text))
 
 
 def _escape(match: re.Match[str]) -> str:

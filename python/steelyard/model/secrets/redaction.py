@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 from steelyard.model.secrets.secret import HIDDEN, is_method, is_secret
@@ -44,7 +45,10 @@ def redacted(text: str) -> str:
 
 def _redacted_once(text: str) -> str:
     lower = text.lower()
-    if not any(hint in lower for hint in _HINTS):
+    for hint in _HINTS:
+        if hint in lower:
+            break
+    else:
         return text
     # Its patterns take longer to compile than a short command may take, and are rarely needed.
     from steelyard.model.secrets.forms import redact_forms
@@ -65,8 +69,8 @@ def redacted_json(value: Any) -> Any:
     if isinstance(value, Mapping):
         table = dict[Any, Any]()
         for key, inner in value.items():
-            hidden = isinstance(key, str) and _NAME.fullmatch(key) and is_secret(key)
-            table[_new_key(key, table)] = _left_out(inner) if hidden else redacted_json(inner)
+            hidden, name = _read_key(key) if isinstance(key, str) else (False, key)
+            table[_new_key(name, table)] = _left_out(inner) if hidden else redacted_json(inner)
         return table
     if isinstance(value, list | tuple):
         return [redacted_json(inner) for inner in value]
@@ -83,14 +87,18 @@ def _left_out(value: Any) -> Any:
     return redacted_json(value)
 
 
+@lru_cache(maxsize=4096)
+def _read_key(key: str) -> tuple[bool, str]:
+    """Whether what stands at a key is left out, and the key redacted. Records repeat their keys."""
+    return _NAME.fullmatch(key) is not None and is_secret(key), redacted(key)
+
+
 def _new_key(key: Any, others: Mapping[Any, Any]) -> Any:
-    if not isinstance(key, str):
+    if key not in others or not isinstance(key, str):
         return key
-    first = numbered = redacted(key)
-    number = 1
-    while numbered in others:
+    number = 2
+    while (numbered := f"{key} {number}") in others:
         number += 1
-        numbered = f"{first} {number}"
     return numbered
 
 

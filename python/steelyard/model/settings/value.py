@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import math
 import re
 
 KB, MB, GB = 1 << 10, 1 << 20, 1 << 30
 _BYTES = {"B": 1, "kB": KB, "MB": MB, "GB": GB, "TB": 1 << 40}
 _NS = {"us": 1e3, "ms": 1e6, "s": 1e9, "min": 6e10, "h": 3.6e12, "d": 8.64e13}
 _UNIT = re.compile(r"(\d*)(B|kB|MB|GB|TB|us|ms|s|min|h|d)")
-_VALUE = re.compile(r"\s*(-?\d+(?:\.\d*)?)\s*([A-Za-z]*)\s*")
+_VALUE = re.compile(
+    r"\s*([-+]?(?:(0x[0-9a-f]{1,16})|(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[-+]?[0-9]+)?))\s*([a-z]*)\s*",
+    re.IGNORECASE,
+)
+"""As parse_int and parse_real of src/backend/utils/misc/guc.c have it, but for octal numbers."""
 _WRITTEN = (*("GB", "MB", "kB", "B"), *("h", "min", "s", "ms", "us"))
 """Units of a configuration file, the largest of each kind first."""
 
@@ -27,7 +32,10 @@ def number_in(value: str, unit: str) -> float | None:
     match = _VALUE.fullmatch(value)
     if match is None:
         return None
-    number, suffix = float(match[1]), match[2]
+    number = float(int(match[1], 16)) if match[2] else float(match[1])
+    suffix = match[3]
+    if not math.isfinite(number):
+        return None
     if not suffix:
         return number
     source, target = _worth(suffix), _worth(unit)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from steelyard.model.units import NS_PER_S, format_bytes, format_duration
+from steelyard.model.units import NS_PER_S, counted, format_bytes, format_duration
 from steelyard.record.environment import MachineFacts
 from steelyard.report.incidents import interruption_text
 from steelyard.report.layouts.shown_layout import shown_layout
@@ -137,7 +137,7 @@ def _duration(source: PageSource) -> str:
         return ""
     line = verdict.contrasts[0]
     epochs = shown_layout(source.plan).counts(line)
-    counts = ", ".join(f"{count} {name}" for name, count in epochs.items())
+    counts = ", ".join(counted(count, name) for name, count in epochs.items())
     took = format_duration(verdict.whole_seconds * NS_PER_S) if verdict.whole_seconds else ""
     day = source.plan.at[:10]
     return ", ".join(filter(None, (counts, f"{took} in all" if took else "", day)))

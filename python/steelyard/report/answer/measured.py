@@ -15,7 +15,8 @@ from steelyard.wording.contrast_text import reading_text
 QUANTILES = (0.5, 0.95, 0.99)
 TIMES_FROM = 50.0
 """Percent from which on a change is also said as a factor."""
-_UNIT = re.compile(r" (\S+)$")
+_UNIT = re.compile(r"\S+ (\S+)")
+"""Of a time in one unit: "18 → 1 min 20 s" would be minutes too."""
 
 
 def times_text(percent: float | None) -> str:
@@ -66,7 +67,7 @@ def _rate(verdict: Verdict, contrast: ContrastLine, arm: str) -> float | None:
 def us_pair(control_us: float, arm_us: float) -> str:
     """`"858 → 877 µs"`, `"31.8 → 10.9 ms"`, `"900 µs → 1.2 ms"`."""
     first, second = (format_duration(us * NS_PER_US) for us in (control_us, arm_us))
-    units = [match[1] if (match := _UNIT.search(text)) else "" for text in (first, second)]
+    units = [match[1] if (match := _UNIT.fullmatch(text)) else "" for text in (first, second)]
     return _pair(first.removesuffix(f" {units[1]}") if units[0] == units[1] else first, second)
 
 

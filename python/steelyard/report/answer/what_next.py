@@ -35,20 +35,22 @@ def _gate_line(condition: FailCondition, contrasts: Sequence[ContrastLine]) -> s
 
 
 def next_lines(verdict: Verdict) -> list[str]:
-    """What to type where the first contrast is inconclusive and more measuring would settle it, and
-    what that is. Of a weighing that was interrupted `--resume` is said at the end of the command.
-    """
-    first = verdict.contrasts[0]
-    if first.verdict != "inconclusive" or not first.forecast_seconds or verdict.interrupted:
+    """What to type where contrasts are inconclusive and more measuring would settle those that it
+    can, and what that is. Of a weighing that was interrupted `--resume` is said at the end of the
+    command."""
+    inconclusive = [line for line in verdict.contrasts if line.verdict == "inconclusive"]
+    forecasts = [line.forecast_seconds for line in inconclusive if line.forecast_seconds]
+    if not forecasts or verdict.interrupted:
         return []
-    if first.details.look == "open":
+    if inconclusive[0].details.look == "open":
         record = shlex.quote(verdict.record)
         return [f"next    steelyard weigh --resume {record}", f"        {_EXTENDS}"]
     # In slices a budget is load; otherwise it is whole epochs, files and starts included.
     slices = verdict.layout in ("", "slices")
     spent = verdict.measured_seconds if slices else max(verdict.measured_seconds, verdict.seconds)
-    minutes = max(1, math.ceil((spent + first.forecast_seconds) / 60))
-    if minutes > _MOST_MINUTES:
+    budgets = [max(1, math.ceil((spent + more) / 60)) for more in forecasts]
+    minutes = max((budget for budget in budgets if budget <= _MOST_MINUTES), default=None)
+    if minutes is None:
         return []
     extended = len(verdict.contrasts) == 1 and verdict.factors is None  # else judged once, perhaps
     options = ["--open-ended"] if extended else []

@@ -15,6 +15,7 @@ from markupsafe import Markup, escape
 
 from steelyard.model.errors import RecordError
 from steelyard.model.files.own_directory import write_named
+from steelyard.model.files.printable import printable_xml
 
 WIDE = 920
 """Width of a drawing that fills the page on a desktop, in pixels."""
@@ -36,7 +37,7 @@ def both_widths(draw: Callable[[float], Markup], wide: float) -> Markup:
 def save(picture: str, path: Path) -> None:
     """Write a picture's text; RecordError where the file cannot be written."""
     try:
-        write_named(path, picture)
+        write_named(path, printable_xml(picture))
     except OSError as error:
         reason = error.strerror or str(error)
         raise RecordError(f'could not write the picture "{path}": {reason.lower()}') from None
@@ -126,7 +127,8 @@ class Drawing:
             f' aria-label="{escape(self.title)}">'
         )
         description = Markup("<title>{}</title><desc>{}</desc>").format(self.title, self.words)
-        return opening + description + Markup("").join(self._parts) + Markup("</svg>")
+        whole = opening + description + Markup("").join(self._parts) + Markup("</svg>")
+        return Markup(printable_xml(whole))
 
 
 def _text_of(value: str | float) -> str:

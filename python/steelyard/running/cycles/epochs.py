@@ -40,10 +40,11 @@ from steelyard.running.measuring.wait_samples import WaitSamples
 from steelyard.running.preparing.setup import Setup
 from steelyard.running.stopwatch import Progress
 from steelyard.running.turns.turn import watch_checkpoints
+from steelyard.study.design import Design
 from steelyard.telemetry.host import host_readings
 
-MOST_BLOCKS = 100_000
-"""Of an epoch; the limits of its windows end it long before."""
+BLOCKS_AT_ONCE = 2_000
+"""Whose orders are drawn together: more than most epochs have."""
 
 
 class CyclesRunner:
@@ -148,7 +149,7 @@ class CyclesRunner:
     ) -> None:
         """Blocks of one slice an arm, until every arm was measured."""
         design = self._design
-        orders = iter(design.blocks(place.epoch, MOST_BLOCKS))
+        orders = orders_of(design, place.epoch)
         block = 0
         while not all(window.over for window in windows.values()):
             self._report(place.epoch, windows)
@@ -195,3 +196,13 @@ class CyclesRunner:
         each_s = self._limits.turn_ns * len(self._design.arms) / NS_PER_S
         spent_s = (self._clock.now_ns() - self._began_ns) / NS_PER_S
         return max(0.0, whole * each_s - spent_s) if whole > 0 else None
+
+
+def orders_of(design: Design, epoch: int) -> Iterator[tuple[int, ...]]:
+    """The order of the arms in block after block of an epoch, without an end: the limits of its
+    windows end it."""
+    drawn = 0
+    while True:
+        blocks = design.blocks(epoch, drawn + BLOCKS_AT_ONCE)  # a longer list begins alike
+        yield from blocks[drawn:]
+        drawn = len(blocks)

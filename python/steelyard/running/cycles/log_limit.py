@@ -21,6 +21,7 @@ from steelyard.model.units import NS_PER_S, format_bytes, format_duration
 from steelyard.running.preparing.setup import Setup
 from steelyard.running.stopwatch import Progress
 from steelyard.running.turns.solo_run import SoloRun
+from steelyard.study.naming import settings_table
 
 SHORTEST_CYCLE_S = 2.0
 """Checkpoints that size makes nearer than this are a burst each, and nothing else."""
@@ -68,42 +69,54 @@ class LogLimit:
         if not by_size:
             return
         arm = min(by_size, key=lambda name: by_size[name])
-        finite = [seconds for seconds in self.seconds.values() if math.isfinite(seconds)]
-        every = f"every {_span(by_size[arm])}"
+        every = _every(by_size[arm])
         if self.alike and by_size[arm] < SHORTEST_CYCLE_S:
             raise StudyError(
                 f'the log of arm "{arm}" requests a checkpoint {every}: it would be read in bursts '
                 "of page images alone",
-                detail=f"Checkpoints are {self.lengths.scale:g} times as near as the settings have "
-                "them, and what requests one by size is divided by as much.",
+                detail=self._detail(),
                 hint=self._hint(),
             )
-        if max(finite) > FAR_MORE_OFTEN * by_size[arm]:
+        if max(self.seconds.values()) > FAR_MORE_OFTEN * by_size[arm]:
             others = " and ".join(
-                f"every {_span(seconds)} in {name}"
+                f"{_every(seconds)} in {name}"
                 for name, seconds in self.seconds.items()
-                if name != arm and math.isfinite(seconds)
+                if name != arm
             )
             progress.note(
                 f"doubt: by the size of the log a checkpoint begins {every} in {arm}, and {others}"
                 f": arms are read at unlike distances. {self._hint()}"
             )
 
-    def _require_disk(self) -> None:
-        needed = sum(
-            LOG_TIMES * self.cycles[arm].log.until(seconds)
-            for arm, seconds in self.seconds.items()
-            if math.isfinite(seconds)
+    def _detail(self) -> str:
+        scale = self.lengths.scale
+        if scale == 1:
+            return "That is by the arms' own settings."
+        return (
+            f"Checkpoints are {scale:g} times as near as the settings have them, and what requests "
+            "one by size is divided by as much."
         )
+
+    def _require_disk(self) -> None:
+        needed = sum(self._log_on_disk(arm) for arm in self.cycles)
         free = self.setup.laboratory.host.sample().disk_free_bytes
         if needed > free:
-            scale = self.lengths.scale * needed / free
+            scale = math.ceil(10 * self.lengths.scale * needed / free) / 10 if free else math.inf
+            largest = min(cycle.largest_scale for cycle in self.cycles.values())
+            nearer = f", or bring checkpoints nearer: --set turns.time_scale={scale:g}"
             raise StudyError(
                 f"the disk has no room for the log between checkpoints: {format_bytes(needed)} of "
                 f"all arms, {format_bytes(free)} free",
-                hint=f"Free as much, or bring checkpoints nearer: --set turns.time_scale="
-                f"{math.ceil(10 * scale) / 10:g}",
+                hint=f"Free as much{nearer if scale <= largest else ''}.",
             )
+
+    def _log_on_disk(self, arm: str) -> float:
+        """Of an arm that makes no checkpoint, all of an epoch."""
+        log, seconds = self.cycles[arm].log, self.seconds[arm]
+        if math.isfinite(seconds):
+            return LOG_TIMES * log.until(seconds)
+        number = list(self.cycles).index(arm)
+        return log.until(self.lengths.begins_s[number] + self.lengths.longest_s[number])
 
     def _hint(self) -> str:
         """What to type so that time alone ends a cycle, where the disk has room for it."""
@@ -115,9 +128,17 @@ class LogLimit:
         arm = max(log_bytes, key=lambda name: log_bytes[name])
         engine = self.setup.own_slots.arms[arm].engine
         if not self.alike or not isinstance(engine, LogLimited):
+            if scale == 1:
+                return "The limits are the arms' own, and nothing divides them."
             return "A larger budget makes the time scale smaller, which divides the limit less."
         settings = engine.log_limit(self.looked[arm].settings, log_bytes[arm] * scale)
-        changes = " ".join(f"--set settings.{name}={value}" for name, value in settings.items())
+        study = self.setup.study
+        words = {
+            f"--set {settings_table(study, each, name)}.{name}={value}": None
+            for name, value in settings.items()
+            for each in study.every_arm
+        }
+        changes = " ".join(words)
         needed = LOG_TIMES * sum(log_bytes.values())
         free = self.setup.laboratory.host.sample().disk_free_bytes
         if needed > free:
@@ -128,5 +149,8 @@ class LogLimit:
         return f"Weigh with {changes}, equal in all arms: time alone then ends a cycle."
 
 
-def _span(seconds: float) -> str:
-    return format_duration(round(seconds, 1) * NS_PER_S)
+def _every(seconds: float) -> str:
+    """`"every 4 s"`, `"none"`."""
+    if math.isinf(seconds):
+        return "none"
+    return f"every {format_duration(round(seconds, 1 if seconds >= 1 else 3) * NS_PER_S)}"

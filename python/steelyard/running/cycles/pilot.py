@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from steelyard.analysis.pilot.cycle_lengths import CycleLengths, choose_cycle_lengths
 from steelyard.analysis.pilot.log_curve import LogCurve
@@ -27,12 +28,14 @@ from steelyard.model.reasoned import Reasoned
 from steelyard.model.units import NS_PER_MS, NS_PER_S, format_duration
 from steelyard.record.plan import TURNS, Choices, ChosenLayout, PilotFigures, TurnChoices
 from steelyard.record.turns.turn_summary import scaled_words
+from steelyard.running.cycles.fine_slices import require_fine
 from steelyard.running.cycles.log_limit import LogLimit
 from steelyard.running.cycles.sharing import room_of, shared_write_back
 from steelyard.running.measuring.background_work import find_stalls
 from steelyard.running.preparing.memory_room import require_room
 from steelyard.running.preparing.setup import Setup
 from steelyard.running.stopwatch import Progress
+from steelyard.running.turns.apart import require_apart
 from steelyard.running.turns.pilot import (
     ROUNDED_SHARE,
     PilotLook,
@@ -45,6 +48,7 @@ from steelyard.running.turns.pilot import (
     scale_reason,
     stated_ns,
     wal_flush_share,
+    why_whole,
     wish_of,
 )
 from steelyard.running.turns.solo_run import SoloRun, cycle_engine
@@ -98,16 +102,16 @@ def choose_cycles(setup: Setup, pilot: PilotLook, progress: Progress) -> Choices
     done = sum(line.transactions for line in every)
     latency_ns = sum(line.latency_sum_ns for line in every) / done
     cycles = {arm: _arm_cycle(setup, arm, each) for arm, each in runs.items()}
-    lengths = _lengths(setup, runs, cycles, lay_ns=lay_ns, latency_s=latency_ns / NS_PER_S)
-    LogLimit(setup, runs, cycles, lengths).apply(progress)
+    lengths = _lengths(setup, pilot, cycles, latency_ns / NS_PER_S, progress)
     worth_ns = RESTORE_SHARE * lengths.epoch_s * NS_PER_S
     control = runs[design.arms[0]]
     busy_s = sum(line.busy_ns / line.clients for line in every) / NS_PER_S
     turns = _choices(setup, runs, lengths)
+    require_apart(setup, {arm: run.settings for arm, run in runs.items()}, turns, progress)
     _announce(setup, turns, lengths, progress)
     slice_ns = round(lengths.slice_s * 1000) * NS_PER_MS
     return setup.choices(
-        slice_ns=Reasoned(slice_ns, _slice_why(runs)),
+        slice_ns=Reasoned(slice_ns, _slice_why(study, runs)),
         placement=setup.place(share),
         upkeep=setup.file_upkeep(lay_ns, worth_ns, "three tenths of an epoch"),
         visit_ns=slice_ns,
@@ -125,6 +129,35 @@ def choose_cycles(setup: Setup, pilot: PilotLook, progress: Progress) -> Choices
         ),
         turns=turns,
     )
+
+
+def _lengths(
+    setup: Setup,
+    pilot: PilotLook,
+    cycles: Mapping[str, ArmCycle],
+    latency_s: float,
+    progress: Progress,
+) -> CycleLengths:
+    """What the budget holds. StudyError: no 8 epochs of it, or none worth to be measured."""
+    study = setup.study
+    idle_ns = max(each.idle_ns for each in pilot.arms.values()) + pilot.lay_ns
+    wish = wish_of(study, study.budget.cycles)
+
+    def with_budget(budget_s: float) -> CycleLengths | Shortage:
+        return choose_cycle_lengths(
+            list(cycles.values()),
+            replace(wish, budget_s=budget_s),
+            idle_s=idle_ns / NS_PER_S,
+            warm_s=WARM_UP_S,
+            latency_s=latency_s,
+        )
+
+    lengths = with_budget(wish.budget_s)
+    if isinstance(lengths, Shortage):
+        raise too_short(study, lengths.needed_s)
+    LogLimit(setup, pilot.arms, cycles, lengths).apply(progress)
+    require_fine(study, lengths, latency_s, with_budget)
+    return lengths
 
 
 def require_own_time(engine: Engine) -> OwnTimeSettings:
@@ -162,8 +195,7 @@ def too_short(study: Study, needed_s: float, *, least: bool = False) -> StudyErr
     return StudyError(
         f"the budget is too short for {epochs} epochs in cycles: "
         f"{format_duration(study.budget.cycles)} where they take {about}{needed}",
-        detail="The work writes, and an arm differs in what acts through checkpoints: every arm is "
-        "measured over whole checkpoint cycles.",
+        detail=f"Every arm is measured over whole checkpoint cycles: {why_whole(study)}.",
         hint=f"Weigh with --budget {minutes}m, or insist on slices, which say what "
         "happens right after a checkpoint: --set layout=slices.",
     )
@@ -180,28 +212,6 @@ def largest_scales(setup: Setup, settings: Mapping[str, Settings]) -> dict[str, 
 
 def _engine(setup: Setup, arm: str) -> OwnTimeSettings:
     return require_own_time(setup.own_slots.arms[arm].engine)
-
-
-def _lengths(
-    setup: Setup,
-    runs: Mapping[str, SoloRun],
-    cycles: Mapping[str, ArmCycle],
-    *,
-    lay_ns: int,
-    latency_s: float,
-) -> CycleLengths:
-    study = setup.study
-    idle_ns = max(each.idle_ns for each in runs.values()) + lay_ns
-    lengths = choose_cycle_lengths(
-        list(cycles.values()),
-        wish_of(study, study.budget.cycles),
-        idle_s=idle_ns / NS_PER_S,
-        warm_s=WARM_UP_S,
-        latency_s=latency_s,
-    )
-    if isinstance(lengths, Shortage):
-        raise too_short(study, lengths.needed_s)
-    return lengths
 
 
 def _arm_cycle(setup: Setup, arm: str, run: SoloRun) -> ArmCycle:
@@ -256,7 +266,9 @@ def _choices(setup: Setup, runs: Mapping[str, SoloRun], lengths: CycleLengths) -
     )
 
 
-def _slice_why(runs: Mapping[str, SoloRun]) -> str:
+def _slice_why(study: Study, runs: Mapping[str, SoloRun]) -> str:
+    if study.budget.slice is not None:
+        return "the study says so"
     if any(each.cycle.round_ns for each in runs.values()):
         return "a round of the servers' background work, long beside a transaction"
     return "short beside the arms' checkpoint cycles, long beside a transaction"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
 
 from steelyard.evaluation.threats.checkpoint_distance import ACTS_THROUGH_CHECKPOINTS
 from steelyard.model.settings.value import size_bytes
@@ -16,6 +17,7 @@ from steelyard.running.preparing.recording import OpenRecord
 from steelyard.running.preparing.setup import Setup
 from steelyard.running.stopwatch import Progress
 from steelyard.study.address import IN_CYCLES, IN_TURNS
+from steelyard.study.arm import Arm
 from steelyard.study.study import LayoutName, Study
 from steelyard.tuning.profile.basis import memory_here
 from steelyard.workloads.reading.resolved import data_bytes, resolve
@@ -25,6 +27,9 @@ LAYOUTS: Mapping[str, Layout] = {
     layout.name: layout for layout in (Slices(), Turns(), Cycles())
 }  # fmt: skip
 """Layout by its name in a study or a plan."""
+STORED = frozenset({"autovacuum", "fillfactor", "fsync", "unlogged"})
+"""Words of SQL for what acts through checkpoints, beside settings that are named by two words."""
+_WORD = re.compile(r"[a-z_]+")
 
 
 def choose_layout(
@@ -118,8 +123,19 @@ def _through_checkpoints(study: Study) -> list[str]:
         for name in study.declared_differences(arm)
         if name.startswith(ACTS_THROUGH_CHECKPOINTS)
     }
+    in_sql = {word for arm in study.arms for word in _words_of_sql(study.control, arm)}
     profiles = {"profile" for arm in study.arms if arm.profile != study.control.profile}
-    return sorted(settings | profiles)
+    return sorted(settings | in_sql | profiles)
+
+
+def _words_of_sql(control: Arm, arm: Arm) -> Iterator[str]:
+    """What acts so and is named in statements that only one of two arms executes: settings of
+    tables, databases and roles, and how a table is stored."""
+    for statement in {*control.sql} ^ {*arm.sql}:
+        for word in _WORD.findall(statement.lower()):
+            acts = "_" in word and word.startswith(ACTS_THROUGH_CHECKPOINTS)
+            if acts or word in STORED:
+                yield word
 
 
 def _why_alone(study: Study, room: Room) -> str:

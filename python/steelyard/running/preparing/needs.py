@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import shutil
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 
 from steelyard.engines.capabilities.memory import (
     HUGE_PAGE_BYTES,
@@ -17,6 +18,8 @@ from steelyard.study.reaching.pooler import pooler_of
 from steelyard.study.study import Study
 
 _OF_THE_MACHINE = ("huge_pages", "pgbouncer")
+_SETTING_OF_JIT = re.compile("jit|jit_(?!provider).*", re.IGNORECASE)
+_SETTING_OF_HUGE_PAGES = re.compile("huge_pages", re.IGNORECASE)
 _ADMINISTRATORS = "/usr/sbin:/sbin:/usr/local/sbin"
 """Where programs stand that an ordinary user has not on the path."""
 
@@ -27,14 +30,27 @@ def require_abilities(study: Study, engines: Mapping[str, Engine]) -> None:
     for need in study.needs:
         for arm in study.every_arm if need not in _OF_THE_MACHINE else ():
             _require_ability(study, arm.name, engines[arm.name], need)
+    if _differs_alone(study, _SETTING_OF_JIT):
+        for arm in study.every_arm:
+            if isinstance(engines[arm.name], Abilities):
+                _require_ability(study, arm.name, engines[arm.name], "jit")
+
+
+def _differs_alone(study: Study, setting: re.Pattern[str]) -> bool:
+    """Whether arms differ in nothing but such settings, which a server takes and does nothing by
+    where it or the machine has not what they are of."""
+    differing = {name for arm in study.arms for name in study.declared_differences(arm)}
+    return bool(differing) and all(map(setting.fullmatch, differing))
 
 
 def require_needs(study: Study, engines: Mapping[str, Engine], laboratory: Laboratory) -> None:
     """EngineError for the first need that is not met, with how to get it."""
+    if _differs_alone(study, _SETTING_OF_HUGE_PAGES):
+        _require_huge_pages(study, engines, laboratory, {"on", "try"})
+    elif "huge_pages" in study.needs:
+        _require_huge_pages(study, engines, laboratory, {"on"})
     for need in study.needs:
-        if need == "huge_pages":
-            _require_huge_pages(study, engines, laboratory)
-        elif need == "pgbouncer":
+        if need == "pgbouncer":
             if _pooled(study):
                 _require_program("pgbouncer", study, "apt-get install pgbouncer")
         elif need == "tls":
@@ -90,23 +106,27 @@ def _require_ability(study: Study, arm: str, engine: Engine, need: str) -> None:
 
 
 def _require_huge_pages(
-    study: Study, engines: Mapping[str, Engine], laboratory: Laboratory
+    study: Study,
+    engines: Mapping[str, Engine],
+    laboratory: Laboratory,
+    values: Container[str],
 ) -> None:
-    """Those that are free must hold the shared memory of all arms that ask for them."""
+    """Those that are free must hold the shared memory of all arms whose setting is one of
+    `values`."""
     needed = 0
     for arm in study.every_arm:
         engine = engines[arm.name]
         if isinstance(engine, NeedsMemory):
             memory = engine.memory_need(study.settings_of(arm))
-            if memory.huge_pages == "on":
+            if memory.huge_pages in values:
                 needed += -(-shared_memory_bytes(memory.pool_bytes) // HUGE_PAGE_BYTES)
     free = laboratory.host.huge_pages_free()
     if free < needed:
         raise EngineError(
             f'cannot weigh "{study.name}": about {needed} free huge pages are needed, and this '
             f"machine has {free}",
-            hint=f"As root: sysctl -w vm.nr_hugepages={needed}; back to 0 afterwards. Or with "
-            "smaller shared_buffers.",
+            hint=f"As root: sysctl -w vm.nr_hugepages=$(($(sysctl -n vm.nr_hugepages) + "
+            f"{needed - free})), so many fewer afterwards. Or with smaller shared_buffers.",
         )
 
 

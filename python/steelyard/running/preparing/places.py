@@ -22,6 +22,7 @@ from steelyard.study.arm import Arm
 from steelyard.study.study import Study
 from steelyard.telemetry.capacity import existing_ancestor, filesystem, space
 from steelyard.telemetry.devices import devices_beneath
+from steelyard.telemetry.file_attributes import handed_on
 
 LOG_BYTES = 1 << 30
 """Room for the log of an arm, at least."""
@@ -34,6 +35,8 @@ class OpenPlaces:
 
     files: FilePlaces
     plan: Mapping[str, ArmPlace]
+    standbys: str = ""
+    """Where the files of standbys are; empty: no arm has one."""
 
     @property
     def note(self) -> str:
@@ -41,9 +44,12 @@ class OpenPlaces:
         if not self.files.directories and not self.files.logs:
             return ""
         descriptions = [f"{arm}: {place.words}" for arm, place in self.plan.items()]
+        cache = f"; standbys' files stay in the cache: {self.standbys}" if self.standbys else ""
         if self.files.drawn:
-            return f"places are alike, and arms' files are drawn over them: {descriptions[0]}"
-        return f"each arm's files stay in its own place: {' | '.join(descriptions)}"
+            words = f"places are alike, and arms' files are drawn over them: {descriptions[0]}"
+        else:
+            words = f"each arm's files stay in its own place: {' | '.join(descriptions)}"
+        return f"{words}{cache}"
 
     def require_room(self, templates: Mapping[str, Sequence[Path]]) -> None:
         """EngineError where a place does not hold the copies that will stand in it."""
@@ -98,7 +104,8 @@ def open_places(study: Study, laboratory: Laboratory) -> OpenPlaces:
         logs={arm: path for arm, path in logs.items() if path is not None},
         drawn=len(marks) == 1,
     )
-    return OpenPlaces(files, plan)
+    replicated = any(arm.replication is not None for arm in study.every_arm)
+    return OpenPlaces(files, plan, _facts(None, slots).words if replicated else "")
 
 
 def _opened(name: str | None, laboratory: Laboratory) -> Path | None:
@@ -141,21 +148,24 @@ def _facts(name: str | None, directory: Path) -> FilesPlace:
         mount=mounted.get("mount", ""),
         type=mounted.get("type", ""),
         source=mounted.get("device", ""),
-        options=_once(mounted.get("options", "")),
+        options=_options(directory, mounted),
         devices=devices_beneath(directory).leaves,
     )
 
 
-def _once(options: str) -> str:
-    """Options of the mount and of its file system, each once."""
-    return ",".join(dict.fromkeys(options.split(",")))
+def _options(directory: Path, mounted: Mapping[str, str]) -> str:
+    """Options of the mount and of its file system, and what the directory hands on to its files,
+    each once."""
+    options = mounted.get("options", "").split(",")
+    return ",".join(dict.fromkeys([*options, *handed_on(directory)]))
 
 
 def _mark(directory: Path | None) -> tuple[int, str, str] | None:
-    """What is the same for directories of one file system, mounted alike; None: no directory."""
+    """What is the same for directories of one file system, mounted alike, whose files are stored
+    alike; None: no directory."""
     if directory is None:
         return None
     existing = existing_ancestor(directory)
     mounted = filesystem(existing)
-    options = _once(mounted.get("options", ""))
+    options = _options(existing, mounted)
     return os.stat(existing).st_dev, mounted.get("type", ""), options

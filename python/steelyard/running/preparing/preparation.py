@@ -44,6 +44,7 @@ from steelyard.running.preparing.setup import Setup
 from steelyard.running.stopwatch import Progress
 from steelyard.study.arm import Arm
 from steelyard.study.design import draw_design
+from steelyard.study.naming import settings_table
 from steelyard.study.study import Study
 from steelyard.workloads.reading.resolved import data_bytes
 
@@ -287,7 +288,7 @@ def _reached(study: Study, engine: Engine, settings: Settings) -> Settings:
 def _require_connections(study: Study) -> None:
     """StudyError where an arm's server would not take all clients, and us beside them."""
     for arm in study.every_arm:
-        clients = connections_of(study, arm)
+        clients, table = connections_of(study, arm), settings_table(study, arm, "max_connections")
         text = study.settings_of(arm).get("max_connections", "100")
         allowed = int(text) if text.isdigit() else 0  # what is no number the server refuses itself
         if allowed and clients + OWN_CONNECTIONS > allowed:
@@ -295,17 +296,8 @@ def _require_connections(study: Study) -> None:
                 f'{clients} clients are more than arm "{arm.name}" takes: '
                 f"max_connections is {allowed}",
                 detail=f"{OWN_CONNECTIONS} connections are needed beside them.",
-                hint=f"--set {_said_by(study, arm)}.max_connections={clients + OWN_CONNECTIONS}",
+                hint=f"--set {table}.max_connections={clients + OWN_CONNECTIONS}",
             )
-
-
-def _said_by(study: Study, arm: Arm) -> str:
-    """The key of the table that says how many connections an arm takes."""
-    if "max_connections" not in arm.settings:
-        return "settings"
-    if arm is study.control:
-        return "control.settings"
-    return "arm.settings" if len(study.arms) == 1 else f"arm.{arm.name}.settings"
 
 
 def _templates(

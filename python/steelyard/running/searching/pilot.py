@@ -23,7 +23,7 @@ from steelyard.analysis.capacity.staircase import (
 )
 from steelyard.driver.arrivals import Arrivals
 from steelyard.model.errors import StudyError, WeighingError
-from steelyard.model.latency_goal import LatencyGoal
+from steelyard.model.latency_goal import MOST_NS, LatencyGoal
 from steelyard.model.units import NS_PER_MS, NS_PER_S, format_duration
 from steelyard.record.plan import Choices, SearchChoice, SearchPilot
 from steelyard.record.slice import SliceLine
@@ -172,8 +172,7 @@ class _SearchPilot:
             raise WeighingError(
                 f'arm "{line.arm}" does not keep {goal.words} at any rate: at {rate} '
                 f"{goal.quantile_name} was {read}",
-                hint='Give a longer limit: --metric "rate at '
-                f'{goal.quantile_name} ≤ {_longer(line.quantile_ns, goal)}".',
+                hint=_longer(line.quantile_ns, goal),
             )
         raise WeighingError(
             f'arm "{line.arm}" keeps {goal.words} at every rate that was driven: at {rate} '
@@ -269,5 +268,9 @@ def _border_ns(line: SliceLine) -> int:
 
 
 def _longer(quantile_ns: int | None, goal: LatencyGoal) -> str:
-    longer_ns = 2 * max(quantile_ns or 0, goal.limit_ns)
-    return f"{math.ceil(longer_ns / NS_PER_MS)}ms"
+    """What to type where a limit is kept at no rate."""
+    longer_ns = min(2 * max(quantile_ns or 0, goal.limit_ns), MOST_NS)
+    if longer_ns == goal.limit_ns:
+        return "No longer limit can be searched: take faster work, or a lower quantile."
+    limit = f"{math.ceil(longer_ns / NS_PER_MS)}ms"
+    return f'Give a longer limit: --metric "rate at {goal.quantile_name} ≤ {limit}".'

@@ -32,6 +32,7 @@ from steelyard.record.turns.turn_summary import scaled_words
 from steelyard.running.measuring.background_work import find_stalls
 from steelyard.running.preparing.setup import Setup
 from steelyard.running.stopwatch import Progress
+from steelyard.running.turns.apart import require_apart
 from steelyard.running.turns.solo_run import SECOND_NS, SoloRun, cycle_engine, drive_alone
 from steelyard.study.study import Study
 
@@ -93,6 +94,7 @@ def choose_turns(setup: Setup, pilot: PilotLook, progress: Progress) -> Choices:
     busy_s = sum(line.busy_ns / line.clients for line in every) / NS_PER_S
     turns = _turn_choices(setup, runs, lengths)
     _require_many(study, turns, max(per_transaction_ns(run) for run in runs.values()))
+    require_apart(setup, {arm: run.settings for arm, run in runs.items()}, turns, progress)
     _tell(setup, turns, lengths, progress)
     return setup.choices(
         slice_ns=Reasoned(slice_ns, "a turn is driven and read second by second"),
@@ -180,6 +182,7 @@ def wish_of(study: Study, budget_ns: int) -> TurnPlanRequest:
         stated_s=None if turns.measured is None else turns.measured / NS_PER_S,
         scale=turns.time_scale,
         epochs=study.budget.epochs,
+        slice_s=None if study.budget.slice is None else study.budget.slice / NS_PER_S,
     )
 
 
@@ -202,11 +205,17 @@ def too_short(study: Study, needed_s: float, *, least: bool = False) -> StudyErr
     return StudyError(
         f"the budget is too short for {epochs} epochs in turns: "
         f"{format_duration(study.budget.turns)} where they take {about}{needed}",
-        detail="The work writes, and an arm differs in what acts through checkpoints: each arm is "
-        "measured alone over whole checkpoint cycles.",
+        detail=f"Each arm is measured alone over whole checkpoint cycles: {why_whole(study)}.",
         hint=f"Weigh with --budget {minutes}m, or insist on slices, which say what "
         "happens right after a checkpoint: --set layout=slices.",
     )
+
+
+def why_whole(study: Study) -> str:
+    """Why checkpoint cycles are measured, as a clause."""
+    if study.layout != "auto":
+        return "the study says so"
+    return "the work writes, and an arm differs in what acts through them"
 
 
 def limits_by_arm(
@@ -285,18 +294,25 @@ def _require_many(study: Study, turns: TurnChoices, slowest_ns: float) -> None:
     needed_ns, measured_ns = FEWEST_IN_A_TURN * slowest_ns, turns.stated_ns or turns.longest_ns
     if needed_ns <= measured_ns:
         return
-    work = study.workload
-    queries = [
-        query for stream in work.streams[:1] for query in stream if query not in work.excluded
-    ]
-    alone = " --set workload.clients=1" if queries and work.clients != 1 else ""
     raise StudyError(
         f"cannot weigh in turns: a transaction takes about {format_duration(slowest_ns)}, and a "
         f"turn is measured for {format_duration(measured_ns)}",
         detail="What every client has begun is cut off at its end: it needs at least "
         f"{FEWEST_IN_A_TURN} transactions of each, {format_duration(needed_ns)}.",
-        hint="Cut slices by executions, which are never cut off: --set layout=slices --set "
-        f'"budget.counted={{each = 1, blocks = {len(queries) or 2}, warmup = 0}}"{alone}',
+        hint=by_executions(study),
+    )
+
+
+def by_executions(study: Study) -> str:
+    """What to type so that slow transactions are weighed, and none is cut off."""
+    work = study.workload
+    queries = [
+        query for stream in work.streams[:1] for query in stream if query not in work.excluded
+    ]
+    alone = " --set workload.clients=1" if queries and work.clients != 1 else ""
+    return (
+        "Cut slices by executions, which are never cut off: --set layout=slices --set "
+        f'"budget.counted={{each = 1, blocks = {len(queries) or 2}, warmup = 0}}"{alone}'
     )
 
 
@@ -331,6 +347,8 @@ def _tell(setup: Setup, turns: TurnChoices, lengths: TurnLengths, progress: Prog
     """What it will cost, before it starts."""
     near = scaled_words(turns, setup.design.arms)
     scale = f", {near}" if near else ""
+    if setup.study.budget.slice is not None:
+        progress.note("budget.slice is of slices and cycles: a turn is driven second by second")
     progress.note(
         f"layout: {setup.layout.name} ({setup.layout.why}); {lengths.epochs} epochs of "
         f"{len(setup.design.arms)} turns of about {format_duration(turns.turn_ns)}{scale}: "

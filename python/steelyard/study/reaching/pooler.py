@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, Literal, Protocol
 
-from pydantic import Field
+from pydantic import AfterValidator, Field, model_validator
 
-from steelyard.study.values import StudyModel, by_name
+from steelyard.study.values import StudyModel, by_name, unless_none
 
 _ELSEWHERE = {
     "odyssey": "Odyssey",
@@ -19,30 +19,47 @@ _ELSEWHERE = {
 }
 """Poolers that no registry has which Steelyard was tried with."""
 _KNOWN = "pgbouncer, pgpool"
+_ALSO_CALLED = {"pgpool_ii": "pgpool", "pgpool2": "pgpool"}
+
+
+def _whole_path(value: str | None) -> str | None:
+    if value is not None and not value.startswith("/"):
+        raise ValueError("a program is named by its whole path: /opt/pgbouncer/bin/pgbouncer")
+    return value
 
 
 class PoolerChoice(StudyModel):
     """A pooler in front of an arm's server, on the same machine."""
 
     name: Literal["pgbouncer", "pgpool"]
-    program: str | None = None
-    """Its path. None: where it is installed."""
+    program: Annotated[str | None, AfterValidator(_whole_path)] = None
+    """Its whole path. None: where it is installed."""
     connections: Annotated[int, Field(ge=1, le=10_000)] = 16
     """Of PgBouncer to the server, which its clients share by transaction; pgpool-II has one for
     each client."""
 
+    @model_validator(mode="after")
+    def _shares_connections(self) -> PoolerChoice:
+        usual = type(self).model_fields["connections"].default
+        if self.name == "pgpool" and self.connections != usual:
+            raise ValueError('pgpool has a connection for each client: leave out "connections"')
+        return self
+
 
 def pooler_named(value: object) -> object:
-    """A table of which only the name is given. ValueError: a pooler that cannot be had here."""
-    table = by_name(value)
-    name = table.get("name") if isinstance(table, dict) else None
-    if isinstance(name, str) and name.lower().replace("-", "_") in _ELSEWHERE:
-        product = _ELSEWHERE[name.lower().replace("-", "_")]
+    """A table of which only the name is given, however it is spelt. ValueError: a pooler that
+    cannot be had here."""
+    table = by_name(unless_none(value))
+    if not isinstance(table, dict) or not isinstance(table.get("name"), str):
+        return table
+    name = table["name"].lower().replace("-", "_")
+    if name in _ELSEWHERE:
         raise ValueError(
-            f"{product} is not started by Steelyard: it was in no registry to try it with. Start "
-            f"it yourself, and weigh it by address: steelyard weigh addresses. Known: {_KNOWN}"
+            f"{_ELSEWHERE[name]} is not started by Steelyard: it was in no registry to try it "
+            f"with. Start it yourself, and weigh it by address: steelyard weigh addresses. Known: "
+            f"{_KNOWN}"
         )
-    return table
+    return {**table, "name": _ALSO_CALLED.get(name, name)}
 
 
 class PooledArm(Protocol):

@@ -24,6 +24,10 @@ _MEMLOCK = (
     f"ulimit -l {PROCESSES * RING_BYTES >> 10}, LimitMEMLOCK= in a unit, "
     "docker run --ulimit memlock=-1, or Linux 5.12 or later"
 )
+_UNFILTERED = (
+    "in a container: --security-opt seccomp=unconfined, or a profile that allows "
+    "io_uring_setup, io_uring_enter and io_uring_register"
+)
 _PREEMPT = "sys/kernel/debug/sched/preempt"
 _MODES = ("none", "voluntary", "full", "lazy")
 _SETUP = 425
@@ -72,6 +76,8 @@ def _preemption_mode(host: HostFacts) -> tuple[str | None, str]:
     """The mode, and the file that says it; None: none does."""
     if host.number("sys/kernel/realtime") == 1:
         return "realtime", "/sys/kernel/realtime"
+    if "PREEMPT_RT" in (host.text("proc/sys/kernel/version") or ""):
+        return "realtime", "uname -v"  # whatever its configuration says of other kinds
     chosen = re.search(r"\((\w+)\)", host.text(_PREEMPT) or "")
     if chosen:
         return chosen[1], f"/{_PREEMPT}"
@@ -84,8 +90,7 @@ def _preemption_mode(host: HostFacts) -> tuple[str | None, str]:
     )
     if built:
         return (built[1].lstrip("_").lower() or "full"), f"/{config}"
-    version = host.text("proc/sys/kernel/version") or ""
-    return ("realtime", "uname -v") if "PREEMPT_RT" in version else (None, "")
+    return None, ""
 
 
 def _release(host: HostFacts) -> tuple[int, int] | None:
@@ -145,13 +150,19 @@ def _io_uring_refusal(host: HostFacts) -> tuple[str, str]:
 def _refused_with(error: str, host: HostFacts) -> tuple[str, str]:
     """What a refusal of the kernel means, and what to type."""
     filtered = re.search(r"^Seccomp:\s*2$", host.text("proc/self/status") or "", re.MULTILINE)
+    built = "a kernel with CONFIG_IO_URING=y"
     meanings = {
         "EPERM": (
             f"refused {'by a seccomp filter, as of a container' if filtered else 'with EPERM'}",
-            "in a container: --security-opt seccomp=unconfined, or a profile that allows "
-            "io_uring_setup, io_uring_enter and io_uring_register",
+            _UNFILTERED,
         ),
-        "ENOSYS": ("this kernel was built without it", "a kernel with CONFIG_IO_URING=y"),
+        # Profiles of Podman and of old libraries answer so for what they do not know.
+        "ENOSYS": (
+            "refused with ENOSYS, by a seccomp filter or a kernel that was built without it",
+            f"{_UNFILTERED}; else {built}",
+        )
+        if filtered
+        else ("this kernel was built without it", built),
         "ENOMEM": ("refused with ENOMEM", _MEMLOCK),
     }
     return meanings.get(error, (f"refused with {error}", "io_method = worker"))

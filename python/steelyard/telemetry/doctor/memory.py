@@ -9,7 +9,7 @@ from steelyard.engines.capabilities.memory import HUGE_PAGE_BYTES, shared_memory
 from steelyard.model.units import format_bytes
 from steelyard.telemetry.capacity import memory_left
 from steelyard.telemetry.doctor.finding import Check, HostFacts, HostFinding, Level, chosen
-from steelyard.telemetry.host import memory_bytes
+from steelyard.telemetry.host import huge_pages_free, memory_bytes
 
 HUGE_PAGES = "sys/kernel/mm/transparent_hugepage/enabled"
 SWAPPINESS = 10
@@ -36,7 +36,7 @@ def transparent_huge_pages(host: HostFacts) -> HostFinding:
 def huge_pages(host: HostFacts) -> HostFinding:
     """Huge pages that were set aside, and how many servers here need."""
     memory = memory_bytes(host.root)
-    total, free = memory.get("HugePages_Total", 0), memory.get("HugePages_Free", 0)
+    total, free = memory.get("HugePages_Total", 0), huge_pages_free(host.root)
     page = memory.get("Hugepagesize", 0) or HUGE_PAGE_BYTES
     needed, whose = _pages_needed(host, page)
     level: Level = "good" if not total or free else "warning"
@@ -53,7 +53,7 @@ def huge_pages(host: HostFacts) -> HostFinding:
         state,
         "arms with huge_pages = try: the one that starts first gets them and the others do not, so "
         "that an arm's name decides. They save some percent with a large buffer pool",
-        _pages_advice(needed, total - free, page, memory.get("MemAvailable", 0)),
+        _pages_advice(needed, total, free, page, memory.get("MemAvailable", 0)),
         "PostgreSQL docs: 18.4.5, huge_pages_status (17), shared_memory_size_in_huge_pages (15)",
     )
 
@@ -73,21 +73,23 @@ def _pages_needed(host: HostFacts, page_bytes: int) -> tuple[int, str]:
     return pages, f"the shared memory of PostgreSQL in {len(sizes)} running here"
 
 
-def _pages_advice(needed: int, used: int, page_bytes: int, available: int) -> str:
+def _pages_advice(needed: int, total: int, free: int, page_bytes: int, available: int) -> str:
     if not needed:
         return (
             "steelyard doctor --shared-buffers 8GB computes vm.nr_hugepages for all arms together; "
             "or huge_pages = off in all"
         )
-    if needed * page_bytes > available > 0:
+    arms = "huge_pages = on in the arms that should have them, off in the others"
+    more = needed - free  # what is set aside already is not in what is available
+    if more <= 0:
+        return f"{arms}: enough are set aside"
+    if more * page_bytes > available > 0:
         return (
-            f"smaller shared_buffers: {format_bytes(needed * page_bytes)} are more than the "
+            f"smaller shared_buffers: {format_bytes(more * page_bytes)} more are more than the "
             f"{format_bytes(available)} that are available"
         )
-    return (
-        f"as root: sysctl -w vm.nr_hugepages={used + needed}, back to {used} afterwards; then "
-        "huge_pages = on in the arms that should have them, off in the others"
-    )
+    command = f"sysctl -w vm.nr_hugepages={total + more}"
+    return f"as root: {command}, back to {total} afterwards; then {arms}"
 
 
 def shared_segments(proc: Path) -> list[int]:
@@ -117,7 +119,8 @@ def swap(host: HostFacts) -> HostFinding:
     level: Level = "good"
     if total:
         level = "warning" if (eager or 0) > SWAPPINESS else "note"
-    state = f"{format_bytes(total)}, {format_bytes(used)} in use, swappiness {eager}"
+    state = f"{format_bytes(total)}, {format_bytes(used)} in use, swappiness "
+    state += "unknown" if eager is None else str(eager)
     lower = "vm.swappiness = 1 to 10, or " if level == "warning" else ""
     return HostFinding(
         "swap",

@@ -326,21 +326,33 @@ def sampling(host: HostFacts) -> HostFinding:
 
 
 def power(host: HostFacts) -> HostFinding:
-    """Whether a laptop runs from its battery."""
-    online = host.every("sys/class/power_supply/*/online")
+    """Whether a laptop runs from its battery. What powers a device that is attached to it (scope
+    Device: a mouse, a pen) says nothing of the machine."""
+    supplies = {path: (host.text(f"{path}/type") or "").lower() for path in _supplies(host)}
+    online = {path: host.text(f"{path}/online") for path in supplies}
+    batteries = [path for path, kind in supplies.items() if kind == "battery"]
+    # Ports for USB are there without a battery too, with nothing attached.
+    mains = [path for path, kind in supplies.items() if kind in ("", "mains") and online[path]]
+    plugged = any(online[path] == "1" for path in supplies if path not in batteries)
     level: Level = "good"
-    state = "no battery"
-    if online:
-        plugged = any(value == "1" for value in online.values())
-        level, state = ("good", "mains") if plugged else ("warning", "battery")
+    state = "mains" if plugged else "no battery"
+    if not plugged and (batteries or mains):
+        level, state = "warning", "battery"
     return HostFinding(
         "power supply",
         level,
         state,
         f"{_EVERY_TIME}: firmware lowers frequencies on battery",
         "plug it in",
-        "pyperf system show",
+        "pyperf system show; Documentation/ABI/testing/sysfs-class-power",
     )
+
+
+def _supplies(host: HostFacts) -> list[str]:
+    """Directories of the supplies of the machine itself, and not of a device."""
+    every = sorted((host.root / "sys/class/power_supply").glob("*"))
+    paths = [str(path.relative_to(host.root)) for path in every]
+    return [path for path in paths if host.text(f"{path}/scope") != "Device"]
 
 
 CHECKS: tuple[Check, ...] = (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Iterator, Set
 
 from steelyard.model.units import NS_PER_US, format_bytes, format_duration
@@ -16,9 +17,14 @@ SLOWEST_SYNC_US = 5000.0
 LEAST_ROOM_BYTES = 5 << 30
 WORN_PERCENT = 100
 """Of its endurance: a drive that has used all of it may go on working, or not."""
+_NVME, _DISK = ("none", "noop"), ("mq-deadline", "deadline")
+"""Schedulers, the better one first: those without mq- are of kernels before 5.0."""
 _COPIES = frozenset({"btrfs", "zfs", "bcachefs"})
-_NO_DISK = frozenset({"tmpfs", "ramfs"})
-_ELSEWHERE = frozenset({"nfs", "nfs4", "cifs", "fuse.sshfs", "9p", "virtiofs", "overlay"})
+_NO_DISK = frozenset({"tmpfs", "ramfs", "devtmpfs", "proc", "sysfs"})
+_ELSEWHERE = frozenset(
+    {"nfs", "nfs4", "cifs", "smb3", "9p", "virtiofs", "overlay", "ceph", "lustre", "afs", "vboxsf"}
+)
+_BY_A_PROGRAM = ("fuse", "fuseblk")
 _UNSAFE = frozenset({"nobarrier", "barrier=0", "data=writeback"})
 _SLOW = frozenset({"sync", "discard", "strictatime"})
 
@@ -26,25 +32,24 @@ _SLOW = frozenset({"sync", "discard", "strictatime"})
 def scheduler(host: HostFacts) -> HostFinding:
     """The I/O scheduler of every device beneath."""
     devices = devices_beneath(host.directory, host.root)
-    modes = {
-        name: chosen(host.text(f"sys/class/block/{name}/queue/scheduler"))
-        for name in devices.leaves
+    offered = {
+        name: host.text(f"sys/class/block/{name}/queue/scheduler") for name in devices.leaves
     }
+    modes = {name: chosen(text) for name, text in offered.items()}
     level: Level = "good"
     if not devices.leaves:
         level = "unseen"
     elif "bfq" in modes.values():
         level = "warning"
     elif any(
-        name.startswith("nvme") and mode not in ("none", None) for name, mode in modes.items()
+        name.startswith("nvme") and mode not in (*_NVME, None) for name, mode in modes.items()
     ):
         level = "note"
     state = ", ".join(f"{name}: {mode or 'none to choose'}" for name, mode in modes.items())
-    better = {name: "none" if name.startswith("nvme") else "mq-deadline" for name in modes}
     advice = "; ".join(
-        f"echo {better[name]} > /sys/class/block/{name}/queue/scheduler"
-        for name, mode in modes.items()
-        if mode not in (None, "none", better[name])
+        f"echo {better} > /sys/class/block/{name}/queue/scheduler"
+        for name, text in offered.items()
+        if (better := _better_scheduler(name, modes[name], text or "")) is not None
     )
     return HostFinding(
         "I/O scheduler",
@@ -57,6 +62,15 @@ def scheduler(host: HostFacts) -> HostFinding:
     )
 
 
+def _better_scheduler(name: str, mode: str | None, offered: str) -> str | None:
+    """The best that a device offers; None: it has that, or what is as good."""
+    nvme = name.startswith("nvme")
+    if mode is None or mode in _NVME or (not nvme and mode in _DISK):
+        return None
+    words = offered.replace("[", "").replace("]", "").split()
+    return next((word for word in (_NVME if nvme else (*_DISK, *_NVME)) if word in words), None)
+
+
 def file_system(host: HostFacts) -> HostFinding:
     """The file system and its options."""
     mounted = filesystem(host.directory, host.root)
@@ -64,7 +78,7 @@ def file_system(host: HostFacts) -> HostFinding:
     level: Level = "good"
     if not kind:
         level = "unseen"
-    elif kind in _NO_DISK | _ELSEWHERE or options & _UNSAFE:
+    elif _is_elsewhere(kind) or options & _UNSAFE:
         level = "warning"
     elif kind in _COPIES or options & _SLOW or not options & {"noatime", "relatime"}:
         level = "note"
@@ -83,9 +97,14 @@ def file_system(host: HostFacts) -> HostFinding:
     )
 
 
+def _is_elsewhere(kind: str) -> bool:
+    """Whether writes go to memory, another machine, another file system, or through a program."""
+    return kind in _NO_DISK | _ELSEWHERE or kind.partition(".")[0] in _BY_A_PROGRAM
+
+
 def _mount_advice(kind: str, options: Set[str], mount: str) -> str:
     """What to do about a file system, or about options of one that is right."""
-    if kind in _NO_DISK | _ELSEWHERE | _COPIES:
+    if _is_elsewhere(kind) or kind in _COPIES:
         return "ext4 or xfs on the device that is asked about: STEELYARD_CACHE names the place"
     advice = []
     if odd := sorted(options & (_UNSAFE | _SLOW)):
@@ -93,7 +112,7 @@ def _mount_advice(kind: str, options: Set[str], mount: str) -> str:
     if "discard" in options:
         advice.append("fstrim once a week does the same (fstrim.timer)")
     if not options & {"noatime", "relatime"}:
-        advice.append(f"mount -o remount,noatime {mount}")
+        advice.append(f"mount -o remount,noatime {shlex.quote(mount)}")
     return "; ".join(advice) or "none needed"
 
 

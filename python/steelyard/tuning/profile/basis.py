@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from steelyard.engines.memory.group import ROOT
+from steelyard.model.errors import UsageError
 from steelyard.model.readings import WorkKind
 from steelyard.model.units import NS_PER_S
 from steelyard.record.machine.probe import NOT_DIRECT, PEAK_READ, RANDOM_READ, Probe
-from steelyard.telemetry.capacity import allowed_processors, memory_left, space
+from steelyard.telemetry.capacity import allowed_processors, memory_limit, space
 from steelyard.telemetry.host import memory_bytes
 
 
@@ -74,10 +75,10 @@ def memory_here(cap_bytes: int | None, arms: int = 1, root: Path = ROOT) -> tupl
     if cap_bytes is not None:
         return cap_bytes, "as given"
     host = memory_bytes(root).get("MemTotal", 0)
-    left = memory_left(root)
+    limit = memory_limit(root)  # whatever is used of it now: a server to be tuned may run here
     have, source = host, "of this machine"
-    if left is not None and left < host:
-        have, source = left, "that the control group leaves"
+    if limit is not None and limit < host:
+        have, source = limit, "that the control group allows"
     if arms > 1:
         return have // arms, f"one of {arms} parts of the memory {source}"
     return have, f"the memory {source}"
@@ -86,6 +87,20 @@ def memory_here(cap_bytes: int | None, arms: int = 1, root: Path = ROOT) -> tupl
 def processors_here() -> int:
     """Processors that this process may use."""
     return len(allowed_processors())
+
+
+def require_accessible(directory: Path) -> None:
+    """UsageError: this account may not see what stands at a path, or whether anything does."""
+    try:
+        directory.stat()
+    except PermissionError as error:
+        raise UsageError(
+            f'could not read "{directory}": {error.strerror}',
+            hint="Run as the account that it belongs to, or as root; or leave it out, and say what "
+            "is free there: --disk SIZE",
+        ) from error
+    except OSError:
+        return  # it may not be there yet
 
 
 def free_disk(directory: Path) -> int:

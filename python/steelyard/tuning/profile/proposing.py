@@ -16,6 +16,7 @@ from steelyard.tuning.profile.basis import (
     free_disk,
     memory_here,
     processors_here,
+    require_accessible,
 )
 from steelyard.tuning.profile.profile import make_profile, most_clients
 from steelyard.tuning.profile.rules import connections
@@ -42,6 +43,8 @@ def propose(
 
     Without a directory nothing of this machine's disks counts: the server may stand on another one.
     """
+    if directory is not None:
+        require_accessible(directory)
     have, source = memory_here(wish.cap_bytes, wish.servers)
     free, disk_from = wish.disk_bytes, "as given"
     if free is None and directory is not None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from steelyard.model.readings import WorkKind
 from steelyard.model.settings.allowed import Allowed
 from steelyard.model.settings.value import GB, MB, size_text
-from steelyard.model.units import format_bytes
+from steelyard.model.units import format_bytes, format_digits
 from steelyard.tuning.profile.advice import Advice, LeftAlone
 from steelyard.tuning.profile.basis import Basis
 from steelyard.tuning.profile.shares import SESSIONS_SHARE, Shares, work_processes
@@ -167,7 +167,7 @@ def _planner(basis: Basis) -> Iterator[Advice]:
         yield Advice(
             "planner",
             "random_page_cost",
-            f"{cost:.2g}",
+            format_digits(cost, 2).replace(" ", ""),
             f"the probe of {basis.storage.taken[:10]} read a random page in {ratio:.1f} times a "
             f"sequential one's time, and {basis.uncached * 100:.0f} % of them are not cached",
             f"measured; {DOCS}, 19.7.2",

@@ -6,7 +6,7 @@ import math
 
 from steelyard.analysis.checks.slots import ALPHA, PlaceCheck
 from steelyard.evaluation.threats import epochs as seen
-from steelyard.model.units import format_percent, percent_of_log
+from steelyard.model.units import counted, format_percent, percent_of_log
 from steelyard.wording.threats.advice import Texts
 
 
@@ -97,7 +97,10 @@ def _skewed(observed: seen.EpochsSkewed) -> str:
 
 
 def _too_few(observed: seen.TooFewEpochs) -> str:
-    return f"{observed.usable} epochs have a reading; a verdict needs {observed.needed}"
+    has = "has" if observed.usable == 1 else "have"
+    return (
+        f"{counted(observed.usable, 'epochs')} {has} a reading; a verdict needs {observed.needed}"
+    )
 
 
 def _weighed_before(observed: seen.WeighedBefore) -> str:

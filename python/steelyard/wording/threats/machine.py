@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from steelyard.evaluation.observations import machine as seen
-from steelyard.model.units import format_bytes, format_duration
+from steelyard.model.units import counted, format_bytes, format_duration
 from steelyard.wording.threats.advice import QUOTED, Texts
 
 _HOW = {"light": "lightly", "heavy": "heavily"}
@@ -66,7 +66,7 @@ def _other_loads(observed: seen.OtherLoads) -> str:
 def _in_epochs(observed: seen.InEpochs) -> str:
     once, times = observed.observation, observed.times
     sentence = {**QUOTED, **TEXTS}[type(once)](once)
-    where = "every epoch" if times == observed.epochs else f"{times} epochs"
+    where = "every epoch" if times == observed.epochs else counted(times, "epochs")
     return f"{sentence} (epoch {observed.first + 1}; seen in {where})"
 
 

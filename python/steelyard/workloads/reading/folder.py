@@ -203,9 +203,26 @@ def find_workload(
     folder = Path(name).expanduser()
     if "/" in name or folder.is_dir():
         return read_workload(folder, chosen, kind)
-    near = get_close_matches(name, known_workloads(), n=1)
     raise UsageError(
         f'unknown workload: "{name}"',
-        hint=(f'Did you mean "{near[0]}"? ' if near else "")
+        hint=(_of_another(name) or _near(name))
         + f"Known: {', '.join(known_workloads())}; or give the path of a folder.",
     )
+
+
+def _near(name: str) -> str:
+    near = get_close_matches(name.lower(), known_workloads(), n=1)
+    return f'Did you mean "{near[0]}"? ' if near else ""
+
+
+def _of_another(name: str) -> str:
+    """Where a workload has it as the value of an option, or as a script; empty: none has."""
+    for workload in known_workloads():
+        described = _described(_BUILT_IN / workload / DESCRIPTION, GENERIC)
+        for option, facts in described.get("options", {}).items():
+            if name.lower() in facts.get("values", ()):
+                key = f"workload.options.{option}={name.lower()}"
+                return f"It is --set workload={workload} --set {key}. "
+        if name.lower() in described.get("scripts", {}):
+            return f'It is a script of workload "{workload}". '
+    return ""

@@ -11,7 +11,10 @@ from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt
 from steelyard.model.errors import UsageError
 
 OptionValue = StrictBool | StrictInt | str
-_SWITCH = {"true": True, "on": True, "1": True, "false": False, "off": False, "0": False}
+_SWITCH = {
+    **dict.fromkeys(("true", "on", "yes", "1"), True),
+    **dict.fromkeys(("false", "off", "no", "0"), False),
+}
 
 
 class Option(BaseModel):
@@ -46,7 +49,9 @@ class Option(BaseModel):
     def read(self, value: object) -> OptionValue | None:
         """The value that is meant; None where it is none of those possible."""
         if self.values:
-            return str(value) if str(value) in self.values else None
+            alike = [word for word in self.values if word.casefold() == str(value).casefold()]
+            exact = str(value) in alike
+            return str(value) if exact else alike[0] if len(alike) == 1 else None
         if isinstance(self.default, bool):
             return _SWITCH.get(str(value).lower())
         try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from steelyard.model.errors import StudyError, UsageError
@@ -108,6 +108,8 @@ def _complete(choice: WorkloadChoice, workload: Workload) -> WorkloadChoice:
         )
     if uses_mix:
         refuse_unused_options(workload, choice.clients)
+    elif scripts != workload.mix():  # as a record has it, the mix is written out
+        _refuse_options_beside(workload, scripts, choice.texts)
     return choice.model_copy(
         update={
             "scale": choice.scale or workload.default_scale,
@@ -127,12 +129,16 @@ def driven(workload: Workload, clients: int) -> Driven:
     """What so many clients drive: scripts with their weights, streams, and the values of the
     variables that these scripts name, or a probe after them."""
     mix = workload.mix()
-    texts = [workload.script(name).text() for name in mix]
-    for probe in workload.probes.values():
-        texts += [probe] if isinstance(probe, str) else [probe.each, probe.query]
+    texts = [workload.script(name).text() for name in mix] + _probe_texts(workload)
     names = {word for text in texts for word in _VARIABLE.findall(text)}
     values = {name: value for name, value in workload.variables(1).items() if name in names}
     return mix, workload.streams_of(clients), values
+
+
+def _probe_texts(workload: Workload) -> list[str]:
+    probes = workload.probes.values()
+    parts = ([probe] if isinstance(probe, str) else [probe.each, probe.query] for probe in probes)
+    return [text for part in parts for text in part]
 
 
 def refuse_unused_options(workload: Workload, clients: int) -> None:
@@ -144,8 +150,29 @@ def refuse_unused_options(workload: Workload, clients: int) -> None:
             continue
         chosen = {**workload.chosen, name: option.default}
         if driven(workload.model_copy(update={"chosen": chosen}), clients) == baseline:
-            raise UsageError(
-                f'option "{name}" of workload "{workload.name}" changes nothing here',
-                detail=f"Driven: {', '.join(baseline[0])}. No value of it matters there.",
-                hint="Leave it out, or choose other options beside it.",
-            )
+            raise _changes_nothing(workload, name, baseline[0])
+
+
+def _refuse_options_beside(
+    workload: Workload, scripts: Iterable[str], texts: Mapping[str, str]
+) -> None:
+    """The same where a study names the scripts itself: then an option matters by its variables
+    alone. What a file of the user's names is not known here."""
+    if any(name not in texts and name not in workload.scripts for name in scripts):
+        return
+    bodies = [texts[name] if name in texts else workload.script(name).text() for name in scripts]
+    bodies += _probe_texts(workload)
+    words = {word for body in bodies for word in _VARIABLE.findall(body)}
+    for name, option in workload.options.items():
+        chosen = workload.chosen[name]
+        if option.loads or chosen == option.default or words & {*option.variables(name, chosen)}:
+            continue
+        raise _changes_nothing(workload, name, scripts)
+
+
+def _changes_nothing(workload: Workload, option: str, scripts: Iterable[str]) -> UsageError:
+    return UsageError(
+        f'option "{option}" of workload "{workload.name}" changes nothing here',
+        detail=f"Driven: {', '.join(scripts)}. No value of it matters there.",
+        hint="Leave it out, or choose other options beside it.",
+    )

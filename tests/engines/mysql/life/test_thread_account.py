@@ -7,12 +7,12 @@ import threading
 import time
 
 from steelyard.engines.account import Account
+from steelyard.engines.local.samples import threads_of
 from steelyard.engines.mysql.life.thread_account import (
     BACKGROUND,
     SERVER,
     SESSION,
     ThreadAccount,
-    threads_of,
 )
 
 OURSELVES = Account("", os.geteuid(), os.getegid())

@@ -53,6 +53,26 @@ def test_what_was_done_is_said_of_each_timer_that_was_set() -> None:
     assert "each slice holds one" in spaced.timers[-1]
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "named"),
+    [
+        ("mysqlx_wait_timeout", "28800", True),
+        ("a_plugin_flush_interval", "0.5", True),
+        ("mysqlx_wait_timeout", "0", False),  # off
+        ("replica_net_timeout", "60", False),  # slave_net_timeout by its new name
+        ("innodb_spin_wait_delay", "6", False),  # turns of a loop
+        ("innodb_rollback_on_timeout", "ON", False),
+        ("max_delayed_threads", "20", False),
+    ],
+)
+def test_a_timer_that_nobody_knows_is_left_and_named(name: str, value: str, named: bool) -> None:
+    spaced = in_own_time({**SHIPPED, name: value}, 1, 3)
+    assert name not in spaced.settings
+    words = [each for each in spaced.timers if each.startswith(f"{name} {value} as it is")]
+    assert len(words) == named
+    assert all("3 times as short" in each for each in words)
+
+
 def test_no_timer_exceeds_what_the_server_takes_and_each_has_a_reason() -> None:
     most = {timer.name: timer.most for timer in TIMERS if timer.most is not None}
     near = {**SHIPPED, **{name: str(int(value) - 1) for name, value in most.items()}}

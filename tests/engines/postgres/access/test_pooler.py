@@ -84,6 +84,26 @@ def test_a_crash_ends_the_pooler_too(cluster: Cluster, slot_of: Callable[[int], 
     assert running() <= before
 
 
+@pytest.mark.parametrize("end", ["stop", "crash", "discard"])
+@pytest.mark.usefixtures("installed")
+def test_a_pooler_stands_still_with_its_server_and_goes_on_or_ends_with_it(
+    end: str, cluster: Cluster, slot_of: Callable[[int], Slot]
+) -> None:
+    before = running()
+    cluster.start(slot_of(0), {})
+    address = cluster.way_in(POOLED, "postgres")
+    [own] = running() - before
+    with psycopg.connect(conninfo_of(address), autocommit=True) as connection:
+        connection.execute("SELECT 1")
+        cluster.suspend()
+        assert psutil.Process(own).status() == psutil.STATUS_STOPPED
+        assert cluster.resume() == 0
+        assert connection.execute("SELECT 2").fetchone() == (2,)
+    cluster.suspend()
+    getattr(cluster, end)()
+    assert running() <= before
+
+
 def test_a_pooler_that_is_not_there_is_named_with_how_to_get_it(
     cluster: Cluster, slot_of: Callable[[int], Slot], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -62,6 +62,35 @@ def test_a_published_build_is_fetched_checked_unpacked_and_found(
     assert not list(cache.engines.glob(".half*"))
 
 
+def test_a_build_of_npm_is_fetched_by_the_name_that_it_is_listed_with(
+    npm: FakeNpm, cache: Cache, account: Account
+) -> None:
+    assert add_published("npm-17.0", account, cache, silent).name == "npm-17.0"
+    assert find_postgres("npm-17.0").identity.version == "17.0"
+
+
+@pytest.mark.parametrize(
+    ("name", "what"),
+    [
+        ("17", "17"),
+        ("17.0", "17.0"),
+        ("npm-17.0", "17.0"),
+        ("debian-17", "debian-17"),
+        ("19beta2", "19beta2"),
+        ("bundle-18.4", None),
+        ("system-15.3", None),
+        ("mine", None),
+        ("mine-17", None),
+        ("", None),
+        ("-17", None),
+        ("19devel", None),
+        ("mysql-5.7", None),
+    ],
+)
+def test_a_name_says_what_is_to_be_fetched(name: str, what: str | None) -> None:
+    assert adding.addable(name) == what
+
+
 def test_what_is_there_already_is_not_fetched_again(
     npm: FakeNpm, cache: Cache, account: Account
 ) -> None:

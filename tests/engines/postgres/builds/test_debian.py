@@ -11,7 +11,7 @@ import pytest
 from engines.mysql.fake_packages import FakeApt
 from engines.published import FakeNpm, server
 from steelyard.engines.account import Account
-from steelyard.engines.builds.adding import new_directory
+from steelyard.engines.builds.adding import addable, new_directory
 from steelyard.engines.cache import Cache, open_cache
 from steelyard.engines.postgres.builds import debian as source
 from steelyard.engines.postgres.builds.added import added_engines, lost_engines
@@ -100,6 +100,23 @@ def test_a_major_version_that_npm_has_not_comes_from_debian(
     assert not any("install" in line for line in nineteen.asked)
 
 
+@pytest.mark.parametrize("name", ["debian-19rc1", "19rc1"])
+def test_an_early_version_is_fetched_by_the_name_that_it_is_listed_with(
+    npm: FakeNpm, nineteen: FakeApt, cache: Cache, account: Account, name: str
+) -> None:
+    assert addable(name) == name
+    assert add_published(name, account, cache, silent).name == "debian-19rc1"
+    assert find_postgres("debian-19rc1").identity.version == "19rc1"
+
+
+def test_what_is_asked_of_npm_is_not_looked_for_in_debian(
+    npm: FakeNpm, nineteen: FakeApt, cache: Cache, account: Account
+) -> None:
+    with pytest.raises(UsageError, match='no build of PostgreSQL "19" is published'):
+        add_published("npm-19", account, cache, silent)
+    assert not nineteen.asked
+
+
 def test_of_the_libraries_those_of_the_older_suite_are_taken_where_they_will_do(
     nineteen: FakeApt, tmp_path: Path
 ) -> None:
@@ -169,7 +186,8 @@ def test_without_a_source_of_debian_the_advice_is_a_directory(
 @pytest.mark.parametrize(
     ("asked", "version"),
     [("debian-19", "19"), ("debian-18.6", "18.6"), ("19", None), ("debian-", None),
-     ("debian-19rc1", None)],
+     ("debian-19rc1", "19rc1"), ("debian-19beta2", "19beta2"), ("debian-19devel", None),
+     ("debian-19rc", None), ("npm-19", None)],
 )  # fmt: skip
 def test_debian_is_asked_for_by_name(asked: str, version: str | None) -> None:
     assert source.asked_version(asked) == version

@@ -7,9 +7,11 @@ from pathlib import Path
 import pytest
 
 from steelyard.engines.adapters import adapter
+from steelyard.engines.builds.same_builder import BuildRequest
 from steelyard.engines.cache import Cache
 from steelyard.engines.postgres.builds.build import Build, bundled_builds, version_number
 from steelyard.engines.postgres.builds.find import discovered
+from steelyard.engines.postgres.builds.select import select_builds
 from steelyard.engines.postgres.selection import find_postgres
 from steelyard.model.errors import EngineError, UsageError
 from steelyard.model.identity import Identity
@@ -114,6 +116,29 @@ def test_a_missing_version_is_answered_with_the_command_that_adds_it(cache: Cach
     with pytest.raises(EngineError) as caught:
         find_postgres("17.0")
     assert "`steelyard engines add 17.0`" in (caught.value.hint or "")
+
+
+@pytest.mark.parametrize(
+    ("words", "command"),
+    [
+        (["npm-17.0"], "engines add 17.0`"),
+        (["debian-17.9"], "engines add debian-17.9`"),
+        (["16.2", "17.0"], "engines add 16.2 17.0`"),
+        (["npm-17.0", "18", "17.0", "15rc1"], "engines add 17.0 15rc1`"),
+    ],
+)
+def test_all_that_is_missing_is_added_by_one_command(
+    cache: Cache, words: list[str], command: str
+) -> None:
     with pytest.raises(EngineError) as caught:
-        find_postgres("npm-17.0")
+        select_builds([BuildRequest(word) for word in words])
+    assert f"`steelyard {command}" in (caught.value.hint or "")
+    missing = [word for word in dict.fromkeys(words) if word != "18"]
+    assert " or ".join(f'"{word}"' for word in missing) in caught.value.primary
+
+
+@pytest.mark.parametrize("word", ["bundle-17.0", "system-17", "mine", "npm-", "npm-new"])
+def test_what_is_not_fetched_is_not_advised(cache: Cache, word: str) -> None:
+    with pytest.raises(EngineError) as caught:
+        find_postgres(word)
     assert "engines add" not in (caught.value.hint or "")

@@ -100,6 +100,24 @@ def test_a_file_that_cannot_be_read_is_named_with_its_line_and_never_quoted(tmp_
         assert "SECRET" not in f"{refused.value} {refused.value.detail} {refused.value.hint}"
 
 
+@pytest.mark.parametrize(
+    ("text", "advice"),
+    [
+        ("[mysqld]\nport = 1\n", "arm.settings.NAME=VALUE"),
+        ("# MariaDB\n  [mariadb-11.4]\n", "arm.settings.NAME=VALUE"),
+        ("!includedir /etc/mysql/conf.d/\n", "arm.settings.NAME=VALUE"),
+        ("skip-name-resolve\n", "correct or remove it"),
+        ("!include\n", "correct or remove it"),
+    ],
+)
+def test_an_option_file_of_another_server_is_called_so(
+    text: str, advice: str, tmp_path: Path
+) -> None:
+    with pytest.raises(EngineError, match="is no setting") as refused:
+        read(tmp_path, text)
+    assert advice in str(refused.value.hint)
+
+
 def test_files_without_end_are_refused_at_once(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     with (tmp_path / "sparse").open("wb") as file:

@@ -19,6 +19,7 @@ from steelyard.engines.local.samples import tree
 from steelyard.engines.postgres.libpq.connection_string import conninfo_of
 from steelyard.engines.postgres.life.cluster import Cluster
 from steelyard.engines.postgres.life.primary import Primary
+from steelyard.engines.postgres.replication import standby_group
 from steelyard.engines.postgres.replication.standby_group import replication_settings
 from steelyard.model.endpoint import Endpoint
 from steelyard.model.errors import EngineError, ServerError
@@ -202,8 +203,12 @@ def test_a_standby_that_stops_to_follow_is_noticed(
 
 @pytest.mark.parametrize("names", ["nobody", "ANY 2 (standby1, standby2)"])
 def test_commits_that_would_wait_for_ever_are_refused_with_the_standbys_names(
-    names: str, primary: Primary, slot_of: Callable[[int], Slot]
+    names: str,
+    primary: Primary,
+    slot_of: Callable[[int], Slot],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setattr(standby_group, "_REPLY_S", 0.2)
     primary.replicate(Standbys(1))
     with pytest.raises(EngineError, match="commits would wait for ever") as refused:
         primary.start(slot_of(0), settings(synchronous_standby_names=names))

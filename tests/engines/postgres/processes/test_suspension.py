@@ -75,6 +75,17 @@ def test_a_suspended_server_can_be_ended(
     assert traces.left == []
 
 
+def test_one_that_was_ended_while_it_stood_still_can_be_suspended_in_its_next_life(
+    running: Cluster, slot_of: Callable[[int], Slot]
+) -> None:
+    running.suspend()
+    running.stop()
+    running.start(slot_of(0), {})
+    running.suspend()
+    assert set(states(running)) == {"T"}
+    assert running.resume() == 0
+
+
 def test_a_server_that_something_else_suspended_stops_cleanly(running: Cluster) -> None:
     for member in tree(running.pid):
         os.kill(member.pid, signal.SIGSTOP)

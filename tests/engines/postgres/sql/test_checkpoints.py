@@ -129,6 +129,34 @@ def test_a_level_above_that_of_checkpoints_is_refused(level: str, hides: bool) -
         require_seen({"log_min_messages": level})
 
 
+@pytest.mark.parametrize(
+    ("levels", "hides"),
+    [
+        ("warning, autovacuum:debug1", False),
+        ("autovacuum:fatal, backend:panic, warning", False),
+        ("fatal, checkpointer:log", False),
+        ("warning, checkpointer:fatal", True),
+        ("checkpointer : panic , log", True),
+        ("backend:debug1, fatal", True),
+    ],
+)
+def test_of_levels_by_process_the_checkpointers_counts(levels: str, hides: bool) -> None:
+    refused = pytest.raises(EngineError, match='setting "log_min_messages"')
+    with refused if hides else nullcontext():
+        require_seen({"log_min_messages": levels})
+
+
+@pytest.mark.parametrize(
+    ("locale", "hides"),
+    [("C", False), ("C.UTF-8", False), ("POSIX", False), ("en_US.utf8", False), ("en_GB", False),
+     ("en", False), ("de_DE.UTF-8", True), ("ca_ES@valencia", True), ("", True)],
+)  # fmt: skip
+def test_messages_in_english_are_read_whatever_locale_says_so(locale: str, hides: bool) -> None:
+    refused = pytest.raises(EngineError, match='setting "lc_messages"')
+    with refused if hides else nullcontext():
+        require_seen({"lc_messages": locale})
+
+
 @pytest.mark.parametrize("code", [b"", b"00000: "])
 def test_a_wall_clock_that_is_set_back_does_not_move_a_checkpoint(
     tmp_path: Path, code: bytes

@@ -6,6 +6,7 @@ import pytest
 
 from engines.postgres.sql.conftest import Server
 from own_cache import own_server
+from steelyard.engines.postgres.sql.checkpoints import cycle_of
 from steelyard.engines.postgres.sql.own_time import (
     TIMERS,
     in_own_time,
@@ -46,6 +47,7 @@ def test_timers_between_primary_and_standby_are_multiplied_where_there_is_one() 
         "wal_receiver_timeout": "60000 ms",
         "wal_receiver_status_interval": "10 s",
         "max_standby_streaming_delay": "30000 ms",
+        "recovery_min_apply_delay": "5000 ms",
     }
     alone = in_own_time({**SHIPPED, **between, "max_slot_wal_keep_size": "-1 MB"}, 1, 3)
     assert set(between).isdisjoint(alone.settings)
@@ -55,6 +57,7 @@ def test_timers_between_primary_and_standby_are_multiplied_where_there_is_one() 
     assert paired.settings["wal_receiver_timeout"] == "180000ms"
     assert paired.settings["wal_receiver_status_interval"] == "30000ms"
     assert paired.settings["max_standby_streaming_delay"] == "90000ms"
+    assert paired.settings["recovery_min_apply_delay"] == "15000ms"
     assert "wal_sender_timeout 3 min, 3 times its 1 min" in paired.timers
 
 
@@ -62,6 +65,14 @@ def test_log_is_no_time() -> None:
     alone, several = in_own_time(SHIPPED, 4, 1), in_own_time(SHIPPED, 4, 5)
     assert several.settings["max_wal_size"] == alone.settings["max_wal_size"]
     assert several.cycle.wal_bytes == alone.cycle.wal_bytes
+
+
+@pytest.mark.parametrize("limit_mb", [32, 48, 1000, 1024, 65536])
+def test_limits_of_the_log_are_the_users_own_where_nothing_is_brought_nearer(limit_mb: int) -> None:
+    own = {**SHIPPED, "max_wal_size": f"{limit_mb} MB"}
+    spaced = in_own_time(own, 1, 3)
+    assert {"max_wal_size", "min_wal_size"}.isdisjoint(spaced.settings)
+    assert spaced.cycle.wal_bytes == cycle_of(own).wal_bytes
 
 
 def test_a_timer_that_is_off_stays_off_and_one_within_statements_is_left() -> None:
@@ -110,6 +121,41 @@ def test_the_longest_timeout_of_a_server_is_not_exceeded() -> None:
     assert spaced.cycle.timeout_ns == 43_200 * NS_PER_S
     [said] = [words for words in spaced.timers if words.startswith("checkpoint_timeout")]
     assert said == "checkpoint_timeout 24 h, the longest that the server takes, in place of 48 h"
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "comes_to"),
+    [
+        ("pg_prewarm.autoprewarm_interval", "300 s", "900000ms"),
+        ("pg_prewarm.autoprewarm_interval", "0 s", None),
+        ("pg_stash_advice.persist_interval", "30 s", "90000ms"),
+        ("pg_stash_advice.persist_interval", "3600 s", "3600000ms"),  # the longest there is
+        ("auto_explain.log_min_duration", "3000 ms", None),
+        ("auth_delay.milliseconds", "500 ms", None),
+    ],
+)
+def test_timers_of_contrib_are_treated_as_the_servers_own(
+    name: str, value: str, comes_to: str | None
+) -> None:
+    spaced = in_own_time({**SHIPPED, name: value}, 1, 3)
+    assert spaced.settings.get(name) == comes_to
+    assert not any("is not known" in words for words in spaced.timers)
+
+
+@pytest.mark.parametrize("value", ["10 s", "250 ms", "0.5 ms", "5 min"])
+def test_a_setting_in_units_of_time_that_nobody_knows_is_left_and_named(value: str) -> None:
+    unknown = {"worker_spi.naptime": value, "a_setting_of_20": value}
+    spaced = in_own_time({**SHIPPED, **unknown}, 1, 2)
+    assert set(unknown).isdisjoint(spaced.settings)
+    for name in unknown:
+        [words] = [each for each in spaced.timers if each.startswith(f"{name} ")]
+        assert f"{value} as it is" in words
+        assert "2 times as short" in words
+
+
+@pytest.mark.parametrize("value", ["0 s", "-1 ms", "64 kB", "16384 8kB", "on", "", "100"])
+def test_what_is_off_or_no_time_is_not_named(value: str) -> None:
+    assert in_own_time({**SHIPPED, "x.y": value}, 1, 2) == in_own_time(SHIPPED, 1, 2)
 
 
 def test_every_setting_in_units_of_time_is_in_the_table(server: Server) -> None:

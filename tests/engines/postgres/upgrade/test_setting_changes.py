@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from steelyard.engines.intake import ServerSettings
+from steelyard.engines.intake import Neutralised, ServerSettings
 from steelyard.engines.postgres.upgrade.outcome import SettingChange
 from steelyard.engines.postgres.upgrade.setting_changes import setting_changes
 from steelyard.model.identity import BuildDefaults, Default
@@ -54,6 +54,36 @@ def test_what_its_own_version_refuses_here_too_is_no_change() -> None:
         "default",
         "default",
     ]
+
+
+def test_what_a_copy_is_not_given_is_compared_by_name() -> None:
+    old = BuildDefaults({}, {
+        name: Default("", "", "sighup")
+        for name in ("promote_trigger_file", "stats_temp_directory", "port", "TimeZone")
+    })  # fmt: skip
+    new = BuildDefaults({}, {name: Default("", "", "sighup") for name in ("port", "TimeZone")})
+    left_out = tuple(
+        Neutralised(what, "")
+        for what in (
+            "promote_trigger_file",
+            "stats_temp_directory",
+            "port",
+            "the last command line",
+        )
+    )
+    offered = ServerSettings({"timezone": "US/Pacific", "odd": "1"}, left_out)
+    found = setting_changes(offered, frozenset({"odd"}), ServerSettings({}), old, new)
+    assert {each.name: each.kind for each in found} == {
+        "timezone": "value",
+        "promote_trigger_file": "renamed",
+        "stats_temp_directory": "removed",
+    }
+
+
+def test_what_the_new_version_lacks_is_named_though_the_old_build_here_refuses_it() -> None:
+    offered = {"io_workers": "no number"}
+    named = {each.name: each.kind for each in changes(offered, {}, frozenset(offered))}
+    assert named["io_workers"] == "renamed"
 
 
 def test_libraries_that_the_new_build_lacks_are_named() -> None:

@@ -26,9 +26,8 @@ ODD = "select \"A\", 'x\ny' from t"
 @settings(max_examples=1000, deadline=None)
 @given(st.integers(60, 170), st.sampled_from(["", "\n", "\0\0\n"]), st.booleans())
 def test_a_cut_anywhere_is_one_entry_that_is_not_whole(
-    tmp_path_factory: pytest.TempPathFactory, at: int, end: str, headings: bool
+    folder: Path, at: int, end: str, headings: bool
 ) -> None:
-    folder = tmp_path_factory.mktemp("log")
     before = [f"select a from t where id = {n}" for n in range(3)]
     after = ['select "b",\n  c from u', *before]
     text = "".join(csv(n, each) for n, each in enumerate(before))

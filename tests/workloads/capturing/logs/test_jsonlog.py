@@ -69,7 +69,7 @@ def test_lines_of_others_are_nothing(tmp_path: Path, other: str) -> None:
     st.integers(0, 40_000),
 )
 def test_lines_that_docker_cut_come_back_with_their_blanks(
-    tmp_path_factory: pytest.TempPathFactory, lines: list[str], long: int
+    folder: Path, lines: list[str], long: int
 ) -> None:
     body = "\n".join([f"insert into t values ('{'x' * long}", *lines, "')  "])
     written = stderr(1, "select 1") + stderr(2, body) + stderr(3, "select 3")
@@ -78,7 +78,7 @@ def test_lines_that_docker_cut_come_back_with_their_blanks(
         data = line.encode()
         cuts = range(0, len(data), 16_384)
         parts += [docker(data[at : at + 16_384].decode(errors="replace")) for at in cuts]
-    read = texts(entries(tmp_path_factory.mktemp("log"), "".join(parts)))
+    read = texts(entries(folder, "".join(parts)))
     assert read == ["select 1", body, "select 3"]
 
 
@@ -106,11 +106,9 @@ def test_streams_are_put_together_each_by_itself(tmp_path: Path) -> None:
 
 @settings(max_examples=1000, deadline=None)
 @given(st.integers(20, 140), st.sampled_from(["", "\n", "\0\0\0\n"]))
-def test_a_cut_anywhere_is_one_entry_that_is_not_whole(
-    tmp_path_factory: pytest.TempPathFactory, at: int, end: str
-) -> None:
+def test_a_cut_anywhere_is_one_entry_that_is_not_whole(folder: Path, at: int, end: str) -> None:
     own = "".join(jsonlog(n, f"select {n}") for n in range(3))
-    read = entries(tmp_path_factory.mktemp("log"), own + jsonlog(7, "select 7")[:at] + end + own)
+    read = entries(folder, own + jsonlog(7, "select 7")[:at] + end + own)
     assert texts(read) == [f"select {n}" for n in range(3)] * 2
     assert [entry.whole for entry in read].count(False) == 1
 

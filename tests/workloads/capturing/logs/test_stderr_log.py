@@ -161,12 +161,15 @@ def test_nuls_that_a_crash_left_end_a_line_and_are_nothing_else(tmp_path: Path, 
     assert len(entries(tmp_path, bytes(max(nuls, 8)) + b"\n" + "".join(lines).encode())) == 300
 
 
+LINES = st.text(st.characters(exclude_categories=("Cs", "Cc")), max_size=20)
+
+
 @settings(max_examples=1000, deadline=None)
 @given(
     st.lists(
         st.tuples(
-            st.text(st.characters(exclude_categories=("Cs", "Cc")), max_size=20),
-            st.lists(st.text(st.characters(exclude_categories=("Cs", "Cc")), max_size=20)),
+            LINES,
+            st.lists(LINES, max_size=3),
             st.sampled_from(HEADS),
         ),
         min_size=1,
@@ -174,11 +177,11 @@ def test_nuls_that_a_crash_left_end_a_line_and_are_nothing_else(tmp_path: Path, 
     )
 )
 def test_drawn_statements_come_back_by_whatever_prefixes(
-    tmp_path_factory: pytest.TempPathFactory, drawn: list[tuple[str, list[str], str]]
+    folder: Path, drawn: list[tuple[str, list[str], str]]
 ) -> None:
     expected = ["\n".join([f"select '{first}'", *more]) for first, more, _ in drawn]
     text = "".join(
         stderr(n, body, head)
         for n, (body, (_, _, head)) in enumerate(zip(expected, drawn, strict=True))
     )
-    assert texts(entries(tmp_path_factory.mktemp("log"), text)) == expected
+    assert texts(entries(folder, text)) == expected

@@ -116,11 +116,11 @@ QUOTED = st.text(st.sampled_from("ab#012345f \t\r\n,="), max_size=12)
 @settings(max_examples=100, deadline=None)
 @given(st.lists(st.tuples(PLAIN, QUOTED), max_size=4))
 def test_what_is_not_doubtful_is_what_was_written(
-    tmp_path_factory: pytest.TempPathFactory, drawn: list[tuple[str, str]]
+    folder: Path, drawn: list[tuple[str, str]]
 ) -> None:
     text = "".join(f"{plain}'{quoted}'" for plain, quoted in drawn)
     text = f"select {text} from t"
-    read = entries(tmp_path_factory.mktemp("log"), lines("traditional", "", 1, text) * 2)
+    read = entries(folder, lines("traditional", "", 1, text) * 2)
     for entry in read:
         assert entry.doubtful or entry.message == message(text)
 

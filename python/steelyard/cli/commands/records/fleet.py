@@ -11,7 +11,7 @@ import typer
 
 from steelyard.cli.command_line import Group
 from steelyard.cli.options import weigh_parameters as parameter
-from steelyard.cli.options.records_option import RECORDS, PricesOption, RecordsOption
+from steelyard.cli.options.records_option import RECORDS, PricesOption, RecordsOption, name_unread
 
 sub = typer.Typer(
     cls=Group,
@@ -103,10 +103,13 @@ def rank_machines(
     from steelyard.fleet.prices import read_prices
     from steelyard.history.index import read_history
 
-    entries = read_history(records).entries
+    history = read_history(records)
+    name_unread(history)
+    entries = history.entries
     ranking = which_machine(entries, None if prices is None else read_prices(prices, entries))
     if as_json:
-        typer.echo(json.dumps(ranking.to_json()))
+        unread = [refused.to_json() for refused in history.unread]
+        typer.echo(json.dumps({**ranking.to_json(), "unread": unread}))
         return
     typer.echo("\n".join(machine_lines(ranking)).rstrip() or "no records")
 
@@ -157,12 +160,16 @@ def _show(records: Path, question: str | None, *, as_json: bool) -> None:
     from steelyard.history.index import read_history
     from steelyard.history.question import questions_of
 
-    questions = questions_of(read_history(records).entries)
+    history = read_history(records)
+    name_unread(history)
+    questions = questions_of(history.entries)
     answers = across(questions)  # records of any question show which hosts are one
     if question is not None:
         name = the_question(questions, question).name
         answers = tuple(answer for answer in answers if answer.question == name)
     if as_json:
-        typer.echo(json.dumps({"questions": [answer.to_json() for answer in answers]}))
+        unread = [refused.to_json() for refused in history.unread]
+        facts = [answer.to_json() for answer in answers]
+        typer.echo(json.dumps({"questions": facts, "unread": unread}))
         return
     typer.echo("\n".join(fleet_lines(answers)).rstrip() or "no records")

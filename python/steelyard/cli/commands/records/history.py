@@ -10,7 +10,7 @@ import typer
 
 from steelyard.cli.command_line import Group
 from steelyard.cli.commands.records.bisect import bisect
-from steelyard.cli.options.records_option import RECORDS, RecordsOption
+from steelyard.cli.options.records_option import RECORDS, RecordsOption, name_unread
 
 sub = typer.Typer(
     cls=Group,
@@ -30,10 +30,12 @@ def register(app: typer.Typer) -> None:
 
 
 @sub.callback()
-def history(context: typer.Context, as_json: _Json = False) -> None:
+def history(
+    context: typer.Context, records: RecordsOption = RECORDS, as_json: _Json = False
+) -> None:
     """List, compare, follow and export what was weighed before."""
     if context.invoked_subcommand is None:
-        list_history(as_json=as_json)
+        list_history(records, as_json=as_json)
 
 
 @sub.command("list")
@@ -61,11 +63,12 @@ def list_history(
 ) -> None:
     """List the records below a folder, the newest first."""
     from steelyard.cli.views.history.list_view import history_lines
-    from steelyard.history.filter import Filter, chosen, day, verdict_word
+    from steelyard.history.filter import Filter, chosen, day, require_possible, verdict_word
     from steelyard.history.index import read_history
 
     criteria = Filter(study, machine, verdict_word(verdict), doubt, day(since), day(until))
     index = read_history(records, rebuild=rebuild)
+    require_possible(index.entries, criteria)
     if verify:
         from steelyard.history.verify import verified
 
@@ -77,7 +80,7 @@ def list_history(
             json.dumps({"records": rows, "unread": [refused.to_json() for refused in index.unread]})
         )
         return
-    typer.echo("\n".join(history_lines(entries, index.unread_summary)))
+    typer.echo("\n".join(history_lines(entries, index.unread_summary, of=len(index.entries))))
 
 
 @sub.command("compare")
@@ -131,12 +134,15 @@ def trend(
     from steelyard.history.trend import read_commits, read_order, trend_of
 
     order = read_order(by if commits is None else "commit")
-    question_history = the_question(questions_of(read_history(records).entries), question)
+    index = read_history(records)
+    name_unread(index)
+    question_history = the_question(questions_of(index.entries), question)
     followed = trend_of(
         question_history, the_machine(question_history, machine), order, read_commits(commits)
     )
     if as_json:
-        typer.echo(json.dumps(followed.to_json()))
+        unread = [refused.to_json() for refused in index.unread]
+        typer.echo(json.dumps({**followed.to_json(), "unread": unread}))
         return
     typer.echo("\n".join(trend_lines(followed, terminal_width())))
 
@@ -160,6 +166,7 @@ def export_history(
     """Write a row a contrast: as CSV, SQLite, Parquet or OpenMetrics text."""
     from steelyard.history.export import export, format_of
     from steelyard.history.index import read_history
+    from steelyard.model.units import counted
 
     chosen_form = format_of(file, form)
     index = read_history(records)
@@ -168,6 +175,5 @@ def export_history(
         facts = {"file": str(file), "format": chosen_form, "rows": rows}
         typer.echo(json.dumps({**facts, "unread": [refused.to_json() for refused in index.unread]}))
         return
-    typer.echo(f"{file}: {rows} rows")
-    for refused in index.unread_summary:
-        typer.echo(f"not read: {refused.path}: {refused.reason}", err=True)
+    typer.echo(f"{file}: {counted(rows, 'rows')}")
+    name_unread(index)

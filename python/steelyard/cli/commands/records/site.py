@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from steelyard.cli.options.records_option import RECORDS, PricesOption, RecordsOption
+from steelyard.cli.options.records_option import RECORDS, PricesOption, RecordsOption, name_unread
 
 
 def register(app: typer.Typer) -> None:
@@ -36,8 +36,7 @@ def site(
     history = read_history(records)
     price_of = None if prices is None else read_prices(prices, history.entries)
     built = build_site(history, output, price_of)
-    for refused in history.unread_summary:
-        typer.echo(f"not read: {refused.path}: {refused.reason}", err=True)
+    name_unread(history)
     wall = str(output / WALL)
     if as_json:
         counts = {"questions": built.questions, "records": built.records, "reports": built.reports}

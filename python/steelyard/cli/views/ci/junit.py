@@ -6,27 +6,26 @@ plugin (junit-10.xsd), which GitLab and GitHub's reporters read.
 
 from __future__ import annotations
 
-import re
 import xml.etree.ElementTree as ET
 from collections.abc import Sequence
 
 from steelyard.evaluation.rule import FailCondition, VerdictKind
-from steelyard.model.files.printable import printable
+from steelyard.model.files.printable import printable_xml
 from steelyard.record.contrast import ContrastLine
 from steelyard.record.verdict import Verdict
+from steelyard.report.incidents import interruption_text
 from steelyard.wording.contrast_text import reading_text
-
-_NOT_IN_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def junit(verdict: Verdict, conditions: Sequence[FailCondition]) -> str:
     """One test suite; seconds are those of the whole weighing, at its first contrast."""
     failing = [_failing(line, conditions) for line in verdict.contrasts]
     skipped = [line.verdict == VerdictKind.INVALID for line in verdict.contrasts]
+    stopped = interruption_text(verdict)
     seconds = f"{verdict.whole_seconds or verdict.seconds:.1f}"
     suite = ET.Element(
         "testsuite",
-        name=_clean(f"steelyard.{verdict.study}"),
+        name=printable_xml(f"steelyard.{verdict.study}"),
         tests=str(len(verdict.contrasts)),
         failures=str(sum(condition is not None for condition in failing)),
         errors="0",
@@ -37,28 +36,24 @@ def junit(verdict: Verdict, conditions: Sequence[FailCondition]) -> str:
         case = ET.SubElement(
             suite,
             "testcase",
-            classname=_clean(f"steelyard.{verdict.study}"),
-            name=_clean(f"{line.arm} against {line.control}: {line.metric}"),
+            classname=printable_xml(f"steelyard.{verdict.study}"),
+            name=printable_xml(f"{line.arm} against {line.control}: {line.metric}"),
             time=seconds if number == 0 else "0.0",
         )
         sentence = line.sentence or f"{line.verdict}: {reading_text(line)}"
         doubts = [f"doubt: {threat.name}: {threat.seen}" for threat in line.threats]
         if failed is not None:
             reason = f"{line.verdict}: {reading_text(line)}, beyond {100 * failed.margin:g} %"
-            ET.SubElement(case, "failure", message=_clean(reason), type=line.verdict).text = _clean(
-                sentence
-            )
+            ET.SubElement(
+                case, "failure", message=printable_xml(reason), type=line.verdict
+            ).text = printable_xml(sentence)
         elif line.verdict == VerdictKind.INVALID:
-            ET.SubElement(case, "skipped", message=_clean(sentence))
-        ET.SubElement(case, "system-out").text = _clean("\n".join([sentence, *doubts]))
+            ET.SubElement(case, "skipped", message=printable_xml(sentence))
+        output = [sentence, *doubts, *([stopped] if stopped else [])]
+        ET.SubElement(case, "system-out").text = printable_xml("\n".join(output))
     ET.indent(suite)
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(suite, "unicode") + "\n"
 
 
 def _failing(line: ContrastLine, conditions: Sequence[FailCondition]) -> FailCondition | None:
     return next((condition for condition in conditions if condition.holds([line])), None)
-
-
-def _clean(text: str) -> str:
-    """Text without the letters that XML 1.0 cannot hold, or that a terminal obeys."""
-    return _NOT_IN_XML.sub("\N{REPLACEMENT CHARACTER}", printable(text))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from steelyard.evaluation.rule import FailCondition
@@ -19,43 +20,62 @@ from steelyard.report.answer.scripts import (
     within_scripts,
 )
 from steelyard.report.answer.what_next import gate_lines
+from steelyard.report.incidents import interruption_text
 from steelyard.report.time_parts import cause_lines
 from steelyard.report.wall_time.words import took_text
 from steelyard.wording.contrast_text import MARKS, ends_of, estimate_text, interval_text
 
 _MOST_ROWS = 20
-_SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~])")
+_SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~&$])")
+_BEGINS_BLOCK = re.compile(r"^(\d{0,9})([-+.)=])(?=\s|[-=]*$)")
+"""A bullet, a number of a list, or a line of a heading or a rule."""
 
 
 def markdown(verdict: Verdict, conditions: Sequence[FailCondition] = ()) -> str:
     """The sentence, a row an arm, both arms in absolute numbers, the gate, the scripts, the cause,
     the doubts, and the command that repeats it."""
     lines = [_head(verdict), "", escaped(verdict.sentence), ""]
+    stopped = interruption_text(verdict)
+    lines += [escaped(stopped), ""] if stopped else []
     gate = gate_lines(conditions, verdict.contrasts)
     lines += [*(f"**{escaped(line)}**" for line in gate), *([""] if gate else [])]
-    lines += [*_effects(verdict.factors), *_table(verdict.contrasts), ""]
+    every = (*verdict.contrasts, *verdict.pairs)
+    lines += [*_effects(verdict.factors), *_table(every), ""]
     if verdict.factors is None:
         lines += [*_measured(verdict), ""]
         lines += _scripts(verdict)
     if verdict.time:
         plans = {time.arm: plan_reasons(verdict, time.arm) for time in verdict.time}
         lines += [f"- {escaped(line)}" for line in cause_lines(verdict.time, plans)] + [""]
-    lines += [*_doubts(verdict.contrasts), ""]
-    lines += [f"Took {took_text(verdict)}; seed {verdict.seed}. Repeat:", "", "```"]
-    lines += [verdict.command or f"steelyard weigh {verdict.study} --seed {verdict.seed}", "```"]
+    lines += [*_doubts(every), ""]
+    lines += [f"Took {took_text(verdict)}; seed {verdict.seed}. Repeat:", ""]
+    lines += _fenced(verdict.command or f"steelyard weigh {verdict.study} --seed {verdict.seed}")
     return printable("\n".join(lines) + "\n")
 
 
 def escaped(text: str) -> str:
     """Text on one line in which no letter is markup."""
-    return _SPECIAL.sub(r"\\\1", " ".join(text.split()))
+    return _BEGINS_BLOCK.sub(r"\1\\\2", _SPECIAL.sub(r"\\\1", " ".join(text.split())))
+
+
+def _fenced(code: str) -> list[str]:
+    """Code as it is, between fences that no line of it ends."""
+    longest = max((len(run) for run in re.findall("`+", code)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return [fence, code, fence]
 
 
 def _head(verdict: Verdict) -> str:
-    first, factors = verdict.contrasts[0], verdict.factors
-    if factors is None:
-        return f"### {MARKS[first.verdict]} {escaped(verdict.study)}: {first.verdict}"
-    return f"### {escaped(verdict.study)}: {escaped(_interactions(factors))}"
+    """The verdict in a word; where arms differ in it, how many have which."""
+    study, factors = escaped(verdict.study), verdict.factors
+    if factors is not None:
+        return f"### {study}: {escaped(_interactions(factors))}"
+    counts = Counter(line.verdict for line in verdict.contrasts)
+    if len(counts) == 1:
+        [word] = counts
+        return f"### {MARKS[word]} {study}: {word}"
+    words = (f"{MARKS[word]} {counts[word]} {word}" for word in MARKS if word in counts)
+    return f"### {study}: {', '.join(words)}"
 
 
 def _interactions(factors: FactorEffects) -> str:

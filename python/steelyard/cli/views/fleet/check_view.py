@@ -144,7 +144,7 @@ def matrix_lines(state: MatrixState, collected: Collected) -> Iterator[str]:
             yield f"         {line}"
     here = len(collected.taken) + len(collected.known)
     if here:
-        yield f"{here} records are here: steelyard fleet"
+        yield f"{here} {'record is' if here == 1 else 'records are'} here: steelyard fleet"
     yield from left_lines(collected)
     left = sum(cell.how == "waiting" for cell in state.cells.values())
     if left:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import math
-import textwrap
 from collections.abc import Iterator, Sequence
 
+from steelyard.cli.views.text_layout import broken
 from steelyard.history.compare import ComparedPair, FactDifference, RecordComparison
 from steelyard.history.entry import KnownScript
 from steelyard.history.ratio import Refusal
 from steelyard.model.errors import UsageError
+from steelyard.model.files.shortened import apart
 from steelyard.wording.contrast_text import reading_text
 
 _LONGEST = 60
+_INDENT = " " * 8
 
 
 def comparison_lines(compared: RecordComparison, width: int) -> Iterator[str]:
@@ -35,21 +37,18 @@ def _pair_lines(pair: ComparedPair, width: int) -> Iterator[str]:
     for name, point in (("first", pair.first), ("second", pair.second)):
         doubts = point.reading.doubts
         line = f"{name:<6}  {point.reading.verdict}: {_without_verdict(point.reading.sentence)}"
-        yield from textwrap.wrap(line, width, subsequent_indent=" " * 8)
+        yield from broken(line, width, others=_INDENT)
         if doubts:
-            yield from textwrap.wrap(
-                f"doubts: {', '.join(doubts)}", width, initial_indent=" " * 8,
-                subsequent_indent=" " * 8,
-            )  # fmt: skip
+            yield from broken(f"doubts: {', '.join(doubts)}", width, _INDENT, _INDENT)
     if not pair.same_question:
         yield "        these answer two questions"
     if isinstance(pair.ratio, Refusal):
         yield from _wrapped("no ratio of the two:", pair.ratio.reasons, width)
     else:
-        yield from textwrap.wrap(
+        yield from broken(
             f"ratio   {pair.ratio.sentence} ({100 * pair.ratio.confidence:.0f} % interval)",
             width,
-            subsequent_indent=" " * 8,
+            others=_INDENT,
         )
         yield from _wrapped("", pair.ratio.cautions, width)
     yield from _script_lines(pair)
@@ -91,7 +90,7 @@ def _wrapped(head: str, sentences: Sequence[str], width: int) -> Iterator[str]:
     if head:
         yield head
     for sentence in sentences:
-        yield from textwrap.wrap(sentence, width, initial_indent="  - ", subsequent_indent=" " * 4)
+        yield from broken(sentence, width, "  - ", " " * 4)
 
 
 def _differences(head: str, rows: Sequence[FactDifference]) -> Iterator[str]:
@@ -100,13 +99,8 @@ def _differences(head: str, rows: Sequence[FactDifference]) -> Iterator[str]:
     yield head
     reach = max(len(row.what) for row in rows)
     for row in rows:
-        yield f"  {row.what:<{reach}}  {_short(row.first)}  →  {_short(row.second)}"
-
-
-def _short(value: str) -> str:
-    if not value:
-        return "–"
-    return value if len(value) <= _LONGEST else f"{value[: _LONGEST - 1]}…"
+        first, second = apart([row.first or "–", row.second or "–"], _LONGEST)
+        yield f"  {row.what:<{reach}}  {first}  →  {second}"
 
 
 def require_two(records: Sequence[str]) -> tuple[str, str]:

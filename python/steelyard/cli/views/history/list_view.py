@@ -10,8 +10,8 @@ from steelyard.history.sweeps import in_order, value_of
 from steelyard.model.units import format_percent, spread_words
 
 
-def history_lines(entries: Sequence[Entry], unread: Sequence[Unread]) -> Iterator[str]:
-    """The printed lines of a history, the newest record first."""
+def history_lines(entries: Sequence[Entry], unread: Sequence[Unread], of: int = 0) -> Iterator[str]:
+    """The printed lines of a history, the newest record first; `of` how many these were chosen."""
     sweeps: dict[str, list[Entry]] = {}
     for entry in reversed(entries):
         sweeps.setdefault(entry.sweep, []).append(entry)
@@ -32,7 +32,7 @@ def history_lines(entries: Sequence[Entry], unread: Sequence[Unread]) -> Iterato
                 f"{reading_words(reading)}{_doubts(reading)}"
             )
     if not entries:
-        yield "no records"
+        yield f"no record of {of} fits" if of else "no records"
     if unread:
         yield ""
         yield f"not read ({len(unread)}; the others stand)"

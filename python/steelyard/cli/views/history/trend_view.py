@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterator
 
 from steelyard.cli.views.history.list_view import reading_words
+from steelyard.cli.views.text_layout import broken
 from steelyard.history.trend import QuestionTrend
 
 _FEWEST_COLUMNS = 16
+_MOST_PERCENT = 400.0
+"""What lies further out is drawn at the end of the scale, where it takes the others no room."""
 
 
 def trend_lines(trend: QuestionTrend, width: int) -> Iterator[str]:
     """The printed lines of a trend."""
-    yield from textwrap.wrap(f"{trend.question.label} on {trend.machine}", width)
+    yield from broken(f"{trend.question.label} on {trend.machine}", width)
     yield from _rows(trend, width)
     yield ""
-    yield from textwrap.wrap(trend.sentence, width)
+    yield from broken(trend.sentence, width)
     for step in trend.steps:
         yield f"a step is no verdict; this settles it: {step.settled_by}"
     for record, why in trend.left_out:
-        yield from textwrap.wrap(f"left out: {record}: {why}", width, subsequent_indent="  ")
+        yield from broken(f"left out: {record}: {why}", width, others="  ")
 
 
 def _rows(trend: QuestionTrend, width: int) -> Iterator[str]:
@@ -33,7 +35,8 @@ def _rows(trend: QuestionTrend, width: int) -> Iterator[str]:
         for end in (reading.low_percent, reading.high_percent, reading.estimate_percent)
         if end is not None
     ]
-    reach = max([*(abs(end) for end in ends), readings[0][1].margin_percent, 0.1])
+    margins = [reading.margin_percent for _, reading in readings]
+    reach = min(max([*(abs(end) for end in ends), *margins, 0.1]), _MOST_PERCENT)
     texts = [reading_words(reading) for _, reading in readings]
     place_width = max(len(place) for place, _ in readings)
     columns = max(width - place_width - max(map(len, texts)) - 4, _FEWEST_COLUMNS)

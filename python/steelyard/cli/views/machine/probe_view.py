@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Sequence
 
 from steelyard.cli.views.text_layout import wrapped
 from steelyard.evaluation.drive_health_rows import drive_rows
 from steelyard.model.units import NS_PER_S, format_bytes, format_duration
 from steelyard.record.machine.probe import LOG_PATH, NOT_DIRECT, Probe, ProbeFigure
 
-_NAME, _FIGURE = 32, 9
+_NAME, _GAP = 32, 2
 _LEAST_CHART = 20
 
 
@@ -24,10 +25,7 @@ def probe_lines(probe: Probe, width: int, age_s: float | None = None) -> list[st
         measured += f", {format_duration(age_s * NS_PER_S)} ago"
     size = format_bytes(probe.size_bytes)
     lines = wrapped(f"{where}: {probe.fio}, {probe.engine}, {way}, {size}, {measured}", width, "")
-    heads = ("a second", "", "mean", "median", "99 %", "99.9 %")
-    lines += ["", " " * _NAME + "".join(head.rjust(_FIGURE) for head in heads)]
-    lines += [_row(figure) for figure in probe.figures]
-    lines += ["", *_chart(probe, width), ""]
+    lines += ["", *_table(probe.figures, width), "", *_chart(probe, width), ""]
     for note in notes(probe):
         lines += wrapped(f"- {note}", width, "")
     return lines
@@ -58,18 +56,27 @@ def probe_json(probe: Probe) -> str:
     return json.dumps({**facts, "random_page_cost": probe.random_page_cost, "jobs": jobs})
 
 
-def _row(figure: ProbeFigure) -> str:
-    rate = f"{figure.iops:,.0f}".replace(",", " ")
-    bound = " *" if figure.processor_bound else ""
-    cells = (
-        rate,
-        f"{format_bytes(figure.bytes_per_s)}",
-        *(
-            format_duration(round(ns))
-            for ns in (figure.mean_ns, figure.p50_ns, figure.p99_ns, figure.p999_ns)
-        ),
+def _table(figures: Sequence[ProbeFigure], width: int) -> list[str]:
+    """A row a job; columns that do not fit are left out from the right."""
+    rows = [("", "a second", "", "mean", "median", "99 %", "99.9 %"), *map(_cells, figures)]
+    wide = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    count = len(wide)
+    while count > 2 and sum(wide[:count]) + _GAP * (count - 1) > width:
+        count -= 1
+    return [
+        (" " * _GAP).join([row[0].ljust(wide[0]), *map(str.rjust, row[1:count], wide[1:count])])
+        for row in rows
+    ]
+
+
+def _cells(figure: ProbeFigure) -> tuple[str, ...]:
+    times = (figure.mean_ns, figure.p50_ns, figure.p99_ns, figure.p999_ns)
+    return (
+        f"{figure.name}{' *' if figure.processor_bound else ''}",
+        f"{figure.iops:,.0f}".replace(",", " "),
+        format_bytes(figure.bytes_per_s),
+        *(format_duration(round(ns)) for ns in times),
     )
-    return figure.name.ljust(_NAME) + "".join(cell.rjust(_FIGURE) for cell in cells) + bound
 
 
 def _chart(probe: Probe, width: int) -> list[str]:

@@ -27,7 +27,7 @@ Reading = ContrastLine | SweptContrast | Query | Cause | DeviceFigure
 def agreement(step: ReproductionStep, outcome: Verdict | Swept) -> Iterator[str]:
     """A sentence or two on each claim of a step; nothing on one that the result has nothing of."""
     for claim in step.claims:
-        for where, effect in _read_of(outcome, claim):
+        for where, effect in readings_of(outcome, claim):
             nearest = f", {_quantity(effect)}" if claim.theirs else ""
             ours = f"Ours{where}{nearest}: {escaped(reading_text(effect))}."
             yield f"{_published(claim, effect)} {ours} {_comparison(claim, effect)} {claim.why}"
@@ -56,8 +56,8 @@ def quantity_of(metric: str) -> str:
     return QUANTITIES.get(metric, metric.replace("_", " "))
 
 
-def _read_of(outcome: Verdict | Swept, claim: Claim) -> Iterator[tuple[str, Reading]]:
-    """Ours of what was claimed, with its place in words."""
+def readings_of(outcome: Verdict | Swept, claim: Claim) -> Iterator[tuple[str, Reading]]:
+    """What we read of a claim, with its place in words: `" at 256"` in a sweep, else empty."""
     for where, contrast in contrasts_of(outcome, claim.arm):
         if contrast.metric == claim.of and claim.at in ("", where.removeprefix(" at ")):
             yield where, contrast

@@ -48,14 +48,36 @@ def page(study: Reproduction, outcomes: Found, machine: str) -> str:
 
 
 def row(study: Reproduction, outcomes: Found) -> str:
-    """The study in a row of a table: what was claimed, what we read, what its design can detect."""
-    read = [
-        f"{step.name}{_of_what(outcome)}: {', '.join(_in_words(outcome))}"
+    """The study in a row of a table: what was claimed, what we read of that, and what its design
+    can detect. Where it has chief readings only those are told, and how many more its page has."""
+    read = {
+        step.name: list(_in_words(outcome))
         for step in study.steps
         if (outcome := outcomes.get(step.name)) is not None
-    ]
-    ours = "<br>".join(read) or "not yet weighed"
+    }
+    if study.chiefs:
+        cells = list(_chief_words(study, outcomes))
+        if more := sum(map(len, read.values())) - len(cells):
+            cells.append(f"{more} more on [its page]({study.name}.md)")
+    else:
+        cells = [
+            f"{step}{_of_what(outcomes[step])}: {', '.join(words)}" for step, words in read.items()
+        ]
+    ours = "<br>".join(cells) or "not yet weighed"
     return f"| [{study.title}]({study.name}.md) | {study.claimed} | {ours} | {study.seen} |"
+
+
+def _chief_words(study: Reproduction, outcomes: Found) -> Iterator[str]:
+    """Each chief reading that there is, after the question of its step."""
+    questions = {step.name: step.question for step in study.steps}
+    for chief in study.chiefs:
+        if (outcome := outcomes.get(chief.step)) is None:
+            continue
+        for where, contrast in contrasts_of(outcome, chief.arm):
+            if where.removeprefix(" at ") == chief.at:
+                words = f"**{contrast.verdict}** {escaped(reading_text(contrast))}"
+                what = f"{questions[chief.step]}{_of_what(outcome)}"
+                yield f"{what}: {contrast.arm}{where} {words}"
 
 
 def claim_row(claim: Reproduction, outcomes: Found) -> str:

@@ -103,14 +103,17 @@ def _usable(build: Build, account: Account) -> SelectedBuild[Build]:
     return SelectedBuild(replace(usable, product=identity.kind), identity, account)
 
 
-def _missing_build(version: str, available: Sequence[AvailableBuild[Build]]) -> EngineError:
+def _missing_build(
+    versions: Sequence[str], available: Sequence[AvailableBuild[Build]]
+) -> EngineError:
+    named = " or ".join(f'"{version}"' for version in versions)
     listed = ", ".join(
         f"{PRODUCTS[f.identity.kind]} {f.identity.version} ({f.identity.origin}, "
         f"{f.identity.bindir})"
         for f in available
     )
     return EngineError(
-        f'no MySQL and no MariaDB "{version}" is found on this machine',
+        f"no MySQL and no MariaDB {named} is found on this machine",
         detail=f"Found: {listed}." if listed else "No MySQL and no MariaDB is found at all.",
         hint="`steelyard engines add mysql-5.7` fetches MySQL 5.7 where npm can, `steelyard "
         "engines add mariadb-10.11` MariaDB where apt-get can; or ask for one that `steelyard "

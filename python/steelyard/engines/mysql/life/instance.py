@@ -12,6 +12,7 @@ from steelyard.engines.capabilities.checkpoints import PoolFill
 from steelyard.engines.engine import UNPROTECTED, Settings, Slot
 from steelyard.engines.local.cloning import Manifest
 from steelyard.engines.local.own_server import OwnServer, prepare_slot, require_short
+from steelyard.engines.local.samples import processor_ns, threads_of
 from steelyard.engines.memory.group import MemoryGroup
 from steelyard.engines.mysql.builds.build import Build
 from steelyard.engines.mysql.life.data_directory import (
@@ -24,13 +25,7 @@ from steelyard.engines.mysql.life.data_directory import (
     serving_pid,
 )
 from steelyard.engines.mysql.life.server import Server
-from steelyard.engines.mysql.life.thread_account import (
-    ThreadAccount,
-    freeze,
-    processor_ns,
-    thaw,
-    threads_of,
-)
+from steelyard.engines.mysql.life.thread_account import ThreadAccount, freeze, thaw
 from steelyard.engines.mysql.settings import (
     OUR_SETTINGS,
     as_options,
@@ -113,6 +108,7 @@ class MysqlInstance(OwnServer[Build, Server]):
             name, self._build, self._account, self._directory, socket, log, arguments, group
         )
         self._accounting = ThreadAccount(server.pid, self._account)
+        self._frozen, self._used_ns = False, None  # of another life, which was ended so
         return server
 
     def crash(self) -> None:

@@ -10,7 +10,6 @@ Stops a server with all its threads, so that an idle arm's debt is not paid mean
 
 from __future__ import annotations
 
-import os
 import signal
 import time
 from collections.abc import Collection, Mapping
@@ -18,7 +17,7 @@ from dataclasses import dataclass, field
 
 from steelyard.engines.account import Account
 from steelyard.engines.local.process_cleanup import kill
-from steelyard.engines.local.samples import sample, transferred
+from steelyard.engines.local.samples import processor_ns, sample, threads_of, transferred
 from steelyard.model.errors import ServerError
 from steelyard.model.process import Duty, Process, TreeUse
 
@@ -67,14 +66,6 @@ class ThreadAccount:
         return processes
 
 
-def threads_of(pid: int) -> list[int]:
-    """The thread ids of a process; none when it has gone."""
-    try:
-        return sorted(int(name) for name in os.listdir(f"/proc/{pid}/task"))
-    except OSError:
-        return []
-
-
 def _times_ns(pid: int, tid: int) -> tuple[int, int]:
     """On a processor, and runnable without one; 0 where the thread has gone."""
     try:
@@ -83,15 +74,6 @@ def _times_ns(pid: int, tid: int) -> tuple[int, int]:
     except (OSError, ValueError):
         return 0, 0
     return on, queued
-
-
-def processor_ns(pid: int) -> int:
-    """User and system time of all threads of a process, of those that ended too; 0: it has gone."""
-    # MAKE_PROCESS_CPUCLOCK of linux/posix-timers.h: the id's complement, and CPUCLOCK_SCHED.
-    try:
-        return time.clock_gettime_ns((~pid << 3) | 2)
-    except OSError:
-        return 0
 
 
 _TIMEOUT_S = 10.0

@@ -15,7 +15,8 @@ of a little less than a second hold one round each, as a second of a server that
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from steelyard.engines.capabilities.checkpoints import Cycle, Scaled
@@ -55,6 +56,7 @@ _SHORT = "shorter than a slice, and nothing waits while its arm stands still"
 _LOG = "it decides about lines of a log or counters alone"
 _DAYS = "days"
 _ROUNDS = "each slice holds one"
+_TURNS = "turns of a loop, and no time"
 _NO_POOL = "each connection has its own thread here"
 
 TIMERS = (
@@ -111,8 +113,15 @@ TIMERS = (
     WallTimer("thread_pool_idle_timeout", _NO_POOL),
     WallTimer("thread_pool_prio_kickup_timer", _NO_POOL),
     WallTimer("thread_pool_stall_limit", _NO_POOL),
+    WallTimer("innodb_spin_wait_delay", _TURNS),
+    WallTimer("innodb_log_spin_wait_delay", _TURNS),
+    WallTimer("feedback_send_timeout", "nothing is sent to anybody"),
+    WallTimer("port_open_timeout", "nobody listens but on a socket"),
 )  # fmt: skip
 """Every timer of MySQL 5.7 and of MariaDB 10.11 that reads the wall clock."""
+_NAMES = frozenset(timer.name for timer in TIMERS)
+_COUNTS_TIME = re.compile(r"_(?:timeout|interval|delay|period|seconds|usec|lifetime)$")
+"""How names end of settings that count time, as nearly all do: servers report no units."""
 
 
 def cycle_of(settings: Mapping[str, str]) -> Cycle:
@@ -147,6 +156,7 @@ def in_own_time(settings: Mapping[str, str], factor: float, arms: int) -> Scaled
         settings={**spaced.settings, **timers},
         timers=(
             *(_words(name, settings[name], value, arms) for name, value in timers.items()),
+            *_unknown_words(settings, arms),
             f"rounds of a second of the page cleaner and the master thread as they are: {_ROUNDS}",
         ),
     )
@@ -182,6 +192,17 @@ def _words(name: str, original: str, value: str, arms: int) -> str:
             f"{original}"
         )
     return f"{name} {value}, {arms} times its {original}"
+
+
+def _unknown_words(settings: Mapping[str, str], arms: int) -> Iterator[str]:
+    """Of settings of plugins, and of versions that are not known yet; their replicas are slaves."""
+    for name, value in settings.items():
+        known = name in _NAMES or name.replace("replica", "slave") in _NAMES
+        if _COUNTS_TIME.search(name) and not known and _number(value) > 0:
+            yield (
+                f"{name} {value} as it is: what it counts is not known; if it is time, in own time "
+                f"it is {arms} times as short"
+            )
 
 
 def _number(value: str) -> float:

@@ -188,13 +188,17 @@ def require_program(plan: PoolerPlan) -> str:
     """The pooler's program, as the study names it or as it is installed; EngineError: there is
     none."""
     if plan.program is not None:
-        if not os.access(plan.program, os.X_OK):
-            raise EngineError(f'there is no program "{plan.program}" that can be executed')
+        if not (os.path.isfile(plan.program) and os.access(plan.program, os.X_OK)):
+            raise EngineError(
+                f'there is no program "{plan.program}" that can be executed',
+                hint=f'Name the file of {NAMES[plan.name]}, or leave out "program".',
+            )
         return plan.program
     installed = program(plan.name)
     if installed is None:
         raise EngineError(
-            f'the program "{plan.name}" is not installed', hint=f"{_INSTALL[plan.name]}."
+            f'the program "{plan.name}" is not installed',
+            hint=f"{_INSTALL[plan.name]}, or name its file: pooler.program=/opt/bin/{plan.name}",
         )
     return installed
 

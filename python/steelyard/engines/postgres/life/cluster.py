@@ -110,6 +110,7 @@ class Cluster(OwnServer[Build, Server]):
             name, self._build, self._account, self._directory, log, arguments, group
         )
         self._accounting = TreeAccount(server.pid, self._account)
+        self._frozen, self._suspended = [], None  # of another life, which was ended so
         return server
 
     def stop(self) -> None:
@@ -191,6 +192,8 @@ class Cluster(OwnServer[Build, Server]):
     def _close_ways(self) -> None:
         pooler, self._pooler, self._password = self._pooler, None, None
         if pooler is not None:
+            if pooler.process.poll() is None:
+                freezing.thaw_all(pooler.process.pid)
             pooler.stop()
 
     def workload_database(self) -> PostgresDatabase:
@@ -213,9 +216,11 @@ class Cluster(OwnServer[Build, Server]):
         self.resume()
 
     def suspend(self) -> None:
-        """SIGSTOP every process, client backends and the postmaster too."""
+        """SIGSTOP every process, client backends and the postmaster too, and those of a pooler."""
         if self._suspended is None:
-            self._suspended = Suspension.of(self._required().pid)
+            pooler = None if self._pooler is None else self._pooler.process
+            alive = () if pooler is None or pooler.poll() is not None else (pooler.pid,)
+            self._suspended = Suspension.of(self._required().pid, *alive)
 
     def resume(self) -> int:
         """SIGCONT all that `suspend` stopped; ns of processor time that they used meanwhile."""

@@ -11,9 +11,12 @@ import errno
 import os
 import stat
 import struct
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO, Literal
 
 from steelyard._core import read_control
 from steelyard.engines.engine import UNPROTECTED
@@ -39,6 +42,17 @@ PROTECTIONS = (CHECKSUMS, UNPROTECTED)
 
 SHUT_DOWN = 1  # DB_SHUTDOWNED of src/include/catalog/pg_control.h
 _BEGINNING = struct.Struct("=QIII")
+_VERSION_AT = 8
+_SAFE_BYTES = 512  # PG_CONTROL_MAX_SAFE_SIZE: any version's is padded beyond
+_OTHER_ORDER: Literal["big", "little"] = "big" if sys.byteorder == "little" else "little"
+_PAGE_BYTES = frozenset(1 << power for power in range(10, 16))
+_LOG_SEGMENT_BYTES = frozenset(1 << power for power in range(20, 31))
+RESTORE = "Restore it from a backup; pg_resetwal is the last resort."
+_LATER = "A later PostgreSQL needs a later Steelyard; a cluster of a beta is made anew."
+_SWAPPED = (
+    "It is of a machine of the other byte order, and is read on one like it alone: there, or from "
+    "a dump that was taken there (pg_dumpall)."
+)
 
 
 @dataclass(frozen=True)
@@ -89,12 +103,48 @@ def control_of(directory: Path) -> Control:
         return read_control(path_of(opened))
 
 
+class DamagedControlError(ValueError):
+    """A control file of a known version that no server wrote so."""
+
+
+def sound_control(directory: Path) -> Control:
+    """The control file of a stopped cluster, whose content is to be trusted. OSError, ValueError:
+    as `control_of`; DamagedControlError."""
+    control = control_of(directory)
+    fault = impossible_size(control) if control["crc_ok"] else "its control file has a wrong CRC"
+    if fault:
+        raise DamagedControlError(fault)
+    return control
+
+
+def impossible_size(control: Control) -> str:
+    """A size in a control file that no server was built with, in words; "": all are possible
+    (configure's --with-blocksize and --with-segsize, initdb's --wal-segsize)."""
+    page, log = int(control["block_size"]), int(control["wal_segment_size"])
+    if page not in _PAGE_BYTES:
+        return f"no server has pages of {page} bytes"
+    if int(control["segment_blocks"]) == 0:
+        return "no server has files of no pages"
+    return "" if log in _LOG_SEGMENT_BYTES else f"no server has log segments of {log} bytes"
+
+
 def unreadable_control(directory: Path, error: ValueError) -> EngineError:
     """The error where a cluster's control file is read or edited, and `error` is of its content."""
-    return EngineError(
-        f'cannot use the cluster in "{directory}": {error}',
-        hint="A later PostgreSQL needs a later Steelyard; a cluster of a beta is made anew.",
-    )
+    hint = control_hint(directory / CONTROL_FILE, error)
+    return EngineError(f'cannot use the cluster in "{directory}": {error}', hint=hint)
+
+
+def control_hint(file: Path, error: ValueError) -> str:
+    """What to do about a control file whose content is refused with `error`."""
+    try:
+        with open_regular(file) as stream:
+            content = stream.read(_SAFE_BYTES)
+    except OSError:
+        content = b""
+    if isinstance(error, DamagedControlError) or len(content) < _SAFE_BYTES:
+        return RESTORE
+    version = content[_VERSION_AT : _VERSION_AT + 4]
+    return _SWAPPED if int.from_bytes(version, _OTHER_ORDER) in KNOWN else _LATER
 
 
 def stopped_identifier(directory: Path) -> int | None:
@@ -136,15 +186,20 @@ def read_pid_file(directory: Path) -> PidFile | None:
         pid = int(lines[_PID])
     except (FileNotFoundError, IndexError, ValueError):
         return None
-    started = lines[_STARTED].strip() if len(lines) > _STARTED else ""
-    segment = lines[_SHARED_MEMORY].split() if len(lines) > _SHARED_MEMORY else []
     return PidFile(
         # A standalone backend (initdb, single-user mode) writes its pid with a minus sign.
         pid=abs(pid),
-        shared_memory_id=int(segment[1]) if len(segment) == 2 else None,
+        shared_memory_id=_number(lines, _SHARED_MEMORY, 1),
         status=lines[_STATUS].strip() if len(lines) > _STATUS else "",
-        started=int(started) if started.isdigit() else None,
+        started=_number(lines, _STARTED, 0),
     )
+
+
+def _number(lines: Sequence[str], line: int, word: int) -> int | None:
+    """A number in a lock file; None: the line is not there, or holds something else."""
+    with suppress(IndexError, ValueError):
+        return int(lines[line].split()[word])
+    return None
 
 
 def own_pid_file(directory: Path) -> PidFile | None:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import signal
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from steelyard.engines.local.process_cleanup import kill
-from steelyard.engines.local.samples import sample, times_ns, tree
+from steelyard.engines.local.samples import processor_ns, sample, stands_still, tree
 from steelyard.engines.postgres.processes.process_tree import CLIENT, UNKNOWN, kind_of
 from steelyard.model.errors import ServerError
 
@@ -53,7 +54,7 @@ def _background(postmaster: int) -> tuple[list[int], bool]:
 
 def _still(pid: int, deadline: float) -> bool:
     """Wait until a process stands still (or has ended)."""
-    while (now := sample(pid)) is not None and not now.still:
+    while (now := sample(pid)) is not None and not stands_still(now):
         _pause(deadline, [pid])
     return True
 
@@ -80,7 +81,7 @@ def suspend(postmaster: int) -> list[int]:
         _still(postmaster, deadline)
         while True:
             members = [member for member in tree(postmaster) if member.state != "Z"]
-            moving = [member.pid for member in members if not member.still]
+            moving = [member.pid for member in members if not stands_still(member)]
             stopped = sorted({*stopped, *(member.pid for member in members)})
             if not moving:
                 return stopped
@@ -95,29 +96,29 @@ def suspend(postmaster: int) -> list[int]:
 
 @dataclass(frozen=True)
 class Suspension:
-    """Processes of a server that were stopped, and what they had used by then."""
+    """Processes of a server that were stopped, each with the processor time used by then."""
 
-    pids: list[int]
-    used_ns: int
+    used_ns: Mapping[int, int]
 
     @classmethod
-    def of(cls, postmaster: int) -> Suspension:
-        """Stop every process of a server."""
-        pids = suspend(postmaster)
-        return cls(pids, processor_ns(pids))
+    def of(cls, postmaster: int, *programs: int) -> Suspension:
+        """Stop every process of a server; before it those of programs beside it, by their first
+        processes."""
+        stopped: list[int] = []
+        try:
+            for root in (*programs, postmaster):
+                stopped += suspend(root)
+        except BaseException:
+            thaw(stopped)
+            raise
+        return cls({pid: processor_ns(pid) for pid in stopped})
 
     def end(self) -> int:
         """Resume them; ns of processor time that they used meanwhile. One that was killed meanwhile
         counts nothing."""
-        used_ns = processor_ns(self.pids) - self.used_ns
-        thaw(self.pids)
-        return max(0, used_ns)
-
-
-def processor_ns(pids: list[int]) -> int:
-    """Processor time that processes have used so far, added up, in ns; of one that has ended 0."""
-    samples = (sample(pid) for pid in pids)
-    return sum(times_ns(process)[0] for process in samples if process is not None)
+        used_ns = sum(max(0, processor_ns(pid) - before) for pid, before in self.used_ns.items())
+        thaw([*self.used_ns])
+        return used_ns
 
 
 def thaw_all(postmaster: int) -> None:

@@ -37,6 +37,8 @@ SIGNAL = "standby.signal"
 _PORTS_FROM = 30_000
 """Of standbys and delays, ten for each slot of the weighing; they name sockets only."""
 _PATIENCE_S, _POLL_S = 60.0, 0.01
+_REPLY_S = 6.0
+"""Until a standby that streams has replied, and counts."""
 _OWN = frozenset({"synchronous_standby_names", "listen_addresses", "ssl"})
 """Settings of the primary that its standbys do not have."""
 _QUORUM = re.compile(r"\s*(?:any|first)?\s*(\d+)\s*\(", re.IGNORECASE)
@@ -282,7 +284,7 @@ class StandbyGroup:
         query = "SELECT count(*), txid_current() FROM pg_stat_replication "
         query += "WHERE sync_state <> 'async'"
         self._rows("primary", "SELECT set_config('synchronous_commit', 'local', false)")
-        deadline = time.monotonic() + _PATIENCE_S / 10
+        deadline = time.monotonic() + _REPLY_S
         while (count := int(self._rows("primary", query)[0][0])) < needed:
             if time.monotonic() > deadline:
                 raise EngineError(

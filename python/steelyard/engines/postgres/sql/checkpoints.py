@@ -35,7 +35,7 @@ TOLD_BY = {
     "log_checkpoints": ("on",),
     "logging_collector": ("off",),
     "log_destination": ("stderr",),
-    "lc_messages": ("C", "en_US.UTF-8", "POSIX"),
+    "lc_messages": ("C", "POSIX", "en"),  # by its language
     "log_min_messages": (
         *("warning", "debug5", "debug4", "debug3", "debug2", "debug1", "info", "notice"),
         *("error", "log"),  # in the log, LOG ranks between ERROR and FATAL
@@ -118,12 +118,24 @@ def _number(settings: Mapping[str, str], name: str, unit: str) -> float:
 def require_seen(settings: Mapping[str, str]) -> None:
     """EngineError for settings with which the log does not report checkpoints where it is read."""
     for name, accepted in TOLD_BY.items():
-        if settings.get(name, accepted[0]) not in accepted:
+        if _as_told(name, settings.get(name, accepted[0])) not in accepted:
             raise EngineError(
                 f'cannot see checkpoints: setting "{name}" is "{settings[name]}"',
                 detail="When a checkpoint begins and ends is read from the server's own log.",
                 hint=f"Leave it at {accepted[0]}, or weigh with --set layout=slices.",
             )
+
+
+def _as_told(name: str, value: str) -> str:
+    """What of a value counts for the lines of checkpoints: the language of a locale, and since 19
+    the level of the checkpointer in a list of `type:level`."""
+    if name == "lc_messages":
+        return re.split(r"[_.@]", value)[0]
+    if name != "log_min_messages":
+        return value
+    levels = [each.strip().rpartition(":") for each in value.split(",")]
+    by_type = {kind.strip(): level.strip() for kind, _, level in levels}
+    return by_type.get("checkpointer") or by_type.get("", value)
 
 
 class LogWatch:

@@ -15,6 +15,7 @@ from typing import Literal
 
 from steelyard.engines.capabilities.checkpoints import Cycle, Scaled
 from steelyard.engines.postgres.sql.checkpoints import LEAST_TIMEOUT_S, cycle_of, scaled
+from steelyard.model.settings.value import reported
 from steelyard.model.units import NS_PER_MS, NS_PER_S, format_duration
 
 LONG_MS = 500
@@ -94,16 +95,26 @@ TIMERS = (
           _MINUTES),
     Timer("max_standby_archive_delay", "left", "a standby here reads no archive"),
     Timer("max_standby_streaming_delay", "with standbys", "replay waits so long for sessions"),
-    Timer("recovery_min_apply_delay", "left", "it is held against the time of each commit"),
+    Timer("recovery_min_apply_delay", "with standbys", "replay waits so long after each commit"),
     Timer("wal_receiver_status_interval", "with standbys", _STANDBY, _MOST // 1000 * 1000),
     Timer("wal_receiver_timeout", "with standbys", _STANDBY),
     Timer("wal_retrieve_retry_interval", "left", "a standby here has its log from its primary"),
     Timer("wal_sender_timeout", "with standbys", _STANDBY),
     Timer("wal_sender_shutdown_timeout", "left", "how long a stop waits for a standby"),
+    Timer("pg_prewarm.autoprewarm_interval", "multiplied", "it spaces lists of the pool's pages",
+          _MOST // 1000 * 1000),
+    Timer("pg_stash_advice.persist_interval", "multiplied", "it spaces the writing of advice",
+          3_600_000),
+    Timer("auto_explain.log_min_duration", "left", _LOG),
+    Timer("auth_delay.milliseconds", "left", "nobody connects while an arm stands still",
+          _MOST // 1000),
 )  # fmt: skip
-"""Every setting in units of time of PostgreSQL 16 to 19, and commit_delay."""
+"""Every setting in units of time of PostgreSQL 16 to 19 and of their contrib, and commit_delay."""
 _MILLISECONDS = {"ms": 1, "s": 1000, "min": 60_000, "": 1}
 _TIMEOUT = TIMERS[0]
+_NAMES = frozenset(timer.name for timer in TIMERS)
+_IN_TIME = tuple(f" {unit}" for unit in _MILLISECONDS if unit)
+"""How a value in units of time ends."""
 
 
 def in_own_time(settings: Mapping[str, str], factor: float, arms: int) -> Scaled:
@@ -114,7 +125,8 @@ def in_own_time(settings: Mapping[str, str], factor: float, arms: int) -> Scaled
     The server takes no checkpoint_timeout below 30 s of wall time: 30 s / arms of its own; and none
     above a day.
     """
-    spaced = scaled(settings, factor)
+    # Log is no time: its limits are left to the user's own, which whole segments would round.
+    spaced = Scaled({}, cycle_of(settings)) if factor == 1 else scaled(settings, factor)
     wanted_ms = cycle_of(settings).timeout_ns / NS_PER_MS * arms / factor
     timeout_s = min(_TIMEOUT.most_ms // 1000, max(LEAST_TIMEOUT_S, round(wanted_ms / 1000)))
     timers = list(_multiplied(settings, arms))
@@ -134,6 +146,7 @@ def in_own_time(settings: Mapping[str, str], factor: float, arms: int) -> Scaled
             *_timeout_words(timeout_s * 1000, wanted_ms),
             *(_timer_words(timer, own_ms, ms, arms) for timer, own_ms, ms in timers),
             *_left_words(settings, {timer.name for timer, _, _ in timers}),
+            *_unknown_words(settings, arms),
         ),
     )
 
@@ -192,3 +205,13 @@ def _left_words(settings: Mapping[str, str], set_anew: set[str]) -> Iterator[str
     for timer in TIMERS:
         if timer.at_thaw and timer.name not in set_anew and timer.name in settings:
             yield f"{timer.name} as it is: {timer.why}"
+
+
+def _unknown_words(settings: Mapping[str, str], arms: int) -> Iterator[str]:
+    """Of what is no setting of PostgreSQL, or one of a version that is not known yet."""
+    for name, value in settings.items():
+        if value.endswith(_IN_TIME) and name not in _NAMES and (reported(value)[0] or 0) > 0:
+            yield (
+                f"{name} {value} as it is: what it counts is not known, and in own time it is "
+                f"{arms} times as short"
+            )

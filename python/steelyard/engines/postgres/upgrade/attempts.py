@@ -23,6 +23,7 @@ from steelyard.engines.postgres.upgrade.findings import (
     content_findings,
     refused_finding,
     unavailable_way,
+    warned_findings,
 )
 from steelyard.engines.postgres.upgrade.outcome import (
     CONSUMING,
@@ -103,6 +104,7 @@ class Attempts:
         if not checked.worked and self._drop_refused_slots(checked):
             checked = self._check("copy", self._old, checksums=old_checksums)
         self._rehearsed.attempts.append(checked)
+        self._rehearsed.findings += warned_findings(checked)
         if not checked.worked:
             what = "pg_upgrade --check refuses the cluster"
             self._rehearsed.findings.append(refused_finding(checked, what))

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import psycopg
 
 _DATABASES = """
-SELECT datname::text, pg_catalog.pg_database_size(oid)::bigint, datallowconn
+SELECT datname::text, pg_catalog.pg_database_size(oid)::bigint, datallowconn, datconnlimit = -2
   FROM pg_catalog.pg_database WHERE datname <> 'template0' ORDER BY datname
 """
 _TEMPLATE = """
@@ -58,6 +58,7 @@ class ClusterFacts:
 
     databases: Mapping[str, DatabaseFacts]
     closed: tuple[str, ...]  # databases that admit no connection
+    invalid: tuple[str, ...]  # those whose DROP DATABASE was interrupted
     prepared: tuple[tuple[str, str], ...]  # gid, database
     template: tuple[str, str, str]  # encoding, collate, ctype of template0
     available: Mapping[str, str] = field(default_factory=dict)  # extensions that the build has
@@ -84,9 +85,12 @@ def read_facts(cluster: Cluster, owner: str) -> ClusterFacts:
         available = session.execute(_AVAILABLE.encode()).fetchall()
     return ClusterFacts(
         databases={
-            name: _database(cluster, owner, name, size) for name, size, open_ in databases if open_
+            name: _database(cluster, owner, name, size)
+            for name, size, open_, gone in databases
+            if open_ and not gone
         },
-        closed=tuple(name for name, _, open_ in databases if not open_),
+        closed=tuple(name for name, _, open_, gone in databases if not open_ and not gone),
+        invalid=tuple(name for name, *_, gone in databases if gone),
         prepared=tuple((str(gid), str(database)) for gid, database in prepared),
         template=template or ("UTF8", "C", "C"),
         available=dict(available),
@@ -95,17 +99,19 @@ def read_facts(cluster: Cluster, owner: str) -> ClusterFacts:
 
 
 def resolve_blocks(cluster: Cluster, owner: str, facts: ClusterFacts) -> None:
-    """Do in a running copy what has to be done in the original first: roll prepared transactions
-    back, open databases."""
+    """Do in a running copy what has to be done in the original first: drop what is invalid, open
+    databases, roll prepared transactions back, which may be of one that was closed."""
     from psycopg import sql
 
-    for gid, database in facts.prepared:
-        with _session(cluster, owner, database) as session:
-            session.execute(sql.SQL("ROLLBACK PREPARED {}").format(sql.Literal(gid)))
     with _session(cluster, owner, "template1") as session:
+        for name in facts.invalid:
+            session.execute(sql.SQL("DROP DATABASE {}").format(sql.Identifier(name)))
         for name in facts.closed:
             opened = sql.SQL("ALTER DATABASE {} ALLOW_CONNECTIONS true")
             session.execute(opened.format(sql.Identifier(name)))
+    for gid, database in facts.prepared:
+        with _session(cluster, owner, database) as session:
+            session.execute(sql.SQL("ROLLBACK PREPARED {}").format(sql.Literal(gid)))
 
 
 def _database(cluster: Cluster, owner: str, name: str, size: int) -> DatabaseFacts:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from steelyard.engines.postgres.upgrade.facts import ClusterFacts
@@ -11,6 +12,7 @@ from steelyard.engines.postgres.upgrade.outcome import (
     identifier,
     literal,
     psql_command,
+    warnings_of,
 )
 
 
@@ -26,6 +28,14 @@ def copy_findings(facts: ClusterFacts) -> Iterator[RehearsalFinding]:
                 psql_command(f"COMMIT PREPARED {literal(gid)}", database),
                 psql_command(f"ROLLBACK PREPARED {literal(gid)}", database),
             ),
+        )
+    for name in facts.invalid:
+        yield RehearsalFinding(
+            "blocks",
+            f'database "{name}" is invalid: its DROP DATABASE was interrupted',
+            "pg_upgrade refuses a cluster with any, and no server opens it any more. In the copy "
+            "it was dropped.",
+            (psql_command(f"DROP DATABASE {identifier(name)}"),),
         )
     for name in facts.closed:
         yield RehearsalFinding(
@@ -50,6 +60,14 @@ def extension_findings(old: ClusterFacts, new: ClusterFacts) -> Iterator[Rehears
                     psql_command(f"DROP EXTENSION {identifier(name)}", each) for each in databases
                 ),
             )
+        elif _is_older(new.available[name], version):
+            yield RehearsalFinding(
+                "do",
+                f'extension "{name}" is {version}, the new build has {new.available[name]} only',
+                f"No extension goes back: in database {where} it would work with older programs. "
+                "Install the same version for the new server, or a later one, and repeat the "
+                "rehearsal.",
+            )
         elif new.available[name] != version:
             yield RehearsalFinding(
                 "do",
@@ -60,6 +78,15 @@ def extension_findings(old: ClusterFacts, new: ClusterFacts) -> Iterator[Rehears
                     for each in databases
                 ),
             )
+
+
+def _is_older(version: str, than: str) -> bool:
+    """Whether it is, of two versions that are numbers with dots; others are not comparable."""
+    if not all(re.fullmatch(r"[0-9]+(\.[0-9]+)*", each) for each in (version, than)):
+        return False
+    first, second = (list(map(int, each.split("."))) for each in (version, than))
+    length = max(len(first), len(second))  # 3.4 is 3.4.0
+    return first + [0] * (length - len(first)) < second + [0] * (length - len(second))
 
 
 def _installed(facts: ClusterFacts) -> list[tuple[str, str, list[str]]]:
@@ -91,6 +118,13 @@ def content_findings(old: ClusterFacts, new: ClusterFacts) -> Iterator[Rehearsal
                     "Tables of a new version's extensions or TOAST tables may be the difference: "
                     "compare pg_dump --schema-only of both.",
                 )
+
+
+def warned_findings(attempt: Attempt) -> Iterator[RehearsalFinding]:
+    """What pg_upgrade warns of and lets pass, in its words: it blocks nothing, and wants a deed."""
+    for step, words in warnings_of(attempt.output):
+        detail = f"{words}\nThe same with --retain keeps the files that it names.".strip()
+        yield RehearsalFinding("do", f'pg_upgrade --check warns at "{step}"', detail)
 
 
 def refused_finding(attempt: Attempt, what: str) -> RehearsalFinding:

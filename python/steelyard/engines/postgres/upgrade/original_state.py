@@ -11,17 +11,21 @@ from pathlib import Path
 
 from steelyard.engines.intake import DataPlace
 from steelyard.engines.local.owned_files import names_below, read_below
-from steelyard.engines.postgres.life.control import control_of, unreadable_control
+from steelyard.engines.postgres.life.control import sound_control, unreadable_control
 from steelyard.engines.postgres.upgrade.outcome import RehearsalFinding, literal, psql_command
 from steelyard.model.errors import EngineError
 
 FIRST_CARRIED = 17
 """The first major version whose logical slots pg_upgrade carries over
 (get_old_cluster_logical_slot_infos of src/bin/pg_upgrade/info.c)."""
+FIRST_IN_PLACE = 19
+"""The first major version whose pg_upgrade takes tablespaces that stand in the data directory."""
 _STANDBY = ("standby.signal", "recovery.signal")
-_SLOT_HEADER = struct.Struct("=IIII64sI")
-"""Of pg_replslot/NAME/state: magic, checksum, version, length, then the slot's name and the OID of
-its database, 0 of a physical one (ReplicationSlotOnDisk, src/backend/replication/slot.c)."""
+_SLOT_HEADER = struct.Struct("=IIII64sII")
+"""Of pg_replslot/NAME/state: magic, checksum, version, length, then the slot's name, the OID of its
+database, 0 of a physical one, and how long it lasts (ReplicationSlotOnDisk of
+src/backend/replication/slot.c, ReplicationSlotPersistency of its header)."""
+_LASTS = 0  # RS_PERSISTENT: a server drops any other slot when it starts
 
 
 @dataclass(frozen=True)
@@ -35,14 +39,14 @@ class OriginalState:
     wal_segment_bytes: int
     standby: bool
     slots: tuple[tuple[str, bool], ...]  # name, whether logical
-    tablespaces: tuple[tuple[str, str], ...]  # OID, where its link leads
+    tablespaces: tuple[tuple[str, str], ...]  # OID, where its link leads, or it stands itself
 
 
 def read_state(place: DataPlace) -> OriginalState:
     """EngineError: the control file cannot be read, or is of an unknown version."""
     path = place.path
     try:
-        control = control_of(path)
+        control = sound_control(path)
     except OSError as error:
         raise EngineError(f'could not read "{error.filename}": {error.strerror}') from error
     except ValueError as error:
@@ -67,16 +71,21 @@ def _slots(path: Path) -> Iterator[tuple[str, bool]]:
     for name in names:
         try:
             header = read_below(path, f"pg_replslot/{name}/state")[: _SLOT_HEADER.size]
-            yield name, _SLOT_HEADER.unpack(header)[5] != 0
+            *_, database, lasts = _SLOT_HEADER.unpack(header)
         except (OSError, struct.error):
             continue  # a slot that was being made
+        if lasts == _LASTS:
+            yield name, database != 0
 
 
 def _links(path: Path) -> Iterator[tuple[str, str]]:
     for oid in names_below(path, "pg_tblspc"):
         link = path / "pg_tblspc" / oid
         if link.is_symlink():
-            yield oid, os.readlink(link)
+            # A server reads a relative one from where it stands.
+            yield oid, os.path.normpath(link.parent / os.readlink(link))
+        elif oid.isdecimal() and link.is_dir():
+            yield oid, str(link)
 
 
 def state_findings(
@@ -108,8 +117,23 @@ def state_findings(
             )
         )
     findings += slot_findings(state.slots, old, rehearsed=whole)
-    findings += [_tablespace_finding(oid, where, new) for oid, where in state.tablespaces]
+    for oid, where in state.tablespaces:
+        in_place = where == str(place.path / "pg_tblspc" / oid)
+        if in_place and whole and new < FIRST_IN_PLACE:
+            findings.append(_in_place_finding(oid, new))
+        elif not in_place:  # a backup's stand so until it is restored
+            findings.append(_tablespace_finding(oid, where, new))
     return findings
+
+
+def _in_place_finding(oid: str, new: int) -> RehearsalFinding:
+    return RehearsalFinding(
+        "blocks",
+        f"tablespace {oid} stands in the data directory itself (allow_in_place_tablespaces)",
+        f"pg_upgrade of {new} looks for it in another place, and refuses. In the copy it was put "
+        "beside the data. Make one elsewhere, move what is in it there, and drop it.",
+        (psql_command(f"SELECT spcname FROM pg_tablespace WHERE oid = {oid}"),),
+    )
 
 
 def slot_findings(

@@ -8,6 +8,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
+_STATUS = re.compile(r"(\S.*?)\s{2,}(ok|warning|notice|fatal|failed|skipped)")
+"""A step of pg_upgrade and how it ended."""
+_HEADINGS = ("Performing Upgrade", "Upgrade Complete")
 Level = Literal["blocks", "do", "note"]
 """pg_upgrade refuses the original as it is; a step of the upgrade; worth knowing."""
 Answer = Literal["yes", "after", "no"]
@@ -185,6 +188,23 @@ def failure_words(output: str) -> str:
     fine = [number for number, line in enumerate(lines) if line.endswith("  ok")]
     tail = lines[fine[-1] + 1 if fine else 0 :]
     return "\n".join(line for line in tail if line and line != "Failure, exiting")
+
+
+def warnings_of(output: str) -> list[tuple[str, str]]:
+    """Steps of pg_upgrade that ended with a warning, and the words behind each (report_status with
+    PG_WARNING, src/bin/pg_upgrade/check.c)."""
+    warnings: list[tuple[str, str]] = []
+    step, words = "", list[str]()
+    for line in [*output.splitlines(), "*end*"]:
+        status = _STATUS.fullmatch(line.rstrip())
+        if step and (status or line.startswith("*") or line in _HEADINGS):
+            warnings.append((step, "\n".join(word for word in words if word)))
+            step = ""
+        if status and status[2] == "warning":
+            step, words = status[1].strip(), []
+        elif step:
+            words.append(line.strip())
+    return warnings
 
 
 def without_paths(text: str, names: Sequence[tuple[str, str]]) -> str:

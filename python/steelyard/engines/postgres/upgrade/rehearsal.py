@@ -52,6 +52,8 @@ from steelyard.model.units import format_bytes
 Report = Callable[[str], None]
 _BESIDE_BYTES = 256 << 20
 """Of new catalogues, their log and the dump of a schema."""
+_EMPTY_LOGS = 4
+"""Segments of the log of new clusters, with checksums and without: two each."""
 _WEIGHED_COPIES = 10
 """Where work is weighed afterwards: as `weigh` requires for two versions, each with one load, and
 four arms."""
@@ -92,7 +94,7 @@ def rehearse(request: UpgradeRequest, report: Report) -> UpgradeOutcome:
     if request.weighs:
         _require_listed(place)
     _require_locales(place, state, (old, new))
-    _require_space(place, _WEIGHED_COPIES if request.weighs else 2)
+    _require_space(place, state, _WEIGHED_COPIES if request.weighs else 2)
     offered = read_server_settings(
         SettingsPlace(place.path, place.kind, request.configuration, request.reported)
     )
@@ -307,13 +309,13 @@ def _require_locales(place: DataPlace, state: OriginalState, builds: Sequence[Po
     require_locales(locales, builds)
 
 
-def _require_space(place: DataPlace, copies: int) -> None:
+def _require_space(place: DataPlace, state: OriginalState, copies: int) -> None:
     """EngineError: there is no room for the copy and what is made of it, at any time until the
     end."""
     root = open_cache().root
     require_room(
         "could not rehearse the upgrade",
-        copies * place.bytes + _BESIDE_BYTES,
+        copies * place.bytes + _BESIDE_BYTES + _EMPTY_LOGS * state.wal_segment_bytes,
         free_bytes(root),
         detail=f'Needed under "{root}" for {copies} copies of the data, as they are and upgraded.',
     )

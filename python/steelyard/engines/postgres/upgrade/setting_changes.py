@@ -27,12 +27,19 @@ def setting_changes(
     old: BuildDefaults,
     new: BuildDefaults,
 ) -> tuple[SettingChange, ...]:
-    """`offered`: the original's. `old_refused`: of them, what its own version refuses here too.
-    `new_known`: what the new version left of them."""
+    """`offered`: the original's, with the names of what a copy is not given of them. `old_refused`:
+    of them, what its own version refuses here too. `new_known`: what the new version left."""
+    lacking = frozenset(_names(old) - _names(new))
     return (
-        *_configured(offered, old_refused, new_known, new),
+        *_configured(offered, old_refused - lacking, new_known, new),
+        *(_gone(each.what, new) for each in offered.neutralised if each.what in lacking),
         *_defaults(offered.settings, old, new),
     )
+
+
+def _names(build: BuildDefaults) -> set[str]:
+    """As files have them once they are read: in lower case."""
+    return {name.lower() for name in build.settings}
 
 
 def _configured(
@@ -51,7 +58,7 @@ def _configured(
 
 
 def _gone(name: str, new: BuildDefaults) -> SettingChange:
-    if name in new.settings:
+    if name in _names(new):
         return SettingChange(name, "value", "", "", True)
     if name in RENAMED:
         return SettingChange(name, "renamed", "", RENAMED[name], True)
@@ -77,7 +84,7 @@ def _defaults(
                 "default",
                 _with_unit(before.value, before.unit),
                 _with_unit(after.value, after.unit),
-                name in configured,
+                name.lower() in configured,
             )
 
 

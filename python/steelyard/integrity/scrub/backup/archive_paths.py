@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 from steelyard.engines.postgres.intake.manifest import manifest_sizes
@@ -13,6 +14,8 @@ from steelyard.model.files.bounded_json import JsonError
 
 GZIP_SUFFIXES = (".gz", ".tgz")
 _ARCHIVE_SUFFIXES = (".tar", ".tar.gz", ".tgz")
+KNOWN_SUFFIXES = ", ".join(_ARCHIVE_SUFFIXES)
+_BESIDE = re.compile(r"\d+|pg_wal")
 
 
 def archives_of(path: Path) -> list[Path]:
@@ -29,22 +32,47 @@ def archives_of(path: Path) -> list[Path]:
             path,
             next((f"base{e}" for e in _ARCHIVE_SUFFIXES if (path / f"base{e}").is_file()), ""),
         )
-        other = next(iter(sorted(path.glob("base.tar.*"))), None) if not name else None
-        if other is not None:
-            raise _cannot_unpack(other)
+        packed = next(iter(sorted(path.glob("base.tar.*"))), None) if not name else None
+        if packed is not None:
+            raise _cannot_unpack(packed)
         if not name:
             return []
     if not name.endswith(_ARCHIVE_SUFFIXES):
         raise _cannot_unpack(directory / name)
-    others = sorted(
-        p for p in directory.iterdir() if re.fullmatch(r"(\d+|pg_wal)\.(tar|tar\.gz|tgz)", p.name)
-    )
-    return [directory / name, *others]
+    first = name.removeprefix("base")
+    others: dict[str, Path] = {}
+    for suffix in (first, *_ARCHIVE_SUFFIXES):  # of one that is there twice, as base is
+        for other in sorted(directory.glob(f"*{suffix}")):
+            stem = other.name.removesuffix(suffix)
+            if _BESIDE.fullmatch(stem):
+                others.setdefault(stem, other)
+    return [directory / name, *sorted(others.values())]
+
+
+def unreadable_archives(paths: Sequence[Path]) -> list[Path]:
+    """Archives beside these, of tablespaces or the log, that are packed in a way not known here."""
+    read = {path.name.partition(".")[0] for path in paths}
+    return [
+        path
+        for path in sorted(paths[0].parent.glob("*.tar.*"))
+        if _BESIDE.fullmatch(stem := path.name.partition(".")[0]) and stem not in read
+    ]
+
+
+def twin_archives(paths: Sequence[Path]) -> list[tuple[str, str]]:
+    """Names of archives beside these that are packed in another way, and of those read instead."""
+    names = {path.name.partition(".")[0]: path.name for path in paths}
+    return [
+        (f"{stem}{suffix}", name)
+        for stem, name in names.items()
+        for suffix in _ARCHIVE_SUFFIXES
+        if f"{stem}{suffix}" != name and (paths[0].parent / f"{stem}{suffix}").is_file()
+    ]
 
 
 def _cannot_unpack(path: Path) -> UsageError:
     return UsageError(
-        f'cannot read "{path}": known are {", ".join(_ARCHIVE_SUFFIXES)}',
+        f'cannot read "{path}": known are {KNOWN_SUFFIXES}',
         hint="Unpack it first (lz4 -d, zstd -d), or scrub the extracted directory.",
     )
 

@@ -18,7 +18,12 @@ from typing import TYPE_CHECKING
 
 from steelyard._core import Segment, judge_page
 from steelyard.engines.postgres.sql.relation_files import DEFAULT_TABLESPACE, GLOBAL_TABLESPACE
-from steelyard.integrity.scrub.backup.archive_paths import manifest_files
+from steelyard.integrity.scrub.backup.archive_paths import (
+    KNOWN_SUFFIXES,
+    manifest_files,
+    twin_archives,
+    unreadable_archives,
+)
 from steelyard.integrity.scrub.backup.tar_members import BrokenArchiveError, Member, members
 from steelyard.integrity.scrub.cluster_state import ClusterState, backup_state
 from steelyard.integrity.scrub.layout import ClusterLayout, major_of, read_layout
@@ -89,7 +94,10 @@ def _first_page(content: bytes) -> list[bytes]:
 
 
 _MAIN_FILE = re.compile(r"(global|base/(\d+))/([^/]+)")
-_TABLESPACE_FILE = re.compile(r"(PG_\d+_\d+)/(\d+)/([^/]+)")
+_TABLESPACE_FILE = re.compile(r"(?:pg_tblspc/(\d+)/)?(PG_\d+_\d+)/(\d+)/([^/]+)")
+"""In base.tar behind the number of its tablespace: one that a tar of the directory followed."""
+_HOME = re.compile(r"global|base(/\d+)?|pg_tblspc(/\d+)?|PG_\d+_\d+(/\d+)?")
+"""The directory of what all share, of databases or a tablespace."""
 _LABEL = re.compile(r"(global|base/\d+|pg_tblspc/\d+/PG_\d+_\d+/\d+)/[^/]+")
 _WAL = re.compile(r"(?:pg_wal/)?([0-9A-F]{24})")
 _CONTROL = "global/pg_control"
@@ -118,6 +126,7 @@ class _Listing:
     segments: list[Segment] = field(default_factory=list)
     skipped: list[tuple[str, str]] = field(default_factory=list)
     denied: list[tuple[str, str]] = field(default_factory=list)
+    homes: list[tuple[str, str]] = field(default_factory=list)  # directories that links lead to
     reached: set[str] = field(default_factory=set)  # files of databases, also of other names
     broken: dict[Path, BrokenArchiveError] = field(default_factory=dict)
     log_broken: bool = False
@@ -135,9 +144,16 @@ def read_archives(paths: list[Path]) -> Archive:
     compressed = any(path.suffix != ".tar" for path in paths)
     present = {path.name.partition(".")[0] for path in paths}
     absent = {f"pg_tblspc/{oid}" for oid in state.tablespaces if str(oid) not in present}
+    packed = unreadable_archives(paths)
     denied = listing.denied + [
         (name, f"tablespace_map names it, and there is no {name.rpartition('/')[2]}.tar here")
-        for name in sorted(absent)
+        for name in sorted(absent - {f"pg_tblspc/{path.name.partition('.')[0]}" for path in packed})
+    ]
+    denied += [(path.name, f"known are {KNOWN_SUFFIXES}: unpack it first") for path in packed]
+    denied += [
+        (name, why)
+        for name, why in listing.homes
+        if name not in absent and name.removeprefix("pg_tblspc/") not in present
     ]
     denied += [
         (name, "backup_manifest names it, and no archive here holds it any more")
@@ -149,7 +165,8 @@ def read_archives(paths: list[Path]) -> Archive:
     segments = tuple(
         _cut_to_archive(segment, state.layout.page_bytes) for segment in listing.segments
     )
-    return Archive(state, segments, tuple(listing.skipped), tuple(denied), compressed)
+    twins = [(name, f"{other} was read in its place") for name, other in twin_archives(paths)]
+    return Archive(state, segments, (*listing.skipped, *twins), tuple(denied), compressed)
 
 
 def _list_archive(path: Path, listing: _Listing) -> None:
@@ -157,11 +174,13 @@ def _list_archive(path: Path, listing: _Listing) -> None:
     wal: list[str] = []
     try:
         for member in members(path):
-            if not member.is_file:
+            if member.instead and _HOME.fullmatch(member.name):
+                listing.homes.append((member.name, _unread(member)))
+            elif not member.is_file and not member.instead:
                 continue
-            if member.name in _FILES:
+            elif member.is_file and member.name in _FILES:
                 listing.small[member.name] = member.read(_MAX_SMALL_BYTES)
-            elif log := _WAL.fullmatch(member.name):
+            elif member.is_file and (log := _WAL.fullmatch(member.name)):
                 wal.append(log[1])
             else:
                 _add_segment(path, member, listing)
@@ -203,23 +222,26 @@ def _has_pages(label: str) -> bool:
 
 def place_of(path: Path, name: str) -> tuple[str, int, int] | None:
     """(label, tablespace, database) of a member; None: not a file of a database."""
-    if path.name.startswith("base."):
-        match = _MAIN_FILE.fullmatch(name)
-        if match is None:
-            return None
+    archive = path.name.partition(".")[0]
+    if archive == "base" and (match := _MAIN_FILE.fullmatch(name)):
         database = int(match[2] or 0)
         label = f"{match[1]}/{match[3]}"
         return label, DEFAULT_TABLESPACE if database else GLOBAL_TABLESPACE, database
     match = _TABLESPACE_FILE.fullmatch(name)
-    oid = path.name.partition(".")[0]
-    if match is None or not oid.isdigit():
+    oid = match[1] if match is not None and archive == "base" else archive
+    if match is None or oid is None or not oid.isdecimal():
         return None
-    return f"pg_tblspc/{oid}/{match[1]}/{match[2]}/{match[3]}", int(oid), int(match[2])
+    return f"pg_tblspc/{oid}/{match[2]}/{match[3]}/{match[4]}", int(oid), int(match[3])
 
 
 _WITHOUT_PAGES = re.compile(
     r"pg_control|pg_filenode\.map|PG_VERSION|pg_internal\.init.*|pgsql_tmp.*"
 )
+
+
+def _unread(member: Member) -> str:
+    """Why nothing is known of a member whose content does not stand in the archive as it is."""
+    return f"it is {member.instead} here: unpack the archive, and scrub the directory"
 
 
 def _add_segment(path: Path, member: Member, listing: _Listing) -> None:
@@ -231,9 +253,11 @@ def _add_segment(path: Path, member: Member, listing: _Listing) -> None:
     if not _has_pages(label):
         return
     try:
-        listing.segments.append(
-            Segment(path, label, member.offset, member.size, tablespace, database)
-        )
+        segment = Segment(path, label, member.offset, member.size, tablespace, database)
+        if member.instead:
+            listing.denied.append((label, _unread(member)))
+        else:
+            listing.segments.append(segment)
     except ValueError:
         if _INCREMENTAL_FILE.fullmatch(label.rpartition("/")[2]):
             listing.denied.append(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gzip
 import os
+import re
 import tarfile
 import zlib
 from collections.abc import Iterator
@@ -29,6 +30,15 @@ _NO_CONTENT = (
     tarfile.CHRTYPE,
     tarfile.BLKTYPE,
 )
+_LINKS = (tarfile.LNKTYPE, tarfile.SYMTYPE)
+_SPARSE = "a sparse file (tar -S)"
+_SPARSE_NAME = re.compile(r"GNUSparseFile\.\d+/")
+"""What GNU tar puts before the last part of the name of a sparse file in the format of POSIX."""
+_HOLES, _MOST_WORDS = b"GNU.sparse.", 1 << 20
+"""Of a header in that format, which says more of the next member."""
+_MORE_HOLES_AT, _MORE_HOLES_BEHIND = 482, 504
+"""In a header of GNU's own format, and in each block that follows one: whether another block of
+holes comes before the content (oldgnu_header and sparse_header of GNU tar's tar.h)."""
 
 
 class BrokenArchiveError(Exception):
@@ -86,6 +96,9 @@ class Member:
     size: int  # of its content in bytes, from its header
     is_file: bool
     _stream: _Stream
+    instead: str = ""
+    """What it is in place of a file whose content stands here as it is; "": one, or none at all."""
+    extends: bool = False  # it only says more of the next member
 
     @property
     def end(self) -> int:
@@ -130,10 +143,10 @@ def members(path: Path) -> Iterator[Member]:
 
 def _walk(stream: _Stream, reasons: list[str]) -> Iterator[Member]:
     """The members in their order; appends to `reasons` what is broken between and behind them."""
-    at, lost, empty = 0, -1, True
+    at, lost, empty, holes = 0, -1, True, False
     previous: Member | None = None
     while block := _block_at(stream, at, previous if lost < 0 else None):
-        current = _member(block, at, stream, after_loss=lost >= 0)
+        current = _member(block, at, stream, after_loss=lost >= 0, holes=holes)
         if current is None:
             lost = at if lost < 0 else lost
             empty = empty and not block.strip(b"\0")
@@ -142,6 +155,7 @@ def _walk(stream: _Stream, reasons: list[str]) -> Iterator[Member]:
         if lost >= 0:
             reasons.append(f"bytes {lost} to {at - 1} belong to no member")
         lost, empty, previous = -1, True, current
+        holes = current.extends and _HOLES in current.read(_MOST_WORDS)
         yield current
         at = current.end
     if lost < 0 or (empty and at - lost < 2 * _BLOCK):
@@ -165,10 +179,13 @@ def _block_at(stream: _Stream, at: int, before: Member | None) -> bytes:
     return block
 
 
-def _member(block: bytes, at: int, stream: _Stream, *, after_loss: bool) -> Member | None:
+def _member(
+    block: bytes, at: int, stream: _Stream, *, after_loss: bool, holes: bool
+) -> Member | None:
     """The member of a header block; None: not a header.
 
     `after_loss`: the block may be any page of a lost member, so only the magic makes it a header.
+    `holes`: the header before it says that it is a sparse file.
     """
     if len(block) < _BLOCK or (after_loss and block[_MAGIC_AT : _MAGIC_AT + 5] != _MAGIC):
         return None
@@ -178,7 +195,27 @@ def _member(block: bytes, at: int, stream: _Stream, *, after_loss: bool) -> Memb
         return None
     if header.size < 0:
         return None
-    size = 0 if header.type in _NO_CONTENT else header.size
-    # The stored content of a sparse file is not the file.
-    is_file = header.isreg() and header.type != tarfile.GNUTYPE_SPARSE
-    return Member(header.name.removeprefix("./"), at + _BLOCK, size, is_file, stream)
+    name, begin, instead = header.name.removeprefix("./"), at + _BLOCK, ""
+    if header.type in _LINKS:
+        instead = f'a link to "{header.linkname}"'
+    elif header.type == tarfile.GNUTYPE_SPARSE:
+        begin, instead = _behind_holes(block, begin, stream), _SPARSE
+    elif header.isreg() and (holes or _SPARSE_NAME.search(name)):
+        instead = _SPARSE
+    return Member(
+        name=_SPARSE_NAME.sub("", name),
+        offset=begin,
+        size=0 if header.type in _NO_CONTENT else header.size,
+        is_file=header.isreg() and not instead,
+        _stream=stream,
+        instead=instead,
+        extends=header.type in (tarfile.XHDTYPE, tarfile.SOLARIS_XHDTYPE),
+    )
+
+
+def _behind_holes(header: bytes, at: int, stream: _Stream) -> int:
+    """Where the content of a sparse file begins, whose header ends at `at`."""
+    more = header[_MORE_HOLES_AT]
+    while more and len(block := stream.read(at, _BLOCK)) == _BLOCK:
+        at, more = at + _BLOCK, block[_MORE_HOLES_BEHIND]
+    return at

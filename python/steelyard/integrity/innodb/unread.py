@@ -1,0 +1,69 @@
+"""Finds what of an InnoDB data directory stands there otherwise than as files of its tablespaces.
+
+Backups pack files, or hold only what changed of them; a link may lead to what is not mounted.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from steelyard.model.errors import UsageError
+
+_TABLESPACE = r"(?:.+\.ib[du]|ibdata[0-9]+|undo_?[0-9]+)"
+_FILE = re.compile(_TABLESPACE)
+_PACKED = re.compile(rf"({_TABLESPACE})((?:\.(?:qp|zst|lz4|gz|bz2|xz|xbcrypt|delta))+)")
+"""As xtrabackup and mariabackup call what they compress, encrypt, or copy in part."""
+_PART = ".delta"
+_UNPACK = "`xtrabackup --decompress` unpacks it (or `mariabackup`; --decrypt where it is encrypted)"
+_PREPARE = "`xtrabackup --prepare` (or `mariabackup`) makes it whole with the backup it builds on"
+_SYSTEM = "ibdata1"
+
+
+def require_unpacked(directory: Path) -> None:
+    """UsageError: the system tablespace is there, but as a backup packs it."""
+    for name in _names(directory):
+        packed = _PACKED.fullmatch(name)
+        if packed is not None and packed[1] == _SYSTEM and not os.path.exists(directory / _SYSTEM):
+            raise UsageError(
+                f'a packed backup of InnoDB cannot be scrubbed: "{directory / name}"',
+                hint=_advice(packed[2]),
+            )
+
+
+def unread_files(directory: Path) -> Iterator[tuple[str, str]]:
+    """(label, reason) of tablespaces, and directories of databases, that are not there as such."""
+    for name in _names(directory):
+        path = directory / name
+        if _leads_nowhere(path) and (_FILE.fullmatch(name) or "." not in name):
+            yield name, "the link leads to what is not there: it is not mounted, or was moved"
+        elif packed := _PACKED.fullmatch(name):
+            yield name, _advice(packed[2])
+        elif not name.startswith("#") and path.is_dir():
+            yield from _of_database(path)
+
+
+def _of_database(path: Path) -> Iterator[tuple[str, str]]:
+    for name in _names(path):
+        label = f"{path.name}/{name}"
+        if _FILE.fullmatch(name) and _leads_nowhere(path / name):
+            yield label, "the link leads to what is not there: it is not mounted, or was moved"
+        elif packed := _PACKED.fullmatch(name):
+            yield label, _advice(packed[2])
+
+
+def _names(directory: Path) -> list[str]:
+    try:
+        return sorted(os.listdir(directory))
+    except OSError:
+        return []  # said by the walk
+
+
+def _leads_nowhere(path: Path) -> bool:
+    return path.is_symlink() and not os.path.exists(path)
+
+
+def _advice(endings: str) -> str:
+    return _PREPARE if endings.endswith(_PART) else _UNPACK
