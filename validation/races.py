@@ -15,8 +15,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from steelyard.tuning.search.outcome import Ratios, dropped
 from steelyard.tuning.search.race import BATCH, STEP_EPOCHS, STEPS
+from steelyard.tuning.search.trial import Ratios, dropped
 
 Drop = Callable[[Mapping[str, Ratios], int], set[str]]
 """Contestants and the number of the step → those that go."""

@@ -24,8 +24,7 @@ from pathlib import Path
 
 from steelyard.engines.builds.same_builder import BuildRequest
 from steelyard.model.errors import UsageError
-from steelyard.model.settings.allowed import Allowed
-from steelyard.model.settings.value import with_unit
+from steelyard.model.setting_value import Allowed, with_unit
 from steelyard.tuning.profile.allowed_settings import Accepting, read_allowed_settings
 from steelyard.tuning.profile.proposing import ProfileRequest, propose
 from validation.pages.tuners import Proposals, page_with_tables

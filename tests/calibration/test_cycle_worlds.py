@@ -11,8 +11,7 @@ import pytest
 
 from steelyard.analysis.decision.epoch_reading import epoch_log_ratio
 from steelyard.model.turn import Turn
-from steelyard.record.epoch import EpochLine
-from steelyard.record.window import WindowLine
+from steelyard.record.epoch import EpochLine, WindowLine
 from thinned import thinned
 from validation.cases.covariates import CovariateCase
 from validation.cases.covariates import cases as covariate_cases

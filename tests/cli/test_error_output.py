@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 from cli.conftest import error_words
+from steelyard.cli.app import wants_json
 from steelyard.cli.command_line import load_command
 from steelyard.cli.commands import COMMANDS
-from steelyard.cli.error_output import wants_json
 
 Call = Callable[..., Any]
 NOWHERE = ("--records", "nowhere")

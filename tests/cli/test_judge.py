@@ -17,8 +17,7 @@ import pytest
 
 from cli.conftest import Steelyard
 from steelyard.cli.app import main
-from steelyard.cli.views.judgement_view import render_judgement
-from steelyard.cli.views.row_plot import row_plot
+from steelyard.cli.views.judgement_view import render_judgement, row_plot
 from steelyard.engines.defer_signals import ENDING
 from steelyard.foreign.comparison import Options, compare
 from steelyard.foreign.formats import read_sheet

@@ -14,7 +14,7 @@ from steelyard.evaluation.rule import Decision, FailCondition, VerdictKind, deci
 from steelyard.model.errors import UsageError
 from steelyard.model.estimate import UNBOUNDED, Interval
 from steelyard.model.observation import Quoted
-from steelyard.model.threat_kind import ThreatKind
+from steelyard.model.threat import ThreatKind
 from steelyard.record.contrast import ContrastLine
 
 THROUGHPUT = Terms(12, 8, margin=0.01)

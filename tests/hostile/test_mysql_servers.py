@@ -13,7 +13,7 @@ import pytest
 
 from driver.mysql_double import Connection, Double
 from hostile.fake_postgres import Client, serving
-from steelyard.engines.mysql.sql import bounded
+from steelyard.engines.mysql.sql import authentication
 from steelyard.engines.mysql.sql.session import connected, rows_of
 from steelyard.engines.mysql.uri import read_uri
 from steelyard.model.endpoint import Endpoint
@@ -126,7 +126,7 @@ def test_an_answer_without_end_is_cut(
     words: str,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(bounded, "MOST_PACKETS", 5000)
+    monkeypatch.setattr(authentication, "MOST_PACKETS", 5000)
     kind = type("Kind", (_Answering,), {"answer": staticmethod(answer)})
 
     def mode(client: Client) -> None:

@@ -13,8 +13,7 @@ import pytest
 
 from steelyard.engines import own_backup
 from steelyard.engines.account import choose_account
-from steelyard.engines.builds.added import remove_engine
-from steelyard.engines.builds.adding import move_into_cache
+from steelyard.engines.builds.added import move_into_cache, remove_engine
 from steelyard.engines.cache import Cache, open_cache
 from steelyard.engines.local.runs import live_runs
 from steelyard.engines.own_backup import backup_token, is_marked, mark_backup, remove_backup

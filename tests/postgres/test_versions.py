@@ -18,7 +18,7 @@ from steelyard.engines.postgres.builds.build import bundled_builds, parts_of_cop
 from steelyard.engines.postgres.life.cluster import Cluster
 from steelyard.evaluation.threats.inspection import inspection_threats
 from steelyard.model.errors import EngineError
-from steelyard.model.threat_kind import ThreatKind
+from steelyard.model.threat import ThreatKind
 from steelyard.running.preparing.inspection import Inspected, inspect_arms
 from steelyard.running.preparing.preparation import prepare
 from steelyard.running.preparing.recording import Question, open_record

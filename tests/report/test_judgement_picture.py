@@ -16,9 +16,8 @@ from steelyard.foreign.judgement.judge_numbers import judge_numbers
 from steelyard.foreign.metric import Metric
 from steelyard.foreign.series import Grain, Order, Rows, Series
 from steelyard.model.errors import RecordError
-from steelyard.report.charts.rows import value_ticks
 from steelyard.report.charts.scale import Log
-from steelyard.report.judgement_picture import MOST_ARMS, picture_of, write_picture
+from steelyard.report.judgement_picture import MOST_ARMS, picture_of, value_ticks, write_picture
 
 
 def drawn(*arms: Any, grain: Grain = Grain.REPETITION, rows: Rows = Rows.BESIDE) -> str:

@@ -10,8 +10,8 @@ from steelyard.history.entry import Entry, KnownReading
 from steelyard.history.index import History
 from steelyard.history.question import QuestionHistory, machines_of, questions_of
 from steelyard.history.trend import trend_of
-from steelyard.site.over_time import draw_over_time, most_points
 from steelyard.site.pictures import BEAM_WIDTH, MOST_IN_STRIP, draw_beam, draw_strip, reach
+from steelyard.site.question_page import draw_over_time, most_points
 
 
 @pytest.fixture

@@ -20,7 +20,7 @@ from steelyard.model.latency_goal import LEAST_NS, MOST_NS, QUANTILES, LatencyGo
 from steelyard.record.reader import read_recorded
 from steelyard.record.record import Record
 from steelyard.report.page import write_report
-from steelyard.running.searching.pilot import _longer
+from steelyard.running.rate_search import _longer
 from steelyard.study.study import Study
 from steelyard.verdict.rejudge import rejudge
 from story.asked import lines, study_of

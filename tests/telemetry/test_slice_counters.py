@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from steelyard.evaluation.transaction.ceiling import ceiling
+from steelyard.evaluation.transaction.bottleneck import ceiling
 from steelyard.record.machine.probe import PEAK_READ, PEAK_WRITE
 from steelyard.telemetry.slice_counters import MachineCounters
 from tuning.probe.made import figure, probe_of

@@ -16,7 +16,7 @@ MAY = {
     PACKAGE + "cli/commands/probe.py": "tells how old a probe is",
     PACKAGE + "cli/options/source_options.py": "names a base backup",
     PACKAGE + "cli/views/drive_summary.py": "dates progress lines, as pgbench's option does",
-    PACKAGE + "engines/builds/adding.py": "dates a build that was added",
+    PACKAGE + "engines/builds/added.py": "dates a build that was added",
     PACKAGE + "engines/local/cloning.py": "waits for a file system's next time stamp",
     PACKAGE + "engines/local/runs.py": "names a run",
     PACKAGE + "engines/registry.py": "dates a run",

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from steelyard.evaluation.transaction.bottleneck import BottleneckFacts
-from steelyard.evaluation.transaction.ceiling import Ceiling
+from steelyard.evaluation.transaction.bottleneck import BottleneckFacts, Ceiling
 from steelyard.wording.bottleneck import bottleneck_line, evidence_text
 
 DISK = Ceiling("sdb", 900.0, 1_000.0, 3.0, 300.0, by_processors=False)

@@ -17,7 +17,7 @@ from steelyard.evaluation.contrast import AnswerWords, Contrast, WeighedContrast
 from steelyard.evaluation.rule import Decision, VerdictKind
 from steelyard.model.estimate import LOG_RATIO, Estimate
 from steelyard.model.observation import Quoted
-from steelyard.model.threat_kind import ThreatKind
+from steelyard.model.threat import ThreatKind
 from steelyard.model.units import log_of_percent
 from steelyard.wording.verdict_sentence import sentence_of
 

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from steelyard.model.threat_kind import ThreatKind
+from steelyard.model.threat import ThreatKind
 from steelyard.reproductions.reproduction import machine_words
 from validation.pages.table import paragraph, percent, table
 from validation.proportion import Proportion

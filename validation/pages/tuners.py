@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from steelyard.model.settings.value import size_bytes, size_text
+from steelyard.model.setting_value import size_bytes, size_text
 from validation.pages.digest import replaced
 from validation.pages.table import table
 

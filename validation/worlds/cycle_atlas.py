@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from steelyard.model.threat_kind import ThreatKind
+from steelyard.model.threat import ThreatKind
 from validation.worlds.cycles import CYCLE_S, CycleWorld
 
 _BURSTS = (0.1, 0.4)

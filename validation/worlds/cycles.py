@@ -16,11 +16,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from steelyard.model.readings import ArmTotals, EpochTotals
-from steelyard.model.threat_kind import ThreatKind
+from steelyard.model.threat import ThreatKind
 from steelyard.model.turn import Checkpoint, Debt, Second, Turn
-from steelyard.record.epoch import Epoch, EpochLine
+from steelyard.record.epoch import Epoch, EpochLine, WindowLine
 from steelyard.record.turns.seconds import DeviceSecondsLine, SecondsLine
-from steelyard.record.window import WindowLine
 from steelyard.study.design import balanced_orders
 from validation.worlds.world import Bools, Floats, draw_slots
 

@@ -25,7 +25,7 @@ from steelyard.analysis.pilot.turn_lengths import (
     choose_lengths,
 )
 from steelyard.model.readings import ArmTotals, EpochTotals
-from steelyard.model.threat_kind import ThreatKind
+from steelyard.model.threat import ThreatKind
 from steelyard.model.turn import Checkpoint, Debt, Second, Turn
 from steelyard.study.design import balanced_orders
 from validation.worlds.world import Bools, Floats, draw_slots

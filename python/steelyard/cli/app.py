@@ -1,31 +1,46 @@
-"""Runs the `steelyard` program and turns errors into exit statuses.
+r"""Runs the `steelyard` program, prints errors, and turns them into exit statuses.
 
 Under `--json` an error is one object on standard output as well, `{"error": {"primary", "detail",
 "hint", "status"}}`.
 
 0 the command did its work, 1 a `--fail-if` condition holds, or what was looked at is not as it
 should be, 2 wrong usage, a wrong study or a load that did nothing, 3 it could not be completed, 130
-interrupted, 143 terminated, 129 its terminal was closed, 131 ended by Ctrl-\\.
+interrupted, 143 terminated, 129 its terminal was closed, 131 ended by Ctrl-\.
+
+Under `--json` who parses standard output so finds one object there whatever happened; who reads a
+log finds the same words on standard error as ever. Where a command had printed its object before it
+failed, none is added.
 """
 
 from __future__ import annotations
 
+import json
 import signal
 import sys
+from collections.abc import Sequence
+from contextlib import suppress
 from types import FrameType, TracebackType
 from typing import NoReturn
 
 from steelyard import __version__
 from steelyard.cli.commands import COMMANDS, FIRST_WORDS
 from steelyard.cli.completing import prepare_completion
-from steelyard.cli.error_output import print_defect, print_end, print_error
-from steelyard.cli.terminal import OutputError, pipe_closed, sign_of_life, take_over
+from steelyard.cli.terminal import OutputError, pipe_closed, printed, sign_of_life, take_over
 from steelyard.engines.defer_signals import ENDING
 from steelyard.model.errors import SteelyardError, UsageError
+from steelyard.model.secrets.redaction import redacted
 
 INTERRUPTED = 130
 CLOSED_PIPE = 141
 """As a shell says it of who is ended by SIGPIPE."""
+
+END_WORDS = {
+    129: "its terminal was closed",
+    130: "interrupted",
+    131: "ended by SIGQUIT",
+    143: "ended by SIGTERM",
+}
+"""Exit status → what ended the command from outside."""
 
 
 def main() -> None:
@@ -133,3 +148,40 @@ def _near_command(primary: str) -> str:
         return ""
     near = difflib.get_close_matches(name.strip('"'), COMMANDS)
     return f'Perhaps you meant "{near[0]}".' if near else ""
+
+
+def wants_json(arguments: Sequence[str]) -> bool:
+    """Whether `--json` stands among the words of a command line, before a `--`."""
+    return "--json" in [*arguments, "--"][: [*arguments, "--"].index("--")]
+
+
+def print_error(error: SteelyardError) -> int:
+    """Print an error and return its exit status."""
+    print(error, file=sys.stderr)
+    _print_object(error.primary, error.detail, error.hint, error.exit_status)
+    return error.exit_status
+
+
+def print_defect(trace: str, error: BaseException) -> None:
+    """Print a traceback, without secrets; the interpreter ends with exit status 1."""
+    print(redacted(trace), file=sys.stderr, end="")
+    primary = redacted(f"defect of Steelyard: {type(error).__name__}: {error}")
+    _print_object(primary, None, "Standard error has its traceback.", 1)
+
+
+def print_end(status: int) -> None:
+    """What ended the command from outside, where the exit status says that something did."""
+    primary = END_WORDS.get(status)
+    if primary is None:
+        return
+    if status == 130:
+        print(primary, file=sys.stderr)
+    _print_object(primary, None, None, status)
+
+
+def _print_object(primary: str, detail: str | None, hint: str | None, status: int) -> None:
+    if wants_json(sys.argv[1:]) and not printed(sys.stdout):
+        error = {"primary": primary, "detail": detail, "hint": hint, "status": status}
+        with suppress(OutputError):  # standard error has the words
+            print(json.dumps({"error": error}))
+            sys.stdout.flush()

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from steelyard.model.errors import WeighingError
 from steelyard.model.identity import Default, Identity
-from steelyard.model.settings.value import number_in, quantity, with_unit
+from steelyard.model.setting_value import number_in, quantity, with_unit
 
 Difference = tuple[str, str, str]
 """(name of the setting, value of the control, value of the arm)."""

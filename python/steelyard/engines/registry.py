@@ -4,6 +4,10 @@ Every weighing has a directory `run/ID/` in the cache with its slots inside. The
 on `owner.json` as long as it lives: the kernel drops it even after kill -9, and no process id that
 was given out again can be mistaken for the owner. Two weighings side by side never meet: each has
 its own directory, socket directories and processes.
+
+In a place of the user's that a study names for an arm's files a weighing has a private directory.
+As root nothing is made where another account could put something else under its name: every
+directory above must be of root, or of the caller, and closed to others, or sticky as /tmp is.
 """
 
 from __future__ import annotations
@@ -12,7 +16,9 @@ import json
 import os
 import re
 import secrets
+import shlex
 import shutil
+import stat
 import time
 from collections import defaultdict
 from pathlib import Path
@@ -25,24 +31,20 @@ from steelyard.engines.cache import Cache
 from steelyard.engines.defer_signals import defer_signals
 from steelyard.engines.engine import Slot
 from steelyard.engines.file_lock import hold
-from steelyard.engines.local.place import (
-    make_private,
-    private_name,
-    remove_private,
-    require_usable,
-)
 from steelyard.engines.local.runs import OWNER_FILE, Leftover, dead_runs, registration, run_name
 from steelyard.engines.memory.group import remove_groups
 from steelyard.engines.programs import free_port
-from steelyard.model.errors import EngineError
+from steelyard.model.errors import EngineError, UntrustedPathError, UsageError
+from steelyard.model.files.own_directory import distrust_of
 
 # A Unix socket's path has at most 107 bytes: TMPDIR is often too long for one.
 _SOCKET_ROOT = Path("/tmp")
 _SOCKETS = re.compile(rf"{_SOCKET_ROOT}/sy[0-9a-f]{{8}}/s")
-
-
 PORT = 54320
 """Of slot 0; it names a socket only: nothing listens on a network."""
+
+_OWN_NAME = re.compile(r"steelyard-[0-9]{8}T[0-9]{6}Z-[0-9]+-[0-9a-f]+-[0-9]+")
+_PROBE = "reach"
 
 
 class Run:
@@ -161,3 +163,71 @@ def _remove(leftover: Leftover) -> None:
         raise EngineError(
             f'could not remove "{error.filename}" of an ended weighing: {error.strerror}'
         ) from error
+
+
+def private_name(run: str, number: int) -> str:
+    """What the directory of a weighing is called in the place of this number."""
+    return f"steelyard-{run}-{number}"
+
+
+def require_usable(place: Path) -> Path:
+    """The place as it is named without links. UsageError: there is none. UntrustedPathError: others
+    could put something in its way."""
+    try:
+        directory = place.resolve(strict=True)
+    except OSError as error:
+        raise UsageError(
+            f'could not use "{place}" for an arm\'s files: {error.strerror}',
+            hint=f"Mount it, or make it: mkdir -p {shlex.quote(str(place))}",
+        ) from error
+    if not directory.is_dir():
+        raise UsageError(f'cannot use "{place}" for an arm\'s files: it is not a directory')
+    status = directory.stat()
+    distrust = distrust_of(directory, status)
+    # In a sticky one its owner alone may rename what is another's.
+    sticky = status.st_mode & stat.S_ISVTX and status.st_uid in (0, os.geteuid())
+    if distrust is not None and not sticky:
+        raise UntrustedPathError(
+            f'will not use "{place}" for an arm\'s files: {distrust.reason}',
+            hint=f"{distrust.remedy}. Or name a directory of your own below it.",
+        )
+    for above in directory.parents:
+        status = above.stat()
+        open_to_others = status.st_mode & 0o022 and not status.st_mode & stat.S_ISVTX
+        if status.st_uid not in (0, os.geteuid()) or (os.geteuid() == 0 and open_to_others):
+            raise UntrustedPathError(
+                f'will not use "{place}" for an arm\'s files: others could put another in its '
+                "place",
+                detail=f'"{above}" is of account number {status.st_uid}, mode '
+                f"{stat.S_IMODE(status.st_mode):04o}.",
+                hint="Name a place below directories that only root, or you, can write.",
+            )
+    return directory
+
+
+def make_private(directory: Path, account: Account) -> None:
+    """Make the directory of a weighing, which its servers' account passes through. EngineError: it
+    cannot be made, or the account cannot enter the place."""
+    try:
+        directory.mkdir(mode=0o700)
+        directory.chmod(0o711)
+        probe = directory / _PROBE
+        account.make_directory(probe)
+        try:
+            account.call(lambda: len(os.listdir(probe)))
+        finally:
+            probe.rmdir()
+    except OSError as error:
+        place = directory.parent
+        raise EngineError(
+            f'could not use "{place}" for an arm\'s files as account "{account.name}": '
+            f"{error.strerror}",
+            hint=f"Every account must be able to enter it: chmod a+x {shlex.quote(str(place))}, "
+            "and each directory above it.",
+        ) from error
+
+
+def remove_private(directory: Path) -> None:
+    """Remove the directory of an ended weighing; another one, or one that is gone, is left."""
+    if _OWN_NAME.fullmatch(directory.name) and not directory.is_symlink():
+        shutil.rmtree(directory, ignore_errors=True)

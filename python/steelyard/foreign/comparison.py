@@ -31,7 +31,7 @@ from steelyard.foreign.series import (
 from steelyard.foreign.source import quoted
 from steelyard.foreign.vocabulary.units import SECONDS
 from steelyard.model.errors import NumbersError, UsageError
-from steelyard.model.threat_kind import ThreatKind
+from steelyard.model.threat import ThreatKind
 
 
 @dataclass(frozen=True, eq=False)

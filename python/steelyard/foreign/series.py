@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from steelyard.foreign.metric import Metric
 from steelyard.foreign.source import TextPosition
 from steelyard.model.errors import NumbersError
-from steelyard.model.threat_kind import ThreatKind
+from steelyard.model.threat import ThreatKind
 
 Floats = NDArray[np.float64]
 

@@ -11,7 +11,7 @@ from steelyard.history.entry import Entry
 from steelyard.history.openmetrics import VERDICTS
 from steelyard.history.question import QuestionHistory, machines_of
 from steelyard.model.errors import UsageError
-from steelyard.model.threat_kind import ThreatKind
+from steelyard.model.threat import ThreatKind
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from steelyard.model.threat_kind import INVALIDATING, ThreatKind
+from steelyard.model.threat import INVALIDATING, ThreatKind
 
 
 @dataclass(frozen=True, slots=True)

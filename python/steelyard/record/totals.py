@@ -27,10 +27,9 @@ from steelyard.model.readings import (
     WaitPart,
     waits_for_another,
 )
-from steelyard.record.epoch import EpochLine, ReadingLine, StatementsLine, WaitsLine
+from steelyard.record.epoch import EpochLine, ReadingLine, StatementsLine, WaitsLine, window_turn
 from steelyard.record.slice import MachineInSlice, SliceLine, TogetherLine
 from steelyard.record.turns.turn import TurnLine, turn_of
-from steelyard.record.window import window_turn
 
 
 def together_totals(lines: Sequence[SliceLine]) -> TogetherTotals | None:

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from typing import Literal
 
+from steelyard.record.capacity import Capacity, Cost
 from steelyard.record.contrast import ContrastLine, Percent
 from steelyard.record.epoch import LedgerBalance
 from steelyard.record.factors import FactorEffects
 from steelyard.record.frozen import Frozen
 from steelyard.record.plan import BuildDefaultDifferences, Difference, Loads
-from steelyard.record.rates.capacity import Capacity, Cost
 from steelyard.record.spent import Spent
 from steelyard.record.turns.turn_summary import DistanceLine, TurnSummary
 

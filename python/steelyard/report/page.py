@@ -59,7 +59,7 @@ from steelyard.report.time_parts import (
     part_rows,
 )
 from steelyard.report.turns import shown_turns
-from steelyard.report.wall_time.words import draw_wall_time, phase_rows, took_text
+from steelyard.report.wall_time import draw_wall_time, phase_rows, took_text
 from steelyard.study.read import read_recorded_study
 from steelyard.wording.contrast_text import method_text, shown_epoch
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from steelyard.evaluation.transaction.ceiling import ceiling
+from steelyard.evaluation.transaction.bottleneck import ceiling
 from steelyard.model.readings import known_values
 from steelyard.model.units import NS_PER_S, NS_PER_US, format_duration
 from steelyard.record.environment import Environment

@@ -13,9 +13,8 @@ from steelyard.record.verdict import Verdict
 from steelyard.report import tables
 from steelyard.report.answer.measured import figures
 from steelyard.report.charts.drawing import HALF, WIDE, both_widths
-from steelyard.report.charts.epochs import draw_epochs
 from steelyard.report.charts.interval import draw_interval
-from steelyard.report.charts.settling import draw_settling, percent_span
+from steelyard.report.charts.settling import draw_epochs, draw_settling, percent_span
 from steelyard.report.layouts.shown_layout import shown_layout
 from steelyard.wording.contrast_text import MARKS, scope_text, shown_sentence, truth_text
 

@@ -34,7 +34,7 @@ from steelyard.model.units import NS_PER_S
 from steelyard.record.environment import Environment
 from steelyard.record.epoch import OtherLoadLine
 from steelyard.record.machine.drive_health import DriveHealth
-from steelyard.running.external.sessions import servers
+from steelyard.running.external_slots import servers
 from steelyard.running.laboratory import Laboratory, LoadDrivers, ReportsStage
 from steelyard.running.replaying import replay_of
 from steelyard.study.study import Study

@@ -10,14 +10,13 @@ from steelyard.analysis.calibration.balance import Trust, trust
 from steelyard.evaluation.causes import cause_rows, complete, page_cost
 from steelyard.evaluation.contrast import WeighedContrast
 from steelyard.evaluation.devices import device_summary
-from steelyard.evaluation.factors.effects import factor_effects
+from steelyard.evaluation.factor_effects import factor_effects
 from steelyard.evaluation.judging import judge, judge_pairs, withdrawn
 from steelyard.evaluation.layouts import judging_of
+from steelyard.evaluation.mean_times import script_times, statement_rows
 from steelyard.evaluation.plans.flipped import Timed, flipped
 from steelyard.evaluation.rates.capacity import capacities
 from steelyard.evaluation.rates.costs import costs
-from steelyard.evaluation.scripts.script_times import script_times
-from steelyard.evaluation.scripts.statement_times import statement_rows
 from steelyard.evaluation.threats.standbys import standby_lags
 from steelyard.evaluation.transaction.time_parts import time_breakdown
 from steelyard.evaluation.truths import Weighed, truth_beside

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from steelyard.evaluation.transaction.bottleneck import BottleneckFacts
-from steelyard.evaluation.transaction.ceiling import Ceiling
+from steelyard.evaluation.transaction.bottleneck import BottleneckFacts, Ceiling
 from steelyard.evaluation.transaction.time_parts import TimeBreakdown
 from steelyard.model.units import NS_PER_US, format_duration
 from steelyard.record.verdict import Bottleneck, BottleneckKind, TimeParts

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from steelyard.model.price import money
 from steelyard.model.units import format_percent
-from steelyard.record.rates.capacity import Cost
+from steelyard.record.capacity import Cost
 
 
 def with_sentences(costs: Sequence[Cost]) -> tuple[Cost, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from steelyard.evaluation.factors.effects import parts_of, size_of
+from steelyard.evaluation.factor_effects import parts_of, size_of
 from steelyard.model.units import format_reading
 from steelyard.record.contrast import PercentInterval
 from steelyard.record.factors import (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from steelyard.cli.views.drills.innodb_drill import render
+from steelyard.cli.views.innodb_drill import render
 from steelyard.integrity.drill.matrix import PLANTED, QUERY_ERROR, DetectionMatrix, Rate
 from steelyard.integrity.innodb.drill.drill import INNOCHECKSUM, SCRUB, InnodbDrillResult
 

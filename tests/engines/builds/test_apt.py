@@ -9,7 +9,7 @@ import pytest
 
 from engines.mysql.fake_packages import FakeApt
 from steelyard.engines.builds import apt
-from steelyard.engines.builds.adding import new_directory
+from steelyard.engines.builds.added import new_directory
 from steelyard.engines.builds.apt import download, offered, unpack
 from steelyard.model.errors import EngineError
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from steelyard.analysis.decision.sign_flip import Floats
-from steelyard.evaluation.factors.effects import joint_effects
+from steelyard.evaluation.factor_effects import joint_effects
 from steelyard.study.factors import factorial
 from thinned import thinned
 

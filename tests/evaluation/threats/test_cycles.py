@@ -23,10 +23,9 @@ from steelyard.evaluation.threats.cycles import (
 from steelyard.model.observation import Observation
 from steelyard.model.readings import ArmTotals, EpochTotals
 from steelyard.model.turn import Checkpoint, Turn
-from steelyard.record.epoch import Epoch, EpochLine
+from steelyard.record.epoch import Epoch, EpochLine, WindowLine
 from steelyard.record.plan import TurnChoices
 from steelyard.record.turns.seconds import CheckpointLine, DeviceSecondsLine, SecondsLine
-from steelyard.record.window import WindowLine
 from steelyard.wording.threats.threat import threat_of
 
 Change = Callable[[int], dict[str, Any]]

@@ -15,7 +15,7 @@ from steelyard.evaluation.threats.inspection import (
     own_threats,
 )
 from steelyard.model.observation import Observation, Quoted
-from steelyard.model.threat_kind import ThreatKind
+from steelyard.model.threat import ThreatKind
 from steelyard.record.environment import ArmInspection, Inspection
 from steelyard.record.epoch import LedgerBalance
 

@@ -26,7 +26,7 @@ from steelyard.evaluation.observations.run import (
 )
 from steelyard.evaluation.threats.run import run_threats
 from steelyard.model.observation import Observation, Quoted
-from steelyard.model.threat_kind import ThreatKind
+from steelyard.model.threat import ThreatKind
 from steelyard.study.study import Study
 
 

@@ -16,7 +16,7 @@ from steelyard.evaluation.threats.epochs import (
     threats_of_epochs,
 )
 from steelyard.model.observation import Observation
-from steelyard.model.threat_kind import ThreatKind
+from steelyard.model.threat import ThreatKind
 
 SHOWN_BY_EPOCHS = {
     ThreatKind.SLOTS_DIFFER,

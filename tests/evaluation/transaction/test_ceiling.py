@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from evaluation.transaction.test_bottleneck import told
-from steelyard.evaluation.transaction.bottleneck import bottlenecks
-from steelyard.evaluation.transaction.ceiling import ceiling
+from steelyard.evaluation.transaction.bottleneck import bottlenecks, ceiling
 from steelyard.model.readings import EpochTotals, Reading
 from steelyard.record.machine.probe import PEAK_READ, PEAK_WRITE
 from tuning.probe.made import figure, probe_of

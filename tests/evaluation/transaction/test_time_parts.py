@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from steelyard.evaluation.transaction.time_parts import time_parts
-from steelyard.evaluation.transaction.transaction_time import parts_of, transaction_time
+from steelyard.evaluation.transaction.time_parts import parts_of, time_parts, transaction_time
 from steelyard.model.readings import (
     SESSION_CPU,
     SESSION_LOG,

@@ -19,9 +19,9 @@ from steelyard import _core
 from steelyard.driver.answer import SliceAnswer
 from steelyard.driver.client import Driver
 from steelyard.driver.plan import DriveArm, DrivePlan, DriveScript, SliceRequest
-from steelyard.fleet.load_generators import crowd_driver as of_crowd
+from steelyard.fleet.load_generators import drivers as of_crowd
 from steelyard.fleet.load_generators import load_agent as of_hand
-from steelyard.fleet.load_generators.crowd_driver import Crowd
+from steelyard.fleet.load_generators.drivers import Crowd
 from steelyard.model.errors import DriverError, ServerError
 from steelyard.model.secrets.secret import Secret
 

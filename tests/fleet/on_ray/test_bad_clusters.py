@@ -18,7 +18,7 @@ from driver.served import Server
 from fleet.clusters import cluster_of
 from fleet.on_ray.test_commands import SESSIONS, begun, measured, weighing
 from steelyard.driver.plan import DrivePlan, DriveScript, SliceRequest
-from steelyard.fleet.load_generators import crowd_driver as of_crowd
+from steelyard.fleet.load_generators import drivers as of_crowd
 from steelyard.fleet.load_generators.drivers import CrowdDrivers
 from steelyard.fleet.load_generators.load_agent import LostError
 from steelyard.fleet.on_ray import cluster as of_cluster

@@ -23,7 +23,7 @@ from steelyard.foreign.series import Grain, Order, Rows, Series, TransactionCoun
 from steelyard.foreign.source import open_source
 from steelyard.model.errors import UsageError
 from steelyard.model.observation import Observation
-from steelyard.model.threat_kind import ThreatKind
+from steelyard.model.threat import ThreatKind
 from steelyard.model.units import percent_of_log
 from steelyard.verdict.contrast_line import judged_line
 from steelyard.wording.threats.threat import threat_of

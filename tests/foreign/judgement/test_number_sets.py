@@ -13,7 +13,7 @@ from steelyard.evaluation.observations.numbers import (
 )
 from steelyard.foreign.judgement.judge_numbers import judge_numbers
 from steelyard.foreign.series import Order, Rows
-from steelyard.model.threat_kind import ThreatKind
+from steelyard.model.threat import ThreatKind
 from steelyard.wording.verdict_sentence import sentence_of
 
 

@@ -23,7 +23,7 @@ from steelyard.foreign.judgement.judge_numbers import NO_SPREAD, judge_numbers
 from steelyard.foreign.metric import Metric
 from steelyard.foreign.series import Grain, Order, Sheet, TransactionCounts
 from steelyard.model.errors import SteelyardError, UsageError
-from steelyard.model.threat_kind import ThreatKind
+from steelyard.model.threat import ThreatKind
 
 BEGIN_MS = 1_700_000_000_000
 NOTE = "note: both iodepth >= 1 and synchronous I/O engine are selected\n"

@@ -10,7 +10,7 @@ from steelyard.foreign.comparison import Options, compare
 from steelyard.foreign.judgement.judge_numbers import judge_numbers
 from steelyard.foreign.metric import THROUGHPUT
 from steelyard.foreign.series import TransactionCounts
-from steelyard.model.threat_kind import ThreatKind
+from steelyard.model.threat import ThreatKind
 
 
 def test_drives_are_a_repetition_each() -> None:

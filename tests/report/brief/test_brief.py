@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 from site_browser import PROGRAM
 from steelyard.cli.commands import report
 from steelyard.model.errors import RecordError, SteelyardError, UsageError
-from steelyard.report.brief import brief, pdf
+from steelyard.report.brief import brief
 from steelyard.report.brief.brief import BREVITIES, write_brief
 from steelyard.report.page import render_page
 from steelyard.report.source import read_source
@@ -72,7 +72,7 @@ def test_a_brief_has_at_most_two_pages(record: MakeRecord, counts: Counts, kind:
     assert made == directory / "brief.pdf"
     assert made.read_bytes().startswith(b"%PDF-")
     assert 1 <= pages_of(made.read_bytes()) <= 2
-    assert pages_of(made.read_bytes()) == pdf.count_pages(made.read_bytes())
+    assert pages_of(made.read_bytes()) == brief.count_pages(made.read_bytes())
     assert sorted(directory.iterdir()) == sorted([*before, made]), "nothing is left beside it"
 
 
@@ -80,9 +80,9 @@ def test_a_brief_has_at_most_two_pages(record: MakeRecord, counts: Counts, kind:
 @pytest.mark.browser
 def test_pages_are_counted_as_they_are(tmp_path: Path) -> None:
     page = "<p style='break-after: page'>a</p>" * 4 + "<p>b</p>"
-    printed = pdf.print_pdf(page, tmp_path)
-    assert pdf.count_pages(printed) == pages_of(printed) == 5
-    assert pdf.count_pages(b"no pdf") == 0
+    printed = brief.print_pdf(page, tmp_path)
+    assert brief.count_pages(printed) == pages_of(printed) == 5
+    assert brief.count_pages(b"no pdf") == 0
     assert list(tmp_path.iterdir()) == []
 
 

@@ -12,7 +12,7 @@ import pytest
 import steelyard.report
 from steelyard.record.spent import PHASES, Spent, SpentLine
 from steelyard.report.page import write_report
-from steelyard.report.wall_time.words import draw_wall_time
+from steelyard.report.wall_time import draw_wall_time
 
 MakeRecord = Callable[..., Path]
 Counts = Callable[[list[str], list[int]], list[int]]

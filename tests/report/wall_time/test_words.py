@@ -7,7 +7,7 @@ import pytest
 from record.made import line_of, verdict_of
 from steelyard.record.spent import PHASES, UNDER_LOAD, Phase, Spent, SpentLine
 from steelyard.record.verdict import Verdict
-from steelyard.report.wall_time.words import PHASE_WORDS, phase_rows, took_text
+from steelyard.report.wall_time import PHASE_WORDS, phase_rows, took_text
 
 NS_PER_S = 1_000_000_000
 

@@ -10,7 +10,7 @@ import pytest
 from steelyard.engines.engine import Instance
 from steelyard.model.endpoint import Endpoint
 from steelyard.model.errors import EngineError, ServerError
-from steelyard.running.external.databases import Databases
+from steelyard.running.external_slots import Databases
 from steelyard.running.measuring.arm_loss import ArmLostError
 from steelyard.running.stopwatch import Stopwatch
 from story.asked import Watcher

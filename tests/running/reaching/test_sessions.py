@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from steelyard.model.endpoint import Endpoint
-from steelyard.running.external.sessions import Sessions, round_trips, servers
+from steelyard.running.external_slots import Sessions, round_trips, servers
 from steelyard.running.measuring.arm_loss import ArmLostError
 from story.noop.journal import NOOP_IDENTITY
 from story.noop.sessions import NoopExternal

@@ -17,7 +17,7 @@ from steelyard.model.errors import EngineError, ServerError, SteelyardError
 from steelyard.model.identity import BuildDefaults, Identity
 from steelyard.model.process import Process, TreeUse
 from steelyard.model.readings import Kind, Sample, StatementCounts
-from steelyard.model.settings.allowed import Allowed
+from steelyard.model.setting_value import Allowed
 from steelyard.model.turn import Checkpoint
 from story.noop.journal import NOOP_IDENTITY, Call, Journal
 from story.noop.own_time import OwnTimeNoop, SuspendableNoop

@@ -9,16 +9,19 @@ from pathlib import Path
 import pytest
 
 from steelyard.model.errors import EngineError, UsageError
-from steelyard.tuning.probe.fio import Fio, figure_of, find_fio, run_job
-from steelyard.tuning.probe.jobs import (
+from steelyard.tuning.probe.fio import (
     DATA,
     LOG_BYTES,
     MIX,
+    Fio,
     Job,
+    figure_of,
+    find_fio,
     job_file,
     jobs,
     layout_options,
     options,
+    run_job,
 )
 from tuning.probe.made import found, latency, side
 

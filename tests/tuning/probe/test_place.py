@@ -15,9 +15,9 @@ from steelyard.engines.file_lock import hold
 from steelyard.model.errors import UsageError
 from steelyard.model.units import format_bytes
 from steelyard.telemetry.capacity import Space
-from steelyard.tuning.probe import place
-from steelyard.tuning.probe.jobs import LOG_BYTES
-from steelyard.tuning.probe.place import (
+from steelyard.tuning.probe import probing
+from steelyard.tuning.probe.fio import LOG_BYTES
+from steelyard.tuning.probe.probing import (
     LEAST_ASKED_BYTES,
     MARKER,
     MOST_BYTES,
@@ -49,9 +49,9 @@ def test_memory_is_no_storage() -> None:
 def test_what_may_not_be_written_to_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(place.os, "access", lambda path, mode: False)
+    monkeypatch.setattr(probing.os, "access", lambda path, mode: False)
     mount = {"type": "ext4", "options": "ro,relatime"}
-    monkeypatch.setattr(place, "filesystem", lambda path: mount)
+    monkeypatch.setattr(probing, "filesystem", lambda path: mount)
     with pytest.raises(UsageError, match="mounted read-only"):
         require_directory(tmp_path)
     mount["options"] = "rw"
@@ -63,7 +63,7 @@ def test_a_tenth_of_what_is_free_and_at_most_4_gb(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     free = 100 << 30
-    monkeypatch.setattr(place, "space", lambda path: Space(free, 2 * free))
+    monkeypatch.setattr(probing, "space", lambda path: Space(free, 2 * free))
     assert size_to_use(tmp_path) + LOG_BYTES == MOST_BYTES
     assert size_to_use(tmp_path, 1 << 28) == 1 << 28
     assert size_to_use(tmp_path, 1 << 40) + LOG_BYTES == MOST_BYTES
@@ -78,7 +78,7 @@ def test_a_tenth_of_what_is_free_and_at_most_4_gb(
 def test_a_full_file_system_is_refused_whatever_size_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, free: int
 ) -> None:
-    monkeypatch.setattr(place, "space", lambda path: Space(free, 100 << 30))
+    monkeypatch.setattr(probing, "space", lambda path: Space(free, 100 << 30))
     for asked in (LEAST_ASKED_BYTES, 1 << 30, None):
         with pytest.raises(UsageError) as refused:
             size_to_use(tmp_path, asked)
@@ -142,6 +142,6 @@ def test_direct_is_tried_and_leaves_no_file(
             raise OSError(errno.EINVAL, os.strerror(errno.EINVAL))
         return real(path, flags, mode)
 
-    monkeypatch.setattr(place.os, "open", refuse)
+    monkeypatch.setattr(probing.os, "open", refuse)
     assert takes_direct(tmp_path) is False
     assert not os.listdir(tmp_path)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from steelyard.model.readings import WorkKind
-from steelyard.model.settings.allowed import Allowed
+from steelyard.model.setting_value import Allowed
 from steelyard.tuning.profile.basis import Basis, Storage
 
 GB = 1 << 30

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from steelyard.model.errors import UsageError
 from steelyard.model.readings import ProfileName, WorkKind
-from steelyard.model.settings.allowed import Allowed
-from steelyard.model.settings.value import number_in, size_bytes
+from steelyard.model.setting_value import Allowed, number_in, size_bytes
 from steelyard.tuning.profile import profile
 from steelyard.tuning.profile.advice import (
     GROUPS,

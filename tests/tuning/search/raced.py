@@ -12,7 +12,7 @@ from typing import Any
 
 from record.made import DETAILS, line_of, verdict_of
 from steelyard.model.errors import ServerError
-from steelyard.model.settings.value import GB, number_in
+from steelyard.model.setting_value import GB, number_in
 from steelyard.record.contrast import ContrastLine, EpochDetail
 from steelyard.record.verdict import Verdict
 from steelyard.study.arm import Arm

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from steelyard.tuning.search.outcome import dropped
+from steelyard.tuning.search.trial import dropped
 
 DRIFT = [0.0, 0.2, -0.1, 0.15, -0.25, 0.05]
 

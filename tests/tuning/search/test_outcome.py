@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from record.made import verdict_of
-from steelyard.tuning.search.outcome import outcome_of
+from steelyard.tuning.search.trial import outcome_of
 from tuning.search.raced import contrast
 
 OFF, ON = "off", "control"

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from steelyard.model.errors import UsageError
-from steelyard.model.settings.value import GB, MB, size_text
+from steelyard.model.setting_value import GB, MB, size_text
 from steelyard.tuning.search.space import DURABILITY, Room, ranges, settings_of
 from tuning.profile.accepting import ALLOWED, basis
 

@@ -25,7 +25,7 @@ from steelyard.evaluation.threats import (
 from steelyard.model.estimate import Interval
 from steelyard.model.latency_goal import LatencyGoal
 from steelyard.model.observation import Quoted
-from steelyard.model.threat_kind import ThreatKind
+from steelyard.model.threat import ThreatKind
 from steelyard.record.epoch import OtherLoadLine
 from steelyard.record.machine.arm_places import ArmPlace, FilesPlace
 from steelyard.record.machine.drive_health import TOO_HOT

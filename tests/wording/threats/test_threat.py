@@ -12,8 +12,7 @@ import pytest
 from steelyard.cli.commands import COMMANDS
 from steelyard.evaluation.threats.epochs import WeighedBefore
 from steelyard.model.observation import Observation, Quoted
-from steelyard.model.threat import Threat
-from steelyard.model.threat_kind import ThreatKind
+from steelyard.model.threat import Threat, ThreatKind
 from steelyard.wording.threats.threat import TEXTS, threat_of
 from wording.threats.samples import SAMPLES
 

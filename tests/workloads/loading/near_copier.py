@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from steelyard.engines.loading import RowShare
 from steelyard.fleet.load_generators.load_agent import machine_facts
-from steelyard.fleet.loading.copying import CopySessions
+from steelyard.fleet.row_copying import CopySessions
 from steelyard.model.endpoint import Endpoint
 
 

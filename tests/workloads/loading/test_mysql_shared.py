@@ -14,7 +14,7 @@ from steelyard.engines.loading import RowShare
 from steelyard.engines.mysql.sql.session import connect, connected, rows_of
 from steelyard.engines.mysql.uri import read_uri
 from steelyard.fleet.load_generators.load_agent import LostError
-from steelyard.fleet.loading.copying import LoadMachines
+from steelyard.fleet.row_copying import LoadMachines
 from steelyard.model.errors import ServerError
 from steelyard.workloads.loading import shared
 from steelyard.workloads.loading.load import load

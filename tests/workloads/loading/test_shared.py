@@ -17,9 +17,9 @@ from steelyard.engines.loading import DATABASE, RowShare
 from steelyard.engines.postgres.life.cluster import Cluster
 from steelyard.engines.postgres.postgres import Postgres
 from steelyard.engines.postgres.sql.database import PostgresDatabase, connected
+from steelyard.fleet import row_copying
 from steelyard.fleet.load_generators.load_agent import LostError
-from steelyard.fleet.loading import copying
-from steelyard.fleet.loading.copying import LoadMachines
+from steelyard.fleet.row_copying import LoadMachines
 from steelyard.model.endpoint import Endpoint
 from steelyard.model.errors import DriverError
 from steelyard.workloads.loading import shared
@@ -46,7 +46,7 @@ LEFT = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'steelyar
 @pytest.fixture
 def small_shares(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shared, "FEWEST_CHUNKS", 1)
-    monkeypatch.setattr(copying, "PARTS", 1)
+    monkeypatch.setattr(row_copying, "PARTS", 1)
 
 
 @contextmanager

@@ -139,7 +139,7 @@ def _drill_innodb(
     as_json: bool,
 ) -> None:
     """`chosen`: faults and places, or None for all."""
-    from steelyard.cli.views.drills.innodb_drill import render
+    from steelyard.cli.views.innodb_drill import render
     from steelyard.integrity.innodb.drill.drill import InnodbDrillRequest, drill_innodb
     from steelyard.integrity.innodb.drill.faults import FAULTS, PLACES
 

@@ -124,7 +124,7 @@ def add(
 def _source(what: str) -> str | Path:
     """A version to be fetched, an engine that is here, or a directory. UsageError: an engine that
     is brought in another way."""
-    from steelyard.engines.builds.adding import addable
+    from steelyard.engines.builds.added import addable
     from steelyard.engines.mysql.builds.adding import is_product
 
     directory = Path(what)
@@ -170,7 +170,7 @@ Added = tuple[dict[str, Any], list[str]]
 
 
 def _added(source: str | Path, name: str | None, account: str | None) -> Added:
-    from steelyard.engines.builds.adding import is_version
+    from steelyard.engines.builds.added import is_version
     from steelyard.engines.mysql.builds.adding import is_product
 
     if isinstance(source, Path):

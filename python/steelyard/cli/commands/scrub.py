@@ -122,8 +122,7 @@ def scrub(
 def _scrub_innodb(
     directory: Path, threads: int | None, max_rate: float | None, as_json: bool
 ) -> None:
-    from steelyard.cli.views.scrubbed import ProgressLine
-    from steelyard.cli.views.scrubs.innodb_scrub import render_innodb
+    from steelyard.cli.views.scrubbed import ProgressLine, render_innodb
     from steelyard.integrity.innodb.scrub import InnodbRequest, scrub_innodb
 
     request = InnodbRequest(directory, threads=threads, max_rate=max_rate)

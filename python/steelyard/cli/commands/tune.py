@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from steelyard.cli.options import tune_parameters as own
+from steelyard.cli.options import tune_options as own
 from steelyard.cli.options import weigh_parameters as parameter
 from steelyard.cli.options.records_option import require_unchanged
 from steelyard.cli.options.sizes import size_option

@@ -177,7 +177,7 @@ def _weighed(
 
 
 def _show(verdict: Verdict, conditions: Sequence[FailCondition], *, as_json: bool) -> None:
-    from steelyard.cli.views.factors.factors_view import render_factors
+    from steelyard.cli.views.factors_view import render_factors
     from steelyard.cli.views.text_layout import hanging, sentence_width, terminal_width
     from steelyard.cli.views.verdict_view import render_verdict, verdict_json
     from steelyard.report.answer.what_next import gate_lines

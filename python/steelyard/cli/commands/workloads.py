@@ -16,7 +16,7 @@ from steelyard.model.errors import UsageError
 
 if TYPE_CHECKING:
     from steelyard.engines.loading import WorkloadDatabase
-    from steelyard.fleet.loading.copying import LoadMachines
+    from steelyard.fleet.row_copying import LoadMachines
     from steelyard.model.endpoint import Endpoint
     from steelyard.workloads.reading.workload import Workload
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from steelyard.engines.builds.adding import is_version
+from steelyard.engines.builds.added import is_version
 from steelyard.engines.cache import Cache, entries, free_bytes, tree_bytes
 from steelyard.engines.local.runs import leftovers, live_runs
 from steelyard.engines.mysql.builds import find as mysql

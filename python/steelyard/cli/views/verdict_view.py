@@ -37,7 +37,7 @@ from steelyard.report.tables import (
 )
 from steelyard.report.time_parts import bottleneck_line, cause_lines, part_rows
 from steelyard.report.turns import evenness_value, stall_sums
-from steelyard.report.wall_time.words import took_text
+from steelyard.report.wall_time import took_text
 from steelyard.wording.contrast_text import MARKS, reading_text, shown_sentence, truth_text
 
 _INDENT = "  "

@@ -10,7 +10,7 @@ from steelyard.model.errors import UsageError
 
 if TYPE_CHECKING:
     from steelyard.fleet.load_generators.drivers import CrowdDrivers
-    from steelyard.fleet.loading.copying import LoadMachines
+    from steelyard.fleet.row_copying import LoadMachines
     from steelyard.model.endpoint import Endpoint
     from steelyard.study.study import Study
 
@@ -65,8 +65,8 @@ def copying_machines(
         raise UsageError("several machines load into a server that they reach: name a TARGET")
     from steelyard.fleet.load_generators.drivers import require_fit
     from steelyard.fleet.load_generators.load_agent import machine_facts
-    from steelyard.fleet.loading.copying import LoadMachines
     from steelyard.fleet.on_ray.machines import RayMachines
+    from steelyard.fleet.row_copying import LoadMachines
 
     reserved = RayMachines(machines, ray)
     try:

@@ -30,7 +30,7 @@ def own_password(endpoint: Endpoint) -> Secret | None:
     """What this machine itself has for it; None: nothing."""
     if endpoint.protocol != POSTGRES:
         return Secret.of(os.environ.get("MYSQL_PWD"))
-    from steelyard.engines.postgres.external import server as postgres
+    from steelyard.engines.postgres import external_server as postgres
 
     return postgres.own_password(endpoint)
 
@@ -40,7 +40,7 @@ def crossing(endpoint: Endpoint) -> Endpoint:
     under a name by which `end_sessions` knows them."""
     if endpoint.protocol != POSTGRES:
         return replace(endpoint, password=None)
-    from steelyard.engines.postgres.external import server as postgres
+    from steelyard.engines.postgres import external_server as postgres
 
     return postgres.crossing(endpoint)
 
@@ -70,6 +70,6 @@ def _request_end(endpoint: Endpoint, sessions: Sequence[int]) -> int:
         from steelyard.engines.mysql.sql import variables as mysql
 
         return mysql.end_sessions(endpoint, sessions)
-    from steelyard.engines.postgres.external import server as postgres
+    from steelyard.engines.postgres import external_server as postgres
 
     return postgres.end_sessions(endpoint, sessions)

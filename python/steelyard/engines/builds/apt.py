@@ -13,7 +13,7 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
-from steelyard.engines.builds.adding import new_directory
+from steelyard.engines.builds.added import new_directory
 from steelyard.engines.builds.pinned_packages import DEBIAN, PinnedPackage, compared
 from steelyard.engines.builds.run_tool import ToolOutcome, run_tool
 from steelyard.model.errors import EngineError

@@ -9,7 +9,7 @@ from steelyard.engines.engine import Instance, LocalInstance, Settings, Slot
 
 if TYPE_CHECKING:
     from steelyard.model.identity import BuildDefaults
-    from steelyard.model.settings.allowed import Allowed
+    from steelyard.model.setting_value import Allowed
 
 
 @runtime_checkable

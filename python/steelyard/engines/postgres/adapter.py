@@ -11,7 +11,7 @@ from dataclasses import fields
 
 from steelyard.engines.builds.same_builder import BuildRequest
 from steelyard.engines.engine import Instance, Settings
-from steelyard.engines.postgres.external.server import CountingServer, ExternalPostgres
+from steelyard.engines.postgres.external_server import CountingServer, ExternalPostgres
 from steelyard.engines.postgres.intake.place import inspect_source
 from steelyard.engines.postgres.intake.server_settings import read_server_settings
 from steelyard.engines.postgres.libpq.connection_string import GivenAddress, read_target

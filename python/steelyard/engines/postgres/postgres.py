@@ -1,9 +1,14 @@
-"""PostgreSQL as an engine: one build, run under one account."""
+"""PostgreSQL as an engine: one build, run under one account.
+
+What a build assumes and accepts is read from a cluster that is made for that and removed.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+import shutil
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 from steelyard.engines.account import Account
@@ -18,11 +23,16 @@ from steelyard.engines.postgres.abilities import missing
 from steelyard.engines.postgres.access.loopback import listening
 from steelyard.engines.postgres.access.pooler import KEEPS_STATEMENTS, version_of
 from steelyard.engines.postgres.builds.build import Build, major_of
-from steelyard.engines.postgres.examination import examine, examine_allowed
 from steelyard.engines.postgres.intake.accepting import accepted_settings, known_settings
 from steelyard.engines.postgres.intake.import_cluster import take_in_cluster, take_in_dump
 from steelyard.engines.postgres.life.cluster import Cluster
-from steelyard.engines.postgres.life.control import PROTECTIONS, stopped_identifier, verifies
+from steelyard.engines.postgres.life.control import (
+    CHECKSUMS,
+    PROTECTIONS,
+    read_layout,
+    stopped_identifier,
+    verifies,
+)
 from steelyard.engines.postgres.life.data_directory import make_cluster
 from steelyard.engines.postgres.life.primary import Primary
 from steelyard.engines.postgres.life.server import serving_pid
@@ -34,11 +44,12 @@ from steelyard.engines.postgres.settings import (
     validate_settings,
 )
 from steelyard.engines.postgres.sql.checkpoints import TOLD_BY, cycle_of, log_limit, scaled
+from steelyard.engines.postgres.sql.counters import counting
 from steelyard.engines.postgres.sql.own_time import in_own_time
-from steelyard.engines.postgres.sql.statements import counting
+from steelyard.engines.postgres.sql.session import read_allowed, read_defaults
 from steelyard.model.errors import EngineError
-from steelyard.model.identity import BuildDefaults, Identity
-from steelyard.model.settings.allowed import Allowed
+from steelyard.model.identity import BuildDefaults, Default, Identity
+from steelyard.model.setting_value import Allowed
 
 LOAD_SETTINGS: Mapping[str, str] = {
     **BULK_SETTINGS,
@@ -46,6 +57,18 @@ LOAD_SETTINGS: Mapping[str, str] = {
     "max_parallel_maintenance_workers": "0",
 }
 """Of the server that a template is loaded with."""
+
+Create = Callable[..., Cluster]
+"""Makes a cluster: (directory, protection=...)."""
+_PRESETS = (
+    "block_size",
+    "segment_size",
+    "wal_block_size",
+    "max_identifier_length",
+    "max_index_keys",
+)
+"""What a server compares with the control file before it starts, as far as settings show it
+(ReadControlFile, src/backend/access/transam/xlog.c)."""
 
 
 class Postgres:
@@ -222,3 +245,39 @@ def catalogue_edition(identity: Identity) -> list[int]:
         return []
     status = server.stat()
     return [status.st_size, status.st_mtime_ns]
+
+
+def examine(create: Create, slot: Slot) -> BuildDefaults:
+    """Make a cluster at the slot, start it, read, and remove it; takes one to two seconds.
+
+    ServerError quotes a server that would not be made or started.
+    """
+    with _examined(create, slot) as cluster:
+        defaults = read_defaults(cluster.address)
+        cluster.stop()
+        return BuildDefaults({**read_layout(cluster.directory), **_compiled(defaults)}, defaults)
+
+
+def examine_allowed(create: Create, slot: Slot) -> dict[str, Allowed]:
+    """What the build accepts for every setting, read from a cluster as `examine` makes one."""
+    with _examined(create, slot) as cluster:
+        return read_allowed(cluster.address)
+
+
+@contextmanager
+def _examined(create: Create, slot: Slot) -> Iterator[Cluster]:
+    """A cluster of defaults that runs at the slot, and is removed."""
+    directory = slot.path / "examined"
+    cluster = create(directory, protection=CHECKSUMS)
+    try:
+        cluster.start(slot, {})
+        try:
+            yield cluster
+        finally:
+            cluster.stop()
+    finally:
+        shutil.rmtree(directory, ignore_errors=True)
+
+
+def _compiled(defaults: dict[str, Default]) -> dict[str, int]:
+    return {name: int(defaults[name].value or 0) for name in _PRESETS if name in defaults}

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from steelyard.engines.builds.same_builder import BuildRequest
-from steelyard.engines.postgres.builds.select import select_builds
+from steelyard.engines.postgres.builds.find import select_builds
 from steelyard.engines.postgres.postgres import Postgres
 
 

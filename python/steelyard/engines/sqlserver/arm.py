@@ -2,12 +2,15 @@
 
 Nothing of the server is set, and of its databases only ours. Everything that is read of an arm
 concerns its database: options, counters, checkpoints.
+
+A checkpoint rewrites the tables of the database, and writes out its pages.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from functools import cached_property
 
 from steelyard.engines.capabilities.checkpoints import CheckpointSession
@@ -15,13 +18,13 @@ from steelyard.engines.capabilities.external import OwnDatabase, answers
 from steelyard.engines.differences import SettingRules
 from steelyard.engines.sqlserver import counters, owned
 from steelyard.engines.sqlserver.database import SqlServerDatabase
-from steelyard.engines.sqlserver.flush import Checkpoints, rebuild
 from steelyard.engines.sqlserver.licence import BENCHMARKS, EXPERIMENTAL
 from steelyard.engines.sqlserver.owned import OwnedDatabase
 from steelyard.engines.sqlserver.session import (
     ANSWER_S,
     RefusedError,
     Session,
+    bracketed,
     connected,
     literal,
     open_session,
@@ -47,6 +50,42 @@ SELECT CONVERT(nvarchar(128), @@SERVERNAME), CONVERT(nvarchar(23), create_date, 
   FROM sys.databases WHERE database_id = 2;
 """
 """tempdb is created at each start."""
+
+CHECKPOINT = "CHECKPOINT;"
+_TABLES = """
+SELECT s.name, t.name, CONVERT(nvarchar(11), i.index_id)
+  FROM sys.tables t JOIN sys.schemas s ON s.schema_id = t.schema_id
+  JOIN sys.indexes i ON i.object_id = t.object_id AND i.index_id IN (0, 1)
+ WHERE t.is_ms_shipped = 0 ORDER BY s.name, t.name;
+"""
+"""With 0 for a heap, whose indexes are rebuilt with it; 1 for a table in its clustered index."""
+_HEAP = "0"
+
+
+class Checkpoints:
+    """A connection that requests checkpoints of a database of ours; a CheckpointSession."""
+
+    def __init__(self, database: OwnedDatabase, answers: Callable[[], bool]) -> None:
+        """`answers`: whether the server does, now. EngineError: the database is no longer ours."""
+        self._stack = ExitStack()
+        self._session = self._stack.enter_context(database.opened())
+        self._answers = answers
+
+    def checkpoint(self) -> int:
+        """CHECKPOINT; nanoseconds it took, 0 when the server died, which the load reports too.
+        RefusedError: it was refused, or the connection alone was lost."""
+        began = time.monotonic_ns()
+        try:
+            self._session.execute(CHECKPOINT)
+        except RefusedError as error:
+            if error.number is not None or self._answers():
+                raise
+            return 0
+        return time.monotonic_ns() - began
+
+    def close(self) -> None:
+        """Close the connection; safe to call twice."""
+        self._stack.close()
 
 
 class SqlServerArm:
@@ -190,3 +229,15 @@ def _round_trip_ns(session: Session) -> int:
     began = time.monotonic_ns()
     session.execute(_SHORTEST)
     return time.monotonic_ns() - began
+
+
+def rebuild(session: Session) -> None:
+    """Rewrite every table and index of the session's database, and write all of it out: a page
+    keeps the protection it has until it is written anew. ServerError."""
+    statements = []
+    for schema, table, kind in session.rows(_TABLES):
+        name = f"{bracketed(str(schema))}.{bracketed(str(table))}"
+        what = f"TABLE {name}" if kind == _HEAP else f"INDEX ALL ON {name}"
+        statements.append(f"ALTER {what} REBUILD;")
+    for statement in (*statements, CHECKPOINT):
+        session.execute(statement)

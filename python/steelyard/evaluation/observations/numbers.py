@@ -12,7 +12,7 @@ from steelyard.analysis.two_samples.centres import Centred
 from steelyard.analysis.two_samples.trend import Trend
 from steelyard.evaluation.threats.epochs import CountsOfArms
 from steelyard.model.observation import Observation, Quoted
-from steelyard.model.threat_kind import ThreatKind
+from steelyard.model.threat import ThreatKind
 
 
 @dataclass(frozen=True, slots=True)

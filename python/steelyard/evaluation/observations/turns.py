@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from steelyard.analysis.turns.debt import DebtGrowth
 from steelyard.model.observation import Observation
-from steelyard.model.threat_kind import ThreatKind
+from steelyard.model.threat import ThreatKind
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,10 +21,10 @@ from steelyard.model.latency_goal import LatencyGoal
 from steelyard.model.memoize import memoize_by_identity
 from steelyard.model.observation import Observation
 from steelyard.model.readings import SERVER_CPU, SESSION_QUEUE, ArmTotals, EpochTotals, RateVisit
-from steelyard.model.threat_kind import ThreatKind
+from steelyard.model.threat import ThreatKind
 from steelyard.model.units import NS_PER_US
+from steelyard.record.capacity import Capacity
 from steelyard.record.plan import Plan, SearchChoice
-from steelyard.record.rates.capacity import Capacity
 
 NEAR = 0.1
 """Log rate about an epoch's reading within which visits show what its limit rests on."""

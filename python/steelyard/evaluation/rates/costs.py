@@ -17,7 +17,7 @@ from steelyard.analysis.decision.t_interval import t_interval
 from steelyard.evaluation.contrast import WeighedContrast
 from steelyard.evaluation.judge_epochs import percent_or_none
 from steelyard.model.price import Price, parse_price
-from steelyard.record.rates.capacity import Cost
+from steelyard.record.capacity import Cost
 from steelyard.study.study import Study
 
 

@@ -17,8 +17,8 @@ import numpy as np
 from steelyard.evaluation.threats.pool_warmth import BLOCK_BYTES
 from steelyard.model.observation import Observation
 from steelyard.model.readings import EpochTotals
-from steelyard.model.settings.value import reported
-from steelyard.model.threat_kind import ThreatKind
+from steelyard.model.setting_value import reported
+from steelyard.model.threat import ThreatKind
 from steelyard.model.units import NS_PER_S
 
 RECORD_HEADER_BYTES = 24

@@ -26,13 +26,12 @@ from steelyard.evaluation.threats.turns import (
     unfinished_threats,
 )
 from steelyard.model.observation import Observation
-from steelyard.model.threat_kind import ThreatKind
+from steelyard.model.threat import ThreatKind
 from steelyard.model.turn import Turn
 from steelyard.model.units import NS_PER_S
-from steelyard.record.epoch import Epoch
+from steelyard.record.epoch import Epoch, WindowLine
 from steelyard.record.plan import Plan
 from steelyard.record.turns.seconds import CheckpointLine
-from steelyard.record.window import WindowLine
 
 UNEQUAL_DIRTIED = 0.1
 """Share of the bytes that a transaction dirtied, above which it counts that another slice pays."""

@@ -12,7 +12,7 @@ from typing import ClassVar
 from steelyard.evaluation.plans.flips import flips
 from steelyard.evaluation.plans.tree import with_present_names
 from steelyard.model.observation import Observation, Quoted
-from steelyard.model.threat_kind import ThreatKind
+from steelyard.model.threat import ThreatKind
 from steelyard.record.environment import Difference, Inspection, SourceFacts
 
 

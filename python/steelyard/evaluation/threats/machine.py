@@ -32,7 +32,7 @@ from steelyard.evaluation.observations.machine import (
 )
 from steelyard.model.memoize import memoize_by_identity
 from steelyard.model.observation import Observation, Quoted
-from steelyard.model.threat_kind import ThreatKind
+from steelyard.model.threat import ThreatKind
 from steelyard.record.epoch import Epoch, EpochLine
 from steelyard.record.machine.drive_health import ONCE_AT_THRESHOLD, TOO_HOT, DriveHealth
 

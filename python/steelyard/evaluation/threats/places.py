@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from steelyard.model.observation import Observation
-from steelyard.model.threat_kind import ThreatKind
+from steelyard.model.threat import ThreatKind
 from steelyard.record.environment import Environment
 from steelyard.record.machine.arm_places import ArmPlace, FilesPlace
 from steelyard.record.plan import Plan

@@ -22,7 +22,7 @@ from steelyard.analysis.turns.evenness import four_parts
 from steelyard.model.memoize import memoize_by_identity
 from steelyard.model.observation import Observation
 from steelyard.model.readings import EpochTotals
-from steelyard.model.threat_kind import ThreatKind
+from steelyard.model.threat import ThreatKind
 from steelyard.model.turn import Turn
 
 BLOCK_BYTES = 8192

@@ -35,7 +35,7 @@ from steelyard.model.estimate import Interval
 from steelyard.model.memoize import memoize_by_identity
 from steelyard.model.observation import Observation, Quoted
 from steelyard.model.readings import SERVER_CPU, ArmTotals, EpochTotals
-from steelyard.model.threat_kind import ThreatKind
+from steelyard.model.threat import ThreatKind
 from steelyard.model.units import NS_PER_US
 from steelyard.record.epoch import Epoch
 from steelyard.record.plan import Plan

@@ -13,7 +13,7 @@ from typing import ClassVar
 
 from steelyard.model.observation import Observation
 from steelyard.model.readings import REPLAY_LAG_BYTES, REPLAY_LAG_MS, EpochTotals
-from steelyard.model.threat_kind import ThreatKind
+from steelyard.model.threat import ThreatKind
 from steelyard.record.verdict import StandbyLag
 
 BEHIND_BYTES = 16 << 20

@@ -17,7 +17,7 @@ from steelyard.model.readings import (
     LoadMachineTotals,
     TogetherTotals,
 )
-from steelyard.model.threat_kind import ThreatKind
+from steelyard.model.threat import ThreatKind
 
 APART_SHARE = 0.05
 """Of an arm's slices, or of a machine's, that may begin apart or late."""

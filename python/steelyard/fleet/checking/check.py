@@ -16,7 +16,7 @@ from steelyard.analysis.decision.t_interval import t_interval
 from steelyard.driver.answer import SliceAnswer
 from steelyard.driver.plan import DriveArm, DrivePlan, DriveScript, SliceRequest
 from steelyard.fleet.checking.network import Nic, NicCounters
-from steelyard.fleet.clocks.tracking import ClockDrift, ClockTrack, Exchange, Offset
+from steelyard.fleet.clock_tracking import ClockDrift, ClockTrack, Exchange, Offset
 from steelyard.fleet.load_generators.drivers import CrowdDrivers, Machines
 from steelyard.fleet.load_generators.load_agent import LoadGenerator, LoadMachineFacts
 from steelyard.model.endpoint import Endpoint

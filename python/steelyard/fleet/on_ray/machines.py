@@ -17,7 +17,6 @@ from steelyard.fleet.load_generators.load_agent import (
     LoadMachineFacts,
     OpenedDriver,
 )
-from steelyard.fleet.loading.copying import SESSIONS, CopySessions
 from steelyard.fleet.on_ray.cluster import (
     CALL_S,
     HOST,
@@ -29,6 +28,7 @@ from steelyard.fleet.on_ray.cluster import (
     leave,
     with_ray_errors,
 )
+from steelyard.fleet.row_copying import SESSIONS, CopySessions
 from steelyard.model.endpoint import Endpoint
 from steelyard.model.errors import DriverError
 

@@ -1,4 +1,9 @@
-"""Reads a table by its shape: a column names the arm, a column an arm, or one arm's repetitions."""
+"""Reads a table by its shape: a column names the arm, a column an arm, or one arm's repetitions; or
+lines that name what they hold, "Execution Time: 81.2 ms", "real 1m23.4s".
+
+Such lines of several quantities come in turn, once for every execution. Read as one column they
+would be a mixture of what was measured and what was not.
+"""
 
 from __future__ import annotations
 
@@ -9,17 +14,20 @@ import numpy as np
 
 from steelyard.foreign.cells import chosen_factors
 from steelyard.foreign.series import Factor, Floats, Grain, Series, Sheet
-from steelyard.foreign.source import SourceText
+from steelyard.foreign.source import SourceText, TextPosition
 from steelyard.foreign.tables.column_roles import Roles, roles_of
 from steelyard.foreign.tables.factors import factors_of, outcome_of, refuse_mixture
 from steelyard.foreign.tables.long_table import read_long_table
-from steelyard.foreign.tables.named_lines import spread_names
 from steelyard.foreign.tables.number_columns import number_columns
 from steelyard.foreign.tables.row_times import run_means, slices_of, times_of
 from steelyard.foreign.tables.summary_rows import without_summaries
 from steelyard.foreign.tables.table import Table, read_table
 from steelyard.foreign.tables.wide_table import read_wide_table
-from steelyard.foreign.vocabulary.heading import Heading, Role
+from steelyard.foreign.vocabulary.heading import Heading, Role, heading_of
+from steelyard.foreign.vocabulary.units import unit_of
+
+_TIMES = {"real": "real time", "user": "user CPU", "sys": "system CPU"}
+"""Words of the shell's `time` and of time(1), as headings say them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,3 +132,33 @@ def _read_one_arm(table: Table, roles: Roles, form: str) -> Sheet:
 def _varies(table: Table, roles: Roles, column: int) -> bool:
     """Whether a column names what rows are about, and they are about different things."""
     return roles.headings[column].role is Role.LABEL and len(set(table.columns[column])) > 1
+
+
+def spread_names(table: Table) -> Table:
+    """A column a quantity, where the words of each line name a known quantity or one that comes in
+    turn with it; else the table as it is."""
+    if table.header is not None:
+        return table
+    numbers = [c for c in range(len(table.columns)) if not table.is_text(c)]
+    text_columns = [table.columns[c] for c in range(len(table.columns)) if c not in numbers]
+    if (
+        len(numbers) != 1
+        or not text_columns
+        or any(all(map(unit_of, cells)) for cells in text_columns)
+    ):
+        return table
+    names = [" ".join(cells).strip(" :=") for cells in zip(*text_columns, strict=True)]
+    width = len(set(names))
+    if width < 2 or names != names[:width] * (table.rows // width):
+        return table
+    header = tuple(_TIMES.get(name, name) for name in names[:width])
+    if not any(heading_of(name).role in (Role.METRIC, Role.STATISTIC) for name in header):
+        return table
+    (number,) = numbers
+    cells = table.columns[number]
+
+    def spot(row: int, column: int) -> TextPosition:
+        return table.spot(row * width + column, number)
+
+    columns = tuple(cells[column::width] for column in range(width))
+    return Table(table.source, header, columns, spot, table.lines[::width])

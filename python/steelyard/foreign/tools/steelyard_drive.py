@@ -15,7 +15,7 @@ from steelyard.foreign.metric import LATENCY, THROUGHPUT, Metric
 from steelyard.foreign.number import floats_of
 from steelyard.foreign.series import Series, Sheet, TransactionCounts
 from steelyard.foreign.tools.steelyard_verdict import is_verdict
-from steelyard.model.threat_kind import ThreatKind
+from steelyard.model.threat import ThreatKind
 
 _COUNT = re.compile(r"[0-9]{1,15}")
 _RATE = Metric(THROUGHPUT, "transactions/s", True)

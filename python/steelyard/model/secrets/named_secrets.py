@@ -11,7 +11,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from steelyard.model.secrets.compared import follows_clause, has_sql, is_compared
 from steelyard.model.secrets.secret import (
     is_line_of_secrets,
     is_method,
@@ -25,7 +24,10 @@ from steelyard.model.secrets.secret_values import (
     block_end,
     doubled_end,
     field_end,
+    follows_clause,
+    has_sql,
     hide,
+    is_compared,
     line_end,
     literal_end,
     word_end,

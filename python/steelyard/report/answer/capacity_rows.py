@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from steelyard.model.price import money_with_ends
 from steelyard.model.units import NS_PER_US, format_duration, format_rate
-from steelyard.record.rates.capacity import Capacity
+from steelyard.record.capacity import Capacity
 from steelyard.record.verdict import Verdict
 from steelyard.wording.contrast_text import reading_text
 

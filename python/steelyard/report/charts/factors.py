@@ -11,7 +11,7 @@ from functools import partial
 
 from markupsafe import Markup
 
-from steelyard.evaluation.factors.effects import parts_of
+from steelyard.evaluation.factor_effects import parts_of
 from steelyard.record.contrast import PercentInterval
 from steelyard.record.factors import EffectLine, FactorEffects, SimpleEffectLine, effect_name
 from steelyard.report.charts.drawing import HALF, WIDE, Drawing, both_widths

@@ -1,4 +1,6 @@
-"""Draws the interval as it settles epoch by epoch, and the percent axis of the epochs' dots."""
+"""Draws every epoch as a dot whose shape shows the slot, with the estimate and its interval, and
+the interval as it settles epoch by epoch, on one axis of percent.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +9,17 @@ from collections.abc import Sequence
 from markupsafe import Markup
 
 from steelyard.model.units import format_percent, percent_of_log
-from steelyard.record.contrast import ContrastLine, Settling
+from steelyard.record.contrast import ContrastLine, PercentInterval, Settling
 from steelyard.report.charts.drawing import Drawing, number
 from steelyard.report.charts.scale import Linear, decimals_of
+from steelyard.wording.contrast_text import reading_text, shown_epoch
 
 PERCENT_LEFT = 58
 """Room for the labels of a percent axis."""
 _HEIGHT = 290
 _FOOT = 40
+_BESIDE = 46
+"""Room at the right for the estimate's own column."""
 
 
 def percent_span(contrast: ContrastLine, margin_percent: float) -> tuple[float, float]:
@@ -117,3 +122,55 @@ def _draw_band(
 
 def _end_y(value: float | None, y: Linear, open_end: float) -> float:
     return open_end if value is None else y.clamped(value)
+
+
+def draw_epochs(
+    contrast: ContrastLine,
+    span: tuple[float, float],
+    margin_percent: float,
+    arm_class: str,
+    width: float,
+) -> Markup:
+    """One contrast's epochs; `span` is the percent range shared with the settling chart."""
+    read = [(row, row.d) for row in contrast.details.epochs if row.d is not None]
+    numbers = [shown_epoch(row) for row, _ in read] or [1]
+    y = Linear(*span, _HEIGHT - _FOOT, 14)
+    x = Linear(min(numbers) - 0.6, max(numbers) + 0.6, PERCENT_LEFT, width - _BESIDE - 8)
+    drawing = Drawing(
+        width,
+        _HEIGHT,
+        f"{contrast.pair}, epoch by epoch",
+        f"{len(read)} epochs; estimate {reading_text(contrast)}. "
+        "The table below gives every value.",
+    )
+    draw_percent_axis(drawing, y, (x.start, width - 6), margin_percent)
+    for tick in epoch_ticks(numbers, x):
+        drawing.text(x(tick), _HEIGHT - _FOOT + 18, str(tick), "", "middle")
+    drawing.text((x.start + x.end) / 2, _HEIGHT - 6, "epoch", "quiet", "middle")
+    for row, d in read:
+        cy = y.clamped(percent_of_log(d))
+        slot = row.slots.get(contrast.arm, 0)
+        drawing.mark(slot, x(shown_epoch(row)), cy, f"dot {arm_class}")
+    _draw_estimate(drawing, contrast, y, width, arm_class)
+    return drawing.svg()
+
+
+def _draw_estimate(
+    drawing: Drawing, interval: PercentInterval, y: Linear, width: float, arm_class: str
+) -> None:
+    middle = interval.estimate_percent
+    if middle is None:
+        return
+    cx = width - _BESIDE / 2 - 2
+    low, high = interval.low_percent, interval.high_percent
+    drawing.text(cx, _HEIGHT - _FOOT + 18, "all", "strong", "middle")
+    if low is None and high is None:
+        drawing.add("circle", cx=cx, cy=y.clamped(middle), r=6, class_=f"dot {arm_class}")
+        return
+    bottom = y.start if low is None else y.clamped(low)
+    top = y.end if high is None else y.clamped(high)
+    drawing.line(cx, bottom, cx, top, f"interval {arm_class}")
+    for end, at in ((low, bottom), (high, top)):
+        if end is not None:
+            drawing.line(cx - 7, at, cx + 7, at, f"cap {arm_class}")
+    drawing.add("circle", cx=cx, cy=y.clamped(middle), r=6, class_=f"estimate {arm_class}")

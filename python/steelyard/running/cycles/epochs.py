@@ -15,16 +15,14 @@ from contextlib import ExitStack, closing, contextmanager
 from steelyard.engines.engine import Instance
 from steelyard.model.errors import DriverError, EngineError, ServerError
 from steelyard.model.units import NS_PER_S
-from steelyard.record.epoch import Epoch, EpochLine
+from steelyard.record.epoch import Epoch, EpochLine, WindowLine
 from steelyard.record.plan import Choices, TurnChoices
 from steelyard.record.reader import TELEMETRY
 from steelyard.record.slice import SliceLine
 from steelyard.record.spent import Phase
 from steelyard.record.totals import epoch_totals
-from steelyard.record.window import WindowLine
-from steelyard.running.cycles.series import ArmSeries
+from steelyard.running.cycles.series import ArmSeries, ArmWindow
 from steelyard.running.cycles.suspension import ArmSuspension
-from steelyard.running.cycles.window import ArmWindow
 from steelyard.running.measuring.arm_loss import ArmLostError
 from steelyard.running.measuring.arm_readings import (
     ArmReadings,

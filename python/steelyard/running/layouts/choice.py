@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from steelyard.evaluation.threats.checkpoint_distance import ACTS_THROUGH_CHECKPOINTS
-from steelyard.model.settings.value import size_bytes
+from steelyard.model.setting_value import size_bytes
 from steelyard.record.plan import CYCLES, SLICES, TURNS, Choices, ChosenLayout
 from steelyard.running.layouts.cycles import MOST_ARMS, Cycles
 from steelyard.running.layouts.layout import Layout

@@ -15,8 +15,7 @@ from steelyard.running.measuring.pilot import Pilot
 from steelyard.running.preparing.memory_room import Room
 from steelyard.running.preparing.recording import OpenRecord
 from steelyard.running.preparing.setup import Setup
-from steelyard.running.searching.epochs import SearchRunner
-from steelyard.running.searching.pilot import pilot_search, require_visits
+from steelyard.running.rate_search import SearchRunner, pilot_search, require_visits
 from steelyard.running.stopwatch import Progress
 from steelyard.study.study import Study
 from steelyard.workloads.reading.scripts import Script

@@ -14,8 +14,7 @@ from steelyard.model.errors import ServerError, StudyError
 from steelyard.model.secrets.redaction import redacted
 from steelyard.model.units import format_duration
 from steelyard.record.machine.arm_places import MemoryPlan
-from steelyard.running.external.databases import Databases
-from steelyard.running.external.sessions import Sessions, notices, round_trips
+from steelyard.running.external_slots import Databases, Sessions, notices, round_trips
 from steelyard.running.laboratory import Laboratory, WorkloadData
 from steelyard.running.layouts.choice import LAYOUTS, resumed_layout
 from steelyard.running.layouts.layout import Layout
@@ -27,20 +26,21 @@ from steelyard.running.preparing.memory_cap import cap_memory
 from steelyard.running.preparing.memory_room import MemoryRoom, memory_room, pool_bytes
 from steelyard.running.preparing.needs import require_abilities, require_machines, require_needs
 from steelyard.running.preparing.places import OpenPlaces, open_places
-from steelyard.running.preparing.pooling import connections_of, require_poolers
 from steelyard.running.preparing.recording import OpenRecord
-from steelyard.running.preparing.replicating import (
-    data_directories,
-    replication_of,
-    require_replicated_work,
-    standbys_of,
-)
 from steelyard.running.preparing.server_settings import (
     OWN_CONNECTIONS,
     LaidSettings,
     lay_settings,
 )
 from steelyard.running.preparing.setup import Setup
+from steelyard.running.preparing.standbys_and_poolers import (
+    connections_of,
+    data_directories,
+    replication_of,
+    require_poolers,
+    require_replicated_work,
+    standbys_of,
+)
 from steelyard.running.stopwatch import Progress
 from steelyard.study.arm import Arm
 from steelyard.study.design import draw_design

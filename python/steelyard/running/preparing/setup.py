@@ -18,7 +18,7 @@ from steelyard.record.plan import Choices, ChosenLayout, CountedChoice, LeftOutS
 from steelyard.record.reader import as_weighed
 from steelyard.record.record import Record
 from steelyard.record.spent import Phase
-from steelyard.running.external.sessions import Sessions
+from steelyard.running.external_slots import Sessions
 from steelyard.running.laboratory import Laboratory, WorkloadData
 from steelyard.running.measuring.background_work import Stalls
 from steelyard.running.measuring.load import Load

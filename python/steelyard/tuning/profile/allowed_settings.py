@@ -12,7 +12,7 @@ from steelyard.engines.capabilities.settings import AllowedSettings
 from steelyard.engines.registry import open_run
 from steelyard.model.errors import EngineError
 from steelyard.model.identity import Identity
-from steelyard.model.settings.allowed import Allowed
+from steelyard.model.setting_value import Allowed
 
 
 @dataclass(frozen=True)

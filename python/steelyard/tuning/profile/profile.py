@@ -8,8 +8,7 @@ from dataclasses import replace
 
 from steelyard.model.errors import UsageError
 from steelyard.model.readings import ProfileName
-from steelyard.model.settings.allowed import Allowed
-from steelyard.model.settings.value import number_in, size_bytes, with_unit
+from steelyard.model.setting_value import Allowed, number_in, size_bytes, with_unit
 from steelyard.model.units import format_bytes
 from steelyard.tuning.profile import shares
 from steelyard.tuning.profile.advice import Advice, LeftAlone, ProfileMemoryNeed, TuningProfile

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from steelyard.model.readings import WorkKind
-from steelyard.model.settings.allowed import Allowed
-from steelyard.model.settings.value import GB, MB, size_text
+from steelyard.model.setting_value import GB, MB, Allowed, size_text
 from steelyard.model.units import format_bytes, format_digits
 from steelyard.tuning.profile.advice import Advice, LeftAlone
 from steelyard.tuning.profile.basis import Basis

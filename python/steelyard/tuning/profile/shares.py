@@ -12,8 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from steelyard.model.readings import Group, WorkKind
-from steelyard.model.settings.allowed import Allowed
-from steelyard.model.settings.value import GB, MB, number_in, size_bytes, size_text
+from steelyard.model.setting_value import GB, MB, Allowed, number_in, size_bytes, size_text
 from steelyard.tuning.profile.advice import Advice
 from steelyard.tuning.profile.basis import Basis
 

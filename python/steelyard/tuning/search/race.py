@@ -13,16 +13,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from steelyard.model.errors import SteelyardError, UsageError, WeighingError
-from steelyard.model.settings.allowed import Allowed
+from steelyard.model.setting_value import Allowed
 from steelyard.model.units import format_percent, percent_of_log
 from steelyard.record.verdict import Verdict
 from steelyard.study.arm import Arm
 from steelyard.study.study import Study
 from steelyard.tuning.profile.basis import Basis
-from steelyard.tuning.search.outcome import dropped, outcome_of
 from steelyard.tuning.search.sampling import ReportedTrial, derived_seed, next_point
 from steelyard.tuning.search.space import Point, Range, Room, settings_of
-from steelyard.tuning.search.trial import BestCandidate, Trial
+from steelyard.tuning.search.trial import BestCandidate, Trial, dropped, outcome_of
 
 Weigh = Callable[[Study, int, Path], Verdict]
 """Weighs a study with a seed into a record, or resumes or reads the one that is there."""

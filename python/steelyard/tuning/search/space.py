@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from steelyard.model.errors import UsageError
-from steelyard.model.settings.allowed import Allowed
-from steelyard.model.settings.value import GB, MB, size_bytes, size_text
+from steelyard.model.setting_value import GB, MB, Allowed, size_bytes, size_text
 from steelyard.model.units import format_bytes
 from steelyard.tuning.profile.advice import ProfileMemoryNeed
 from steelyard.tuning.profile.basis import Basis

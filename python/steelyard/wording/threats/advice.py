@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from steelyard.model.observation import Observation, Quoted
-from steelyard.model.threat_kind import ThreatKind
+from steelyard.model.threat import ThreatKind
 
 
 @dataclass(frozen=True, slots=True)

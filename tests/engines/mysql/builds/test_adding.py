@@ -12,7 +12,7 @@ import pytest
 from engines.mysql.fake_packages import MARIADB_SAYS, FakeApt, installed, npm_files, program
 from engines.published import FakeNpm, server
 from steelyard.engines.account import Account
-from steelyard.engines.builds import adding as shared
+from steelyard.engines.builds import added as shared
 from steelyard.engines.builds.added import remove_engine
 from steelyard.engines.cache import Cache
 from steelyard.engines.mysql.builds import fetching

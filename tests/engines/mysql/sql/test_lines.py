@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from driver.mysql_double import Double
 from steelyard._core import RowStream
-from steelyard.engines.mysql.sql.lines import inserts, load_lines, load_statement
+from steelyard.engines.mysql.sql.loader import inserts, load_lines, load_statement
 from steelyard.engines.mysql.sql.session import connected
 from steelyard.engines.mysql.uri import read_uri
 

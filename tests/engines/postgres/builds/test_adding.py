@@ -14,7 +14,7 @@ import pytest
 
 from engines.published import PACKAGE, FakeNpm, files_of, server
 from steelyard.engines.account import Account
-from steelyard.engines.builds import adding
+from steelyard.engines.builds import added as adding
 from steelyard.engines.builds.added import remove_engine, sweep
 from steelyard.engines.builds.same_builder import BuildRequest
 from steelyard.engines.cache import Cache

@@ -11,7 +11,7 @@ import pytest
 from engines.mysql.fake_packages import FakeApt
 from engines.published import FakeNpm, server
 from steelyard.engines.account import Account
-from steelyard.engines.builds.adding import addable, new_directory
+from steelyard.engines.builds.added import addable, new_directory
 from steelyard.engines.cache import Cache, open_cache
 from steelyard.engines.postgres.builds import debian as source
 from steelyard.engines.postgres.builds.added import added_engines, lost_engines

@@ -10,8 +10,7 @@ from steelyard.engines.adapters import adapter
 from steelyard.engines.builds.same_builder import BuildRequest
 from steelyard.engines.cache import Cache
 from steelyard.engines.postgres.builds.build import Build, bundled_builds, version_number
-from steelyard.engines.postgres.builds.find import discovered
-from steelyard.engines.postgres.builds.select import select_builds
+from steelyard.engines.postgres.builds.find import discovered, select_builds
 from steelyard.engines.postgres.selection import find_postgres
 from steelyard.model.errors import EngineError, UsageError
 from steelyard.model.identity import Identity

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from engines.published import files_of, tarball_of
-from steelyard.engines.builds import tarball as archives
+from steelyard.engines.builds import npm as archives
 from steelyard.engines.postgres.builds.npm import unpack
 from steelyard.model.errors import EngineError
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from steelyard.engines.postgres.intake.command_line import (
+from steelyard.engines.postgres.intake.server_settings import (
     CommandLine,
     command_line,
     parse_arguments,

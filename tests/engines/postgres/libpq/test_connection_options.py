@@ -7,13 +7,13 @@ import os
 import pytest
 from psycopg import pq
 
-from steelyard.engines.postgres.libpq.connection_options import (
+from steelyard.engines.postgres.libpq.connection_string import read_target
+from steelyard.engines.postgres.libpq.connection_words import (
     REFUSED,
     SENT,
     USED,
     WITHOUT_EFFECT,
 )
-from steelyard.engines.postgres.libpq.connection_string import read_target
 from steelyard.model.errors import UsageError
 
 

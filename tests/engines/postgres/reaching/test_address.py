@@ -7,7 +7,7 @@ from psycopg.conninfo import conninfo_to_dict
 
 from steelyard.driver.plan import DriveArm
 from steelyard.engines.postgres.adapter import session_address
-from steelyard.engines.postgres.external.server import refusal_hint
+from steelyard.engines.postgres.external_server import refusal_hint
 from steelyard.model.errors import UsageError
 
 

@@ -13,8 +13,8 @@ from steelyard.engines.capabilities.external import ExternalServer
 from steelyard.engines.capabilities.life import Freezable
 from steelyard.engines.capabilities.settings import Tunable
 from steelyard.engines.engine import Restartable
+from steelyard.engines.postgres import external_server
 from steelyard.engines.postgres.adapter import count_alone, reach
-from steelyard.engines.postgres.external import server
 from steelyard.engines.postgres.libpq.connection_string import conninfo_of
 from steelyard.model.errors import ServerError
 
@@ -71,7 +71,7 @@ def test_transactions_are_counted_once_the_sessions_of_the_load_have_gone(addres
 def test_nothing_is_told_of_transactions_while_the_load_is_there_or_without_counting(
     address: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(server, "_LEFT_SECONDS", 0.1)
+    monkeypatch.setattr(external_server, "_LEFT_SECONDS", 0.1)
     with psycopg.connect(address, application_name="steelyard"):
         assert reach(address, None, {}, None).ended_transactions() is None
     assert reach(address, None, {"track_counts": "off"}, None).ended_transactions() is None

@@ -12,7 +12,7 @@ from engines.postgres.intake.original import Original
 from steelyard.engines.postgres.life.catalogue_rows import DatabaseLocale, database_locales
 from steelyard.engines.postgres.postgres import Postgres
 from steelyard.engines.postgres.selection import find_postgres
-from steelyard.engines.postgres.upgrade.locales import (
+from steelyard.engines.postgres.upgrade.original_state import (
     has_icu,
     has_locale,
     locales_of,

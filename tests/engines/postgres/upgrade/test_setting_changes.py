@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from steelyard.engines.intake import Neutralised, ServerSettings
+from steelyard.engines.postgres.upgrade.findings import setting_changes
 from steelyard.engines.postgres.upgrade.outcome import SettingChange
-from steelyard.engines.postgres.upgrade.setting_changes import setting_changes
 from steelyard.model.identity import BuildDefaults, Default
 
 OLD = BuildDefaults(

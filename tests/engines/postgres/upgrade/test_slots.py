@@ -11,7 +11,7 @@ from engines.postgres.intake.conftest import original_at
 from engines.postgres.intake.original import Original
 from engines.postgres.upgrade.rehearsing import rehearsed
 from steelyard.cli.views.upgrades.sections import Commands
-from steelyard.cli.views.upgrades.steps import upgrade_steps
+from steelyard.cli.views.upgrades.upgrade_view import upgrade_steps
 from steelyard.engines.postgres.upgrade.slots import (
     refused_slot_finding,
     refused_slots,

@@ -51,7 +51,7 @@ def collect_records(
     as_json: parameter.AsJson = False,
 ) -> None:
     """Copy records here, hold every file to its SHA-256 and judge each again."""
-    from steelyard.cli.views.fleet.check_view import collected_lines
+    from steelyard.cli.views.machine.fleet_check_view import collected_lines
     from steelyard.fleet.collecting import collect
 
     collected = collect(sources, records, dict.fromkeys(sources, kind))
@@ -78,7 +78,7 @@ def check_machines(
 ) -> None:
     """Measure load machines: round trips, clocks, network, and equal arms driven together."""
     from steelyard.cli.options.address_options import endpoint_at
-    from steelyard.cli.views.fleet.check_view import check_json, check_lines
+    from steelyard.cli.views.machine.fleet_check_view import check_json, check_lines
     from steelyard.fleet.checking.check import check
     from steelyard.fleet.on_ray.machines import RayMachines
 
@@ -125,7 +125,7 @@ def run_matrix(
     as_json: parameter.AsJson = False,
 ) -> None:
     """Weigh studies on hosts of a Ray cluster, one weighing a host; resume what was begun."""
-    from steelyard.cli.views.fleet.check_view import matrix_json, matrix_lines
+    from steelyard.cli.views.machine.fleet_check_view import matrix_json, matrix_lines
     from steelyard.cli.weighing.campaign import resumable_by
     from steelyard.fleet.collecting import Collected, collect
     from steelyard.fleet.matrix.matrix import read_matrix

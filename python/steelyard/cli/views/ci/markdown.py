@@ -22,7 +22,7 @@ from steelyard.report.answer.scripts import (
 from steelyard.report.answer.what_next import gate_lines
 from steelyard.report.incidents import interruption_text
 from steelyard.report.time_parts import cause_lines
-from steelyard.report.wall_time.words import took_text
+from steelyard.report.wall_time import took_text
 from steelyard.wording.contrast_text import MARKS, ends_of, estimate_text, interval_text
 
 _MOST_ROWS = 20

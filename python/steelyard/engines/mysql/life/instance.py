@@ -32,10 +32,9 @@ from steelyard.engines.mysql.settings import (
     normal,
     refuse_slot_settings,
 )
+from steelyard.engines.mysql.sql.checkpoints import LogWatch, WritingOut
 from steelyard.engines.mysql.sql.counters import KINDS, read_counters
 from steelyard.engines.mysql.sql.database import MysqlDatabase
-from steelyard.engines.mysql.sql.flush import WritingOut
-from steelyard.engines.mysql.sql.log_watch import LogWatch
 from steelyard.engines.mysql.sql.plans import read_plans
 from steelyard.engines.mysql.sql.variables import (
     fill_pool,

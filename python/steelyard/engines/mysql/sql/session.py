@@ -32,7 +32,7 @@ def connect(
     """A control connection in autocommit, its time zone UTC. Raises pymysql's own errors.
 
     `sends_rows`: the server may ask for the rows of a LOAD DATA LOCAL, which are sent to it by the
-    statement that announced them (sql/lines.py). No server ever gets a file of this machine.
+    statement that announced them (sql/loader.py). No server ever gets a file of this machine.
     `read_s`: how long an answer may take; None: without a limit, for work on whole tables.
     """
     import pymysql

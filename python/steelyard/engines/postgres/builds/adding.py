@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from steelyard.engines.account import Account
-from steelyard.engines.builds.added import editing, homes
-from steelyard.engines.builds.adding import (
+from steelyard.engines.builds.added import (
     Says,
+    editing,
+    homes,
     move_into_cache,
     named_after,
     new_directory,

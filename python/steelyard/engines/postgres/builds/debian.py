@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from steelyard.engines.builds import apt
-from steelyard.engines.builds.adding import Says, new_directory
+from steelyard.engines.builds.added import Says, new_directory
 from steelyard.engines.builds.pinned_packages import PinnedPackage
 from steelyard.engines.builds.run_tool import run_tool
 from steelyard.model.errors import EngineError, UsageError

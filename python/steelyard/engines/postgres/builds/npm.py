@@ -20,7 +20,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from steelyard.engines.builds import tarball as archives
+from steelyard.engines.builds import npm as archives
 from steelyard.engines.builds.npm import Npm
 from steelyard.model.errors import EngineError, UsageError
 

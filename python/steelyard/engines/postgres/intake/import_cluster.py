@@ -19,7 +19,7 @@ from steelyard.engines.intake import ImportedCluster, Intake, Neutralised, Repor
 from steelyard.engines.loading import DATABASE, serving
 from steelyard.engines.local.owned_files import names_below, opened_below, path_of, read_below
 from steelyard.engines.postgres.builds.build import Build, major_of
-from steelyard.engines.postgres.builds.select import select_builds
+from steelyard.engines.postgres.builds.find import select_builds
 from steelyard.engines.postgres.intake.accepting import known_settings
 from steelyard.engines.postgres.intake.copying import copy_in
 from steelyard.engines.postgres.intake.recover import Opening

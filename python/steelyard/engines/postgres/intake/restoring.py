@@ -20,7 +20,7 @@ from steelyard.engines.engine import Instance
 from steelyard.engines.intake import Neutralised
 from steelyard.engines.loading import DATABASE
 from steelyard.engines.postgres.builds.build import Build
-from steelyard.engines.postgres.intake.dumps.archive import archive_script
+from steelyard.engines.postgres.intake.dumps.archive import MeteredFile, archive_script
 from steelyard.engines.postgres.intake.dumps.format import Dump, DumpFormat, opened, recognise
 from steelyard.engines.postgres.intake.dumps.lexer import (
     DumpLexer,
@@ -28,7 +28,6 @@ from steelyard.engines.postgres.intake.dumps.lexer import (
     SqlStatement,
     refused_command,
 )
-from steelyard.engines.postgres.intake.dumps.metered_file import MeteredFile
 from steelyard.engines.postgres.intake.dumps.rules import (
     created_database,
     is_harmless,

@@ -13,15 +13,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from steelyard.engines.postgres.libpq.connection_options import (
-    read_tls,
-    refuse_options,
-    session_settings,
-)
 from steelyard.engines.postgres.libpq.connection_words import (
     connection_words,
+    read_tls,
+    refuse_options,
     require_clear,
     require_well_written,
+    session_settings,
 )
 from steelyard.model.endpoint import Endpoint
 from steelyard.model.errors import DriverError, UsageError

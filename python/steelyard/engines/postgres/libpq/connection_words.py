@@ -1,12 +1,63 @@
-"""Takes a connection string apart into libpq's words, and shows it without what is secret."""
+"""Takes a connection string apart into libpq's words, classifies its options (used, sent to the
+server, without effect, or refused), and shows it without what is secret.
+
+libpq's TLS parameters are read, with its defaults, for the driver's plan.
+"""
 
 from __future__ import annotations
 
+import os
 import re
+from collections.abc import Mapping
 
 from steelyard.engines.access.server_uri import ENCODED, hidden
+from steelyard.model.endpoint import Tls
 from steelyard.model.errors import UsageError
 from steelyard.model.secrets.redaction import is_secret_setting, redacted
+
+USED = frozenset(
+    {
+        *("service", "user", "password", "passfile", "dbname", "host", "hostaddr", "port"),
+        *("channel_binding", "require_auth", "connect_timeout", "target_session_attrs"),
+        *("load_balance_hosts", "sslmode", "sslnegotiation", "sslcert", "sslkey", "sslrootcert"),
+        *("sslcrl", "sslsni", "ssl_min_protocol_version", "ssl_max_protocol_version"),
+    }
+)
+"""Options by which a server is found, chosen and connected to."""
+SENT = frozenset(
+    {"options", "application_name", "fallback_application_name", "client_encoding"},
+)
+"""Options that the server is sent at the start of a session."""
+WITHOUT_EFFECT = frozenset(
+    {
+        *("keepalives", "keepalives_idle", "keepalives_interval", "keepalives_count"),
+        *("tcp_user_timeout", "krbsrvname", "gsslib", "sslcompression", "max_protocol_version"),
+    }
+)
+"""Options that change nothing of a load: probes of dead connections, libraries of methods that the
+driver does not have, and the highest protocol, for the driver's is the lowest."""
+REFUSED: Mapping[str, tuple[str, ...]] = {
+    "gssencmode": ("disable", "prefer"),
+    "gssdelegation": ("0",),
+    "requirepeer": (),
+    "sslcertmode": ("allow", "disable"),
+    "sslcrldir": (),
+    "sslpassword": (),
+    "sslkeylogfile": (),
+    "min_protocol_version": ("3.0",),
+    "replication": ("false", "off", "no", "0"),
+    "scram_client_key": (),
+    "scram_server_key": (),
+    "oauth_issuer": (),
+    "oauth_client_id": (),
+    "oauth_client_secret": (),
+    "oauth_scope": (),
+}
+"""Options that the driver cannot carry out, and their values that request nothing."""
+_SENT_VARIABLES = {"PGDATESTYLE": "datestyle", "PGTZ": "timezone", "PGGEQO": "geqo"}
+"""Variables that libpq sends as settings and that no option stands for (fe-connect.c,
+EnvironmentOptions)."""
+_ENCODING = re.compile(r"(?:-c\s*|--)client[_-]encoding=((?:\\.|\S)*)", re.IGNORECASE | re.DOTALL)
 
 
 def connection_words(target: str) -> dict[str, str]:
@@ -80,14 +131,8 @@ _SECRET = re.compile(
     re.DOTALL | re.IGNORECASE,
 )
 """A word that names a secret, whatever is behind it; a user with a colon."""
-
-
 _NOT_QUOTED = "What libpq says of it is not shown: it may quote the password."
-
-
 OTHER_URI = re.compile(r"(?!postgres(?:ql)?://)\s*[A-Za-z][\w+.-]*://")
-
-
 UNCLEAR_URI = re.compile(
     r"postgres(?:ql)?://(?:[^/]*:[^/]*/[^?]*@|[^/?]*@[^/?]*@"
     r"|(?:\[[^\]]*\]|[^/?@:\[])*:(?!\d*(?:[/?,]|$))[^@]*$)"
@@ -104,3 +149,96 @@ def require_clear(target: str) -> None:
         if wrong.match(target):
             quotable = without_secrets(target)
             raise UsageError(f'invalid connection string: "{quotable}"', hint=hint)
+
+
+def _encoding_among(options: str) -> str | None:
+    """`client_encoding` as the server would read it from `options`, where the last one counts."""
+    encodings = _ENCODING.findall(options)
+    return re.sub(r"\\(.)", r"\1", encodings[-1]) if encodings else None
+
+
+def refuse_options(options: Mapping[str, str]) -> None:
+    """UsageError: an option that the driver cannot carry out, or one of a newer libpq."""
+    for option, value in options.items():
+        if not value or option in USED or option in SENT or option in WITHOUT_EFFECT:
+            continue
+        if value not in REFUSED.get(option, ()):
+            raise UsageError(
+                f'cannot heed "{option}" of the connection string: it is not supported',
+                detail=_accepted(option),
+                hint="Leave it out where the connection is safe without it.",
+            )
+
+
+def _accepted(option: str) -> str | None:
+    harmless = REFUSED.get(option)
+    return f"Accepted: {', '.join(harmless)}." if harmless else None
+
+
+def session_settings(options: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+    """Settings that libpq would send beside `options`, in its order: the encoding, and those of the
+    environment but for the word "default". The encoding that `options` hold is one of them: the
+    driver's own would take its place."""
+    encoding = options.get("client_encoding") or _encoding_among(options.get("options", ""))
+    sent = [("client_encoding", encoding)] if encoding else []
+    for variable, setting in _SENT_VARIABLES.items():
+        value = os.environ.get(variable)
+        if value and value.lower() != "default":
+            sent.append((setting, value))
+    return tuple(sent)
+
+
+VERSIONS = ("TLSv1.2", "TLSv1.3")
+_OLD_VERSIONS = ("TLSv1", "TLSv1.1")
+_SYSTEM = "system"
+
+
+def read_tls(parameters: Mapping[str, str]) -> Tls | None:
+    """What libpq's words say about encryption; None: there is none. UsageError: not supported.
+
+    Files without a parameter are looked for where libpq looks, below `~/.postgresql`.
+    """
+    mode = parameters.get("sslmode") or ("verify-full" if _is_system(parameters) else "prefer")
+    host = parameters.get("host") or parameters.get("hostaddr") or ""
+    if mode == "disable" or host.startswith("/"):
+        return None
+    if mode == "verify-full" and not parameters.get("host"):
+        raise UsageError("host name must be specified for a verified SSL connection")
+    certificate = _file(parameters, "sslcert", "postgresql.crt")
+    return Tls(
+        mode=mode,
+        server_name=host,
+        tells_name=parameters.get("sslsni") != "0",
+        direct=parameters.get("sslnegotiation") == "direct",
+        roots="" if _is_system(parameters) else _file(parameters, "sslrootcert", "root.crt"),
+        system_roots=_is_system(parameters),
+        revoked=_file(parameters, "sslcrl", "root.crl"),
+        certificate=None if parameters.get("sslcertmode") == "disable" else certificate,
+        key=_file(parameters, "sslkey", "postgresql.key"),
+        least_version=_least(parameters),
+        most_version=_most(parameters),
+    )
+
+
+def _is_system(parameters: Mapping[str, str]) -> bool:
+    return parameters.get("sslrootcert") == _SYSTEM
+
+
+def _file(parameters: Mapping[str, str], word: str, default: str) -> str:
+    path = parameters.get(word) or os.path.join(os.path.expanduser("~"), ".postgresql", default)
+    return os.path.abspath(path)
+
+
+def _least(parameters: Mapping[str, str]) -> str:
+    version = parameters.get("ssl_min_protocol_version") or VERSIONS[0]
+    return VERSIONS[0] if version in _OLD_VERSIONS else version
+
+
+def _most(parameters: Mapping[str, str]) -> str | None:
+    version = parameters.get("ssl_max_protocol_version") or None
+    if version in _OLD_VERSIONS:
+        raise UsageError(
+            f'cannot connect by "{version}": it is not safe any more',
+            hint=f"ssl_max_protocol_version can be {' or '.join(VERSIONS)}.",
+        )
+    return version

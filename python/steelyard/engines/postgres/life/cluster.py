@@ -32,17 +32,18 @@ from steelyard.engines.postgres.processes.process_tree import TreeAccount
 from steelyard.engines.postgres.settings import refuse_slot_settings
 from steelyard.engines.postgres.sql.buffer_pool import fill_pool
 from steelyard.engines.postgres.sql.checkpoints import LogWatch, require_seen
-from steelyard.engines.postgres.sql.counters import KINDS, sample_counters
-from steelyard.engines.postgres.sql.database import PostgresDatabase
-from steelyard.engines.postgres.sql.log_archive import archive_share, log_segment
-from steelyard.engines.postgres.sql.plans import read_plans
-from steelyard.engines.postgres.sql.session import Checkpoints, read_settings
-from steelyard.engines.postgres.sql.statements import (
+from steelyard.engines.postgres.sql.counters import (
+    KINDS,
     UNCOUNTED,
     counts,
     prepare_counting,
     read_statements,
+    sample_counters,
 )
+from steelyard.engines.postgres.sql.database import PostgresDatabase
+from steelyard.engines.postgres.sql.log_archive import archive_share, log_segment
+from steelyard.engines.postgres.sql.plans import read_plans
+from steelyard.engines.postgres.sql.session import Checkpoints, read_settings
 from steelyard.engines.postgres.sql.waits import WaitProbe, WaitSampler
 from steelyard.engines.programs import pin
 from steelyard.model.endpoint import Endpoint

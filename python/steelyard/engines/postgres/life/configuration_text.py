@@ -8,7 +8,7 @@ from pathlib import Path
 from steelyard.engines.account import Account
 from steelyard.engines.engine import Settings
 from steelyard.engines.postgres.life.control import control_of
-from steelyard.model.settings.value import size_bytes
+from steelyard.model.setting_value import size_bytes
 
 MAIN, AUTOMATIC = "postgresql.conf", "postgresql.auto.conf"
 _LIMITS = {"min_wal_size": 80 << 20, "max_wal_size": 1 << 30}

@@ -18,7 +18,7 @@ from steelyard.engines.capabilities.checkpoints import Cycle, Scaled, WalCounter
 from steelyard.engines.postgres.sql.queries import query
 from steelyard.engines.postgres.sql.session import connect
 from steelyard.model.errors import EngineError
-from steelyard.model.settings.value import reported, size_bytes
+from steelyard.model.setting_value import reported, size_bytes
 from steelyard.model.turn import Checkpoint
 from steelyard.model.units import NS_PER_S
 

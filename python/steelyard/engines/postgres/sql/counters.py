@@ -1,24 +1,31 @@
-"""Reads cumulative counters: WAL, blocks, transactions, checkpoints, failed page checks.
+"""Reads cumulative counters: WAL, blocks, transactions, checkpoints, failed page checks; and log
+and blocks of every statement, by pg_stat_statements.
 
 The cumulative statistics lag: a backend flushes its own at most once a second and at its exit
 (PGSTAT_MIN_INTERVAL in src/backend/utils/activity/pgstat.c). They are therefore read per epoch,
 after the load's connections have closed.
 Frozen background processes cannot flush: thaw them before reading.
+
+An entry of pg_stat_statements is complete when its statement ends: no waiting for a flush. The
+module comes with contrib and must be loaded at the start. Its extension is created in the database
+"postgres", so that the data stays what it was; its view shows all databases. Statements of other
+sessions than the load's are not counted: ours switch that off for themselves (`UNCOUNTED`). Source:
+pgstatstatements.sgml of 14 to 18; wal_bytes and toplevel are in all of these.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
+from steelyard.engines.engine import Settings
 from steelyard.engines.postgres.sql.queries import query
 from steelyard.engines.postgres.sql.session import connect
 from steelyard.model.errors import EngineError
-from steelyard.model.readings import SESSION_LOG, Kind, Sample
+from steelyard.model.readings import SESSION_LOG, Kind, Sample, StatementCount, StatementCounts
 
 POLL_SECONDS = 0.005
-
 KINDS = (
     Kind("wal_bytes", "bytes", per_transaction=True),
     Kind("wal_records", "records"),
@@ -77,6 +84,12 @@ for heavyweight locks that were longer than deadlock_timeout and ended with the 
 found no room in a session's fast path. Sources: system_views.sql and monitoring.sgml of 14 to 19.
 """
 
+MODULE = "pg_stat_statements"
+_PRELOADED = "shared_preload_libraries"
+UNCOUNTED = f"-c {MODULE}.track=none"
+"""Options of a session that is not to be counted; only where the module is loaded, by a
+superuser."""
+
 
 def sample_counters(conninfo: str, version_number: int, *, limit_seconds: float = 10.0) -> Sample:
     """The counters once all client backends have flushed theirs and gone; missing where some are
@@ -132,3 +145,51 @@ def wait_until_flushed(
             if time.monotonic() >= limit:
                 return False
             time.sleep(POLL_SECONDS)
+
+
+def counting(settings: Settings) -> dict[str, str]:
+    """What is to be set beside an arm's own settings for its statements to be counted."""
+    loaded = settings.get(_PRELOADED, "")
+    libraries = [name.strip() for name in loaded.split(",") if name.strip()]
+    return {
+        _PRELOADED: ",".join([*libraries, *([] if MODULE in libraries else [MODULE])]),
+        f"{MODULE}.track": "top",
+        f"{MODULE}.track_utility": "off",
+        f"{MODULE}.track_planning": "off",
+        f"{MODULE}.save": "off",
+    }
+
+
+def counts(settings: Mapping[str, str]) -> bool:
+    """Whether a server with these settings counts statements."""
+    return MODULE in settings.get(_PRELOADED, "")
+
+
+def prepare_counting(conninfo: str) -> None:
+    """Create the extension, if it is not there; EngineError: the server has none."""
+    import psycopg
+
+    try:
+        with connect(conninfo) as connection:
+            connection.execute(f"CREATE EXTENSION IF NOT EXISTS {MODULE}".encode())
+    except psycopg.Error as reason:
+        raise EngineError(
+            "could not make the server count statements", detail=str(reason)
+        ) from reason
+
+
+def read_statements(conninfo: str, version_number: int, database: str) -> StatementCounts:
+    """What each statement in a database did so far; EngineError: the server does not show it."""
+    import psycopg
+
+    try:
+        with connect(conninfo) as connection:
+            rows = connection.execute(
+                query("statements", version_number).encode(), {"database": database}
+            ).fetchall()
+    except psycopg.Error as reason:
+        raise EngineError("could not read what statements cost", detail=str(reason)) from reason
+    return StatementCounts(
+        {row[0]: StatementCount(row[0], *map(int, row[1:5])) for row in rows},
+        forgotten=int(rows[0][5]) if rows else 0,
+    )

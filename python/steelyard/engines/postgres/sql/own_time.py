@@ -15,7 +15,7 @@ from typing import Literal
 
 from steelyard.engines.capabilities.checkpoints import Cycle, Scaled
 from steelyard.engines.postgres.sql.checkpoints import LEAST_TIMEOUT_S, cycle_of, scaled
-from steelyard.model.settings.value import reported
+from steelyard.model.setting_value import reported
 from steelyard.model.units import NS_PER_MS, NS_PER_S, format_duration
 
 LONG_MS = 500

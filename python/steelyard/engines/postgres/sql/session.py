@@ -12,7 +12,7 @@ from steelyard.engines.postgres.libpq.connection_string import conninfo_of
 from steelyard.model.endpoint import Endpoint
 from steelyard.model.errors import EngineError, ServerError
 from steelyard.model.identity import Default
-from steelyard.model.settings.allowed import Allowed
+from steelyard.model.setting_value import Allowed
 
 if TYPE_CHECKING:
     import psycopg

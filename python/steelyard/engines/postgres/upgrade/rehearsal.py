@@ -23,12 +23,17 @@ from steelyard.engines.postgres.settings import read_preset
 from steelyard.engines.postgres.upgrade.attempts import Attempts
 from steelyard.engines.postgres.upgrade.copies import CopyHome, configure_for_upgrade, take_copy
 from steelyard.engines.postgres.upgrade.facts import ClusterFacts, read_facts, resolve_blocks
-from steelyard.engines.postgres.upgrade.findings import copy_findings, extension_findings
-from steelyard.engines.postgres.upgrade.locales import locales_of, require_locales
+from steelyard.engines.postgres.upgrade.findings import (
+    copy_findings,
+    extension_findings,
+    setting_changes,
+)
 from steelyard.engines.postgres.upgrade.original_state import (
     FIRST_CARRIED,
     OriginalState,
+    locales_of,
     read_state,
+    require_locales,
     slot_findings,
     state_findings,
 )
@@ -43,7 +48,6 @@ from steelyard.engines.postgres.upgrade.pg_upgrade import (
     Upgrader,
     require_programs,
 )
-from steelyard.engines.postgres.upgrade.setting_changes import setting_changes
 from steelyard.engines.postgres.upgrade.slots import copy_slots, slot_settings
 from steelyard.engines.registry import open_run
 from steelyard.model.errors import EngineError, UsageError

@@ -4,6 +4,9 @@ So every format is restored in one way and by one set of rules. pg_restore parse
 wrote: it runs under the servers' account, connects to nothing, and is given the archive as an open
 descriptor, since that account may not be able to read where it lies. A directory cannot be given
 so: where the account cannot read it, it is copied first.
+
+Its output is read while the disk that it is unpacked on has room: a few megabytes of gzip or of a
+custom archive can hold terabytes, and how large a dump is when it is restored is not known before.
 """
 
 from __future__ import annotations
@@ -20,15 +23,43 @@ from typing import IO, BinaryIO
 
 from steelyard.engines.account import Account
 from steelyard.engines.builds.copies import can_read
+from steelyard.engines.cache import free_bytes
 from steelyard.engines.postgres.builds.build import Build
 from steelyard.engines.postgres.intake.client_programs import newest_client
 from steelyard.engines.postgres.intake.dumps.format import Dump, DumpFormat, open_file, opened
-from steelyard.engines.postgres.intake.dumps.metered_file import MeteredFile
 from steelyard.engines.programs import launch
 from steelyard.model.errors import EngineError, ServerError, SteelyardError
+from steelyard.model.units import format_bytes
 
 _CHUNK_BYTES = 1 << 20
 _MESSAGE_BYTES = 4000
+RESERVE_BYTES = 256 << 20
+"""What stays free on the disk."""
+STEP_BYTES = 64 << 20
+"""Between two looks at it."""
+
+
+class MeteredFile:
+    """A file that is read from; what it holds goes to the disk of `directory`."""
+
+    def __init__(self, file: BinaryIO | IO[bytes], directory: Path) -> None:
+        self._file = file
+        self._directory = directory
+        self._unchecked = 0
+
+    def read(self, size: int, /) -> bytes:
+        """At most `size` bytes; none: the end. EngineError: the disk is nearly full."""
+        chunk = self._file.read(size)
+        self._unchecked += len(chunk)
+        if self._unchecked >= STEP_BYTES:
+            self._unchecked = 0
+            free = free_bytes(self._directory)
+            if free < RESERVE_BYTES:
+                raise EngineError(
+                    f"the disk is nearly full, and the dump goes on: {format_bytes(free)} are free",
+                    hint="Free some room, or move the cache: STEELYARD_CACHE.",
+                )
+        return chunk
 
 
 @contextmanager

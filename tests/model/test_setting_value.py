@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steelyard.model.settings.value import (
+from steelyard.model.setting_value import (
     number_in,
     quantity,
     reported,

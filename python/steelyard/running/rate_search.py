@@ -1,15 +1,18 @@
-"""Finds where the searches of a weighing begin and how long their visits are, from one discarded
-epoch after those of the pilot of slices.
+"""Searches the highest rate within a limit of latency: finds where the searches of a weighing begin
+and how long their visits are, from one discarded epoch after those of the pilot of slices, and runs
+their epochs, each visit at the rate that those of its arm before it chose.
 
 Every arm's rate is searched once, with larger steps, from half of the throughput that its clients
 have in a closed loop. The searches of all epochs then begin at one rate for all arms, the geometric
 mean of these: a begin of its own would favour an arm in every epoch alike.
+
+Every epoch begins anew at the rate of the plan, so that epochs do not depend on each other.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from steelyard.analysis.capacity.staircase import (
@@ -22,12 +25,14 @@ from steelyard.analysis.capacity.staircase import (
     Search,
 )
 from steelyard.driver.arrivals import Arrivals
+from steelyard.evaluation.rates.capacity import rule_of
 from steelyard.model.errors import StudyError, WeighingError
 from steelyard.model.latency_goal import MOST_NS, LatencyGoal
 from steelyard.model.units import NS_PER_MS, NS_PER_S, format_duration
 from steelyard.record.plan import Choices, SearchChoice, SearchPilot
 from steelyard.record.slice import SliceLine
-from steelyard.running.measuring.driving import drive_pilot, require_work
+from steelyard.running.measuring.driving import drive, drive_pilot, require_work
+from steelyard.running.measuring.epoch import EpochRunner
 from steelyard.running.measuring.load import Load, SlicePlace, Visit
 from steelyard.running.measuring.pilot import Pilot
 from steelyard.running.preparing.setup import Setup
@@ -274,3 +279,27 @@ def _longer(quantile_ns: int | None, goal: LatencyGoal) -> str:
         return "No longer limit can be searched: take faster work, or a lower quantile."
     limit = f"{math.ceil(longer_ns / NS_PER_MS)}ms"
     return f'Give a longer limit: --metric "rate at {goal.quantile_name} ≤ {limit}".'
+
+
+class SearchRunner(EpochRunner):
+    """Runs the epochs of one weighing, a search of every arm in each."""
+
+    def __init__(self, setup: Setup, choices: Choices, search: SearchChoice) -> None:
+        super().__init__(setup, choices)
+        self._rule = rule_of(search)
+        self._goal = LatencyGoal(search.quantile, search.limit_ns)
+        self._searches: dict[str, Search] = {}
+
+    def _driven(
+        self, load: Load, visits: Sequence[Visit], place: SlicePlace
+    ) -> Iterator[SliceLine]:
+        """Each visit chooses the rate of the next of its arm; one that is dropped is repeated."""
+        for visit in visits:
+            if visit.block == 0:
+                self._searches[visit.arm] = Search(self._rule)
+            search = self._searches[visit.arm]
+            at_rate = replace(visit, arrivals=Arrivals(search.rate, self._goal))
+            [line] = drive(self._setup, load, [at_rate], place)
+            if line.within is not None and not line.dropped:
+                search.answer(kept=line.within)
+            yield line

@@ -1,4 +1,5 @@
-"""Makes a server write what it owes: the dirty pages of a database's tables, and its log.
+"""Reads where a server's log is (its end, and how far back its last checkpoint lies), and makes the
+server write what it owes: the dirty pages of a database's tables, and its log.
 
 InnoDB has no CHECKPOINT. `FLUSH TABLES ... FOR EXPORT` writes all dirty pages of the named tables
 and syncs their files at once, where switching innodb_max_dirty_pages_pct to 0 waits for a page
@@ -8,14 +9,26 @@ tablespace: they are written while the same arm works, since an idle arm is held
 
 from __future__ import annotations
 
+import math
+import re
 import time
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
 
+from steelyard.engines.capabilities.checkpoints import WalCounters
+from steelyard.engines.mysql.builds.build import MARIADB
 from steelyard.engines.mysql.sql.session import connect, rows_of, words_of
 from steelyard.model.endpoint import Endpoint
 from steelyard.model.errors import EngineError, ServerError
+from steelyard.model.turn import Checkpoint
 
+if TYPE_CHECKING:
+    from pymysql.connections import Connection
+
+_END, _CHECKPOINT = "innodb_lsn_current", "innodb_lsn_last_checkpoint"
+_VARIABLES = f"SHOW GLOBAL STATUS WHERE Variable_name IN ('{_END}', '{_CHECKPOINT}')"
+_REPORT = re.compile(r"(Log sequence number|Last checkpoint at)\s+(\d+)")
+_NAMES = {"Log sequence number": _END, "Last checkpoint at": _CHECKPOINT}
 _TABLES = """
     SELECT table_name FROM information_schema.tables
      WHERE table_schema = database() AND table_type = 'BASE TABLE' AND engine = 'InnoDB'
@@ -31,6 +44,51 @@ _LOST = ((2006,), (2013,))
 """CR_SERVER_GONE_ERROR, CR_SERVER_LOST."""
 _ENDS_S = 5.0
 """Time within which a process that closed its sockets has ended."""
+
+
+class LogWatch:
+    """A connection that reads the log's positions; implements CheckpointWatch."""
+
+    def __init__(self, address: Endpoint, kind: str) -> None:
+        """EngineError: it takes no connection."""
+        import pymysql
+
+        self._kind = kind
+        try:
+            self._connection = connect(address)
+        except pymysql.MySQLError as error:
+            raise EngineError(
+                "could not connect to the server to watch its log", detail=words_of(error)
+            ) from error
+
+    @property
+    def seen(self) -> tuple[Checkpoint, ...]:
+        """None: InnoDB checkpoints all the time, and none begins or ends."""
+        return ()
+
+    def pulse(self) -> WalCounters | None:
+        """The positions now; None when the server died. It logs no images of pages."""
+        import pymysql
+
+        try:
+            positions = _positions(self._connection, self._kind)
+        except (pymysql.OperationalError, pymysql.InterfaceError):
+            return None
+        end = positions[_END]
+        return WalCounters(wal_bytes=end, images=math.nan, owed_bytes=end - positions[_CHECKPOINT])
+
+    def close(self) -> None:
+        """Close the connection; safe to call twice."""
+        if self._connection.open:
+            self._connection.close()
+
+
+def _positions(connection: Connection[Any], kind: str) -> Mapping[str, float]:
+    if kind == MARIADB:
+        rows = rows_of(connection, _VARIABLES)
+        return {str(name).lower(): float(value) for name, value in rows}
+    [(_, _, report)] = rows_of(connection, "SHOW ENGINE INNODB STATUS")
+    return {_NAMES[name]: float(value) for name, value in _REPORT.findall(report)}
 
 
 class WritingOut:

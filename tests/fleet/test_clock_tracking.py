@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steelyard.fleet.clocks.tracking import (
+from steelyard.fleet.clock_tracking import (
     MOST_DRIFT,
     MOST_KEPT,
     ClockJumpError,

@@ -12,7 +12,7 @@ import pytest
 from record.made import line_of, verdict_of
 from steelyard.analysis.decision.max_t import joint_flips
 from steelyard.cli.views.verdict_view import render_verdict
-from steelyard.evaluation.scripts.script_times import script_times
+from steelyard.evaluation.mean_times import script_times
 from steelyard.model.readings import ArmTotals, EpochTotals
 from steelyard.record.environment import Inspection
 from steelyard.report.answer.scripts import script_rows

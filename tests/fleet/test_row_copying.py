@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 import pytest
 
 from steelyard.engines.loading import RowShare
+from steelyard.fleet import row_copying
 from steelyard.fleet.load_generators.load_agent import LostError, machine_facts
-from steelyard.fleet.loading import copying
-from steelyard.fleet.loading.copying import SESSIONS, LoadMachines
+from steelyard.fleet.row_copying import SESSIONS, LoadMachines
 from steelyard.model.endpoint import Endpoint
 from steelyard.model.errors import DriverError, ServerError
 from steelyard.model.secrets.secret import Secret
@@ -87,7 +87,7 @@ class MemoryCopier:
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> MemoryServer:
     made = MemoryServer()
-    monkeypatch.setattr(copying, "end_sessions", made.end)
+    monkeypatch.setattr(row_copying, "end_sessions", made.end)
     return made
 
 
@@ -140,7 +140,7 @@ def test_sessions_that_do_not_end_end_the_load(
     def refuse(*_: object) -> None:
         raise ServerError("could not end sessions of a lost machine", detail="no route to host")
 
-    monkeypatch.setattr(copying, "end_sessions", refuse)
+    monkeypatch.setattr(row_copying, "end_sessions", refuse)
     copiers = [MemoryCopier(server, 0, lambda _: "before"), MemoryCopier(server, 1)]
     load = LoadMachines(copiers, TARGET, lambda _: None)
     with pytest.raises(DriverError, match='"machine 0": could not end sessions') as failed:

@@ -11,7 +11,7 @@ from record.made import line_of, verdict_of
 from steelyard.analysis.decision.max_t import joint_flips
 from steelyard.cli.views.ci.markdown import markdown
 from steelyard.cli.views.verdict_view import render_verdict
-from steelyard.evaluation.scripts.statement_times import statement_rows
+from steelyard.evaluation.mean_times import statement_rows
 from steelyard.evaluation.verdict_differences import differences
 from steelyard.model.readings import ArmTotals, EpochTotals
 from steelyard.record.environment import Inspection

@@ -1,9 +1,12 @@
-"""Reads and writes values of PostgreSQL's settings: bytes, times, and what a server counts in."""
+"""Reads and writes values of PostgreSQL's settings (bytes, times, and what a server counts in), and
+holds which values a server accepts.
+"""
 
 from __future__ import annotations
 
 import math
 import re
+from dataclasses import dataclass
 
 KB, MB, GB = 1 << 10, 1 << 20, 1 << 30
 _BYTES = {"B": 1, "kB": KB, "MB": MB, "GB": GB, "TB": 1 << 40}
@@ -90,3 +93,21 @@ def _worth(unit: str) -> tuple[str, float] | None:
         return None
     kind, each = ("bytes", _BYTES[match[2]]) if match[2] in _BYTES else ("ns", _NS[match[2]])
     return kind, int(match[1] or 1) * float(each)
+
+
+@dataclass(frozen=True)
+class Allowed:
+    """Values that a build accepts, and the one that it assumes."""
+
+    kind: str  # "bool", "enum", "integer", "real" or "string"
+    default: str | None  # in `unit`
+    unit: str  # of default, low and high: "kB", "8kB", "MB", "ms", "s", "min", ... or ""
+    low: float | None  # None: it has no bounds
+    high: float | None
+    values: tuple[str, ...]  # of an enum
+    context: str  # "internal", "postmaster", "sighup", "superuser", "user", ...
+
+    @property
+    def needs_restart(self) -> bool:
+        """Whether it is read only when the server starts."""
+        return self.context == "postmaster"

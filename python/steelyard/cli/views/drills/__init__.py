@@ -1,1 +1,0 @@
-"""Drills as text, beside PostgreSQL's."""

@@ -1,1 +1,0 @@
-"""What `steelyard fleet` prints of machines."""

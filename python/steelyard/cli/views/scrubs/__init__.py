@@ -1,1 +1,0 @@
-"""Formats scrubs of databases other than PostgreSQL."""

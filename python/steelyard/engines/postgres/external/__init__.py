@@ -1,1 +1,0 @@
-"""External servers: they are connected to, and neither started nor stopped."""

@@ -1,1 +1,0 @@
-"""Factorials: effects and interactions of a record, and their sentences."""

@@ -1,1 +1,0 @@
-"""Judges the scripts of a mix, and their statements, each by itself."""

@@ -1,1 +1,0 @@
-"""How far the clocks of several machines lie apart, and how surely that is known."""

@@ -1,1 +1,0 @@
-"""Rows that several machines make and copy into one server."""

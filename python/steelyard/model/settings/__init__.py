@@ -1,1 +1,0 @@
-"""What a server accepts for its settings, and how their values are read and written."""

@@ -1,1 +1,0 @@
-"""What arms carried and cost, as a record keeps it."""

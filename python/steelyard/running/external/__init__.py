@@ -1,1 +1,0 @@
-"""Weighing on external servers: arms are sessions, and nothing is started."""

@@ -1,1 +1,0 @@
-"""Searches the highest rate within a limit of latency, of all arms in turn."""
