@@ -86,6 +86,27 @@ def test_a_crashed_cluster_is_recovered_in_the_copy_and_said(
     assert library.old == "no_such_library"
 
 
+@pytest.mark.long
+def test_an_interrupted_drop_and_a_closed_database_are_resolved_in_the_copy_alone(
+    home: Path, cache_of_upgrades: Path
+) -> None:
+    with rich_cluster(home, "16", prepared=True) as original:
+        with original.running():
+            original.ask("CREATE DATABASE half_gone")
+            # What an interrupted DROP DATABASE leaves (dropdb, src/backend/commands/dbcommands.c).
+            original.ask("UPDATE pg_database SET datconnlimit = -2 WHERE datname = 'half_gone'")
+            original.ask("ALTER DATABASE shop ALLOW_CONNECTIONS false")
+        outcome = rehearsed(original, "18", cache_of_upgrades)
+        with original.running():
+            left = original.ask("SELECT datname FROM pg_database WHERE datconnlimit = -2")
+            assert left == [("half_gone",)], "the original was left alone"
+    assert outcome.answer == "after", outcome
+    blocking = {each.what for each in outcome.blocking}
+    assert any('"half_gone" is invalid' in what for what in blocking)
+    assert any('prepared transaction "order 7"' in what for what in blocking)
+    assert 'database "shop" admits no connections' in blocking
+
+
 def _crash(original: Original) -> None:
     """Start its server, write, and stop it at once; AssertionError: none is left to stop."""
     with original.running():
