@@ -35,7 +35,7 @@ from validation.weighed import environment_of, machine_of
 RESULTS = Results(FOLDER / "reproductions.jsonl")
 PAGES = Path(__file__).parents[1] / "docs" / "reproductions"
 README = PAGES / "README.md"
-FORM = folded.Form(most_cells=8, by_topic=True, stay=("", "arm against control"))
+FORM = folded.Form(most_cells=8, by_topic=True, stay=("", "arm against control"), leave=("doubt",))
 _DOUBTS = re.compile(r"^Doubts: \d+\n\n((?:- \*\*.*\n)+)", re.MULTILINE)
 _TOOK = re.compile(r"^(Took .*; seed \d+\.) Repeat:\n\n```\n.*\n```\n", re.MULTILINE)
 BEGIN, END = "<!-- repeated -->", "<!-- /repeated -->"

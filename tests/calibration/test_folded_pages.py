@@ -43,6 +43,15 @@ def test_small_tables_and_those_that_are_marked_stay(tmp_path: Path) -> None:
     }
 
 
+def test_a_table_that_is_to_leave_becomes_a_file_however_small(tmp_path: Path) -> None:
+    text = "# Page\n\n## One\n\n| doubt | seen |\n|---|---|\n| a | b |\n"
+    page = tmp_path / "page.md"
+    assert list(folded.files_of(page, text)) == [page]
+    files = folded.files_of(page, text, folded.Form(leave=("doubt",)))
+    assert set(files) == {page, tmp_path / "page" / "doubt.csv"}
+    assert "(page/doubt.csv)" in files[page]
+
+
 def test_tables_of_one_heading_line_are_one_file_that_names_their_sections(tmp_path: Path) -> None:
     text = f"# Page\n\n## A\n\n### Of it\n\n{LONG}\n\n## B\n\n{LONG}\n"
     [_, sheet] = folded.files_of(tmp_path / "page.md", text).values()

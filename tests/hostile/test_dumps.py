@@ -345,7 +345,7 @@ def test_a_hostile_dump_is_refused_from_the_command_line_too(
     with untouched(dump):
         ended = steelyard(
             "weigh", "settings", "--from", str(dump), "-f", "q.sql", "--set",
-            "arm.settings.jit=off", "--budget", "20s",
+            "arm.settings.work_mem=8MB", "--budget", "20s",
         )  # fmt: skip
     assert ended.status == 2  # type: ignore[attr-defined]
     assert "line 2 holds a command of psql, \\!" in ended.output  # type: ignore[attr-defined]

@@ -222,7 +222,7 @@ def test_a_weighing_of_such_data_writes_no_secret_anywhere(
     }
     weighed = steelyard(
         *("weigh", "settings", "--from", str(secretive), "--database", "shop", "-f", str(script)),
-        *("--set", "arm.settings.jit=off", "--budget", "20s", "--set", "budget.epochs=4"),
+        *("--set", "arm.settings.work_mem=8MB", "--budget", "20s", "--set", "budget.epochs=4"),
         *("--summary", "s.md", "--junit", "j.xml"),
         limit_s=600,
         environment=environment,
@@ -248,7 +248,7 @@ def test_a_weighing_at_an_address_with_a_password_writes_it_nowhere(
     (tmp_path / "q.sql").write_text("SELECT count(*) FROM lines;\n")
     weighed = steelyard(
         *("weigh", "settings", "--address", _uri(guarded, PASSWORD), "-f", "q.sql"),
-        *("--set", "arm.settings.jit=off", "--budget", "20s", "--set", "budget.epochs=4"),
+        *("--set", "arm.settings.work_mem=8MB", "--budget", "20s", "--set", "budget.epochs=4"),
         limit_s=600,
         environment={"STEELYARD_CACHE": str(cache)},
     )

@@ -114,7 +114,7 @@ COMMANDS = {
     ],
     "weigh addresses": [
         *("weigh", "addresses", "--control", "address={}", "--arm", "address={}"),
-        *("--set", "arm.settings.jit=off", "-f", "q.sql", "--budget", "20s"),
+        *("--set", "arm.settings.work_mem=8MB", "-f", "q.sql", "--budget", "20s"),
     ],
     "weigh --from": [*SETTINGS, "--from", "{}", "--yes", "-f", "q.sql"],
     "workloads load": ["workloads", "load", "pgbench", "{}", "--yes"],

@@ -321,4 +321,4 @@ def test_a_link_to_a_file_of_the_callers_ends_a_weighing_before_anything_is_copi
     assert not any((cache / "templates").glob("*/data"))
 
 
-ARM = ("--set", "arm.settings.jit=off")
+ARM = ("--set", "arm.settings.work_mem=8MB")

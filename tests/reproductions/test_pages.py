@@ -186,7 +186,7 @@ def test_a_page_of_turns_has_throughput_by_the_second_pair_by_pair() -> None:
     [line] = [one for one in reproductions.RESULTS if one["key"] == "tuning/ablation"]
     even = line["verdict"]["turns"]["evenness"]
     text = reproductions.text_of(read_reproduction("tuning"), reproductions.RESULTS)
-    _, _, from_ablation = text.partition("### ? tuning-ablation")
+    _, _, from_ablation = text.partition("### tuning-ablation: ")
     rows = _rows(from_ablation, "| throughput by the second |")
     assert len(rows) == len(even) == 9
     means = {

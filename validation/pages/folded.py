@@ -45,6 +45,8 @@ class Form:
     """Whether tables whose first columns have one title become one file, whatever the others."""
     stay: tuple[str, ...] = ()
     """First titles of tables that stay."""
+    leave: tuple[str, ...] = ()
+    """First titles of tables that become files, however small."""
 
 
 PLAIN = Form()
@@ -85,7 +87,7 @@ def files_of(page: Path, text: str, form: Form = PLAIN) -> dict[Path, str]:
     if not form.apart:
         return _folded(page, text, form)
     head, *sections = re.split(r"^(?=## )", text, flags=re.MULTILINE)
-    flat = Form(form.most_cells, stay=form.stay)
+    flat = Form(form.most_cells, stay=form.stay, leave=form.leave)
     index, files, remaining = list[str](), dict[Path, str](), list[str]()
     for section in sections:
         title, _, body = section.removeprefix("## ").partition("\n")
@@ -140,7 +142,7 @@ def _folded(page: Path, text: str, form: Form) -> dict[Path, str]:
     def fold(match: re.Match[str]) -> str:
         head = [_plain(cell) for cell in _split(match["head"])]
         rows = [[_plain(cell) for cell in _split(row)] for row in match["rows"].splitlines()]
-        small = len(rows) * len(head) <= form.most_cells
+        small = len(rows) * len(head) <= form.most_cells and head[0] not in form.leave
         if match["whole"] or small or head[0] in form.stay:
             return match[0].removeprefix(WHOLE)
         section = _section(text, match.start())
