@@ -48,8 +48,8 @@ def test_a_table_that_is_to_leave_becomes_a_file_however_small(tmp_path: Path) -
     page = tmp_path / "page.md"
     assert list(folded.files_of(page, text)) == [page]
     files = folded.files_of(page, text, folded.Form(leave=("doubt",)))
-    assert set(files) == {page, tmp_path / "page" / "doubt.csv"}
-    assert "(page/doubt.csv)" in files[page]
+    assert set(files) == {page, tmp_path / "page" / "one.csv"}
+    assert "(page/one.csv)" in files[page]
 
 
 def test_tables_of_one_heading_line_are_one_file_that_names_their_sections(tmp_path: Path) -> None:
