@@ -12,8 +12,11 @@ import psutil
 import pytest
 from underway import SEVERAL_S, Underway, until
 
+from steelyard.cli.views.verdict_view import render_verdict
 from steelyard.engines.cache import open_cache
 from steelyard.engines.registry import clean_leftovers
+from steelyard.record.reader import read_verdict
+from steelyard.record.record import Record
 
 pytestmark = [pytest.mark.postgres, pytest.mark.long]
 
@@ -56,7 +59,10 @@ def test_waiting_for_a_standby_is_weighed_in_slices_with_the_lag_of_both_arms(
     assert {name for name, *_ in verdict["differences"]["declared"]} == {"synchronous_commit"}
     assert lags(verdict) == {"local", "remote_write", "on", "remote_apply"}
     assert all(one["verdict"] != "invalid" for one in verdict["contrasts"])
-    assert "standbys of remote_apply:" in weighing.said
+    whole = read_verdict(Record.open(weighing.record))
+    assert whole is not None
+    text = render_verdict(whole, 80)
+    assert "standbys of remote_apply:" in text
     assert standbys(weighing) == []
 
 
