@@ -91,9 +91,7 @@ def picture(rows: list[Row]) -> str:
         for row in each:
             _draw(drawing, x, y + _ROW / 2, row)
             y += _ROW
-    opening, _, rest = str(drawing.svg()).partition(">")
-    opening = opening.replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" ', 1)
-    return f"{opening}><style>{_STYLE}</style>{rest}\n"
+    return drawing.file(_STYLE)
 
 
 def _scale(drawing: Drawing, x: Linear, height: float) -> None:

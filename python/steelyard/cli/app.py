@@ -32,7 +32,7 @@ from steelyard.model.secrets.redaction import redacted
 
 INTERRUPTED = 130
 CLOSED_PIPE = 141
-"""As a shell says it of who is ended by SIGPIPE."""
+"""As a shell has it of a process that SIGPIPE ended."""
 
 END_WORDS = {
     129: "its terminal was closed",

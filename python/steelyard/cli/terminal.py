@@ -109,8 +109,8 @@ class _Gone(Exception):  # noqa: N818  it is no error
 
 
 def take_over() -> None:
-    """Have all that is printed from now on pass here. What was closed by who called us is nowhere,
-    so that no file of ours takes its number."""
+    """Have all that is printed from now on pass here. What the calling process had closed leads
+    nowhere, so that no file of ours takes its number."""
     while (descriptor := os.open(os.devnull, os.O_RDWR)) < _STREAMS:
         os.set_inheritable(descriptor, True)
     os.close(descriptor)

@@ -6,19 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from integrity.made_files import crc32c
 from steelyard._core import read_control
 from steelyard.integrity.scrub.cluster_state import RunState, inspect_cluster
 
 MB = 1 << 20
-
-
-def crc32c(content: bytes) -> int:
-    crc = 0xFFFFFFFF
-    for byte in content:
-        crc ^= byte
-        for _ in range(8):
-            crc = crc >> 1 ^ (0x82F63B78 if crc & 1 else 0)
-    return crc ^ 0xFFFFFFFF
 
 
 def cluster(directory: Path, state: int, backup_start: int = 0) -> Path:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from integrity.conftest import Made, execute, page_of, plant, running
+from integrity.made_files import crc32c
 from steelyard._core import read_control, set_checksum_version
 from steelyard.cli.commands.checksums import render
 from steelyard.engines.postgres.life.cluster import Cluster
@@ -172,16 +173,6 @@ def edit(cluster: Cluster, words: dict[int, int], crc_at: int) -> None:
         content[at : at + 4] = word.to_bytes(4, "little")
     content[crc_at : crc_at + 4] = crc32c(content[:crc_at]).to_bytes(4, "little")
     file.write_bytes(content)
-
-
-def crc32c(content: bytes) -> int:
-    """Bit by bit (RFC 3720, B.4)."""
-    register = 0xFFFFFFFF
-    for byte in content:
-        register ^= byte
-        for _ in range(8):
-            register = register >> 1 ^ (0x82F63B78 if register & 1 else 0)
-    return register ^ 0xFFFFFFFF
 
 
 def test_damage_and_a_lost_file_are_found(

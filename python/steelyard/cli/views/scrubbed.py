@@ -83,13 +83,7 @@ def render(outcome: ScrubOutcome) -> str:
         f"{outcome.blocks} blocks in {outcome.files} files, {format_bytes(outcome.bytes)} in "
         f"{format_duration(outcome.seconds * NS_PER_S)} ({format_bytes(rate)}/s)",
     ]
-    lines += [f"note: {note}" for note in outcome.notes]
-    if outcome.transient:
-        lines.append(f"{outcome.transient} blocks were just being written: sound at a later look")
-    if outcome.vanished:
-        lines.append(f"{len(outcome.vanished)} files vanished meanwhile")
-    lines += [f"skipped: {path}: {reason}" for path, reason in outcome.skipped[:MAX_SHOWN]]
-    lines += not_read(outcome.denied)
+    lines += _passed_over(outcome, "blocks")
     lines += _listed("needs WAL replay", outcome.needs_replay, len(outcome.needs_replay))
     if outcome.needs_replay:
         what = {RunState.CRASHED: "Starting it", RunState.BACKUP: "Restoring it"}
@@ -100,10 +94,23 @@ def render(outcome: ScrubOutcome) -> str:
     damaged = outcome.bad_blocks + outcome.bad_files
     lines += _listed("damaged", outcome.bad, damaged)
     if not damaged:
-        lines.append(
-            "no damage found" if not outcome.denied else "no damage found in what was read"
-        )
+        lines.append(_no_damage(outcome))
     return "\n".join(map(escaped, lines))
+
+
+def _passed_over(outcome: ScrubOutcome | InnodbOutcome, blocks: str) -> list[str]:
+    """Notes, and what was not looked at, or looked at again; `blocks`: what they are called."""
+    lines = [f"note: {note}" for note in outcome.notes]
+    if outcome.transient:
+        lines.append(f"{outcome.transient} {blocks} were just being written: sound at a later look")
+    if outcome.vanished:
+        lines.append(f"{len(outcome.vanished)} files vanished meanwhile")
+    lines += [f"skipped: {path}: {reason}" for path, reason in outcome.skipped[:MAX_SHOWN]]
+    return lines + not_read(outcome.denied)
+
+
+def _no_damage(outcome: ScrubOutcome | InnodbOutcome) -> str:
+    return "no damage found" if not outcome.denied else "no damage found in what was read"
 
 
 def not_read(denied: Sequence[tuple[str, str]]) -> list[str]:
@@ -192,18 +199,10 @@ def render_innodb(outcome: InnodbOutcome) -> str:
         "sound pages by what they carry: "
         + (", ".join(f"{name} {count}" for name, count in outcome.carried.items()) or "none"),
     ]
-    lines += [f"note: {note}" for note in outcome.notes]
-    if outcome.transient:
-        lines.append(f"{outcome.transient} pages were just being written: sound at a later look")
-    if outcome.vanished:
-        lines.append(f"{len(outcome.vanished)} files vanished meanwhile")
-    lines += [f"skipped: {path}: {reason}" for path, reason in outcome.skipped[:MAX_SHOWN]]
-    lines += not_read(outcome.denied)
+    lines += _passed_over(outcome, "pages")
     lines += _damaged(outcome)
     if not outcome.bad_blocks:
-        lines.append(
-            "no damage found" if not outcome.denied else "no damage found in what was read"
-        )
+        lines.append(_no_damage(outcome))
     return "\n".join(map(escaped, lines))
 
 

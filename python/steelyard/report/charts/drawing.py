@@ -130,6 +130,11 @@ class Drawing:
         whole = opening + description + Markup("").join(self._parts) + Markup("</svg>")
         return Markup(printable_xml(whole))
 
+    def file(self, style: str) -> str:
+        """The text of an SVG file of its own, with its style sheet in it."""
+        head, _, rest = str(self.svg()).partition(">")
+        return f'{head} xmlns="http://www.w3.org/2000/svg"><style>{style}</style>{rest}\n'
+
 
 def _text_of(value: str | float) -> str:
     return value if isinstance(value, str) else number(value)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from markupsafe import Markup
-
 from steelyard.model.units import format_bytes, format_duration
 from steelyard.record.machine.probe import Probe
 from steelyard.report.charts.drawing import Drawing, save
@@ -61,7 +59,4 @@ def picture_of(probe: Probe) -> str:
             drawing.text(
                 WIDTH - _RIGHT + 14, y + 4, f"{rate} /s, {format_bytes(figure.bytes_per_s)}/s"
             )
-    style = Markup("<style>.paper {{ fill: #fff }} {}</style>").format(Markup(_STYLE))
-    svg = str(drawing.svg())
-    head, _, rest = svg.partition(">")
-    return f'{head} xmlns="http://www.w3.org/2000/svg">{style}{rest}\n'
+    return drawing.file(f".paper {{ fill: #fff }} {_STYLE}")

@@ -109,7 +109,7 @@ def _complete(choice: WorkloadChoice, workload: Workload) -> WorkloadChoice:
     if uses_mix:
         refuse_unused_options(workload, choice.clients)
     elif scripts != workload.mix():  # as a record has it, the mix is written out
-        _refuse_options_beside(workload, scripts, choice.texts)
+        _refuse_unused_options_of_scripts(workload, scripts, choice.texts)
     return choice.model_copy(
         update={
             "scale": choice.scale or workload.default_scale,
@@ -153,7 +153,7 @@ def refuse_unused_options(workload: Workload, clients: int) -> None:
             raise _changes_nothing(workload, name, baseline[0])
 
 
-def _refuse_options_beside(
+def _refuse_unused_options_of_scripts(
     workload: Workload, scripts: Iterable[str], texts: Mapping[str, str]
 ) -> None:
     """The same where a study names the scripts itself: then an option matters by its variables

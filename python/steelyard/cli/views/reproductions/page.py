@@ -13,7 +13,8 @@ from steelyard.cli.views.reproductions.agreement import (
     sweep_table,
 )
 from steelyard.model.units import NS_PER_S, format_duration
-from steelyard.record.sweep import Swept
+from steelyard.record.contrast import ContrastLine
+from steelyard.record.sweep import Swept, SweptContrast
 from steelyard.record.turns.turn_summary import EvennessLine
 from steelyard.record.verdict import DeviceSummary, Verdict
 from steelyard.report.devices import by_second, figure_rows, not_available, told_names, used_figures
@@ -75,9 +76,8 @@ def _chief_words(study: Reproduction, outcomes: Found) -> Iterator[str]:
             continue
         for where, contrast in contrasts_of(outcome, chief.arm):
             if where.removeprefix(" at ") == chief.at:
-                words = f"**{contrast.verdict}** {escaped(reading_text(contrast))}"
                 what = f"{questions[chief.step]}{_of_what(outcome)}"
-                yield f"{what}: {contrast.arm}{where} {words}"
+                yield f"{what}: {_reading_words(where, contrast)}"
 
 
 def claim_row(claim: Reproduction, outcomes: Found) -> str:
@@ -112,8 +112,11 @@ def _of_what(outcome: Verdict | Swept) -> str:
 
 def _in_words(outcome: Verdict | Swept) -> Iterator[str]:
     """Each arm with its verdict in a word and its reading."""
-    for where, contrast in contrasts_of(outcome):
-        yield f"{contrast.arm}{where} **{contrast.verdict}** {escaped(reading_text(contrast))}"
+    return (_reading_words(where, contrast) for where, contrast in contrasts_of(outcome))
+
+
+def _reading_words(where: str, contrast: ContrastLine | SweptContrast) -> str:
+    return f"{contrast.arm}{where} **{contrast.verdict}** {escaped(reading_text(contrast))}"
 
 
 def _figures(study: Reproduction) -> str:

@@ -118,7 +118,7 @@ def _number(settings: Mapping[str, str], name: str, unit: str) -> float:
 def require_seen(settings: Mapping[str, str]) -> None:
     """EngineError for settings with which the log does not report checkpoints where it is read."""
     for name, accepted in TOLD_BY.items():
-        if _as_told(name, settings.get(name, accepted[0])) not in accepted:
+        if _decisive_part(name, settings.get(name, accepted[0])) not in accepted:
             raise EngineError(
                 f'cannot see checkpoints: setting "{name}" is "{settings[name]}"',
                 detail="When a checkpoint begins and ends is read from the server's own log.",
@@ -126,7 +126,7 @@ def require_seen(settings: Mapping[str, str]) -> None:
             )
 
 
-def _as_told(name: str, value: str) -> str:
+def _decisive_part(name: str, value: str) -> str:
     """What of a value counts for the lines of checkpoints: the language of a locale, and since 19
     the level of the checkpointer in a list of `type:level`."""
     if name == "lc_messages":
