@@ -6,11 +6,14 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 
+from steelyard.engines.local.process_cleanup import kill
 from steelyard.engines.local.samples import ProcessSample, processor_ns, stands_still, tree
 from steelyard.engines.postgres.processes import freeze as module
 from steelyard.engines.postgres.processes.freeze import Suspension, suspend, thaw, thaw_all
@@ -36,8 +39,15 @@ while True:
         subprocess.run(["/bin/sh", "-c", "true; true"])
 """
 """Of a child that runs one short program after another."""
+STARTING = """
+import os, sys
+print(flush=True)
+read = (os.POSIX_SPAWN_OPEN, 0, sys.argv[1], os.O_RDONLY, 0)
+os.waitpid(os.posix_spawn("/bin/sleep", ["sleep", "60"], {}, file_actions=[read]), 0)
+"""
+"""Waits in vfork(2), where it cannot be stopped, until somebody writes to a named pipe."""
 
-Starts = Callable[[str], int]
+Starts = Callable[..., int]
 
 
 @pytest.fixture
@@ -45,8 +55,9 @@ def starts() -> Iterator[Starts]:
     """Starts a program of Python that prints a line when it is under way; its process id."""
     started: list[subprocess.Popen[bytes]] = []
 
-    def start(code: str) -> int:
-        process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE)
+    def start(code: str, *arguments: str) -> int:
+        command = [sys.executable, "-c", code, *arguments]
+        process = subprocess.Popen(command, stdout=subprocess.PIPE)
         started.append(process)
         assert process.stdout is not None
         process.stdout.readline()
@@ -55,7 +66,7 @@ def starts() -> Iterator[Starts]:
     yield start
     for process in started:
         for member in tree(process.pid):
-            os.kill(member.pid, signal.SIGKILL)
+            kill(member.pid, signal.SIGKILL)
         process.wait()
         assert process.stdout is not None
         process.stdout.close()
@@ -79,6 +90,28 @@ def test_children_that_appear_while_a_tree_is_stopped_are_stopped_too(starts: St
         assert {member.pid for member in tree(root) if member.state != "Z"} <= {*pids}
         thaw(pids)
         time.sleep(0.003)
+
+
+def test_a_process_that_is_just_starting_a_program_is_stopped_with_it(
+    starts: Starts, tmp_path: Path
+) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    root = starts(STARTING, str(pipe))
+    while len(tree(root)) < 2:
+        time.sleep(0.001)
+
+    def let_it_start() -> None:
+        time.sleep(0.1)
+        pipe.write_bytes(b"")
+
+    helper = threading.Thread(target=let_it_start)
+    helper.start()
+    pids = suspend(root)
+    helper.join()
+    assert [member.state for member in tree(root)] == ["T", "T"]
+    assert pids == [member.pid for member in tree(root)]
+    thaw(pids)
 
 
 def test_a_tree_that_stands_still_uses_nothing_and_goes_on(starts: Starts) -> None:

@@ -11,6 +11,7 @@ import psycopg
 import pytest
 
 from steelyard.engines.engine import Slot
+from steelyard.engines.local.process_cleanup import kill
 from steelyard.engines.local.samples import ProcessSample, sample, tree
 from steelyard.engines.postgres.libpq.connection_string import conninfo_of
 from steelyard.engines.postgres.life.cluster import Cluster
@@ -92,7 +93,7 @@ def test_a_stop_that_is_still_pending_is_taken_back(
 
 def test_a_server_stops_cleanly_although_something_else_froze_it(running: Cluster) -> None:
     for member in tree(running.pid)[1:]:
-        os.kill(member.pid, signal.SIGSTOP)
+        kill(member.pid, signal.SIGSTOP)
     running.stop()
     assert not running.running
 

@@ -12,6 +12,7 @@ import pytest
 
 from engines.conftest import Traces
 from steelyard.engines.engine import Slot
+from steelyard.engines.local.process_cleanup import kill
 from steelyard.engines.local.samples import tree
 from steelyard.engines.postgres.libpq.connection_string import conninfo_of
 from steelyard.engines.postgres.life.cluster import Cluster
@@ -88,6 +89,6 @@ def test_one_that_was_ended_while_it_stood_still_can_be_suspended_in_its_next_li
 
 def test_a_server_that_something_else_suspended_stops_cleanly(running: Cluster) -> None:
     for member in tree(running.pid):
-        os.kill(member.pid, signal.SIGSTOP)
+        kill(member.pid, signal.SIGSTOP)
     running.stop()
     assert not running.running

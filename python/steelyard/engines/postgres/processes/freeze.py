@@ -72,7 +72,9 @@ def suspend(postmaster: int) -> list[int]:
     """SIGSTOP every process of a server and wait until all stand still; their process ids.
 
     The postmaster is stopped first: it starts no further process meanwhile, and so the list is
-    complete when nothing in it moves.
+    complete when nothing in it moves. No process is stopped before its parent stands still: one
+    that starts a program by vfork(2), as system(3) does for archive_command, cannot be stopped
+    until its child has begun that program, and a child that was stopped before never does.
     """
     deadline = time.monotonic() + _TIMEOUT_S
     stopped: list[int] = [postmaster]
@@ -81,13 +83,14 @@ def suspend(postmaster: int) -> list[int]:
         _still(postmaster, deadline)
         while True:
             members = [member for member in tree(postmaster) if member.state != "Z"]
-            moving = [member.pid for member in members if not stands_still(member)]
+            moving = {member.pid: member for member in members if not stands_still(member)}
             stopped = sorted({*stopped, *(member.pid for member in members)})
             if not moving:
                 return stopped
-            for pid in moving:
+            parents = [pid for pid, member in moving.items() if member.parent not in moving]
+            for pid in parents:
                 kill(pid, signal.SIGSTOP)
-            for pid in moving:
+            for pid in parents:
                 _still(pid, deadline)
     except BaseException:  # an interrupt as well
         thaw(stopped)
