@@ -41,11 +41,14 @@ while True:
 """Of a child that runs one short program after another."""
 STARTING = """
 import os, sys
+child = os.fork()
+if child:
+    os.waitpid(child, 0)
 print(flush=True)
 read = (os.POSIX_SPAWN_OPEN, 0, sys.argv[1], os.O_RDONLY, 0)
 os.waitpid(os.posix_spawn("/bin/sleep", ["sleep", "60"], {}, file_actions=[read]), 0)
 """
-"""Waits in vfork(2), where it cannot be stopped, until somebody writes to a named pipe."""
+"""Of a child that waits in vfork(2), where nothing stops it, until a named pipe is written to."""
 
 Starts = Callable[..., int]
 
@@ -98,7 +101,7 @@ def test_a_process_that_is_just_starting_a_program_is_stopped_with_it(
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     root = starts(STARTING, str(pipe))
-    while len(tree(root)) < 2:
+    while len(tree(root)) < 3:
         time.sleep(0.001)
 
     def let_it_start() -> None:
@@ -109,7 +112,7 @@ def test_a_process_that_is_just_starting_a_program_is_stopped_with_it(
     helper.start()
     pids = suspend(root)
     helper.join()
-    assert [member.state for member in tree(root)] == ["T", "T"]
+    assert [member.state for member in tree(root)] == ["T", "T", "T"]
     assert pids == [member.pid for member in tree(root)]
     thaw(pids)
 
