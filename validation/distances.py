@@ -1,4 +1,4 @@
-"""Weighs treatments that act through checkpoints in turns, and keeps their curves by distance.
+"""Weighs treatments that act through checkpoints, and keeps their curves by distance.
 
     python -m validation.distances [--records DIR] [--only NAME] [--adopt NAME=RECORD]
 
@@ -28,6 +28,8 @@ SEED = 7
 NEARER = "wal-compression, tproc-c, nearer checkpoints"
 _ORDER_ENTRY = ("--set", "workload=tproc-c", "--set", "workload.scale=4")
 WEIGHINGS: Mapping[str, Sequence[str]] = {
+    "checksums-rw, pgbench, in cycles": ("checksums-rw",),
+    "checksums-rw, tproc-c, in cycles": ("checksums-rw", *_ORDER_ENTRY),
     "wal-compression, tproc-c": (
         *("settings", *_ORDER_ENTRY),
         *("--set", "arm.settings.wal_compression=pglz"),
@@ -61,7 +63,7 @@ _OF_A_CONTRAST = (
     "verdict",
     "epochs",
 )
-_OF_A_VERDICT = ("sentence", "time_scale", "distance_seconds", "by_distance", "seconds")
+_OF_A_VERDICT = ("layout", "sentence", "time_scale", "distance_seconds", "by_distance", "seconds")
 
 
 def kept(words: Sequence[str], verdict: Mapping[str, Any], record: Path) -> dict[str, Any]:

@@ -19,9 +19,11 @@ from validation.pages.table import paragraph, table
 Json = Mapping[str, Any]
 _HEAD = """
     A checkpoint makes the next change of every page an image again, so what such a treatment costs
-    depends on how long ago the last one began. These weighings were made in turns: each arm alone
-    over whole checkpoint cycles ([METHODOLOGY, 2a](../method/layouts.md#2a-turns)); the commands
-    below chose turns then, and do so today with `--set layout=turns`. This page is written by
+    depends on how long ago the last one began. Each arm was weighed over whole checkpoint cycles:
+    in cycles ([METHODOLOGY, 2c](../method/layouts.md#2c-cycles)) all arms share an epoch, each in its
+    own time; in turns ([2a](../method/layouts.md#2a-turns)) each has its own. The commands of
+    weighings in turns chose them then, and do so today with `--set layout=turns`. This page is
+    written by
     `python -m validation.distances` from `validation/results/distances.jsonl`: nothing on it was
     typed. It says what was seen on one small machine with a disk that others use too;
     your distance is what your `checkpoint_timeout` and `max_wal_size` give.
@@ -67,8 +69,8 @@ def page(
     by_key = {result["key"]: result for result in found}
     parts = ["# By the distance from a checkpoint", paragraph(_HEAD).strip()]
     if found:
-        head = ["weighing", "arm against control", "interval, 95 %", "verdict", "F", "distance",
-                "epochs", "sd of an epoch", "doubts", "minutes"]  # fmt: skip
+        head = ["weighing", "arm against control", "interval, 95 %", "verdict", "layout", "F",
+                "distance", "epochs", "sd of an epoch", "doubts", "minutes"]  # fmt: skip
         parts.append(table(head, [_row(result) for result in found]))
     missing = [name for name in wanted if name not in by_key]
     parts += [f"Not yet weighed: {'; '.join(missing)}."] if missing else []
@@ -138,6 +140,7 @@ def _row(one: Json) -> list[str]:
         f"{one['arm']} against {one['control']}: {one['estimate_percent']:+.1f} %",
         _interval(one),
         one["verdict"],
+        one.get("layout", "turns"),
         f"{one['time_scale']:g}",
         "none made" if distance is None else f"{distance:.0f} s",
         str(one["epochs"]),
