@@ -38,7 +38,7 @@ def weighed(**changed: Any) -> dict[str, Any]:
 
 def test_a_weighing_has_its_verdict_its_curve_and_what_is_computed_of_it() -> None:
     text = page([weighed()], ["wal-compression, tproc-c", "another"], CHECKED)
-    row = "arm against control: -12.9 % | -21.6 … -2.1 % | slower | turns | 1 | 27 s | 12 | 15.3 % |"
+    row = "control: -12.9 % | -21.6 … -2.1 % | slower | turns | 1 | 27 s | 12 | 15.3 % |"
     assert f"{row} drift | 65 |" in text
     assert "| 0–2 | -12.9 % | -21.6 … -2.1 % | 2.85 | 3.30 | 30,818 bytes | 33,370 bytes |" in text
     assert "| 5 s | -12.9 % | -21.6 … -2.1 % |" in text

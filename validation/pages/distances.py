@@ -20,8 +20,8 @@ Json = Mapping[str, Any]
 _HEAD = """
     A checkpoint makes the next change of every page an image again, so what such a treatment costs
     depends on how long ago the last one began. Each arm was weighed over whole checkpoint cycles:
-    in cycles ([METHODOLOGY, 2c](../method/layouts.md#2c-cycles)) all arms share an epoch, each in its
-    own time; in turns ([2a](../method/layouts.md#2a-turns)) each has its own. The commands of
+    in cycles ([METHODOLOGY, 2c](../method/layouts.md#2c-cycles)) all arms share an epoch, each in
+    its own time; in turns ([2a](../method/layouts.md#2a-turns)) each has its own. The commands of
     weighings in turns chose them then, and do so today with `--set layout=turns`. This page is
     written by
     `python -m validation.distances` from `validation/results/distances.jsonl`: nothing on it was
