@@ -120,11 +120,11 @@ def test_a_program_that_is_planted_in_a_dump_never_runs(
 @pytest.mark.parametrize(
     "statement",
     [
-        "COPY (SELECT 1) TO PROGRAM 'id -u > MARKER';",
+        "COPY (SELECT 1) TO PROGRAM 'cat > MARKER; id -u > MARKER';",
         "CREATE TABLE t(a text); COPY t FROM PROGRAM 'id -u | tee MARKER';",
-        "DO $$BEGIN EXECUTE 'COPY (SELECT 1) TO PROGRAM ''id -u > MARKER'''; END$$;",
+        "DO $$BEGIN EXECUTE 'COPY (SELECT 1) TO PROGRAM ''cat > MARKER; id -u > MARKER'''; END$$;",
         "CREATE FUNCTION e() RETURNS event_trigger LANGUAGE plpgsql AS $$BEGIN EXECUTE "
-        "'COPY (SELECT 1) TO PROGRAM ''id -u > MARKER'''; END$$;"
+        "'COPY (SELECT 1) TO PROGRAM ''cat > MARKER; id -u > MARKER'''; END$$;"
         "CREATE EVENT TRIGGER e ON ddl_command_end EXECUTE FUNCTION e(); CREATE TABLE t(a int);",
     ],
 )

@@ -287,10 +287,10 @@ THREAT_WORDS: dict[ThreatKind, ThreatWords] = {
         "measured (turns.measured)",
     ),
     ThreatKind.NO_PAUSE: ThreatWords(
-        "the log limit is reached so fast that a checkpoint begins as soon as the one before it is "
-        "complete: most changes then log whole pages",
-        "raise max_wal_size unless it is what is weighed, or use a smaller time scale, which "
-        "divides that limit less",
+        "the log limit or the timer comes so soon that a checkpoint begins as soon as the one "
+        "before it is complete: most changes then log whole pages",
+        "raise max_wal_size, or checkpoint_timeout where that is the nearer, unless it is what is "
+        "weighed; or use a smaller time scale, which divides both less",
     ),
     ThreatKind.UNEQUAL_DEBT: ThreatWords(
         "one arm ended its turns with more log or dirty pages to be paid for later than the other: "
