@@ -15,6 +15,7 @@ from steelyard.foreign.source import quoted
 from steelyard.foreign.tables.arm_column import arm_column
 from steelyard.foreign.tables.moments import are_dates, are_days, are_times_of_day
 from steelyard.foreign.tables.named_arms import headings_with_arms
+from steelyard.foreign.tables.row_conditions import is_subject, names_kinds
 from steelyard.foreign.tables.table import Table
 from steelyard.foreign.tables.time_column import (
     TIME_HEADING,
@@ -200,7 +201,8 @@ class _Finder:
         return all(self.text[other] for other in others)
 
     def _labels(self, arm: int | None) -> list[int]:
-        """What rows are about: a heading that says so, or words under one that says nothing."""
+        """What rows are about: a heading that says so, or words under one that says nothing, or
+        codes that come again."""
         columns = []
         for column, heading in enumerate(self.headings):
             has_words = self.text[column] and heading.role in (
@@ -214,6 +216,11 @@ class _Finder:
             if arm is None and self.alone and has_words and heading.role is Role.UNKNOWN:
                 continue
             columns.append(column)
+        arms = self.table.columns[arm] if arm is not None else None
+        for column, heading in enumerate(self.headings):
+            free = column not in self.taken and (arm is not None or not self.alone)
+            if free and is_subject(self.table, column, heading, arms, columns):
+                columns.append(column)
         self.taken |= set(columns)
         return columns
 
@@ -304,7 +311,12 @@ class _Finder:
 
     def _lone_label(self, rest: list[int]) -> list[int]:
         """The only column of words of a table without arms: the names of its rows."""
-        text_columns = [c for c in rest if self.text[c] and self.headings[c].role is not Role.CODE]
+        text_columns = [
+            c
+            for c in rest
+            if self.text[c]
+            and (self.headings[c].role is not Role.CODE or names_kinds(self.headings[c]))
+        ]
         if len(text_columns) != 1:
             return []
         rest.remove(text_columns[0])
