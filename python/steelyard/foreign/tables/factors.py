@@ -108,7 +108,7 @@ def refuse_failed_rows(table: Table, roles: Roles) -> None:
     """NumbersError with its place for a row that says of itself that it failed: by a code other
     than 0, by words in a column of errors or states, by a success that is false."""
     for column, heading in enumerate(roles.headings):
-        if column == roles.arm or (roles.chosen and column in roles.numbers):
+        if heading.role is Role.ARM or (roles.chosen and column in roles.numbers):
             continue
         if not _TELLING.intersection(split_words(heading.name)):
             continue
@@ -123,7 +123,7 @@ def refuse_failed_rows(table: Table, roles: Roles) -> None:
                 f"{quoted(table.columns[column][row].strip())}",
                 table.spot(row, column),
                 hint="Leave the row out, and find out why it failed; if it did not, leave the "
-                "column out.",
+                "column out, or call it otherwise.",
             )
 
 
