@@ -45,14 +45,14 @@ def test_another_mixture_of_kinds_makes_no_difference(
 @pytest.mark.parametrize("heading", KINDS)
 def test_equal_mixtures_are_paired_by_kind(heading: str) -> None:
     rows = "".join(
-        f"{arm},{kind},{level * factor * (1 + (n * 7 + level) % 5 / 900):.3f}\n"
+        f"{arm},{kind},{level * factor * (1 + (n * 7 + len(arm)) % 5 / 900):.3f}\n"
         for n in range(9)
-        for arm, factor in (("off", 1.0), ("on", 1.02))
+        for arm, factor in (("off", 1.0), ("on", 1.05))
         for kind, level in (("read", 1000), ("write", 90))
     )
     judgement = judged_text(f"arm,{heading},iops\n{rows}", **RANDOM)
     assert only(judgement).details.paired
-    assert percent(judgement) == pytest.approx(2, abs=0.1)
+    assert percent(judgement) == pytest.approx(5, abs=0.2)
     assert verdict(judgement) == "faster"
 
 
@@ -108,3 +108,69 @@ def test_rows_of_kinds_measured_once_have_no_order() -> None:
         judgement = judged_text(f"{heading},off,on\n{rows}", unit="tps")
         assert judgement.comparison.row_names == tuple("abcdefghi")
         assert "order lost" in doubts(judgement)
+
+
+@pytest.mark.parametrize(
+    ("heading", "expected"),
+    [
+        *((name, "invalid") for name in ("iodepth", "qd", "procs", "nproc", "queue_depth", "QD")),
+        *((name, "faster") for name in ("vcpu", "stripes", "gizmo", "core", "my_workmem_knob")),
+    ],
+)
+@pytest.mark.parametrize("files", [1, 2])
+def test_arms_under_another_parameter_differ_in_their_conditions(
+    heading: str, expected: str, files: int
+) -> None:
+    texts = [plain(heading, ["16"] * 10, ["32"] * 10)]
+    if files == 2:
+        rows = texts[0].splitlines()[1:]
+        texts = [
+            "\n".join([f"{heading},tps", *(r.partition(",")[2] for r in rows if r.startswith(arm))])
+            for arm in ("off,", "on,")
+        ]
+    judgement = judged_text(*texts, **RANDOM)
+    assert judgement.comparison.metric.column == "tps"
+    assert DIFFER in doubts(judgement)
+    assert verdict(judgement) == expected
+
+
+def sweep(arm: str, factor: float, counts: tuple[int, ...], unit: str = "") -> str:
+    """Rows at 1, 4, 16, 64 …, where four times as much is twice as fast."""
+    return "".join(
+        f"{arm},{4**step},{1000 * 2**step * factor * (1 + (n * 7 + len(arm)) % 5 / 2000):.2f}{unit}\n"
+        for step, count in enumerate(counts)
+        for n in range(count)
+    )
+
+
+@pytest.mark.parametrize("heading", ["gizmo", "stripes", "queue_depth", "threads"])
+@pytest.mark.parametrize("unit", ["", " MB/s"])
+def test_a_sweep_is_compared_step_by_step(heading: str, unit: str) -> None:
+    head = f"arm,{heading},{'bandwidth' if unit else 'iops'}\n"
+    unequal = head + sweep("off", 1, (6, 3, 2, 2), unit) + sweep("on", 1, (2, 2, 3, 6), unit)
+    judgement = judged_text(unequal, **RANDOM)
+    assert percent(judgement) == pytest.approx(0, abs=0.15)
+    assert only(judgement).epochs == 4
+    equal = head + sweep("off", 1, (3, 3, 3, 3), unit) + sweep("on", 1.05, (3, 3, 3, 3), unit)
+    judgement = judged_text(equal, **RANDOM)
+    assert percent(judgement) == pytest.approx(5, abs=0.2)
+    assert verdict(judgement) == "faster"
+
+
+def test_a_parameter_is_judged_where_it_is_asked_for() -> None:
+    text = "arm,gizmo,iops\n" + sweep("off", 1, (3, 3, 3, 3)) + sweep("on", 1.05, (3, 3, 3, 3))
+    judgement = judged_text(text, **RANDOM)
+    assert judgement.reading is not None
+    assert judgement.reading.others == ("gizmo",)
+    asked = judged_text(text, metric="gizmo", higher_is_better=True, **RANDOM)
+    assert asked.comparison.metric.column == "gizmo"
+
+
+@pytest.mark.parametrize("cells", [("3", "4", "5"), ("5.5", "6.5", "7.5"), ("7", "7", "9")])
+def test_numbers_that_explain_nothing_are_no_steps(cells: tuple[str, str, str]) -> None:
+    off = [cells[n % 3] for n in range(10)]
+    on = [cells[n * 2 % 3] for n in range(10)]
+    judgement = judged_text(plain("gizmo", off, on), **RANDOM)
+    assert verdict(judgement) == "faster"
+    assert DIFFER not in doubts(judgement)
+    assert not judgement.comparison.row_names

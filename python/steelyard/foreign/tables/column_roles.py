@@ -15,7 +15,7 @@ from steelyard.foreign.source import quoted
 from steelyard.foreign.tables.arm_column import arm_column
 from steelyard.foreign.tables.moments import are_dates, are_days, are_times_of_day
 from steelyard.foreign.tables.named_arms import headings_with_arms
-from steelyard.foreign.tables.row_conditions import is_subject, names_kinds
+from steelyard.foreign.tables.row_conditions import is_subject, is_swept, names_kinds
 from steelyard.foreign.tables.table import Table
 from steelyard.foreign.tables.time_column import (
     TIME_HEADING,
@@ -118,6 +118,8 @@ class _Finder:
                 for c in parameters
                 if self.headings[c].name.strip().lower() not in CLIENT_WORDS and not self.text[c]
             ]
+        swept = self._swept(numbers, arm)
+        numbers = [c for c in numbers if c not in swept]
         spare = [c for c in range(len(self.text)) if self._spare(c, numbers, order, index, arm)]
         return Roles(
             headings=self.headings,
@@ -131,9 +133,9 @@ class _Finder:
             unit=unit,
             numbers=(chosen,) if chosen is not None else tuple(numbers),
             labels=tuple(labels),
-            parameters=tuple(c for c in parameters if c not in numbers),
+            parameters=(*(c for c in parameters if c not in numbers), *swept),
             outcomes=tuple(c for c, heading in enumerate(self.headings) if heading.failures),
-            spare=tuple(spare) if chosen is None else (),
+            spare=(*spare, *swept) if chosen is None else (),
             chosen=chosen is not None,
         )
 
@@ -223,6 +225,25 @@ class _Finder:
                 columns.append(column)
         self.taken |= set(columns)
         return columns
+
+    def _swept(self, numbers: Sequence[int], arm: int | None) -> list[int]:
+        """Steps of a parameter beside what surely was measured, in a table whose rows name their
+        arm, or are of one."""
+        measured = (Role.METRIC, Role.STATISTIC, Role.VALUE)
+        metrics = [
+            c
+            for c, heading in enumerate(self.headings)
+            if c == self.named.get("value")
+            or (c in numbers and heading.role in measured and not (heading.weak and heading.rest))
+        ]
+        if (arm is None and self.alone) or not self.table.header:
+            return []
+        arms = self.table.columns[arm] if arm is not None else None
+        return [
+            c
+            for c in numbers
+            if c not in metrics and is_swept(self.table, c, self.headings[c], arms, metrics)
+        ]
 
     def _parameters(self) -> list[int]:
         columns = [

@@ -238,7 +238,7 @@ def _refuse_words_among_numbers(
         odd = _unnumbered(cells, rows)
     elif role in (Role.BLOCK, Role.LABEL):
         words = {cell for cell in ordinary if _NO_REPETITION & set(split_words(cell))}
-        numbered = all(map(is_number, ordinary - words))
+        numbered = ordinary > words and all(map(is_number, ordinary - words))
         odd = [row for row in rows if table.columns[column][row] in words] if numbered else []
     else:
         odd = []
