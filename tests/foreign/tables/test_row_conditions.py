@@ -134,10 +134,14 @@ def test_arms_under_another_parameter_differ_in_their_conditions(
     assert verdict(judgement) == expected
 
 
+def noise(n: int) -> float:
+    return 1 + n % 5 / 2000
+
+
 def sweep(arm: str, factor: float, counts: tuple[int, ...], unit: str = "") -> str:
     """Rows at 1, 4, 16, 64 …, where four times as much is twice as fast."""
     return "".join(
-        f"{arm},{4**step},{1000 * 2**step * factor * (1 + (n * 7 + len(arm)) % 5 / 2000):.2f}{unit}\n"
+        f"{arm},{4**step},{1000 * 2**step * factor * noise(n * 7 + len(arm)):.2f}{unit}\n"
         for step, count in enumerate(counts)
         for n in range(count)
     )

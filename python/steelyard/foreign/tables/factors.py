@@ -129,20 +129,23 @@ def refuse_failed_rows(table: Table, roles: Roles) -> None:
 
 def _failure_test(heading: Heading, present: Set[str]) -> Callable[[str], bool] | None:
     """What tells cells of failed rows in a column with these cells; None where nothing can."""
-    words, role = set(split_words(heading.name)), heading.role
-    whole = all(map(_CODE.fullmatch, present))
-    if role is Role.CODE and words & _FAILURES:
-        return _is_failure_or_code if "code" in words else _is_failure
-    if role is Role.CODE and words & _EXITS:
+    words = set(split_words(heading.name))
+    if heading.role is Role.CODE and words & (_FAILURES | _EXITS):
+        if words & _FAILURES:
+            return _is_failure_or_code if "code" in words else _is_failure
         # "rc" may number a release candidate.
         return _is_failed_exit if words != {"rc"} or "0" in present else None
-    if role is Role.CODE and words & _STATES and whole:
+    if heading.role in (Role.CODE, Role.UNKNOWN, Role.VALUE) and words & _STATES:
+        if not all(map(_CODE.fullmatch, present)):
+            return _is_failed_state
         # 200 is no code of a process.
-        return _is_failed_exit if "0" in present else None
-    if role in (Role.CODE, Role.UNKNOWN, Role.VALUE) and words & _STATES:
-        return _is_failed_state
-    if role is not Role.OUTCOME or words & known.FRACTION_WORDS:
-        return None
+        return _is_failed_exit if heading.role is Role.CODE and "0" in present else None
+    if heading.role is Role.OUTCOME and not words & known.FRACTION_WORDS:
+        return _outcome_test(words, present)
+    return None
+
+
+def _outcome_test(words: Set[str], present: Set[str]) -> Callable[[str], bool] | None:
     if words & known.BAD_WORDS:
         return _is_failure if words & _FAILURES else None
     flags = {cell for cell in present if is_number(cell)} <= {"0", "1"}

@@ -91,9 +91,7 @@ def _logs(cells: Sequence[str]) -> Floats | None:
     return np.asarray(np.log(values))
 
 
-def _explained(
-    logs: Floats | None, arms: Sequence[str], cells: Sequence[tuple[str, str]]
-) -> float:
+def _explained(logs: Floats | None, arms: Sequence[str], cells: Sequence[tuple[str, str]]) -> float:
     """The part of the variance of logs, shape (n,), within arms that their cells explain."""
     if logs is None:
         return 0.0

@@ -31,8 +31,8 @@ _STATISTICS = {
         "median": "median med mediana médiane zentralwert",
         "stddev": "std stddev stdev stdv sd sdev sigma σ deviation standardabweichung stdabw "
         "standardabw écart desviación",
-        "spread": "variance var varianz cv rsd sem stderr ci confidence se range iqr mad spannweite "
-        "streuung",
+        "spread": "variance var varianz cv rsd sem stderr ci confidence se range iqr mad "
+        "spannweite streuung",
         "min": "min minimum mín",
         "max": "max maximum máx",
         "sum": "sum total totals subtotal summe gesamt gesamtsumme σum suma somme ∑",
@@ -226,9 +226,7 @@ def _numbers(cells: Sequence[str]) -> Floats:
     return np.array([float(match[0].replace(",", ".")) for match in matches if match is not None])
 
 
-def _refuse_words_among_numbers(
-    table: Table, column: int, role: Role, ordinary: Set[str]
-) -> None:
+def _refuse_words_among_numbers(table: Table, column: int, role: Role, ordinary: Set[str]) -> None:
     """NumbersError where a row has words in a column that numbers the others: "warm-up". In one
     that may name them, only words that say that it is no repetition. `ordinary`: cells of no
     statistic."""
