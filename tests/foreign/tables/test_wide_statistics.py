@@ -89,6 +89,15 @@ def test_the_metric_that_is_judged_is_named_and_so_are_the_others() -> None:
     assert judgement.reading.others == ("min", "max")
 
 
+@pytest.mark.parametrize("heads", ["offMin,offAvg,onMin,onAvg", "min.off,avg.off,min.on,avg.on"])
+def test_words_that_are_written_together_name_no_arm(heads: str) -> None:
+    rows = "".join(f"5.{k}1,10.{k}2,5.{k + 3}3,8.{k}4\n" for k in range(7))
+    judgement = judged_text(f"{heads}\n{rows}", unit="ms", **RANDOM)
+    assert judgement.reading is not None
+    assert judgement.reading.others == ("min",)
+    assert percent(judgement) == pytest.approx(-20, abs=1)
+
+
 def test_a_rate_goes_before_a_latency_and_its_percentiles() -> None:
     heads = "off p99 (ms),off avg (ms),off tps,on p99 (ms),on avg (ms),on tps\n"
     rows = "".join(

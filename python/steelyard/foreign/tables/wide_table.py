@@ -164,8 +164,13 @@ def _beside_others(
 def _without_arm(table: Table, roles: Roles, column: int) -> str:
     """A heading without the words of its arm and without its unit: "avg" of "off avg (ms)"."""
     arm, name = set(roles.headings[column].rest), _arm_and_unit(table.name(column))[0]
-    words = [word for word in _JOINTS.split(name) if not set(split_words(word)) <= arm]
-    return " ".join(words) or roles.headings[column].statistic
+    parts = [(part, split_words(part)) for part in _JOINTS.split(name)]
+    bare = [
+        " ".join(word for word in words if word not in arm) if arm.intersection(words) else part
+        for part, words in parts
+        if words
+    ]
+    return " ".join(filter(None, bare)) or roles.headings[column].statistic
 
 
 def _arms(
