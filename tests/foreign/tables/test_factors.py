@@ -1,10 +1,13 @@
-"""Failures are counted in columns of whole numbers, and an error with a fraction is a spread."""
+"""Failures are counted in columns of whole numbers, an error with a fraction is a spread, and a row
+that says that it failed is no repetition."""
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
-from foreign.judged_files import RANDOM, doubts, judged_text, verdict
+from foreign.judged_files import RANDOM, doubts, judged_text, refused_text, verdict
 
 FAILURES = "errors or retries differ"
 
@@ -37,3 +40,113 @@ def test_a_fraction_anywhere_in_the_column_says_that_it_counts_nothing() -> None
     text = table("error", ("1", "90")).replace("off,1000,1\n", "off,1000,1.5\n")
     assert "1.5" in text
     assert FAILURES not in doubts(judged_text(text, **RANDOM))
+
+
+FAILED = [
+    ("exit_code", "0", "137"),
+    ("exit_code", "0", "-9"),
+    ("exit_code", "0.0", "1.0"),
+    ("exit", "0", "SIGKILL: killed"),
+    ("exit_status", "0", "1"),
+    ("rc", "0", "2"),
+    ("returncode", "0", "1"),
+    ("status", "0", "1"),
+    ("status", "ok", "timeout"),
+    ("status", "completed", "FAILED"),
+    ("run_status", "ok", "not ok"),
+    ("state", "done", "OOM-killed"),
+    ("outcome", "passed", "Error: canceling statement"),
+    ("success", "1", "0"),
+    ("success", "true", "false"),
+    ("ok", "yes", "no"),
+    ("passed", "passed", "failed"),
+    ("failed", "false", "true"),
+    ("failed", "no", "yes"),
+    ("error", "", "ERROR: canceling statement"),
+    ("error", "none", "no space left on device"),
+    ("error_message", "", "server closed the connection"),
+    ("errors", "ok", "deadlock"),
+    ("error_code", "0", "57014"),
+    ("aborted", "f", "t"),
+    ("query_timeouts", "no", "yes"),
+]
+
+
+AMBIGUOUS = [("rc", "0"), ("status", "0")]
+
+
+@pytest.mark.parametrize(("heading", "good", "bad"), FAILED)
+@pytest.mark.parametrize("layout", ["long", "wide", "a file an arm", "records"])
+@pytest.mark.parametrize("rows", [1, 12])
+def test_a_row_that_says_that_it_failed_is_refused(
+    heading: str, good: str, bad: str, layout: str, rows: int
+) -> None:
+    cells = [(good, bad if n >= 12 - rows else good) for n in range(12)]
+    if (heading, good) in AMBIGUOUS and rows == 12 and layout in ("wide", "a file an arm"):
+        return  # 2 throughout may be a version
+    error = refused_text(*laid_out(layout, heading, cells), **RANDOM)
+    assert f'column "{heading}" says that this row failed: "{bad}"' in error.primary
+    assert "line " in error.primary
+    assert "Leave the row out" in str(error.hint)
+
+
+def laid_out(layout: str, heading: str, cells: list[tuple[str, str]]) -> list[str]:
+    """Rows of arms off and on, each with its cell of a column; of a wide table those of on."""
+    values = [(f"{1000 + n * 7 % 5}.5", f"{1100 + n * 3 % 5}.5") for n in range(len(cells))]
+    pairs = list(zip(values, cells, strict=True))
+    if layout == "wide":
+        rows = (f"{off},{on},{cell}" for (off, on), (_, cell) in pairs)
+        return ["\n".join([f"off,on,{heading}", *rows]) + "\n"]
+    if layout == "records":
+        records = (
+            {"arm": ("off", "on")[k], "tps": float(value[k]), heading: cell[k]}
+            for value, cell in pairs
+            for k in (0, 1)
+        )
+        return ["\n".join(map(json.dumps, records)) + "\n"]
+    arms = [[f"{value[k]},{cell[k]}" for value, cell in pairs] for k in (0, 1)]
+    if layout == "a file an arm":
+        return ["\n".join([f"tps,{heading}", *arm]) + "\n" for arm in arms]
+    turns = [f"off,{off}\non,{on}\n" for off, on in zip(*arms, strict=True)]
+    return [f"arm,tps,{heading}\n" + "".join(turns)]
+
+
+@pytest.mark.parametrize(
+    ("heading", "cells"),
+    [
+        ("exit_code", ("0", "0")),
+        ("rc", ("1", "2")),
+        ("status", ("200", "204")),
+        ("status", ("ok", "success")),
+        ("status", ("0 errors", "no errors")),
+        ("responseCode", ("200", "500")),
+        ("success", ("1", "1")),
+        ("success", ("1000", "990")),
+        ("success_rate", ("1", "0")),
+        ("failed", ("false", "no")),
+        ("errors", ("3", "3")),
+        ("error", ("± 1.5 tps", "±1.5tps")),
+        ("error", ("1.5%", "0.5%")),
+        ("errors", ("3 of 1000", "2 of 1000")),
+        ("error", ("no error", "none")),
+        ("state", ("idle", "idle")),
+    ],
+)
+@pytest.mark.parametrize("layout", ["long", "a file an arm"])
+def test_what_says_no_failure_refuses_nothing(
+    heading: str, cells: tuple[str, str], layout: str
+) -> None:
+    judgement = judged_text(*laid_out(layout, heading, [cells] * 12), **RANDOM)
+    assert verdict(judgement) == "faster"
+
+
+def test_words_for_yes_count_what_was_retried() -> None:
+    text = laid_out("long", "retried", [("no", "yes")] * 12)[0]
+    assert FAILURES in doubts(judged_text(text, **RANDOM))
+
+
+def test_a_column_that_is_asked_for_is_judged_whatever_it_says() -> None:
+    cells = [(str(n % 3 + 1), str(n % 4 + 2)) for n in range(12)]
+    text = laid_out("long", "exit", cells)[0]
+    asked = {"columns": {"value": "exit"}, "higher_is_better": False}
+    assert judged_text(text, **asked).comparison.metric.column == "exit"

@@ -88,6 +88,67 @@ def test_another_word_where_rows_are_numbered_is_asked_about(word: str) -> None:
     assert message == f'"f.txt" line 14, column 1: "{word}" where other rows are numbered'
 
 
+ODD = [
+    *("warm-up", "warm up", "cold run", "discarded*", "3 (restart)", "warmup 1", "pre-warm"),
+    "run 0 (warmup)",
+]
+
+
+@pytest.mark.parametrize("words", ODD)
+@pytest.mark.parametrize("form", ["wide", "long"])
+def test_any_words_where_rows_are_numbered_are_asked_about(words: str, form: str) -> None:
+    text = wide("run,off,on", "", f"{words},5,6")
+    if form == "long":
+        rows = "".join(f"off,{n},1{n}.5\non,{n},1{n}.25\n" for n in range(10, 21))
+        text = f"arm,run,tps\n{rows}off,{words},7\non,{words},9\n"
+    assert f'"{words}" where other rows are numbered' in refusal(text)
+    with_mean = text + ("mean,15.5,15.25\n" if form == "wide" else "off,mean,15.5\n")
+    assert f'"{words}" where other rows are numbered' in refusal(with_mean)
+
+
+@pytest.mark.parametrize("words", ["warm-up", "run 0 (warmup)", "discarded run", "7 (restart)"])
+def test_they_are_asked_about_behind_a_word_that_numbers_the_others_too(words: str) -> None:
+    message = refusal(wide("run,off,on", "run ", f"{words},5,6"))
+    assert message == f'"f.txt" line 14, column 1: "{words}" where other rows are numbered'
+
+
+@pytest.mark.parametrize("heading", ["query", "block", "round"])
+def test_a_warm_up_is_no_query_of_numbered_ones_and_no_block(heading: str) -> None:
+    assert "where other rows are numbered" in refusal(wide(f"{heading},off,on", "", "warm-up,5,6"))
+    named = sheet_of(wide(f"{heading},off,on", "", "RF1,5.25,900"))
+    assert len(arms_of(named)["off"]) == 13
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ["a91f", "77c0", "4821", "be32", "0d1c", "9f3a"],
+        ["off1", "off2", "off3", "off4", "on1", "on2", "on3"],
+        ["1a", "1b", "2a", "2b"],
+        ["1st", "2nd", "3rd", "4th"],
+    ],
+)
+def test_rows_that_are_numbered_otherwise_are_not(names: list[str]) -> None:
+    rows = "".join(f"{name},{10 + n}.5,{11 + n}.5\n" for n, name in enumerate(names))
+    assert len(arms_of(sheet_of(f"run,off,on\n{rows}"))["off"]) == len(names)
+
+
+OF_ROWS = [
+    *("Mean (n=10)", "mean(n = 12)", "avg of 12", "Average over 12 runs", "Total (12 queries)"),
+    *("Std. Dev. (n = 12)", "median n=12", "95% CI", "CI 95%", "95 % CI", "CI95", "99% CI upper"),
+    *("95% confidence interval", "std error", "Ø (12 runs)"),
+]
+
+
+@pytest.mark.parametrize("words", OF_ROWS)
+@pytest.mark.parametrize("heading", ["run", "", "query"])
+def test_a_statistic_that_says_of_how_much_is_left_out(words: str, heading: str) -> None:
+    sheet = sheet_of(wide(f"{heading},off,on", "", f"{words},5.25,900"))
+    assert {arm: len(values) for arm, values in arms_of(sheet).items()} == {"off": 12, "on": 12}
+    beside = wide(f"{heading},off,on", "", "mean,999,1031", f"{words},5.25,900")
+    assert {len(values) for values in arms_of(sheet_of(beside)).values()} == {12}
+
+
 @pytest.mark.parametrize(
     ("text", "names"),
     [

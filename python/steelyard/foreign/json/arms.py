@@ -203,6 +203,8 @@ def _with_fields(
     document: Document, fields: Mapping[str, Any], metric: Metric, path: Path
 ) -> Metric:
     """The metric that the keys and numbers of the arms name, as the fields beside them have it."""
+    if metric.column:
+        return metric  # a statistic of several, which is called by its own words
     described = _metric(document, {"metric": metric.name, **fields})
     return _in_unit(document, described, metric.unit, path)
 

@@ -15,6 +15,7 @@ from steelyard.foreign.source import quoted
 from steelyard.foreign.tables.arm_column import arm_column
 from steelyard.foreign.tables.moments import are_dates, are_days, are_times_of_day
 from steelyard.foreign.tables.named_arms import headings_with_arms
+from steelyard.foreign.tables.row_conditions import is_subject, is_swept, names_kinds
 from steelyard.foreign.tables.table import Table
 from steelyard.foreign.tables.time_column import (
     TIME_HEADING,
@@ -117,6 +118,8 @@ class _Finder:
                 for c in parameters
                 if self.headings[c].name.strip().lower() not in CLIENT_WORDS and not self.text[c]
             ]
+        swept = self._swept(numbers, arm)
+        numbers = [c for c in numbers if c not in swept]
         spare = [c for c in range(len(self.text)) if self._spare(c, numbers, order, index, arm)]
         return Roles(
             headings=self.headings,
@@ -130,9 +133,9 @@ class _Finder:
             unit=unit,
             numbers=(chosen,) if chosen is not None else tuple(numbers),
             labels=tuple(labels),
-            parameters=tuple(c for c in parameters if c not in numbers),
+            parameters=(*(c for c in parameters if c not in numbers), *swept),
             outcomes=tuple(c for c, heading in enumerate(self.headings) if heading.failures),
-            spare=tuple(spare) if chosen is None else (),
+            spare=(*spare, *swept) if chosen is None else (),
             chosen=chosen is not None,
         )
 
@@ -200,7 +203,8 @@ class _Finder:
         return all(self.text[other] for other in others)
 
     def _labels(self, arm: int | None) -> list[int]:
-        """What rows are about: a heading that says so, or words under one that says nothing."""
+        """What rows are about: a heading that says so, or words under one that says nothing, or
+        codes that come again."""
         columns = []
         for column, heading in enumerate(self.headings):
             has_words = self.text[column] and heading.role in (
@@ -214,8 +218,32 @@ class _Finder:
             if arm is None and self.alone and has_words and heading.role is Role.UNKNOWN:
                 continue
             columns.append(column)
+        arms = self.table.columns[arm] if arm is not None else None
+        for column, heading in enumerate(self.headings):
+            free = column not in self.taken and (arm is not None or not self.alone)
+            if free and is_subject(self.table, column, heading, arms, columns):
+                columns.append(column)
         self.taken |= set(columns)
         return columns
+
+    def _swept(self, numbers: Sequence[int], arm: int | None) -> list[int]:
+        """Steps of a parameter beside what surely was measured, in a table whose rows name their
+        arm, or are of one."""
+        measured = (Role.METRIC, Role.STATISTIC, Role.VALUE)
+        metrics = [
+            c
+            for c, heading in enumerate(self.headings)
+            if c == self.named.get("value")
+            or (c in numbers and heading.role in measured and not (heading.weak and heading.rest))
+        ]
+        if (arm is None and self.alone) or not self.table.header:
+            return []
+        arms = self.table.columns[arm] if arm is not None else None
+        return [
+            c
+            for c in numbers
+            if c not in metrics and is_swept(self.table, c, self.headings[c], arms, metrics)
+        ]
 
     def _parameters(self) -> list[int]:
         columns = [
@@ -304,7 +332,12 @@ class _Finder:
 
     def _lone_label(self, rest: list[int]) -> list[int]:
         """The only column of words of a table without arms: the names of its rows."""
-        text_columns = [c for c in rest if self.text[c] and self.headings[c].role is not Role.CODE]
+        text_columns = [
+            c
+            for c in rest
+            if self.text[c]
+            and (self.headings[c].role is not Role.CODE or names_kinds(self.headings[c]))
+        ]
         if len(text_columns) != 1:
             return []
         rest.remove(text_columns[0])

@@ -1,17 +1,45 @@
-"""Reads what distinguishes the rows of a table besides their numbers: labels and parameters. Rows
-of different metrics are refused."""
+"""Reads what distinguishes the rows of a table besides their numbers: labels, parameters and
+outcomes. Rows of different metrics are refused, and so are rows that say that they failed."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Callable, Iterator, Sequence, Set
 
+from steelyard.foreign.number import is_missing, is_number
 from steelyard.foreign.series import Factor, FactorKind, TransactionCounts
+from steelyard.foreign.source import quoted
 from steelyard.foreign.tables.column_roles import Roles
 from steelyard.foreign.tables.table import Table
-from steelyard.foreign.vocabulary.heading import Role, metric_of
+from steelyard.foreign.vocabulary import words as known
+from steelyard.foreign.vocabulary.heading import Heading, Role, metric_of
+from steelyard.foreign.vocabulary.tokens import split_words
 
 _TRIED = {"transactions", "requests", "operations", "queries", "samples", "txns", "processed"}
 _TRIED |= {"request_count", "total_requests", "total_transactions", "tried", "calls", "executed"}
+_TRUE, _FALSE = {"true", "t", "yes", "y"}, {"false", "f", "no", "n"}
+_STATES = {"status", "state", "outcome", "result"}
+_EXITS = {"exit", "exitcode", "returncode", "rc"}
+_FAILURES = {
+    *("error", "errors", "err", "fail", "fails", "failed", "failure", "failures", "abort"),
+    *("aborts", "aborted", "timeout", "timeouts", "exception", "exceptions", "crash", "crashes"),
+    *("killed", "cancelled", "canceled", "broken", "invalid"),
+}
+"""Of rows that have no number to be compared, however fast they were."""
+_FAILED_STATES = _FAILURES | {
+    *("crashed", "oom", "dnf", "ko", "nok", "fatal", "panic", "segfault", "interrupted"),
+    *("terminated", "incomplete", "unfinished", "unsuccessful", "skipped", "refused", "rejected"),
+}
+_TELLING = _STATES | _EXITS | _FAILURES | known.GOOD_OUTCOMES
+"""One of them is in each heading of a column that says what became of rows."""
+_DENIAL = re.compile(
+    r"\b(?:no|not|without|zero|0)\s+(?:any\s+)?"
+    r"(?:errors?|fail(?:ed|ures?)|exceptions?|aborted|aborts|timeouts?|crash(?:ed|es)?|problems?)"
+)
+"""Beside "no space left", which is a failure."""
+_CODE = re.compile(r"[+-]?[0-9]+(?:\.0*)?")
+_SHARE = re.compile(r"[0-9]+\s*(?:of|out|from|/)")
+_WORD = re.compile(r"[^\W\d_]{2}")
 
 
 def factors_of(table: Table, roles: Roles) -> tuple[Factor, ...]:
@@ -64,7 +92,7 @@ def _whole(table: Table, column: int) -> bool:
 
 
 def _sum(table: Table, column: int, rows: Sequence[int]) -> int:
-    """The sum of a column of counts; 0 for cells that hold none."""
+    """The sum of a column of counts; 1 for a cell that says "true", 0 for others without one."""
     point = "," if table.decimal_comma else "."
     total = 0.0
     cells = table.columns[column]
@@ -72,7 +100,89 @@ def _sum(table: Table, column: int, rows: Sequence[int]) -> int:
         cell = cells[row].strip().replace(point, ".", 1)
         if cell.replace(".", "", 1).isdigit() and len(cell) < 16:
             total += float(cell)
+        total += cell.lower() in _TRUE
     return round(total)
+
+
+def refuse_failed_rows(table: Table, roles: Roles) -> None:
+    """NumbersError with its place for a row that says of itself that it failed: by a code other
+    than 0, by words in a column of errors or states, by a success that is false."""
+    for column, heading in enumerate(roles.headings):
+        if heading.role is Role.ARM or (roles.chosen and column in roles.numbers):
+            continue
+        if not _TELLING.intersection(split_words(heading.name)):
+            continue
+        cells = [cell.strip().lower() for cell in table.columns[column]]
+        present = {cell for cell in cells if not is_missing(cell)}
+        is_failed = _failure_test(heading, present)
+        failed = {cell for cell in present if is_failed is not None and is_failed(cell)}
+        row = next((row for row, cell in enumerate(cells) if cell in failed), None)
+        if row is not None:
+            raise table.source.error(
+                f"column {quoted(table.name(column))} says that this row failed: "
+                f"{quoted(table.columns[column][row].strip())}",
+                table.spot(row, column),
+                hint="Leave the row out, and find out why it failed; if it did not, leave the "
+                "column out, or call it otherwise.",
+            )
+
+
+def _failure_test(heading: Heading, present: Set[str]) -> Callable[[str], bool] | None:
+    """What tells cells of failed rows in a column with these cells; None where nothing can."""
+    words = set(split_words(heading.name))
+    if heading.role is Role.CODE and words & (_FAILURES | _EXITS):
+        if words & _FAILURES:
+            return _is_failure_or_code if "code" in words else _is_failure
+        # "rc" may number a release candidate.
+        return _is_failed_exit if words != {"rc"} or "0" in present else None
+    if heading.role in (Role.CODE, Role.UNKNOWN, Role.VALUE) and words & _STATES:
+        if not all(map(_CODE.fullmatch, present)):
+            return _is_failed_state
+        # 200 is no code of a process.
+        return _is_failed_exit if heading.role is Role.CODE and "0" in present else None
+    if heading.role is Role.OUTCOME and not words & known.FRACTION_WORDS:
+        return _outcome_test(words, present)
+    return None
+
+
+def _outcome_test(words: Set[str], present: Set[str]) -> Callable[[str], bool] | None:
+    if words & known.BAD_WORDS:
+        return _is_failure if words & _FAILURES else None
+    flags = {cell for cell in present if is_number(cell)} <= {"0", "1"}
+    return _is_no_success if flags else None
+
+
+def _is_failed_exit(cell: str) -> bool:
+    return _is_failed_state(cell) or (bool(_CODE.fullmatch(cell)) and float(cell) != 0)
+
+
+def _is_failure_or_code(cell: str) -> bool:
+    return _is_failure(cell) or _is_failed_exit(cell)
+
+
+def _is_no_success(cell: str) -> bool:
+    return cell in _FALSE or cell == "0" or _is_failed_state(cell)
+
+
+def _is_failed_state(cell: str) -> bool:
+    if not _WORD.search(cell):
+        return False
+    words = set(split_words(cell))
+    if "not" in words and words & known.GOOD_OUTCOMES:
+        return True
+    return bool(words & _FAILED_STATES) and not _DENIAL.search(cell)
+
+
+def _is_failure(cell: str) -> bool:
+    """Whether a cell of a column of failures holds words, and not that there was none; numbers are
+    counts of transactions, and what stands behind ± is a spread."""
+    if cell in _TRUE or cell in _FALSE:
+        return cell in _TRUE
+    if is_number(cell.lstrip("±+-/ ")) or _SHARE.match(cell) or not _WORD.search(cell):
+        return False
+    words = set(split_words(cell))
+    succeeded = bool(words & known.GOOD_OUTCOMES) and "not" not in words
+    return not (succeeded or _DENIAL.search(cell))
 
 
 def refuse_mixture(table: Table, roles: Roles) -> None:

@@ -16,7 +16,12 @@ from steelyard.foreign.cells import chosen_factors
 from steelyard.foreign.series import Factor, Floats, Grain, Series, Sheet
 from steelyard.foreign.source import SourceText, TextPosition
 from steelyard.foreign.tables.column_roles import Roles, roles_of
-from steelyard.foreign.tables.factors import factors_of, outcome_of, refuse_mixture
+from steelyard.foreign.tables.factors import (
+    factors_of,
+    outcome_of,
+    refuse_failed_rows,
+    refuse_mixture,
+)
 from steelyard.foreign.tables.long_table import read_long_table
 from steelyard.foreign.tables.number_columns import number_columns
 from steelyard.foreign.tables.row_times import run_means, slices_of, times_of
@@ -90,6 +95,7 @@ def _bare(heading: Heading) -> bool:
 def _read_one_arm(table: Table, roles: Roles, form: str) -> Sheet:
     """The sheet of repetitions of one arm, which has no name in the table."""
     refuse_mixture(table, roles)
+    refuse_failed_rows(table, roles)
     timestamps = times_of(table, roles.order, roles.day)
     every = np.arange(table.rows)
     rising = every if timestamps is None else np.argsort(timestamps, kind="stable")

@@ -2,13 +2,15 @@
 
 Where other rows are numbered, a word of statistics is such a row. Where others have names, it could
 be the name of a query too ("sum", "total"): it is left out where its numbers are that statistic of
-the others, and asked about where they are not.
+the others, and asked about where they are not. Any other word where rows are numbered ("warm-up")
+is asked about too.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 
 import numpy as np
@@ -18,6 +20,7 @@ from steelyard.foreign.series import Floats
 from steelyard.foreign.source import TextPosition, quoted
 from steelyard.foreign.tables.table import Table
 from steelyard.foreign.vocabulary.heading import Role, heading_of
+from steelyard.foreign.vocabulary.tokens import split_words
 
 _STATISTICS = {
     word: statistic
@@ -28,7 +31,8 @@ _STATISTICS = {
         "median": "median med mediana médiane zentralwert",
         "stddev": "std stddev stdev stdv sd sdev sigma σ deviation standardabweichung stdabw "
         "standardabw écart desviación",
-        "spread": "variance var varianz cv rsd sem stderr ci se range iqr mad spannweite streuung",
+        "spread": "variance var varianz cv rsd sem stderr ci confidence se range iqr mad "
+        "spannweite streuung",
         "min": "min minimum mín",
         "max": "max maximum máx",
         "sum": "sum total totals subtotal summe gesamt gesamtsumme σum suma somme ∑",
@@ -42,11 +46,32 @@ _FILLERS = {
     *("of", "the", "all", "in", "time", "times", "runtime", "dev", "standard", "grand", "value"),
     *("values", "runs", "run", "queries", "mean", "rows", "row", "type", "elapsed", "ms", "s"),
     *("tps", "total", "query", "und", "aller", "der", "die", "alle", "wert", "zeit", "std"),
+    *("interval", "lower", "upper", "bound", "half", "width", "limit", "error", "low", "high"),
 }
 _PERCENTILE = re.compile(
     r"p[0-9]{1,2}(?:\.[0-9]+)?|[0-9]{1,2}(?:\.[0-9]+)?\s*(?:%|th|st|nd|rd)\s*(?:ile|percentile)?",
     re.IGNORECASE,
 )
+_OF_ROWS = re.compile(
+    r"\s*\(\s*n\s*=?\s*[0-9]+\s*\)|\s+\([^()]*[0-9][^()]*\)|\s+n\s*=\s*[0-9]+"
+    r"|\s+(?:of|over|from|von|aus|über)\s+(?:all\s+|the\s+)?[0-9]+(?:\s+[^\W\d_]+)?",
+    re.IGNORECASE,
+)
+"""Behind a statistic: how much it is of, "(n=10)", "of 10 runs"."""
+_LEVEL = re.compile(
+    r"^[0-9.]+\s*%\s*(?=[^\W\d_])|(?<=[^\W\d_])\s*\(?[0-9.]+\s*%\)?|(?<=\bci)\s*[0-9]{2}$",
+    re.IGNORECASE,
+)
+"""Of an interval: "95% CI"."""
+_NUMBERED = re.compile(r"(?:([^\W\d_]+)[\s._#-]*)?#?[0-9]+\.?")
+"""A number of a row, perhaps behind a word: "3", "run 3"."""
+_NO_REPETITION = {
+    *("warm", "warmup", "warming", "prewarm", "preheat", "priming", "ramp", "rampup"),
+    *("discard", "discarded", "excluded", "ignored", "ignore", "dry", "cold"),
+}
+_FEW = 0.25
+"""Of the rows: so few are not like the rest, and more may be of another kind."""
+_LETTER = re.compile(r"[^\W\d_]")
 _NUMBER = re.compile(r"[+-]?[0-9]+(?:[.,][0-9]+)?(?:[eE][+-]?[0-9]{1,2})?")
 _WORD = re.compile(r"[^\W\d_]+|[∑Ø]")
 _HAS_WORD = re.compile(r"[^\W\d_]{2}|[ΣσØøμ∑]")
@@ -106,10 +131,10 @@ def _summaries(table: Table, column: int) -> Iterator[int]:
     elif all(is_number(cell) or _PERCENTILE.fullmatch(cell.strip()) for cell in ordinary):
         percentiles = [r for r, cell in enumerate(cells) if _PERCENTILE.fullmatch(cell.strip())]
         yield from [*rows, *percentiles] if rows else ()
-    elif rows:
-        yield from _among_names(table, column, rows, statistics)
-    elif role is Role.COUNTER:
-        _refuse_words_among_numbers(table, column)
+    else:
+        _refuse_words_among_numbers(table, column, role, set(ordinary))
+        if rows:
+            yield from _among_names(table, column, rows, statistics)
 
 
 def _among_names(
@@ -123,6 +148,8 @@ def _among_names(
     for row in rows:
         group = groups[row]
         others = [other for other in group if not statistics[cells[other]]]
+        numbered = [other for other in others if is_number(cells[other])]
+        others = numbered if 2 * len(numbered) > len(others) else others
         alone = sum(cells[other] == cells[row] for other in group) == 1
         if not alone or len(others) < 2:
             continue
@@ -199,23 +226,58 @@ def _numbers(cells: Sequence[str]) -> Floats:
     return np.array([float(match[0].replace(",", ".")) for match in matches if match is not None])
 
 
-def _refuse_words_among_numbers(table: Table, column: int) -> None:
-    """NumbersError where a row has a word in a column that numbers the others: "warmup"."""
+def _refuse_words_among_numbers(table: Table, column: int, role: Role, ordinary: Set[str]) -> None:
+    """NumbersError where a row has words in a column that numbers the others: "warm-up". In one
+    that may name them, only words that say that it is no repetition. `ordinary`: cells of no
+    statistic."""
     cells = [cell.strip() for cell in table.columns[column]]
-    words = [row for row, cell in enumerate(cells) if cell.isalpha() and not is_missing(cell)]
-    if words and all(cell.isdecimal() for row, cell in enumerate(cells) if row not in words):
+    rows = [row for row, cell in enumerate(table.columns[column]) if cell in ordinary]
+    if role is Role.COUNTER:
+        odd = _unnumbered(cells, rows)
+    elif role in (Role.BLOCK, Role.LABEL):
+        words = {cell for cell in ordinary if _NO_REPETITION & set(split_words(cell))}
+        numbered = ordinary > words and all(map(is_number, ordinary - words))
+        odd = [row for row in rows if table.columns[column][row] in words] if numbered else []
+    else:
+        odd = []
+    if odd:
         raise table.source.error(
-            f"{quoted(cells[words[0]])} where other rows are numbered",
-            table.spot(words[0], column),
+            f"{quoted(cells[odd[0]])} where other rows are numbered",
+            table.spot(odd[0], column),
             hint="Leave the row out if it is no repetition like the others; else number it.",
         )
 
 
+def _unnumbered(cells: Sequence[str], rows: Sequence[int]) -> list[int]:
+    """Of some rows those whose words number nothing, where the others are numbered alike: by bare
+    numbers, or nearly all of them behind one word."""
+    matches = {row: _NUMBERED.fullmatch(cells[row]) for row in rows}
+    words = {row: (match[1] or "").casefold() for row, match in matches.items() if match}
+    if not words:
+        every = len(rows) == len(cells) and all(map(str.isalpha, cells))
+        return list(rows) if every else []
+    usual = Counter(words.values()).most_common(1)[0][0]
+    odd = [
+        row
+        for row in rows
+        if words.get(row) != usual and _LETTER.search(cells[row]) and not is_number(cells[row])
+    ]
+    surely = [row for row in odd if _NO_REPETITION & set(split_words(cells[row]))]
+    if usual:
+        return odd if len(odd) <= _FEW * len(rows) else surely
+    others = set(rows) - set(odd)
+    if not all(row in words or is_number(cells[row]) for row in others):
+        return []
+    few = 2 * len(odd) <= len(rows) or all(cells[row].isalpha() for row in odd)
+    return odd if few else surely
+
+
 def statistic_of(cell: str) -> str:
-    """The statistic that the words of a cell name: "Std. dev.", "Total", "Ø"; "" for others."""
+    """The statistic that the words of a cell name: "Std. dev.", "Mean (n=10)", "95% CI", "Ø"; ""
+    for others."""
     if is_missing(cell):
         return ""
-    text = cell.strip()
+    text = _LEVEL.sub(" ", _OF_ROWS.sub(" ", cell.strip())).strip()
     if text in ("Σ", "∑"):
         return "sum"
     words = [word.casefold() for word in _WORD.findall(text)]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -12,17 +13,21 @@ from steelyard.foreign.number import Spot, floats_of, is_missing
 from steelyard.foreign.series import Factor, FactorKind, Grain, Order, Rows, Series, Sheet
 from steelyard.foreign.source import TextPosition, quoted
 from steelyard.foreign.tables.column_roles import Roles
-from steelyard.foreign.tables.factors import factors_of, refuse_mixture
+from steelyard.foreign.tables.factors import factors_of, refuse_failed_rows, refuse_mixture
 from steelyard.foreign.tables.named_arms import steps
 from steelyard.foreign.tables.row_times import slices_of, times_of
 from steelyard.foreign.tables.table import Table
 from steelyard.foreign.tables.unit_column import contradiction, unit_named
-from steelyard.foreign.vocabulary.heading import Role
+from steelyard.foreign.vocabulary.heading import Role, heading_of
+from steelyard.foreign.vocabulary.tokens import split_words
 from steelyard.foreign.vocabulary.units import unit_of
 
 _UNIT_BEHIND = re.compile(r"\s*[(\[]\s*([^)\]]+?)\s*[)\]]\s*$")
 _KINDS = (THROUGHPUT, LATENCY, TIME, "value")
 """What is judged first."""
+_SPREADS = ("stddev", "range")
+_JOINTS = re.compile(r"[\s_-]+")
+"""Between the words of a heading."""
 Group = tuple[str, str]
 """Kind of a metric, and which statistic of it."""
 
@@ -30,16 +35,17 @@ Group = tuple[str, str]
 def read_wide_table(table: Table, roles: Roles, form: str) -> Sheet:
     """The sheet of such a table. Trailing empty cells: that arm was measured less often."""
     refuse_mixture(table, roles)
+    refuse_failed_rows(table, roles)
     swept = [c for c in roles.numbers if _is_parameter(table, c, roles.numbers)]
     numbers = [c for c in roles.numbers if c not in swept]
     groups = _groups(table, roles, numbers)
     instead = _slices(table, roles)
     factors = (*factors_of(table, roles), *_swept_factors(table, swept), *_block(table, roles))
     metrics = []
-    for columns in groups.values():
+    for group, columns in groups.items():
         metric, arms = _arms(table, roles, columns, instead, several=len(groups) > 1)
-        metrics.append((metric, arms))
-    metrics.sort(key=lambda entry: _rank(entry[0]))
+        metrics.append((_beside_others(metric, group, groups, table, roles), arms))
+    metrics.sort(key=lambda entry: (bool(entry[0].column), _rank(entry[0])))
     if not metrics or not metrics[0][1]:
         raise table.source.error("there is no column of numbers", TextPosition(1, 1))
     equal = len({len(entry.values) for _, arms in metrics for entry in arms}) == 1
@@ -128,6 +134,43 @@ def _groups(table: Table, roles: Roles, numbers: Sequence[int]) -> dict[Group, l
             "measured: --column value=NAME.",
         )
     return groups
+
+
+def _beside_others(
+    metric: Metric, group: Group, groups: Mapping[Group, Sequence[int]], table: Table, roles: Roles
+) -> Metric:
+    """The metric of one group of columns, where others are of other statistics: called by the
+    words of its headings that name no arm ("avg"), which rank it; a mean is so only where no other
+    group is surely what was measured."""
+    statistic = group[1]
+    if len(groups) < 2 or not statistic:
+        return metric
+    label = _without_arm(table, roles, groups[group][0])
+    meant = heading_of(label).metric
+    known = meant is not None and meant.higher_is_better is not None
+    unnamed = metric.name == "value" and not metric.unit
+    sure = any(not other or (kind and other == "mean") for kind, other in groups)
+    if meant is not None and known and (unnamed or (not sure and meant.accepts(metric.unit))):
+        metric = replace(meant, unit=meant.unit or metric.unit, column="")
+    if statistic == "mean":
+        return metric if sure else replace(metric, column=label)
+    name = metric.name
+    if not name.endswith(f"_{statistic}"):
+        name = f"{'latency' if name == LATENCY else name}_{statistic}"
+    higher = None if statistic in _SPREADS else metric.higher_is_better
+    return replace(metric, name=name, higher_is_better=higher, column=label)
+
+
+def _without_arm(table: Table, roles: Roles, column: int) -> str:
+    """A heading without the words of its arm and without its unit: "avg" of "off avg (ms)"."""
+    arm, name = set(roles.headings[column].rest), _arm_and_unit(table.name(column))[0]
+    parts = [(part, split_words(part)) for part in _JOINTS.split(name)]
+    bare = [
+        " ".join(word for word in words if word not in arm) if arm.intersection(words) else part
+        for part, words in parts
+        if words
+    ]
+    return " ".join(filter(None, bare)) or roles.headings[column].statistic
 
 
 def _arms(

@@ -83,6 +83,7 @@ PARAMETER_WORDS = {
         "threads",
     ),
     *("user", "users", "vu", "vus", "sessions", "terminal", "jobs", "thds", "numthreads", "conn"),
+    *("qd", "queuedepth", "procs", "nproc", "processes", "instances", "vcpu", "core"),
 }
 """What was asked for, not what came of it."""
 LOAD_WORDS = {
@@ -100,7 +101,8 @@ LOAD_WORDS = {
     ),
     *("user", "users", "vu", "vus", "thds", "numthreads", "dataset", "datasize", "querymode"),
     *("protocol", "payload", "rows", "nrows", "n_rows", "numrows", "conn", "sessions", "depth"),
-    *("percent", "skew", "theta", "zipf", "batchsize"),
+    *("percent", "skew", "theta", "zipf", "batchsize", "qd", "queuedepth", "procs", "nproc"),
+    *("processes", "instances"),
 }
 """Parameters of the load: where the arms differ in one, it explains any difference."""
 CLIENT_WORDS = {

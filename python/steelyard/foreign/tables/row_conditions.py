@@ -1,0 +1,133 @@
+"""Finds columns that say what rows are about or what they were measured under, though their
+headings do not: codes that name kinds ("type", "sql_id"), steps under an unknown word ("qd")."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import numpy as np
+
+from steelyard.foreign.series import Floats
+from steelyard.foreign.tables.table import Table
+from steelyard.foreign.vocabulary import words as known
+from steelyard.foreign.vocabulary.heading import Heading, Role
+from steelyard.foreign.vocabulary.tokens import split_words
+
+_KINDS = {"type", "phase"}
+_IDENTIFIERS = {"id", "ids"}
+_OF_WORK = known.LABEL_WORDS | {"op", "txn", "transaction"}
+"""Before "id" or "code": of a query, a test, and not of a process."""
+_NUMBER = re.compile(r"[+-]?[0-9]+(?:[.,][0-9]+)?(?:[eE][+-]?[0-9]{1,2})?")
+_FEWEST_CONSTANT, _FEWEST_SWEPT = 3, 6
+"""Rows of an arm, or of all: a measurement is no whole number that comes as often."""
+_EXPLAINED = 0.8
+"""Of the variance of a metric within arms: an effect of a step, and no accident."""
+
+
+def names_kinds(heading: Heading) -> bool:
+    """Whether a code is called the kind of something: "type", "op_type", "phase"."""
+    return heading.role is Role.CODE and _last(heading) in _KINDS
+
+
+def is_subject(
+    table: Table, column: int, heading: Heading, arms: Sequence[str] | None, labels: Sequence[int]
+) -> bool:
+    """Whether a column of codes says what rows are about: its values come in every arm, and
+    differ within one. Words of a kind always do: the arms themselves may differ in it.
+
+    `arms`: of each row; None where the table is of one arm. `labels`: the columns that say so by
+    their headings: a code that follows from them says nothing more.
+    """
+    if heading.role is not Role.CODE or (labels and _follows(table, column, labels)):
+        return False
+    cells = [cell.strip() for cell in table.columns[column]]
+    groups = _by_arm(cells, arms)
+    levels = [set(group) for group in groups]
+    varied = any(len(level) > 1 for level in levels)
+    again = all(2 * len(set(group)) <= len(group) for group in groups)
+    of_work = _last(heading) in _KINDS or _identifies_work(heading)
+    if not table.is_text(column):
+        alike = all(level == levels[0] for level in levels)
+        return of_work and varied and again and alike and all(map(str.isdecimal, cells))
+    if names_kinds(heading):
+        return arms is None or len(set(cells)) > 1
+    shared = 2 * len(set.intersection(*levels)) >= len(set.union(*levels))
+    return varied and shared and (of_work or (again and _last(heading) in _IDENTIFIERS))
+
+
+def is_swept(
+    table: Table, column: int, heading: Heading, arms: Sequence[str] | None, metrics: Sequence[int]
+) -> bool:
+    """Whether whole numbers, under a heading that the vocabulary knows in part or not, are steps of
+    a parameter: each arm has its own one in every row, or steps come again in every arm and explain
+    how one of the metrics scatters in it.
+
+    `arms`: of each row; None where the table is of one arm.
+    """
+    unknown = heading.role is Role.UNKNOWN or (heading.role is Role.PARAMETER and heading.rest)
+    cells = [cell.strip() for cell in table.columns[column]]
+    if not (unknown and metrics and all(map(str.isdecimal, cells))):
+        return False
+    groups = _by_arm(cells, arms)
+    if all(len(set(group)) == 1 for group in groups):
+        own = arms is None or len(set(cells)) > 1
+        return own and all(len(group) >= _FEWEST_CONSTANT for group in groups)
+    again = all(2 * len(set(group)) <= len(group) for group in groups)
+    if not again or len(cells) < _FEWEST_SWEPT:
+        return False
+    rows = arms if arms is not None else ("",) * len(cells)
+    within = list(zip(rows, cells, strict=True))
+    return any(_explained(_logs(table.columns[c]), rows, within) > _EXPLAINED for c in metrics)
+
+
+def _logs(cells: Sequence[str]) -> Floats | None:
+    """The logs of numbers, shape (n,), units left out; None where one is none or not positive."""
+    matches = [_NUMBER.match(cell.strip()) for cell in cells]
+    texts = [match[0].replace(",", ".") for match in matches if match is not None]
+    values = np.array([float(text) for text in texts])
+    if len(texts) < len(cells) or not (values > 0).all():
+        return None
+    return np.asarray(np.log(values))
+
+
+def _explained(logs: Floats | None, arms: Sequence[str], cells: Sequence[tuple[str, str]]) -> float:
+    """The part of the variance of logs, shape (n,), within arms that their cells explain."""
+    if logs is None:
+        return 0.0
+    (total, of_arms), (rest, of_cells) = (_scatter(logs, groups) for groups in (arms, cells))
+    if total <= 0 or len(logs) <= of_cells:
+        return 0.0
+    return 1 - (rest / (len(logs) - of_cells)) / (total / (len(logs) - of_arms))
+
+
+def _scatter(logs: Floats, groups: Sequence[object]) -> tuple[float, int]:
+    """The sum of squares about the means of groups, and how many groups there are."""
+    codes = {group: code for code, group in enumerate(dict.fromkeys(groups))}
+    coded = np.array([codes[group] for group in groups])
+    means = np.bincount(coded, weights=logs) / np.bincount(coded)
+    return float(((logs - means[coded]) ** 2).sum()), len(codes)
+
+
+def _by_arm(cells: Sequence[str], arms: Sequence[str] | None) -> list[list[str]]:
+    """The cells of the rows of each arm."""
+    groups: dict[str, list[str]] = {}
+    for cell, arm in zip(cells, arms or [""] * len(cells), strict=True):
+        groups.setdefault(arm.strip(), []).append(cell)
+    return list(groups.values())
+
+
+def _last(heading: Heading) -> str:
+    return next(iter(split_words(heading.name)[-1:]), "")
+
+
+def _identifies_work(heading: Heading) -> bool:
+    *before, last = split_words(heading.name) or ("",)
+    return last in _IDENTIFIERS | {"code"} and bool(_OF_WORK.intersection(before))
+
+
+def _follows(table: Table, column: int, labels: Sequence[int]) -> bool:
+    """Whether the cells of other columns determine those of a column."""
+    others = list(zip(*(table.columns[c] for c in labels), strict=True))
+    pairs = set(zip(others, table.columns[column], strict=True))
+    return len(pairs) == len(set(others))

@@ -1,0 +1,124 @@
+"""Of several statistics an arm, a column each, the mean is judged, wherever it stands."""
+
+from __future__ import annotations
+
+import json
+import random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from foreign.judged_files import RANDOM, judged_text, percent, refused_text, verdict
+from foreign.reading import sheet_of
+
+LEVELS = {
+    "min": (5.0, 5.5),
+    "max": (30.0, 30.1),
+    "avg": (10.0, 8.0),
+    "mean": (10.0, 8.0),
+    "p99": (25.0, 27.5),
+    "median": (9.0, 9.0),
+    "stddev": (1.0, 1.3),
+}
+"""Of off and on: the mean is a fifth lower, all else is higher or the same."""
+LAYOUTS = [
+    *("{arm} {word} (ms)", "{word} {arm} [ms]", "{arm}_{word}_ms", "{arm}_{word}", "{word}_{arm}"),
+    *("{arm} {word} latency (ms)", "{arm}-{word}", "{word} of {arm} (ms)"),
+]
+ARMS = [("off", "on"), ("heap", "zheap"), ("master", "patched")]
+
+
+def table(layout: str, arms: tuple[str, str], words: list[str], by_arm: bool = True) -> str:
+    pairs = [(n, word) for n in (0, 1) for word in words]
+    pairs = pairs if by_arm else sorted(pairs, key=lambda pair: words.index(pair[1]))
+    heads = [layout.format(arm=arms[n], word=word) for n, word in pairs]
+    rows = (
+        ",".join(f"{LEVELS[w][n] * (1 + ((k + n) * 37 % 101) / 9000):.5f}" for n, w in pairs)
+        for k in range(12)
+    )
+    return "\n".join([",".join(heads), *rows]) + "\n"
+
+
+@given(
+    st.sampled_from(LAYOUTS),
+    st.sampled_from(ARMS),
+    st.sampled_from(["avg", "mean"]),
+    st.lists(st.sampled_from(["min", "max", "p99", "median", "stddev"]), min_size=1, unique=True),
+    st.booleans(),
+    st.randoms(use_true_random=False),
+)
+@settings(deadline=None, max_examples=80)
+def test_the_mean_is_judged_wherever_it_stands(
+    layout: str,
+    arms: tuple[str, str],
+    mean: str,
+    others: list[str],
+    by_arm: bool,
+    order: random.Random,
+) -> None:
+    words = [mean, *others]
+    order.shuffle(words)
+    text = table(layout, arms, words, by_arm)
+    judgement = judged_text(text, unit="ms", **RANDOM)
+    assert [arm.arm for arm in judgement.comparison.arms] == list(arms)
+    assert percent(judgement) == pytest.approx(-20, abs=0.5)
+    assert verdict(judgement) == "faster"
+    names = [metric.name for metric, _ in sheet_of(text).metrics]
+    assert len(set(names)) == len(names)
+    for word in others:
+        (metric,) = [m.column for m, _ in sheet_of(text).metrics if word in m.column.split(" ")]
+        asked = judged_text(text, metric=metric, unit="ms", higher_is_better=False, **RANDOM)
+        off, on = LEVELS[word]
+        assert percent(asked) == pytest.approx(100 * (on / off - 1), abs=1)
+
+
+@pytest.mark.parametrize("words", [["min", "max"], ["max", "stddev"], ["stddev", "min"]])
+@pytest.mark.parametrize("layout", ["{arm} {word} (ms)", "{arm}_{word}"])
+def test_extremes_and_spreads_alone_are_asked_about(layout: str, words: list[str]) -> None:
+    error = refused_text(table(layout, ("off", "on"), words), **RANDOM)
+    assert "no number that surely is a rate or a time" in error.primary
+    assert f'"{words[0]}"' in error.primary
+    assert f"--metric {error.primary.split(': ')[1].split(',')[0]}" in str(error.hint)
+
+
+def test_the_metric_that_is_judged_is_named_and_so_are_the_others() -> None:
+    judgement = judged_text(table("{arm} {word} (ms)", ("off", "on"), ["min", "avg", "max"]))
+    assert judgement.reading is not None
+    assert "judged: avg (time) in ms, lower is better" in judgement.reading.lines[0]
+    assert judgement.reading.others == ("min", "max")
+
+
+@pytest.mark.parametrize("heads", ["offMin,offAvg,onMin,onAvg", "min.off,avg.off,min.on,avg.on"])
+def test_words_that_are_written_together_name_no_arm(heads: str) -> None:
+    rows = "".join(f"5.{k}1,10.{k}2,5.{k + 3}3,8.{k}4\n" for k in range(7))
+    judgement = judged_text(f"{heads}\n{rows}", unit="ms", **RANDOM)
+    assert judgement.reading is not None
+    assert judgement.reading.others == ("min",)
+    assert percent(judgement) == pytest.approx(-20, abs=1)
+
+
+def test_a_rate_goes_before_a_latency_and_its_percentiles() -> None:
+    heads = "off p99 (ms),off avg (ms),off tps,on p99 (ms),on avg (ms),on tps\n"
+    rows = "".join(
+        f"{25 + k % 3}.5,{10 + k % 4 / 9:.2f},{900 + k * 7 % 5},"
+        f"{26 + k % 3}.5,{11 + k % 4 / 9:.2f},{990 + k * 3 % 5}\n"
+        for k in range(12)
+    )
+    judgement = judged_text(heads + rows, **RANDOM)
+    assert (judgement.comparison.metric.name, verdict(judgement)) == ("throughput", "faster")
+    timed = judged_text(heads + rows, unit="ms", **RANDOM)
+    assert percent(timed) == pytest.approx(10, abs=1)
+
+
+def test_lists_by_arm_are_read_alike() -> None:
+    lists = {
+        f"{arm} {word} (ms)": [
+            round(LEVELS[word][n] * (1 + (k * 37 % 101) / 9000), 5) for k in range(12)
+        ]
+        for n, arm in enumerate(("off", "on"))
+        for word in ("max", "min", "avg")
+    }
+    for document in (lists, {"clients": 8, "arms": lists}):
+        judgement = judged_text(json.dumps(document), **RANDOM)
+        assert percent(judgement) == pytest.approx(-20, abs=0.5)
