@@ -32,7 +32,8 @@ RATE = Metric(THROUGHPUT, "transactions/s", True)
 LATENCY_MS = Metric(LATENCY, "ms", False)
 _NUMBER = r"([0-9]+(?:\.[0-9]+)?)"
 _TPS = re.compile(rf"tps = {_NUMBER}(?: \(([a-z ]+)\))?\s*$")
-_LATENCY = re.compile(rf"latency average(?: =|:) {_NUMBER} (ms|us|s)\s*$")
+_LATENCY = re.compile(rf"latency average(?: =|:) {_NUMBER} (ms|us|s)(?: \([a-z ]+\))?\s*$")
+"""From 15 on with "(including failures)" behind it, where a transaction failed."""
 _CLIENTS = re.compile(r"number of clients: ([0-9]+)\s*$")
 _PROGRESS = re.compile(
     rf"progress: {_NUMBER} s, {_NUMBER} tps, lat (?:{_NUMBER}|-?nan|NaN) ms stddev \S+?"
@@ -58,7 +59,10 @@ _STAMP = re.compile(
 )
 """Of a log of a build: before every line."""
 _ELSEWHERE = re.compile(rf"tps = {_NUMBER} \(.+\)\s*$")
-_MEAN_ELSEWHERE = re.compile(rf"[^:=]+ = {_NUMBER} ms\s*$")
+_MEAN_ELSEWHERE = re.compile(rf"[^:=]+ = {_NUMBER} ms(?: \(.+\))?\s*$")
+"""Of a summary in another language, where the mean latency stands before other times."""
+_NO_MEAN = re.compile(r" - |.*\b(?:connection time|stddev)\b")
+"""Other times of English summaries, and those of one script or statement of several."""
 _OTHER_LANGUAGE = (
     "pgbench printed in another language: the conditions are not read, run it with LC_MESSAGES=C"
 )
@@ -214,7 +218,9 @@ class _Reader:
         for name, pattern in _ASKED.items():
             if match := pattern.match(line):
                 self.conditions[name] = next(group for group in match.groups() if group).strip()
-        if self.latency is None and (match := _MEAN_ELSEWHERE.match(line)):
+        if self.latency is not None or _NO_MEAN.match(line):
+            return
+        if match := _MEAN_ELSEWHERE.match(line):
             self.latency = float(match[1])
 
     def _complete(self, match: re.Match[str], number: int) -> None:
