@@ -52,6 +52,35 @@ def test_at_a_fixed_rate_latency_is_judged_and_no_closed_loop_assumed(name: str)
     assert any("fixed rate" in note for note in sheet.notes)
 
 
+@pytest.mark.parametrize(
+    "stamp",
+    [
+        "",
+        "2026-11-27T10:00:00Z ",
+        "2026-11-27T10:00:00.123Z ",
+        "2026-11-27T10:00:00.1234567Z ",
+        "2026-11-27T10:00:00.123456789Z ",
+        "[2026-11-27T10:00:00.123456+01:00] ",
+    ],
+)
+@pytest.mark.parametrize(
+    "lag",
+    [
+        "rate limit schedule lag: avg 0.126 (max 2.145) ms",
+        "Verzögerung durch Ratenbegrenzung: Mittel 0.126 (max 2.145) ms",
+    ],
+)
+def test_a_rate_is_seen_behind_a_time_and_in_any_language(stamp: str, lag: str) -> None:
+    lines = ("latency average = 0.778 ms", "latency stddev = 0.522 ms", lag, "tps = 301.274436")
+    text = "".join(f"{stamp}{line}\n" for line in lines)
+    sheet = sheet_of(text * 2)
+    assert [metric.name for metric, _ in sheet.metrics] == [LATENCY, THROUGHPUT]
+    assert_values(only(sheet), [0.778, 0.778])
+    assert (sheet.clients, sheet.requested is not None) == ({}, True)
+    rate_alone = "".join(f"{stamp}{line}\n" for line in (lag, "tps = 301.274436"))
+    assert "there is no latency: throughput is what was asked for" in refusal(rate_alone)
+
+
 def test_old_summaries_print_two_rates_and_the_purer_counts() -> None:
     text = """number of clients: 8
 latency average: 2.500 ms
