@@ -54,14 +54,15 @@ def test_arms_of_pgbench_at_two_rates_were_not_measured_alike() -> None:
     judgement = judged_text(runs(500, 2), runs(1000, 3), **RANDOM)
     assert verdict(judgement) == "invalid"
     ((of_control, of_arm),) = rates_that_differ(judgement)
-    assert (of_control[0][:2], of_arm[0][:3]) == ("50", "1 0") or of_arm == ("999/s",)
+    rates = [float(text.removesuffix("/s").replace(" ", "")) for (text,) in (of_control, of_arm)]
+    assert rates == pytest.approx([500, 1000], rel=0.01)
 
 
 @pytest.mark.parametrize(
     "arm",
     [
         runs(500, 3),
-        pytest.param(runs(450, 3500, lag=3000), id="that did not keep up"),
+        pytest.param(runs(450, 800, lag=3000), id="that did not keep up"),
         pytest.param(runs(450, 3, skipped=3000), id="that skipped what was late"),
     ],
 )
