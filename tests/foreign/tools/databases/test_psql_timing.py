@@ -82,7 +82,7 @@ def test_a_statement_that_failed_is_refused(line: str) -> None:
 def passes(*statements: tuple[str, float], count: int = 12) -> str:
     """What psql prints of statements that are run one after the other: (output, ms) of each."""
     return "Timing is on.\n" + "".join(
-        f"{output}Time: {ms * (1 + (7 * n + len(output)) % 5 / 500):.3f} ms\n"
+        f"{output}Time: {ms * (1 + (0.618 * n + 0.1 * len(output)) % 1 / 100):.3f} ms\n"
         for n in range(count)
         for output, ms in statements
     )
@@ -101,7 +101,7 @@ def test_what_only_prepares_for_a_query_is_no_repetition_of_it(tag: str, output:
         return passes((f"{tag}\n", ms), (output, 82.05 * scale))
 
     judgement = judged_text(arm(1, 0.3), arm(1.1, 0.5), **RANDOM)
-    assert percent(judgement) == pytest.approx(10)
+    assert percent(judgement) == pytest.approx(10, abs=0.01)
     assert [len(series.values) for series in judgement.comparison.arms] == [12, 12]
     assert any(f"times of {tag} were left out" in note for note in judgement.comparison.notes)
 
@@ -109,7 +109,7 @@ def test_what_only_prepares_for_a_query_is_no_repetition_of_it(tag: str, output:
 @pytest.mark.parametrize("tag", [*PREPARING, "COMMIT", "INSERT 0 1", "CREATE INDEX", "CHECKPOINT"])
 def test_a_statement_that_stands_alone_is_what_was_measured(tag: str) -> None:
     judgement = judged_text(passes((f"{tag}\n", 3.0)), passes((f"{tag}\n", 3.6)), **RANDOM)
-    assert percent(judgement) == pytest.approx(20)
+    assert percent(judgement) == pytest.approx(20, abs=0.1)
     assert [len(series.values) for series in judgement.comparison.arms] == [12, 12]
 
 
@@ -126,10 +126,11 @@ def test_statements_of_several_kinds_are_each_compared_with_their_own() -> None:
     framed = "+-------+\n| count |\n+-------+\n|   100 |\n+-------+\n(1 row)\n\n"
 
     def arm(scale: float, *, others: int = 1) -> str:
-        return passes((framed, 2 * scale), *[(slow, 900 * scale)] * others, ("UPDATE 5\n", 40 * scale))
+        update = ("UPDATE 5\n", 40 * scale)
+        return passes((framed, 2 * scale), *[(slow, 900 * scale)] * others, update)
 
     judgement = judged_text(arm(1), arm(1.1), **RANDOM)
-    assert percent(judgement) == pytest.approx(10)
+    assert percent(judgement) == pytest.approx(10, abs=0.05)
     assert judgement.reading.paired
     assert verdict(judgement) == "slower"
     unequal = judged_text(arm(1), arm(1.1, others=3), **RANDOM)
