@@ -79,7 +79,7 @@ def _by_arm(sheets: Sequence[Sequence[Series]]) -> dict[str, Floats]:
     return {arm: np.concatenate(parts) for arm, parts in values.items()}
 
 
-def _mean_latencies(sheets: Sequence[Sheet]) -> Iterator[tuple[str, list[Sequence[Series]]]]:
+def _mean_latencies(sheets: Sequence[Sheet]) -> Iterator[tuple[str, Sequence[Sequence[Series]]]]:
     """The mean latencies that all sheets hold, by their headings or names, and the series of every
     sheet on each."""
     for metric, _ in sheets[0].metrics:

@@ -115,9 +115,7 @@ def test_decimal_commas_between_commas_are_never_read_as_columns(
 
 def loop_of_a_shell(words: list[str], numbers: list[str], rest: str = "") -> str:
     """What `echo "$arm $seconds" >> times.txt` writes, the arms in turn."""
-    return "".join(
-        f"{words[n % len(words)]} {number}{rest}\n" for n, number in enumerate(numbers)
-    )
+    return "".join(f"{words[n % len(words)]} {number}{rest}\n" for n, number in enumerate(numbers))
 
 
 @given(st.data())
@@ -127,7 +125,9 @@ def test_numbers_with_decimal_commas_behind_a_word_are_never_cut(data: st.DataOb
     level = data.draw(st.sampled_from([0.8, 1.0, 8.4, 98.0, 412.0]))
     rest = data.draw(st.sampled_from(["", " ms", "ms"]))
     values = [data.draw(st.floats(level * 0.99, level * 1.01)) for _ in range(3 * len(words))]
-    numbers = german([*values, int(level) + 0.951, int(level) + 0.123], data.draw(st.integers(2, 4)))
+    numbers = german(
+        [*values, int(level) + 0.951, int(level) + 0.123], data.draw(st.integers(2, 4))
+    )
     assert "could be decimal commas" in refusal(loop_of_a_shell(words, numbers, rest))
 
 

@@ -60,7 +60,7 @@ def test_at_a_fixed_rate_latency_is_judged_and_no_closed_loop_assumed(name: str)
         "2026-11-27T10:00:00.123Z ",
         "2026-11-27T10:00:00.1234567Z ",
         "2026-11-27T10:00:00.123456789Z ",
-        "[2026-11-27T10:00:00.123456+01:00] ",
+        "2026-11-27T10:00:00.123456+01:00 ",
     ],
 )
 @pytest.mark.parametrize(

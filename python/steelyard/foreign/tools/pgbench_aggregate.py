@@ -112,9 +112,7 @@ def _sheet(source: SourceText, table: Floats, lines: tuple[int, ...]) -> Sheet:
     )
 
 
-def _requested(
-    begun: Floats, counts: Floats, lags: Floats, length: float
-) -> RequestedRate | None:
+def _requested(begun: Floats, counts: Floats, lags: Floats, length: float) -> RequestedRate | None:
     """What the whole intervals say of the rate; all of shape (n,), `lags`: sums in µs."""
     begun, counts, lags = begun[1:-1], counts[1:-1], lags[1:-1]
     if not (lags.any() and counts.any()):

@@ -1,6 +1,6 @@
 """Reads the lines of pgbench's `--progress`: slices of the one measurement they belong to.
 
-    progress: 5.0 s, 990.2 tps, lat 8.0 ms stddev 3.0, 0 failed, lag 0.1 ms, 0 skipped
+progress: 5.0 s, 990.2 tps, lat 8.0 ms stddev 3.0, 0 failed, lag 0.1 ms, 0 skipped
 """
 
 from __future__ import annotations
