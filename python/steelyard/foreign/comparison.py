@@ -16,6 +16,7 @@ from steelyard.foreign.cells import (
     varying_factors,
 )
 from steelyard.foreign.copies import dated, order_of_runs, refuse_repeats, runs_of
+from steelyard.foreign.fixed_rates import rate_conditions
 from steelyard.foreign.metric import LATENCY, THROUGHPUT, Metric, per_second
 from steelyard.foreign.metric_choice import choose_metric
 from steelyard.foreign.series import (
@@ -113,6 +114,7 @@ def compare(sheets: Sequence[NamedSheet], options: Options) -> Comparison:
     notes += [f"files of {arm} that overlap in time are parts of one run" for arm in shared]
     notes += [*done, *(pairs.notes if pairs else ()), *_slice_notes(arms)]
     lost = _why_no_order(labelled_sheets, runs.values())
+    rates = rate_conditions(labelled_sheets, [arm.arm for arm in arms])
     if pairs is not None and pairs.paired and not (pairs.repeated or options.order):
         lost = _ROWS_NAMED
     return Comparison(
@@ -129,10 +131,11 @@ def compare(sheets: Sequence[NamedSheet], options: Options) -> Comparison:
         operating_points=_operating_points(labelled_sheets, arms, shared, options.clients),
         outcomes=_outcomes(labelled_sheets, [arm.arm for arm in arms]),
         conditions={
-            arm: _conditions(arm_files, varied if paired else ())
+            arm: _conditions(arm_files, varied if paired else ()) | rates.get(arm, {})
             for arm, arm_files in files.items()
         },
-        loads=_loads([file for arm_files in files.values() for file in arm_files]),
+        loads=_loads([file for arm_files in files.values() for file in arm_files])
+        | {name for conditions in rates.values() for name in conditions},
         machine=tuple(threat for sheet in labelled_sheets for threat in sheet.machine),
         others=choice.others,
         notes=tuple(dict.fromkeys(notes)),

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from steelyard.foreign.fixed_rates import refuse_requested_rates
 from steelyard.foreign.metric import THROUGHPUT, Metric
 from steelyard.foreign.metric_ranks import Choice, choose
 from steelyard.foreign.metric_rivals import refuse_opposites, refuse_sums
@@ -59,6 +60,7 @@ def choose_metric(
         )
     if name is None:
         refuse_sums(sheets, chosen)
+        refuse_requested_rates(sheets, metric, series)
     if name is None and unit is None:
         refuse_opposites(chosen, metric.higher_is_better)
     for sheet, group in zip(sheets, series, strict=True):

@@ -112,6 +112,22 @@ class TransactionCounts:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class RequestedRate:
+    """What runs say of the rate that they were held to, where none is printed."""
+
+    begun: float
+    """Transactions that began, or were skipped, within the time."""
+    due: float
+    """How many at most should have begun by then."""
+    seconds: float
+
+    def __add__(self, other: RequestedRate) -> RequestedRate:
+        return RequestedRate(
+            self.begun + other.begun, self.due + other.due, self.seconds + other.seconds
+        )
+
+
 @dataclass(frozen=True, eq=False)
 class Sheet:
     """What one file holds: one or more metrics, each with its arms."""
@@ -129,6 +145,8 @@ class Sheet:
     """How many clients each arm had, where the file says so."""
     outcomes: Mapping[str, TransactionCounts] = field(default_factory=dict)
     """What became of each arm's transactions, where the file says so."""
+    requested: RequestedRate | None = None
+    """The rate that its only arm was held to, where it was and the file does not print it."""
     connecting: bool | None = None
     """Whether throughput counts the time to connect; None where the file does not say."""
     lines: tuple[int, ...] = ()

@@ -113,6 +113,64 @@ def test_decimal_commas_between_commas_are_never_read_as_columns(
     assert "could be decimal commas" in refusal(text)
 
 
+def loop_of_a_shell(words: list[str], numbers: list[str], rest: str = "") -> str:
+    """What `echo "$arm $seconds" >> times.txt` writes, the arms in turn."""
+    return "".join(f"{words[n % len(words)]} {number}{rest}\n" for n, number in enumerate(numbers))
+
+
+@given(st.data())
+@settings(deadline=None)
+def test_numbers_with_decimal_commas_behind_a_word_are_never_cut(data: st.DataObject) -> None:
+    words = data.draw(st.sampled_from([["off", "on"], ["without index", "with"], ["A", "B", "C"]]))
+    level = data.draw(st.sampled_from([0.8, 1.0, 8.4, 98.0, 412.0]))
+    rest = data.draw(st.sampled_from(["", " ms", "ms"]))
+    values = [data.draw(st.floats(level * 0.99, level * 1.01)) for _ in range(3 * len(words))]
+    numbers = german(
+        [*values, int(level) + 0.951, int(level) + 0.123], data.draw(st.integers(2, 4))
+    )
+    assert "could be decimal commas" in refusal(loop_of_a_shell(words, numbers, rest))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        loop_of_a_shell(["off", "on"], ["1,02", "1,15", "1,04", "1,17"]),
+        loop_of_a_shell(["off", "on"], ["1,25", "1,4", "1,3", "1,45"]),
+        loop_of_a_shell(["off", "on"], ["8,4", "16,9", "8,3", "16,8"]),
+        loop_of_a_shell(["off", "on"], ["1,234", "1,301", "1,244", "1,299"]),
+        loop_of_a_shell(["off", "on"], ["1,234.5", "1,301.2", "1,244.1", "1,299.9"]),
+        loop_of_a_shell(["off", "on"], ["1.234,5", "1.301,2", "1.244,1", "1.299,9"]),
+        loop_of_a_shell(["off |", "on |"], ["1,23", "1,31", "1,24", "1,29"]),
+        loop_of_a_shell(["run"], ["1,25", "1,4", "1,3", "1,45"]),
+        loop_of_a_shell(["pg"], ["97,95", "98,13", "97,92", "97,91", "98,12", "98,15"]),
+        "1,02 1,15\n1,04 1,17\n1,03 1,16\n",
+        "off 1,02 3,45\non 1,15 3,55\noff 1,04 3,47\n",
+    ],
+)
+def test_what_could_be_a_number_behind_a_word_is_asked_about(text: str) -> None:
+    assert "could be decimal commas" in refusal(text)
+    points = text.replace(".", "").replace(",", ".")
+    heading = " ".join(f"c{n}" for n in range(len(points.split("\n", 1)[0].split())))
+    assert sheet_of(f"{heading}\n{points}", value=heading.split()[-1])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "pg 16,1033\npg 17,1340\n" * 4,
+        "pg 16,1033\npg 16,1040\npg 17,1340\npg 17,1351\n",
+        "postgres 17,1033\nmysql 8,1011\n" * 4,
+        "Q 1,1234\nQ 2,250\nQ 3,1199\nQ 4,80\n",
+        "clients 8,1033\nclients 16,1940\nclients 32,2713\n" * 2,
+        "off 12.5,1033\non 12.5,1040\n" * 3,
+    ],
+)
+def test_a_name_that_ends_in_a_number_is_a_name(text: str) -> None:
+    arms = arms_of(sheet_of(text))
+    assert sum(map(len, arms.values())) == text.count("\n")
+    assert min(min(values) for values in arms.values()) >= 80
+
+
 @pytest.mark.parametrize(
     "text",
     [

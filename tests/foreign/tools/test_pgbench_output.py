@@ -6,7 +6,7 @@ import pytest
 
 from foreign.judged_files import judged, percent
 from foreign.reading import GOLDEN, assert_values, golden_sheet, only, refusal, sheet_of
-from steelyard.foreign.metric import LATENCY
+from steelyard.foreign.metric import LATENCY, THROUGHPUT
 from steelyard.foreign.series import Grain, TransactionCounts
 
 
@@ -52,6 +52,35 @@ def test_at_a_fixed_rate_latency_is_judged_and_no_closed_loop_assumed(name: str)
     assert any("fixed rate" in note for note in sheet.notes)
 
 
+@pytest.mark.parametrize(
+    "stamp",
+    [
+        "",
+        "2026-11-27T10:00:00Z ",
+        "2026-11-27T10:00:00.123Z ",
+        "2026-11-27T10:00:00.1234567Z ",
+        "2026-11-27T10:00:00.123456789Z ",
+        "2026-11-27T10:00:00.123456+01:00 ",
+    ],
+)
+@pytest.mark.parametrize(
+    "lag",
+    [
+        "rate limit schedule lag: avg 0.126 (max 2.145) ms",
+        "Verzögerung durch Ratenbegrenzung: Mittel 0.126 (max 2.145) ms",
+    ],
+)
+def test_a_rate_is_seen_behind_a_time_and_in_any_language(stamp: str, lag: str) -> None:
+    lines = ("latency average = 0.778 ms", "latency stddev = 0.522 ms", lag, "tps = 301.274436")
+    text = "".join(f"{stamp}{line}\n" for line in lines)
+    sheet = sheet_of(text * 2)
+    assert [metric.name for metric, _ in sheet.metrics] == [LATENCY, THROUGHPUT]
+    assert_values(only(sheet), [0.778, 0.778])
+    assert (sheet.clients, sheet.requested is not None) == ({}, True)
+    rate_alone = "".join(f"{stamp}{line}\n" for line in (lag, "tps = 301.274436"))
+    assert "there is no latency: throughput is what was asked for" in refusal(rate_alone)
+
+
 def test_old_summaries_print_two_rates_and_the_purer_counts() -> None:
     text = """number of clients: 8
 latency average: 2.500 ms
@@ -70,7 +99,7 @@ def summary(failed: int = 0, retried: int = 0, counts: str = "without initial co
 number of transactions actually processed: 1000
 number of failed transactions: {failed} (1.000%)
 number of transactions retried: {retried} (1.000%)
-latency average = 8.000 ms
+latency average = 8.000 ms{" (including failures)" if failed else ""}
 tps = 1000.0 ({counts} time{"s" if "reconnection" in counts else ""})
 """
 
@@ -86,6 +115,64 @@ def test_what_became_of_the_transactions_is_read() -> None:
     assert sheet_of(seconds).outcomes == {"": TransactionCounts(45, 15)}
     log = "0 1 500 0 1700000000 1\n0 2 failed 0 1700000000 2\n"
     assert sheet_of(log).outcomes == {"": TransactionCounts(2, 1)}
+
+
+WITH_FAILURES = """number of clients: 8
+number of transactions actually processed: 9980
+number of failed transactions: 20 (0.200%)
+latency average = 11.013 ms (including failures)
+{} connection time = 45.758 ms
+tps = 724.967014 ({})
+"""
+
+
+@pytest.mark.parametrize(
+    ("connecting", "counts"),
+    [
+        ("initial", "without initial connection time"),
+        ("average", "including reconnection times"),
+    ],
+)
+@pytest.mark.parametrize("stamp", ["", "2026-11-27T10:00:00.123Z "])
+def test_a_run_with_failures_has_its_latency_and_not_that_of_connecting(
+    connecting: str, counts: str, stamp: str
+) -> None:
+    text = WITH_FAILURES.format(connecting, counts)
+    sheet = sheet_of("".join(stamp + line for line in text.splitlines(keepends=True)))
+    assert_values(only(sheet, 1), [11.013])
+    assert sheet.outcomes == {"": TransactionCounts(10_000, 20)}
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "initial connection time = 45.758 ms",
+        "average connection time = 45.758 ms",
+        "latency stddev = 45.758 ms",
+        " - latency average = 45.758 ms",
+        " - latency stddev = 45.758 ms",
+    ],
+)
+@pytest.mark.parametrize("conditions", ["", "number of clients: 8\n", "pgbench (18.4)\n"])
+def test_no_other_time_stands_in_for_a_latency_that_is_missing(line: str, conditions: str) -> None:
+    sheet = sheet_of(f"{conditions}{line}\ntps = 724.9 (without initial connection time)\n")
+    assert [metric.name for metric, _ in sheet.metrics] == [THROUGHPUT]
+
+
+def test_the_times_of_single_scripts_are_not_those_of_the_next_run() -> None:
+    scripts = "SQL script 1: a.sql\n - 500 transactions\n - latency average = 1.900 ms\n"
+    text = WITH_FAILURES.format("initial", "without initial connection time") + scripts
+    assert_values(only(sheet_of(text * 2), 1), [11.013, 11.013])
+
+
+@pytest.mark.parametrize("failures", ["", " (including failures)", " (inklusive Fehlschläge)"])
+def test_the_latency_of_another_language_is_read_with_failures(failures: str) -> None:
+    text = f"""Anzahl Clients: 8
+Latenz-Durchschnitt = 8.119 ms{failures}
+initiale Verbindungszeit = 12.1 ms
+tps = 985.312 (ohne initiale Verbindungszeit)
+"""
+    assert_values(only(sheet_of(text), 1), [8.119])
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,12 @@
 """Says whether the first line of a table is its heading, where that holds numbers too: "16,17"
-above latencies names versions of a server; and whether commas between numbers are decimal ones."""
+above latencies names versions of a server; and whether commas that cut lines could be decimal
+ones."""
 
 from __future__ import annotations
 
+import itertools
 import re
+from collections import Counter
 from collections.abc import Sequence
 from enum import StrEnum
 
@@ -17,6 +20,12 @@ _NAME = re.compile(r"[0-9]{1,4}|[0-9]{1,2}\.[0-9]{1,2}")
 """A number that names something: a version, a count of clients, a year."""
 _SHORT_NAME = re.compile(r"[0-9]{1,2}(?:\.[0-9]{1,2})?")
 _PLAIN = re.compile(r"[0-9]+(?:[.,][0-9]+)?")
+_WITH_COMMA = re.compile(
+    r"[+-]?([0-9]{1,3}(?:\.[0-9]{3})+|[0-9]{1,15})"
+    r",(?:([0-9]{1,15})|([0-9]{3})(?:,[0-9]{3})*(?:\.[0-9]+)?)(?:[^\W\d_][\w/]*|%)?"
+)
+"""A number with a comma, of whatever use: "1,02", "1.234,5", "1,234.5", "81,2ms"; the digits before
+and behind it."""
 _FEWEST_BELOW, _MANY_BELOW = 3, 5
 _FAR = 4.0
 """A first number so many times above or below all others of its column is of another kind."""
@@ -62,6 +71,72 @@ def decimal_commas(columns: Columns) -> bool:
         return False
     pairs = list(zip(numbers[::2], numbers[1::2], strict=True))
     return all(_could_be_one_number(whole, digits) for whole, digits in pairs)
+
+
+def commas_in_numbers(lines: Sequence[str]) -> bool:
+    """Whether lines that commas cut could be words and numbers with blanks between them: "off 1,02"
+    is 1.02 of off, or else 2 of a thing called "off 1".
+
+    A word with a number behind it is a name where it counts (Q 1, Q 2, Q 3), comes in turn with
+    others (pg 16, pg 17), or stands before numbers that scatter no less than it does.
+    """
+    words, numbers = [], []
+    for line in lines[:_SAMPLE]:
+        cells = line.split()
+        matches = [_WITH_COMMA.fullmatch(cell) for cell in cells if "," in cell]
+        if len(cells) < 2 or not matches or not all(matches):
+            return False
+        words.append(" ".join(cell for cell in cells if "," not in cell))
+        numbers.append([(m[1], m[2] or m[3]) for m in matches if m is not None])
+    if any(len(parts) > 1 for parts in numbers):
+        return True
+    fronts, behinds = zip(*(parts[0] for parts in numbers), strict=True)
+    return _no_names(words, fronts) or _digits_of_one(words, fronts, behinds)
+
+
+def _no_names(words: Sequence[str], fronts: Sequence[str]) -> bool:
+    """Whether words with numbers behind them name nothing: thousands have points, or several words
+    have one and the same number."""
+    return any("." in front for front in fronts) or (
+        len(set(words)) > 1 and len(set(fronts)) == 1 and len(fronts) >= _FEWEST_BELOW
+    )
+
+
+def _digits_of_one(words: Sequence[str], fronts: Sequence[str], behinds: Sequence[str]) -> bool:
+    """Whether digits before and behind commas, each pair after a word, could be of one number."""
+    if any(digits.startswith("0") and len(digits) > 1 for digits in behinds):
+        return True
+    several = len(set(words)) > 1
+    if _counts(fronts) or (not several and _takes_turns(fronts)):
+        return False
+    short = several and all(len(digits) <= 2 for digits in behinds)
+    return short or _could_be_one_number(fronts, behinds) or _tighter(fronts, behinds)
+
+
+def _counts(fronts: Sequence[str]) -> bool:
+    """Whether numbers count from 1 to 3 and on, each perhaps several times, perhaps again."""
+    steps = [int(front) for front, _ in itertools.groupby(fronts)]
+    onward = all(later in (1, earlier + 1) for earlier, later in itertools.pairwise(steps))
+    return len(set(steps)) > 2 and steps[0] == 1 and onward
+
+
+def _takes_turns(fronts: Sequence[str]) -> bool:
+    """Whether a few numbers come again equally often, in turn or one after the other."""
+    times = Counter(fronts)
+    count, again = len(times), next(iter(times.values()))
+    in_turn = list(fronts) == list(times) * again
+    after_other = list(fronts) == [front for front in times for _ in range(again)]
+    return count > 1 and again > 1 and (in_turn or after_other)
+
+
+def _tighter(fronts: Sequence[str], behinds: Sequence[str]) -> bool:
+    """Whether decimal numbers would be far closer together than the digits behind their commas."""
+    decimals = [float(f"{a}.{b}") for a, b in zip(fronts, behinds, strict=True)]
+    digits = [int(behind) for behind in behinds]
+    if len(digits) < _FEWEST_BELOW or min(decimals) <= 0 or max(decimals) >= 2 * min(decimals):
+        return False
+    spread, scatter = max(decimals) / min(decimals), max(digits) / max(min(digits), 1)
+    return scatter - 1 > _SCATTER * (spread - 1)
 
 
 def _of_numbers(columns: Columns) -> FirstLine:

@@ -17,7 +17,12 @@ from functools import cached_property
 
 from steelyard.foreign.number import has_decimal_comma, is_missing, is_number
 from steelyard.foreign.source import SourceText, TextPosition, quoted
-from steelyard.foreign.tables.first_line import FirstLine, decimal_commas, first_line
+from steelyard.foreign.tables.first_line import (
+    FirstLine,
+    commas_in_numbers,
+    decimal_commas,
+    first_line,
+)
 from steelyard.foreign.vocabulary.units import UNIT_WORDS
 
 SEPARATORS = ("\t", ";", ",", "|")
@@ -96,16 +101,14 @@ def read_table(source: SourceText) -> Table:
     if len(columns) > MOST_COLUMNS:
         position = TextPosition(numbers[0], 1)
         raise source.error(f"{len(columns)} columns: more than {MOST_COLUMNS}, the limit", position)
+    if separator == "," and commas_in_numbers(lines):
+        raise _commas_or_columns(source, numbers[0], lines[0])
     kind = FirstLine.HEADING if ruled else first_line(columns)
     if kind is FirstLine.EITHER:
         raise _heading_or_numbers(source, numbers[0], lines[0], columns)
     header = tuple(column[0] for column in columns) if kind is FirstLine.HEADING else None
     if header is None and separator == "," and decimal_commas(columns):
-        raise source.error(
-            f"{quoted(lines[0].strip())} could be decimal commas or several numbers",
-            TextPosition(numbers[0], 1),
-            hint="Write decimal points; if these are columns, name them in a first line.",
-        )
+        raise _commas_or_columns(source, numbers[0], lines[0])
     below = 0 if header is None else 1
     if len(lines) == below:
         raise source.error("there is a heading, but no row of numbers", TextPosition(numbers[0], 1))
@@ -252,6 +255,14 @@ def _ragged(
         f"{count} cell{'s' if count != 1 else ''} where the first line has {width}",
         TextPosition(number, column + 1),
         hint=hint,
+    )
+
+
+def _commas_or_columns(source: SourceText, number: int, line: str) -> Exception:
+    return source.error(
+        f"{quoted(line.strip())} could be decimal commas or several numbers",
+        TextPosition(number, 1),
+        hint="Write decimal points; if these are columns, name them in a first line.",
     )
 
 

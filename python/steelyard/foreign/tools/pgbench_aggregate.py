@@ -14,9 +14,17 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from steelyard.foreign.fixed_rates import requested_rate
 from steelyard.foreign.format import TextFormat
 from steelyard.foreign.metric import LATENCY, THROUGHPUT, Metric
-from steelyard.foreign.series import Floats, Grain, Series, Sheet, TransactionCounts
+from steelyard.foreign.series import (
+    Floats,
+    Grain,
+    RequestedRate,
+    Series,
+    Sheet,
+    TransactionCounts,
+)
 from steelyard.foreign.source import SourceText, TextPosition, quoted
 
 _LINE = re.compile(r"[0-9]{9,11} [0-9]{1,15}(?: [0-9]{1,30}){4,14}")
@@ -96,11 +104,21 @@ def _sheet(source: SourceText, table: Floats, lines: tuple[int, ...]) -> Sheet:
         form="pgbench --aggregate-interval",
         metrics=tuple(metrics),
         lines=lines,
+        requested=_requested(counts + missing, counts, lags, length),
         outcomes={
             "": TransactionCounts(int((counts + missing).sum()), int(min(troubled.sum(), tried)))
         },
         notes=tuple(notes),
     )
+
+
+def _requested(begun: Floats, counts: Floats, lags: Floats, length: float) -> RequestedRate | None:
+    """What the whole intervals say of the rate; all of shape (n,), `lags`: sums in µs."""
+    begun, counts, lags = begun[1:-1], counts[1:-1], lags[1:-1]
+    if not (lags.any() and counts.any()):
+        return None
+    last = int(np.flatnonzero(counts)[-1])
+    return requested_rate(float(begun.sum()), length * len(begun), lags[last] / counts[last] / 1e6)
 
 
 FORMAT = TextFormat("pgbench-aggregate", is_aggregate, read_aggregate, precedence=1)

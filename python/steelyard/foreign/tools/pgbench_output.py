@@ -1,4 +1,4 @@
-"""Reads what pgbench prints: the summary at the end, and the lines of `--progress`.
+"""Reads what pgbench prints: the summary at the end, and the lines of `--progress` before it.
 
 One summary is one repetition; several in one file (a loop that appends) are several. Lines of
 `--progress` are slices of the one measurement they belong to. Formats of pgbench 9.4 to 18.
@@ -6,40 +6,45 @@ One summary is one repetition; several in one file (a loop that appends) are sev
 
 from __future__ import annotations
 
-import itertools
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from steelyard.foreign.fixed_rates import requested_rate, sum_of_rates
 from steelyard.foreign.format import TextFormat
-from steelyard.foreign.metric import LATENCY, THROUGHPUT, Metric
+from steelyard.foreign.metric import Metric
 from steelyard.foreign.series import (
     Factor,
     FactorKind,
     Floats,
-    Grain,
+    RequestedRate,
     Series,
     Sheet,
     TransactionCounts,
 )
 from steelyard.foreign.source import SourceText, TextPosition, quoted
-from steelyard.foreign.tools.measured_runs import FIXED_RATE
+from steelyard.foreign.tools.measured_runs import FIXED_RATE, refuse_rates_alone
+from steelyard.foreign.tools.pgbench_progress import (
+    LATENCY_MS,
+    RATE,
+    ProgressSecond,
+    progress_second,
+    sheet_of_progress,
+)
 from steelyard.foreign.vocabulary.units import SECONDS
 
-RATE = Metric(THROUGHPUT, "transactions/s", True)
-LATENCY_MS = Metric(LATENCY, "ms", False)
 _NUMBER = r"([0-9]+(?:\.[0-9]+)?)"
 _TPS = re.compile(rf"tps = {_NUMBER}(?: \(([a-z ]+)\))?\s*$")
-_LATENCY = re.compile(rf"latency average(?: =|:) {_NUMBER} (ms|us|s)\s*$")
+_LATENCY = re.compile(rf"latency average(?: =|:) {_NUMBER} (ms|us|s)(?: \([a-z ]+\))?\s*$")
+"""From 15 on with "(including failures)" behind it, where a transaction failed."""
 _CLIENTS = re.compile(r"number of clients: ([0-9]+)\s*$")
-_PROGRESS = re.compile(
-    rf"progress: {_NUMBER} s, {_NUMBER} tps, lat (?:{_NUMBER}|-?nan|NaN) ms stddev \S+?"
-    r"(?:,\s*(.*))?$"
-)
-_LAG = re.compile(r"\blag ")
-_RATED = re.compile(r"^rate limit schedule lag: ", re.MULTILINE)
+_MEAN_LAG = re.compile(rf"rate limit schedule lag: (?:avg {_NUMBER})?")
+_LAG_ELSEWHERE = re.compile(rf"[^:=]+[:：][^0-9]*{_NUMBER}[^0-9(]*\([^0-9]*{_NUMBER}\) ms\s*$")
+"""Printed with -R only, as no other line with two times is."""
+_USUAL_SECONDS = 60.0
+"""How long a run is thought to be that does not say how many transactions it did."""
 _ASKED = {
     "script": re.compile(r"transaction type: (.+)"),
     "scale": re.compile(r"scaling factor: ([0-9]+)"),
@@ -54,11 +59,14 @@ _ASKED = {
 _LOAD = {"script", "scale", "mode", "clients"}
 """What explains a difference: the others are only named."""
 _STAMP = re.compile(
-    r"^(?:\[?[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9:.,]{8,15}(?:Z|[+-][0-9:]{4,5})?\]? )"
+    r"^(?:\[?[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9:.,]{8,18}(?:Z|[+-][0-9:]{4,5})?\]? )"
 )
-"""Of a log of a build: before every line."""
+"""Of a log of a build: before every line; to the nanosecond in some."""
 _ELSEWHERE = re.compile(rf"tps = {_NUMBER} \(.+\)\s*$")
-_MEAN_ELSEWHERE = re.compile(rf"[^:=]+ = {_NUMBER} ms\s*$")
+_MEAN_ELSEWHERE = re.compile(rf"[^:=]+ = {_NUMBER} ms(?: \(.+\))?\s*$")
+"""Of a summary in another language, where the mean latency stands before other times."""
+_NO_MEAN = re.compile(r" - |.*\b(?:connection time|stddev)\b")
+"""Other times of English summaries, and those of one script or statement of several."""
 _OTHER_LANGUAGE = (
     "pgbench printed in another language: the conditions are not read, run it with LC_MESSAGES=C"
 )
@@ -70,7 +78,6 @@ _COUNTS = {
     "retried": re.compile(r"number of transactions retried: ([0-9]{1,15})"),
     "skipped": re.compile(r"number of transactions skipped: ([0-9]{1,15})"),
 }
-_SECOND_COUNTS = re.compile(r"\b([0-9]{1,15}) (failed|skipped|retried)\b")
 _CONNECTING = ("including connections establishing", "including reconnection times")
 
 
@@ -85,19 +92,9 @@ class _Summary:
     line: int
     conditions: Mapping[str, str]
     """What it was asked to do: name → value, as printed."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Second:
-    """A line of --progress."""
-
-    moment: float
-    tps: float
-    latency_ms: float
-    lagged: bool
-    troubled: int
-    """Transactions that failed, were retried or were skipped."""
-    line: int
+    rated: bool
+    """Whether -R held it to a rate, which pgbench does not print."""
+    requested: RequestedRate | None
 
 
 def is_pgbench(source: SourceText) -> bool:
@@ -112,7 +109,13 @@ def read_pgbench(source: SourceText) -> Sheet:
     """The sheet of one arm: summaries where there are several, else progress where there is any."""
     summaries, seconds = _parsed(source)
     if len(summaries) <= 1 and len(seconds) > 1:
-        return _of_progress(source, summaries, seconds)
+        return sheet_of_progress(
+            source,
+            seconds,
+            conditions=_factors(summaries) if summaries else (),
+            clients=_of_one({s.clients for s in summaries}),
+            outcomes=_outcomes(summaries),
+        )
     if not summaries:
         raise source.error(
             "no complete summary of pgbench, and fewer than two lines of progress",
@@ -133,7 +136,9 @@ def read_pgbench(source: SourceText) -> Sheet:
     latencies = [s.latency_ms for s in summaries if s.latency_ms]
     if len(latencies) == len(summaries):
         metrics.append((LATENCY_MS, (Series("", np.array(latencies), factors=conditions),)))
-    rated = _RATED.search(source.text) is not None and len(metrics) > 1
+    rated = any(summary.rated for summary in summaries)
+    if rated:
+        refuse_rates_alone(source, [metric for metric, _ in metrics])
     notes = [FIXED_RATE] if rated else []
     notes += (
         [_OTHER_LANGUAGE]
@@ -148,6 +153,7 @@ def read_pgbench(source: SourceText) -> Sheet:
         metrics=tuple(metrics[::-1] if rated else metrics),
         clients={} if rated else _of_one({s.clients for s in summaries}),
         outcomes=_outcomes(summaries),
+        requested=sum_of_rates([s.requested for s in summaries]),
         connecting=_connecting(source, summaries),
         lines=tuple(s.line for s in summaries),
         notes=tuple(notes),
@@ -162,7 +168,7 @@ def _foreign(source: SourceText) -> bool:
     )
 
 
-def _parsed(source: SourceText) -> tuple[list[_Summary], list[_Second]]:
+def _parsed(source: SourceText) -> tuple[list[_Summary], list[ProgressSecond]]:
     """All summaries and all lines of progress, in the order of the file."""
     reader = _Reader(source)
     for number, line in enumerate(source.text.split("\n"), start=1):
@@ -176,11 +182,12 @@ class _Reader:
     def __init__(self, source: SourceText) -> None:
         self.source = source
         self.summaries: list[_Summary] = []
-        self.seconds: list[_Second] = []
+        self.seconds: list[ProgressSecond] = []
         self._begin()
 
     def _begin(self) -> None:
         self.latency: float | None = None
+        self.lag: float | None = None
         self.counts: dict[str, int] = {}
         self.conditions: dict[str, str] = {}
 
@@ -190,8 +197,10 @@ class _Reader:
             self._complete(match, number)
         elif match := _LATENCY.match(line):
             self.latency = float(match[1]) * SECONDS[match[2].replace("us", "µs")] * 1e3
+        elif match := _MEAN_LAG.match(line):
+            self.lag = float(match[1] or 0) / 1e3
         elif line.startswith("progress: ") and " tps," in line:
-            self.seconds.append(_second(self.source, number, line))
+            self.seconds.append(progress_second(self.source, number, line))
         elif _ABORTED.match(line):
             raise self.source.error(
                 f"the run was aborted, its results are incomplete: {quoted(line)}",
@@ -214,25 +223,51 @@ class _Reader:
         for name, pattern in _ASKED.items():
             if match := pattern.match(line):
                 self.conditions[name] = next(group for group in match.groups() if group).strip()
-        if self.latency is None and (match := _MEAN_ELSEWHERE.match(line)):
-            self.latency = float(match[1])
+        if match := _LAG_ELSEWHERE.match(line):
+            self.lag = float(match[1]) / 1e3
+        elif self.latency is None and not _NO_MEAN.match(line):
+            match = _MEAN_ELSEWHERE.match(line)
+            self.latency = float(match[1]) if match else None
 
     def _complete(self, match: re.Match[str], number: int) -> None:
         wording = match[2] if match.re is _TPS else ""
-        latency, conditions, outcome = self.latency, self.conditions, _outcome(self.counts)
         # Old ones print two: with and without the time to connect; the second is the purer.
         second = (wording or "").startswith("excluding") or (
-            match.re is _ELSEWHERE and not conditions
+            match.re is _ELSEWHERE and not self.conditions
         )
         if second and self.summaries and self.summaries[-1].line in (number - 1, number - 2):
-            last = self.summaries.pop()
-            latency, conditions, outcome = last.latency_ms, dict(last.conditions), last.outcome
+            summary = self.summaries.pop()
+        else:
+            summary = self._summary(float(match[1]), number)
         connecting = wording in _CONNECTING if wording else None
-        clients = int(conditions["clients"][:9]) if "clients" in conditions else None
         self.summaries.append(
-            _Summary(float(match[1]), latency, clients, outcome, connecting, number, conditions)
+            replace(summary, tps=float(match[1]), connecting=connecting, line=number)
         )
         self._begin()
+
+    def _summary(self, tps: float, number: int) -> _Summary:
+        clients = self.conditions.get("clients")
+        return _Summary(
+            tps,
+            self.latency,
+            int(clients[:9]) if clients else None,
+            _outcome(self.counts),
+            None,
+            number,
+            self.conditions,
+            rated=self.lag is not None,
+            requested=self._requested(tps),
+        )
+
+    def _requested(self, tps: float) -> RequestedRate | None:
+        """What says of its rate how many transactions a run did, and how late they began: on
+        average half as late as at its end, where it fell behind."""
+        if self.lag is None or not tps > 0:
+            return None
+        done = self.counts.get("processed", 0)
+        seconds = done / tps if done else _USUAL_SECONDS
+        missing = self.counts.get("failed", 0) + self.counts.get("skipped", 0)
+        return requested_rate(tps * seconds + missing, seconds, 2 * self.lag)
 
 
 def _factors(summaries: Sequence[_Summary]) -> tuple[Factor, ...]:
@@ -246,17 +281,6 @@ def _factors(summaries: Sequence[_Summary]) -> tuple[Factor, ...]:
         for name in _ASKED
         if all(name in summary.conditions for summary in summaries)
     )
-
-
-def _second(source: SourceText, number: int, line: str) -> _Second:
-    match = _PROGRESS.match(line)
-    if match is None:
-        raise source.error(
-            f"a line of progress that is torn: {quoted(line)}", TextPosition(number, 1)
-        )
-    lagged = match[4] is not None and _LAG.search(match[4]) is not None
-    troubled = sum(int(count) for count, _ in _SECOND_COUNTS.findall(match[4] or ""))
-    return _Second(float(match[1]), float(match[2]), float(match[3] or 0), lagged, troubled, number)
 
 
 def _outcome(counts: Mapping[str, int]) -> TransactionCounts | None:
@@ -289,54 +313,6 @@ def _connecting(source: SourceText, summaries: Sequence[_Summary]) -> bool | Non
                 hint="Run all alike: with pgbench -C, or without.",
             )
     return first
-
-
-def _of_progress(
-    source: SourceText, summaries: Sequence[_Summary], seconds: Sequence[_Second]
-) -> Sheet:
-    tps = np.array([second.tps for second in seconds])
-    # Seconds in which nothing was done count as such: time without work.
-    if not tps.any():
-        raise source.error(
-            "no transaction in any line of progress", TextPosition(seconds[0].line, 1)
-        )
-    latency = np.array([second.latency_ms for second in seconds])
-    conditions = summaries[0].conditions if summaries else {}
-    factors = tuple(
-        Factor(
-            name,
-            FactorKind.LOAD if name in _LOAD else FactorKind.PARAMETER,
-            (value,) * len(seconds),
-        )
-        for name, value in conditions.items()
-    )
-    rate = RATE, (Series("", tps, Grain.SLICE, factors=factors),)
-    mean = LATENCY_MS, (Series("", latency, Grain.SLICE, weights=tps, factors=factors),)
-    moments = [second.moment for second in seconds]
-    notes = []
-    if any(later <= earlier for earlier, later in itertools.pairwise(moments)):
-        notes.append("the lines of progress are of several measurements, taken for one")
-    rated = any(second.lagged for second in seconds)
-    if rated:
-        notes.append(FIXED_RATE)
-    return Sheet(
-        source=source.name,
-        form="pgbench --progress",
-        metrics=(mean, rate) if rated else (rate, mean),
-        clients=_of_one({s.clients for s in summaries}) if not rated else {},
-        outcomes=_outcomes(summaries) or {"": _outcome_of_seconds(seconds)},
-        lines=tuple(second.line for second in seconds),
-        notes=tuple(notes),
-    )
-
-
-def _outcome_of_seconds(seconds: Sequence[_Second]) -> TransactionCounts:
-    """What became of the transactions by lines of progress alone."""
-    timestamps = [second.moment for second in seconds]
-    length = float(np.median(np.diff(timestamps)))
-    troubled = sum(second.troubled for second in seconds)
-    done = sum(second.tps for second in seconds) * max(length, 0.0)
-    return TransactionCounts(round(min(done, 1e15)) + troubled, troubled)
 
 
 def _positive(values: Sequence[float], summaries: Sequence[_Summary], source: SourceText) -> Floats:

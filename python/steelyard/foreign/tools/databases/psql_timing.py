@@ -3,13 +3,17 @@ r"""Reads what psql prints with `\timing`: the time of each statement, among the
     Time: 82.050 ms
     Time: 1235.123 ms (00:01.235)
 
-Each is one repetition. What the server says of the same statement (EXPLAIN ANALYZE) is read beside
-it. Lines that do nothing but name numbers are a table, and read as one.
+Each is one repetition of its statement, which its tag (INSERT) or the heading of its result names.
+What only prepares for others (SET, BEGIN) is left out. What the server says of the same statement
+(EXPLAIN ANALYZE) is read beside it. Lines that do nothing but name numbers are a table, and read as
+one.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Collection, Sequence
+from dataclasses import replace
 
 from steelyard.foreign.format import TextFormat
 from steelyard.foreign.metric import TIME, Metric
@@ -27,6 +31,22 @@ _SERVER = re.compile(r"\s*(Planning|Execution) Time: ([0-9.]{1,20}) ms\s*")
 _NAMED = re.compile(r"[^:=]*[:=]\s*[0-9][0-9.,]*\s*\w*\s*")
 """A line that names its number."""
 _COMMENT = re.compile(r"\s*#")
+_TAG = re.compile(
+    r"((?:ALTER|ANALYZE|BEGIN|CALL|CHECKPOINT|CLOSE|CLUSTER|COMMENT|COMMIT|COPY|CREATE|DEALLOCATE"
+    r"|DECLARE|DELETE|DISCARD|DO|DROP|EXPLAIN|FETCH|GRANT|IMPORT|INSERT|LISTEN|LOAD|LOCK|MERGE|MOVE"
+    r"|NOTIFY|PREPARE|REASSIGN|REFRESH|REINDEX|RELEASE|RESET|REVOKE|ROLLBACK|SAVEPOINT|SECURITY"
+    r"|SELECT|SET|START|TRUNCATE|UNLISTEN|UPDATE|VACUUM)(?: [A-Z]+)*)(?: [0-9]+)*\s*"
+)
+"""What psql prints of a statement that returns no rows (PostgreSQL, cmdtaglist.h)."""
+_PREPARING = re.compile(
+    r"(?:SET|RESET|BEGIN|START TRANSACTION|SAVEPOINT|RELEASE|ROLLBACK|DISCARD|LOAD|DEALLOCATE"
+    r"|PREPARE(?! TRANSACTION)|LISTEN|UNLISTEN)\b.*"
+)
+_RULE = re.compile(r"[+├]?[-─]{2,}[-─+┼ ]*[+┤]?\s*")
+"""Between the heading of a result and its rows."""
+_ROWS = "rows"
+"""What a statement is called that printed neither a tag nor a heading, beside others that did."""
+_STATEMENT = "statement"
 _FAILED = re.compile(r"(?:psql:\S+: )?(?:ERROR|FATAL|PANIC|FEHLER|ERREUR|ERRORE|ОШИБКА):  ")
 _SERVER_TIMES = {
     "Planning": Metric("planning_time", "ms", False),
@@ -48,11 +68,16 @@ def read_psql_timing(source: SourceText) -> Sheet:
     """One arm: a row a statement. NumbersError where a statement failed."""
     runs: list[MeasuredRun] = []
     server: dict[Metric, float] = {}
+    name = before = ""
     for number, line in enumerate(source.text.split("\n"), start=1):
         if match := _TIME.fullmatch(line):
             figures = {Metric(TIME, "ms", False): float(match[1].replace(",", ".")), **server}
-            runs.append(MeasuredRun(figures, number))
-            server = {}
+            runs.append(MeasuredRun(figures, number, name))
+            server, name = {}, ""
+        elif match := _TAG.fullmatch(line):
+            name = match[1]
+        elif _RULE.fullmatch(line) and (not name or _TAG.fullmatch(name)):
+            name = _heading(before, line) or name
         elif match := _SERVER.fullmatch(line):
             server[_SERVER_TIMES[match[1]]] = _float(source, match[2], number)
         elif _FAILED.match(line):
@@ -61,7 +86,53 @@ def read_psql_timing(source: SourceText) -> Sheet:
                 TextPosition(number, 1),
                 hint="Leave this run out, and ask why it failed: the arm may be the cause.",
             )
-    return sheet_of_runs(source, r"psql \timing", runs)
+        before = line
+    preparing = _preparing({run.label for run in runs})
+    return sheet_of_runs(
+        source,
+        r"psql \timing",
+        _by_statement([run for run in runs if run.label not in preparing]),
+        label=_STATEMENT,
+        notes=[
+            f"times of {', '.join(sorted(preparing))} were left out: they only prepare for the "
+            "other statements"
+        ]
+        if preparing
+        else (),
+    )
+
+
+def _by_statement(runs: Sequence[MeasuredRun]) -> list[MeasuredRun]:
+    """Runs of several statements are each compared with their own kind; where there is one, it may
+    be what the arms differ in, as INSERT and COPY do, and is named only."""
+    names = {run.label for run in runs}
+    if names == {""}:
+        return list(runs)
+    if len(names) > 1:
+        return [replace(run, label=run.label or _ROWS) for run in runs]
+    return [replace(run, label="", conditions={_STATEMENT: run.label}) for run in runs]
+
+
+def _heading(before: str, rule: str) -> str:
+    """The names of a result's columns, where the line before a rule holds them; "" elsewhere."""
+    if before.startswith("|") is not rule.startswith("+") or _TIME.fullmatch(before):
+        return ""
+    names = re.split(r"\s*[|│]\s*", before.strip(" |│\t\r"))
+    return quoted(" | ".join(names))[1:-1]
+
+
+def _preparing(names: Collection[str]) -> set[str]:
+    """The statements that only prepare for others; none where there are no others.
+
+    COMMIT is one of them where nothing was written; else it is what writes.
+    """
+    preparing = {name for name in names if _PREPARING.fullmatch(name)}
+    others = {name for name in names if name not in preparing}
+    reading = {name for name in others if not _TAG.fullmatch(name)}
+    if others - reading == {"COMMIT"} and reading:
+        preparing.add("COMMIT")
+        others.remove("COMMIT")
+    return preparing if others else set()
 
 
 def _float(source: SourceText, text: str, line: int) -> float:

@@ -6,12 +6,12 @@ was given, and latency comes first.
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from steelyard.foreign.fixed_rates import round_rate
 from steelyard.foreign.format import JsonFormat, TextFormat
 from steelyard.foreign.json.document import Document, number_at
 from steelyard.foreign.metric import LATENCY, THROUGHPUT, Metric
@@ -68,6 +68,12 @@ def read_wrk(source: SourceText) -> Sheet:
             runs.append(MeasuredRun({_RATE: rate, **figures}, number, "", loads | requested))
     outcome = TransactionCounts(max(done, troubled), troubled) if done else None
     return sheet_of_runs(source, "wrk", runs, outcome=outcome, rated=rated)
+
+
+def rounded_rate(measured: float) -> str:
+    """The round rate per second that a measured one is next to; "" where it is next to none."""
+    rounded = round_rate(measured)
+    return f"{rounded:g}/s" if rounded else ""
 
 
 def is_load_summary(value: Any) -> bool:
@@ -274,17 +280,3 @@ def read_locust(source: SourceText) -> Sheet:
 
 
 FORMAT = TextFormat("locust", is_locust, read_locust, precedence=2)
-
-
-_CLOSE = 2e-3
-"""Of the rate: a generator that keeps up is no farther from what it was asked for."""
-
-
-def rounded_rate(measured: float) -> str:
-    """The round rate per second, of at most two digits, that a measured one is next to; "" where
-    it is next to none: a generator without a rate, or one that did not keep up."""
-    if not 0 < measured < float("inf"):
-        return ""
-    step = 10.0 ** (math.floor(math.log10(measured)) - 1)
-    rounded = round(measured / step) * step
-    return f"{rounded:g}/s" if abs(measured - rounded) <= _CLOSE * rounded else ""
