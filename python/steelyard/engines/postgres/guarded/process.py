@@ -9,12 +9,13 @@ limits allow.
 from __future__ import annotations
 
 import os
+import pwd
 import resource
 import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import IO, Any
 
 from steelyard.engines.postgres.guarded.frames import (
@@ -97,6 +98,7 @@ class Holder:
             "host": wire.host.decode(),
             "hostaddr": wire.hostaddr.decode(),
             "port": wire.port.decode(),
+            "words": resolved_words(request["target"], wire.info),
             "configured_database": configured_database(request["target"]),
         }
 
@@ -150,6 +152,31 @@ def configured_database(target: str) -> str | None:
     defaults = {option.keyword: option.val for option in Conninfo.get_defaults()}
     name = defaults.get(b"dbname")
     return name.decode(errors="surrogateescape") if name else None
+
+
+def resolved_words(target: str, options: Iterable[Any]) -> dict[str, str]:
+    """The words of a connection as libpq has resolved them from its string, a service and the
+    environment, but for the password. What is libpq's own default is left out: that of another
+    program's libpq holds there, and its account's name."""
+    from psycopg.conninfo import conninfo_to_dict
+
+    in_string = conninfo_to_dict(target)
+    words = dict[str, str]()
+    for option in options:
+        word, variable = option.keyword.decode(), (option.envvar or b"").decode()
+        default = _login_name() if word == "user" else option.compiled
+        named = word in in_string or bool(os.environ.get(variable))
+        if option.val and word != "password" and (named or option.val != default):
+            words[word] = option.val.decode(errors="replace")
+    return words
+
+
+def _login_name() -> bytes | None:
+    """The role of a connection that names none (fe-auth.c, pg_fe_getauthname)."""
+    try:
+        return os.fsencode(pwd.getpwuid(os.geteuid()).pw_name)
+    except KeyError:
+        return None
 
 
 def main() -> None:

@@ -12,13 +12,20 @@ from steelyard.engines.account import Account, choose_account
 from steelyard.engines.cache import free_bytes, require_room
 from steelyard.engines.intake import Report
 from steelyard.engines.own_backup import DATA, mark_backup
-from steelyard.engines.postgres.guarded.connection import GuardedConnection, guarded, timeout_s
+from steelyard.engines.postgres.guarded.connection import (
+    GuardedConnection,
+    Info,
+    guarded,
+    timeout_s,
+)
 from steelyard.engines.postgres.intake.base_backup import run_backup
 from steelyard.engines.postgres.intake.client_programs import newest_client
 from steelyard.engines.postgres.intake.configuration import neutralise
 from steelyard.engines.postgres.intake.copying import CopyProgress
 from steelyard.engines.postgres.libpq.connection_words import connection_words, without_password
+from steelyard.engines.postgres.life.control import read_beginning
 from steelyard.model.errors import ServerError, UsageError
+from steelyard.model.secrets.redaction import is_secret_setting
 from steelyard.model.secrets.secret import Secret
 from steelyard.model.units import format_bytes
 
@@ -31,7 +38,7 @@ _ANSWER_S = 60.0
 class RunningServer:
     """A server that can be copied."""
 
-    target: str  # its connection string, without a password
+    target: str  # a connection string that leads to it from anywhere, without a password
     password: Secret | None
     version: str
     bytes: int | None  # None: the role may not read the size
@@ -41,6 +48,7 @@ class RunningServer:
     settings: Mapping[str, str] = field(repr=False)  # as its files and its command line have them
     partial: str = ""  # why these are not all, with what to type; "": they are
     slots: tuple[tuple[str, bool], ...] = ()  # replication slots: name, whether logical
+    identifier: int | None = None  # of the cluster; None: the role may not read it
 
     def require_database(self, name: str | None) -> str | None:
         """The database to be weighed: the one that is named, else that of the connection string;
@@ -86,6 +94,7 @@ _SLOTS = (
     "SELECT slot_name::text, slot_type = 'logical' FROM pg_catalog.pg_replication_slots"
     " WHERE NOT temporary ORDER BY slot_name"
 )
+_IDENTIFIER = "SELECT system_identifier FROM pg_catalog.pg_control_system()"
 _FILES = (
     "SELECT name, setting FROM pg_catalog.pg_file_settings WHERE applied AND name NOT IN"
     " (SELECT name FROM pg_catalog.pg_settings WHERE source IN ('configuration file',"
@@ -109,9 +118,10 @@ def ask_running(target: str) -> RunningServer:
         settings |= dict(_allowed(session, _FILES))
         size = _allowed(session, _SIZE)
         slots = _allowed(session, _SLOTS)
+        identifier = _allowed(session, _IDENTIFIER)
         partial = "" if all_settings else _partial(str(role))
         return RunningServer(
-            target=without_password(target),
+            target=_leading_to(target, session.info),
             password=Secret.of(parameters.get("password", session.info.password or None)),
             version=str(version).split()[0],
             bytes=int(size[0][0]) if size and size[0][0] is not None else None,
@@ -121,7 +131,47 @@ def ask_running(target: str) -> RunningServer:
             settings={str(name).lower(): str(value) for name, value in settings.items()},
             partial=partial,
             slots=tuple((str(name), bool(logical)) for name, logical in slots),
+            identifier=int(identifier[0][0]) if identifier else None,
         )
+
+
+_CHOOSING = frozenset(
+    {
+        *("host", "hostaddr", "port", "service", "servicefile"),
+        *("target_session_attrs", "load_balance_hosts"),
+    }
+)
+"""Words by which a server is chosen: it is, by now."""
+_OF_SESSIONS = frozenset(
+    {
+        *("dbname", "options", "application_name", "fallback_application_name"),
+        *("client_encoding", "connect_timeout", "passfile", "replication"),
+    }
+)
+"""Words about a session, which a service or the environment may add for others than a backup's."""
+
+
+def _leading_to(target: str, info: Info) -> str:
+    """A connection string for the server that answered, at its address, as the same role and as
+    safely: for a program that has neither our environment nor our services, nor a choice of its
+    own among several hosts. UsageError: it holds a secret other than a password."""
+    from psycopg.conninfo import make_conninfo
+
+    in_string = connection_words(without_password(target))
+    elsewhere = {
+        word: value
+        for word, value in info.words.items()
+        if word not in in_string and word not in _OF_SESSIONS
+    }
+    secrets = {word for word, value in elsewhere.items() if is_secret_setting(word, value)}
+    choosing = _CHOOSING - {"service"} if secrets else _CHOOSING  # the service has them
+    address = {"host": info.host, "hostaddr": info.hostaddr, "port": info.port}
+    words = {
+        **{word: value for word, value in elsewhere.items() if word not in choosing | secrets},
+        **{word: value for word, value in address.items() if value},
+        **{word: value for word, value in in_string.items() if word not in choosing},
+    }
+    return make_conninfo("", **words)
 
 
 def reported_settings(server: RunningServer) -> dict[str, str]:
@@ -193,7 +243,7 @@ def back_up(
 
     pg_basebackup unpacks what the server sends under names that the server chooses: it runs as the
     servers' account, and so it needs certificates and keys that this account can read. EngineError:
-    there is no room; ServerError: the server does not allow it.
+    there is no room; ServerError: the server does not allow it, or another one was copied.
     """
     from psycopg.conninfo import make_conninfo
 
@@ -225,4 +275,21 @@ def back_up(
             detail=output.strip() or None,
             hint="It needs a role with REPLICATION, a line for it in pg_hba.conf, and two free "
             "max_wal_senders; else stop the server and name its data directory.",
+        )
+    _require_same(server, data)
+
+
+def _require_same(server: RunningServer, data: Path) -> None:
+    """ServerError: the copy is of another server than the one whose settings are known."""
+    try:
+        identifier = read_beginning(data).system_identifier
+    except (OSError, ValueError):
+        return  # said by what opens the copy
+    if server.identifier not in (None, identifier):
+        raise ServerError(
+            "could not take a base backup of the server: another one was copied",
+            detail=f"The system identifier of the server is {server.identifier}, "
+            f"that of the copy {identifier}.",
+            hint="A pooler or balancer may stand between: name the server's own host and port, "
+            "--from 'host=... port=...'.",
         )
