@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from steelyard.engines.account import Account
@@ -12,8 +14,10 @@ from steelyard.engines.engine import Slot
 from steelyard.engines.intake import Neutralised
 from steelyard.engines.loading import DATABASE
 from steelyard.engines.postgres.builds.build import Build
-from steelyard.engines.postgres.intake.configuration import SET
+from steelyard.engines.postgres.intake.configuration import SET, printable
+from steelyard.engines.postgres.intake.place import LABEL
 from steelyard.engines.postgres.life.cluster import Cluster
+from steelyard.engines.postgres.life.control import SHUT_DOWN, read_beginning
 from steelyard.engines.postgres.life.data_directory import SUPERUSER
 from steelyard.engines.postgres.life.recovery import MAINTENANCE, recover, recovery_settings
 from steelyard.engines.postgres.sql.database import connected
@@ -24,6 +28,7 @@ if TYPE_CHECKING:
     import psycopg
 
 _ASIDE = "steelyard_of_the_original"
+_MOST_NAMED = 5
 _ROLES = (
     f"CREATE ROLE {SUPERUSER} SUPERUSER LOGIN",
     f"ALTER ROLE {SUPERUSER} SUPERUSER LOGIN CONNECTION LIMIT -1 VALID UNTIL 'infinity'",
@@ -48,6 +53,7 @@ class Opening:
         self._build = build
         self._account = account
         self._cluster = cluster
+        self._replayed = False
 
     def open_up(self, slot: Slot, database: str | None) -> Recovery:
         """Recover, add our superuser, rename the database, stop.
@@ -55,6 +61,7 @@ class Opening:
         UsageError: several databases, and none was named; EngineError: half a backup; ServerError:
         the server's words.
         """
+        self._replayed = _replays_log(self._cluster.directory)
         recover(self._build, self._account, self._cluster, SET, _ROLES)
         self._cluster.start(slot, recovery_settings(self._cluster))
         try:
@@ -88,8 +95,8 @@ class Opening:
             *_collation_doubts(session, self._cluster.identity.version_number),
             *_setting_doubts(session),
         ]
-        with self._session(DATABASE):  # whether this build can open it: locale, ICU
-            pass
+        with self._session(DATABASE) as opened:  # as this build may not: locale, ICU
+            doubts += _unlogged_doubts(opened) if self._replayed else ()
         return Recovery(chosen, size, tuple(gone), tuple(doubts))
 
     def _missing_extensions(self) -> list[str]:
@@ -151,6 +158,34 @@ def _rename(session: psycopg.Connection, name: str, other: str) -> None:
 
 def _literal(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
+
+
+def _replays_log(directory: Path) -> bool:
+    """Whether a server of a copy replays log before it opens: of a backup, of a standby, after a
+    crash (xlogrecovery.c, InitWalRecovery)."""
+    try:
+        state = read_beginning(directory).state
+    except (OSError, ValueError):
+        return False  # said by what recovers it
+    return os.path.lexists(directory / LABEL) or state != SHUT_DOWN
+
+
+def _unlogged_doubts(session: psycopg.Connection) -> Iterator[str]:
+    """What a server empties that replays log (reinit.c); a backup does not even bring it."""
+    rows = session.execute(
+        "SELECT oid::regclass::text, count(*) OVER () FROM pg_catalog.pg_class"
+        " WHERE relpersistence = 'u' AND relkind = 'r' ORDER BY 1 LIMIT %s",
+        [_MOST_NAMED],
+    ).fetchall()
+    if rows:
+        count = int(rows[0][1])
+        names = ", ".join(printable(str(name)) for name, _ in rows)
+        names += ", …" if count > len(rows) else ""
+        yield (
+            f"{count} unlogged {'table is' if count == 1 else 'tables are'} empty in the copy, as "
+            f"after a crash of the server: {names}; a dump brings the rows, and so does the "
+            "directory of a server that was stopped cleanly"
+        )
 
 
 def _setting_doubts(session: psycopg.Connection) -> Iterator[str]:
