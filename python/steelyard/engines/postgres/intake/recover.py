@@ -16,6 +16,12 @@ from steelyard.engines.loading import DATABASE
 from steelyard.engines.postgres.builds.build import Build
 from steelyard.engines.postgres.intake.configuration import SET, printable
 from steelyard.engines.postgres.intake.place import LABEL
+from steelyard.engines.postgres.intake.role_settings import (
+    RESET_BEFORE_LOGIN,
+    reset_own_role,
+    setting_doubts,
+    settings_reset,
+)
 from steelyard.engines.postgres.life.cluster import Cluster
 from steelyard.engines.postgres.life.control import SHUT_DOWN, read_beginning
 from steelyard.engines.postgres.life.data_directory import SUPERUSER
@@ -32,7 +38,7 @@ _MOST_NAMED = 5
 _ROLES = (
     f"CREATE ROLE {SUPERUSER} SUPERUSER LOGIN",
     f"ALTER ROLE {SUPERUSER} SUPERUSER LOGIN CONNECTION LIMIT -1 VALID UNTIL 'infinity'",
-    f"ALTER ROLE {SUPERUSER} RESET ALL",
+    *RESET_BEFORE_LOGIN,
 )
 
 
@@ -62,7 +68,7 @@ class Opening:
         the server's words.
         """
         self._replayed = _replays_log(self._cluster.directory)
-        recover(self._build, self._account, self._cluster, SET, _ROLES)
+        output = recover(self._build, self._account, self._cluster, SET, _ROLES)
         self._cluster.start(slot, recovery_settings(self._cluster))
         try:
             with self._session(MAINTENANCE) as session:
@@ -70,11 +76,12 @@ class Opening:
             doubts = [*opened.doubts, *self._missing_extensions()]
         finally:
             self._cluster.stop()
-        return replace(opened, doubts=tuple(doubts))
+        neutralised = (*settings_reset(output), *opened.neutralised)
+        return replace(opened, neutralised=neutralised, doubts=tuple(doubts))
 
     def _open_database(self, session: psycopg.Connection, database: str | None) -> Recovery:
         """The database in the name that every weighed one has."""
-        gone = []
+        gone = reset_own_role(session)
         for name, datname in session.execute(
             "SELECT gid, database FROM pg_catalog.pg_prepared_xacts"
         ).fetchall():
@@ -93,7 +100,7 @@ class Opening:
             session.execute(f"ALTER DATABASE {name} ALLOW_CONNECTIONS true".encode())
         doubts = [
             *_collation_doubts(session, self._cluster.identity.version_number),
-            *_setting_doubts(session),
+            *setting_doubts(session),
         ]
         with self._session(DATABASE) as opened:  # as this build may not: locale, ICU
             doubts += _unlogged_doubts(opened) if self._replayed else ()
@@ -185,22 +192,6 @@ def _unlogged_doubts(session: psycopg.Connection) -> Iterator[str]:
             f"{count} unlogged {'table is' if count == 1 else 'tables are'} empty in the copy, as "
             f"after a crash of the server: {names}; a dump brings the rows, and so does the "
             "directory of a server that was stopped cleanly"
-        )
-
-
-def _setting_doubts(session: psycopg.Connection) -> Iterator[str]:
-    """Where the database itself sets what a study or an arm may set."""
-    rows = session.execute(
-        "SELECT DISTINCT split_part(unnest(setconfig), '=', 1) FROM pg_catalog.pg_db_role_setting"
-        " WHERE setrole = 0 AND setdatabase IN"
-        " (0, (SELECT oid FROM pg_catalog.pg_database WHERE datname = %s)) ORDER BY 1",
-        [DATABASE],
-    ).fetchall()
-    if rows:
-        names = ", ".join(str(name) for (name,) in rows)
-        yield (
-            f"the database itself sets {names} (ALTER DATABASE, ALTER ROLE ALL): "
-            "that counts more than what a study or an arm says"
         )
 
 
