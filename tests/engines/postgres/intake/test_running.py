@@ -9,17 +9,23 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from engines.postgres.intake.conftest import original_at
 from engines.postgres.intake.original import Original
 from own_cache import open_directory
+from steelyard.engines.intake import SettingsPlace
+from steelyard.engines.postgres.intake.configuration import neutralise
 from steelyard.engines.postgres.intake.running import (
     RunningServer,
     ask_running,
     back_up,
     reported_settings,
 )
+from steelyard.engines.postgres.intake.server_settings import read_server_settings
 from steelyard.engines.postgres.libpq.connection_words import connection_words
+from steelyard.engines.postgres.life.configuration_text import configuration_text
 from steelyard.engines.postgres.life.control import read_beginning
 from steelyard.model.errors import ServerError, UsageError
 from thinned import thinned
@@ -223,3 +229,73 @@ def test_a_role_that_nothing_names_is_each_accounts_own(server: Original) -> Non
         assert connection_words(named.target)["user"] == login
     finally:
         server.ask(f'DROP ROLE "{login}"')
+
+
+@pytest.fixture
+def granted(server: Original) -> Iterator[Original]:
+    """The server, whose role "replicator" may read all settings and is no superuser."""
+    server.ask("GRANT pg_read_all_settings TO replicator")
+    yield server
+    server.ask("REVOKE pg_read_all_settings FROM replicator")
+    server.ask("ALTER ROLE replicator RESET ALL")
+    server.ask("ALTER ROLE replicator IN DATABASE shop RESET ALL")
+    server.ask("ALTER DATABASE shop RESET ALL")
+
+
+@pytest.mark.parametrize(
+    ("statement", "options", "weighed", "words"),
+    [
+        ("ALTER ROLE replicator SET random_page_cost = 9", "", "shop", 'role "replicator"'),
+        (
+            "ALTER ROLE replicator IN DATABASE shop SET random_page_cost = 9",
+            *("", "shop", 'role "replicator"'),
+        ),
+        ("ALTER DATABASE shop SET random_page_cost = 9", "", "empty", 'database "shop"'),
+        ("ALTER DATABASE shop SET random_page_cost = 9", "", "shop", ""),
+        ("ALTER ROLE replicator SET password_encryption = 'md5'", "", "shop", ""),
+        ("SELECT 1", "-c random_page_cost=9", "shop", "or its session"),
+    ],
+)
+def test_what_the_session_has_in_place_of_the_server_is_said(
+    granted: Original, statement: str, options: str, weighed: str, words: str
+) -> None:
+    granted.ask(statement)
+    asked = ask_running(f"{target(granted, 'replicator')} options='{options}'")
+    partial = asked.partial_for(weighed)
+    if words:
+        assert "random_page_cost" not in asked.settings
+        assert words in partial
+        assert "sets random_page_cost in place of the server" in partial
+        assert "--config FILE" in partial
+    else:
+        assert partial == ""
+
+
+def test_options_of_the_environment_are_in_place_of_nothing(
+    granted: Original, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PGOPTIONS", "-c random_page_cost=9")
+    asked = ask_running(target(granted, "replicator"))
+    assert asked.settings["random_page_cost"] == "1.5"
+    assert asked.partial_for("shop") == ""
+
+
+NAMES = ("app.jwt_secret", "my.endpoint", "vault.key", "archive_command", "primary_conninfo",
+         "work_mem", "log_min_messages", "shared_preload_libraries")  # fmt: skip
+VALUES = ("S3cret", "", "https://u:S3cret@h/", "password=S3cret", "9MB", "fatal", "/opt/x, auto")
+
+
+@given(offered=st.dictionaries(st.sampled_from(NAMES), st.sampled_from(VALUES)))
+@settings(deadline=None)
+def test_settings_that_are_kept_are_read_again_as_they_were_without_their_secrets(
+    offered: dict[str, str],
+) -> None:
+    whole = neutralise(offered)
+    server = RunningServer("", None, "18.4", 1, (), (), "postgres", offered)
+    with open_directory() as home:
+        file = home / "kept.conf"
+        file.write_text(configuration_text(reported_settings(server)))
+        place = SettingsPlace(home, "base backup", file, reported=True)
+        again = read_server_settings(place)
+        assert (again.settings, again.neutralised) == (whole.settings, whole.neutralised)
+        assert ("S3cret" in file.read_text()) == ("S3cret" in str(dict(whole.settings)))
