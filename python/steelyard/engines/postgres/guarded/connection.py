@@ -43,7 +43,7 @@ class Info:
     configured_database: str | None
     """The database that a service or the environment names, where the string names none."""
     words: Mapping[str, str]
-    """Those of the connection, wherever they are from, without the password and defaults."""
+    """What a service or the environment says beside the string, without the password."""
 
     def parameter_status(self, name: str) -> str | None:
         """Of the one parameter that is asked for."""

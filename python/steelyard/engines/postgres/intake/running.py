@@ -179,11 +179,7 @@ def _leading_to(target: str, info: Info) -> str:
     from psycopg.conninfo import make_conninfo
 
     in_string = connection_words(without_password(target))
-    elsewhere = {
-        word: value
-        for word, value in info.words.items()
-        if word not in in_string and word not in _OF_SESSIONS
-    }
+    elsewhere = {word: value for word, value in info.words.items() if word not in _OF_SESSIONS}
     secrets = {word for word, value in elsewhere.items() if is_secret_setting(word, value)}
     choosing = _CHOOSING - {"service"} if secrets else _CHOOSING  # the service has them
     address = {"host": info.host, "hostaddr": info.hostaddr, "port": info.port}
