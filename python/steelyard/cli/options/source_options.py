@@ -153,7 +153,8 @@ def _backed_up(
         shutil.rmtree(directory, ignore_errors=True)
         raise
     settings = _kept_settings(server, directory.with_name(f"{directory.name}.conf"))
-    return BackedUp(directory / "data", settings, server.partial, database, server.slots)
+    partial = server.partial_for(database)
+    return BackedUp(directory / "data", settings, partial, database, server.slots)
 
 
 def _kept_settings(server: RunningServer, file: Path) -> Path:

@@ -2,20 +2,33 @@
 
 from __future__ import annotations
 
+import os
+import pwd
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from engines.postgres.intake.conftest import original_at
 from engines.postgres.intake.original import Original
 from own_cache import open_directory
+from steelyard.engines.intake import SettingsPlace
+from steelyard.engines.postgres.intake.configuration import neutralise
 from steelyard.engines.postgres.intake.running import (
     RunningServer,
     ask_running,
+    back_up,
     reported_settings,
 )
+from steelyard.engines.postgres.intake.server_settings import read_server_settings
+from steelyard.engines.postgres.libpq.connection_words import connection_words
+from steelyard.engines.postgres.life.configuration_text import configuration_text
+from steelyard.engines.postgres.life.control import read_beginning
 from steelyard.model.errors import ServerError, UsageError
+from thinned import thinned
 
 pytestmark = pytest.mark.postgres
 
@@ -136,3 +149,153 @@ def test_only_a_server_that_is_not_reached_is_called_so(server: Original) -> Non
         ask_running(target(server, "nobody"))
     with pytest.raises(ServerError, match="could not reach"):
         ask_running("host=/nonexistent port=1 user=nobody dbname=postgres")
+
+
+@pytest.fixture
+def services(server: Original, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A service file of the caller's, which the servers' account has not."""
+    file = tmp_path / "services.conf"
+    file.write_text(f"[prod]\nhost={server.sockets}\nport=54399\nuser=dba\nsslpassword=S3cret\n")
+    monkeypatch.setenv("PGSERVICEFILE", str(file))
+    return file
+
+
+NAMED = {"PGHOST": "{sockets}", "PGPORT": "54399", "PGUSER": "dba"}
+
+
+@thinned(
+    ("words", "environment"),
+    [
+        ("dbname=shop", NAMED),
+        ("service=prod", {}),
+        ("dbname=shop", {"PGSERVICE": "prod"}),
+        ("host=/nonexistent,{sockets} port=1,54399 user=dba", {}),
+        ("postgresql://dba@/shop?host={sockets}", {"PGPORT": "54399"}),
+    ],
+    3,
+)
+def test_the_server_that_answered_is_the_one_that_is_copied(
+    server: Original, services: Path, monkeypatch: pytest.MonkeyPatch,
+    words: str, environment: dict[str, str],
+) -> None:  # fmt: skip
+    services.write_text(services.read_text().replace("sslpassword=S3cret\n", ""))
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value.format(sockets=server.sockets))
+    asked = ask_running(words.format(sockets=server.sockets))
+    [(identifier,)] = server.ask("SELECT system_identifier FROM pg_control_system()")
+    assert asked.identifier == identifier
+    with open_directory() as home:
+        back_up(asked, home / "backup")
+        assert read_beginning(home / "backup" / "data").system_identifier == identifier
+
+
+def test_a_copy_of_another_server_is_refused(server: Original) -> None:
+    asked = ask_running(target(server, "dba"))
+    with open_directory() as home, pytest.raises(ServerError, match="another one was copied"):
+        back_up(replace(asked, identifier=1), home / "backup")
+
+
+def test_what_is_said_elsewhere_of_the_server_holds_for_the_copy_and_of_sessions_does_not(
+    server: Original, services: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = {"PGSSLMODE": "disable", "PGREQUIREAUTH": "none", "PGPASSWORD": "S3cret"}
+    sessions = {"PGOPTIONS": "-c work_mem=1MB", "PGAPPNAME": "mine", "PGDATABASE": "empty"}
+    for name, value in (said | sessions).items():
+        monkeypatch.setenv(name, value)
+    asked = ask_running("service=prod target_session_attrs=read-write")
+    words = connection_words(asked.target)
+    assert words == {
+        "service": "prod",  # which alone has sslpassword
+        "sslmode": "disable",
+        "require_auth": "none",
+        "user": "dba",
+        "host": str(server.sockets),
+        "port": "54399",
+    }
+    services.write_text(services.read_text().replace("sslpassword=S3cret\n", ""))
+    assert connection_words(ask_running("service=prod").target) == {
+        word: value for word, value in words.items() if word != "service"
+    }
+
+
+def test_a_role_that_nothing_names_is_each_accounts_own(server: Original) -> None:
+    """By a socket a server lets each account in as itself."""
+    login = pwd.getpwuid(os.geteuid()).pw_name
+    server.ask(f'CREATE ROLE "{login}" LOGIN REPLICATION')
+    try:
+        words = f"host={server.sockets} port=54399 dbname=shop"
+        assert connection_words(ask_running(words).target) == connection_words(words)
+        named = ask_running(f"{words} user={login}")
+        assert connection_words(named.target)["user"] == login
+    finally:
+        server.ask(f'DROP ROLE "{login}"')
+
+
+@pytest.fixture
+def granted(server: Original) -> Iterator[Original]:
+    """The server, whose role "replicator" may read all settings and is no superuser."""
+    server.ask("GRANT pg_read_all_settings TO replicator")
+    yield server
+    server.ask("REVOKE pg_read_all_settings FROM replicator")
+    server.ask("ALTER ROLE replicator RESET ALL")
+    server.ask("ALTER ROLE replicator IN DATABASE shop RESET ALL")
+    server.ask("ALTER DATABASE shop RESET ALL")
+
+
+@pytest.mark.parametrize(
+    ("statement", "options", "weighed", "words"),
+    [
+        ("ALTER ROLE replicator SET random_page_cost = 9", "", "shop", 'role "replicator"'),
+        (
+            "ALTER ROLE replicator IN DATABASE shop SET random_page_cost = 9",
+            *("", "shop", 'role "replicator"'),
+        ),
+        ("ALTER DATABASE shop SET random_page_cost = 9", "", "empty", 'database "shop"'),
+        ("ALTER DATABASE shop SET random_page_cost = 9", "", "shop", ""),
+        ("ALTER ROLE replicator SET password_encryption = 'md5'", "", "shop", ""),
+        ("SELECT 1", "-c random_page_cost=9", "shop", "or its session"),
+    ],
+)
+def test_what_the_session_has_in_place_of_the_server_is_said(
+    granted: Original, statement: str, options: str, weighed: str, words: str
+) -> None:
+    granted.ask(statement)
+    asked = ask_running(f"{target(granted, 'replicator')} options='{options}'")
+    partial = asked.partial_for(weighed)
+    if words:
+        assert "random_page_cost" not in asked.settings
+        assert words in partial
+        assert "sets random_page_cost in place of the server" in partial
+        assert "--config FILE" in partial
+    else:
+        assert partial == ""
+
+
+def test_options_of_the_environment_are_in_place_of_nothing(
+    granted: Original, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PGOPTIONS", "-c random_page_cost=9")
+    asked = ask_running(target(granted, "replicator"))
+    assert asked.settings["random_page_cost"] == "1.5"
+    assert asked.partial_for("shop") == ""
+
+
+NAMES = ("app.jwt_secret", "my.endpoint", "vault.key", "archive_command", "primary_conninfo",
+         "work_mem", "log_min_messages", "shared_preload_libraries")  # fmt: skip
+VALUES = ("S3cret", "", "https://u:S3cret@h/", "password=S3cret", "9MB", "fatal", "/opt/x, auto")
+
+
+@given(offered=st.dictionaries(st.sampled_from(NAMES), st.sampled_from(VALUES)))
+@settings(deadline=None)
+def test_settings_that_are_kept_are_read_again_as_they_were_without_their_secrets(
+    offered: dict[str, str],
+) -> None:
+    whole = neutralise(offered)
+    server = RunningServer("", None, "18.4", 1, (), (), "postgres", offered)
+    with open_directory() as home:
+        file = home / "kept.conf"
+        file.write_text(configuration_text(reported_settings(server)))
+        place = SettingsPlace(home, "base backup", file, reported=True)
+        again = read_server_settings(place)
+        assert (again.settings, again.neutralised) == (whole.settings, whole.neutralised)
+        assert ("S3cret" in file.read_text()) == ("S3cret" in str(dict(whole.settings)))

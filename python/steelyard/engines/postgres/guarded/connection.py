@@ -42,6 +42,8 @@ class Info:
     port: str
     configured_database: str | None
     """The database that a service or the environment names, where the string names none."""
+    words: Mapping[str, str]
+    """What a service or the environment says beside the string, without the password."""
 
     def parameter_status(self, name: str) -> str | None:
         """Of the one parameter that is asked for."""

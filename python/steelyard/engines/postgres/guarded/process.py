@@ -9,6 +9,7 @@ limits allow.
 from __future__ import annotations
 
 import os
+import pwd
 import resource
 import signal
 import sys
@@ -97,6 +98,7 @@ class Holder:
             "host": wire.host.decode(),
             "hostaddr": wire.hostaddr.decode(),
             "port": wire.port.decode(),
+            "words": words_elsewhere(request["target"]),
             "configured_database": configured_database(request["target"]),
         }
 
@@ -140,6 +142,29 @@ def configured_database(target: str) -> str | None:
     """The database that libpq takes from a service, else from the environment, for a connection
     string that names none; None: it would take the role's name. It changes this process's
     environment, by which libpq is asked."""
+    name = next((each.val for each in _defaults(target) if each.keyword == b"dbname"), None)
+    return name.decode(errors="surrogateescape") if name else None
+
+
+def words_elsewhere(target: str) -> dict[str, str]:
+    """The words that libpq takes from a service, else from the environment, for a connection string
+    that has not got them, but for the password. What is libpq's own default is left out: another
+    program's libpq has its own, and its account's name. It changes the environment likewise."""
+    from psycopg.conninfo import conninfo_to_dict
+
+    in_string = conninfo_to_dict(target)
+    words = dict[str, str]()
+    for option in _defaults(target):
+        word, variable = option.keyword.decode(), (option.envvar or b"").decode()
+        default = _login_name() if word == "user" else option.compiled
+        named = bool(os.environ.get(variable)) or option.val != default
+        if option.val and named and word != "password" and word not in in_string:
+            words[word] = option.val.decode(errors="replace")
+    return words
+
+
+def _defaults(target: str) -> list[Any]:
+    """What libpq assumes for each word where the service counts that a string names."""
     from psycopg.conninfo import conninfo_to_dict
     from psycopg.pq import Conninfo
 
@@ -147,9 +172,15 @@ def configured_database(target: str) -> str | None:
     for word, variable in (("service", "PGSERVICE"), ("servicefile", "PGSERVICEFILE")):
         if word in words:
             os.environ[variable] = str(words[word])
-    defaults = {option.keyword: option.val for option in Conninfo.get_defaults()}
-    name = defaults.get(b"dbname")
-    return name.decode(errors="surrogateescape") if name else None
+    return Conninfo.get_defaults()
+
+
+def _login_name() -> bytes | None:
+    """The role of a connection that names none (fe-auth.c, pg_fe_getauthname)."""
+    try:
+        return os.fsencode(pwd.getpwuid(os.geteuid()).pw_name)
+    except KeyError:
+        return None
 
 
 def main() -> None:

@@ -18,6 +18,9 @@ from steelyard.model.secrets.redaction import is_secret_setting
 _PLACE = "the place is its slot's"
 _LOG = "its log is kept by the weighing"
 _LIBRARIES = "libraries are those of its build"
+_SECRET = "its value may be a secret"
+LEFT_OUT = f"(left out: {_SECRET})"
+"""The value of a setting in a file of ours from which the value itself was left out."""
 
 _RULES: tuple[tuple[str, str], ...] = (
     (r"port|listen_addresses|unix_socket_.*|.*_file|data_directory|bonjour.*|cluster_name", _PLACE),
@@ -118,7 +121,7 @@ def _why(name: str, value: str) -> str | None:
         return _LOG
     if reason is None and name in SET:
         return "the copy is a server of its own"
-    return reason or ("its value may be a secret" if is_secret_setting(name, value) else None)
+    return reason or (_SECRET if value == LEFT_OUT or is_secret_setting(name, value) else None)
 
 
 def _own_libraries(configuration: Configuration) -> Configuration:

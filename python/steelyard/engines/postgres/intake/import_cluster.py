@@ -24,6 +24,7 @@ from steelyard.engines.postgres.intake.accepting import known_settings
 from steelyard.engines.postgres.intake.copying import copy_in
 from steelyard.engines.postgres.intake.recover import Opening
 from steelyard.engines.postgres.intake.restoring import restore_dump
+from steelyard.engines.postgres.intake.role_settings import reset_own_role, setting_doubts
 from steelyard.engines.postgres.intake.server_settings import read_server_settings
 from steelyard.engines.postgres.life.catalogue_rows import PG_DATABASE, database_names
 from steelyard.engines.postgres.life.cluster import Cluster
@@ -79,6 +80,7 @@ _NAME_BYTES, _ALIGNED, _OID_BYTES = 64, 8, 4
 _OID_IS_COLUMN = 12
 """The first version in which it does."""
 _STANDBY = ("standby.signal", "recovery.signal")
+_LOCALE_C = "it was restored with locale C: the order of texts may be another than where it was"
 
 
 def take_in_cluster(
@@ -140,15 +142,16 @@ def take_in_dump(
             session.execute(f"CREATE DATABASE {DATABASE} TEMPLATE template0".encode())
         report("restore the dump")
         restored = restore_dump(build, account, cluster, intake.place.path, slot.path)
+        with connected(cluster.address) as session:  # what statements within a DO block set, too
+            gone = [*restored.neutralised, *reset_own_role(session)]
+            doubts = [_LOCALE_C, *restored.doubts, *setting_doubts(session)]
         report("vacuum")
         database = replace(cluster.address, database=DATABASE)
         with connected(database) as session:
             session.execute(b"VACUUM (ANALYZE)")
             row = session.execute(b"SELECT pg_catalog.pg_database_size(current_database())")
             size = int((row.fetchone() or (0,))[0])
-    doubts = ["it was restored with locale C: the order of texts may be another than where it was"]
-    doubts += restored.doubts
-    return ImportedCluster(restored.database, size, restored.neutralised, tuple(doubts))
+    return ImportedCluster(restored.database, size, tuple(gone), tuple(doubts))
 
 
 def _require_database(directory: Path, database: str, major: int) -> None:

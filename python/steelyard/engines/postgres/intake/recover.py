@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from steelyard.engines.account import Account
@@ -12,8 +14,16 @@ from steelyard.engines.engine import Slot
 from steelyard.engines.intake import Neutralised
 from steelyard.engines.loading import DATABASE
 from steelyard.engines.postgres.builds.build import Build
-from steelyard.engines.postgres.intake.configuration import SET
+from steelyard.engines.postgres.intake.configuration import SET, printable
+from steelyard.engines.postgres.intake.place import LABEL
+from steelyard.engines.postgres.intake.role_settings import (
+    RESET_BEFORE_LOGIN,
+    reset_own_role,
+    setting_doubts,
+    settings_reset,
+)
 from steelyard.engines.postgres.life.cluster import Cluster
+from steelyard.engines.postgres.life.control import SHUT_DOWN, read_beginning
 from steelyard.engines.postgres.life.data_directory import SUPERUSER
 from steelyard.engines.postgres.life.recovery import MAINTENANCE, recover, recovery_settings
 from steelyard.engines.postgres.sql.database import connected
@@ -24,10 +34,11 @@ if TYPE_CHECKING:
     import psycopg
 
 _ASIDE = "steelyard_of_the_original"
+_MOST_NAMED = 5
 _ROLES = (
     f"CREATE ROLE {SUPERUSER} SUPERUSER LOGIN",
     f"ALTER ROLE {SUPERUSER} SUPERUSER LOGIN CONNECTION LIMIT -1 VALID UNTIL 'infinity'",
-    f"ALTER ROLE {SUPERUSER} RESET ALL",
+    *RESET_BEFORE_LOGIN,
 )
 
 
@@ -48,6 +59,7 @@ class Opening:
         self._build = build
         self._account = account
         self._cluster = cluster
+        self._replayed = False
 
     def open_up(self, slot: Slot, database: str | None) -> Recovery:
         """Recover, add our superuser, rename the database, stop.
@@ -55,7 +67,8 @@ class Opening:
         UsageError: several databases, and none was named; EngineError: half a backup; ServerError:
         the server's words.
         """
-        recover(self._build, self._account, self._cluster, SET, _ROLES)
+        self._replayed = _replays_log(self._cluster.directory)
+        output = recover(self._build, self._account, self._cluster, SET, _ROLES)
         self._cluster.start(slot, recovery_settings(self._cluster))
         try:
             with self._session(MAINTENANCE) as session:
@@ -63,11 +76,12 @@ class Opening:
             doubts = [*opened.doubts, *self._missing_extensions()]
         finally:
             self._cluster.stop()
-        return replace(opened, doubts=tuple(doubts))
+        neutralised = (*settings_reset(output), *opened.neutralised)
+        return replace(opened, neutralised=neutralised, doubts=tuple(doubts))
 
     def _open_database(self, session: psycopg.Connection, database: str | None) -> Recovery:
         """The database in the name that every weighed one has."""
-        gone = []
+        gone = reset_own_role(session)
         for name, datname in session.execute(
             "SELECT gid, database FROM pg_catalog.pg_prepared_xacts"
         ).fetchall():
@@ -86,10 +100,10 @@ class Opening:
             session.execute(f"ALTER DATABASE {name} ALLOW_CONNECTIONS true".encode())
         doubts = [
             *_collation_doubts(session, self._cluster.identity.version_number),
-            *_setting_doubts(session),
+            *setting_doubts(session),
         ]
-        with self._session(DATABASE):  # whether this build can open it: locale, ICU
-            pass
+        with self._session(DATABASE) as opened:  # as this build may not: locale, ICU
+            doubts += _unlogged_doubts(opened) if self._replayed else ()
         return Recovery(chosen, size, tuple(gone), tuple(doubts))
 
     def _missing_extensions(self) -> list[str]:
@@ -153,19 +167,31 @@ def _literal(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
-def _setting_doubts(session: psycopg.Connection) -> Iterator[str]:
-    """Where the database itself sets what a study or an arm may set."""
+def _replays_log(directory: Path) -> bool:
+    """Whether a server of a copy replays log before it opens: of a backup, of a standby, after a
+    crash (xlogrecovery.c, InitWalRecovery)."""
+    try:
+        state = read_beginning(directory).state
+    except (OSError, ValueError):
+        return False  # said by what recovers it
+    return os.path.lexists(directory / LABEL) or state != SHUT_DOWN
+
+
+def _unlogged_doubts(session: psycopg.Connection) -> Iterator[str]:
+    """What a server empties that replays log (reinit.c); a backup does not even bring it."""
     rows = session.execute(
-        "SELECT DISTINCT split_part(unnest(setconfig), '=', 1) FROM pg_catalog.pg_db_role_setting"
-        " WHERE setrole = 0 AND setdatabase IN"
-        " (0, (SELECT oid FROM pg_catalog.pg_database WHERE datname = %s)) ORDER BY 1",
-        [DATABASE],
+        "SELECT oid::regclass::text, count(*) OVER () FROM pg_catalog.pg_class"
+        " WHERE relpersistence = 'u' AND relkind = 'r' ORDER BY 1 LIMIT %s",
+        [_MOST_NAMED],
     ).fetchall()
     if rows:
-        names = ", ".join(str(name) for (name,) in rows)
+        count = int(rows[0][1])
+        names = ", ".join(printable(str(name)) for name, _ in rows)
+        names += ", …" if count > len(rows) else ""
         yield (
-            f"the database itself sets {names} (ALTER DATABASE, ALTER ROLE ALL): "
-            "that counts more than what a study or an arm says"
+            f"{count} unlogged {'table is' if count == 1 else 'tables are'} empty in the copy, as "
+            f"after a crash of the server: {names}; a dump brings the rows, and so does the "
+            "directory of a server that was stopped cleanly"
         )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -12,13 +12,20 @@ from steelyard.engines.account import Account, choose_account
 from steelyard.engines.cache import free_bytes, require_room
 from steelyard.engines.intake import Report
 from steelyard.engines.own_backup import DATA, mark_backup
-from steelyard.engines.postgres.guarded.connection import GuardedConnection, guarded, timeout_s
+from steelyard.engines.postgres.guarded.connection import (
+    GuardedConnection,
+    Info,
+    guarded,
+    timeout_s,
+)
 from steelyard.engines.postgres.intake.base_backup import run_backup
 from steelyard.engines.postgres.intake.client_programs import newest_client
-from steelyard.engines.postgres.intake.configuration import neutralise
+from steelyard.engines.postgres.intake.configuration import LEFT_OUT, neutralise, printable
 from steelyard.engines.postgres.intake.copying import CopyProgress
 from steelyard.engines.postgres.libpq.connection_words import connection_words, without_password
+from steelyard.engines.postgres.life.control import read_beginning
 from steelyard.model.errors import ServerError, UsageError
+from steelyard.model.secrets.redaction import is_secret_setting
 from steelyard.model.secrets.secret import Secret
 from steelyard.model.units import format_bytes
 
@@ -31,7 +38,7 @@ _ANSWER_S = 60.0
 class RunningServer:
     """A server that can be copied."""
 
-    target: str  # its connection string, without a password
+    target: str  # a connection string that leads to it from anywhere, without a password
     password: Secret | None
     version: str
     bytes: int | None  # None: the role may not read the size
@@ -41,6 +48,15 @@ class RunningServer:
     settings: Mapping[str, str] = field(repr=False)  # as its files and its command line have them
     partial: str = ""  # why these are not all, with what to type; "": they are
     slots: tuple[tuple[str, bool], ...] = ()  # replication slots: name, whether logical
+    identifier: int | None = None  # of the cluster; None: the role may not read it
+    database: str = ""  # the one that was asked in
+    overlaid: str = ""  # why what that one sets itself is not all of the server's, likewise
+
+    def partial_for(self, database: str | None) -> str:
+        """`partial` where a database is weighed: what the one that was asked in sets itself counts
+        in its copy too; of another, it is in place of what the files say."""
+        overlaid = self.overlaid if database != self.database else ""
+        return "; ".join(why for why in (self.partial, overlaid) if why)
 
     def require_database(self, name: str | None) -> str | None:
         """The database to be weighed: the one that is named, else that of the connection string;
@@ -69,7 +85,7 @@ _SERVER = (
     " pg_catalog.pg_has_role(current_user, 'pg_read_all_settings', 'USAGE'),"
     " (SELECT coalesce(array_agg(place), '{}') FROM (SELECT"
     " pg_catalog.pg_tablespace_location(oid) AS place FROM pg_catalog.pg_tablespace)"
-    " AS known WHERE place <> '')"
+    " AS known WHERE place <> ''), pg_catalog.current_database()::text"
 )
 _SIZE = "SELECT sum(pg_catalog.pg_tablespace_size(oid))::bigint FROM pg_catalog.pg_tablespace"
 _DATABASES = (
@@ -86,10 +102,17 @@ _SLOTS = (
     "SELECT slot_name::text, slot_type = 'logical' FROM pg_catalog.pg_replication_slots"
     " WHERE NOT temporary ORDER BY slot_name"
 )
+_IDENTIFIER = "SELECT system_identifier FROM pg_catalog.pg_control_system()"
 _FILES = (
     "SELECT name, setting FROM pg_catalog.pg_file_settings WHERE applied AND name NOT IN"
     " (SELECT name FROM pg_catalog.pg_settings WHERE source IN ('configuration file',"
     " 'command line')) AND setting IS NOT NULL"
+)
+# What ALTER ROLE ALL sets counts in the copy too; the two are of every session.
+_OVERLAID = (
+    "SELECT name, source = 'database' FROM pg_catalog.pg_settings WHERE source IN"
+    " ('database', 'user', 'database user', 'client', 'session')"
+    " AND name NOT IN ('application_name', 'client_encoding') ORDER BY name"
 )
 
 
@@ -103,15 +126,21 @@ def ask_running(target: str) -> RunningServer:
     with _session(target, parameters) as session:
         row = session.execute(_SERVER.encode()).fetchone()
         assert row is not None  # one row, always
-        version, role, all_settings, tablespaces = row
+        version, role, all_settings, tablespaces, database = row
         databases = session.execute(_DATABASES.encode()).fetchall()
         settings: dict[str, str] = dict(session.execute(_SETTINGS.encode()).fetchall())
-        settings |= dict(_allowed(session, _FILES))
+        files = _allowed(session, _FILES)
+        settings |= dict(files or ())
         size = _allowed(session, _SIZE)
-        slots = _allowed(session, _SLOTS)
-        partial = "" if all_settings else _partial(str(role))
+        slots = _allowed(session, _SLOTS) or []
+        identifier = _allowed(session, _IDENTIFIER)
+        overlaid: list[tuple[str, bool]] = []
+        if files is None:
+            overlaid += session.execute(_OVERLAID.encode()).fetchall()
+        own = _overlaid(f'role "{role}" or its session', [n for n, by in overlaid if not by])
+        partial = [*([] if all_settings else [_partial(str(role))]), *([own] if own else [])]
         return RunningServer(
-            target=without_password(target),
+            target=_leading_to(target, session.info),
             password=Secret.of(parameters.get("password", session.info.password or None)),
             version=str(version).split()[0],
             bytes=int(size[0][0]) if size and size[0][0] is not None else None,
@@ -119,15 +148,63 @@ def ask_running(target: str) -> RunningServer:
             databases=tuple((str(name), database_bytes) for name, database_bytes in databases),
             connected=parameters.get("dbname") or session.info.configured_database or "postgres",
             settings={str(name).lower(): str(value) for name, value in settings.items()},
-            partial=partial,
+            partial="; ".join(partial),
             slots=tuple((str(name), bool(logical)) for name, logical in slots),
+            identifier=int(identifier[0][0]) if identifier else None,
+            database=str(database),
+            overlaid=_overlaid(f'database "{database}"', [n for n, by in overlaid if by]),
         )
 
 
+_CHOOSING = frozenset(
+    {
+        *("host", "hostaddr", "port", "service", "servicefile"),
+        *("target_session_attrs", "load_balance_hosts"),
+    }
+)
+"""Words by which a server is chosen: it is, by now."""
+_OF_SESSIONS = frozenset(
+    {
+        *("dbname", "options", "application_name", "fallback_application_name"),
+        *("client_encoding", "connect_timeout", "passfile", "replication"),
+    }
+)
+"""Words about a session, which a service or the environment may add for others than a backup's."""
+
+
+def _leading_to(target: str, info: Info) -> str:
+    """A connection string for the server that answered, at its address, as the same role and as
+    safely: for a program that has neither our environment nor our services, nor a choice of its
+    own among several hosts. UsageError: it holds a secret other than a password."""
+    from psycopg.conninfo import make_conninfo
+
+    in_string = connection_words(without_password(target))
+    elsewhere = {word: value for word, value in info.words.items() if word not in _OF_SESSIONS}
+    secrets = {word for word, value in elsewhere.items() if is_secret_setting(word, value)}
+    choosing = _CHOOSING - {"service"} if secrets else _CHOOSING  # the service has them
+    address = {"host": info.host, "hostaddr": info.hostaddr, "port": info.port}
+    words = {
+        **{word: value for word, value in elsewhere.items() if word not in choosing | secrets},
+        **{word: value for word, value in address.items() if value},
+        **{word: value for word, value in in_string.items() if word not in choosing},
+    }
+    return make_conninfo("", **words)
+
+
 def reported_settings(server: RunningServer) -> dict[str, str]:
-    """The settings to be kept for a copy: of what a copy is without only the names."""
+    """The settings to be kept for a copy: of what a copy is without only the names, with a mark
+    where it is by their values that they are left out."""
     left = {setting.what for setting in neutralise(server.settings).neutralised}
-    return {name: "" if name in left else value for name, value in server.settings.items()}
+    return {
+        name: _without_secret(name, value) if printable(name) in left else value
+        for name, value in server.settings.items()
+    }
+
+
+def _without_secret(name: str, value: str) -> str:
+    if neutralise({name: ""}).neutralised:
+        return ""  # it is left out by its name alone
+    return LEFT_OUT if is_secret_setting(name, value) else value
 
 
 def _partial(role: str) -> str:
@@ -138,14 +215,26 @@ def _partial(role: str) -> str:
     )
 
 
+def _overlaid(by: str, names: Sequence[str]) -> str:
+    """Why the server's own values of settings are not known; "": they are, or a copy has none."""
+    names = [name for name in names if neutralise({name.lower(): ""}).settings]
+    if not names:
+        return ""
+    return (
+        f"{by} sets {', '.join(names)} in place of the server: what its files say of that cannot "
+        "be seen, and is not weighed; name its file: --config FILE, or ask as a superuser"
+    )
+
+
 def _session(target: str, parameters: Mapping[str, str]) -> GuardedConnection:
     """A session of the server; of another database where libpq named one that is not there."""
     import psycopg
     from psycopg.conninfo import make_conninfo
 
     where = parameters.get("host") or parameters.get("hostaddr") or "the local socket"
+    options = parameters.get("options", "")  # even empty, they keep PGOPTIONS out
     try:
-        return guarded(target, where=where, answer_s=_ANSWER_S)
+        return guarded(target, where=where, answer_s=_ANSWER_S, options=options)
     except psycopg.Error as error:
         failure = error
     message = str(failure).strip()
@@ -153,7 +242,7 @@ def _session(target: str, parameters: Mapping[str, str]) -> GuardedConnection:
         for other in ("postgres", "template1"):
             try:
                 other_target = make_conninfo(target, dbname=other)
-                session = guarded(other_target, where=where, answer_s=_ANSWER_S)
+                session = guarded(other_target, where=where, answer_s=_ANSWER_S, options=options)
             except psycopg.Error:
                 continue
             if "dbname" not in parameters:  # a service or the environment, or the role, names it
@@ -173,14 +262,14 @@ def _session(target: str, parameters: Mapping[str, str]) -> GuardedConnection:
     ) from failure
 
 
-def _allowed(session: GuardedConnection, query: str) -> list[tuple[Any, ...]]:
-    """The rows of a query; none where the role may not read them."""
+def _allowed(session: GuardedConnection, query: str) -> list[tuple[Any, ...]] | None:
+    """The rows of a query; None: the role may not read them."""
     import psycopg
 
     try:
         return session.execute(query.encode()).fetchall()
     except psycopg.errors.InsufficientPrivilege:
-        return []
+        return None
 
 
 def back_up(
@@ -193,7 +282,7 @@ def back_up(
 
     pg_basebackup unpacks what the server sends under names that the server chooses: it runs as the
     servers' account, and so it needs certificates and keys that this account can read. EngineError:
-    there is no room; ServerError: the server does not allow it.
+    there is no room; ServerError: the server does not allow it, or another one was copied.
     """
     from psycopg.conninfo import make_conninfo
 
@@ -225,4 +314,21 @@ def back_up(
             detail=output.strip() or None,
             hint="It needs a role with REPLICATION, a line for it in pg_hba.conf, and two free "
             "max_wal_senders; else stop the server and name its data directory.",
+        )
+    _require_same(server, data)
+
+
+def _require_same(server: RunningServer, data: Path) -> None:
+    """ServerError: the copy is of another server than the one whose settings are known."""
+    try:
+        identifier = read_beginning(data).system_identifier
+    except (OSError, ValueError):
+        return  # said by what opens the copy
+    if server.identifier not in (None, identifier):
+        raise ServerError(
+            "could not take a base backup of the server: another one was copied",
+            detail=f"The system identifier of the server is {server.identifier}, "
+            f"that of the copy {identifier}.",
+            hint="A pooler or balancer may stand between: name the server's own host and port, "
+            "--from 'host=... port=...'.",
         )

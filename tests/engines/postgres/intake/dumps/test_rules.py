@@ -50,3 +50,37 @@ def test_statistics_are_left_out_whatever_they_are_of(kind: str, beginning: str)
 )
 def test_what_is_not_the_statistics_of_a_dump_is_executed(text: str) -> None:
     assert not is_left_out(statement(text))
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ("ALTER ROLE app SET work_mem = '64MB';", "ALTER ROLE app SET work_mem"),
+        ('alter user\n"my app" set jit to off;', 'alter user "my app" set jit'),
+        ("ALTER ROLE ALL SET app.tenant = 'S3cret';", "ALTER ROLE ALL SET app.tenant"),
+        ("ALTER ROLE CURRENT_USER RESET work_mem;", "ALTER ROLE CURRENT_USER RESET work_mem"),
+        ('ALTER ROLE U&"app" RESET ALL;', 'ALTER ROLE U&"app" RESET ALL'),
+        ("ALTER ROLE app IN DATABASE d SET jit = off;", "ALTER ROLE app IN DATABASE d SET jit"),
+    ],
+)
+def test_settings_of_roles_are_left_out_by_name(text: str, what: str) -> None:
+    note = left_out(statement(text))
+    assert is_left_out(statement(text))
+    assert note is not None
+    assert note.what == what
+    assert "not restored" in note.why
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "ALTER ROLE app LOGIN;",
+        "ALTER ROLE reset LOGIN;",
+        "ALTER ROLE app WITH PASSWORD 'SET x';",
+        'ALTER ROLE app RENAME TO "SET";',
+        "ALTER USER MAPPING FOR app SERVER s OPTIONS (SET user 'u');",
+        "ALTER TABLE app SET (fillfactor = 70);",
+    ],
+)
+def test_what_sets_nothing_for_sessions_of_a_role_is_executed(text: str) -> None:
+    assert not is_left_out(statement(text))

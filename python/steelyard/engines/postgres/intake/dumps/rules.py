@@ -30,6 +30,7 @@ _SILENTLY = (
     ("COMMENT", "ON", "SUBSCRIPTION"),
 )
 _OF_THE_SERVER = "it concerns the server, not the database"
+_OF_ROLES = "settings of roles are not restored"
 _AND_SAID = {
     ("CREATE", "PUBLICATION"): "nothing subscribes to the copy",
     ("CREATE", "SUBSCRIPTION"): "the copy fetches nothing",
@@ -75,6 +76,7 @@ def is_left_out(statement: SqlStatement) -> bool:
         any(statement.begins(*words) for words in (*_SILENTLY, *_AND_SAID))
         or _restores_statistics(statement)
         or _settings_in_a_database(statement)
+        or _settings_of_a_role(statement)
         or (statement.begins("ALTER") and statement.words[-3:-1] == ("OWNER", "TO"))
     )
 
@@ -91,6 +93,8 @@ def left_out(statement: SqlStatement) -> Neutralised | None:
     reason = next((why for words, why in _AND_SAID.items() if statement.begins(*words)), None)
     if _settings_in_a_database(statement):
         reason = _AND_SAID["ALTER", "DATABASE"]
+    elif _settings_of_a_role(statement):
+        reason = _OF_ROLES
     if reason is None or statement.words[-3:-1] == ("OWNER", "TO"):
         return None
     match = _NAMED.match(statement.text)
@@ -100,7 +104,16 @@ def left_out(statement: SqlStatement) -> Neutralised | None:
 
 def _settings_in_a_database(statement: SqlStatement) -> bool:
     pairs = zip(statement.words, statement.words[1:], strict=False)
-    return statement.words[:2] in (("ALTER", "ROLE"), ("ALTER", "USER")) and _IN_A_DATABASE in pairs
+    return _alters_a_role(statement) and _IN_A_DATABASE in pairs
+
+
+def _settings_of_a_role(statement: SqlStatement) -> bool:
+    """Whether SET or RESET follows the name of the role, which U& may stand before."""
+    return _alters_a_role(statement) and not {"SET", "RESET"}.isdisjoint(statement.words[3:5])
+
+
+def _alters_a_role(statement: SqlStatement) -> bool:
+    return statement.words[:2] in (("ALTER", "ROLE"), ("ALTER", "USER"))
 
 
 def may_be_passed_over(statement: SqlStatement) -> bool:

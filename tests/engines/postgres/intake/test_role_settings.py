@@ -1,0 +1,134 @@
+"""What roles set for their sessions does not count in a copy, and is named."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from engines.postgres.intake.conftest import original_at
+from engines.postgres.intake.original import Original
+from engines.postgres.intake.test_taking import rows, take
+from own_cache import open_directory
+from steelyard.engines.engine import Slot
+from steelyard.engines.intake import ImportedCluster
+
+pytestmark = pytest.mark.postgres
+
+NO_LOGIN = "SET session_preload_libraries = 'no_such_library'"
+STATEMENTS = (
+    "CREATE DATABASE shop",
+    'CREATE DATABASE "e m"',
+    "CREATE ROLE postgres SUPERUSER LOGIN",
+    "ALTER ROLE postgres SET work_mem = '64MB'",
+    "ALTER ROLE postgres SET app.tenant = 'S3cret'",
+    f"ALTER ROLE postgres {NO_LOGIN}",
+    f"ALTER ROLE postgres IN DATABASE template1 {NO_LOGIN}",
+    f"ALTER ROLE postgres IN DATABASE shop {NO_LOGIN}",
+    "ALTER ROLE postgres IN DATABASE shop SET work_mem = '65MB'",
+    'ALTER ROLE postgres IN DATABASE "e m" SET jit = off',
+    "CREATE ROLE readers",
+    "ALTER ROLE readers SET jit = off",
+    "CREATE ROLE elsewhere LOGIN",
+    'ALTER ROLE elsewhere IN DATABASE "e m" SET jit = off',
+)
+CLEARED = {
+    "ALTER ROLE postgres SET work_mem",
+    "ALTER ROLE postgres SET app.tenant",
+    "ALTER ROLE postgres SET session_preload_libraries",
+    "ALTER ROLE postgres IN DATABASE shop SET session_preload_libraries",
+    "ALTER ROLE postgres IN DATABASE shop SET work_mem",
+    "ALTER ROLE postgres IN DATABASE e m SET jit",
+}
+DUMP = """
+CREATE TABLE t (a int);
+CREATE ROLE app LOGIN;
+ALTER ROLE app SET jit = off;
+ALTER ROLE ALL SET work_mem = '63MB';
+ALTER USER postgres SET jit = off;
+DO $$ BEGIN
+  EXECUTE format('ALTER DATABASE %I SET work_mem = ''61MB''', current_database());
+  EXECUTE format('ALTER ROLE postgres IN DATABASE %I SET jit = off', current_database());
+  ALTER ROLE CURRENT_USER SET geqo = off;
+END $$;
+"""
+
+
+@pytest.fixture
+def free_slot(slot_of: Callable[[int], Slot]) -> Iterator[Slot]:
+    """A slot whose data directory is free, and is again afterwards."""
+    slot = slot_of(7)
+    shutil.rmtree(slot.path / "data", ignore_errors=True)
+    slot.path.mkdir(exist_ok=True, mode=0o711)
+    yield slot
+    shutil.rmtree(slot.path, ignore_errors=True)
+
+
+@pytest.fixture
+def original() -> Iterator[Original]:
+    """A stopped server whose roles set what they like."""
+    with open_directory() as home:
+        made = original_at(home)
+        made.make()
+        with made.running():
+            for statement in STATEMENTS:
+                made.ask(statement)
+            for number in range(1, 8):
+                made.ask(f"CREATE ROLE app{number} LOGIN")
+                made.ask(f"ALTER ROLE app{number} SET jit = off")
+            made.ask("ALTER ROLE app1 IN DATABASE shop SET work_mem = '3MB'")
+        yield made
+
+
+def altered(imported: ImportedCluster) -> list[str]:
+    """Settings of roles among what a copy is without."""
+    return [left.what for left in imported.neutralised if left.what.startswith("ALTER ")]
+
+
+def test_what_our_role_sets_is_cleared_and_what_others_set_is_named(
+    made_of: Callable[..., object], free_slot: Slot, original: Original
+) -> None:
+    engine = made_of("18").engine  # type: ignore[attr-defined]
+    imported, copy = take(engine, original.directory, free_slot)
+    copy.start(free_slot, {"work_mem": "8MB"})
+    try:
+        for database in ("steelyard", "postgres"):
+            assert rows(copy, "SHOW work_mem", database) == [("8MB",)]
+        assert rows(copy, "SHOW jit", "'e m'") == [("on",)]
+        assert copy.settings()["work_mem"] == "8192 kB"
+    finally:
+        copy.stop()
+    assert sorted(altered(imported)) == sorted(CLEARED)
+    assert "S3cret" not in str(imported)
+    roles = "app1 (jit, work_mem), app2 (jit), app3 (jit), app4 (jit), app5 (jit), and 2 more"
+    [doubt] = [doubt for doubt in imported.doubts if "ALTER ROLE" in doubt]
+    assert doubt == (
+        "scripts run as postgres, without what roles set for their own sessions (ALTER ROLE): "
+        f"{roles}; --set settings.NAME=VALUE weighs with a value"
+    )
+
+
+def test_what_a_dump_sets_for_roles_is_left_out_and_what_it_sets_in_a_block_is_named(
+    made_of: Callable[..., object], free_slot: Slot, tmp_path: Path
+) -> None:
+    dump = tmp_path / "init.sql"
+    dump.write_text(DUMP)
+    engine = made_of("18").engine  # type: ignore[attr-defined]
+    imported, copy = take(engine, dump, free_slot, None)
+    copy.start(free_slot, {})
+    try:
+        assert rows(copy, "SHOW jit") == rows(copy, "SHOW geqo") == [("on",)]
+        assert rows(copy, "SHOW work_mem") == [("61MB",)]
+        assert rows(copy, "SHOW work_mem", "postgres") == [("4MB",)]
+    finally:
+        copy.stop()
+    assert altered(imported) == [
+        "ALTER ROLE app SET jit",
+        "ALTER ROLE ALL SET work_mem",
+        "ALTER USER postgres SET jit",
+        "ALTER ROLE postgres SET geqo",
+        "ALTER ROLE postgres IN DATABASE steelyard SET jit",
+    ]
+    assert any("the database itself sets work_mem (" in doubt for doubt in imported.doubts)
