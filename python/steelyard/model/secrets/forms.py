@@ -39,11 +39,32 @@ _BEARER = re.compile(
 )
 _BASIC = re.compile(r"(\bbasic\s{1,9})([A-Za-z0-9+/]{8,}+={0,2}+)", re.IGNORECASE)
 _SCRAM = re.compile(r"(\bscram-sha-256\$)[^\s'\"]+", re.IGNORECASE)
-_CLIENT = re.compile(
-    r"(\b(?:curl\b[^\n]{0,500}?\s(?:-u|--user)[\s=]?['\"]?[^\s:'\"]{1,100}:|sshpass\s{1,9}-p\s?))"
-    r"[^\s'\"]+"
+_QUOTE = r"(?P<quote>\\{0,3}['\"])?"
+_WORD_BEHIND = rf"(?!{LEFT_OUT})(?(quote)(?:(?!(?P=quote))[^\n])+|[^\s'\"]+)"
+"""Up to the quote that closes it, else a word without quotes."""
+_OPTIONS = (
+    r"sshpass\s{1,9}(?:-v\s{1,9})?-p[ \t]{0,9}",
+    # Behind other letters of the same word, but for those that take a value; and no port.
+    r"(?:mysql(?:dump|admin|import|check|show|slap|pump|sh|binlog|_upgrade)?|mariadb(?:-[a-z]{1,9})?"
+    r"|(?:maria|xtra)backup)(?=\s)[^\n|&]{0,300}?\s-[ABCEGHKLNQUVWXbcfgijknoqstvx]{0,8}p"
+    r"(?![\d.]{1,15}:\d)",
+    r"(?:my(?:dumper|loader)|mongo[a-z]{0,7})(?=\s)[^\n|&]{0,300}?\s-p[ \t]{0,9}(?!-)",
+    r"redis-(?:cli|benchmark)(?=\s)[^\n|&]{0,300}?\s-a[ \t]{1,9}(?!-)",
+    r"sqlcmd(?=\s)[^\n|&]{0,300}?\s-P[ \t]{0,9}(?!-)",
+    r"ldap[a-z]{3,9}(?=\s)[^\n|&]{0,300}?\s-w[ \t]{0,9}(?!-)",
+    r"(?:docker|podman)\s[^\n|&]{0,40}?\blogin(?=\s)[^\n|&]{0,300}?\s-p[ \t=]{0,9}(?!-)",
+    r"openssl(?=\s)[^\n|&]{0,300}?\s-[kK][ \t]{1,9}(?!-)",
 )
-"""Programs that take a password in a word that names none."""
+"""Programs with options that take a password and do not name it. A folder (-I/usr/include/mysql)
+is no program."""
+_CLIENT = re.compile(
+    rf"((?:(?<![\w./-])|(?<=bin/)|(?<=\./))(?:{'|'.join(_OPTIONS)}){_QUOTE}){_WORD_BEHIND}"
+)
+_CURL = re.compile(
+    r"(\bcurl\b[^\n]{0,500}?\s(?:-[A-Za-z0-9#]{0,12}[uU]|--(?:proxy-)?user)[\s=]{0,9}"
+    rf"{_QUOTE}[^\s:'\"]{{1,100}}:){_WORD_BEHIND}"
+)
+_OPENSSL = re.compile(rf"(\s-pass(?:in|out)?[\s=]{{1,9}}{_QUOTE}pass:){_WORD_BEHIND}")
 _PRIVATE_KEY = re.compile(
     r"(-----BEGIN (?:[A-Z]{1,20} ){0,4}PRIVATE KEY(?: BLOCK)?-----)[\s\S]*?(?:-----END[^\n]*|\Z)"
 )
@@ -75,7 +96,7 @@ def redact_forms(text: str) -> str:
     text = without_named(_without_rows(text))
     text = _BEARER.sub(rf"\1{LEFT_OUT}", text)
     text = _BASIC.sub(_without_basic, text)
-    for pattern in (_SCRAM, _CLIENT, _PRIVATE_KEY):
+    for pattern in (_SCRAM, _CURL, _OPENSSL, _CLIENT, _PRIVATE_KEY):
         text = pattern.sub(rf"\1{LEFT_OUT}", text)
     return text
 
