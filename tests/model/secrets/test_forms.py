@@ -53,8 +53,8 @@ VARIABLES = [
     f"sshpass -p {T} ssh h",
 ]
 CURL = (
-    *(f"-fsSu ci:{T}", f"-uci:{T}", f"-fsSuci:{T}", f"--user ci:{T}", f"--user=ci:{T}", f"-U p:{T}"),
-    *(f"--proxy-user p:{T}", f"-su 'ci:a {T}'", f'-su "ci:a {T}"', f'-su \\"ci:a {T}\\"'),
+    *(f"-fsSu ci:{T}", f"-uci:{T}", f"-fsSuci:{T}", f"--user ci:{T}", f"--user=ci:{T}"),
+    *(f"-U p:{T}", f"--proxy-user p:{T}", f"-su 'ci:a {T}'", f'-su "ci:a {T}"', f'-su \\"ci:a {T}\\"'),
     *(f"-U p:a -u ci:{T}", f"-u 'ci:a' --proxy-user=p:{T}"),
 )
 PROGRAMS = [

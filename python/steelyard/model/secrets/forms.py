@@ -45,8 +45,8 @@ _WORD_BEHIND = rf"(?!{LEFT_OUT})(?(quote)(?:(?!(?P=quote))[^\n])+|[^\s'\"]+)"
 _OPTIONS = (
     r"sshpass\s{1,9}(?:-v\s{1,9})?-p[ \t]{0,9}",
     # Behind other letters of the same word, but for those that take a value; and no port.
-    r"(?:mysql(?:dump|admin|import|check|show|slap|pump|sh|binlog|_upgrade)?|mariadb(?:-[a-z]{1,9})?"
-    r"|(?:maria|xtra)backup)(?=\s)[^\n|&]{0,300}?\s-[ABCEGHKLNQUVWXbcfgijknoqstvx]{0,8}p"
+    r"(?:mysql(?:dump|admin|import|check|show|slap|pump|sh|binlog|_upgrade)?"
+    r"|mariadb(?:-[a-z]{1,9})?|(?:maria|xtra)backup)(?=\s)[^\n|&]{0,300}?\s-[ABCEGHKLNQUVWXbcfgijknoqstvx]{0,8}p"
     r"(?![\d.]{1,15}:\d)",
     r"(?:my(?:dumper|loader)|mongo[a-z]{0,7})(?=\s)[^\n|&]{0,300}?\s-p[ \t]{0,9}(?!-)",
     r"redis-(?:cli|benchmark)(?=\s)[^\n|&]{0,300}?\s-a[ \t]{1,9}(?!-)",
