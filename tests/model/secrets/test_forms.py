@@ -54,7 +54,8 @@ VARIABLES = [
 ]
 CURL = (
     *(f"-fsSu ci:{T}", f"-uci:{T}", f"-fsSuci:{T}", f"--user ci:{T}", f"--user=ci:{T}"),
-    *(f"-U p:{T}", f"--proxy-user p:{T}", f"-su 'ci:a {T}'", f'-su "ci:a {T}"', f'-su \\"ci:a {T}\\"'),
+    *(f"-U p:{T}", f"--proxy-user p:{T}"),
+    *(f"-su 'ci:a {T}'", f'-su "ci:a {T}"', f'-su \\"ci:a {T}\\"'),
     *(f"-U p:a -u ci:{T}", f"-u 'ci:a' --proxy-user=p:{T}"),
 )
 PROGRAMS = [

@@ -169,7 +169,7 @@ ENDLESS = (
         "mysql \"x' -Np'",
         "docker login ",
         "openssl -pass pass:",
-        "sqlcmd -P \\\"",
+        'sqlcmd -P \\"',
         "_a'password",
         "set PGPASSWORD=",
         "- password: |\n",

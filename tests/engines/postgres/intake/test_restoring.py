@@ -224,7 +224,8 @@ def test_what_is_left_out_is_listed_by_name_and_beyond_a_thousand_counted(
     dump.write_text("".join(statement.format(name) for name in again))
     restored = server.restore(dump)
     listed = [note.what for note in restored.neutralised]
-    assert listed == [f"ALTER ROLE {name} IN DATABASE shop SET search_path" for name in names[:1000]]
+    beginning = "ALTER ROLE {} IN DATABASE shop SET search_path"
+    assert listed == [beginning.format(name) for name in names[:1000]]
     counted = [doubt for doubt in restored.doubts if "was left out" in doubt]
     assert [f": {more} statements beside the first 1000" in doubt for doubt in counted] == (
         [True] if more else []

@@ -21,7 +21,13 @@ from steelyard.model.errors import EngineError, ServerError
 
 pytestmark = pytest.mark.postgres
 
-WORDS = {"UTF8": "grün 中", "SQL_ASCII": "grün 中", "LATIN1": "grün", "EUC_TW": "中", "WIN1251": "ж"}
+WORDS = {
+    "UTF8": "grün 中",
+    "SQL_ASCII": "grün 中",
+    "LATIN1": "grün",
+    "EUC_TW": "中",
+    "WIN1251": "ж",
+}
 """Encoding of a database -> a word that it can hold."""
 SESSIONS: dict[str, Callable[[str], Any]] = {
     "own": connect_in_utf8,
