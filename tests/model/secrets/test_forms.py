@@ -52,6 +52,32 @@ VARIABLES = [
     f"curl -u a:{T} https://h",
     f"sshpass -p {T} ssh h",
 ]
+CURL = (
+    *(f"-fsSu ci:{T}", f"-uci:{T}", f"-fsSuci:{T}", f"--user ci:{T}", f"--user=ci:{T}"),
+    *(f"-U p:{T}", f"--proxy-user p:{T}"),
+    *(f"-su 'ci:a {T}'", f'-su "ci:a {T}"', f'-su \\"ci:a {T}\\"'),
+    *(f"-U p:a -u ci:{T}", f"-u 'ci:a' --proxy-user=p:{T}"),
+)
+PROGRAMS = [
+    *(f"curl {options} https://h" for options in CURL),
+    f"COPY t FROM PROGRAM 'curl -su u:{T} https://h/x'",
+    f'program "curl -su u:{T} https://h/x" failed',
+    *(
+        f"{program} -uroot -p{T} d"
+        for program in (
+            *("mysql", "mysqldump", "mysqladmin", "mariadb", "mariadb-dump", "/opt/bin/mysql"),
+            *("./mysql", "docker exec db mysql", "x=$(mysql", 'sh -c "mysql', "cd a&&mysql"),
+        )
+    ),
+    *(f"mysqldump -h h -NBp{T} d | gzip", f"mysql -e 'select 1; select 2' -p{T} < a.sql"),
+    *(f"mysql -uroot -p{quote}a {T}{quote} d && make" for quote in ("'", '"', '\\"')),
+    *(f"mydumper -u u -p {T}", f"mongodump -u u -p {T} -d d", f"mongosh -p'{T}'"),
+    *(f"redis-cli -h h -a {T} ping", f"sqlcmd -S h -U sa -P {T}", f"sqlcmd -U sa -P'{T}' -Q x"),
+    *(f"ldapsearch -x -D cn=a -w {T}", f"docker login -u u -p {T} r", f"podman login r -p={T}"),
+    *(f"openssl enc -d {o}pass:{T} -in x" for o in ("-pass ", "-passin ", "-passout=", "-pass '")),
+    *(f"openssl enc -k {T} -in x", f"openssl enc -aes-256-cbc -K {T} -iv 0"),
+    *(f"sshpass -p '{T} a' ssh h", f"sshpass -p{T} ssh h", f"sshpass -v -p {T} ssh h"),
+]
 COLONS = [
     *(f"{before}password: a b {T}" for before in ("", "  ", "- ", "x: 1\n", "user: u\n  ", "# ")),
     f"PGPASSWORD: {T}",
@@ -156,10 +182,22 @@ HARMLESS = [
     "ssl_key_file = 'a'; primary_key: id; foreign_keys = on",
     "token: null\npassword: true",
     "terminated by signal 11: the design is kept",
+    "mysql -u root -p shop && mkdir -pv d && cp -pr a b",
+    "mysql -P3306 -hproduction -uapp -Dprices --protocol=tcp d",
+    "mysqldump shop | psql -p5432 shop",
+    "gcc -I/usr/include/mysql -pthread a.c $(mysql_config --libs) -pipe",
+    "docker run -p 3306:3306 mysql:8 && docker run --name mysql -p127.0.0.1:3306:3306 x",
+    "docker run --name mysql -p3306:3306 -d x; podman run -p 1:1 x",
+    "mongodump -p -d d; sqlcmd -S h -E -Q x; redis-cli -h h -n 0; ldapsearch -x -W",
+    "curl -fsSL -o build/u https://h:8080/x && curl --user-agent Mozilla/5.0 https://h",
+    "openssl enc -d -pass env:VARIABLE -in x; openssl x509 -in a -noout; openssl s_client -k",
 ]
 
 
-@pytest.mark.parametrize("text", [*CONNECTIONS, *VARIABLES, *COLONS, *STATEMENTS, *SERVERS])
+EVERY = [*CONNECTIONS, *VARIABLES, *PROGRAMS, *COLONS, *STATEMENTS, *SERVERS]
+
+
+@pytest.mark.parametrize("text", EVERY)
 @pytest.mark.parametrize("around", ["{}", "LOG:  x\n{}\nLOG:  y"], ids=["alone", "in a log"])
 def test_a_secret_is_hidden_in_each_form(text: str, around: str) -> None:
     text = around.format(text) if around != "{}" else text

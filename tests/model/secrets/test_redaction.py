@@ -164,6 +164,12 @@ ENDLESS = (
     *(
         "Bearer AAAA",
         "curl -u ",
+        "curl -su 'a:",
+        "mysql -p",
+        "mysql \"x' -Np'",
+        "docker login ",
+        "openssl -pass pass:",
+        'sqlcmd -P \\"',
         "_a'password",
         "set PGPASSWORD=",
         "- password: |\n",

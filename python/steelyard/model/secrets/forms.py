@@ -39,11 +39,43 @@ _BEARER = re.compile(
 )
 _BASIC = re.compile(r"(\bbasic\s{1,9})([A-Za-z0-9+/]{8,}+={0,2}+)", re.IGNORECASE)
 _SCRAM = re.compile(r"(\bscram-sha-256\$)[^\s'\"]+", re.IGNORECASE)
-_CLIENT = re.compile(
-    r"(\b(?:curl\b[^\n]{0,500}?\s(?:-u|--user)[\s=]?['\"]?[^\s:'\"]{1,100}:|sshpass\s{1,9}-p\s?))"
-    r"[^\s'\"]+"
+_QUOTE = r"(?P<quote>\\{0,3}['\"])?"
+_QUOTED_WORD = rf"(?!{LEFT_OUT})(?(quote)(?:(?!(?P=quote))[^\n])+|[^\s'\"]+)"
+"""Up to the quote that closes it, else a word without quotes."""
+_SSHPASS = re.compile(rf"(\bsshpass\s{{1,9}}(?:-v\s{{1,9}})?-p\s?{_QUOTE}){_QUOTED_WORD}")
+_OPENSSL = re.compile(rf"(\s-pass(?:in|out)?[\s=]{{1,9}}{_QUOTE}pass:){_QUOTED_WORD}")
+_PROGRAM = re.compile(
+    r"(?:(?<![\w./-])|(?<=bin/)|(?<=\./))(?:"
+    r"(?P<mysql>mysql(?:dump|admin|import|check|show|slap|pump|sh|binlog|_upgrade)?"
+    r"|mariadb(?:-[a-z]{1,9})?|(?:maria|xtra)backup)"
+    r"|(?P<mongo>my(?:dumper|loader)|mongo[a-z]{0,7})|(?P<redis>redis-(?:cli|benchmark))"
+    r"|(?P<sqlcmd>sqlcmd)|(?P<ldap>ldap[a-z]{3,9})|(?P<openssl>openssl)"
+    r"|(?P<login>(?:docker|podman)\s[^\n|&]{0,40}?\blogin))(?=\s)|\b(?P<curl>curl)\b"
 )
-"""Programs that take a password in a word that names none."""
+"""Programs that take a password in a word that names none. A folder (-I/usr/include/mysql) is no
+program."""
+_OPTIONS = {
+    name: re.compile(rf"\s{option}{_QUOTE}{user}")
+    for name, option, user in (
+        # Behind other letters of its word, but for those that take a value; and no port.
+        ("mysql", r"-[ABCEGHKLNQUVWXbcfgijknoqstvx]{0,8}p(?![\d.]{1,15}:\d|\s)", ""),
+        ("mongo", r"-p[ \t]{0,9}(?![-\s])", ""),
+        ("redis", r"-a[ \t]{1,9}(?![-\s])", ""),
+        ("sqlcmd", r"-P[ \t]{0,9}(?![-\s])", ""),
+        ("ldap", r"-w[ \t]{0,9}(?![-\s])", ""),
+        ("openssl", r"-[kK][ \t]{1,9}(?![-\s])", ""),
+        ("login", r"-p[ \t=]{0,9}(?![-\s])", ""),
+        (
+            "curl",
+            r"(?:-[A-Za-z0-9#]{0,12}[uU]|--(?:proxy-)?user)[\s=]{0,9}",
+            r"[^\s:'\"]{1,100}:",
+        ),
+    )
+}
+_END_OF_ARGUMENTS = re.compile(r"[\n|&]")
+_END_OF_URLS = re.compile(r"\n")
+_MOST_ARGUMENTS = 500
+"""Characters; a hidden word is one."""
 _PRIVATE_KEY = re.compile(
     r"(-----BEGIN (?:[A-Z]{1,20} ){0,4}PRIVATE KEY(?: BLOCK)?-----)[\s\S]*?(?:-----END[^\n]*|\Z)"
 )
@@ -73,9 +105,10 @@ def redact_forms(text: str) -> str:
     text = _without_passwords_of_accounts(text)
     text = _without_inserted(text)
     text = without_named(_without_rows(text))
+    text = _without_options(text)
     text = _BEARER.sub(rf"\1{LEFT_OUT}", text)
     text = _BASIC.sub(_without_basic, text)
-    for pattern in (_SCRAM, _CLIENT, _PRIVATE_KEY):
+    for pattern in (_SCRAM, _SSHPASS, _OPENSSL, _PRIVATE_KEY):
         text = pattern.sub(rf"\1{LEFT_OUT}", text)
     return text
 
@@ -174,6 +207,34 @@ def _without_literals(text: str, at: int) -> tuple[str, int]:
         if not depth and parts[-1] == ")" and not _NEXT_ROW.match(text, at):
             break
     return "".join(parts), at
+
+
+def _without_options(text: str) -> str:
+    """Without the passwords behind options of programs, of which each may have several."""
+    parts, at, start = list[str](), 0, 0
+    while (program := _PROGRAM.search(text, start)) is not None:
+        kind, start, left = program.lastgroup or "", program.end(), _MOST_ARGUMENTS
+        end_of_arguments = _END_OF_URLS if kind == "curl" else _END_OF_ARGUMENTS
+        while left > 0:
+            mark = end_of_arguments.search(text, start, start + left)
+            option = _OPTIONS[kind].search(text, start, mark.start() if mark else start + left)
+            if option is None:
+                break
+            left -= option.end() - start + 1
+            start = _end_of_word(text, option.end(), option["quote"])
+            if start > option.end() and text[option.end() : start] != LEFT_OUT:
+                parts += [text[at : option.end()], LEFT_OUT]
+                at = start
+        start = max(at, program.end())
+    return "".join([*parts, text[at:]])
+
+
+def _end_of_word(text: str, start: int, quote: str | None) -> int:
+    """Up to the quote that closes it, or to the end of its line; else of a word without quotes."""
+    if quote is not None:
+        return _next_at(text, quote, start, _next_at(text, "\n", start, len(text)))
+    rest = _REST.match(text, start)
+    return rest.end() if rest else start
 
 
 def _without_basic(match: re.Match[str]) -> str:

@@ -21,6 +21,8 @@ _HINTS = (
     *("pass", "pw", "secret", "token", "key", "cred", "conn", "command", "dsn", "jwt", "cookie"),
     *("auth", "sig", "://", "bearer", "basic ", "identified", "scram-", "jdbc:", "\\u00", "%"),
     *("curl ", "row contains", "copy ", "line "),
+    *("mysql", "maria", "xtrab", "mydump", "myload", "mongo", "redis-", "sqlcmd", "ldap"),
+    *("docker ", "podman ", "openssl"),
 )
 """Of a text without any of these nothing can be left out: most texts end here."""
 _HISTOGRAM = re.compile(r"HISTFA[A-Za-z0-9+/]*={0,2}")

@@ -67,3 +67,14 @@ def test_a_file_of_an_arm_loses_what_is_set_for_every_copy(tmp_path: Path) -> No
     file = tmp_path / "arm.conf"
     file.write_text("".join(f"{name} = 'x'\n" for name in SET) + "work_mem = 8MB\n")
     assert read_file(file).settings == {"work_mem": "8MB"}
+
+
+def test_a_file_of_an_arm_says_which_files_that_it_includes_do_not_exist(tmp_path: Path) -> None:
+    file = tmp_path / "arm.conf"
+    file.write_text("include_if_exists 'tuned.conf'\nwork_mem = 8MB\n")
+    result = read_file(file)
+    assert result.settings == {"work_mem": "8MB"}
+    [omitted] = result.neutralised
+    assert omitted.what == f"include_if_exists '{tmp_path / 'tuned.conf'}'"
+    (tmp_path / "tuned.conf").write_text("jit = off\n")
+    assert read_file(file) == Configuration({"jit": "off", "work_mem": "8MB"})

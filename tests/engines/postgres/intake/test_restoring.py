@@ -211,3 +211,22 @@ def test_a_dump_that_was_cut_off_is_never_taken_for_whole(
     lines = (dumps / "as it is.plain").read_bytes().splitlines(keepends=True)
     text.write_bytes(b"".join(lines[: lines.index(b"COPY public.base (id, k, v) FROM stdin;\n")]))
     assert "may have been cut off" in server.restore(text).doubts[0]
+
+
+@pytest.mark.parametrize("more", [0, 1, 150])
+def test_what_is_left_out_is_listed_by_name_and_beyond_a_thousand_counted(
+    server: RestoreServer, tmp_path: Path, more: int
+) -> None:
+    names = [f"tenant_{number}" for number in range(1000 + more)]
+    dump = tmp_path / "dump.sql"
+    statement = "ALTER ROLE {} IN DATABASE shop SET search_path TO 'x';\n"
+    again = [*names, *names[:1000]]  # of what is listed already nothing is counted
+    dump.write_text("".join(statement.format(name) for name in again))
+    restored = server.restore(dump)
+    listed = [note.what for note in restored.neutralised]
+    beginning = "ALTER ROLE {} IN DATABASE shop SET search_path"
+    assert listed == [beginning.format(name) for name in names[:1000]]
+    counted = [doubt for doubt in restored.doubts if "was left out" in doubt]
+    assert [f": {more} statements beside the first 1000" in doubt for doubt in counted] == (
+        [True] if more else []
+    )

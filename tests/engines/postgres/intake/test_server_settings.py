@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from steelyard.engines.intake import ServerSettings, SettingsPlace
+from own_cache import open_directory
+from steelyard.engines.account import choose_account
+from steelyard.engines.intake import PlaceKind, ServerSettings, SettingsPlace
 from steelyard.engines.postgres.intake import server_settings
 from steelyard.engines.postgres.intake.server_settings import read_server_settings
 from steelyard.model.errors import EngineError
@@ -234,3 +237,98 @@ def test_what_a_running_server_reported_is_read_alone(data: Path, tmp_path: Path
 def test_a_named_file_that_is_not_there_is_refused(data: Path) -> None:
     with pytest.raises(EngineError, match="there is no configuration file"):
         read(data, data / "nothing.conf")
+
+
+@pytest.mark.parametrize(
+    ("kind", "named"),
+    [*((kind, named) for kind in ("data directory", "base backup") for named in (False, True)),
+     ("dump", True)],
+)  # fmt: skip
+def test_a_file_that_is_included_if_it_exists_and_does_not_exist_here_is_said_with_what_to_type(
+    data: Path, tmp_path: Path, kind: PlaceKind, named: bool
+) -> None:
+    main = tmp_path / "etc.conf" if named else data / MAIN
+    absent = tmp_path / "etc" / "tuned.conf"
+    for value in (str(absent), os.path.relpath(absent, main.parent), "../etc/tuned.conf"):
+        main.write_text(f"jit = off\ninclude_if_exists '{value}'\n")
+        result = read_server_settings(SettingsPlace(data, kind, main if named else None))
+        assert result.settings == {"jit": "off"}
+        assert "tuned.conf" in result.missing
+        assert f"{main.name} includes" in result.missing
+        assert "type --config FILE" in result.missing
+    for number in range(5):
+        with main.open("a") as file:
+            file.write(f"include_if_exists '{tmp_path}/{number}.conf'\n")
+    result = read_server_settings(SettingsPlace(data, kind, main if named else None))
+    assert result.missing.count("tuned.conf") == 1
+    assert " and 3 more if it exists" in result.missing
+    main.write_text("jit = off\n")
+    result = read_server_settings(SettingsPlace(data, kind, main if named else None))
+    assert result == ServerSettings({"jit": "off"})
+
+
+def test_what_is_not_there_within_the_data_was_not_there_either(data: Path, tmp_path: Path) -> None:
+    named = tmp_path / "etc.conf"
+    for main in (data / MAIN, named):
+        lines = (data / "tuned.conf", data / "conf.d" / "more.conf", tmp_path / "here.conf")
+        (tmp_path / "here.conf").write_text("geqo = off\n")
+        main.write_text("".join(f"include_if_exists '{path}'\n" for path in lines))
+        result = read(data, named if main == named else None)
+        assert (result.settings, result.missing) == ({"geqo": "off"}, "")
+
+
+@pytest.mark.parametrize("line", ["include_dir '{}'", "include '{}/x.conf'"])
+@pytest.mark.parametrize(("identifier", "another"), [(1, False), (2, True), (None, False)])
+def test_included_files_of_another_cluster_of_this_machine_are_said_to_be_its(
+    machine: Machine, line: str, identifier: int | None, another: bool
+) -> None:
+    if identifier is not None:
+        identify(machine.other, identifier)
+    folder = machine.config.parent / "conf.d"
+    folder.mkdir()
+    (folder / "x.conf").write_text("work_mem = 7MB\n")
+    machine.config.write_text(f"data_directory = '{machine.other}'\n")
+    (machine.data / MAIN).write_text(f"{line.format(folder)}\n")
+    result = read(machine.data)
+    assert result.settings == {"work_mem": "7MB"}
+    assert (f'"{folder / "x.conf"}", of another cluster here' in result.missing) == another
+    assert bool(result.missing) == another
+    machine.config.write_text("= no setting, and none of ours\n")
+    assert read(machine.data).missing == ""
+
+
+DENIED = {
+    "named": lambda shut: (shut / "x.conf", "", ""),
+    "of the command line": lambda shut: (None, f'postgres "-c" "config_file={shut}/x.conf"\n', ""),
+    "included": lambda shut: (None, "", f"include '{shut}/x.conf'\n"),
+    "included if it exists": lambda shut: (None, "", f"include_if_exists '{shut}/x.conf'\n"),
+    "a directory": lambda shut: (None, "", f"include_dir '{shut}/conf.d'\n"),
+}
+
+
+@pytest.mark.parametrize("inside", [False, True])
+@pytest.mark.parametrize("how", DENIED)
+def test_a_file_in_a_directory_that_may_not_be_entered_is_refused_with_what_to_do(
+    how: str, inside: bool
+) -> None:
+    with open_directory() as home:
+        data, shut = home / "data", home / "shut"
+        for folder in (data, shut):
+            folder.mkdir()
+        (data / "PG_VERSION").write_text("15\n")
+        configuration, options, text = DENIED[how](shut)
+        (data / MAIN).write_text(f"jit = off\n{text}")
+        (data / "postmaster.opts").write_text(options or "postgres\n")
+        if inside:
+            (shut / "x.conf").write_text("geqo = off\n")
+        shut.chmod(0)
+        place = SettingsPlace(data, "data directory", configuration)
+        account = choose_account()
+        try:
+            with pytest.raises(EngineError, match="could not read configuration file") as refused:
+                account.call(lambda: str(read_server_settings(place)))
+        finally:
+            shut.chmod(0o700)
+    assert "Permission denied" in refused.value.primary
+    assert str(shut) in refused.value.primary
+    assert "--config FILE" in str(refused.value.hint)

@@ -26,6 +26,7 @@ from steelyard.engines.postgres.guarded.frames import (
     packed_json,
     unpacked,
 )
+from steelyard.engines.postgres.libpq.client_encoding import use_utf8
 
 MEMORY_BYTES = 256 << 20
 """Address space beyond that of the process after its imports."""
@@ -89,6 +90,7 @@ class Holder:
         resource.setrlimit(resource.RLIMIT_CPU, (most, most))
         if not request["prepares"]:
             self._connection.prepare_threshold = None
+        use_utf8(self._connection)
         info, wire = self._connection.info, self._connection.pgconn
         return {
             "server_version": info.server_version,

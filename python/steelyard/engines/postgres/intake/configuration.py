@@ -98,7 +98,13 @@ def printable(text: str) -> str:
 
 def read_file(file: Path) -> Configuration:
     """The settings of one file with its includes, neutralised. EngineError: it cannot be read."""
-    return neutralise(ConfigurationReader().settings(file))
+    reader = ConfigurationReader()
+    configuration = neutralise(reader.settings(file))
+    gone = [
+        Neutralised(f"include_if_exists '{printable(str(path))}'", "there is no such file")
+        for path in reader.absent
+    ]
+    return Configuration(configuration.settings, (*configuration.neutralised, *gone))
 
 
 def neutralise(settings: Mapping[str, str]) -> Configuration:

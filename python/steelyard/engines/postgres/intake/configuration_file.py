@@ -7,6 +7,7 @@ error: its owner may have named any file of this machine.
 
 from __future__ import annotations
 
+import errno
 import os
 import pwd
 import re
@@ -51,6 +52,10 @@ class ConfigurationReader:
     """
 
     owner: int | None = None
+    files: list[Path] = field(default_factory=list, init=False)
+    """Those that were read."""
+    absent: list[Path] = field(default_factory=list, init=False)
+    """Those that are included where they exist, and do not exist here."""
     _left_bytes: int = field(default=MOST_BYTES, init=False)
     _left_files: int = field(default=MOST_FILES, init=False)
 
@@ -93,12 +98,13 @@ class ConfigurationReader:
                 with os.scandir(path) as entries:
                     names = [entry.name for entry in entries if not entry.is_dir()]
             except OSError as error:
-                raise _unread(path, error.strerror or "") from error
+                raise _unopened(path, error) from error
             included = [
                 name for name in names if name.endswith(".conf") and not name.startswith(".")
             ]
             return [path / name for name in sorted(included, key=os.fsencode)]
-        if how == "include_if_exists" and not path.exists():
+        if how == "include_if_exists" and _status(path) is None:
+            self.absent.append(path)
             return []
         return [path]
 
@@ -109,9 +115,10 @@ class ConfigurationReader:
         try:
             # Without O_NONBLOCK opening a pipe waits for a writer.
             opened = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-        except (OSError, ValueError) as error:
-            why = error.strerror if isinstance(error, OSError) else "it has no such name"
-            raise _unread(file, why or "") from error
+        except ValueError as error:
+            raise _unread(file, "it has no such name") from error
+        except OSError as error:
+            raise _unopened(file, error) from error
         try:
             self._require_readable(file, os.fstat(opened))
             content = b""
@@ -124,6 +131,7 @@ class ConfigurationReader:
         self._left_bytes -= len(content)
         if self._left_bytes < 0:
             raise _unread(file, f"it is longer than {MOST_BYTES >> 20} MB")
+        self.files.append(file)
         return content.decode("utf-8", errors="surrogateescape")
 
     def _require_readable(self, file: Path, status: os.stat_result) -> None:
@@ -151,6 +159,34 @@ def _groups(account: int) -> list[int]:
     except KeyError:
         return []
     return os.getgrouplist(entry.pw_name, entry.pw_gid)
+
+
+def is_file(path: Path) -> bool:
+    """Whether a regular file is there. EngineError: that cannot be seen, as in a directory that
+    may not be entered, where pathlib raises, or since Python 3.14 says no."""
+    status = _status(path)
+    return status is not None and stat.S_ISREG(status.st_mode)
+
+
+def _status(path: Path) -> os.stat_result | None:
+    """Of what is at a path; None: there is nothing."""
+    try:
+        return path.stat()
+    except ValueError:  # it can be no name
+        return None
+    except OSError as error:
+        if error.errno in _NOTHING:
+            return None
+        raise _unopened(path, error) from error
+
+
+_NOTHING = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
+_DENIED = "Run as an account that may read it, or name a copy that you may read: --config FILE"
+
+
+def _unopened(path: Path, error: OSError) -> EngineError:
+    denied = error.errno in (errno.EACCES, errno.EPERM)
+    return _unread(path, error.strerror or "", _DENIED if denied else None)
 
 
 def _unread(file: Path, why: str, hint: str | None = None) -> EngineError:

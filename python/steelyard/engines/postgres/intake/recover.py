@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -73,7 +74,10 @@ class Opening:
         try:
             with self._session(MAINTENANCE) as session:
                 opened = self._open_database(session, database)
-            doubts = [*opened.doubts, *self._missing_extensions()]
+            with self._session(DATABASE) as session:
+                version = self._cluster.identity.version_number
+                index_doubts = list(_index_doubts(session, version))
+            doubts = [*opened.doubts, *index_doubts, *self._missing_extensions()]
         finally:
             self._cluster.stop()
         neutralised = (*settings_reset(output), *opened.neutralised)
@@ -196,17 +200,71 @@ def _unlogged_doubts(session: psycopg.Connection) -> Iterator[str]:
 
 
 def _collation_doubts(session: psycopg.Connection, version: int) -> Iterator[str]:
-    """Where the order of texts was made by another library than this machine has."""
-    if version < 150000:
-        return
+    """Where the order of texts was made by another library than this machine has, or perhaps."""
+    columns = "'c', datcollate, NULL, NULL"  # what is recorded since 15
+    if version >= 150000:
+        locale = "datlocale" if version >= 170000 else "daticulocale"
+        columns = (
+            f"datlocprovider::text, coalesce({locale}, datcollate), datcollversion,"
+            " pg_catalog.pg_database_collation_actual_version(oid)"
+        )
     rows = session.execute(
-        "SELECT datcollate, datcollversion, pg_catalog.pg_database_collation_actual_version(oid)"
-        " FROM pg_catalog.pg_database WHERE datname = %s",
-        [DATABASE],
+        f"SELECT {columns} FROM pg_catalog.pg_database WHERE datname = %s".encode(), [DATABASE]
     ).fetchall()
-    for locale, recorded, here in rows:
-        if recorded is not None and recorded != here:
+    for provider, locale, recorded, here in rows:
+        if _may_differ(provider, locale, recorded, here):
+            yield f"its texts were sorted by {locale} of {_versions(recorded, here)}: {_TOO_LITTLE}"
+
+
+def _index_doubts(session: psycopg.Connection, version: int) -> Iterator[str]:
+    """Likewise, of the collations of their own that indexes of a database have."""
+    locale = "collcollate::text"
+    if version >= 150000:
+        locale = f"coalesce({'colllocale' if version >= 170000 else 'colliculocale'}, collcollate)"
+    rows = session.execute(
+        f"SELECT c.oid, pg_catalog.quote_ident(collname), collprovider::text, {locale}, collversion"
+        " FROM pg_catalog.pg_collation AS c WHERE collprovider <> 'd' AND c.oid IN (SELECT"
+        " pg_catalog.unnest(indcollation::oid[]) FROM pg_catalog.pg_index) ORDER BY 2".encode()
+    ).fetchall()
+    for oid, name, provider, own_locale, recorded in rows:
+        here = None if recorded is None else _actual_version(session, oid)
+        if _may_differ(provider, own_locale, recorded, here):
             yield (
-                f"its texts were sorted by {locale} of version {recorded}, here it is "
-                f"{here or 'unknown'}: searches by an index on text may find too little"
+                f"indexes of collation {name} were sorted by {own_locale} of "
+                f"{_versions(recorded, here)}: {_TOO_LITTLE}"
             )
+
+
+def _actual_version(session: psycopg.Connection, oid: int) -> str | None:
+    """The version of a collation here; None: this build has none for it, or cannot open it."""
+    from psycopg import Error
+
+    try:
+        query = "SELECT pg_catalog.pg_collation_actual_version(%s::oid)"
+        row = session.execute(query, [oid]).fetchone()
+    except Error:
+        return None
+    return None if row is None else row[0]
+
+
+_BYTEWISE = re.compile(r"C|POSIX|C\..*", re.IGNORECASE)
+"""The libc locales whose order is that of bytes (pg_locale.c: they have no version)."""
+_TOO_LITTLE = (
+    "searches by an index on text may find too little; what pg_dump makes of it is sorted anew"
+)
+
+
+def _may_differ(provider: str, locale: str, recorded: str | None, here: str | None) -> bool:
+    """Whether texts may be sorted otherwise here. Without a version are musl and macOS, libc before
+    13, and databases before 15; PostgreSQL itself does not warn of these."""
+    if provider == "c" and _BYTEWISE.fullmatch(locale):
+        return False
+    if recorded is None:
+        return provider != "b"  # PostgreSQL's own
+    return recorded != here
+
+
+def _versions(recorded: str | None, here: str | None) -> str:
+    if recorded is None:
+        return "a library whose version is not recorded (Alpine, macOS, PostgreSQL before 15)"
+    return f"version {recorded}, here it is {here or 'unknown'}"

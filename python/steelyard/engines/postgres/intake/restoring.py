@@ -45,7 +45,8 @@ _PASSED_BY = re.compile(rb"\\(?:un)?restrict[ \t]+\w+[ \t]*\r?\n")
 _CONNECT = re.compile(rb'\\c(?:onnect)?[ \t]++(?:"[^"\r\n]*"|[^\\"\r\n])++\r?\n')
 _BACKSLASHES = frozenset({"SJIS", "SHIFT_JIS_2004", "BIG5", "GBK", "UHC", "GB18030", "JOHAB"})
 """Encodings with characters whose last byte is that of a backslash, perhaps."""
-_MOST_NOTES = 50
+_MOST_NOTES = 1000
+"""Names that are listed: each of many tenants may have one."""
 _MOST_ROLES = 1000
 _SHOWN = 100
 
@@ -101,6 +102,7 @@ class _Restore:
         self._lexer = lexer
         self._version = version
         self._notes: dict[str, Neutralised] = {}
+        self._unlisted = 0  # statements left out beyond these
         self._roles: list[str] = []
         self._empty = True  # nothing was made yet
         self._database = ""
@@ -143,8 +145,14 @@ class _Restore:
                     "policies and user mappings need them, and were kept",
                 )
             )
-        doubts = ["the end of the dump is missing: it may have been cut off"]
-        doubts = doubts if self._lexer.cut_off else []
+        doubts = []
+        if self._unlisted:
+            doubts.append(
+                f"more was left out of the dump than is listed: {self._unlisted} statements beside "
+                f"the first {len(self._notes)} names; what else it sets is in the dump alone"
+            )
+        if self._lexer.cut_off:
+            doubts.append("the end of the dump is missing: it may have been cut off")
         return Restored(tuple(notes), tuple(doubts), self._database)
 
     def _command(self, command: PsqlCommand) -> None:
@@ -213,8 +221,12 @@ class _Restore:
         self._execute(statement)
 
     def _note(self, note: Neutralised | None) -> None:
-        if note is not None and len(self._notes) < _MOST_NOTES:
-            self._notes.setdefault(note.what, note)
+        if note is None or note.what in self._notes:
+            return
+        if len(self._notes) < _MOST_NOTES:
+            self._notes[note.what] = note
+        else:
+            self._unlisted += 1
 
     def _names_dump(self, error: SteelyardError) -> bool:
         return str(self._dump.path) in error.primary

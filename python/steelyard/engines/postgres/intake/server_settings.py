@@ -6,12 +6,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from steelyard.engines.intake import Neutralised, ServerSettings, SettingsPlace
 from steelyard.engines.postgres.intake.configuration import neutralise, printable
-from steelyard.engines.postgres.intake.configuration_file import ConfigurationReader
+from steelyard.engines.postgres.intake.configuration_file import ConfigurationReader, is_file
 from steelyard.engines.postgres.life.configuration_text import AUTOMATIC, MAIN
 from steelyard.engines.postgres.life.control import read_beginning, read_regular
 from steelyard.model.errors import EngineError
@@ -23,6 +24,7 @@ _OF_PG_UPGRADE = Neutralised(
     "the last command line", "pg_upgrade started the server so for itself, without durability"
 )
 POSTMASTER_OPTIONS = "postmaster.opts"
+_MOST_NAMES = 3
 _TAKE_VALUES = "BCcDdfhkNprStW"
 """Letters of postmaster.c that a value follows."""
 _WITH_VALUE = {
@@ -59,7 +61,7 @@ class CommandLine:
 def read_server_settings(place: SettingsPlace) -> ServerSettings:
     """The settings of a place, neutralised, as they are now. EngineError: a file cannot be read,
     or holds what a server does not start with."""
-    if place.configuration is not None and not place.configuration.is_file():
+    if place.configuration is not None and not is_file(place.configuration):
         raise EngineError(f'there is no configuration file "{place.configuration}"')
     if place.kind == "dump" or place.reported:
         return _of_file(place)
@@ -71,9 +73,14 @@ def read_server_settings(place: SettingsPlace) -> ServerSettings:
     settings: dict[str, str] = {}
     if main is not None:
         owner = _owner(main if main == place.configuration else directory)
-        _lay_over(settings, ConfigurationReader(owner).settings(main))
+        reader = ConfigurationReader(owner)
+        _lay_over(settings, reader.settings(main))
+        reasons = [missing, _not_here(main, reader, directory)]
+        if main != place.configuration:
+            reasons.append(_of_others(main, reader, directory))
+        missing = "; ".join(reason for reason in reasons if reason)
     automatic = directory / AUTOMATIC
-    if automatic.is_file():
+    if is_file(automatic):
         _lay_over(settings, ConfigurationReader(_owner(directory)).settings(automatic))
     if not line.binary_upgrade:
         _lay_over(settings, line.settings)
@@ -90,7 +97,52 @@ def _of_file(place: SettingsPlace) -> ServerSettings:
         )  # fmt: skip
     reader = ConfigurationReader(_owner(place.configuration))
     configuration = neutralise(reader.settings(place.configuration))
-    return ServerSettings(configuration.settings, configuration.neutralised)
+    missing = _not_here(place.configuration, reader, None)
+    return ServerSettings(configuration.settings, configuration.neutralised, missing)
+
+
+def _not_here(main: Path, reader: ConfigurationReader, directory: Path | None) -> str:
+    """Why settings are missing: files that are included where they exist. What is not there within
+    the data was not there either where their server ran."""
+    names = [
+        f'"{printable(str(path))}"'
+        for path in reader.absent
+        if directory is None or not _is_within(path, directory)
+    ]
+    if not names:
+        return ""
+    more = "" if len(names) <= _MOST_NAMES else f" and {len(names) - _MOST_NAMES} more"
+    return (
+        f"{printable(main.name)} includes {', '.join(names[:_MOST_NAMES])}{more} if it exists, and "
+        "it does not exist here: settings that it may hold are not weighed; bring it there, or, if "
+        f"its server has none, type --config FILE with a copy of {printable(main.name)} without "
+        "that line"
+    )
+
+
+def _of_others(main: Path, reader: ConfigurationReader, directory: Path) -> str:
+    """Why settings are not the server's: included files that stand beside the configuration of
+    another cluster of this machine."""
+    ours = _identifier(directory)
+    for file in reader.files:
+        if ours is None or file == main or _is_within(file, directory):
+            continue
+        for other in (folder / MAIN for folder in file.parents[:2]):
+            home = None
+            with suppress(EngineError):  # not read, and so not known to be another's
+                home = _data_of(other, directory, CommandLine()) if is_file(other) else None
+            theirs = None if home is None else _identifier(home)
+            if theirs not in (None, ours):
+                return (
+                    f'the settings weighed are also those of "{printable(str(file))}", of another '
+                    f'cluster here, in "{printable(str(home))}"; bring the file that its server '
+                    "included, and type --config FILE with a copy that includes it"
+                )
+    return ""
+
+
+def _is_within(path: Path, directory: Path) -> bool:
+    return path.resolve().is_relative_to(directory.resolve())
 
 
 def _lay_over(settings: dict[str, str], more: dict[str, str]) -> None:
@@ -104,9 +156,9 @@ def _main_file(directory: Path, line: CommandLine) -> tuple[Path | None, str]:
     and why that may not be its server's. None: there is none, or it is another cluster's."""
     config_file = line.settings.get("config_file")
     main = directory / (config_file or MAIN)
-    if not main.is_file():
+    if not is_file(main):
         return None, _no_file(directory, config_file)
-    if config_file is None or main.resolve().is_relative_to(directory.resolve()):
+    if config_file is None or _is_within(main, directory):
         return main, ""
     home = _data_of(main, directory, line)
     if home is None or home.resolve() == directory.resolve():

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from steelyard.engines.loading import DATABASE, RowEncoding, ServerDisk
 from steelyard.engines.postgres.guarded.connection import ANSWER_S, guarded
+from steelyard.engines.postgres.libpq.client_encoding import connect_in_utf8
 from steelyard.engines.postgres.libpq.connection_string import (
     GivenAddress,
     OwnAddress,
@@ -172,7 +173,7 @@ def connected(
     session: Any  # of psycopg, or guarded: the same as far as it is used
     try:
         if isinstance(address, OwnAddress):
-            session = psycopg.connect(conninfo, options=options, autocommit=True)
+            session = connect_in_utf8(conninfo, options=options)
         else:
             session = guarded(conninfo, where=address.host, answer_s=answer_s, options=options)
         with session as connection:

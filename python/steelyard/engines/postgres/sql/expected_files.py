@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from steelyard.engines.postgres.libpq.client_encoding import connect_in_utf8
 from steelyard.engines.postgres.sql.relation_files import GLOBAL_TABLESPACE
 from steelyard.model.errors import ServerError
 
@@ -71,7 +72,7 @@ def read_expected(
     import psycopg
 
     try:
-        with psycopg.connect(conninfo, connect_timeout=_TIMEOUT_S, autocommit=True) as session:
+        with connect_in_utf8(conninfo, connect_timeout=_TIMEOUT_S) as session:
             [(recovering, identifier, start)] = session.execute(_SERVER).fetchall()
             # As one signed and one unsigned number of 64 bits.
             same = int(identifier) % (1 << 64) == system_identifier % (1 << 64)
@@ -101,11 +102,7 @@ def read_expected(
 def _relations(
     conninfo: str, name: str, oid: int, tablespace: int, recovering: bool
 ) -> list[ServerRelation]:
-    import psycopg
-
-    with psycopg.connect(
-        conninfo, dbname=name, connect_timeout=_TIMEOUT_S, autocommit=True
-    ) as session:
+    with connect_in_utf8(conninfo, dbname=name, connect_timeout=_TIMEOUT_S) as session:
         rows = session.execute(_RELATIONS).fetchall()
     return [
         ServerRelation(

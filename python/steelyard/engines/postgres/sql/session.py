@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
+from steelyard.engines.postgres.libpq.client_encoding import connect_in_utf8, use_utf8
 from steelyard.engines.postgres.libpq.connection_string import conninfo_of
 from steelyard.model.endpoint import Endpoint
 from steelyard.model.errors import EngineError, ServerError
@@ -26,7 +27,8 @@ SELECT name, vartype, boot_val, unit, min_val::float8, max_val::float8, enumvals
   FROM pg_catalog.pg_settings
 """
 _SETTINGS = """
-SELECT name, CASE name WHEN 'statement_timeout' THEN reset_val ELSE setting END, unit
+SELECT name, CASE WHEN name IN ('statement_timeout', 'client_encoding') THEN reset_val
+            ELSE setting END, unit
   FROM pg_catalog.pg_settings ORDER BY name
 """
 _TRIES = 5
@@ -104,14 +106,13 @@ def connect(conninfo: str) -> psycopg.Connection[Any]:
 
     try:
         options = conninfo_to_dict(conninfo).get("options") or ""
-        return psycopg.connect(
+        return connect_in_utf8(
             conninfo,
-            autocommit=True,
             connect_timeout=CONNECT_SECONDS,
             application_name="steelyard telemetry",
             options=f"{options} -c statement_timeout=0".strip(),
         )
-    except psycopg.OperationalError as failure:
+    except psycopg.Error as failure:
         raise EngineError(
             "could not connect to the server to read its counters", detail=str(failure).strip()
         ) from failure
@@ -126,6 +127,7 @@ def _ask(address: Endpoint, query: str) -> list[tuple[Any, ...]]:
             psycopg.connect(conninfo_of(address), autocommit=True) as session,
         ):
             _take_time(session)
+            use_utf8(session)
             return session.execute(query.encode()).fetchall()
     except psycopg.Error as error:
         raise ServerError(
@@ -141,7 +143,7 @@ def _take_time(session: psycopg.Connection[Any]) -> None:
 
     for _ in range(_TRIES):
         with suppress(psycopg.errors.QueryCanceled):
-            session.execute("SET statement_timeout = 0")
+            session.execute(b"SET statement_timeout = 0")
             return
 
 

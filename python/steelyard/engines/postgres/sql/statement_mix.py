@@ -128,7 +128,6 @@ def parse_errors(target: Endpoint, texts: Sequence[str]) -> list[ServerParseErro
     sends them; None: it can. Nothing is executed. ServerError: it cannot be reached."""
     errors = list[ServerParseError | None]()
     with connected(target) as session:
-        session.execute("SET client_encoding = UTF8")
         errors += [_parse_error(session, text) for text in texts]
     return errors
 
