@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Literal
 
 from steelyard.model.errors import UsageError
-from steelyard.workloads.capturing.logs.clock import LogClock, in_order
+from steelyard.workloads.capturing.logs.clock import LogClock, in_order, require_time_order
 from steelyard.workloads.capturing.logs.csvlog import is_csvlog, read_csvlog
 from steelyard.workloads.capturing.logs.entry import LogEntry
 from steelyard.workloads.capturing.logs.jsonlog import read_jsonlog
@@ -127,6 +127,10 @@ def _of_all(
 
 def _of_file(log: LogSource, prefix: str | None, encoding: str | None) -> Iterator[LogEntry]:
     """The entries of a log, severities in the language of its server."""
+    return require_time_order(log.name, _as_written(log, prefix, encoding))
+
+
+def _as_written(log: LogSource, prefix: str | None, encoding: str | None) -> Iterator[LogEntry]:
     path = log.name
     with opened(log.path, encoding, path) as file:
         first = list(islice(file, _HEAD_LINES))
