@@ -1,4 +1,4 @@
-"""Statements of two servers in one log are refused, and what others wrote beside one is left out."""
+"""Statements of two servers in a log are refused, and what others wrote beside one is left out."""
 
 from __future__ import annotations
 

@@ -42,9 +42,7 @@ Record = LogEntry | LogLine
 """An entry, or a line of a stderr log."""
 
 
-def read_jsonlog(
-    path: Path, file: Iterable[str], encoding: str | None = None
-) -> Iterator[Record]:
+def read_jsonlog(path: Path, file: Iterable[str], encoding: str | None = None) -> Iterator[Record]:
     """The entries of a file, the oldest first. What is cut off is an entry that is not whole;
     lines that are no objects are lines of a stderr log, or of others. `encoding`: of lines that
     are lists of bytes.
@@ -231,9 +229,7 @@ class _Records:
             self.missing.setdefault(source, refusal)
         return None
 
-    def _joined(
-        self, value: Mapping[str, Any], name: str, text: str, source: Source
-    ) -> str | None:
+    def _joined(self, value: Mapping[str, Any], name: str, text: str, source: Source) -> str | None:
         """A text behind the parts of it that came before; None: it is a part too."""
         key = source, str(value.get("stream", ""))
         if name == "log":
