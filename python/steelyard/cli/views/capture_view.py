@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from steelyard.cli.driving.passing import QUANTILES, Passed, Status
 from steelyard.cli.views.text_layout import WHOLE, hanging
 from steelyard.model.units import NS_PER_S, format_duration
+from steelyard.workloads.capturing.completeness import Completeness
 from steelyard.workloads.capturing.ledger import StatementOutcome
 from steelyard.workloads.capturing.mix import TransactionKind
 from steelyard.workloads.capturing.writing import Captured
@@ -62,6 +63,8 @@ def _outcome_lines(captured: Captured, passed: Passed | None) -> Iterator[str]:
     for why, count, seconds in captured.left_out:
         remedy = "; --writes takes them" if why is StatementOutcome.WRITES else ""
         yield f"left out: {_shares(count, seconds)}: {why}{remedy}"
+    if passed is None:
+        yield from _gap_lines(captured.ledger.completeness)
     for refused in captured.refused:
         yield f"cannot be prepared: {refused.name}, {refused.count} times: {refused.error}"
     yield _sent(captured)
@@ -70,6 +73,23 @@ def _outcome_lines(captured: Captured, passed: Passed | None) -> Iterator[str]:
     if captured.arrivals is not None:
         folder = folder_word(captured.folder)
         yield f"{captured.arrivals} arrivals: repeated by drive -w {folder} --pace 1"
+
+
+def _gap_lines(completeness: Completeness) -> Iterator[str]:
+    """What the log seems not to have."""
+    if completeness.is_slow_alone:
+        yield (
+            f"note: no statement of the log took less than {completeness.least_ms:g} ms: unless "
+            "log_min_duration_statement was 0, what was quicker is in none of these shares, BEGIN "
+            "and COMMIT among it"
+        )
+    elif completeness.is_partial:
+        yield (
+            f"note: the log lacks the BEGIN of {completeness.unbegun} transactions, beside "
+            f"{completeness.begun} that have it: if it is a sample (log_statement_sample_rate) or "
+            "of slow statements alone, shares are those of what was logged, and transactions come "
+            "apart"
+        )
 
 
 def _sent(captured: Captured) -> str:
@@ -138,6 +158,8 @@ def captured_json(captured: Captured, passed: Passed | None = None) -> str:
         "protocols": dict(captured.protocols),
         "statements": ledger.total,
         "arrivals": captured.arrivals,
+        "least_ms": ledger.completeness.least_ms if ledger.completeness.timed else None,
+        "without_begin": ledger.completeness.unbegun,
         "captured": ledger.statements[StatementOutcome.CAPTURED],
         "statements_share": captured.statements_share,
         "seconds_share": captured.seconds_share,

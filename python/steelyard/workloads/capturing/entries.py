@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Literal
 
 from steelyard.model.errors import UsageError
-from steelyard.workloads.capturing.logs.clock import LogClock, in_order
+from steelyard.workloads.capturing.logs.clock import LogClock, in_order, require_time_order
 from steelyard.workloads.capturing.logs.csvlog import is_csvlog, read_csvlog
 from steelyard.workloads.capturing.logs.entry import LogEntry
 from steelyard.workloads.capturing.logs.jsonlog import read_jsonlog
@@ -25,6 +25,7 @@ from steelyard.workloads.capturing.logs.languages import in_english
 from steelyard.workloads.capturing.logs.opening import opened, require_encoding
 from steelyard.workloads.capturing.logs.other_lines import OtherLines, holds_statement, is_of_server
 from steelyard.workloads.capturing.logs.prefixes import is_known, prefix_pattern, prefixes_of
+from steelyard.workloads.capturing.logs.servers import several_servers
 from steelyard.workloads.capturing.logs.sources import (
     Copies,
     LogSource,
@@ -126,6 +127,10 @@ def _of_all(
 
 def _of_file(log: LogSource, prefix: str | None, encoding: str | None) -> Iterator[LogEntry]:
     """The entries of a log, severities in the language of its server."""
+    return require_time_order(log.name, _as_written(log, prefix, encoding))
+
+
+def _as_written(log: LogSource, prefix: str | None, encoding: str | None) -> Iterator[LogEntry]:
     path = log.name
     with opened(log.path, encoding, path) as file:
         first = list(islice(file, _HEAD_LINES))
@@ -139,11 +144,11 @@ def _of_file(log: LogSource, prefix: str | None, encoding: str | None) -> Iterat
         if kind == "csv":
             yield from read_csvlog(path, lines)
         elif kind == "json":
-            yield from _json(path, lines, prefix)
+            yield from _json(path, lines, prefix, encoding)
         elif kind == "syslog":
             form = syslog_form(head)
             prefixes = prefixes_of(path, form.texts, prefix, sessions=False)
-            records = syslog_lines(lines, form, prefixes.match)
+            records = syslog_lines(path, lines, form, prefixes.match)
             yield from read_stderr(records, prefixes, OtherLines(path))
         else:
             prefixes = prefixes_of(path, head, prefix)
@@ -204,9 +209,11 @@ def _is_object(line: str) -> bool:
         return False
 
 
-def _json(path: Path, file: Iterable[str], prefix: str | None) -> Iterator[LogEntry]:
+def _json(
+    path: Path, file: Iterable[str], prefix: str | None, encoding: str | None
+) -> Iterator[LogEntry]:
     """Entries as they are; of envelopes that hold lines, what these are by their prefix."""
-    records = read_jsonlog(path, file)
+    records = read_jsonlog(path, file, encoding)
     head = list(islice(records, _HEAD_LINES))
     texts = [record.text for record in head if isinstance(record, LogLine)]
     required = bool(texts) and len(texts) == len(head)
@@ -260,7 +267,5 @@ def _name(path: Path, matches: Sequence[tuple[str, re.Match[str]]]) -> str:
 
 
 def _several(path: Path, names: set[str]) -> UsageError:
-    return UsageError(
-        f'could not read log "{path}": it has lines of several servers: {", ".join(sorted(names))}',
-        hint="docker compose logs --no-log-prefix NAME writes those of one.",
-    )
+    hint = "docker compose logs --no-log-prefix NAME writes those of one."
+    return several_servers(path, names, hint)

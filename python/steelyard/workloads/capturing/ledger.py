@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
+
+from steelyard.workloads.capturing.completeness import Completeness
 
 
 class StatementOutcome(StrEnum):
@@ -52,6 +54,8 @@ class CaptureLedger:
     seconds: dict[StatementOutcome, float] = field(default_factory=lambda: defaultdict(float))
     read: int = 0
     """Statements that a reader has taken out of a log, each of which gets one outcome."""
+    completeness: Completeness = field(default_factory=Completeness)
+    """Of a log, as far as its statements show it."""
     plans: int = 0
     """Plans of auto_explain, which are no statements."""
     databases: set[str] = field(default_factory=set)
@@ -82,9 +86,7 @@ class CaptureLedger:
     def copy(self) -> CaptureLedger:
         """Another ledger with the same counts."""
         seconds = defaultdict(float, self.seconds)
-        return CaptureLedger(
-            Counter(self.statements), seconds, self.read, self.plans, self.databases
-        )
+        return replace(self, statements=Counter(self.statements), seconds=seconds)
 
     def require_balance(self) -> None:
         """RuntimeError unless every statement that was read has its outcome: a defect here."""

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
+from steelyard.workloads.capturing.completeness import Completeness
 from steelyard.workloads.capturing.ledger import CaptureLedger, StatementOutcome
 from steelyard.workloads.capturing.shapes import Shape, shape_of
 from steelyard.workloads.capturing.statements import LoggedStatement, Protocol
@@ -113,6 +114,7 @@ def mix_of(
     groups: dict[Key, _Group] = {}
     mix, draw = Mix([], ledger if ledger is not None else CaptureLedger()), random.Random(seed)
     for transaction in logged:
+        _note(mix.ledger.completeness, transaction)
         read = transaction.outcome or _read(transaction)
         if isinstance(read, StatementOutcome):
             for statement in transaction.statements:
@@ -123,6 +125,18 @@ def mix_of(
     mix.kinds = [kind for group in groups.values() for kind in group.kinds.values()]
     mix.kinds.sort(key=lambda kind: -kind.count)
     return mix
+
+
+def _note(completeness: Completeness, transaction: LoggedTransaction) -> None:
+    """Whether an explicit transaction has its BEGIN in the log. COMMIT where there is none to
+    commit needs none: the server warns of it."""
+    statements = transaction.statements
+    session = statements[0].session
+    if transaction.outcome is StatementOutcome.NO_BEGIN:
+        if not any(statement.stray for statement in statements):
+            completeness.note_transaction(session, has_begin=False)
+    elif len(statements) > 1 and not transaction.implicit:
+        completeness.note_transaction(session, has_begin=True)
 
 
 class _Group:

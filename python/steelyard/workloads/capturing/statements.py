@@ -117,6 +117,7 @@ def statements(
         if isinstance(event, SessionEnd):
             yield event
             continue
+        ledger.completeness.note_statement(event.text, event.duration_ms)
         yield of_database(event, ledger, database)
 
 

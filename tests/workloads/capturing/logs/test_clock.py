@@ -1,14 +1,21 @@
-"""Times are on one clock whatever sets those of a log, or of this machine, forward or back."""
+"""Times are on one clock whatever sets those of a log, or of this machine, forward or back; a log
+that is in no order of time is refused."""
 
 from __future__ import annotations
 
 import itertools
+import random
 import time
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from workloads.capturing.logs.log_lines import entries, message
+from steelyard.model.errors import UsageError
+from workloads.capturing.logs.log_lines import csv, entries, jsonlog, message, stderr
 
 MARCH, NOVEMBER = "2026-03-08 ", "2026-11-01 "
 
@@ -96,3 +103,80 @@ def test_stamps_without_a_year_go_on_over_its_end(tmp_path: Path, first: int) ->
     logs = [syslog(stamp) for stamp in YEAR[first:] + YEAR[:first]]
     assert steps(tmp_path, *logs) == within
     assert steps(tmp_path, syslog("Jan  1 00:00:01", "Dec 31 23:59:59")) == [-2.0]
+
+
+def with_detail(second: float, text: str) -> str:
+    """An entry over three lines."""
+    return stderr(second, text + "\nfrom t") + stderr(second, "").replace("LOG:  ", "DETAIL:  ")
+
+
+def syslog_entry(second: float, text: str) -> str:
+    own = stderr(second, text)
+    return f"Nov 28 03:{int(second) // 60:02}:{int(second) % 60:02} db1 postgres[100]: {own}"
+
+
+WRITERS: dict[str, Callable[[float, str], str]] = {
+    "csv": csv, "json": jsonlog, "stderr": stderr, "three lines": with_detail,
+    "syslog": syslog_entry,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", list(WRITERS))
+@pytest.mark.parametrize("many", [3, 40, 2500])
+@pytest.mark.parametrize("by", ["entries", "lines"])
+def test_the_newest_first_is_refused(tmp_path: Path, kind: str, many: int, by: str) -> None:
+    own = [WRITERS[kind](0.6 * n, f"select {n}") for n in range(many)]
+    assert len(entries(tmp_path, "".join(own))) == many
+    rows = own if by == "entries" else "".join(own).splitlines(keepends=True)
+    with pytest.raises(UsageError, match="newest entries come first") as refused:
+        entries(tmp_path, "".join(reversed(rows)))
+    assert "tac LOG" in str(refused.value.hint)
+    with pytest.raises(UsageError, match="newest entries come first"):
+        entries(tmp_path, "".join(own), "".join(reversed(rows)))
+
+
+def at(seconds: Sequence[float]) -> str:
+    begun = datetime(2026, 11, 28, tzinfo=UTC)
+    stamps = [begun + timedelta(seconds=second) for second in seconds]
+    return log(*(f"{stamp:%Y-%m-%d %H:%M:%S.%f} UTC" for stamp in stamps))
+
+
+STEPS = st.lists(st.sampled_from([0.0, 0.001, 0.2, 5.0, 400.0]), min_size=5, max_size=60)
+
+
+@settings(max_examples=200, deadline=None)
+@given(STEPS, st.sets(st.integers(0, 29)), st.integers(1, 4), st.randoms(use_true_random=False))
+def test_times_that_go_back_a_little_are_read(
+    folder: Path, gaps: list[float], swapped: set[int], files: int, draw: random.Random
+) -> None:
+    """Of sessions that write at once, and of files that were put together in another order."""
+    parts: list[list[float]] = []
+    for number in range(files):
+        after = itertools.accumulate([*gaps, 0.2, 0.2, 0.2, 0.2])
+        times = [100_000 * number + second for second in after]
+        for place in sorted(swapped):
+            pair = times[2 * place : 2 * place + 2]
+            if len(pair) == 2 and pair[1] - pair[0] < 1:
+                times[2 * place : 2 * place + 2] = reversed(pair)
+        parts.append(times)
+    draw.shuffle(parts)
+    seconds = list(itertools.chain(*parts))
+    assert len(entries(folder, at(seconds))) == len(seconds)
+
+
+@settings(max_examples=100, deadline=None)
+@given(STEPS, st.integers(0, 1))
+def test_any_times_that_only_go_back_are_refused(
+    folder: Path, gaps: list[float], forward: int
+) -> None:
+    seconds = [*itertools.accumulate([*gaps, 1.5, 1.5, 1.5])][::-1]
+    with pytest.raises(UsageError, match="newest entries come first"):
+        entries(folder, at([*seconds, *[seconds[-1] + 1] * forward]))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_no_order_at_all_is_refused(tmp_path: Path, seed: int) -> None:
+    seconds = [60.0 * n for n in range(200)]
+    random.Random(seed).shuffle(seconds)
+    with pytest.raises(UsageError, match="in no order of time"):
+        entries(tmp_path, at(seconds))

@@ -141,3 +141,61 @@ def test_a_file_without_an_object_is_refused(tmp_path: Path) -> None:
             entries(tmp_path, text)
     with pytest.raises(UsageError, match="in another format"):
         entries(tmp_path, jsonlog(1, "select 1") + csv(2, "select 2") * 9)
+
+
+def journal(line: str | None, how: str = "text", **fields: object) -> str:
+    """A record of `journalctl -o json`; a line is null, text, or its bytes in an encoding."""
+    as_bytes = line is not None and how != "text"
+    message = list(line.encode(how)) if as_bytes and line is not None else line
+    return json.dumps({"MESSAGE": message, "_PID": "9"} | fields) + "\n"
+
+
+def journal_lines(*bodies: str) -> list[str]:
+    return [
+        line for n, body in enumerate(bodies) for line in stderr(n, body).rstrip("\n").split("\n")
+    ]
+
+
+BODIES = ("select b from u\nwhere id = 1", "select \x1b\rfrom t\nwhere a = '\u00e4'", "select 3")
+
+
+@pytest.mark.parametrize("in_bytes", [(), (0,), (1,), (2, 3), (0, 1, 2, 3, 4)])
+def test_lines_that_journald_wrote_as_bytes_are_read(
+    tmp_path: Path, in_bytes: tuple[int, ...]
+) -> None:
+    lines = journal_lines(*BODIES)
+    for encoding in ("utf-8", "latin-1"):
+        text = "".join(
+            journal(line, encoding if n in in_bytes or not line.isascii() else "text")
+            for n, line in enumerate(lines)
+        )
+        name = None if encoding == "utf-8" else "LATIN1"
+        assert texts(entries(tmp_path, text, encoding=name)) == list(BODIES)
+    with pytest.raises(UsageError, match="MESSAGE of object 4 is not UTF-8") as refused:
+        entries(tmp_path, text)
+    assert "--encoding" in str(refused.value.hint)
+
+
+UNIT = {"_SYSTEMD_UNIT": "postgresql.service", "_HOSTNAME": "db1"}
+KERNEL = journal(None, _TRANSPORT="kernel", _HOSTNAME="db1")
+
+
+@pytest.mark.parametrize("fields", [{}, UNIT, {"_HOSTNAME": "db1"}, {"CONTAINER_NAME": "pg"}])
+@pytest.mark.parametrize("missing", range(5))
+def test_a_line_that_journald_left_out_is_refused(
+    tmp_path: Path, fields: dict[str, object], missing: int
+) -> None:
+    lines: list[str | None] = [*journal_lines(*BODIES)]
+    own = "".join(journal(line, **fields) for line in lines)
+    assert texts(entries(tmp_path, own)) == list(BODIES)
+    lines[missing] = None
+    text = "".join(journal(line, **fields) for line in lines)
+    with pytest.raises(UsageError, match=f"MESSAGE of object {missing + 1} is null") as refused:
+        entries(tmp_path, text)
+    assert "journalctl --all" in str(refused.value.hint)
+
+
+@pytest.mark.parametrize("other", [KERNEL, journal(None, _SYSTEMD_UNIT="a", _HOSTNAME="db1")])
+def test_lines_of_other_programs_may_be_missing(tmp_path: Path, other: str) -> None:
+    lines = [journal(line, **UNIT) for line in journal_lines(*BODIES)]
+    assert texts(entries(tmp_path, other + other.join(lines) + other)) == list(BODIES)

@@ -1,12 +1,14 @@
 """Puts the times of all entries of logs onto one clock, across changes of the clocks' hour and,
-where stamps have no year (syslog), of the year."""
+where stamps have no year (syslog), of the year; a log that is in no order of time is refused."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
+from steelyard.model.errors import UsageError
 from steelyard.workloads.capturing.logs.entry import LogEntry
 
 ANY_YEAR = 2000
@@ -25,6 +27,11 @@ _SUMMER = {
 _AHEAD = dict.fromkeys(_SUMMER.items(), _HOUR_S) | {
     ("IST", "GMT"): _HOUR_S, ("GMT", ""): 0.0
 }  # fmt: skip
+
+_CHECKED = 1000
+"""After so many entries their order is looked at, and at the end."""
+_FEWEST_BACK, _LEAST_BACK_S = 2, 1.0
+_FAR_BACK_S, _FEWEST_FAR = 60.0, 10
 
 
 def ahead_s(zone: str, of: str) -> float | None:
@@ -109,3 +116,62 @@ def in_order(heads: Sequence[LogEntry | None]) -> list[int]:
         first = gaps.index(max(gaps)) + 1
         dated = dated[first:] + dated[:first]
     return [place for place in order if not times[place]] + dated
+
+
+@dataclass
+class _Steps:
+    """From the time of one entry of a log to that of the next."""
+
+    forward: int = 0
+    back: int = 0
+    back_s: float = 0.0
+    far_back: int = 0
+
+    def add(self, step_s: float) -> None:
+        """Count a step."""
+        self.forward += step_s > 0
+        self.back += step_s < 0
+        self.back_s -= min(step_s, 0.0)
+        self.far_back += step_s < -_FAR_BACK_S
+
+    @property
+    def is_backward(self) -> bool:
+        """Whether most go back. A few do in any log: sessions write at once, clocks are set, files
+        are put together."""
+        is_far = self.back >= _FEWEST_BACK and self.back_s > _LEAST_BACK_S
+        return is_far and self.back > 2 * self.forward
+
+    @property
+    def is_shuffled(self) -> bool:
+        """Whether many go far back: of files that were put together one does for each."""
+        return self.far_back >= _FEWEST_FAR and 4 * self.far_back > self.forward + self.back
+
+
+def require_time_order(path: Path, entries: Iterable[LogEntry]) -> Iterator[LogEntry]:
+    """The entries of a log, as they come. UsageError: the newest come first, or they are in no
+    order: statements would be read behind their COMMIT, with the values of others."""
+    steps, latest_s = _Steps(), 0.0
+    for number, entry in enumerate(entries, 1):
+        if entry.seconds and entry.whole:
+            steps.add(entry.seconds - (latest_s or entry.seconds))
+            latest_s = entry.seconds
+        if number % _CHECKED == 0:
+            _require_forward(path, steps)
+        yield entry
+    _require_forward(path, steps)
+
+
+def _require_forward(path: Path, steps: _Steps) -> None:
+    if steps.is_backward:
+        raise UsageError(
+            f'could not read log "{path}": its newest entries come first',
+            detail=f"Times go back {steps.back} times, and forward {steps.forward} times.",
+            hint="tac LOG > NEW turns it where each entry is one line; journalctl does without -r, "
+            "logcli with --forward.",
+        )
+    if steps.is_shuffled:
+        raise UsageError(
+            f'could not read log "{path}": its entries are in no order of time',
+            detail=f"Times go back by more than a minute {steps.far_back} times.",
+            hint="Export it again in the order of its times, the oldest first.",
+        )

@@ -17,6 +17,8 @@ from typing import Any
 from steelyard.model.errors import UsageError
 from steelyard.workloads.capturing.logs.csvlog import NAMES
 from steelyard.workloads.capturing.logs.entry import LogEntry, Names, entry_of
+from steelyard.workloads.capturing.logs.opening import codec_of
+from steelyard.workloads.capturing.logs.servers import LogServer, Source, source_of
 from steelyard.workloads.capturing.logs.stderr_log import LogLine
 
 _JSONLOG = Names(
@@ -27,7 +29,8 @@ _AZURE = Names(
     ("sessionId", "session_id", "processId"), "timestamp", "errorLevel", "user", "database",
     "statement",
 )  # fmt: skip
-_TEXTS = ("textPayload", "log", "message", "@message", "MESSAGE")
+_JOURNAL = "MESSAGE"
+_TEXTS = ("textPayload", "log", "message", "@message", _JOURNAL)
 """Where an envelope has a line of a stderr log."""
 _LISTS = ("records", "events", "entries")
 
@@ -39,11 +42,13 @@ Record = LogEntry | LogLine
 """An entry, or a line of a stderr log."""
 
 
-def read_jsonlog(path: Path, file: Iterable[str]) -> Iterator[Record]:
+def read_jsonlog(path: Path, file: Iterable[str], encoding: str | None = None) -> Iterator[Record]:
     """The entries of a file, the oldest first. What is cut off is an entry that is not whole;
-    lines that are no objects are lines of a stderr log, or of others.
+    lines that are no objects are lines of a stderr log, or of others. `encoding`: of lines that
+    are lists of bytes.
 
-    UsageError: there is no object in it.
+    UsageError: there is no object in it, there are statements of several servers, or a line of
+    the server is not there.
     """
     lines = iter(file)
     first = next((line for line in lines if line.strip()), "")
@@ -54,7 +59,8 @@ def read_jsonlog(path: Path, file: Iterable[str]) -> Iterator[Record]:
     head = next(values, None)
     if head is None:
         return
-    records = _Records(path)
+    codec = None if encoding is None else codec_of(encoding)
+    records = _Records(path, LogServer(path, _selection), codec or "utf-8")
     # Exports of clouds may begin with the newest.
     if first.lstrip().startswith("[") or (isinstance(head, Mapping) and "textPayload" in head):
         values = iter(_in_order([head, *values]))
@@ -154,13 +160,18 @@ class _Records:
     """Takes entries and lines out of their envelopes."""
 
     path: Path
+    server: LogServer
+    codec: str
     feeds: bool = False
     """Whether lines end in line feeds there: what has none is a part of one."""
-    parts: dict[str, str] = field(default_factory=dict)
-    """By stream."""
+    parts: dict[tuple[Source, str], str] = field(default_factory=dict)
+    """By where they are from, and by stream."""
+    objects: int = 0
+    missing: dict[Source, UsageError] = field(default_factory=dict)
+    """By where it is from, the first line that journald has not written as text."""
 
     def of(self, value: Any) -> Iterator[Record]:
-        """What a value holds. UsageError: it is no envelope."""
+        """What a value holds. UsageError: it is no envelope, or of another server."""
         if isinstance(value, LogEntry | LogLine):
             yield value
             return
@@ -173,32 +184,62 @@ class _Records:
                 for inner in value[name]:
                     yield from self.of(inner)
                 return
+        self.objects += 1
+        source = source_of(value)
+        content = self._content(value, source)
+        if isinstance(content, LogEntry):
+            if self.server.takes(source, f"{content.severity}:  {content.message}"):
+                yield content
+        elif content is not None and self.server.takes(source, content):
+            yield from _lines(content)
+
+    def _content(self, value: Mapping[str, Any], source: Source) -> LogEntry | str | None:
+        """The entry or the text of an envelope; None: it has neither, or a part of a text."""
         record, properties = value.get("record"), value.get("properties")
         if "error_severity" in value:
-            names = _JSONLOG if "timestamp" in value else NAMES
-            yield entry_of(value, names)
-        elif isinstance(record, Mapping):
-            yield entry_of(record, NAMES)
-        elif isinstance(properties, Mapping) and "message" in properties:
-            azure = _azure(value, properties)
-            yield from [azure] if isinstance(azure, LogEntry) else _lines(azure)
-        else:
-            # Envelopes hold lines of others too: an operator's own, for one.
-            names_of_text = [name for name in _TEXTS if isinstance(value.get(name), str)]
-            for name in names_of_text[:1]:
-                yield from self._text(value, name)
+            return entry_of(value, _JSONLOG if "timestamp" in value else NAMES)
+        if isinstance(record, Mapping):
+            return entry_of(record, NAMES)
+        if isinstance(properties, Mapping) and "message" in properties:
+            return _azure(value, properties)
+        # Envelopes hold lines of others too: an operator's own, for one.
+        for name in _TEXTS:
+            text = self._text(value[name], source, name) if name in value else None
+            if text is not None:
+                return self._joined(value, name, text, source)
+        return None
 
-    def _text(self, value: Mapping[str, Any], name: str) -> Iterator[Record]:
-        text, stream = value[name], str(value.get("stream", ""))
+    def _text(self, text: Any, source: Source, name: str) -> str | None:
+        """A text, or what journald wrote as a list of bytes; None: it is neither."""
+        if isinstance(text, str):
+            return text
+        error = f'could not read log "{self.path}": {name} of object {self.objects} is'
+        if _is_bytes(text):
+            try:
+                return bytes(text).decode(self.codec)
+            except UnicodeDecodeError:
+                hint = "--encoding NAME reads it: the server's (SHOW server_encoding), e.g. LATIN1."
+                refusal = UsageError(f"{error} not {self.codec.upper()}", hint=hint)
+        elif text is None:
+            hint = "journalctl --all -o json writes it: without --all what is long is left out."
+            refusal = UsageError(f"{error} null", hint=hint)
+        else:
+            refusal = UsageError(f"{error} no text")
+        if name == _JOURNAL:
+            self.missing.setdefault(source, refusal)
+        return None
+
+    def _joined(self, value: Mapping[str, Any], name: str, text: str, source: Source) -> str | None:
+        """A text behind the parts of it that came before; None: it is a part too."""
+        key = source, str(value.get("stream", ""))
         if name == "log":
             self.feeds = self.feeds or text.endswith("\n")
-        if self._is_part(value, name):
-            self.parts[stream] = self.parts.get(stream, "") + text
-            return
-        yield from _lines(self.parts.pop(stream, "") + text)
+        if self._is_part(value, name, text):
+            self.parts[key] = self.parts.get(key, "") + text
+            return None
+        return self.parts.pop(key, "") + text
 
-    def _is_part(self, value: Mapping[str, Any], name: str) -> bool:
-        text = str(value[name])
+    def _is_part(self, value: Mapping[str, Any], name: str, text: str) -> bool:
         if value.get("logtag") in ("P", "F"):  # CRI's, as Fluent Bit writes it
             return bool(value["logtag"] == "P")
         if "partial_message" in value:
@@ -208,9 +249,26 @@ class _Records:
         return self.feeds or len(text.encode(errors="replace")) == _PART_BYTES
 
     def end(self) -> Iterator[Record]:
-        """Lines whose last part is not there."""
-        for text in self.parts.values():
-            yield from _lines(text, whole=False)
+        """Lines whose last part is not there. UsageError: a line of the server is not."""
+        for source, refusal in self.missing.items():
+            if self.server.is_from(source):
+                raise refusal
+        for (source, _), text in self.parts.items():
+            if self.server.takes(source, text):
+                yield from _lines(text, whole=False)
+
+
+def _selection(key: str, text: str) -> str:
+    selected = f".. | objects | select(.{key}? == {json.dumps(text)})"
+    return f"jq -c '{selected}' LOG > NEW writes those of one."
+
+
+def _is_bytes(value: Any) -> bool:
+    return (
+        isinstance(value, list)
+        and bool(value)
+        and all(isinstance(byte, int) and 0 <= byte < 256 for byte in value)
+    )
 
 
 def _lines(text: str, *, whole: bool = True) -> Iterator[LogLine]:

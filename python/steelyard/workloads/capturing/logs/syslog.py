@@ -10,10 +10,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 from steelyard.workloads.capturing.logs.clock import ANY_YEAR
 from steelyard.workloads.capturing.logs.entry import LogEntry, is_exact, seconds_of
 from steelyard.workloads.capturing.logs.other_lines import is_of_server
+from steelyard.workloads.capturing.logs.servers import LogServer, Source
 from steelyard.workloads.capturing.logs.stderr_log import LogLine
 
 _TIME = (
@@ -22,12 +24,12 @@ _TIME = (
 )
 _TEXT = r"(?:\[(?P<number>\d+)-(?P<part>\d+)\] )?(?P<text>.*)$"
 _LINE = re.compile(
-    rf"^(?:<\d+>1? ?)?{_TIME} (?:\S+ )?(?P<name>[^\s\[\]:]+)\[(?P<process>\d+)\]: "
+    rf"^(?:<\d+>1? ?)?{_TIME} (?:(?P<host>\S+) )?(?P<name>[^\s\[\]:]+)\[(?P<process>\d+)\]: "
     rf"(?:\[(?:ID )?\d+ [\w.]+\] )?{_TEXT}",
     re.DOTALL,
 )
 _RFC_5424 = re.compile(
-    rf"^<\d+>1 {_TIME} \S+ (?P<name>\S+) (?P<process>\d+) \S+ "
+    rf"^<\d+>1 {_TIME} (?P<host>\S+) (?P<name>\S+) (?P<process>\d+) \S+ "
     rf"(?:-|(?:\[(?:[^\]\\]|\\.)*\])+) \ufeff?{_TEXT}",
     re.DOTALL,
 )
@@ -142,24 +144,41 @@ class _Message:
     lines: list[LogLine] = field(default_factory=list)
 
 
+def _source(match: re.Match[str]) -> Source:
+    """The host and the name that syslog wrote. A blank within the time is no syslog's: there they
+    are words of a log_line_prefix that looks so."""
+    stamp = match["time"]
+    if stamp[0].isdigit() and " " in stamp:
+        return ()
+    host = (("host", match["host"]),) if match["host"] else ()
+    return (*host, ("name", match["name"]))
+
+
+def _selection(key: str, text: str) -> str:
+    end = " " if key == "host" else "[[ ]"
+    return f"grep ' {text}{end}' LOG > NEW writes those of one."
+
+
 def syslog_lines(
-    file: Iterable[str], form: SyslogForm, begins: Begins
+    path: Path, file: Iterable[str], form: SyslogForm, begins: Begins
 ) -> Iterator[LogLine | LogEntry]:
     """The lines as PostgreSQL wrote them, those of a message together. `begins`: the match of a
     text that begins an entry.
 
     PostgreSQL cuts at line feeds, after which it writes a tab or a prefix, and long lines between
     words (write_syslog in elog.c): any other part goes on in the line before it.
+
+    UsageError: there are statements of several servers.
     """
-    reader = _Reader(form, begins)
+    reader = _Reader(form, begins, LogServer(path, _selection))
     for raw in file:
         yield from reader.read(raw)
     yield from reader.end()
 
 
 class _Reader:
-    def __init__(self, form: SyslogForm, begins: Begins) -> None:
-        self._form, self._begins = form, begins
+    def __init__(self, form: SyslogForm, begins: Begins, server: LogServer) -> None:
+        self._form, self._begins, self._server = form, begins, server
         self._messages: dict[str, _Message] = {}
         self._latest: _Message | None = None
         """Of the line before, which others without syslog's head go on."""
@@ -169,7 +188,8 @@ class _Reader:
         if match is None:
             self._go_on(raw)
             return
-        if not _is_server(match, self._form.numbered, self._form.names):
+        is_server = _is_server(match, self._form.numbered, self._form.names)
+        if not is_server or not self._server.takes(_source(match), match["text"]):
             self._latest = None
             return
         process, text = match["process"], match["text"]

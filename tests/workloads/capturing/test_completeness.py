@@ -1,0 +1,111 @@
+"""A log of slow statements alone, or a sample of them, is not taken for all of the traffic."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from steelyard.cli.views.capture_view import capture_lines, captured_json
+from steelyard.workloads.capturing.entries import read_entries
+from steelyard.workloads.capturing.ledger import CaptureLedger
+from steelyard.workloads.capturing.mix import mix_of
+from steelyard.workloads.capturing.statements import statements
+from steelyard.workloads.capturing.transactions import transactions
+from steelyard.workloads.capturing.writing import Captured, write_workload
+
+
+def line(number: int, message: str, process: int = 7, level: str = "LOG") -> str:
+    second, ms = divmod(number * 7, 1000)
+    minute, second = divmod(second, 60)
+    return f"2026-11-28 03:{minute:02}:{second:02}.{ms:03} UTC [{process}] {level}:  {message}\n"
+
+
+def captured(folder: Path, lines: Sequence[str]) -> Captured:
+    log = folder / "postgresql.log"
+    log.write_text("".join(lines))
+    ledger = CaptureLedger()
+    mix = mix_of(transactions(statements(read_entries([log]), ledger)), ledger=ledger)
+    return write_workload(mix, folder / "made", name="made", source="log", writes=True)
+
+
+def notes(capture: Captured) -> list[str]:
+    return [text for text in capture_lines(capture) if text.startswith("note: ")]
+
+
+def slow(number: int) -> str:
+    return line(number, f"duration: {250 + number}.5 ms  statement: select a from t where id = 7")
+
+
+SLOW = [slow(number) for number in range(50)]
+READ, WRITE = "statement: select a from t where id = 7", "statement: insert into t values (7)"
+
+
+def test_a_log_of_slow_statements_alone_says_so(tmp_path: Path) -> None:
+    capture = captured(tmp_path, SLOW)
+    [note] = notes(capture)
+    assert "less than 250.5 ms" in note
+    assert json.loads(captured_json(capture))["least_ms"] == 250.5
+
+
+@pytest.mark.parametrize(
+    ("others", "is_noted"),
+    [
+        ([], True),
+        ([f"duration: 0.1 ms  {READ}"], False),
+        (["duration: 0.1 ms"], False),  # log_duration: what was quick is in it, without its text
+        ([READ], False),  # log_statement = all: it is in it, without its duration
+        (["statement: BEGIN", WRITE, "statement: COMMIT"], False),
+        ([WRITE] * 3, True),  # log_statement = mod
+    ],
+)
+def test_what_was_quick_may_be_in_the_log_by_other_settings(
+    tmp_path: Path, others: list[str], is_noted: bool
+) -> None:
+    for place in (0, 20, 49):
+        folder = tmp_path / str(place)
+        folder.mkdir()
+        rows = [*SLOW[:place], *(line(7 * place, text, 8) for text in others), *SLOW[place:]]
+        assert ["took less" in note for note in notes(captured(folder, rows))] == [True] * is_noted
+
+
+def test_of_a_few_slow_statements_nothing_is_known(tmp_path: Path) -> None:
+    assert not notes(captured(tmp_path, SLOW[:19]))
+
+
+def traffic(sessions: int = 8, each: int = 60) -> list[str]:
+    """Transactions of several sessions at once."""
+    texts = ["BEGIN", "select a from t where id = 7", "select b from u", "COMMIT"]
+    return [
+        line(number, f"duration: 0.2 ms  statement: {texts[step % 4]}", process)
+        for number, (step, process) in enumerate(
+            (step, process) for step in range(4 * each) for process in range(sessions)
+        )
+    ]
+
+
+@pytest.mark.parametrize("rate", [0.1, 0.5, 0.9])
+@pytest.mark.parametrize("seed", range(3))
+def test_a_sample_of_statements_says_so(tmp_path: Path, rate: float, seed: int) -> None:
+    draw = random.Random(seed)
+    capture = captured(tmp_path, [row for row in traffic() if draw.random() < rate])
+    [note] = notes(capture)
+    assert "log_statement_sample_rate" in note
+    assert json.loads(captured_json(capture))["without_begin"] >= 10
+
+
+@pytest.mark.parametrize("at", [0, 1, 5, 9, 17, 25])
+def test_a_log_that_begins_within_transactions_is_no_sample(tmp_path: Path, at: int) -> None:
+    assert not notes(captured(tmp_path, traffic()[at:]))
+
+
+def test_a_commit_of_nothing_is_no_sign_of_a_sample(tmp_path: Path) -> None:
+    stray = [
+        line(n, "there is no transaction in progress", level="WARNING")
+        + line(n, "duration: 0.1 ms  statement: COMMIT")
+        for n in range(100)
+    ]
+    assert not notes(captured(tmp_path, [*traffic(1, 5), *stray]))
