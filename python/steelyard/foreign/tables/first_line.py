@@ -30,6 +30,8 @@ _FEWEST_BELOW, _MANY_BELOW = 3, 5
 _FAR = 4.0
 """A first number so many times above or below all others of its column is of another kind."""
 _SCATTER = 3.0
+_SHORT_DECIMALS = 3
+"""So many digits and fewer are as likely decimals, behind words that differ as arms do."""
 _ALIKE = 1.5
 Columns = Sequence[Sequence[str]]
 
@@ -106,11 +108,17 @@ def _digits_of_one(words: Sequence[str], fronts: Sequence[str], behinds: Sequenc
     """Whether digits before and behind commas, each pair after a word, could be of one number."""
     if any(digits.startswith("0") and len(digits) > 1 for digits in behinds):
         return True
-    several = len(set(words)) > 1
-    if _counts(fronts) or (not several and _takes_turns(fronts)):
+    several, most = len(set(words)) > 1, max(map(len, behinds))
+    short = most <= (_SHORT_DECIMALS if several else _SHORT_DECIMALS - 1)
+    if _counts(fronts) or (not several and not short and _takes_turns(fronts)):
         return False
-    short = several and all(len(digits) <= 2 for digits in behinds)
-    return short or _could_be_one_number(fronts, behinds) or _tighter(fronts, behinds)
+    if short and (several or len(set(fronts)) == 1):
+        return True
+    groups = [[row for row, each in enumerate(words) if each == word] for word in set(words)]
+    return _could_be_one_number(fronts, behinds) or any(
+        _tighter([fronts[row] for row in rows], [behinds[row] for row in rows])
+        for rows in (range(len(words)), *groups)
+    )
 
 
 def _counts(fronts: Sequence[str]) -> bool:
@@ -130,13 +138,14 @@ def _takes_turns(fronts: Sequence[str]) -> bool:
 
 
 def _tighter(fronts: Sequence[str], behinds: Sequence[str]) -> bool:
-    """Whether decimal numbers would be far closer together than the digits behind their commas."""
+    """Whether decimal numbers would be far closer together than the digits behind their commas,
+    which lie farther apart than most repetitions."""
     decimals = [float(f"{a}.{b}") for a, b in zip(fronts, behinds, strict=True)]
-    digits = [int(behind) for behind in behinds]
-    if len(digits) < _FEWEST_BELOW or min(decimals) <= 0 or max(decimals) >= 2 * min(decimals):
+    digits = [max(int(behind), 1) for behind in behinds]
+    if min(decimals) <= 0 or max(decimals) >= 2 * min(decimals):
         return False
-    spread, scatter = max(decimals) / min(decimals), max(digits) / max(min(digits), 1)
-    return scatter - 1 > _SCATTER * (spread - 1)
+    spread, scatter = max(decimals) / min(decimals), max(digits) / min(digits)
+    return scatter > _ALIKE and scatter - 1 > _SCATTER * (spread - 1)
 
 
 def _of_numbers(columns: Columns) -> FirstLine:
