@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -178,7 +177,7 @@ def _replays_log(directory: Path) -> bool:
         state = read_beginning(directory).state
     except (OSError, ValueError):
         return False  # said by what recovers it
-    return os.path.lexists(directory / LABEL) or state != SHUT_DOWN
+    return (directory / LABEL).is_file() or state != SHUT_DOWN
 
 
 def _unlogged_doubts(session: psycopg.Connection) -> Iterator[str]:
