@@ -328,3 +328,5 @@ def test_rows_are_written_and_read_as_copy_does() -> None:
     assert read_rows(rows_text(rows)) == rows
     with pytest.raises(ValueError, match="line 2: 1 fields, not 2"):
         read_rows("a\tb\nc\n")
+    with pytest.raises(ValueError, match="line 2: 1 fields, not 2"):
+        read_rows("a\tb\n\nc\td\n")
