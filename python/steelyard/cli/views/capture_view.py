@@ -59,6 +59,13 @@ def _kind_lines(captured: Captured) -> Iterator[str]:
 def _outcome_lines(captured: Captured, passed: Passed | None) -> Iterator[str]:
     """What was covered and left out, how it is sent, and what was passed through."""
     yield f"covered: {_shares(captured.statements_share, captured.seconds_share)}"
+    ledger = captured.ledger
+    if ledger.timed and not ledger.is_timed:
+        yield (
+            f"note: the log has the durations of {100 * ledger.timed_share:.1f} % of the "
+            "statements, the slow ones: shares of the time are not known, and kinds are ranked by "
+            "their number; log_min_duration_statement = 0 logs all durations"
+        )
     for why, count, seconds in captured.left_out:
         remedy = "; --writes takes them" if why is StatementOutcome.WRITES else ""
         yield f"left out: {_shares(count, seconds)}: {why}{remedy}"
@@ -141,6 +148,7 @@ def captured_json(captured: Captured, passed: Passed | None = None) -> str:
         "captured": ledger.statements[StatementOutcome.CAPTURED],
         "statements_share": captured.statements_share,
         "seconds_share": captured.seconds_share,
+        "timed_share": ledger.timed_share,
         "kinds": [
             {
                 "script": name,

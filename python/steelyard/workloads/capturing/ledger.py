@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 
@@ -44,6 +44,10 @@ class StatementOutcome(StrEnum):
     NO_SESSION = "commands of sessions and transactions: what belongs together is not counted"
 
 
+_ENOUGH_TIMED = 0.99
+"""Of the executed statements; the few others were quick, or failed unseen."""
+
+
 @dataclass
 class CaptureLedger:
     """Statements and seconds by outcome."""
@@ -56,6 +60,10 @@ class CaptureLedger:
     """Plans of auto_explain, which are no statements."""
     databases: set[str] = field(default_factory=set)
     """In which the statements were executed, as far as the log says."""
+    executed: int = 0
+    """Statements read that did not fail."""
+    timed: int = 0
+    """Of these, those whose duration is in the log."""
 
     def enter(self, outcome: StatementOutcome, seconds: float = 0.0, statements: int = 1) -> None:
         """Count statements under what became of them."""
@@ -79,12 +87,21 @@ class CaptureLedger:
         """Seconds of all outcomes."""
         return sum(self.seconds.values())
 
+    @property
+    def timed_share(self) -> float:
+        """Of the executed statements, those whose duration is known."""
+        return self.timed / self.executed if self.executed else 1.0
+
+    @property
+    def is_timed(self) -> bool:
+        """Whether times are those of all statements, and not of the slow ones alone: with
+        log_min_duration_statement beside log_statement the others are logged without."""
+        return self.timed_share >= _ENOUGH_TIMED
+
     def copy(self) -> CaptureLedger:
         """Another ledger with the same counts."""
         seconds = defaultdict(float, self.seconds)
-        return CaptureLedger(
-            Counter(self.statements), seconds, self.read, self.plans, self.databases
-        )
+        return replace(self, statements=Counter(self.statements), seconds=seconds)
 
     def require_balance(self) -> None:
         """RuntimeError unless every statement that was read has its outcome: a defect here."""

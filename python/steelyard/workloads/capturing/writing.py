@@ -76,19 +76,21 @@ class Captured:
     @property
     def seconds_share(self) -> float | None:
         """Of the time that all statements took; None: the log does not say."""
-        total = self.ledger.total_s
-        return self.ledger.seconds[StatementOutcome.CAPTURED] / total if total else None
+        return self._share_of_time(StatementOutcome.CAPTURED)
 
     @property
     def left_out(self) -> tuple[tuple[StatementOutcome, float, float | None], ...]:
         """Why, with its share of the statements and of the time; the largest first."""
-        total, total_s = self.ledger.total, self.ledger.total_s
         rows = [
-            (outcome, count / total, self.ledger.seconds[outcome] / total_s if total_s else None)
+            (outcome, count / self.ledger.total, self._share_of_time(outcome))
             for outcome, count in self.ledger.statements.most_common()
             if outcome is not StatementOutcome.CAPTURED and (count or self.ledger.seconds[outcome])
         ]
         return tuple(rows)
+
+    def _share_of_time(self, outcome: StatementOutcome) -> float | None:
+        total_s = self.ledger.total_s if self.ledger.is_timed else 0.0
+        return self.ledger.seconds[outcome] / total_s if total_s else None
 
     @property
     def protocols(self) -> Counter[Protocol]:
@@ -100,9 +102,12 @@ class Captured:
 def choose_kinds(
     mix: Mix, *, writes: bool, most: int
 ) -> tuple[list[TransactionKind], CaptureLedger]:
-    """The kinds that are driven, and what became of every statement."""
+    """The kinds that are driven, those that take most time first, where that is known of too few
+    statements the most frequent; and what became of every statement."""
     chosen, ledger = list[TransactionKind](), mix.ledger.copy()
-    for kind in sorted(mix.kinds, key=lambda kind: (-max(kind.seconds, 0.0), -kind.count)):
+    by_time = ledger.is_timed
+    ranked = sorted(mix.kinds, key=lambda kind: (-max(kind.seconds, 0.0) * by_time, -kind.count))
+    for kind in ranked:
         outcome = StatementOutcome.CAPTURED
         if kind.writes and not writes:
             outcome = StatementOutcome.WRITES
