@@ -31,6 +31,7 @@ class StatementOutcome(StrEnum):
     NO_VALUES = "statements whose parameters are not in the log"
     CUT_VALUES = "transactions whose values are cut off"
     LONG_TEXT = "statements whose text is longer than is kept (1 MiB)"
+    LARGE = "transactions with more text and values than a script holds (16 MiB)"
     BINARY_VALUES = "statements with binary values of a type that is not read"
     ENCODING = "statements in an encoding that is not known"
     NOT_RECORDED = "statements after the file of notes was full, or the disk too slow for it"

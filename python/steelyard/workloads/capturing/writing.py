@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import random
 import re
 import typing
 from collections import Counter
@@ -24,7 +25,7 @@ from steelyard.workloads.reading.arrivals import (
     Arrival,
     arrivals_text,
 )
-from steelyard.workloads.reading.rows import rows_text
+from steelyard.workloads.reading.rows import MOST_BYTES, rows_text
 
 _WORD = re.compile(r"[a-z_][a-z0-9_]*", re.IGNORECASE)
 _TABLE = re.compile(
@@ -156,13 +157,27 @@ def write_workload(
         text, rows = script_of(script, kind, mode, salt)
         _write(folder / "scripts" / f"{script}.sql", text)
         if rows:
-            _write(folder / "rows" / f"{script}.tsv", rows_text(rows))
+            lines = [rows_text([row]) for row in rows]
+            sample = _fair_sample(lines)
+            kind.rows = [kind.rows[number] for number in sample]
+            _write(folder / "rows" / f"{script}.tsv", "".join(lines[number] for number in sample))
     _write(folder / "workload.toml", _description(name, source, mode, scripts))
     arrivals = _arrivals([kind for _, kind in scripts])
     if arrivals is not None:
         _write(folder / ARRIVALS, arrivals_text(arrivals))
     count = None if arrivals is None else len(arrivals)
     return Captured(folder, mode, tuple(scripts), ledger, refused, count)
+
+
+def _fair_sample(lines: Sequence[str]) -> list[int]:
+    """The numbers of lines that together are no larger than a file of rows may be, drawn at random:
+    all of them, if they are not."""
+    sizes = [len(line.encode()) for line in lines]
+    if sum(sizes) <= MOST_BYTES:
+        return list(range(len(lines)))
+    drawn = random.Random(0).sample(range(len(lines)), len(lines))
+    ends = itertools.accumulate(sizes[number] for number in drawn)
+    return sorted(number for number, end in zip(drawn, ends, strict=True) if end <= MOST_BYTES)
 
 
 def _arrivals(kinds: Sequence[TransactionKind]) -> list[Arrival] | None:

@@ -8,6 +8,8 @@ from collections.abc import Iterable, Sequence
 Fields = Sequence[str | None]
 """Of a row; None: NULL."""
 
+MOST_BYTES = 128 << 20
+"""Of a file of rows, and of a script, which may hold their values: texts and documents of a log."""
 _NULL = "\\N"
 _ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 _LETTERS = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
