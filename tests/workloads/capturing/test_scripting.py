@@ -35,7 +35,7 @@ def script(text: str, rows: list[tuple[str | None, ...]], mode: Protocol) -> tup
         ("E'\\:p1'", "E'\\x3Ap1'"), ("$q$it's \\ :p1$q$", "E'it''s \\\\ \\x3Ap1'"),
         ("U&'\\0061:p1'", "U&'\\0061\\003Ap1'"),
         ("U&'!0061:p1' UESCAPE '!'", "U&'!0061!003Ap1' UESCAPE '!'"), ("7", "7"),
-        ("'a:p1'\n  'b'", "E'a\\x3Ap1b'"), ("N':p1'", "NCHAR E'\\x3Ap1'"), ("n'a'", "n'a'"),
+        ("'a:p1 '\n 'b'", "E'a\\x3Ap1 b'"), ("N':p1'", "NCHAR E'\\x3Ap1'"), ("n'a'", "n'a'"),
     ],
 )  # fmt: skip
 def test_a_literal_with_a_variables_name_is_written_otherwise(literal: str, written: str) -> None:

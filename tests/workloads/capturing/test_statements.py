@@ -102,7 +102,10 @@ def test_with_all_durations_what_has_none_was_running_at_the_end(end: LogEntry) 
     entries = []
     for session in "23":
         entries += [entry("statement: SELECT 1", session=session)]
-        entries += [entry("duration: 0.1 ms", session=session), entry(DISCONNECTED, session=session)]
+        entries += [
+            entry("duration: 0.1 ms", session=session),
+            entry(DISCONNECTED, session=session),
+        ]
     ledger = CaptureLedger()
     logged = read([*entries, entry("statement: SELECT 2"), end], ledger)
     assert [one.outcome for one in logged] == [None, None, StatementOutcome.RUNNING]

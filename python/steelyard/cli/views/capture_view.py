@@ -51,7 +51,8 @@ def _kind_lines(captured: Captured) -> Iterator[str]:
         mean = f"{_mean_ms(kind):.3f} ms" if kind.timed else "-"
         think = f"{1000 * statistics.median(kind.think_s):.1f} ms" if kind.think_s else "-"
         share = f"{100 * kind.count / total:.1f} %"
-        writes = "  writes" if kind.writes else ""
+        calls = f"  calls {', '.join(kind.calls)}: may write" if kind.calls else ""
+        writes = "  writes" if kind.writes else calls
         values = f"{kind.columns} × {len(kind.rows)}" if kind.columns else "none"
         yield f"{name:<{width}}  {share:>7}  {mean:>10}  {values:>7}  {think:>9}{writes}"
 
@@ -157,6 +158,7 @@ def captured_json(captured: Captured, passed: Passed | None = None) -> str:
                 "mean_ms": _mean_ms(kind) if kind.timed else None,
                 "median_ms": 1000 * statistics.median(kind.times_s) if kind.timed else None,
                 "writes": kind.writes,
+                "calls": list(kind.calls),
                 "rows": len(kind.rows),
             }
             for name, kind in captured.scripts

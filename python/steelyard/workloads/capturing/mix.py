@@ -64,8 +64,15 @@ class TransactionKind:
 
     @property
     def writes(self) -> bool:
-        """Whether a statement of it does, as far as its text says."""
-        return any(shape.writes for shape in self.shapes)
+        """Whether a statement of it does, as far as its text says; or it calls functions that may,
+        where sessions that begin read-only would not keep them from it."""
+        permitted = any(shape.permits_writes for shape in self.shapes)
+        return any(shape.writes or (permitted and shape.calls) for shape in self.shapes)
+
+    @property
+    def calls(self) -> tuple[str, ...]:
+        """The functions of its queries that do not come with PostgreSQL, and may write."""
+        return tuple(dict.fromkeys(call for shape in self.shapes for call in shape.calls))
 
     @property
     def fingerprint(self) -> str:

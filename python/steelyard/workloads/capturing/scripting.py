@@ -187,11 +187,10 @@ def escaped_literal(literal: str) -> str:
     mentions = (_is_known(literal, match.start()) for match in _MENTION.finditer(literal))
     if _RETURN not in literal and not any(mentions):
         return literal
-    if (dollar := re.match(r"(?s)^(\$\w*\$)(.*)\1$", literal)) is not None:
-        body = dollar[2].replace("\\", "\\\\").replace("'", "''")
-        return f"E'{_without_marks(body, _COLON, _ESCAPED_RETURN)}'"
-    if _CONTINUED.fullmatch(literal):
-        body = "".join(_QUOTED.findall(literal)).replace("\\", "\\\\")
+    dollar = re.match(r"(?s)^(\$\w*\$)(.*)\1$", literal)
+    if dollar is not None or _CONTINUED.fullmatch(literal):
+        parts = _QUOTED.findall(literal) if dollar is None else [dollar[2].replace("'", "''")]
+        body = "".join(parts).replace("\\", "\\\\")
         return f"E'{_without_marks(body, _COLON, _ESCAPED_RETURN)}'"
     if literal[:2] in ("E'", "e'"):
         body = "".join(_QUOTED_WITH_ESCAPES.findall(literal))

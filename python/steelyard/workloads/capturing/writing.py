@@ -258,6 +258,10 @@ def _name(number: int, kind: TransactionKind, salt: bytes | None) -> str:
     return f"{number:02}-{'-'.join(parts)}"[:_LONGEST_NAME]
 
 
+_CALLS = (
+    "# It calls {}, which may write: at an address its sessions begin read-only unless --yes is\n"
+    "# said."
+)
 _IMPLICIT = (
     "# One transaction by the server's log, as a pipeline is: its BEGIN and COMMIT are not in it."
 )
@@ -294,4 +298,6 @@ def _description(
         ]
         if kind.implicit:
             lines.insert(-2, _IMPLICIT)
+        if kind.calls and not kind.writes:
+            lines.insert(-2, _CALLS.format(", ".join(kind.calls)))
     return "\n".join(lines) + "\n"
