@@ -22,6 +22,7 @@ from workloads.capturing.test_mix import mixed, said
         ("SELECT a FROM t WHERE EXISTS (SELECT cron.schedule('a'))", ("cron.schedule()",)),
         ('SELECT "it\'s mine"(1)', ('"..."()',)),
         ("WITH x AS (SELECT f()) SELECT count(*) FROM x", ("f()",)),
+        ("SELECT pg_temp.f()", ("pg_temp.f()",)),
         ("SELECT now(), lower(a), count(*), sum(b) FILTER (WHERE c) FROM t", ()),
         ("SELECT pg_catalog.now(), pg_backend_pid(), pg_sleep(1), set_config('a', 'b', true)", ()),
         ("SELECT coalesce(a, 1), extract(year FROM b), trim(c), cast(d AS int) FROM t", ()),

@@ -197,7 +197,7 @@ def _refuse_writes(options: DriveOptions, target: Endpoint) -> None:
 
 
 _READ_ONLY = "default_transaction_read_only"
-_BEGUN = "SELECT pg_catalog.current_setting('transaction_read_only')"
+_BEGUN = "SHOW transaction_read_only"
 
 
 def _with_read_only_sessions(options: DriveOptions, target: Endpoint) -> Endpoint:

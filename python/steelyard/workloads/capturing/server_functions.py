@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-_OWN_SCHEMAS = ("pg_catalog", "information_schema")
+_SCHEMAS = re.compile(r"pg_(?!temp)\w+|information_schema")
+"""Names that begin with pg_ are reserved; functions of a session are in pg_temp."""
 _FAMILIES = re.compile(r"pg_\w+|has_\w+_privilege")
 _NAMES = """
 abbrev abs aclexplode acos acosd acosh age any_value area array_agg array_append array_cat
@@ -78,5 +79,5 @@ _KNOWN = frozenset(_NAMES.split())
 def is_of_server(schema: str | None, function: str) -> bool:
     """Whether a function comes with PostgreSQL, by its name; `schema`: where the call says one."""
     if schema is not None:
-        return schema in _OWN_SCHEMAS
+        return _SCHEMAS.fullmatch(schema) is not None
     return function in _KNOWN or _FAMILIES.fullmatch(function) is not None
