@@ -14,6 +14,7 @@ from steelyard.cli.options.address_options import (
     require_agreed,
     with_addresses,
     with_own_workload,
+    with_read_only_sessions,
     without_passwords,
 )
 from steelyard.cli.options.source_options import SourceOptions, back_up_whole
@@ -180,3 +181,28 @@ def test_who_writes_at_an_address_must_agree(tmp_path: Path) -> None:
     require_agreed(resolve_workload(read_study("sessions", of(reads))), agreed=False)
     loaded = read_study("sessions", ["workload=pgbench", *address_changes("host=db1", None, None)])
     require_agreed(resolve_workload(loaded), agreed=False)  # Steelyard made it
+
+
+def test_captured_reads_are_driven_in_sessions_that_begin_read_only(tmp_path: Path) -> None:
+    (tmp_path / "scripts").mkdir()
+    (tmp_path / "scripts" / "call.sql").write_text("SELECT place_order();\n")
+    (tmp_path / "scripts" / "put.sql").write_text("UPDATE t SET a = 1;\n")
+    described = 'name = "ours"\ntitle = "captured"\nloaded = false\ntried_first = true\n'
+    described += "[scripts.call]\nwrites = false\n[scripts.put]\nwrites = true\n"
+    (tmp_path / "workload.toml").write_text(described)
+
+    def settings(*changes: str, agreed: bool) -> dict[str, str]:
+        address = [f"workload={tmp_path}", *address_changes("host=db1", None, None)]
+        study = resolve_workload(read_study("sessions", [*address, *changes]))
+        return with_read_only_sessions(study, agreed=agreed).settings
+
+    reads, both = 'workload.scripts={"call" = 1}', 'workload.scripts={"call" = 1, "put" = 1}'
+    begin = {"default_transaction_read_only": "on"}
+    assert settings(reads, agreed=False) == begin
+    assert settings(reads, "settings.jit=off", agreed=False) == {**begin, "jit": "off"}
+    assert settings(reads, agreed=True) == {}
+    assert settings(both, agreed=True) == settings(both, agreed=False) == {}
+    file = f'workload.scripts={{"{tmp_path}/scripts/call.sql" = 1}}'
+    own = ["workload=own", *address_changes("host=db1", None, None), file]
+    study = resolve_workload(read_study("sessions", own))
+    assert with_read_only_sessions(study, agreed=False) is study

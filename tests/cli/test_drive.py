@@ -5,6 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
+from steelyard import _core
+from steelyard.model.errors import DriverError
 from thinned import thinned
 
 Refused = Callable[..., str]
@@ -89,3 +93,34 @@ def test_captured_transactions_that_write_are_refused_without_a_yes(
     assert "could not connect" in refused(*asked, "--yes", status=3)
     file.write_text(described.format("false"))
     assert "could not connect" in refused(*asked, status=3)
+
+
+def _is_off(arm: str, sql: str) -> list[list[str]]:
+    return [["off"]]
+
+
+def _is_refused(arm: str, sql: str) -> list[list[str]]:
+    said = "unsupported startup parameter: default_transaction_read_only (SQLSTATE 08P01)"
+    raise DriverError("could not connect", detail=said)
+
+
+@pytest.mark.parametrize(
+    ("pooler", "why"), [(_is_off, "did not take"), (_is_refused, "unsupported startup parameter")]
+)
+def test_behind_a_pooler_that_passes_on_no_settings_nothing_is_driven_without_a_yes(
+    refused: Refused,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    pooler: Callable[[str, str], list[list[str]]],
+    why: str,
+) -> None:
+    (tmp_path / "ours" / "scripts").mkdir(parents=True)
+    (tmp_path / "ours" / "scripts" / "call.sql").write_text("SELECT place_order();\n")
+    described = 'name = "ours"\ntitle = "captured"\nloaded = false\ntried_first = true\n'
+    described += "[scripts.call]\nwrites = false\n"
+    (tmp_path / "ours" / "workload.toml").write_text(described)
+    monkeypatch.setattr(_core, "ask", pooler)
+    said = refused("drive", "host=/nowhere port=5999", "-w", "ours")
+    assert "sessions there do not begin read-only" in said
+    assert why in said
+    assert "--yes" in said

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -136,3 +137,58 @@ def test_what_does_not_go_together_is_refused(
     said = steelyard("drive", target, *words)
     assert said.returncode == 2
     assert message in said.stderr
+
+
+MAKES = """
+CREATE TABLE orders (n int);
+CREATE FUNCTION place_order(n int) RETURNS int VOLATILE LANGUAGE sql
+    AS 'INSERT INTO orders VALUES (n) RETURNING n';
+CREATE FUNCTION twice(n int) RETURNS int LANGUAGE sql AS 'SELECT 2 * n';
+"""
+CAPTURED = """
+name = "ours"
+title = "captured"
+loaded = false
+tried_first = true
+[[mixes]]
+scripts = { place = 1, double = 3 }
+[scripts.place]
+writes = false
+[scripts.double]
+writes = false
+"""
+
+
+def test_functions_that_write_are_left_out_unless_that_was_agreed_to(
+    steelyard: Steelyard, server: Endpoint, target: str, tmp_path: Path
+) -> None:
+    folder = tmp_path / "ours"
+    (folder / "scripts").mkdir(parents=True)
+    (folder / "workload.toml").write_text(CAPTURED)
+    (folder / "scripts" / "place.sql").write_text("SELECT * FROM place_order(1);\n")
+    (folder / "scripts" / "double.sql").write_text("SELECT twice(21);\n")
+    with connect(target) as connection:
+        connection.execute(MAKES.encode())
+
+    def placed() -> int:
+        with connect(target) as connection:
+            return int(connection.execute(b"SELECT count(*) FROM orders").fetchall()[0][0])
+
+    asked = ("drive", target, "-w", str(folder), "-t", "50", "--json")
+    driven = steelyard(*asked)
+    assert driven.returncode == 0, driven.stderr
+    assert json.loads(driven.stdout)["errors"] == {}
+    assert 'left out script "place", 25 % of the transactions: cannot execute INSERT' in (
+        driven.stderr
+    )
+    assert "SQLSTATE 25006" in driven.stderr
+    assert "--yes" in driven.stderr
+    refused = steelyard(*asked, "--failing", "refuse")
+    assert refused.returncode == 2
+    assert 'script "place" cannot work' in refused.stderr
+    assert "--yes" in refused.stderr
+    assert placed() == 0
+    agreed = steelyard(*asked, "--yes")
+    assert agreed.returncode == 0, agreed.stderr
+    assert "left out" not in agreed.stderr
+    assert placed() > 0

@@ -13,6 +13,8 @@ from steelyard.model.units import NS_PER_S
 CANNOT_WORK = ("42", "26", "3F")
 """SQLSTATE classes of what is missing or wrong in itself, and fails however often it is tried:
 syntax error or access rule violation, invalid statement name, invalid schema name."""
+READ_ONLY = "25006"
+"""The SQLSTATE of a write in a transaction that may only read, which is not tried again either."""
 TRIES = 5
 """A script that fails otherwise, by its values or by what others do, is executed so often."""
 LONGEST_TRY_NS = 10 * NS_PER_S
@@ -50,7 +52,7 @@ class Tries:
     failed: int = 0
     errors: Counter[str] = field(default_factory=Counter)
     is_wrong: bool = False
-    """Whether an error said that something is missing, or wrong in itself."""
+    """Whether an error said that something is missing, or wrong in itself, or may not write."""
     was_cancelled: bool = False
 
     def note(self, execution: Execution) -> None:
@@ -63,7 +65,7 @@ class Tries:
             return
         self.failed += 1
         for state in execution.errors:
-            self.is_wrong = self.is_wrong or state.startswith(CANNOT_WORK)
+            self.is_wrong = self.is_wrong or state.startswith((*CANNOT_WORK, READ_ONLY))
             message = execution.error_messages.get(state, "no message")
             self.errors[f"{message} ({error_words(state)})"] += 1
 
@@ -76,6 +78,11 @@ class Tries:
     def never_works(self) -> bool:
         """Whether all tries failed."""
         return 0 < self.failed == self.tries
+
+    @property
+    def would_write(self) -> bool:
+        """Whether it failed for a write where none may be."""
+        return any(error_words(READ_ONLY) in error for error in self.errors)
 
     @property
     def is_open(self) -> bool:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from steelyard.cli.views.capture_view import capture_lines
 from steelyard.model.errors import UsageError
 from steelyard.workloads.capturing import mix as mixing
 from steelyard.workloads.capturing.ledger import CaptureLedger, StatementOutcome
@@ -306,6 +308,24 @@ def test_reads_alone_are_driven_until_writes_are_asked_for(tmp_path: Path) -> No
         write_workload(mixed(*told), tmp_path / "reads", name="made", source="log")
 
 
+def test_where_slow_statements_alone_have_durations_no_share_of_the_time_is_known(
+    tmp_path: Path,
+) -> None:
+    slow, quick = said("SELECT pg_sleep(1)"), replace(said("SELECT 1"), duration_ms=None)
+    mix = mixed(slow, *[quick] * 3)
+    mix.ledger.executed, mix.ledger.timed = 4, 1
+    captured = write_workload(mix, tmp_path / "one", name="one", source="log", most=1)
+    assert [kind.count for _, kind in captured.scripts] == [3]
+    assert (captured.statements_share, captured.seconds_share) == (0.75, None)
+    assert captured.left_out == ((StatementOutcome.BEYOND, 0.25, None),)
+    [note] = [line for line in capture_lines(captured) if line.startswith("note: ")]
+    assert "25.0 % of the statements" in note
+    mix.ledger.timed = 4
+    captured = write_workload(mix, tmp_path / "all", name="all", source="log", most=1)
+    assert (captured.statements_share, captured.seconds_share) == (0.25, 1.0)
+    assert "note: " not in "".join(capture_lines(captured))
+
+
 def test_texts_are_hashed_alike_and_numbers_dates_and_uuids_stay(tmp_path: Path) -> None:
     salt = b"salt"
     assert redacted("'Ann'", salt, literal=True) == redacted("'Ann'", salt, literal=True)
@@ -328,3 +348,5 @@ def test_rows_are_written_and_read_as_copy_does() -> None:
     assert read_rows(rows_text(rows)) == rows
     with pytest.raises(ValueError, match="line 2: 1 fields, not 2"):
         read_rows("a\tb\nc\n")
+    with pytest.raises(ValueError, match="line 2: 1 fields, not 2"):
+        read_rows("a\tb\n\nc\td\n")

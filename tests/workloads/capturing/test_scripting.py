@@ -35,10 +35,35 @@ def script(text: str, rows: list[tuple[str | None, ...]], mode: Protocol) -> tup
         ("E'\\:p1'", "E'\\x3Ap1'"), ("$q$it's \\ :p1$q$", "E'it''s \\\\ \\x3Ap1'"),
         ("U&'\\0061:p1'", "U&'\\0061\\003Ap1'"),
         ("U&'!0061:p1' UESCAPE '!'", "U&'!0061!003Ap1' UESCAPE '!'"), ("7", "7"),
+        ("'a:p1 '\n 'b'", "E'a\\x3Ap1 b'"), ("N':p1'", "NCHAR E'\\x3Ap1'"), ("n'a'", "n'a'"),
     ],
 )  # fmt: skip
 def test_a_literal_with_a_variables_name_is_written_otherwise(literal: str, written: str) -> None:
     assert escaped_literal(literal) == written
+
+
+@pytest.mark.parametrize(
+    ("literal", "written"),
+    [
+        ("'a\r\nb'", "E'a\\r\nb'"), ("'it''s \\\r'", "E'it''s \\\\\\r'"),
+        ("E'\\\\\r\\\r\\n'", "E'\\\\\\r\\r\\n'"), ("e'\r:p1'", "e'\\r\\x3Ap1'"),
+        ("$q$it's\r$q$", "E'it''s\\r'"), ("U&'\\0061\r'", "U&'\\0061\\000D'"),
+        ("U&'!0061\r' UESCAPE '!'", "U&'!0061!000D' UESCAPE '!'"),
+        ("'a\r'\r\n'it''s'", "E'a\\rit''s'"), ("N'a\r'", "NCHAR E'a\\r'"),
+        ("E'a\\''\r\n'b\r'", "E'a\\'b\\r'"), ("U&'a'\r\n'\r'", "U&'a\\000D'"),
+    ],
+)  # fmt: skip
+def test_a_carriage_return_in_a_literal_is_escaped(literal: str, written: str) -> None:
+    assert escaped_literal(literal) == written
+
+
+@pytest.mark.parametrize("mode", ["simple", "extended", "prepared"])
+@pytest.mark.parametrize("literal", ["'a\r\nb'", "$$\r$$", "E'\r\\n'", "N'\r'"])
+def test_no_script_holds_a_carriage_return_of_a_literal(mode: Protocol, literal: str) -> None:
+    """A script is read with line feeds alone, rows with what they escape."""
+    words, rows = script(f"SELECT 1\n, {literal}", [()], mode)
+    assert "\r" not in words
+    assert rows == ([[literal]] if mode == "simple" else [])
 
 
 def test_in_simple_mode_every_name_after_a_colon_is_drawn_as_it_stands() -> None:

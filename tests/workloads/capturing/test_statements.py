@@ -53,17 +53,63 @@ def test_a_duration_of_its_own_belongs_to_the_last_statement_of_its_session() ->
                 entry("duration: 5.5 ms", session="1", seconds=1.2),
                 entry("statement: SELECT broken", session="1"),
                 entry("!column does not exist", session="1"),
-                entry("statement: SELECT 3", session="2"),
             ]
         )
     )
     assert [(one.text, one.duration_ms) for one in found] == [
-        ("SELECT 1", 5.5), ("SELECT broken", None), ("SELECT 2", None), ("SELECT 3", None),
+        ("SELECT 1", 5.5), ("SELECT broken", None), ("SELECT 2", None),
     ]  # fmt: skip
     assert found[0].ended == 1.2
     # Where durations have entries of their own, one without any was still running.
     outcomes = [one.outcome for one in found]
-    assert outcomes == [None, StatementOutcome.FAILED, None, StatementOutcome.RUNNING]
+    assert outcomes == [None, StatementOutcome.FAILED, StatementOutcome.RUNNING]
+
+
+UNIT = ("statement: BEGIN", "statement: SELECT 1", "statement: COMMIT")
+DISCONNECTED = "disconnection: session time: 0:00:00.010 user=a database=b host=[local]"
+
+
+@pytest.mark.parametrize("unit", [UNIT, UNIT[1:2]])
+@pytest.mark.parametrize("end", [[DISCONNECTED], []])
+@pytest.mark.parametrize("one_process", [True, False])
+def test_with_the_durations_of_slow_statements_alone_the_others_had_ended(
+    unit: tuple[str, ...], end: list[str], one_process: bool
+) -> None:
+    """log_statement = all, log_min_duration_statement = 1000: one connection a transaction."""
+    entries = [entry("statement: SELECT pg_sleep(2)", session="0")]
+    entries += [entry("duration: 2000.5 ms", session="0", seconds=2.0)]
+    for number in range(1, 21):
+        session = "1" if one_process else str(number)
+        begun = ["connection received: host=[local]"] if one_process and not end else []
+        entries += [entry(message, session=session) for message in (*begun, *unit, *end)]
+    ledger = CaptureLedger()
+    logged = list(transactions(statements(entries, ledger)))
+    assert [(len(one.statements), one.outcome) for one in logged if one.seconds == 0] == [
+        (len(unit), None)
+    ] * 20
+    assert (ledger.executed, ledger.timed, ledger.is_timed) == (1 + 20 * len(unit), 1, False)
+
+
+@pytest.mark.parametrize(
+    "end",
+    [
+        replace(entry("terminating connection due to administrator command"), severity="FATAL"),
+        entry("all server processes terminated; reinitializing", session="9"),
+        entry("checkpoint starting: time", session="9"),
+    ],
+)
+def test_with_all_durations_what_has_none_was_running_at_the_end(end: LogEntry) -> None:
+    entries = []
+    for session in "23":
+        entries += [entry("statement: SELECT 1", session=session)]
+        entries += [
+            entry("duration: 0.1 ms", session=session),
+            entry(DISCONNECTED, session=session),
+        ]
+    ledger = CaptureLedger()
+    logged = read([*entries, entry("statement: SELECT 2"), end], ledger)
+    assert [one.outcome for one in logged] == [None, None, StatementOutcome.RUNNING]
+    assert (ledger.executed, ledger.timed, ledger.is_timed) == (2, 2, True)
 
 
 @pytest.mark.parametrize(

@@ -41,6 +41,24 @@ def outcomes(*events: Event) -> list[tuple[int, StatementOutcome | None]]:
     return [(len(one.statements), one.outcome) for one in transactions(events)]
 
 
+@pytest.mark.parametrize(
+    ("last_ms", "next_ms", "pause_s"),
+    [(2.0, 500.0, 0.5), (2.0, None, 1.0), (None, 500.0, None), (None, None, None)],
+)
+def test_a_pause_is_known_where_it_is_known_when_the_transaction_ended(
+    last_ms: float | None, next_ms: float | None, pause_s: float | None
+) -> None:
+    """Without a duration the time of a statement is that of its beginning."""
+    durations = ((None, 1.0), (1.0, 2.0), (last_ms, 3.0), (next_ms, 4.0))
+    texts = ("BEGIN", "SELECT 1", "COMMIT", "SELECT 2")
+    logged = [
+        LoggedStatement("1", ended, ms, text, "simple")
+        for text, (ms, ended) in zip(texts, durations, strict=True)
+    ]
+    first, last = transactions(logged)
+    assert (first.think_s, last.think_s) == (pause_s, None)
+
+
 def test_what_is_open_ends_with_its_session_or_with_a_next_begin() -> None:
     told = (said("BEGIN"), said("SELECT 1"))
     after = said("SELECT 2")

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from steelyard import _core
 from steelyard.cli.options.drive_options import DriveOptions
 from steelyard.driver.answer import SliceAnswer
 from steelyard.driver.client import Driver
@@ -18,10 +20,11 @@ from steelyard.driver.plan import (
     Variable,
 )
 from steelyard.driver.trial import execute, longest_try_ns, try_each
+from steelyard.engines.access.interruptible import interruptible
 from steelyard.engines.adapters import workload_database
 from steelyard.engines.loading import DATABASE, WorkloadDatabase
-from steelyard.model.endpoint import Endpoint
-from steelyard.model.errors import UsageError
+from steelyard.model.endpoint import POSTGRES, Endpoint
+from steelyard.model.errors import DriverError, UsageError
 from steelyard.model.units import format_digits
 from steelyard.running.measuring.load import driven, numbered
 from steelyard.running.replaying import replay_of
@@ -102,8 +105,11 @@ def open_workload(
         failing=options.failing_rule,
     )
     resolved = resolve(choice, database.kind)
-    if resolved.workload.tried_first and any(script.writes for script in resolved.scripts):
-        _require_agreed(options, target)
+    if resolved.workload.tried_first and not options.yes:
+        if any(script.writes for script in resolved.scripts):
+            _refuse_writes(options, target)
+        if target.protocol == POSTGRES:
+            target = _with_read_only_sessions(options, target)
     if not external:
         require_workload(resolved.workload, resolved.scale, loaded, target.host)
     return DrivenWorkload(
@@ -133,13 +139,15 @@ def without_failing(workload: DrivenWorkload, report: Callable[[str], None]) -> 
     if not out:
         return workload
     rest = tuple(script for script in workload.scripts if script not in out)
+    agree = f" {_AGREE}" if any(tried[script.name].would_write for script in out) else ""
     if workload.failing != LEAVE_OUT or not rest or workload.workload.streams:
         raise UsageError(
             f'script "{out[0].name}" cannot work on the server at "{workload.target.host}": '
             f"{tried[out[0].name].error}",
             detail="; ".join(f"{script.name}: {tried[script.name].error}" for script in out[1:4])
             or None,
-            hint=f"--failing {LEAVE_OUT} leaves out what fails." if rest else None,
+            hint=f"{f'--failing {LEAVE_OUT} leaves out what fails.' if rest else ''}{agree}".strip()
+            or None,
         )
     whole = sum(script.weight for script in workload.scripts)
     for script in out:
@@ -147,6 +155,8 @@ def without_failing(workload: DrivenWorkload, report: Callable[[str], None]) -> 
             f'left out script "{script.name}", {format_digits(100 * script.weight / whole, 2)} % '
             f"of the transactions: {tried[script.name].error}"
         )
+    if agree:
+        report(f"HINT: {agree}")
     return replace(workload, scripts=rest)
 
 
@@ -173,12 +183,39 @@ def _refuse_check(options: DriveOptions) -> None:
         )
 
 
-def _require_agreed(options: DriveOptions, target: Endpoint) -> None:
-    """UsageError unless --yes permits changes to the data of this server."""
-    if not options.yes:
+_AGREE = "Say --yes if this server's data may be changed."
+
+
+def _refuse_writes(options: DriveOptions, target: Endpoint) -> None:
+    """UsageError: the scripts would change the data of this server."""
+    raise UsageError(
+        f'not driving workload "{options.workload}" on the server at "{target.host}": it was '
+        "captured with transactions that write",
+        detail="They would change that server's data. `weigh --from` drives them on a copy.",
+        hint=_AGREE,
+    )
+
+
+_READ_ONLY = "default_transaction_read_only"
+_BEGUN = "SHOW transaction_read_only"
+
+
+def _with_read_only_sessions(options: DriveOptions, target: Endpoint) -> Endpoint:
+    """The target whose sessions begin read-only: what functions of a query do, its text does not
+    say. UsageError: they do not, as behind a pooler that does not pass on how they begin."""
+    reading = replace(target, settings=(*target.settings, (_READ_ONLY, "on")))
+    arm = json.dumps(DriveArm("target", reading, 1).to_json())
+    try:
+        why, begun = None, interruptible(lambda: _core.ask(arm, _BEGUN))
+    except DriverError as error:
+        why, begun = error.detail or error.primary, []
+        if _READ_ONLY not in why:
+            raise
+    if begun != [["on"]]:
         raise UsageError(
-            f'not driving workload "{options.workload}" on the server at "{target.host}": it was '
-            "captured with transactions that write",
-            detail="They would change that server's data. `weigh --from` drives them on a copy.",
-            hint="Say --yes if this server's data may be changed.",
+            f'not driving workload "{options.workload}" on the server at "{target.host}": sessions '
+            "there do not begin read-only",
+            detail=why or f"It did not take {_READ_ONLY}: functions of the queries might write.",
+            hint=f"Name the server itself where this is a pooler. {_AGREE}",
         )
+    return reading

@@ -145,6 +145,21 @@ def require_agreed(study: Study, *, agreed: bool) -> None:
         )
 
 
+def with_read_only_sessions(study: Study, *, agreed: bool) -> Study:
+    """The study whose sessions begin read-only where captured transactions that read are driven at
+    an address: what functions of a query do, its text does not say. The same with --yes, where
+    some write, and where they are copies."""
+    if not study.is_external or agreed or study.uses_own_databases:
+        return study
+    from steelyard.workloads.reading.resolved import resolve
+
+    resolved = resolve(study.workload)
+    if not resolved.workload.tried_first or any(script.writes for script in resolved.scripts):
+        return study
+    settings = {"default_transaction_read_only": "on", **study.settings}
+    return study.model_copy(update={"settings": settings})
+
+
 def _require_near(study: Study) -> None:
     host = sqlserver.read_uri(study.address or "").host
     if not on_this_machine(host):

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from steelyard.cli.options.address_options import require_agreed
+from steelyard.cli.options.address_options import require_agreed, with_read_only_sessions
 from steelyard.cli.options.arm_options import with_known_settings, with_products
 from steelyard.cli.options.weigh_options import resolve_arms, resumed_study
 from steelyard.model.errors import UsageError
@@ -46,7 +46,9 @@ def resolve_study(request: StudyRequest) -> Study:
     study = with_known_settings(study, request.control, request.arm, request.account)
     study = resolve_arms(study, request.account)
     require_agreed(study, agreed=request.agreed)
-    return study
+    if request.resume is not None:
+        return study
+    return with_read_only_sessions(study, agreed=request.agreed)
 
 
 def _read(request: StudyRequest) -> Study:

@@ -52,7 +52,8 @@ def _kind_lines(captured: Captured) -> Iterator[str]:
         mean = f"{_mean_ms(kind):.3f} ms" if kind.timed else "-"
         think = f"{1000 * statistics.median(kind.think_s):.1f} ms" if kind.think_s else "-"
         share = f"{100 * kind.count / total:.1f} %"
-        writes = "  writes" if kind.writes else ""
+        calls = f"  calls {', '.join(kind.calls)}: may write" if kind.calls else ""
+        writes = "  writes" if kind.writes else calls
         values = f"{kind.columns} × {len(kind.rows)}" if kind.columns else "none"
         yield f"{name:<{width}}  {share:>7}  {mean:>10}  {values:>7}  {think:>9}{writes}"
 
@@ -60,6 +61,13 @@ def _kind_lines(captured: Captured) -> Iterator[str]:
 def _outcome_lines(captured: Captured, passed: Passed | None) -> Iterator[str]:
     """What was covered and left out, how it is sent, and what was passed through."""
     yield f"covered: {_shares(captured.statements_share, captured.seconds_share)}"
+    ledger = captured.ledger
+    if ledger.timed and not ledger.is_timed:
+        yield (
+            f"note: the log has the durations of {100 * ledger.timed_share:.1f} % of the "
+            "statements, the slow ones: shares of the time are not known, and kinds are ranked by "
+            "their number; log_min_duration_statement = 0 logs all durations"
+        )
     for why, count, seconds in captured.left_out:
         remedy = "; --writes takes them" if why is StatementOutcome.WRITES else ""
         yield f"left out: {_shares(count, seconds)}: {why}{remedy}"
@@ -163,6 +171,7 @@ def captured_json(captured: Captured, passed: Passed | None = None) -> str:
         "captured": ledger.statements[StatementOutcome.CAPTURED],
         "statements_share": captured.statements_share,
         "seconds_share": captured.seconds_share,
+        "timed_share": ledger.timed_share,
         "kinds": [
             {
                 "script": name,
@@ -171,6 +180,7 @@ def captured_json(captured: Captured, passed: Passed | None = None) -> str:
                 "mean_ms": _mean_ms(kind) if kind.timed else None,
                 "median_ms": 1000 * statistics.median(kind.times_s) if kind.timed else None,
                 "writes": kind.writes,
+                "calls": list(kind.calls),
                 "rows": len(kind.rows),
             }
             for name, kind in captured.scripts

@@ -33,6 +33,7 @@ class StatementOutcome(StrEnum):
     NO_VALUES = "statements whose parameters are not in the log"
     CUT_VALUES = "transactions whose values are cut off"
     LONG_TEXT = "statements whose text is longer than is kept (1 MiB)"
+    LARGE = "transactions with more text and values than a script holds (16 MiB)"
     BINARY_VALUES = "statements with binary values of a type that is not read"
     ENCODING = "statements in an encoding that is not known"
     NOT_RECORDED = "statements after the file of notes was full, or the disk too slow for it"
@@ -44,6 +45,10 @@ class StatementOutcome(StrEnum):
     LIST_LENGTH = "statements with lists whose length is not counted (PostgreSQL 18)"
     NO_STATISTICS = "statements whose columns have no statistics (ANALYZE)"
     NO_SESSION = "commands of sessions and transactions: what belongs together is not counted"
+
+
+_ENOUGH_TIMED = 0.99
+"""Of the executed statements; the few others were quick, or failed unseen."""
 
 
 @dataclass
@@ -60,6 +65,10 @@ class CaptureLedger:
     """Plans of auto_explain, which are no statements."""
     databases: set[str] = field(default_factory=set)
     """In which the statements were executed, as far as the log says."""
+    executed: int = 0
+    """Statements read that did not fail."""
+    timed: int = 0
+    """Of these, those whose duration is in the log."""
 
     def enter(self, outcome: StatementOutcome, seconds: float = 0.0, statements: int = 1) -> None:
         """Count statements under what became of them."""
@@ -82,6 +91,17 @@ class CaptureLedger:
     def total_s(self) -> float:
         """Seconds of all outcomes."""
         return sum(self.seconds.values())
+
+    @property
+    def timed_share(self) -> float:
+        """Of the executed statements, those whose duration is known."""
+        return self.timed / self.executed if self.executed else 1.0
+
+    @property
+    def is_timed(self) -> bool:
+        """Whether times are those of all statements, and not of the slow ones alone: with
+        log_min_duration_statement beside log_statement the others are logged without."""
+        return self.timed_share >= _ENOUGH_TIMED
 
     def copy(self) -> CaptureLedger:
         """Another ledger with the same counts."""

@@ -19,6 +19,9 @@ KEPT_ROWS = 10_000
 """Executions of a kind whose values are kept; of more, a fair sample."""
 MOST_VALUES = 255
 """Of one statement: pgbench's limit of variables."""
+MOST_LENGTH = 16 << 20
+"""Characters of a transaction's texts and values: escaped, a script or a row of it stays below what
+is read again (reading/rows.py)."""
 MOST_CONSTANTS = 8
 """Beside parameters so many literals, or sets of them, are parts of statements: as parameters they
 would be planned otherwise, as text the parameters would be. Of more they are values."""
@@ -62,8 +65,15 @@ class TransactionKind:
 
     @property
     def writes(self) -> bool:
-        """Whether a statement of it does, as far as its text says."""
-        return any(shape.writes for shape in self.shapes)
+        """Whether a statement of it does, as far as its text says; or it calls functions that may,
+        where sessions that begin read-only would not keep them from it."""
+        permitted = any(shape.permits_writes for shape in self.shapes)
+        return any(shape.writes or (permitted and shape.calls) for shape in self.shapes)
+
+    @property
+    def calls(self) -> tuple[str, ...]:
+        """The functions of its queries that do not come with PostgreSQL, and may write."""
+        return tuple(dict.fromkeys(call for shape in self.shapes for call in shape.calls))
 
     @property
     def fingerprint(self) -> str:
@@ -196,6 +206,8 @@ def _key(read: Readings) -> Key:
 
 def _read(transaction: LoggedTransaction) -> Readings | StatementOutcome:
     """Its statements' shapes with their literals, or why it cannot be repeated."""
+    if sum(map(_length, transaction.statements)) > MOST_LENGTH:
+        return StatementOutcome.LARGE
     readings = []
     is_single = len(transaction.statements) == 1
     for statement in transaction.statements:
@@ -208,6 +220,10 @@ def _read(transaction: LoggedTransaction) -> Readings | StatementOutcome:
             return why
         readings.append(reading)
     return readings
+
+
+def _length(statement: LoggedStatement) -> int:
+    return len(statement.text) + sum(len(value) for value in statement.parameters if value)
 
 
 def _unrepeatable(statement: LoggedStatement, shape: Shape) -> StatementOutcome | None:

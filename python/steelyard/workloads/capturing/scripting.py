@@ -1,6 +1,7 @@
 """Writes a kind of transactions as a script, in which every statement is sent as it was.
 
 A `:name` in a literal or a comment is text: a script would replace it where the variable exists.
+A carriage return in a literal is text too: read as a line's end, it would become a line feed.
 """
 
 from __future__ import annotations
@@ -20,6 +21,11 @@ _NAME = rf"[{_START}][{_START}0-9]*"
 _MENTION = re.compile(rf"(?<!:):(?={_NAME})")
 _MENTION_NAME = re.compile(rf"(?<!:):{_NAME}")
 _COLON = r"\x3A"
+_RETURN, _ESCAPED_RETURN = "\r", r"\r"
+_QUOTED = re.compile(r"'((?:[^']|'')*)'")
+_QUOTED_WITH_ESCAPES = re.compile(r"(?s)'((?:[^'\\]|''|\\.)*)'")
+_CONTINUED = re.compile(rf"{_QUOTED.pattern}(?:\s+{_QUOTED.pattern})*")
+"""A string, and what continues it on further lines."""
 _OWN_ESCAPE = re.compile(r"' UESCAPE '(.)'$")
 _REGION = re.compile(r'"(?:[^"]|"")*"|--[^\n]*|/\*')
 _KNOWN_NAMES = re.compile(r"^(?:client_id|scale|random_seed|default_seed|clients|think|p\d+)$")
@@ -109,7 +115,7 @@ def _word(
     """What stands in place of a value: itself if it never differs, else its variable."""
     first = values[0]
     if first is not None and len(set(values)) == 1 and (literal or mode == "simple"):
-        if _MENTION.search(first) is None:
+        if _MENTION.search(first) is None and _RETURN not in first:
             return first
         if mode != "simple":
             return escaped_literal(first)
@@ -177,22 +183,32 @@ def _without_mentions(text: str, colon: str) -> str:
 
 def escaped_literal(literal: str) -> str:
     """The same string without `:name` of variables that exist, for protocols in which a script
-    refuses them within quotes."""
-    if not any(_is_known(literal, match.start()) for match in _MENTION.finditer(literal)):
+    refuses them within quotes, and without carriage returns."""
+    mentions = (_is_known(literal, match.start()) for match in _MENTION.finditer(literal))
+    if _RETURN not in literal and not any(mentions):
         return literal
-    if (dollar := re.match(r"(?s)^(\$\w*\$)(.*)\1$", literal)) is not None:
-        body = dollar[2].replace("\\", "\\\\").replace("'", "''")
-        return f"E'{_without_mentions(body, _COLON)}'"
-    if re.match(r"(?s)^'(?:[^']|'')*'$", literal):
-        body = literal[1:-1].replace("\\", "\\\\")
-        return f"E'{_without_mentions(body, _COLON)}'"
+    dollar = re.match(r"(?s)^(\$\w*\$)(.*)\1$", literal)
+    if dollar is not None or _CONTINUED.fullmatch(literal):
+        parts = _QUOTED.findall(literal) if dollar is None else [dollar[2].replace("'", "''")]
+        body = "".join(parts).replace("\\", "\\\\")
+        return f"E'{_without_marks(body, _COLON, _ESCAPED_RETURN)}'"
     if literal[:2] in ("E'", "e'"):
-        plain = re.sub(r"\\(.)", lambda m: ":" if m[1] == ":" else m[0], literal, flags=re.DOTALL)
-        return _without_mentions(plain, _COLON)
+        body = "".join(_QUOTED_WITH_ESCAPES.findall(literal))
+        body = re.sub(r"(?s)\\(.)", lambda m: m[1] if m[1] in ":\r" else m[0], body)
+        return f"{literal[0]}'{_without_marks(body, _COLON, _ESCAPED_RETURN)}'"
     if literal[:2] in ("U&", "u&"):
-        escape = own[1] if (own := _OWN_ESCAPE.search(literal)) is not None else "\\"
-        return _without_mentions(literal, f"{escape}003A")
+        own = _OWN_ESCAPE.search(literal)
+        escape, end = ("\\", len(literal)) if own is None else (own[1], own.start() + 1)
+        body = "".join(_QUOTED.findall(literal[:end]))
+        body = _without_marks(body, f"{escape}003A", f"{escape}000D")
+        return f"{literal[:2]}'{body}'{literal[end:]}"
+    if literal[:2] in ("N'", "n'"):
+        return f"NCHAR {escaped_literal(literal[1:])}"
     return literal
+
+
+def _without_marks(text: str, colon: str, carriage_return: str) -> str:
+    return _without_mentions(text, colon).replace(_RETURN, carriage_return)
 
 
 def _escaped_identifier(quoted: str) -> str:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from steelyard.model.errors import UsageError
+from steelyard.workloads.capturing.server_functions import is_of_server
 from steelyard.workloads.reading.writing import (
     is_server_call,
     is_writing_call,
@@ -42,6 +44,11 @@ class Shape:
     savepoint: str | None = None
     to_server: bool = False
     """Whether it acts on the whole server, its files or another server: pg_reload_conf()."""
+    calls: tuple[str, ...] = ()
+    """Functions of a query that do not come with PostgreSQL: what they do is not known. A name that
+    needs quotes is not said: it may hold anything."""
+    permits_writes: bool = False
+    """Whether it may let a transaction write where the session's may not: BEGIN READ WRITE."""
 
 
 def require_pglast() -> None:
@@ -74,10 +81,11 @@ def shape_of(text: str) -> tuple[Shape, tuple[str, ...]] | None:
     controls = type(statement).__name__ in _CONTROLS
     pieces, numbers, values, key = _cut(text, tokens)
     to_server = _is_to_server(statement, text)
+    writes, calls = _effects(statement)
     shape = Shape(
-        pieces, numbers, mark, to_server or _writes(statement), f"{mark} {key}",
+        pieces, numbers, mark, to_server or writes, f"{mark} {key}",
         controls=controls, savepoint=getattr(statement, "savepoint_name", None),
-        to_server=to_server,
+        to_server=to_server, calls=calls, permits_writes=bool(_PERMITS_WRITES.search(text)),
     )  # fmt: skip
     return shape, values
 
@@ -166,25 +174,34 @@ _OF_SERVER = {
 """Statements that act on more than a database, or on another server."""
 
 
-def _writes(statement: Any) -> bool:
-    """Whether it changes anything, as far as its text says: a function that writes is not seen."""
+_PERMITS_WRITES = re.compile(r"\bread\s+write\b|transaction_read_only", re.IGNORECASE)
+_PLAIN_NAME = re.compile(r"[a-z_][a-z0-9_$]*")
+
+
+def _effects(statement: Any) -> tuple[bool, tuple[str, ...]]:
+    """Whether it changes anything, as far as its text says; and the functions that do not come with
+    PostgreSQL, which may write too."""
     if type(statement).__name__ not in _READS:
-        return True
+        return True, ()
     from pglast.visitors import Visitor
 
-    writes = False
+    writes, calls = False, dict[str, None]()
 
-    class Writing(Visitor):
+    class Effects(Visitor):
         def visit(self, ancestors: Any, node: Any) -> None:
             nonlocal writes
             name = type(node).__name__
             if name in _WRITING:
                 writes = True
             elif name == "FuncCall":
-                writes = writes or is_writing_call(node.funcname[-1].sval)
+                words = [word.sval for word in node.funcname]
+                writes = writes or is_writing_call(words[-1])
+                if not is_of_server(words[-2] if len(words) > 1 else None, words[-1]):
+                    is_plain = all(map(_PLAIN_NAME.fullmatch, words))
+                    calls[f"{'.'.join(words)}()" if is_plain else '"..."()'] = None
 
-    Writing()(statement)
-    return writes
+    Effects()(statement)
+    return writes, tuple(calls)
 
 
 def _is_to_server(statement: Any, text: str) -> bool:

@@ -127,6 +127,9 @@ def of_database(
     """The statement, which `ledger` counts; one of another database than the named one is left
     out."""
     ledger.read += 1
+    if statement.outcome is None:
+        ledger.executed += 1
+        ledger.timed += statement.duration_ms is not None
     if statement.database:
         ledger.databases.add(statement.database)
     other = database is not None and statement.database != database
@@ -139,8 +142,10 @@ class _Reader:
     def __init__(self, ledger: CaptureLedger) -> None:
         self._ledger = ledger
         self._sessions: dict[str, _Session] = {}
-        self._timed = False
-        """Whether durations have entries of their own."""
+        self._timed = 0
+        """Durations that had entries of their own."""
+        self._has_untimed = False
+        """Whether statements ended without one: those that were quicker than is logged."""
 
     def events(self, entries: Iterable[LogEntry]) -> Iterator[Event]:
         for entry in entries:
@@ -152,7 +157,7 @@ class _Reader:
                 continue
             session = self._sessions.get(entry.session)
             if session is not None and _is_other(session, entry):
-                yield from self._end(entry.session)
+                yield from self._end_orderly(entry.session)
             if entry.severity in ("ERROR", "FATAL", "PANIC"):
                 yield from self._failed(entry)
             elif entry.message.startswith("terminating connection"):
@@ -165,6 +170,9 @@ class _Reader:
                 yield from self._logged(entry)
             elif _OTHER_LANGUAGE.match(entry.message):
                 yield _without_text(entry, StatementOutcome.OTHER_LANGUAGE)
+        # Sessions whose ends are not logged are here too: more than can have been running.
+        waiting = sum(session.waiting is not None for session in self._sessions.values())
+        self._has_untimed = self._has_untimed or waiting > self._timed
         for name in list(self._sessions):
             yield from self._end(name)
 
@@ -183,7 +191,7 @@ class _Reader:
             if message.startswith(_SERVER_ENDS):
                 yield from self._end(None)
             elif message.startswith(_SESSION_BEGINS + _SESSION_ENDS):
-                yield from self._end(entry.session)
+                yield from self._end_orderly(entry.session)
             elif not raised and match is None and _OTHER_LANGUAGE.match(message):
                 yield _without_text(entry, StatementOutcome.OTHER_LANGUAGE)
             elif _PLAN.match(message):
@@ -210,7 +218,7 @@ class _Reader:
         if session.waiting is None:
             session.alone.append((ms, entry.vxid))
             return
-        self._timed = True
+        self._timed += 1
         whole_ms = (session.waiting.duration_ms or 0.0) + ms
         yield replace(session.waiting, ended=entry.seconds, duration_ms=whole_ms, vxid=entry.vxid)
         session.waiting = None
@@ -233,8 +241,9 @@ class _Reader:
             yield replace(_without_text(entry, StatementOutcome.NO_TEXT, ms), vxid=vxid)
 
     def _answered(self, session: _Session) -> Iterator[Event]:
-        """A statement that had no duration before the next one began."""
+        """A statement that had no duration before the next one began, or its session ended."""
         if session.waiting is not None:
+            self._has_untimed = True
             yield session.waiting
             session.waiting = None
 
@@ -279,12 +288,19 @@ class _Reader:
         elif match is None and any(word[: len(message)] == message[: len(word)] for word in _FIRST):
             yield _without_text(entry, StatementOutcome.CUT_ENTRY)
 
+    def _end_orderly(self, name: str) -> Iterator[Event]:
+        """A session that ended by itself, and no failure of which was logged."""
+        if (session := self._sessions.get(name)) is not None:
+            yield from self._answered(session)
+        yield from self._end(name)
+
     def _end(self, name: str | None) -> Iterator[Event]:
         names = list(self._sessions) if name is None else [name]
         for ended in names:
             session = self._sessions.pop(ended, _Session())
             if session.waiting is not None:
-                running = StatementOutcome.RUNNING if self._timed else None
+                is_running = self._timed and not self._has_untimed
+                running = StatementOutcome.RUNNING if is_running else None
                 yield replace(session.waiting, outcome=running)
             for ms, vxid in session.alone:
                 yield LoggedStatement(

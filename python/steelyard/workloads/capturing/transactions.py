@@ -367,7 +367,9 @@ def _follow(session: _Session, done: LoggedTransaction) -> Iterator[LoggedTransa
 
 
 def _between(before: LoggedTransaction, after: LoggedTransaction) -> float | None:
+    """Without its duration a statement is logged before it is executed: when it ended is not
+    known."""
     first, last = after.statements[0], before.statements[-1]
-    if not (first.exact and last.exact):
+    if not (first.exact and last.exact) or last.duration_ms is None:
         return None
     return max(0.0, first.ended - first.seconds - last.ended)

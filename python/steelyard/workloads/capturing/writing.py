@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import random
 import re
 import typing
 from collections import Counter
@@ -24,7 +25,7 @@ from steelyard.workloads.reading.arrivals import (
     Arrival,
     arrivals_text,
 )
-from steelyard.workloads.reading.rows import rows_text
+from steelyard.workloads.reading.rows import MOST_BYTES, rows_text
 
 _WORD = re.compile(r"[a-z_][a-z0-9_]*", re.IGNORECASE)
 _TABLE = re.compile(
@@ -76,19 +77,21 @@ class Captured:
     @property
     def seconds_share(self) -> float | None:
         """Of the time that all statements took; None: the log does not say."""
-        total = self.ledger.total_s
-        return self.ledger.seconds[StatementOutcome.CAPTURED] / total if total else None
+        return self._share_of_time(StatementOutcome.CAPTURED)
 
     @property
     def left_out(self) -> tuple[tuple[StatementOutcome, float, float | None], ...]:
         """Why, with its share of the statements and of the time; the largest first."""
-        total, total_s = self.ledger.total, self.ledger.total_s
         rows = [
-            (outcome, count / total, self.ledger.seconds[outcome] / total_s if total_s else None)
+            (outcome, count / self.ledger.total, self._share_of_time(outcome))
             for outcome, count in self.ledger.statements.most_common()
             if outcome is not StatementOutcome.CAPTURED and (count or self.ledger.seconds[outcome])
         ]
         return tuple(rows)
+
+    def _share_of_time(self, outcome: StatementOutcome) -> float | None:
+        total_s = self.ledger.total_s if self.ledger.is_timed else 0.0
+        return self.ledger.seconds[outcome] / total_s if total_s else None
 
     @property
     def protocols(self) -> Counter[Protocol]:
@@ -100,9 +103,12 @@ class Captured:
 def choose_kinds(
     mix: Mix, *, writes: bool, most: int
 ) -> tuple[list[TransactionKind], CaptureLedger]:
-    """The kinds that are driven, and what became of every statement."""
+    """The kinds that are driven, those that take most time first, where that is known of too few
+    statements the most frequent; and what became of every statement."""
     chosen, ledger = list[TransactionKind](), mix.ledger.copy()
-    for kind in sorted(mix.kinds, key=lambda kind: (-max(kind.seconds, 0.0), -kind.count)):
+    by_time = ledger.is_timed
+    ranked = sorted(mix.kinds, key=lambda kind: (-max(kind.seconds, 0.0) * by_time, -kind.count))
+    for kind in ranked:
         outcome = StatementOutcome.CAPTURED
         if kind.writes and not writes:
             outcome = StatementOutcome.WRITES
@@ -151,13 +157,27 @@ def write_workload(
         text, rows = script_of(script, kind, mode, salt)
         _write(folder / "scripts" / f"{script}.sql", text)
         if rows:
-            _write(folder / "rows" / f"{script}.tsv", rows_text(rows))
+            lines = [rows_text([row]) for row in rows]
+            sample = _fair_sample(lines)
+            kind.rows = [kind.rows[number] for number in sample]
+            _write(folder / "rows" / f"{script}.tsv", "".join(lines[number] for number in sample))
     _write(folder / "workload.toml", _description(name, source, mode, scripts))
     arrivals = _arrivals([kind for _, kind in scripts])
     if arrivals is not None:
         _write(folder / ARRIVALS, arrivals_text(arrivals))
     count = None if arrivals is None else len(arrivals)
     return Captured(folder, mode, tuple(scripts), ledger, refused, count)
+
+
+def _fair_sample(lines: Sequence[str]) -> list[int]:
+    """The numbers of lines that together are no larger than a file of rows may be, drawn at random:
+    all of them, if they are not."""
+    sizes = [len(line.encode()) for line in lines]
+    if sum(sizes) <= MOST_BYTES:
+        return list(range(len(lines)))
+    drawn = random.Random(0).sample(range(len(lines)), len(lines))
+    ends = itertools.accumulate(sizes[number] for number in drawn)
+    return sorted(number for number, end in zip(drawn, ends, strict=True) if end <= MOST_BYTES)
 
 
 def _arrivals(kinds: Sequence[TransactionKind]) -> list[Arrival] | None:
@@ -238,6 +258,10 @@ def _name(number: int, kind: TransactionKind, salt: bytes | None) -> str:
     return f"{number:02}-{'-'.join(parts)}"[:_LONGEST_NAME]
 
 
+_CALLS = (
+    "# It calls {}, which may write: at an address its sessions begin read-only unless --yes is\n"
+    "# said."
+)
 _IMPLICIT = (
     "# One transaction by the server's log, as a pipeline is: its BEGIN and COMMIT are not in it."
 )
@@ -274,4 +298,6 @@ def _description(
         ]
         if kind.implicit:
             lines.insert(-2, _IMPLICIT)
+        if kind.calls and not kind.writes:
+            lines.insert(-2, _CALLS.format(", ".join(kind.calls)))
     return "\n".join(lines) + "\n"

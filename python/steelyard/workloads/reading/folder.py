@@ -5,6 +5,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
+from errno import EFBIG
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +14,11 @@ from pydantic import ValidationError
 from steelyard.model.errors import UsageError
 from steelyard.model.files.small_file import MOST_BYTES as DEFAULT_BYTES
 from steelyard.model.files.small_file import parse_toml, read_small, read_small_bytes
-from steelyard.workloads.reading.arrivals import ARRIVALS, MOST_BYTES
+from steelyard.workloads.reading.arrivals import ARRIVALS
+from steelyard.workloads.reading.arrivals import MOST_BYTES as MOST_OF_ARRIVALS
 from steelyard.workloads.reading.dialects import GENERIC, dialect_names, laid_over, says_nothing
 from steelyard.workloads.reading.option import choose
+from steelyard.workloads.reading.rows import MOST_BYTES as MOST_OF_ROWS
 from steelyard.workloads.reading.workload import (
     DESCRIPTION,
     LOADING_FILES,
@@ -25,6 +28,8 @@ from steelyard.workloads.reading.workload import (
 )
 
 _BUILT_IN = Path(__file__).parents[1]
+_MOST_BYTES = {"scripts": MOST_OF_ROWS, "rows": MOST_OF_ROWS}
+"""By folder."""
 _NO_KEYS = ("folder", "files", "kind", "chosen")
 """Fields of a workload that its description does not set."""
 
@@ -121,11 +126,19 @@ def _read_sql(folder: Path, names: Iterable[str], kind: str) -> dict[str, Worklo
 
 
 def _read(path: Path) -> WorkloadFile:
+    most_bytes = _MOST_BYTES.get(path.parent.name, DEFAULT_BYTES)
+    if path.name == ARRIVALS:
+        most_bytes = MOST_OF_ARRIVALS
     try:
-        most = MOST_BYTES if path.name == ARRIVALS else DEFAULT_BYTES
-        return WorkloadFile(path, read_small_bytes(path, most))
+        return WorkloadFile(path, read_small_bytes(path, most_bytes))
     except OSError as error:
-        raise UsageError(f'could not read "{path}": {error.strerror}') from error
+        is_sampled = error.errno == EFBIG and path.parent.name == "rows"
+        raise UsageError(
+            f'could not read "{path}": {error.strerror}',
+            hint="Put fewer rows there: shuf -n 1000 draws so many lines of a file."
+            if is_sampled
+            else None,
+        ) from error
 
 
 def _require_dialect(workload: Workload) -> None:

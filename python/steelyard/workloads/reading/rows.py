@@ -8,6 +8,8 @@ from collections.abc import Iterable, Sequence
 Fields = Sequence[str | None]
 """Of a row; None: NULL."""
 
+MOST_BYTES = 128 << 20
+"""Of a file of rows, and of a script, which may hold their values: texts and documents of a log."""
 _NULL = "\\N"
 _ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 _LETTERS = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
@@ -17,8 +19,10 @@ _WRITTEN = str.maketrans(
 
 
 def read_rows(text: str) -> list[list[str | None]]:
-    """The rows of a file's text. ValueError: they have not all the same number of fields."""
-    rows = [[_field(field) for field in line.split("\t")] for line in text.split("\n") if line]
+    """The rows of a file's text; an empty line is a row whose one field is empty. ValueError: they
+    have not all the same number of fields."""
+    lines = text.removesuffix("\n").split("\n") if text else []
+    rows = [[_field(field) for field in line.split("\t")] for line in lines]
     for number, row in enumerate(rows, 1):
         if len(row) != len(rows[0]):
             raise ValueError(f"line {number}: {len(row)} fields, not {len(rows[0])}")

@@ -1,0 +1,85 @@
+"""Queries that call functions which may write are marked by the names of these."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from steelyard.cli.views.capture_view import capture_lines
+from steelyard.workloads.capturing.shapes import shape_of
+from steelyard.workloads.capturing.writing import write_workload
+from steelyard.workloads.reading.folder import read_workload
+from workloads.capturing.test_mix import mixed, said
+
+
+@pytest.mark.parametrize(
+    ("text", "calls"),
+    [
+        ("SELECT * FROM place_order(1, 2)", ("place_order()",)),
+        ("SELECT Pgmq.Send('a', 'b'), add_job('x')", ("pgmq.send()", "add_job()")),
+        ("SELECT public.lower(a), f(1), f(2) FROM t", ("public.lower()", "f()")),
+        ("SELECT a FROM t WHERE EXISTS (SELECT cron.schedule('a'))", ("cron.schedule()",)),
+        ('SELECT "it\'s mine"(1)', ('"..."()',)),
+        ("WITH x AS (SELECT f()) SELECT count(*) FROM x", ("f()",)),
+        ("SELECT pg_temp.f()", ("pg_temp.f()",)),
+        ("SELECT now(), lower(a), count(*), sum(b) FILTER (WHERE c) FROM t", ()),
+        ("SELECT pg_catalog.now(), pg_backend_pid(), pg_sleep(1), set_config('a', 'b', true)", ()),
+        ("SELECT coalesce(a, 1), extract(year FROM b), trim(c), cast(d AS int) FROM t", ()),
+        ("SELECT * FROM generate_series(1, 2), unnest($1::int[]), jsonb_to_recordset('[]')", ()),
+        ("SELECT jsonb_build_object('a', 1), row_number() OVER (), to_tsquery('a')", ()),
+        ("SELECT * FROM information_schema._pg_expandarray(ARRAY[1])", ()),
+        ("SELECT has_table_privilege('t', 'SELECT'), current_setting('a'), 'f(1)'", ()),
+        ("SELECT current_timestamp, a.f FROM a WHERE b IN (1, 2) AND (c, d) = (1, 2)", ()),
+    ],
+)
+def test_functions_that_do_not_come_with_postgresql_are_named(
+    text: str, calls: tuple[str, ...]
+) -> None:
+    read = shape_of(text)
+    assert read is not None
+    assert read[0].calls == calls
+    assert not read[0].writes
+
+
+def test_what_is_known_to_write_is_not_named_besides() -> None:
+    for text in ("UPDATE t SET a = f()", "CALL p()", "SELECT nextval('s')"):
+        read = shape_of(text)
+        assert read is not None
+        assert (read[0].writes, read[0].calls) == (True, ())
+
+
+def test_a_kind_that_may_write_is_marked_in_the_table_and_in_its_description(
+    tmp_path: Path,
+) -> None:
+    mix = mixed(
+        said("SELECT * FROM place_order(1)"), said("BEGIN"), said("SELECT shop.add()"),
+        said("SELECT f()"), said("SELECT f()"), said("COMMIT"), said("SELECT 1 FROM t"),
+    )  # fmt: skip
+    captured = write_workload(mix, tmp_path / "made", name="made", source="log")
+    assert not any(kind.writes for _, kind in captured.scripts)
+    lines = {line.split(" ")[0]: line for line in capture_lines(captured)}
+    assert lines["02-select-place_order"].endswith("  calls place_order(): may write")
+    assert lines["01-begin"].endswith("  calls shop.add(), f(): may write")
+    assert "write" not in lines["03-select-t"]
+    text = (tmp_path / "made" / "workload.toml").read_text()
+    assert text.count("which may write") == 2
+    assert "# It calls shop.add(), f(), which may write: at an address" in text
+    assert not read_workload(tmp_path / "made").scripts["01-begin"].writes
+
+
+@pytest.mark.parametrize(
+    "permit",
+    [
+        "BEGIN READ WRITE", "start transaction isolation level serializable, read  write",
+        "BEGIN; SET LOCAL transaction_read_only = off", "BEGIN; SET TRANSACTION READ WRITE",
+        "BEGIN; SELECT set_config('transaction_read_only', 'off', true)",
+    ],
+)  # fmt: skip
+def test_functions_in_a_transaction_that_says_that_it_writes_are_taken_to_write(
+    permit: str,
+) -> None:
+    begin = [said(text) for text in permit.split("; ")]
+    [calling] = mixed(*begin, said("SELECT f()"), said("COMMIT")).kinds
+    [reading] = mixed(*begin, said("SELECT now()"), said("COMMIT")).kinds
+    assert (calling.writes, reading.writes) == (True, False)
