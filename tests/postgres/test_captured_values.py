@@ -71,10 +71,12 @@ def target(server: Original) -> str:
 
 
 def sent_of(log: Path) -> list[LoggedStatement]:
-    """The statements of a log that clients had sent, in any format."""
+    """The statements of a log that clients had sent, in any format; what the commands themselves
+    ask is none of them."""
     events = statements(read_entries([log]))
     found = [event for event in events if isinstance(event, LoggedStatement)]
-    return [one for one in found if one.outcome is None and "pg_catalog" not in one.text]
+    own = re.compile(r"pg_catalog|^SHOW transaction_read_only$")
+    return [one for one in found if one.outcome is None and not own.search(one.text)]
 
 
 def logs_of(server: Original, place: Path, name: str) -> dict[str, Path]:
