@@ -23,7 +23,7 @@ from validation.weighed import Weighings, environment_of, machine_of
 
 RESULTS = Results(FOLDER / "distances.jsonl")
 PAGE = Path(__file__).parents[1] / "docs" / "results" / "by-distance.md"
-FORM = folded.Form(most_cells=9, stay=("weighing", ""))
+FORM = folded.Form(most_cells=8, stay=("weighing", ""))
 SEED = 7
 NEARER = "wal-compression, tproc-c, nearer checkpoints"
 _ORDER_ENTRY = ("--set", "workload=tproc-c", "--set", "workload.scale=4")

@@ -19,14 +19,12 @@ from validation.pages.table import paragraph, table
 Json = Mapping[str, Any]
 _HEAD = """
     A checkpoint makes the next change of every page an image again, so what such a treatment costs
-    depends on how long ago the last one began. Each arm was weighed over whole checkpoint cycles:
-    in cycles ([METHODOLOGY, 2c](../method/layouts.md#2c-cycles)) all arms share an epoch, each in
-    its own time; in turns ([2a](../method/layouts.md#2a-turns)) each has its own. The commands of
-    weighings in turns chose them then, and do so today with `--set layout=turns`. This page is
-    written by
-    `python -m validation.distances` from `validation/results/distances.jsonl`: nothing on it was
-    typed. It says what was seen on one small machine with a disk that others use too;
-    your distance is what your `checkpoint_timeout` and `max_wal_size` give.
+    depends on how long ago the last one began. Arms were weighed over whole checkpoint cycles: in
+    cycles ([METHODOLOGY, 2c](../method/layouts.md#2c-cycles)) all at once, each in its own time; in
+    turns ([2a](../method/layouts.md#2a-turns), today `--set layout=turns`) one after the other.
+    Written by `python -m validation.distances` from `validation/results/distances.jsonl`, of one
+    small machine with a disk that others use too; your distance is what your `checkpoint_timeout`
+    and `max_wal_size` give.
 """
 _CURVE = """
     By the time since a checkpoint began, as measured; intervals hold jointly. Images and log are

@@ -69,7 +69,8 @@ def test_what_was_quick_may_be_in_the_log_by_other_settings(
         folder = tmp_path / str(place)
         folder.mkdir()
         rows = [*SLOW[:place], *(line(7 * place, text, 8) for text in others), *SLOW[place:]]
-        assert ["took less" in note for note in notes(captured(folder, rows))] == [True] * is_noted
+        noted = [note for note in notes(captured(folder, rows)) if "took less" in note]
+        assert len(noted) == is_noted
 
 
 def test_of_a_few_slow_statements_nothing_is_known(tmp_path: Path) -> None:
