@@ -72,6 +72,46 @@ def test_what_may_stand_before_a_name_is_no_part_of_a_slot(name: str) -> None:
     refuse_slot_settings({name: "1"})
 
 
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("innodb_log_group_home_dir", "/mnt/fast/redo"),
+        ("innodb-log-group-home-dir", "../redo"),
+        ("innodb_undo_directory", "./a/../../undo"),
+        ("innodb_data_home_dir", "~/data"),
+        ("innodb_data_file_path", "ibdata1:12M;/mnt/more/ibdata2:12M:autoextend"),
+        ("innodb_data_file_path", "../ibdata1:12M:autoextend"),
+        ("innodb_doublewrite_dir", "'/mnt/fast'"),
+        ("loose_innodb_temp_tablespaces_dir", "/tmp/t"),
+        ("aria_log_dir_path", "/var/lib/aria"),
+        ("log_bin", "/var/log/mysql/mysql-bin.log"),
+    ],
+)
+def test_files_of_the_data_are_not_kept_outside_their_directory(name: str, value: str) -> None:
+    """They would be neither copied with it nor restored: a redo log newer than its pages."""
+    with pytest.raises(EngineError, match="leads out of the data directory") as refusal:
+        refuse_slot_settings({name: value})
+    assert refusal.value.hint is not None
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("innodb_log_group_home_dir", "./"),
+        ("innodb_undo_directory", "undo"),
+        ("innodb_data_file_path", "ibdata1:12M;ibdata2:12M:autoextend"),
+        ("innodb_data_home_dir", ""),
+        ("log_bin", "ON"),
+        ("log-bin", "mysql-bin..x"),
+        ("skip_log_bin", "1"),
+        ("slow_query_log_file", "/dev/null"),
+        ("init_connect", "SET @a = '/..'"),
+    ],
+)
+def test_a_path_below_the_data_directory_is_an_arms_own(name: str, value: str) -> None:
+    refuse_slot_settings({name: value})
+
+
 def test_what_the_server_works_out_follows_from_what_was_set() -> None:
     instances = ("innodb_buffer_pool_instances", "1", "8")
     assert SETTING_RULES.follows(instances, ["innodb_buffer_pool_size"])

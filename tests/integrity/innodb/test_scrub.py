@@ -103,6 +103,29 @@ def test_what_is_no_tablespace_is_not_missed(name: str, tmp_path: Path) -> None:
     assert (scrubbed(data).denied, scrubbed(data).exit_status) == ((), 0)
 
 
+def test_tables_of_other_storage_engines_are_said_not_to_be_read(tmp_path: Path) -> None:
+    data = directory(tmp_path, {"t": table(5, 4)})
+    for name in ("d", "mysql", "#rocksdb"):
+        (data / name).mkdir(exist_ok=True)
+    for name in ("d/a.MYD", "d/b#P#p0.MYD", "mysql/db.MAD", "d/c.ARZ", "#rocksdb/000012.sst"):
+        (data / name).write_bytes(b"rows")
+    for name in ("d/a.MYI", "d/a.frm", "d/d.ARM", "#rocksdb/CURRENT", "a.MYD"):
+        (data / name).write_bytes(b"no rows of a table")
+    (data / "mysql" / "slow_log.CSV").touch()
+    (data / "d" / "gone.MYD").symlink_to(tmp_path / "not there")
+    outcome = scrubbed(data)
+    [note] = [note for note in outcome.notes if "other storage engines" in note]
+    assert note.endswith("not read: 1 of Archive, 1 of Aria, 2 of MyISAM, 1 of RocksDB")
+    assert (outcome.bad, outcome.exit_status) == ((), 0)
+
+
+def test_a_directory_of_innodb_alone_has_no_note_of_other_engines(tmp_path: Path) -> None:
+    data = directory(tmp_path, {"t": table(5, 4)})
+    (data / "mysql").mkdir()
+    (data / "mysql" / "slow_log.CSV").touch()
+    assert not any("other storage engines" in note for note in scrubbed(data).notes)
+
+
 def test_a_running_server_is_known_by_its_lock(tmp_path: Path) -> None:
     """Its pages are read again, and what stays wrong is damage."""
     pages = table(5, 9)

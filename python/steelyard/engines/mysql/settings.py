@@ -44,6 +44,15 @@ LOAD_SETTINGS: Settings = {
 }
 """Of a server that is filled, and then stopped cleanly."""
 
+_PATH_SETTINGS = frozenset(
+    {"aria_log_dir_path", "innodb_data_file_path", "innodb_data_home_dir", "innodb_doublewrite_dir"}
+    | {"innodb_log_group_home_dir", "innodb_temp_data_file_path", "innodb_temp_tablespaces_dir"}
+    | {"innodb_undo_directory", "log_bin", "log_bin_index", "log_tc", "relay_log"}
+    | {"relay_log_index", "rocksdb_datadir", "rocksdb_wal_dir", "tokudb_data_dir"}
+    | {"tokudb_log_dir", "wsrep_data_home_dir"}
+)
+"""Settings that say where files are that belong to the data: lists are parted by semicolons."""
+
 SLOT_RULES = frozenset(
     {"aria_log_dir_path", "general_log_file", "hostname", "innodb_data_home_dir"}
     | {"log_bin_basename", "log_bin_index", "relay_log", "relay_log_basename", "relay_log_index"}
@@ -102,13 +111,29 @@ _MODIFIERS = re.compile(r"^(?:(?:loose|skip|disable|enable|maximum)_)+")
 
 
 def refuse_slot_settings(settings: Settings) -> None:
-    """EngineError for a setting that the slot owns."""
-    for name in normal(settings):
-        if _MODIFIERS.sub("", name) in SLOT_SETTINGS | {"networking"}:
+    """EngineError for a setting that the slot owns, or that keeps data outside their directory."""
+    for name, value in normal(settings).items():
+        meant = _MODIFIERS.sub("", name)
+        if meant in SLOT_SETTINGS | {"networking"}:
             raise EngineError(
                 f'setting "{name}" cannot be set by an arm: it belongs to the slot',
                 hint="Everything but the treatment belongs to the slot and is redrawn every epoch.",
             )
+        if meant in _PATH_SETTINGS and _leads_out(value):
+            raise EngineError(
+                f'setting "{name}" cannot be "{value}": it leads out of the data directory',
+                detail="What is there is neither copied with the data nor restored with them: "
+                "servers of all slots and epochs would find each other's files.",
+                hint="Leave it out, or give a path below the data directory: it begins with "
+                "neither / nor ~ and has no ..",
+            )
+
+
+def _leads_out(value: str) -> bool:
+    """Whether one of the files or directories of a value is not below the data directory. Servers
+    take ~ for their home (unpack_dirname of mysys/mf_pack.c)."""
+    paths = [path.strip(" \t\"'") for path in value.split(";")]
+    return any(path.startswith(("/", "~")) or ".." in re.split("[/:]", path) for path in paths)
 
 
 def as_options(settings: Settings) -> list[str]:

@@ -11,7 +11,11 @@ from typing import TYPE_CHECKING
 
 from steelyard._core import lock_holder, scan_innodb, walk_innodb
 from steelyard.integrity.innodb.outcome import InnodbOutcome, PageFinding, Tablespace, carried
-from steelyard.integrity.innodb.unread import require_unpacked, unread_files
+from steelyard.integrity.innodb.unread import (
+    files_of_other_engines,
+    require_unpacked,
+    unread_files,
+)
 from steelyard.integrity.scrub.layout import read_error
 from steelyard.integrity.scrub.outcome import GAPS_S, MAX_THREADS, RUNNING_RATE
 from steelyard.model.errors import UsageError
@@ -158,6 +162,9 @@ def _notes(
     scanned: InnodbScanned,
 ) -> list[str]:
     notes = [_ELSEWHERE]
+    if others := files_of_other_engines(request.path):
+        listed = ", ".join(f"{count} of {engine}" for engine, count in others.items())
+        notes.append(f"files with tables of other storage engines were not read: {listed}")
     pages = carried(tablespaces)
     if without := pages.get("none"):
         notes.append(

@@ -1,13 +1,15 @@
 """Finds what of an InnoDB data directory stands there otherwise than as files of its tablespaces.
 
 Backups pack files, or hold only what changed of them; a link may lead to what is not mounted.
+Tables of other storage engines have files of their own.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from steelyard.model.errors import UsageError
@@ -20,6 +22,11 @@ _PART = ".delta"
 _UNPACK = "`xtrabackup --decompress` unpacks it (or `mariabackup`; --decrypt where it is encrypted)"
 _PREPARE = "`xtrabackup --prepare` (or `mariabackup`) makes it whole with the backup it builds on"
 _SYSTEM = "ibdata1"
+_ENGINES = {".MYD": "MyISAM", ".MAD": "Aria", ".ARZ": "Archive", ".CSV": "CSV"}
+"""By how the name of a file with a table's rows ends."""
+_ROCKSDB = (".rocksdb", "#rocksdb")
+"""The directory with all its tables: Percona's and Meta's, MariaDB's (rocksdb_datadir)."""
+_OF_ROCKSDB = {".sst": "RocksDB", ".log": "RocksDB"}
 
 
 def require_unpacked(directory: Path) -> None:
@@ -43,6 +50,29 @@ def unread_files(directory: Path) -> Iterator[tuple[str, str]]:
             yield name, _advice(packed[2])
         elif not name.startswith("#") and path.is_dir():
             yield from _of_database(path)
+
+
+def files_of_other_engines(directory: Path) -> Mapping[str, int]:
+    """Storage engine → how many files hold rows of its tables, which are not read. An empty file,
+    such as that of a log table, holds none."""
+    counts: Counter[str] = Counter()
+    for name in _names(directory):
+        path = directory / name
+        if not os.path.isdir(path):
+            continue
+        engines = _OF_ROCKSDB if name in _ROCKSDB else _ENGINES
+        for file in _names(path):
+            engine = engines.get(os.path.splitext(file)[1])
+            if engine is not None and _has_bytes(path / file):
+                counts[engine] += 1
+    return dict(sorted(counts.items()))
+
+
+def _has_bytes(path: Path) -> bool:
+    try:
+        return path.is_file() and path.stat().st_size > 0
+    except OSError:
+        return False  # dropped meanwhile
 
 
 def _of_database(path: Path) -> Iterator[tuple[str, str]]:

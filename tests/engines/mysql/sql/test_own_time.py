@@ -6,7 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steelyard.engines.mysql.sql.own_time import ROUND_NS, TIMERS, cycle_of, in_own_time, scaled
+from steelyard.engines.mysql.sql.own_time import (
+    ROUND_NS,
+    TIMERS,
+    cycle_of,
+    in_own_time,
+    log_bytes,
+    scaled,
+)
 from steelyard.model.errors import EngineError
 from steelyard.model.units import NS_PER_S
 
@@ -128,3 +135,45 @@ def test_the_cycle_is_that_of_the_settings_as_they_are_set(
 def test_a_server_that_does_not_say_how_large_its_log_is_is_refused() -> None:
     with pytest.raises(EngineError, match="innodb_log_file_size"):
         cycle_of({"wait_timeout": "28800"})
+    assert log_bytes({"wait_timeout": "28800"}) == 0
+
+
+@pytest.mark.parametrize(
+    ("capacity_mb", "size_mb", "files", "log_mb"),
+    [
+        (100, 48, 2, 100),  # nothing is set
+        (100, 2048, 2, 4096),  # the capacity is not set: the files count
+        (100, 48, 4, 192),
+        (100, 2048, None, 4096),
+        (200, 2048, 2, 200),  # the capacity is set: they do not
+        (8, 2048, 4, 8),
+        (200, 48, 2, 200),
+        (None, 2048, 2, 4096),  # a server that has no capacity
+    ],
+)
+def test_the_log_is_as_large_as_the_server_makes_it(
+    capacity_mb: int | None, size_mb: int, files: int | None, log_mb: int
+) -> None:
+    """MySQL from 8.0.30 on reports a capacity that it does not use where files were set."""
+    settings = {"innodb_log_file_size": str(size_mb * MB)}
+    if files is not None:
+        settings["innodb_log_files_in_group"] = str(files)
+    if capacity_mb is not None:
+        settings["innodb_redo_log_capacity"] = str(capacity_mb * MB)
+    assert log_bytes(settings) == cycle_of(settings).wal_bytes == log_mb * MB
+
+
+@given(
+    sizes_mb=st.lists(st.integers(49, 100_000), min_size=2, max_size=2, unique=True),
+    factor=st.floats(1.1, 4),
+)
+def test_arms_with_files_of_different_sizes_are_brought_nearer_as_different(
+    sizes_mb: list[int], factor: float
+) -> None:
+    """A capacity that is set for both would put what each of them set out of effect."""
+    shared = {**SHIPPED, "innodb_redo_log_capacity": str(100 * MB)}
+    arms = [{**shared, "innodb_log_file_size": str(size * MB)} for size in sizes_mb]
+    for own in arms:
+        spaced = scaled(own, factor)
+        assert list(spaced.settings) == ["innodb_log_file_size"]
+        assert abs(spaced.cycle.wal_bytes - log_bytes(own) / factor) <= 2 * MB

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from steelyard.engines.mysql.sql.plans import statements
 
 
@@ -23,3 +25,39 @@ def test_a_colon_or_a_mark_in_a_string_or_an_assignment_is_none() -> None:
 def test_what_has_no_plan_is_left_out() -> None:
     script = "BEGIN;\nCALL p(:a);\n-- SELECT 1;\nSELECT 1 \\gset\nCOMMIT;"
     assert [told for told, _, _ in statements(script)] == ["SELECT 1"]
+
+
+@pytest.mark.parametrize(
+    "hint",
+    ["/*+ NO_INDEX(t i) */", "/*! STRAIGHT_JOIN */", "/*!80000 SQL_NO_CACHE */", "/*M!100300 x */"],
+)
+def test_what_servers_heed_of_a_comment_is_planned_with_it(hint: str) -> None:
+    [(written, prepared, _)] = statements(f"SELECT {hint} v /* a note */ FROM t;")
+    assert written == prepared == f"SELECT {hint} v   FROM t"
+
+
+@pytest.mark.parametrize("comment", ["# it's :a; b", "-- it's :a; b", "--\tit's", "--"])
+def test_a_comment_ends_no_statement_and_begins_no_string(comment: str) -> None:
+    script = f"{comment}\nSELECT 1;\nSELECT 2 {comment}\n + 3;"
+    plain = [(" ".join(told.split()), count) for told, _, count in statements(script)]
+    assert plain == [("SELECT 1", 0), ("SELECT 2 + 3", 0)]
+
+
+def test_two_minus_signs_without_a_space_are_no_comment() -> None:
+    [(_, prepared, count)] = statements("SELECT 5--:a;")
+    assert (prepared, count) == ("SELECT 5--?", 1)
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "WITH a AS (SELECT 1) SELECT * FROM a",
+        "with recursive a as (select 1) update t join a set v = 1",
+        "(SELECT 1) UNION (SELECT 2)",
+        "((SELECT 1))",
+        "TABLE t",
+        "VALUES ROW(1)",
+    ],
+)
+def test_every_statement_that_has_a_plan_is_planned(statement: str) -> None:
+    assert list(statements(f"BEGIN;\n{statement};\nCOMMIT;")) == [(statement, statement, 0)]

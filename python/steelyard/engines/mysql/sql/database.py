@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from steelyard.engines.loading import DATABASE, Prober, RowEncoding, ServerDisk
 from steelyard.engines.mysql.builds.build import MARIADB
 from steelyard.engines.mysql.sql.loader import MARKER, MysqlChecker, MysqlLoader, database_bytes
+from steelyard.engines.mysql.sql.own_time import log_bytes
 from steelyard.engines.mysql.sql.session import (
     ANSWER_S,
     SQL_MODE,
@@ -134,9 +135,7 @@ class MysqlDatabase:
             )
             replaced = database_bytes(connection, f"'{DATABASE}'")
             here = on_this_machine(self.host) and _is_local(variables)
-        files = int(variables.get("innodb_log_files_in_group", 1))
-        log_limit = int(variables.get("innodb_log_file_size", 0)) * files
-        log_limit = int(variables.get("innodb_redo_log_capacity", log_limit))  # MySQL 8.0.30
+        log_limit = log_bytes(variables)
         return ServerDisk(Path(variables["datadir"]) if here else None, log_limit, replaced)
 
     @contextmanager

@@ -31,6 +31,10 @@ _NEVER_NS = 10**18
 """No time spaces them."""
 _LEAST_BYTES = {"innodb_log_file_size": 4 * _MB, "innodb_redo_log_capacity": 8 * _MB}
 """ha_innodb.cc of MySQL 5.7 and of MariaDB 10.11; log0constants.h of MySQL 8.0.30."""
+_CAPACITY = 100 * _MB
+"""innodb_redo_log_capacity where it is not set."""
+_FILES = (48 * _MB, 2)
+"""innodb_log_file_size and innodb_log_files_in_group where they are not set."""
 _LONGEST_S = 31_536_000
 """LONG_TIMEOUT of sys_vars.cc: a year."""
 _WORD = 2**32 - 1
@@ -162,17 +166,39 @@ def in_own_time(settings: Mapping[str, str], factor: float, arms: int) -> Scaled
     )
 
 
+def log_bytes(settings: Mapping[str, str]) -> int:
+    """The room of the whole log; 0: the server does not say it."""
+    try:
+        _, size, files = _log(settings)
+    except EngineError:
+        return 0
+    return size * files
+
+
 def _log(settings: Mapping[str, str]) -> tuple[str, int, int]:
     """The setting that says how large the log is, in bytes, and for how many files."""
-    if int(settings.get("innodb_redo_log_capacity", 0)):  # MySQL from 8.0.30 on
-        return "innodb_redo_log_capacity", int(settings["innodb_redo_log_capacity"]), 1
+    capacity = int(settings.get("innodb_redo_log_capacity", 0))  # MySQL from 8.0.30 on
+    if capacity and not (capacity == _CAPACITY and _sets_files(settings)):
+        return "innodb_redo_log_capacity", capacity, 1
     try:
         size = int(settings["innodb_log_file_size"])
     except (KeyError, ValueError) as error:
         raise EngineError(
             "could not read how large the log is: the server reports no innodb_log_file_size"
         ) from error
-    return "innodb_log_file_size", size, int(settings.get("innodb_log_files_in_group", 1))
+    files = _FILES[1] if capacity else 1
+    return "innodb_log_file_size", size, int(settings.get("innodb_log_files_in_group", files))
+
+
+def _sets_files(settings: Mapping[str, str]) -> bool:
+    """Whether size or number of files is not the default. They count where the capacity is not set,
+    which the server reports as its default all the same ("Configuring Redo Log Capacity" of MySQL
+    8.0's manual)."""
+    size, files = _FILES
+    return (
+        int(settings.get("innodb_log_file_size", size)),
+        int(settings.get("innodb_log_files_in_group", files)),
+    ) != _FILES
 
 
 def _multiplied(settings: Mapping[str, str], arms: int) -> dict[str, str]:

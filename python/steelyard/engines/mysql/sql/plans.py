@@ -14,12 +14,16 @@ from steelyard.model.files.bounded_json import parse_json
 if TYPE_CHECKING:
     from pymysql.connections import Connection
 
-_PLANNED = re.compile(r"\s*(select|insert|update|delete|replace)\b", re.IGNORECASE)
+_PLANNED = re.compile(
+    r"[\s(]*(?:select|insert|update|delete|replace|with|table|values)\b", re.IGNORECASE
+)
 _PIECES = re.compile(
     r"'(?:[^'\\]|''|\\.)*'"  # a string: pgbench would substitute inside, a plan does not need it
     r'|"(?:[^"\\]|""|\\.)*"'
     r"|`[^`]*`"
-    r"|(?P<comment>--[ \t][^\n]*|/\*.*?\*/)"
+    # Hints for the optimizer, and what servers execute of a comment, are part of the statement.
+    r"|/\*(?:\+|M?!).*?\*/"
+    r"|(?P<comment>--(?=\s|\Z)[^\n]*|\#[^\n]*|/\*.*?\*/)"
     r"|(?P<assigned>@?:=)"
     r"|:(?P<variable>[A-Za-z_][A-Za-z0-9_]*)"
     # A backslash command ends the statement before it, as \gset does that stores its answer.
