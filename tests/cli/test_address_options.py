@@ -49,6 +49,38 @@ def test_one_address_is_the_studys_and_its_servers_settings_are_left_to_it() -> 
     assert study.arms[0].settings == {"jit": "off"}
 
 
+@pytest.mark.parametrize(
+    ("changes", "settings", "arm"),
+    [
+        (["settings.work_mem=64MB"], {"work_mem": "64MB"}, {}),
+        (["settings.Work_Mem=64MB"], {"work_mem": "64MB"}, {}),
+        (["settings={ jit = false }"], {"jit": "off"}, {}),
+        (["settings.shared_buffers=1GB"], {"shared_buffers": "1GB"}, {}),
+        (["settings.jit=off", "arm.settings.work_mem=1GB"], {"jit": "off"}, {"work_mem": "1GB"}),
+        ([], {}, {}),
+    ],
+)
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("host=db1", None, None),
+        (None, "address=host=db1", "address=host=db2"),
+        ("host=db1", "address=user=a", "address=user=b"),
+    ],
+)
+def test_settings_of_the_command_are_those_of_the_sessions_at_an_address(
+    options: tuple[str | None, str | None, str | None],
+    changes: list[str],
+    settings: dict[str, str],
+    arm: dict[str, str],
+) -> None:
+    study = read_study("settings", with_addresses(changes, *options))
+    assert study.is_external
+    assert study.workload.name == "own"
+    assert study.settings == settings
+    assert study.settings_of(study.arms[0]) == {**settings, **arm}
+
+
 def test_a_password_goes_to_the_environment_and_into_no_study() -> None:
     addresses = ("postgresql://app:secret@db1/shop", None, "address=user=b")
     changes, password = address_changes(*addresses), address_password(*addresses)

@@ -62,6 +62,55 @@ def test_an_option_before_a_command_of_a_group_is_that_command_s(words: tuple[st
     assert f'no folder of records: "{NOWHERE}"' in str(done.exception)
 
 
+@pytest.mark.parametrize(
+    ("words", "option"),
+    [
+        (("weigh", "aa", "--budget", ""), "--budget"),
+        (("weigh", "aa", "--budget="), "--budget"),
+        (("weigh", "aa", "--workload", "", "--budget", "1m"), "--workload"),
+        (("weigh", "checksums", "--from", ""), "--from"),
+        (("weigh", "checksums", "--from", "/data", "--config="), "--config"),
+        (("weigh", "sessions", "--address", "", "-f", "q.sql"), "--address"),
+        (("weigh", "aa", "--as", ""), "--as"),
+        (("weigh", "--resume", ""), "--resume"),
+        (("calibrate", "--budget", ""), "--budget"),
+        (("tune", "--memory", ""), "--memory"),
+        (("drive", "-w", ""), "-w"),
+        (("history", "list", "--records", ""), "--records"),
+        (("history", "--records", "", "list"), "--records"),
+        (("history", "bisect", "settings", "--budget="), "--budget"),
+    ],
+    ids=" ".join,
+)
+def test_an_option_without_a_letter_of_its_value_is_refused(
+    words: tuple[str, ...], option: str
+) -> None:
+    done = CliRunner().invoke(app, words)
+    assert isinstance(done.exception, UsageError)
+    assert done.exception.primary == f"option {option} has an empty value"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("history", "list", "--records", NOWHERE, "--", ""),
+        ("history", "--records", NOWHERE, "trend", ""),
+        ("history", "trend", "--records", NOWHERE, "a="),
+    ],
+    ids=" ".join,
+)
+def test_what_is_no_value_of_an_option_may_be_empty(words: tuple[str, ...]) -> None:
+    done = CliRunner().invoke(app, words)
+    assert not str(done.exception or "").count("empty value")
+
+
+def test_what_libpq_leaves_to_the_environment_may_be_empty() -> None:
+    words = ("drive", "-d", "", "-h", "", "-p", "", "-U", "", "-b", "nosuch")
+    done = CliRunner().invoke(app, words)
+    assert done.exception is not None
+    assert "empty value" not in str(done.exception)
+
+
 @pytest.mark.parametrize("words", [("--json", "list", "pgbench"), ("list", "pgbench", "--json")])
 def test_a_switch_before_a_command_of_a_group_is_that_command_s(words: tuple[str, ...]) -> None:
     done = CliRunner().invoke(app, ["workloads", *words], catch_exceptions=False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import re
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -134,6 +135,36 @@ def test_a_setting_that_stands_twice_in_a_file_is_refused(tmp_path: Path) -> Non
     settings = 'settings = { jit = "on", JIT = "off" }\n'
     with pytest.raises(StudyError, match='setting "jit" stands there twice'):
         read_study(written(tmp_path, STUDY + settings + ARMS))
+
+
+@pytest.mark.parametrize(
+    ("setting", "words"),
+    [
+        ('search_path = ["app", "public"]', 'setting "search_path" is a list: write one text'),
+        ("shared_preload_libraries = []", 'setting "shared_preload_libraries" is a list'),
+        ('auto_explain.log_min_duration = "1s"', 'in quotes: "auto_explain.log_min_duration"'),
+        ("pg_stat_statements = { max = 100 }", 'in quotes: "pg_stat_statements.max"'),
+    ],
+)
+@pytest.mark.parametrize(
+    "study",
+    [
+        STUDY + ARMS + "[settings]\n{}\n",
+        STUDY + 'control = { name = "c" }\n[arm]\nname = "x"\n[arm.settings]\n{}\n',
+        STUDY + ARMS + '[source]\nplace = "/data"\n[source.beneath]\n{}\n',
+    ],
+)
+def test_a_setting_that_is_no_single_value_is_refused(
+    tmp_path: Path, study: str, setting: str, words: str
+) -> None:
+    with pytest.raises(StudyError, match=re.escape(words)):
+        read_study(written(tmp_path, study.replace("{}", setting)))
+
+
+def test_the_name_of_a_setting_in_quotes_has_its_dots(tmp_path: Path) -> None:
+    settings = '[settings]\n"auto_explain.log_min_duration" = "1s"\nsearch_path = "app, public"\n'
+    study = read_study(written(tmp_path, STUDY + ARMS + settings))
+    assert study.settings == {"auto_explain.log_min_duration": "1s", "search_path": "app, public"}
 
 
 @pytest.mark.parametrize(

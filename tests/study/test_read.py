@@ -316,3 +316,55 @@ def test_a_setting_among_the_keys_of_an_arm_says_where_it_belongs() -> None:
     with pytest.raises(StudyError) as failure:
         read_study("settings", ["arm.random_page_cost=2"])
     assert failure.value.hint == "A setting of the server is arm.settings.random_page_cost."
+
+
+OWN = """
+title = "t"
+question = "q"
+control = { name = "a", settings = { jit = "on" } }
+arm = [
+    { name = "b", settings = { JIT = "off", work_mem = "1MB" } },
+    { name = "c", settings = { jit = "off" } },
+]
+"""
+
+
+@pytest.mark.parametrize(
+    ("study", "changes", "hint"),
+    [
+        (OWN, ["settings.jit=off"], "--set control.settings.jit=VALUE --set arm.b.settings.jit="),
+        (OWN, ["settings.Jit=on"], "--set arm.c.settings.jit=VALUE"),
+        (OWN, ["settings.work_mem=2MB", "settings.jit=off"], "--set control.settings.jit=VALUE"),
+        (
+            MINIMAL,
+            ["control.settings.jit=on", "arm.settings.jit=off", "settings.jit=on"],
+            "--set control.settings.jit=VALUE --set arm.settings.jit=VALUE",
+        ),
+        ("factorial", ["settings.full_page_writes=off"], "factors"),
+        ("factorial", ["control.settings.jit=on", "settings.jit=off"], "[control]"),
+    ],
+)
+def test_a_setting_of_all_arms_is_refused_where_each_sets_it_itself(
+    minimal: Path, study: str, changes: list[str], hint: str
+) -> None:
+    if study in (OWN, MINIMAL):
+        minimal.write_text(study)
+        study = str(minimal)
+    with pytest.raises(StudyError, match=r'override "settings\.\w+" has no effect') as refused:
+        read_study(study, changes)
+    assert hint in (refused.value.hint or "")
+
+
+@pytest.mark.parametrize(
+    ("changes", "jit"),
+    [
+        (["settings.work_mem=2MB"], ["on", "off", "off"]),
+        (["settings.jit=on", "arm.b.settings.jit=on", "arm.c.settings.jit=on"], ["on"] * 3),
+    ],
+)
+def test_it_is_none_where_an_arm_has_it_or_all_set_the_same(
+    minimal: Path, changes: list[str], jit: list[str]
+) -> None:
+    minimal.write_text(OWN)
+    study = read_study(str(minimal), changes)
+    assert [study.settings_of(arm)["jit"] for arm in study.every_arm] == jit

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import Any
 
 import typer
@@ -38,6 +39,8 @@ class Group(TyperGroup):
         """The command that the arguments name, and what it gets: the group's own options as well.
         UsageError: it has none of that name."""
         name, command, rest = super().resolve_command(ctx, args)
+        if not ctx.resilient_parsing:
+            _refuse_empty(command, rest)
         return name, command, [*_options_before(ctx, name, command), *rest]
 
 
@@ -59,6 +62,31 @@ def _options_before(ctx: Any, name: str | None, command: Any) -> Iterator[str]:
             yield from (option.opts[0], str(each))
 
 
+_OF_LIBPQ = frozenset({"--dbname", "--host", "--port", "--username"})
+"""Options that leave it to the environment where they are empty, as libpq has it."""
+
+
+def _refuse_empty(command: Any, arguments: Sequence[str]) -> None:
+    """UsageError: an option that takes one value is given none of its letters, as a shell does of
+    a variable that is not set: it would be as if the option were not there."""
+    names = {
+        name
+        for each in command.params
+        if each.param_type_name == "option" and not (each.is_flag or each.multiple)
+        if _OF_LIBPQ.isdisjoint(each.opts)
+        for name in each.opts
+    }
+    for before, word in pairwise(["", *arguments]):
+        if word == "--":
+            return
+        option = before if word == "" else word.removesuffix("=")
+        if option in names and option != word:
+            raise UsageError(
+                f"option {option} has an empty value",
+                hint="Is a variable of the shell not set? Give it a value, or leave it out.",
+            )
+
+
 class LazyGroup(Group):
     """The commands of COMMANDS: listed by their help lines, imported when one is invoked."""
 
@@ -77,7 +105,10 @@ class LazyGroup(Group):
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
         """The command that the arguments name, imported, and the arguments after its name."""
         name, listed, rest = super().resolve_command(ctx, args)
-        return name, load_command(name) if name else listed, rest
+        command = load_command(name) if name else listed
+        if not ctx.resilient_parsing:
+            _refuse_empty(command, rest)
+        return name, command, rest
 
 
 def _spacing(names: tuple[str, ...]) -> int:

@@ -23,7 +23,7 @@ from steelyard.model.secrets.secret import is_secret
 from steelyard.study.arm import Level
 from steelyard.study.change import apply_change, key_of, setting_name, toml_key, toml_text
 from steelyard.study.factors import FactorError, with_cells
-from steelyard.study.naming import renamed, with_names
+from steelyard.study.naming import renamed, settings_table, with_names
 from steelyard.study.secrets import RECORDED
 from steelyard.study.study import Study
 from steelyard.study.values import WrittenFloat
@@ -49,8 +49,27 @@ def read_study(name_or_file: str, overrides: Sequence[str] = ()) -> Study:
     overridden = {setting_name(key_of(each).removeprefix("settings.")) for each in overrides}
     _lay_beneath(table, usual - overridden)
     study = _validate(table, file, overrides)
+    _require_effect(study, overrides)
     changed = file in builtin_studies().values() and any(map(_of_an_arm, overrides))
     return renamed(study, _validate(_read_table(file), file)) if changed else study
+
+
+def _require_effect(study: Study, overrides: Sequence[str]) -> None:
+    """StudyError: an override says of all arms a setting that each of them sets by itself."""
+    for key in map(key_of, overrides):
+        name = setting_name(key.removeprefix("settings."))
+        if not key.startswith("settings.") or name not in study.settings:
+            continue
+        own = [arm.settings.get(name) for arm in study.every_arm]
+        if None in own or {*own} == {study.settings[name]}:
+            continue
+        tables = [settings_table(study, arm, name) for arm in study.every_arm]
+        raise StudyError(
+            f'override "{key}" has no effect: every arm of study {study.name} sets {name} itself',
+            hint="Its factors or [control] set it: change it there."
+            if study.factors is not None
+            else f"Write {' '.join(f'--set {table}.{name}=VALUE' for table in tables)}.",
+        )
 
 
 def names_arm(study: str, arm: str) -> bool:

@@ -103,7 +103,8 @@ class WrittenFloat(float):
 
 def settings_words(value: object) -> object:
     """Settings as a configuration file has them: on and off, numbers as they are written. Servers
-    tell no capital letters in their names. ValueError: one stands there twice."""
+    tell no capital letters in their names. ValueError: one stands there twice, or is a list or a
+    table."""
     if not isinstance(value, dict):
         return value
     words: dict[str, str] = {}
@@ -111,11 +112,20 @@ def settings_words(value: object) -> object:
         name = setting_name(key)
         if name in words:
             raise ValueError(f'setting "{name}" stands there twice')
-        words[name] = _setting_word(v)
+        words[name] = _setting_word(name, v)
     return words
 
 
-def _setting_word(value: object) -> str:
+def _setting_word(name: str, value: object) -> str:
+    if isinstance(value, list | tuple):
+        raise ValueError(
+            f'setting "{name}" is a list: write one text, as in the server\'s file: "one, two"'
+        )
+    if isinstance(value, dict):  # TOML takes a dot for the border of a table
+        raise ValueError(
+            f'setting "{name}" is a table: a name that has dots stands in quotes: '
+            f'"{name}.{next(iter(value), "...")}"'
+        )
     if isinstance(value, bool):
         return "on" if value else "off"
     return value.text if isinstance(value, WrittenFloat) else str(value)

@@ -40,7 +40,10 @@ def with_addresses(
             hint=f'{missing[0]} address="host=... port=... dbname=..."',
         )
     address_keys = address_changes(common, control, arm)
-    return [*with_own_workload(changes), *address_keys] if address_keys else list(changes)
+    if not address_keys:
+        return list(changes)
+    no_settings, *places = address_keys  # the study's own go, those of the command stay
+    return [no_settings, *with_own_workload(changes), *places]
 
 
 def address_changes(common: str | None, control: str | None, arm: str | None) -> list[str]:
