@@ -53,7 +53,7 @@ def arm(writer: Writer, rates: list[float], latencies: list[float]) -> str:
     return heading + "".join(map(writer, rates, latencies))
 
 
-def kept(rate: float, seed: int) -> list[float]:
+def paced_rates(rate: float, seed: int) -> list[float]:
     """Rates of a generator that keeps up."""
     return (rate * np.random.default_rng(seed).uniform(0.9990, 1.0002, 12)).tolist()
 
@@ -65,7 +65,7 @@ def around(level: float, seed: int, sd: float = 0.02) -> list[float]:
 @WRITERS
 @pytest.mark.parametrize("rates", [(500, 500), (1000, 2000)])
 def test_a_rate_that_was_asked_for_is_asked_about(writer: Writer, rates: tuple[int, int]) -> None:
-    texts = [arm(writer, kept(r, n), around(10 + 8 * n, n)) for n, r in enumerate(rates)]
+    texts = [arm(writer, paced_rates(r, n), around(10 + 8 * n, n)) for n, r in enumerate(rates)]
     error = refused_text(*texts, **RANDOM)
     assert f"every run of a did {'500' if rates[0] == 500 else '1 000'} " in error.primary
     latency, throughput = LATENCIES.get(writer, "latency_mean"), RATES.get(writer, "throughput")
@@ -79,7 +79,7 @@ def test_a_rate_that_was_asked_for_is_asked_about(writer: Writer, rates: tuple[i
 
 @WRITERS
 def test_a_closed_loop_at_a_round_rate_is_judged_by_its_rate(writer: Writer) -> None:
-    rates = [kept(500, n) for n in (0, 1)]
+    rates = [paced_rates(500, n) for n in (0, 1)]
     latencies = [[8000 / rate * (1 + n % 3 / 1e4) for n, rate in enumerate(r)] for r in rates]
     judgement = judged_text(*map(arm, [writer] * 2, rates, latencies), **RANDOM)
     assert verdict(judgement) == "equivalent"
@@ -89,7 +89,7 @@ def test_a_closed_loop_at_a_round_rate_is_judged_by_its_rate(writer: Writer) -> 
 @WRITERS
 def test_an_arm_that_does_not_keep_up_with_its_rate_is_judged(writer: Writer) -> None:
     slow = arm(writer, around(430, 1, 0.01), around(90, 1))
-    judgement = judged_text(arm(writer, kept(500, 0), around(10, 0)), slow, **RANDOM)
+    judgement = judged_text(arm(writer, paced_rates(500, 0), around(10, 0)), slow, **RANDOM)
     assert verdict(judgement) == "slower"
     assert judgement.comparison.metric.higher_is_better
 

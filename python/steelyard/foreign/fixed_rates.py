@@ -20,8 +20,6 @@ _SIGMAS = 5.0
 """Of arrivals at random times, as pgbench's are: of n of them the number is uncertain by √n."""
 _LATEST = 0.9
 """Of a run: where transactions began later than that, any rate may have been asked for."""
-
-
 _CLOSE = 2e-3
 """Of the rate: a generator that keeps up is no farther from what it was asked for."""
 _UNLIKE = 3.0

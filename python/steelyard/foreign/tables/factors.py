@@ -104,7 +104,13 @@ def _sum(table: Table, column: int, rows: Sequence[int]) -> int:
     return round(total)
 
 
-def refuse_failed_rows(table: Table, roles: Roles) -> None:
+def require_comparable_rows(table: Table, roles: Roles) -> None:
+    """NumbersError: rows are of several metrics, or one says of itself that it failed."""
+    _refuse_mixture(table, roles)
+    _refuse_failed_rows(table, roles)
+
+
+def _refuse_failed_rows(table: Table, roles: Roles) -> None:
     """NumbersError with its place for a row that says of itself that it failed: by a code other
     than 0, by words in a column of errors or states, by a success that is false."""
     for column, heading in enumerate(roles.headings):
@@ -185,7 +191,7 @@ def _is_failure(cell: str) -> bool:
     return not (succeeded or _DENIAL.search(cell))
 
 
-def refuse_mixture(table: Table, roles: Roles) -> None:
+def _refuse_mixture(table: Table, roles: Roles) -> None:
     """Throughputs and latencies in one column are not to be averaged."""
     for column, heading in enumerate(roles.headings):
         if not table.is_text(column) or column == roles.arm:

@@ -16,8 +16,7 @@ from steelyard.foreign.tables.column_roles import Roles
 from steelyard.foreign.tables.factors import (
     factors_of,
     outcome_of,
-    refuse_failed_rows,
-    refuse_mixture,
+    require_comparable_rows,
 )
 from steelyard.foreign.tables.number_columns import number_columns
 from steelyard.foreign.tables.row_times import Indices, order_of, run_means, slices_of, times_of
@@ -46,8 +45,7 @@ def read_long_table(table: Table, roles: Roles, form: str) -> Sheet:
         )
     labels = [label.strip() for label in table.columns[roles.arm]]
     _refuse_labels(table, roles.arm, labels)
-    refuse_mixture(table, roles)
-    refuse_failed_rows(table, roles)
+    require_comparable_rows(table, roles)
     timestamps = times_of(table, roles.order, roles.day)
     arms = _arms(table, roles, labels, timestamps)
     factors = factors_of(table, roles)

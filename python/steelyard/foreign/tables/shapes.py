@@ -19,8 +19,7 @@ from steelyard.foreign.tables.column_roles import Roles, roles_of
 from steelyard.foreign.tables.factors import (
     factors_of,
     outcome_of,
-    refuse_failed_rows,
-    refuse_mixture,
+    require_comparable_rows,
 )
 from steelyard.foreign.tables.long_table import read_long_table
 from steelyard.foreign.tables.number_columns import number_columns
@@ -94,8 +93,7 @@ def _bare(heading: Heading) -> bool:
 
 def _read_one_arm(table: Table, roles: Roles, form: str) -> Sheet:
     """The sheet of repetitions of one arm, which has no name in the table."""
-    refuse_mixture(table, roles)
-    refuse_failed_rows(table, roles)
+    require_comparable_rows(table, roles)
     timestamps = times_of(table, roles.order, roles.day)
     every = np.arange(table.rows)
     rising = every if timestamps is None else np.argsort(timestamps, kind="stable")

@@ -13,7 +13,7 @@ from steelyard.foreign.number import Spot, floats_of, is_missing
 from steelyard.foreign.series import Factor, FactorKind, Grain, Order, Rows, Series, Sheet
 from steelyard.foreign.source import TextPosition, quoted
 from steelyard.foreign.tables.column_roles import Roles
-from steelyard.foreign.tables.factors import factors_of, refuse_failed_rows, refuse_mixture
+from steelyard.foreign.tables.factors import factors_of, require_comparable_rows
 from steelyard.foreign.tables.named_arms import steps
 from steelyard.foreign.tables.row_times import slices_of, times_of
 from steelyard.foreign.tables.table import Table
@@ -34,8 +34,7 @@ Group = tuple[str, str]
 
 def read_wide_table(table: Table, roles: Roles, form: str) -> Sheet:
     """The sheet of such a table. Trailing empty cells: that arm was measured less often."""
-    refuse_mixture(table, roles)
-    refuse_failed_rows(table, roles)
+    require_comparable_rows(table, roles)
     swept = [c for c in roles.numbers if _is_parameter(table, c, roles.numbers)]
     numbers = [c for c in roles.numbers if c not in swept]
     groups = _groups(table, roles, numbers)

@@ -1,16 +1,17 @@
-"""Gives the tests of intake somebody's stopped server, made once."""
+"""Gives the tests of intake somebody's stopped server, made once, and a slot to take it into."""
 
 from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from engines.postgres.intake.original import Original
 from steelyard.engines.account import choose_account
+from steelyard.engines.engine import Slot
 from steelyard.engines.postgres.selection import find_postgres
 
 
@@ -41,3 +42,13 @@ def theirs() -> Iterator[Original]:
         yield original
     finally:
         shutil.rmtree(home, ignore_errors=True)
+
+
+@pytest.fixture
+def slot(slot_of: Callable[[int], Slot]) -> Iterator[Slot]:
+    """A slot whose data directory is free, and is again afterwards."""
+    free = slot_of(7)
+    shutil.rmtree(free.path / "data", ignore_errors=True)
+    free.path.mkdir(exist_ok=True, mode=0o711)
+    yield free
+    shutil.rmtree(free.path, ignore_errors=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -64,16 +64,6 @@ def test_texts_are_doubted_where_another_library_sorted_them_or_nothing_is_recor
         assert "searches by an index on text may find too little" in doubt
 
 
-@pytest.fixture
-def free_slot(slot_of: Callable[[int], Slot]) -> Iterator[Slot]:
-    """A slot whose data directory is free, and is again afterwards."""
-    slot = slot_of(7)
-    shutil.rmtree(slot.path / "data", ignore_errors=True)
-    slot.path.mkdir(exist_ok=True, mode=0o711)
-    yield slot
-    shutil.rmtree(slot.path, ignore_errors=True)
-
-
 THEIRS = {
     "unrecorded": ("en_US.utf8", "NULL", "of a library whose version is not recorded"),
     "of another": ("en_US.utf8", "'2.1'", "of version 2.1, here it is 2."),
@@ -87,7 +77,7 @@ THEIRS = {
 @thinned("version", ["18", "16", "15"], 1)
 def test_collations_of_indexes_and_the_databases_own_are_looked_up_on_every_version(
     made_of: Callable[..., object],
-    free_slot: Slot,
+    slot: Slot,
     version: str,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -109,7 +99,7 @@ def test_collations_of_indexes_and_the_databases_own_are_looked_up_on_every_vers
                     f" WHERE collname = '{name}'",
                     "shop",
                 )
-        imported, _ = take(engine, original.directory, free_slot)
+        imported, _ = take(engine, original.directory, slot)
         doubts = [doubt for doubt in imported.doubts if "sorted" in doubt]
         expected = [(name, *facts) for name, facts in sorted(THEIRS.items()) if facts[2]]
         assert len(doubts) == len(expected)
@@ -119,7 +109,7 @@ def test_collations_of_indexes_and_the_databases_own_are_looked_up_on_every_vers
                 f"indexes of collation {quoted} were sorted by {locale} {words}"
             )
         # No other locale is on every machine: C stands for one here.
-        shutil.rmtree(free_slot.path / "data")
+        shutil.rmtree(slot.path / "data")
         monkeypatch.setattr(recover, "_BYTEWISE", re.compile("no such locale"))
-        imported, _ = take(engine, original.directory, free_slot)
+        imported, _ = take(engine, original.directory, slot)
         assert "its texts were sorted by C of a library" in "\n".join(imported.doubts)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
@@ -19,16 +18,6 @@ from thinned import thinned
 pytestmark = pytest.mark.postgres
 
 
-@pytest.fixture
-def free_slot(slot_of: Callable[[int], Slot]) -> Iterator[Slot]:
-    """A slot whose data directory is free, and is again afterwards."""
-    slot = slot_of(7)
-    shutil.rmtree(slot.path / "data", ignore_errors=True)
-    slot.path.mkdir(exist_ok=True, mode=0o711)
-    yield slot
-    shutil.rmtree(slot.path, ignore_errors=True)
-
-
 @thinned(
     ("cluster", "database", "word"),
     [
@@ -41,7 +30,7 @@ def free_slot(slot_of: Callable[[int], Slot]) -> Iterator[Slot]:
     2,
 )
 def test_a_cluster_is_taken_in_asked_and_planned_in_whatever_encoding(
-    made_of: Callable[..., object], free_slot: Slot, cluster: str, database: str, word: str
+    made_of: Callable[..., object], slot: Slot, cluster: str, database: str, word: str
 ) -> None:
     engine18 = made_of("18").engine  # type: ignore[attr-defined]
     with open_directory() as home:
@@ -54,10 +43,10 @@ def test_a_cluster_is_taken_in_asked_and_planned_in_whatever_encoding(
             server = ask_running(original.target)
         assert [name for name, _ in server.databases] == ["postgres", "shop"]
         assert server.version.startswith("18")
-        imported, copy = take(engine18, original.directory, free_slot)
+        imported, copy = take(engine18, original.directory, slot)
     assert imported.database == "shop"
     assert any("the database itself sets work_mem (" in doubt for doubt in imported.doubts)
-    copy.start(free_slot, {})
+    copy.start(slot, {})
     try:
         script = f"SELECT 1 FROM words WHERE word = '{word}';"
         [(name, plan)] = copy.plans("steelyard", {"q": script}).items()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -57,16 +56,6 @@ END $$;
 
 
 @pytest.fixture
-def free_slot(slot_of: Callable[[int], Slot]) -> Iterator[Slot]:
-    """A slot whose data directory is free, and is again afterwards."""
-    slot = slot_of(7)
-    shutil.rmtree(slot.path / "data", ignore_errors=True)
-    slot.path.mkdir(exist_ok=True, mode=0o711)
-    yield slot
-    shutil.rmtree(slot.path, ignore_errors=True)
-
-
-@pytest.fixture
 def original() -> Iterator[Original]:
     """A stopped server whose roles set what they like."""
     with open_directory() as home:
@@ -88,11 +77,11 @@ def altered(imported: ImportedCluster) -> list[str]:
 
 
 def test_what_our_role_sets_is_cleared_and_what_others_set_is_named(
-    made_of: Callable[..., object], free_slot: Slot, original: Original
+    made_of: Callable[..., object], slot: Slot, original: Original
 ) -> None:
     engine = made_of("18").engine  # type: ignore[attr-defined]
-    imported, copy = take(engine, original.directory, free_slot)
-    copy.start(free_slot, {"work_mem": "8MB"})
+    imported, copy = take(engine, original.directory, slot)
+    copy.start(slot, {"work_mem": "8MB"})
     try:
         for database in ("steelyard", "postgres"):
             assert rows(copy, "SHOW work_mem", database) == [("8MB",)]
@@ -111,13 +100,13 @@ def test_what_our_role_sets_is_cleared_and_what_others_set_is_named(
 
 
 def test_what_a_dump_sets_for_roles_is_left_out_and_what_it_sets_in_a_block_is_named(
-    made_of: Callable[..., object], free_slot: Slot, tmp_path: Path
+    made_of: Callable[..., object], slot: Slot, tmp_path: Path
 ) -> None:
     dump = tmp_path / "init.sql"
     dump.write_text(DUMP)
     engine = made_of("18").engine  # type: ignore[attr-defined]
-    imported, copy = take(engine, dump, free_slot, None)
-    copy.start(free_slot, {})
+    imported, copy = take(engine, dump, slot, None)
+    copy.start(slot, {})
     try:
         assert rows(copy, "SHOW jit") == rows(copy, "SHOW geqo") == [("on",)]
         assert rows(copy, "SHOW work_mem") == [("61MB",)]

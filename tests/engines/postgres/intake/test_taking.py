@@ -6,7 +6,7 @@ import gzip
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -44,16 +44,6 @@ def silent(_: str) -> None:
 @pytest.fixture
 def engine18(made_of: Callable[..., object]) -> Postgres:
     return made_of("18").engine  # type: ignore[attr-defined, no-any-return]
-
-
-@pytest.fixture
-def slot(slot_of: Slots) -> Iterator[Slot]:
-    """A slot whose data directory is free, and is again afterwards."""
-    free = slot_of(7)
-    shutil.rmtree(free.path / "data", ignore_errors=True)
-    free.path.mkdir(exist_ok=True, mode=0o711)
-    yield free
-    shutil.rmtree(free.path, ignore_errors=True)
 
 
 def take(

@@ -22,16 +22,6 @@ NAMED = ", ".join(f'"cache{number} \\t"' for number in range(5))
 EMPTY = f"7 unlogged tables are empty in the copy, as after a crash of the server: {NAMED}, …"
 
 
-@pytest.fixture
-def free_slot(slot_of: Callable[[int], Slot]) -> Iterator[Slot]:
-    """A slot whose data directory is free, and is again afterwards."""
-    slot = slot_of(7)
-    shutil.rmtree(slot.path / "data", ignore_errors=True)
-    slot.path.mkdir(exist_ok=True, mode=0o711)
-    yield slot
-    shutil.rmtree(slot.path, ignore_errors=True)
-
-
 @pytest.fixture(scope="module")
 def places() -> Iterator[dict[str, Path]]:
     """The same data, stopped cleanly, crashed, and of a base backup."""
@@ -63,11 +53,11 @@ def _snapshot(original: Original, directory: Path) -> Path:
 
 @pytest.mark.parametrize(("place", "count"), [("stopped", 1000), ("crashed", 0), ("backup", 0)])
 def test_unlogged_tables_that_recovery_emptied_are_named(
-    made_of: Callable[..., object], free_slot: Slot, places: dict[str, Path], place: str, count: int
+    made_of: Callable[..., object], slot: Slot, places: dict[str, Path], place: str, count: int
 ) -> None:
     engine = made_of("18").engine  # type: ignore[attr-defined]
-    imported, copy = take(engine, places[place], free_slot)
-    copy.start(free_slot, {})
+    imported, copy = take(engine, places[place], slot)
+    copy.start(slot, {})
     try:
         assert rows(copy, "SELECT count(*) FROM lines") == [(1000,)]
         for table in TABLES:

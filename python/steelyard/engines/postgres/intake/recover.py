@@ -73,10 +73,8 @@ class Opening:
         try:
             with self._session(MAINTENANCE) as session:
                 opened = self._open_database(session, database)
-            with self._session(DATABASE) as session:
-                version = self._cluster.identity.version_number
-                index_doubts = list(_index_doubts(session, version))
-            doubts = [*opened.doubts, *index_doubts, *self._missing_extensions()]
+            with self._session(DATABASE) as session:  # as this build may not: locale, ICU
+                doubts = [*opened.doubts, *self._database_doubts(session)]
         finally:
             self._cluster.stop()
         neutralised = (*settings_reset(output), *opened.neutralised)
@@ -101,24 +99,18 @@ class Opening:
         for name in (DATABASE, "postgres"):
             session.execute(f"ALTER DATABASE {name} CONNECTION LIMIT -1".encode())
             session.execute(f"ALTER DATABASE {name} ALLOW_CONNECTIONS true".encode())
-        doubts = [
+        doubts = (
             *_collation_doubts(session, self._cluster.identity.version_number),
             *setting_doubts(session),
-        ]
-        with self._session(DATABASE) as opened:  # as this build may not: locale, ICU
-            doubts += _unlogged_doubts(opened) if self._replayed else ()
-        return Recovery(chosen, size, tuple(gone), tuple(doubts))
+        )
+        return Recovery(chosen, size, tuple(gone), doubts)
 
-    def _missing_extensions(self) -> list[str]:
-        with self._session(DATABASE) as session:
-            rows = session.execute(
-                "SELECT extname FROM pg_catalog.pg_extension WHERE extname NOT IN"
-                " (SELECT name FROM pg_catalog.pg_available_extensions) ORDER BY extname"
-            ).fetchall()
-        return [
-            f"extension {name} is not in this build: what uses its functions fails"
-            for (name,) in rows
-        ]
+    def _database_doubts(self, session: psycopg.Connection) -> Iterator[str]:
+        """What may be otherwise in the database, by its own catalogue."""
+        if self._replayed:
+            yield from _unlogged_doubts(session)
+        yield from _index_doubts(session, self._cluster.identity.version_number)
+        yield from _extension_doubts(session)
 
     @contextmanager
     def _session(self, database: str) -> Iterator[psycopg.Connection]:
@@ -196,6 +188,15 @@ def _unlogged_doubts(session: psycopg.Connection) -> Iterator[str]:
             f"after a crash of the server: {names}; a dump brings the rows, and so does the "
             "directory of a server that was stopped cleanly"
         )
+
+
+def _extension_doubts(session: psycopg.Connection) -> Iterator[str]:
+    rows = session.execute(
+        "SELECT extname FROM pg_catalog.pg_extension WHERE extname NOT IN"
+        " (SELECT name FROM pg_catalog.pg_available_extensions) ORDER BY extname"
+    ).fetchall()
+    for (name,) in rows:
+        yield f"extension {name} is not in this build: what uses its functions fails"
 
 
 def _collation_doubts(session: psycopg.Connection, version: int) -> Iterator[str]:
