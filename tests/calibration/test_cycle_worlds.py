@@ -185,7 +185,7 @@ def test_covariates_are_tried_on_what_was_recorded(tmp_path: Path) -> None:
     recorded = [one for one in every if "loop" not in one.covariate]
     lines = [{"key": c.key, "code": "abc", "seconds": 1.0, **c.work()} for c in recorded]
     assert {one["source"] for one in lines} >= {"turns", "traces, placement free"}
-    assert all(one["epochs"] >= 50 and one["ratio_low"] < one["ratio_high"] for one in lines)
+    assert all(one["epochs"] >= 60 and one["ratio_low"] < one["ratio_high"] for one in lines)
     file = tmp_path / "covariates.jsonl"
     file.write_text("".join(json.dumps(one) + "\n" for one in lines))
     text = covaried.section(Results(file))

@@ -34,7 +34,7 @@ EXCEPTIONS = {
     "python/steelyard/study/design.py": 1,  # the cost of whole cycles
     "python/steelyard/report/answer/what_next.py": 1,  # only slices forecast by their budget
     "python/steelyard/study/study.py": 3,  # slices by executions
-    "validation/cases/covariates.py": 3,  # cases in cycles and in turns beside each other
+    "validation/cases/covariates.py": 2,  # cases in cycles and in turns beside each other
 }
 """File → branches that are still there. This list only becomes shorter."""
 _NAMES = {"slices", "turns", "cycles", "counted"}

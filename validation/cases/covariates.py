@@ -11,7 +11,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -173,7 +172,7 @@ def _of_turns() -> Adjusted:
     the first turn of an epoch the last one before it, of the last the first one after it; each
     less the mean of its arm."""
     d, x, weighing = [], [], []
-    for number, (control, arm, epochs) in enumerate(_turns_kept()):
+    for number, (control, arm, epochs) in enumerate(_recorded_turns()):
         level = {
             name: np.log([epoch["throughput"][name] for epoch in epochs]) for name in (control, arm)
         }
@@ -189,21 +188,14 @@ def _of_turns() -> Adjusted:
     return np.array(d), np.array(x), weighing
 
 
-def _turns_kept() -> Iterator[tuple[str, str, list[Any]]]:
-    """Control, arm and complete epochs of every contrast in turns that a reproduction keeps."""
-    text = (FOLDER / "reproductions.jsonl").read_text(encoding="utf-8")
-    results = sorted(
-        (json.loads(line) for line in text.splitlines()), key=lambda result: result["key"]
-    )
-    for _, lines in groupby(results, key=lambda result: result["key"]):
-        verdict = list(lines)[-1].get("verdict", {})
-        if verdict.get("layout") != "turns":
-            continue
-        for contrast in verdict["contrasts"]:
-            epochs = contrast["details"].get("epochs") or []
-            whole = [epoch for epoch in epochs if epoch["outcome"] == "complete"]
-            if len(whole) >= EPOCHS - 2:
-                yield contrast["control"], contrast["arm"], whole
+def _recorded_turns() -> Iterator[tuple[str, str, list[Any]]]:
+    """Control, arm and complete epochs of contrasts that reproductions weighed in turns, before
+    some of them were weighed in cycles."""
+    for line in (FOLDER / "turns_recorded.jsonl").read_text(encoding="utf-8").splitlines():
+        contrast = json.loads(line)
+        whole = [epoch for epoch in contrast["epochs"] if epoch["outcome"] == "complete"]
+        if len(whole) >= EPOCHS - 2:
+            yield contrast["control"], contrast["arm"], whole
 
 
 def _simulated(rng: np.random.Generator, layout: str, machine: str, share: float) -> Adjusted:

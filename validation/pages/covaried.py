@@ -15,12 +15,12 @@ _WORDS = """
     covariates.py`): β is fitted through the origin on all other epochs, so that the exact test
     stays exact. *Ratio*: variance of an epoch adjusted ÷ as it is; below {gain:g} it would be worth
     having. *Neighbours' rate*: what the slices before and after each did, less the mean of their
-    arm, on the traces above; in turns the nearest turn of another epoch, on the turns that the
-    reproductions keep. *Loop at borders*: simulated, since no record has it: 20 ms of work whose
-    time scatters by {spin:g} % at every border of slices, on machines as in the cycles above, of
-    which it sees the share that is named. *False*: of {count:,} weighings of {epochs} epochs drawn
-    from these with arms drawn anew, called different at {level:g} %, adjusted. Code and traces:
-    {code}.{missing}
+    arm, on the traces above; in turns the nearest turn of another epoch, on turns that were
+    recorded by reproductions. *Loop at borders*: simulated, since no record has it: 20 ms of work
+    whose time scatters by {spin:g} % at every border of slices, on machines as in the cycles above,
+    of which it sees the share that is named. *False*: of {count:,} weighings of {epochs} epochs
+    drawn from these with arms drawn anew, called different at {level:g} %, adjusted. Code and
+    traces: {code}.{missing}
 """
 
 
