@@ -26,7 +26,7 @@ from validation.far_server import far_server
 from validation.load_nodes import cluster_of
 from validation.results import FOLDER, Results
 from validation.schedule import KINDS, Case, cases, control_throughput, debt_share
-from validation.weighed import machine_of, revision, weighed
+from validation.weighed import environment_of, machine_of, revision, told, verdict_of
 
 RESULTS = Results(FOLDER / "live.jsonl")
 
@@ -37,15 +37,19 @@ def weigh(
     """Weigh one case; what is kept of it. `address`: of the server that sessions are of; `ray`: of
     the cluster of several load machines."""
     record = (
-        records / case.key.replace(" ", "").replace("%", "") / "record"
+        records / case.weighing.replace(" ", "").replace("%", "") / "record"
     )  # alone: not an attempt at another
     options = [f"--set={override}" for override in case.overrides]
-    arguments = [case.study, "--budget", case.budget, "--seed", str(case.seed), *options]
+    arguments = [case.study, "--budget", case.budget, "--seed", str(case.weighing_seed)]
+    arguments += options
     arguments += [] if address is None else ["--address", address]
     arguments += [] if ray is None else ["--machines", str(case.machines), "--ray", ray]
     load, began, started = os.getloadavg()[0], time.monotonic(), datetime.now(UTC)
-    verdict, contrast, environment = weighed(case.key, arguments, record)
-    elapsed_s = time.monotonic() - began
+    weighed = verdict_of(record) if case.shared else None  # for another of its arms
+    verdict = weighed or told(case.weighing, arguments, record)
+    [contrast] = [each for each in verdict["contrasts"] if case.arm in (None, each["arm"])]
+    environment = environment_of(record)
+    elapsed_s = weighed["seconds"] if weighed else time.monotonic() - began
     owed = debt_share(Record(record).lines("slices.jsonl"), contrast["control"])
     return {
         "kind": case.kind,
@@ -62,7 +66,7 @@ def weigh(
             for threat in contrast["threats"]
         ],
         "told": bool(verdict.get("time")),
-        "cause": _cause(verdict),
+        "cause": _cause(verdict, contrast["arm"]),
         "control_throughput": control_throughput(contrast),
         "placement": verdict["placement"],
         "measured_seconds": verdict["measured_seconds"],
@@ -74,10 +78,12 @@ def weigh(
     }
 
 
-def _cause(verdict: Mapping[str, Any]) -> str | None:
-    """The part of a transaction's time that is named as the cause of the difference."""
+def _cause(verdict: Mapping[str, Any], arm: str) -> str | None:
+    """The part of a transaction's time that is named as the cause of an arm's difference."""
     causes = [
-        contrast["cause"]["part"] for contrast in verdict.get("time", ()) if contrast.get("cause")
+        contrast["cause"]["part"]
+        for contrast in verdict.get("time", ())
+        if contrast.get("cause") and contrast["arm"] == arm
     ]
     return causes[0] if causes else None
 

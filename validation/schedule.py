@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 BUDGET = "30s"
@@ -71,16 +72,20 @@ TURNED = (
 wait: on a disk that others use too, epochs of durable commits scatter by 20 % and more, and an
 interval of that width covers anything."""
 
-ALIKE_IN_CYCLES = 20
-DOUBLE_WORK_IN_CYCLES = 10
-"""Of each workload."""
+CYCLED_STUDY = str(Path(__file__).with_name("five-arms-in-cycles.toml"))
+CYCLED_BUDGET = "18m"
+"""8 epochs of five arms, with checkpoints 6 s of own time apart: a server's clock runs five times
+as fast, and no timeout is shorter than 30 s. Commits are durable: an epoch in cycles scatters by as
+little as where none waits."""
 CYCLED_PERCENT = 10
-CYCLED_BUDGET = "20m"
-"""8 epochs with checkpoints about a quarter of a minute of own time apart."""
-CYCLED = ("layout=cycles", "cost=auto", "budget.epochs=8")
-CYCLED_TPCB = (*CYCLED, "workload.scripts={tpcb-like=1}", "workload.scale=20")
-CYCLED_TPROC_C = (*CYCLED, "workload=tproc-c", "workload.scale=4")
-"""Durable commits: an epoch in cycles scatters by as little as where none waits."""
+CYCLED_WEIGHINGS = 5
+"""On each workload, of two equal arms and two whose work is doubled."""
+CYCLED_ARMS = 2
+CYCLED_WORKLOADS = ("", " on tproc-c")
+_IN_TPROC_C = ("workload=tproc-c", "workload.scale=4")
+ALIKE_IN_CYCLES = CYCLED_ARMS * CYCLED_WEIGHINGS * len(CYCLED_WORKLOADS)
+DOUBLE_WORK_IN_CYCLES = CYCLED_ARMS * CYCLED_WEIGHINGS
+"""Of each workload."""
 
 
 @dataclass(frozen=True)
@@ -100,11 +105,25 @@ class Case:
     study: str = "aa"
     machines: int = 1
     """That put the load on."""
+    arm: str | None = None
+    """Of several in one weighing."""
+    shared: tuple[str, int] | None = None
+    """Name and number of the weighing that cases share; None: it has one of its own."""
 
     @property
     def key(self) -> str:
         """Unique among all cases, the same in every run."""
         return f"{self.kind}/{self.number}"
+
+    @property
+    def weighing(self) -> str:
+        """The key of its weighing."""
+        return self.key if self.shared is None else "{}/{}".format(*self.shared)
+
+    @property
+    def weighing_seed(self) -> int:
+        """The seed of its weighing: that of the first case which shares it."""
+        return self.seed if self.shared is None else _in_cycles(self.shared).seed
 
     @property
     def seed(self) -> int:
@@ -146,6 +165,14 @@ KINDS: Mapping[str, int] = {
 }
 
 
+_ENDINGS: Mapping[str, tuple[tuple[str, ...], str]] = {
+    "in turns": (TURNED, TURNED_BUDGET),
+    "on MySQL": (MYSQL, BUDGET),
+    "with writes": (WRITES, BUDGET),
+}
+"""Ending of a kind → its overrides and its budget."""
+
+
 def _case(kind: str, number: int) -> Case:
     if kind in ("alike", "alike for two minutes"):
         return Case(kind, number, budget=BUDGET if kind == "alike" else LENGTH)
@@ -166,16 +193,38 @@ def _case(kind: str, number: int) -> Case:
         return Case(kind, number, overrides, background=BACKGROUND_PERCENT / 100)
     percent = 0 if kind.startswith("alike") else int(kind.split()[1])
     doubled = (f"arm.weight.double_work={percent}%",) if percent else ()
-    if "in cycles" in kind or kind.endswith("in turns"):
-        cycled = CYCLED_TPROC_C if kind.endswith("tproc-c") else CYCLED_TPCB
-        laid_out, budget = (
-            (cycled, CYCLED_BUDGET) if "in cycles" in kind else (TURNED, TURNED_BUDGET)
-        )
-        return Case(kind, number, (*laid_out, *doubled), double_work=percent / 100, budget=budget)
+    if "in cycles" in kind:
+        return _of_five_arms(kind, number, percent)
     if kind.endswith(("in sessions", "nodes")):
         return _of_sessions(Case(kind, number, (*SESSIONS, *doubled), percent / 100))
-    here = MYSQL if kind.endswith("on MySQL") else WRITES if kind.endswith("with writes") else ()
-    return Case(kind, number, (*here, *doubled), double_work=percent / 100)
+    ending = next((ending for ending in _ENDINGS if kind.endswith(ending)), "")
+    laid_out, budget = _ENDINGS.get(ending, ((), BUDGET))
+    return Case(kind, number, (*laid_out, *doubled), double_work=percent / 100, budget=budget)
+
+
+def _of_five_arms(kind: str, number: int, percent: int) -> Case:
+    """One arm of a weighing in cycles: equal ones alternate between the workloads' weighings."""
+    weighing, arm = divmod(number - 1, CYCLED_ARMS)
+    if percent:
+        where = CYCLED_WORKLOADS[kind.endswith(CYCLED_WORKLOADS[1])]
+    else:
+        weighing, which = divmod(weighing, len(CYCLED_WORKLOADS))
+        where = CYCLED_WORKLOADS[which]
+    return Case(
+        kind,
+        number,
+        _IN_TPROC_C if where else (),
+        double_work=percent / 100,
+        budget=CYCLED_BUDGET,
+        study=CYCLED_STUDY,
+        arm=f"{'double' if percent else 'equal'}-{arm + 1}",
+        shared=(f"five arms in cycles{where}", weighing + 1),
+    )
+
+
+def _in_cycles(shared: tuple[str, int]) -> Case:
+    """The first case of a weighing in cycles."""
+    return next(case for case in cases() if case.shared == shared)
 
 
 def _of_sessions(case: Case) -> Case:

@@ -43,6 +43,13 @@ def told(name: str, words: Sequence[str], record: Path, before: Sequence[str] = 
     return document
 
 
+def verdict_of(record: Path) -> Told | None:
+    """The verdict of a record; None: it has none yet."""
+    path = _result_of(record)
+    document: Told | None = json.loads(path.read_text()) if path.exists() else None
+    return document
+
+
 def _result_of(record: Path) -> Path:
     """Where the verdict of a record stands, or would; of a sweep that ended, all of its points'."""
     swept = record / SWEPT_FILE

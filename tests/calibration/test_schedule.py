@@ -9,7 +9,7 @@ import pytest
 
 from steelyard.analysis.calibration.known_weight import KnownWeight, truth
 from steelyard.study.read import read_study
-from validation.schedule import KINDS, cases, debt_share
+from validation.schedule import KINDS, Case, cases, debt_share
 
 THROUGHPUT = 80_000.0
 
@@ -36,11 +36,25 @@ def test_new_kinds_stand_at_the_end_so_that_seeds_stay_what_they_were() -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_overrides_of_a_case_are_a_study(kind: str) -> None:
-    study = read_study(case_of(kind).study, case_of(kind).overrides)
-    weight = study.arms[0].weight
+    case = case_of(kind)
+    study = read_study(case.study, case.overrides)
+    [weight] = [arm.weight for arm in study.arms if case.arm in (None, arm.name)]
     assert weight.is_none == kind.startswith("alike")
     assert weight.background == case_of(kind).background
     assert weight.double_work == pytest.approx(case_of(kind).double_work)
+
+
+def test_cases_that_share_a_weighing_read_each_of_its_arms_once() -> None:
+    shared: dict[str, list[Case]] = {}
+    for case in cases():
+        if case.shared is not None:
+            shared.setdefault(case.weighing, []).append(case)
+    assert len(shared) == 10
+    for group in shared.values():
+        assert len({(case.weighing_seed, case.overrides, case.budget) for case in group}) == 1
+        study = read_study(group[0].study, group[0].overrides)
+        assert sorted(case.arm or "" for case in group) == sorted(arm.name for arm in study.arms)
+    assert len({group[0].weighing_seed for group in shared.values()}) == len(shared)
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -9,6 +9,7 @@ import pytest
 
 from steelyard.analysis.pilot.cycle_lengths import (
     FEWEST_SLICES,
+    LEVEL_SLICES,
     SLICES_A_CYCLE,
     CycleLengths,
     choose_cycle_lengths,
@@ -42,9 +43,13 @@ def continuous(log_mb: float, rate_mb: float = 1.0) -> ArmCycle:
     return replace(arm(1e9, log_mb, rate_mb), continuous=True, round_s=0.95)
 
 
-def lengths(*arms: ArmCycle, minutes: float = 30, **wishes: object) -> CycleLengths:
+def lengths(
+    *arms: ArmCycle, minutes: float = 30, level_s: float | None = None, **wishes: object
+) -> CycleLengths:
     wish = TurnPlanRequest(budget_s=60 * minutes, cycles=2, **wishes)  # type: ignore[arg-type]
-    chosen = choose_cycle_lengths(arms, wish, idle_s=6.0, warm_s=25.0, latency_s=0.002)
+    chosen = choose_cycle_lengths(
+        arms, wish, idle_s=6.0, warm_s=25.0, latency_s=0.002, level_s=level_s
+    )
     assert isinstance(chosen, CycleLengths)
     return chosen
 
@@ -103,6 +108,39 @@ def test_what_is_measured_holds_some_slices_or_they_are_coarse(
     assert chosen.measured_s == pytest.approx(planned_s)
     assert chosen.coarse == (planned_s < FEWEST_SLICES * chosen.slice_s)
     assert chosen.coarse == (latency_s >= (1.0 if minutes == 30 else 60.0))
+
+
+def age_s(chosen: CycleLengths) -> float:
+    """Own time of the checkpoint at which measuring begins."""
+    return chosen.begins_s[0] + chosen.cycles_s[0] / 2
+
+
+@pytest.mark.parametrize(
+    ("level_s", "slice_s", "age"),
+    [
+        (None, 0.2, 25.0),  # still falling when the look ended
+        (0.0, 0.2, 5.0),
+        (0.0, 0.5, 15.0),  # 12.5 s, and the next checkpoint
+        (8.0, 0.2, 10.0),
+        (40.0, 0.2, 25.0),
+        (0.0, 2.0, 25.0),
+    ],
+)
+def test_arms_that_read_evenly_are_warm_as_soon_as_a_level_can_be_seen(
+    level_s: float | None, slice_s: float, age: float
+) -> None:
+    often = arm(timeout_s=100.0)
+    chosen = lengths(often, often, level_s=level_s, slice_s=slice_s, scale=20.0, minutes=240)
+    assert chosen.cycles_s == (5.0, 5.0)
+    assert age_s(chosen) == age
+    assert age_s(chosen) >= min(25.0, LEVEL_SLICES * slice_s)
+
+
+def test_arms_that_do_not_wait_for_a_checkpoint_are_warm_when_they_always_were() -> None:
+    still = ArmCycle(lambda scale: Spacing(300 / scale, 1e9), 20.0, LogCurve((), ()))
+    for arms in ((still, still), (continuous(20.0), continuous(20.0)), (still, arm())):
+        sooner = lengths(*arms, level_s=0.0, scale=1.0, minutes=600)
+        assert sooner == lengths(*arms, scale=1.0, minutes=600)
 
 
 def test_a_slice_of_the_study_is_that_of_the_cycles() -> None:

@@ -10,6 +10,7 @@ import pytest
 from steelyard.analysis.pilot.cycle_lengths import CycleLengths
 from steelyard.engines.capabilities.checkpoints import Cycle, Scaled
 from steelyard.running.cycles.pilot import _really_nearer, _timers
+from steelyard.running.turns.solo_run import _Written
 
 S = 10**9
 MB = 2**20
@@ -51,3 +52,23 @@ def test_what_is_rounded_or_limited_is_named_by_its_own_factor(
 def test_what_was_done_about_timers_is_said_once_where_it_is_the_same_in_all_arms() -> None:
     words = _timers({"on": ("a", "b"), "off": ("a", "c"), "off too": ("a", "c")})
     assert [*words] == ["a", "b (in on)", "c (in off and off too)"]
+
+
+@pytest.mark.parametrize(
+    ("blocks", "level_s"),
+    [
+        ([0.0] * 16, 0.0),
+        ([3.0 - 0.15 * n for n in range(16)], None),  # a pool that still fills
+        ([5.0, 4.0, 3.0, 2.0, 1.0] + [0.9, 1.0, 1.1, 1.0, 1.0] * 4, 5.5),
+        ([1.0 + 0.1 * n for n in range(16)], 8.8),  # reads that rise are no pool that fills
+    ],
+)
+def test_an_arm_is_level_when_its_reads_no_longer_fall(
+    blocks: list[float], level_s: float | None
+) -> None:
+    seconds: list[Any] = [
+        SimpleNamespace(transactions=100, start_ns=n * 2 * S, end_ns=n * 2 * S + 11 * S // 10)
+        for n in range(len(blocks))
+    ]
+    use = _Written(read_bytes=[round(8192 * 100 * block) for block in blocks])
+    assert use.level_s(seconds) == (None if level_s is None else pytest.approx(level_s))

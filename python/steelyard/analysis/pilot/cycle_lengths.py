@@ -37,6 +37,10 @@ SLICES_A_CYCLE = 20
 LATENCIES_A_SLICE = 20
 FEWEST_SLICES = 5
 """Of what is measured of an arm: of fewer it is cut anywhere, and lasts longer than planned."""
+LEVEL_SLICES = 25
+"""Until MSER-5 finds an arm level, with some to spare: it needs 20."""
+LEVEL_MARGIN = 1.25
+"""Times what an arm alone took to read evenly, likewise."""
 BORDER_S = 0.02
 """What stopping one arm and resuming another takes at a border, beside its clients' way back."""
 
@@ -62,14 +66,16 @@ def choose_cycle_lengths(
     idle_s: float,
     warm_s: float,
     latency_s: float,
+    level_s: float | None = None,
 ) -> CycleLengths | Shortage:
     """The lengths of cycles that `fit_epochs` chooses.
 
-    `idle_s`: of an epoch without load, wall time; `warm_s`: own time until an arm is level;
-    `latency_s`: mean of a transaction.
+    `idle_s`: of an epoch without load, wall time; `warm_s`: own time until an arm is level, at
+    most; `latency_s`: mean of a transaction; `level_s`: after which every arm alone read evenly,
+    None where one did not.
     """
     return fit_epochs(
-        arms, wish, lambda scale: _lengths(arms, wish, scale, idle_s, warm_s, latency_s)
+        arms, wish, lambda scale: _lengths(arms, wish, scale, idle_s, warm_s, latency_s, level_s)
     )
 
 
@@ -85,18 +91,21 @@ def _lengths(
     idle_s: float,
     warm_s: float,
     latency_s: float,
+    level_s: float | None,
 ) -> CycleLengths:
     cycles = tuple(arm.seconds(scale) for arm in arms)
     finite = [cycle for cycle in cycles if math.isfinite(cycle)]
     longest = max(finite, default=0.0)
+    waited = awaited_s(arms, cycles)
+    round_s = max(arm.round_s for arm in arms)
+    slice_s = wish.slice_s or _slice_s(min(finite, default=longest), latency_s, round_s)
+    if all(waited) and level_s is not None:  # an arm that is not level waits for the next one
+        warm_s = min(warm_s, max(LEVEL_SLICES * slice_s, LEVEL_MARGIN * level_s))
     room_s = (wish.budget_s / (wish.epochs or WANTED_EPOCHS) - idle_s) / len(arms) - warm_s
     measured = measured_s(arms, cycles, wish, room_s)
-    waited = awaited_s(arms, cycles)
     # The begin of the first checkpoint of the longest cycles that comes after the warm-up.
     age = max(1, math.ceil(warm_s / longest - 1e-9)) * longest if finite else warm_s
     own_s = max(age + length for length in measured)
-    round_s = max(arm.round_s for arm in arms)
-    slice_s = wish.slice_s or _slice_s(min(finite, default=longest), latency_s, round_s)
     border_s = BORDER_S + latency_s
     return CycleLengths(
         scale=scale,

@@ -55,7 +55,8 @@ from steelyard.running.turns.solo_run import SoloRun, cycle_engine
 from steelyard.study.study import Study
 
 WARM_UP_S = 25.0
-"""Own time that a warm-up is expected to take: MSER-5 needs 20 slices."""
+"""Own time that a warm-up is expected to take, where arms were not seen to come to their level
+sooner."""
 WARM_UP_CAP_S = 60.0
 CYCLES_S0 = 0.02
 """Scatter of log ratios to be expected between epochs in cycles."""
@@ -142,6 +143,7 @@ def _lengths(
     study = setup.study
     idle_ns = max(each.idle_ns for each in pilot.arms.values()) + pilot.lay_ns
     wish = wish_of(study, study.budget.cycles)
+    levels_s = [each.level_s for each in pilot.arms.values()]
 
     def with_budget(budget_s: float) -> CycleLengths | Shortage:
         return choose_cycle_lengths(
@@ -150,6 +152,7 @@ def _lengths(
             idle_s=idle_ns / NS_PER_S,
             warm_s=WARM_UP_S,
             latency_s=latency_s,
+            level_s=None if None in levels_s else max(filter(None, levels_s), default=0.0),
         )
 
     lengths = with_budget(wish.budget_s)

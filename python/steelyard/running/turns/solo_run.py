@@ -13,10 +13,13 @@ from contextlib import closing
 from dataclasses import dataclass, field
 
 from steelyard.analysis.pilot.log_curve import LogCurve
+from steelyard.analysis.pilot.pool_level import level_after
 from steelyard.analysis.pilot.turn_lengths import LEAST_LOOK_S
 from steelyard.engines.capabilities.checkpoints import CheckpointWatch, Cycle, CycleSettings
 from steelyard.engines.engine import Engine, Instance, Settings
+from steelyard.evaluation.threats.pool_warmth import BLOCK_BYTES
 from steelyard.model.errors import EngineError
+from steelyard.model.process import TreeUse
 from steelyard.model.turn import Checkpoint
 from steelyard.model.units import NS_PER_MS, NS_PER_S
 from steelyard.record.slice import SliceLine
@@ -42,6 +45,7 @@ class SoloRun:
     cycle: Cycle
     settings: Settings  # as the server reports them
     wal_flush_share: float
+    level_s: float | None  # of load, until it read evenly; None: it did not by the end
     idle_ns: int  # without load, from the eviction to the stop
     driver_io: str
     file_bytes: int  # of all arms
@@ -55,6 +59,7 @@ class _Written:
     """What an arm's processes and the devices beneath it did in each second of a look."""
 
     dirtied_bytes: list[int] = field(default_factory=list)
+    read_bytes: list[int] = field(default_factory=list)  # with what the page cache had
     devices: list[DeviceCounts | None] = field(default_factory=list)
 
     def per_transaction(self, lines: Sequence[SliceLine]) -> tuple[float, float]:
@@ -65,6 +70,17 @@ class _Written:
         written = [use.written_bytes for use in self.devices[half:] if use is not None]
         dirtied = sum(self.dirtied_bytes[half:]) / done if done else math.nan
         return dirtied, sum(written) / done if written and done else math.nan
+
+    def level_s(self, lines: Sequence[SliceLine]) -> float | None:
+        """Load until blocks read per transaction were level; None: they still fell."""
+        reads = [
+            read / BLOCK_BYTES / max(1, line.transactions)
+            for line, read in zip(lines, self.read_bytes, strict=True)
+        ]
+        after = level_after(reads)
+        if after is None:
+            return None
+        return sum(line.end_ns - line.start_ns for line in lines[:after]) / NS_PER_S
 
     def queue(self, lines: Sequence[SliceLine]) -> float:
         """Requests under way on average in the later half."""
@@ -130,6 +146,7 @@ def drive_alone(setup: Setup, arm: str, placement: str, most_s: float) -> SoloRu
         cycle=cycle,
         settings=settings,
         wal_flush_share=share,
+        level_s=written.level_s(lines),
         idle_ns=clock.now_ns() - began_ns - took_ns,
         driver_io=driver_io,
         file_bytes=evicted.file_bytes,
@@ -148,9 +165,10 @@ def _drive(
     most_s: float,
     enough_bytes: float,
 ) -> tuple[tuple[SliceLine, ...], LogCurve, _Written]:
-    """Seconds of load, the log that was written until each of them ended, and what was dirtied."""
+    """Seconds of load, the log that was written until each of them ended, and what was dirtied
+    and read."""
     now_ns, use = setup.laboratory.clock.now_ns, _Written()
-    first, since_ns, dirtied = watch.pulse(), now_ns(), written_bytes(instance)
+    first, since_ns, done = watch.pulse(), now_ns(), bytes_of(instance)
     lines: list[SliceLine] = []
     seconds, written = [0.0], [0.0]
     while seconds[-1] < LEAST_LOOK_S or (
@@ -158,8 +176,9 @@ def _drive(
     ):
         visit = Visit(arm, SECOND_NS, "pilot", len(lines), 0)
         lines += drive_pilot(setup, load, [visit], SlicePlace(PILOT, run=1))
-        after, before, dirtied = watch.pulse(), dirtied, written_bytes(instance)
-        use.dirtied_bytes.append(max(0, dirtied - before))
+        after, before, done = watch.pulse(), done, bytes_of(instance)
+        use.dirtied_bytes.append(max(0, done.written_bytes - before.written_bytes))
+        use.read_bytes.append(max(0, done.requested_bytes - before.requested_bytes))
         use.devices.append(load.device_use())
         seconds.append((now_ns() - since_ns) / NS_PER_S)
         if first is None or after is None:  # it died, which the next second reports
@@ -171,9 +190,9 @@ def _drive(
     return tuple(lines), LogCurve.of(seconds, written), use
 
 
-def written_bytes(instance: Instance) -> int:
-    """What the processes of an arm have dirtied since their start; 0 of one that died."""
-    return use_of(instance).written_bytes if instance.running else 0
+def bytes_of(instance: Instance) -> TreeUse:
+    """What the processes of an arm have dirtied and read since their start; 0 of one that died."""
+    return use_of(instance) if instance.running else TreeUse(0, 0, 0)
 
 
 def whole_cycle_s(checkpoints: Sequence[Checkpoint]) -> float | None:
