@@ -269,7 +269,7 @@ def _commas_or_columns(source: SourceText, number: int, line: str) -> Exception:
 def _heading_or_numbers(
     source: SourceText, number: int, line: str, columns: Sequence[Sequence[str]]
 ) -> Exception:
-    name = columns[0][0].strip()
+    name = next((column[0] for column in columns if is_number(column[0])), columns[0][0]).strip()
     return source.error(
         f"{quoted(line.strip())} could be a heading or numbers",
         TextPosition(number, 1),
