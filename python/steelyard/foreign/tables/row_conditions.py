@@ -1,5 +1,6 @@
 """Finds columns that say what rows are about or what they were measured under, though their
-headings do not: codes that name kinds ("type", "sql_id"), steps under an unknown word ("qd")."""
+headings do not: codes that name kinds ("type", "sql_id"), steps under an unknown word ("qd"),
+versions beside the arms, shares of a load ("read_ratio")."""
 
 from __future__ import annotations
 
@@ -19,6 +20,10 @@ _IDENTIFIERS = {"id", "ids"}
 _OF_WORK = known.LABEL_WORDS | {"op", "txn", "transaction"}
 """Before "id" or "code": of a query, a test, and not of a process."""
 _NUMBER = re.compile(r"[+-]?[0-9]+(?:[.,][0-9]+)?(?:[eE][+-]?[0-9]{1,2})?")
+_SHARE = re.compile(r"([0-9]{1,3}(?:[.,][0-9]{1,4})?|[.,][0-9]{1,4})\s*%?")
+_JOINING = {"of", "per", "to", "the", "op", "ops", "operations", "queries", "requests"}
+_ROUND, _EXTREMES = 5, {1, 2, 98, 99, 99.9}
+"""Percent."""
 _FEWEST_CONSTANT, _FEWEST_SWEPT = 3, 6
 """Rows of an arm, or of all: a measurement is no whole number that comes as often."""
 _EXPLAINED = 0.8
@@ -54,6 +59,44 @@ def is_subject(
         return arms is None or len(set(cells)) > 1
     shared = 2 * len(set.intersection(*levels)) >= len(set.union(*levels))
     return varied and shared and (of_work or (again and _last(heading) in _IDENTIFIERS))
+
+
+def is_arm_beside(
+    table: Table, column: int, heading: Heading, arms: Sequence[str] | None
+) -> bool:
+    """Whether numbers that could name arms too, as those of "version" do, say what the rows of arms
+    were measured under: a few, of which some arm has several."""
+    if heading.role is not Role.ARM or arms is None or table.is_text(column):
+        return False
+    cells = [cell.strip() for cell in table.columns[column]]
+    again = 2 * len(set(cells)) <= len(cells)
+    return again and any(len(set(group)) > 1 for group in _by_arm(cells, arms))
+
+
+def with_mixtures(table: Table, headings: Sequence[Heading]) -> tuple[Heading, ...]:
+    """The headings, those of shares of reads, writes and the like that a load was asked for as
+    parameters: such shares are round, and measured ones are not."""
+    return tuple(
+        Heading(heading.name, Role.PARAMETER)
+        if _is_share_of_work(heading) and all(map(_is_round_share, table.columns[column]))
+        else heading
+        for column, heading in enumerate(headings)
+    )
+
+
+def _is_share_of_work(heading: Heading) -> bool:
+    words = set(split_words(heading.name)) - _JOINING
+    shares, mixed = words & known.SHARE_WORDS, words & known.MIXED_WORDS
+    return bool(shares and mixed) and words == shares | mixed
+
+
+def _is_round_share(cell: str) -> bool:
+    match = _SHARE.fullmatch(cell.strip())
+    if match is None:
+        return False
+    share = float(match[1].replace(",", "."))
+    percent = round(100 * share, 6) if share <= 1 and not match[1].isdecimal() else share
+    return percent in _EXTREMES or (percent <= 100 and percent % _ROUND == 0)
 
 
 def is_swept(

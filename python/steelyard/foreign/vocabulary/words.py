@@ -53,6 +53,15 @@ BAD_WORDS = COUNTED_FAILURES | {
 """What went wrong: less is better, and it is no rate of work."""
 GOOD_OUTCOMES = {"success", "succeeded", "successes", "successful", "ok", "passed"}
 FRACTION_WORDS = {"rate", "ratio", "percent", "percentage", "fraction", "share", "pct", "%"}
+SHARE_WORDS = {
+    *("ratio", "percent", "percentage", "fraction", "share", "pct", "%", "proportion", "mix"),
+}
+MIXED_WORDS = {
+    *("read", "reads", "write", "writes", "update", "updates", "insert", "inserts", "select"),
+    *("selects", "delete", "deletes", "scan", "scans", "lookup", "lookups", "rw", "ro", "dml"),
+    *("neworder", "payment", "mix", "rmw"),
+}
+"""Of a share: what a load was mixed of."""
 DERIVED_WORDS = {
     *("%", "ratio", "diff", "delta", "change", "speedup", "relative", "rel", "percent", "pct"),
     *("percentage", "difference", "improvement", "gain", "overhead", "normalized", "scaled"),
@@ -102,7 +111,8 @@ LOAD_WORDS = {
     *("user", "users", "vu", "vus", "thds", "numthreads", "dataset", "datasize", "querymode"),
     *("protocol", "payload", "rows", "nrows", "n_rows", "numrows", "conn", "sessions", "depth"),
     *("percent", "skew", "theta", "zipf", "batchsize", "qd", "queuedepth", "procs", "nproc"),
-    *("processes", "instances"),
+    *("processes", "instances", "ratio", "pct", "percentage", "fraction", "proportion", "share"),
+    *("%", "mix"),
 }
 """Parameters of the load: where the arms differ in one, it explains any difference."""
 CLIENT_WORDS = {
