@@ -321,7 +321,7 @@ class _Finder:
             nameless = heading.role is Role.UNKNOWN and column != 0
             if not eligible or nameless or not elsewhere or self.text[column]:
                 continue
-            if steady(self.table.columns[column], arms):
+            if steady(self.table.columns[column], arms, several=timed):
                 return column
         return None
 

@@ -91,15 +91,27 @@ def rises(cells: Sequence[str]) -> bool:
     return _in_turn(_numbers([cell.strip() for cell in cells]))
 
 
-def steady(cells: Sequence[str], arms: Sequence[str] | None = None) -> bool:
-    """Whether numbers rise at equal steps; `arms`: in the rows of each arm by themselves."""
+def steady(
+    cells: Sequence[str], arms: Sequence[str] | None = None, *, several: bool = False
+) -> bool:
+    """Whether numbers rise at equal steps; `arms`: in the rows of each arm by themselves;
+    `several`: perhaps in each of several runs anew."""
     numbers = _numbers([cell.strip() for cell in cells])
     if not numbers:
         return False
-    if arms is None:
-        return equal_steps(np.array(numbers))
-    values, labels = np.array(numbers), np.array([arm.strip() for arm in arms])
-    return all(equal_steps(values[labels == label]) for label in dict.fromkeys(labels.tolist()))
+    values, labels = np.array(numbers), np.array([arm.strip() for arm in arms or ()])
+    groups = [values[labels == label] for label in dict.fromkeys(labels.tolist())] or [values]
+    return all(equal_steps(group) or (several and begins_anew(group)) for group in groups)
+
+
+def begins_anew(moments: Floats) -> bool:
+    """Whether moments, shape (n,), rise at equal steps in several stretches that begin alike: the
+    clocks of runs one after the other."""
+    runs = np.split(moments, np.flatnonzero(np.diff(moments) < 0) + 1)
+    if len(runs) < 2 or not all(map(equal_steps, runs)):
+        return False
+    starts = [float(run[0]) for run in runs]
+    return max(starts) - min(starts) <= float(np.median(np.diff(runs[0])))
 
 
 def equal_steps(moments: Floats) -> bool:
