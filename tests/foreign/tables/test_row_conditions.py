@@ -234,3 +234,22 @@ def test_shares_in_a_table_of_arms_name_its_rows() -> None:
     assert [arm.arm for arm in judgement.comparison.arms] == ["off", "on"]
     assert judgement.comparison.row_names[1] == "10"
     assert "order lost" in doubts(judgement)
+
+
+@pytest.mark.parametrize("heading", ["n", "k", "number", "N"])
+@pytest.mark.parametrize("levels", [("10", "100"), ("1000", "1000000"), ("1", "8")])
+def test_an_n_that_counts_no_rows_is_a_condition(heading: str, levels: tuple[str, str]) -> None:
+    off, on = mixed("off", 24, 6, levels), mixed("on", 6, 24, levels)
+    judgement = judged_text(f"arm,{heading},tps\n{off}{on}", **RANDOM)
+    assert percent(judgement) == pytest.approx(0, abs=0.05)
+    assert only(judgement).epochs == 2
+    own = judged_text(plain(heading, [levels[0]] * 10, [levels[1]] * 10), **RANDOM)
+    assert DIFFER in doubts(own)
+
+
+@pytest.mark.parametrize("runs", [("1", "2"), ("1", "2", "3"), ("7", "8")])
+def test_an_n_that_counts_repeated_rows_is_none(runs: tuple[str, ...]) -> None:
+    cells = [runs[n % len(runs)] for n in range(12)]
+    judgement = judged_text(plain("n", cells, cells), **RANDOM)
+    assert DIFFER not in doubts(judgement)
+    assert verdict(judgement) == "faster"

@@ -55,7 +55,7 @@ def test_numbered_repetitions_of_arms_are_no_arms_of_their_own(names: str) -> No
     "names",
     [
         *("pg16,pg17,pg18", "a_1,a_2,a_3", "off_1,on_1", "pg16.1,pg16.2,pg17.1,pg17.2"),
-        *("jit0_par0,jit0_par1,jit1_par0,jit1_par1", "off_8,off_16,on_8,on_16", "c1,c2,c3,master"),
+        *("x0_y0,x0_y1,x1_y0,x1_y1", "off_8,off_16,on_8,on_16", "c1,c2,c3,master"),
     ],
 )
 def test_numbers_may_be_of_the_names_of_arms(names: str) -> None:

@@ -20,7 +20,7 @@ from steelyard.foreign.tables.row_conditions import (
     is_subject,
     is_swept,
     names_kinds,
-    with_mixtures,
+    with_parameters,
 )
 from steelyard.foreign.tables.table import Table
 from steelyard.foreign.tables.time_column import (
@@ -89,7 +89,7 @@ class _Finder:
         count = len(table.columns)
         unnamed = tuple(Heading("", Role.UNKNOWN) for _ in range(count))
         headings = headings_of(tuple(table.names())) if table.header else unnamed
-        self.headings = with_mixtures(table, headings)
+        self.headings = with_parameters(table, headings)
         self.text = [table.is_text(column) for column in range(count)]
         self.taken = set(self.named.values())
         self.lone: int | None = None

@@ -4,6 +4,7 @@ versions beside the arms, shares of a load ("read_ratio")."""
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Sequence
 
@@ -22,6 +23,7 @@ _OF_WORK = known.LABEL_WORDS | {"op", "txn", "transaction"}
 _NUMBER = re.compile(r"[+-]?[0-9]+(?:[.,][0-9]+)?(?:[eE][+-]?[0-9]{1,2})?")
 _SHARE = re.compile(r"([0-9]{1,3}(?:[.,][0-9]{1,4})?|[.,][0-9]{1,4})\s*%?")
 _JOINING = {"of", "per", "to", "the", "op", "ops", "operations", "queries", "requests"}
+_ALSO_SIZES, _APART = {"n", "k", "number"}, 1.5
 _ROUND, _EXTREMES = 5, {1, 2, 98, 99, 99.9}
 """Percent."""
 _FEWEST_CONSTANT, _FEWEST_SWEPT = 3, 6
@@ -73,15 +75,31 @@ def is_arm_beside(
     return again and any(len(set(group)) > 1 for group in _by_arm(cells, arms))
 
 
-def with_mixtures(table: Table, headings: Sequence[Heading]) -> tuple[Heading, ...]:
-    """The headings, those of shares of reads, writes and the like that a load was asked for as
-    parameters: such shares are round, and measured ones are not."""
+def with_parameters(table: Table, headings: Sequence[Heading]) -> tuple[Heading, ...]:
+    """The headings, as parameters those of shares of reads, writes and the like that a load was
+    asked for, which are round as measured ones are not; and of an "n" that counts no rows."""
     return tuple(
         Heading(heading.name, Role.PARAMETER)
-        if _is_share_of_work(heading) and all(map(_is_round_share, table.columns[column]))
+        if _is_asked_share(table, column, heading) or _is_size(table, column, heading)
         else heading
         for column, heading in enumerate(headings)
     )
+
+
+def _is_size(table: Table, column: int, heading: Heading) -> bool:
+    """Whether whole numbers called "n" are steps that come again, 100 and 1000, and count no rows:
+    those of runs that are repeated follow each other."""
+    cells = [cell.strip() for cell in table.columns[column]]
+    called = heading.role is Role.COUNTER and heading.name.strip().lower() in _ALSO_SIZES
+    if not called or not all(map(str.isdecimal, cells)) or 2 * len(set(cells)) > len(cells):
+        return False
+    steps = sorted(set(map(int, cells)))
+    apart = all(later >= _APART * max(step, 1) for step, later in itertools.pairwise(steps))
+    return apart and (len(steps) == 1 or steps[-1] - steps[0] >= len(steps))
+
+
+def _is_asked_share(table: Table, column: int, heading: Heading) -> bool:
+    return _is_share_of_work(heading) and all(map(_is_round_share, table.columns[column]))
 
 
 def _is_share_of_work(heading: Heading) -> bool:
