@@ -38,7 +38,10 @@ _WITH_UNIT = re.compile(
 )
 _RULE = re.compile(r"[\s|+:─│┼├┤-]*-{2}[\s|+:─│┼├┤-]*")
 """Between headings and rows: "|---|---:|", "-----+-----"."""
-_ROW_COUNT = re.compile(r"\s*\([0-9]+ rows?\)\s*")
+_ROW_COUNT = re.compile(
+    r"\s*(?:\([0-9]+ rows?\)|[0-9]+ rows? in set(?:, [0-9]+ warnings?)? \([^()]*\))\s*"
+)
+"""Below a table of psql, or of mysql."""
 _SEPARATOR_LINE = re.compile(r"sep=.")
 _QUOTED = re.compile(r'\s*"((?:[^"]|"")*)"\s*')
 
