@@ -212,6 +212,24 @@ def test_two_columns_that_could_name_the_arm_are_asked_about() -> None:
     assert list(arms_of(sheet_of(f"host,disk,tps\n{rows}", arm="disk"))) == ["d0", "d1"]
 
 
+@pytest.mark.parametrize("heads", ["off,on", "off (ms),on (ms)", "off_ms,on_ms", "tps_off,tps_on"])
+@pytest.mark.parametrize("heading", ["query", "benchmark", "test"])
+@pytest.mark.parametrize("times", [1, 3])
+def test_queries_beside_columns_of_arms_are_no_arms(heads: str, heading: str, times: int) -> None:
+    rows = [f"Q{q},{10 * q}.{k},{11 * q}.{k}\n" for k in range(1, times + 1) for q in range(1, 5)]
+    sheet = sheet_of(f"{heading},{heads}\n{''.join(rows)}")
+    named = heads.replace(" (ms)", "").split(",")
+    assert list(arms_of(sheet)) == named
+    assert sheet.row_names == ("Q1", "Q2", "Q3", "Q4") * times
+    assert (sheet.rows, sheet.ordered) == (Rows.BLOCKS, False)
+
+
+def test_names_that_come_again_beside_one_metric_or_two_are_arms() -> None:
+    for heads in ("tps", "tps,latency_ms"):
+        rows = "".join(f"{'ab'[n % 2]},{900 + n}.5{',1.25' * heads.count(',')}\n" for n in range(8))
+        assert list(arms_of(sheet_of(f"name,{heads}\n{rows}"))) == ["a", "b"]
+
+
 def test_a_setting_in_words_names_the_arm_where_nothing_else_does() -> None:
     rows = "".join(f"{('pglz', 'lz4')[n % 2]},{900 + n}.5\n" for n in range(8))
     assert list(arms_of(sheet_of(f"compression,tps\n{rows}"))) == ["pglz", "lz4"]
