@@ -90,6 +90,7 @@ _NAMING = {
 """Columns that name rows: a summary is blank there."""
 _MOST_ROWS, _FEWEST_ABOVE, _MOST_ENDS = 10_000, 4, 3
 _CHANCE = 3e-3
+_LARGEST = 1e60
 _SHARP = 0.02
 """Of a sum or a deviation: with fewer digits many numbers could be one."""
 _NEW_DIGITS = 0.05
@@ -272,6 +273,8 @@ def _summed_up(columns: Sequence[Sequence[str]], row: int, blank: bool) -> str:
     are none, or could be one by chance. `blank`: whether it has no name where others have one."""
     parts = [(_numbers(cells[:row]), _numbers(cells[row : row + 1])) for cells in columns]
     if not parts or any(len(above) < row or not len(own) for above, own in parts):
+        return ""
+    if not all((np.abs(np.concatenate(part)) < _LARGEST).all() for part in parts):
         return ""
     every = [_statistics_of(above) for above, _ in parts]
     units = [(_unit(cells[:row]), _unit(cells[row : row + 1])) for cells in columns]
