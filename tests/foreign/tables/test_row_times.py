@@ -247,3 +247,32 @@ def test_durations_that_rise_and_fall_are_no_clock() -> None:
     )
     judgement = judged_text(f"arm,elapsed,tps\n{rows}")
     assert all(arm.grain is Grain.REPETITION for arm in judgement.comparison.arms)
+
+
+@pytest.mark.parametrize("scale", [1, 1_000, 1_000_000])
+@pytest.mark.parametrize("heads", ["epoch,tps", "tps,utime", "day,tps"])
+def test_seconds_since_1970_are_a_clock_under_any_heading(scale: int, heads: str) -> None:
+    def seconds(before: str, level: float, start: int) -> str:
+        rows = [(scale * (start + n), level + RNG.normal(0, 9)) for n in range(20)]
+        behind = heads.startswith("tps")
+        return "".join(
+            f"{before}{value:.2f},{at}\n" if behind else f"{before}{at},{value:.2f}\n"
+            for at, value in rows
+        )
+
+    start = 1_764_311_229
+    files = [f"{heads}\n" + seconds("", level, start) for level in (1000, 1100)]
+    alone = f"arm,{heads}\n" + seconds("off,", 1000, start) + seconds("on,", 1100, start + 90)
+    for judgement in (judged_text(*files), judged_text(alone)):
+        assert judgement.comparison.metric.column == "tps"
+        assert all(arm.grain is Grain.SLICE for arm in judgement.comparison.arms)
+        assert verdict(judgement) == "inconclusive"
+
+
+def test_epochs_that_are_numbered_are_blocks() -> None:
+    rows = "".join(
+        f"{n},off,{1000 + 7 * n % 11}.5\n{n},on,{1010 + 5 * n % 11}.5\n" for n in range(9)
+    )
+    judgement = judged_text(f"epoch,arm,tps\n{rows}")
+    assert [len(arm.values) for arm in judgement.comparison.arms] == [9, 9]
+    assert judgement.comparison.row_names[:2] == ("0", "1")

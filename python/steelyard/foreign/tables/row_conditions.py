@@ -1,6 +1,6 @@
 """Finds columns that say what rows are about or what they were measured under, though their
 headings do not: codes that name kinds ("type", "sql_id"), steps under an unknown word ("qd"),
-versions beside the arms, shares of a load ("read_ratio")."""
+versions beside the arms, shares of a load ("read_ratio"); or when they were ("epoch")."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import numpy as np
 
 from steelyard.foreign.series import Floats
 from steelyard.foreign.tables.table import Table
+from steelyard.foreign.tables.time_column import is_unix_time
 from steelyard.foreign.vocabulary import words as known
 from steelyard.foreign.vocabulary.heading import Heading, Role
 from steelyard.foreign.vocabulary.tokens import split_words
@@ -75,15 +76,29 @@ def is_arm_beside(
     return again and any(len(set(group)) > 1 for group in _by_arm(cells, arms))
 
 
-def with_parameters(table: Table, headings: Sequence[Heading]) -> tuple[Heading, ...]:
-    """The headings, as parameters those of shares of reads, writes and the like that a load was
-    asked for, which are round as measured ones are not; and of an "n" that counts no rows."""
+def by_content(table: Table, headings: Sequence[Heading]) -> tuple[Heading, ...]:
+    """The headings, with other meanings where the cells show that they have them: shares of reads,
+    writes and the like that a load was asked for, which are round as measured ones are not, and an
+    "n" that counts no rows are parameters; an "epoch" that counts from 1970 is a clock."""
     return tuple(
-        Heading(heading.name, Role.PARAMETER)
-        if _is_asked_share(table, column, heading) or _is_size(table, column, heading)
-        else heading
-        for column, heading in enumerate(headings)
+        heading if role is None else Heading(heading.name, role)
+        for heading, role in (
+            (heading, _role_shown(table, column, heading)) for column, heading in enumerate(headings)
+        )
     )
+
+
+def _role_shown(table: Table, column: int, heading: Heading) -> Role | None:
+    cells = table.columns[column]
+    if _is_share_of_work(heading) and all(map(_is_round_share, cells)):
+        return Role.PARAMETER
+    if _is_size(table, column, heading):
+        return Role.PARAMETER
+    called = heading.name.strip().lower() == "epoch" or len(set(cells)) == len(cells)
+    surely = heading.role is Role.BLOCK and called
+    if (surely or heading.role is Role.UNKNOWN) and is_unix_time(cells, surely=surely):
+        return Role.CLOCK
+    return None
 
 
 def _is_size(table: Table, column: int, heading: Heading) -> bool:
@@ -96,10 +111,6 @@ def _is_size(table: Table, column: int, heading: Heading) -> bool:
     steps = sorted(set(map(int, cells)))
     apart = all(later >= _APART * max(step, 1) for step, later in itertools.pairwise(steps))
     return apart and (len(steps) == 1 or steps[-1] - steps[0] >= len(steps))
-
-
-def _is_asked_share(table: Table, column: int, heading: Heading) -> bool:
-    return _is_share_of_work(heading) and all(map(_is_round_share, table.columns[column]))
 
 
 def _is_share_of_work(heading: Heading) -> bool:
