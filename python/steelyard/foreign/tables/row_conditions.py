@@ -80,11 +80,10 @@ def by_content(table: Table, headings: Sequence[Heading]) -> tuple[Heading, ...]
     """The headings, with other meanings where the cells show that they have them: shares of reads,
     writes and the like that a load was asked for, which are round as measured ones are not, and an
     "n" that counts no rows are parameters; an "epoch" that counts from 1970 is a clock."""
+    roles = [_role_shown(table, column, heading) for column, heading in enumerate(headings)]
     return tuple(
         heading if role is None else Heading(heading.name, role)
-        for heading, role in (
-            (heading, _role_shown(table, column, heading)) for column, heading in enumerate(headings)
-        )
+        for heading, role in zip(headings, roles, strict=True)
     )
 
 
@@ -94,8 +93,9 @@ def _role_shown(table: Table, column: int, heading: Heading) -> Role | None:
         return Role.PARAMETER
     if _is_size(table, column, heading):
         return Role.PARAMETER
-    called = heading.name.strip().lower() == "epoch" or len(set(cells)) == len(cells)
-    surely = heading.role is Role.BLOCK and called
+    surely = heading.role is Role.BLOCK and (
+        heading.name.strip().lower() == "epoch" or len(set(cells)) == len(cells)
+    )
     if (surely or heading.role is Role.UNKNOWN) and is_unix_time(cells, surely=surely):
         return Role.CLOCK
     return None

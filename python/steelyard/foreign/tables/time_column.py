@@ -89,8 +89,11 @@ def could_be_either(table: Table, column: int, others: Sequence[int]) -> Numbers
 def is_unix_time(cells: Sequence[str], *, surely: bool) -> bool:
     """Whether numbers count from 1970, in seconds or finer units; where no heading speaks for it
     (`surely`), only if they rise down the file, as large measurements do not."""
+    scales = (1.0, *_FINE)
+    if not _counts_from_1970(_numbers([cell.strip() for cell in cells[:1]]), scales):
+        return False
     numbers = _numbers([cell.strip() for cell in cells])
-    return _counts_from_1970(numbers, (1.0, *_FINE)) and (surely or _in_turn(numbers))
+    return _counts_from_1970(numbers, scales) and (surely or _in_turn(numbers))
 
 
 def rises(cells: Sequence[str]) -> bool:

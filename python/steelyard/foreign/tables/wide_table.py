@@ -156,8 +156,8 @@ def _refuse_repetitions(table: Table, numbers: Sequence[int]) -> None:
         f"columns {quoted(table.name(numbers[0]))} and {quoted(table.name(numbers[1]))} are "
         "numbered as repetitions are, and would each be an arm",
         table.spot(0, numbers[1]),
-        hint=f"Write a column an arm ({', '.join(stems[:3])}) and a row a repetition; if each is an "
-        "arm, call it by a name without a number.",
+        hint=f"Write a column an arm ({', '.join(stems[:3])}) and a row a repetition; if each is "
+        "an arm, call it by a name without a number.",
     )
 
 
