@@ -220,7 +220,9 @@ def test_a_time_that_could_be_either_is_still_asked_about() -> None:
     assert 'column "time" beside "foo"' in refused_text(text).primary
 
 
-@pytest.mark.parametrize("heading", ["elapsed", "elapsed_s", "sec", "t (s)", "runtime", "second"])
+@pytest.mark.parametrize(
+    "heading", ["elapsed", "elapsed_s", "sec", "t", "t (s)", "runtime", "second"]
+)
 @pytest.mark.parametrize("step", [1, 10])
 def test_a_clock_that_begins_anew_counts_seconds_of_runs(heading: str, step: int) -> None:
     def runs(before: str, level: float) -> str:
@@ -239,6 +241,18 @@ def test_a_clock_that_begins_anew_counts_seconds_of_runs(heading: str, step: int
     numbered = runs("off,{0},", 1000) + runs("on,{0},", 1100)
     judgement = judged_text(f"arm,run,{heading},tps\n{numbered}")
     assert [len(arm.values) for arm in judgement.comparison.arms] == [3, 3]
+
+
+@pytest.mark.parametrize("heading", ["t", "T", "elapsed"])
+def test_seconds_behind_the_arm_are_a_clock_too(heading: str) -> None:
+    rows = "".join(
+        f"{arm},{n},{level + RNG.normal(0, 9):.2f}\n"
+        for arm, level in (("off", 1000), ("on", 1100))
+        for n in range(1, 21)
+    )
+    judgement = judged_text(f"arm,{heading},tps\n{rows}")
+    assert all(arm.grain is Grain.SLICE for arm in judgement.comparison.arms)
+    assert verdict(judgement) == "inconclusive"
 
 
 def test_durations_that_rise_and_fall_are_no_clock() -> None:

@@ -316,9 +316,10 @@ class _Finder:
         for column in rest:
             heading = self.headings[column]
             timed = heading.metric is not None and heading.metric.name == TIME
+            timed = timed or heading.name.strip().lower() == "t"
             eligible = heading.role in (Role.UNKNOWN, Role.COUNT) or heading.weak or timed
             elsewhere = [c for c in metrics if c != column]
-            nameless = heading.role is Role.UNKNOWN and column != 0
+            nameless = heading.role is Role.UNKNOWN and column != 0 and not timed
             if not eligible or nameless or not elsewhere or self.text[column]:
                 continue
             if steady(self.table.columns[column], arms, several=timed):
