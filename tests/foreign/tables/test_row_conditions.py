@@ -253,3 +253,37 @@ def test_an_n_that_counts_repeated_rows_is_none(runs: tuple[str, ...]) -> None:
     judgement = judged_text(plain("n", cells, cells), **RANDOM)
     assert DIFFER not in doubts(judgement)
     assert judgement.comparison.row_names == runs
+
+
+@pytest.mark.parametrize("heading", ["rows", "records", "number of rows", "tuples", "MB"])
+@pytest.mark.parametrize("files", [1, 2])
+def test_round_amounts_of_data_are_of_the_load(heading: str, files: int) -> None:
+    def arm(name: str, factor: float, amounts: tuple[int, ...]) -> str:
+        return "".join(f"{name}{n},{n / 1000 * factor:.4f}\n" for n in amounts)
+
+    def texts(off: tuple[int, ...], on: tuple[int, ...]) -> list[str]:
+        if files == 1:
+            rows = arm("copy,", 1, off) + arm("insert,", 2, on)
+            return [f"method,{heading},seconds\n{rows}"]
+        return [f"{heading},seconds\n{arm('', f, n)}" for f, n in ((1, off), (2, on))]
+
+    sizes = (100, 2_500, 10_000, 1_000_000)
+    judgement = judged_text(*texts(sizes, sizes))
+    assert percent(judgement) == pytest.approx(100, abs=0.1)
+    assert (only(judgement).details.paired, only(judgement).epochs) == (True, 4)
+    apart = judged_text(*texts((10_000,) * 9, (100_000,) * 9), **RANDOM)
+    assert verdict(apart) == "invalid"
+
+
+def test_amounts_that_came_of_it_are_no_conditions() -> None:
+    counts = [str(10_000 + 37 * n) for n in range(10)]
+    judgement = judged_text(plain("rows", counts, counts[::-1]), **RANDOM)
+    assert (verdict(judgement), DIFFER in doubts(judgement)) == ("faster", False)
+
+
+def test_offsets_are_compared_each_with_its_own() -> None:
+    levels = ("1000", "100000")
+    off, on = mixed("off", 24, 6, levels), mixed("on", 6, 24, levels)
+    judgement = judged_text(f"arm,offset,iops\n{off}{on}", **RANDOM)
+    assert percent(judgement) == pytest.approx(0, abs=0.05)
+    assert only(judgement).epochs == 2

@@ -24,6 +24,8 @@ _OF_WORK = known.LABEL_WORDS | {"op", "txn", "transaction"}
 _NUMBER = re.compile(r"[+-]?[0-9]+(?:[.,][0-9]+)?(?:[eE][+-]?[0-9]{1,2})?")
 _SHARE = re.compile(r"([0-9]{1,3}(?:[.,][0-9]{1,4})?|[.,][0-9]{1,4})\s*%?")
 _JOINING = {"of", "per", "to", "the", "op", "ops", "operations", "queries", "requests"}
+_AMOUNTS = {"rows", "records", "tuples", "items", "documents", "docs", "bytes", "kb", "mb", "gb"}
+_COUNTING = {"n", "num", "number", "of", "count", "table"}
 _ALSO_SIZES, _APART = {"n", "k", "number"}, 1.5
 _ROUND, _EXTREMES = 5, {1, 2, 98, 99, 99.9}
 """Percent."""
@@ -77,9 +79,9 @@ def is_arm_beside(
 
 
 def by_content(table: Table, headings: Sequence[Heading]) -> tuple[Heading, ...]:
-    """The headings, with other meanings where the cells show that they have them: shares of reads,
-    writes and the like that a load was asked for, which are round as measured ones are not, and an
-    "n" that counts no rows are parameters; an "epoch" that counts from 1970 is a clock."""
+    """The headings, with other meanings where the cells show that they have them: shares of reads
+    and amounts of rows that were asked for, which are round as measured ones are not, and an "n"
+    that counts no rows are parameters; an "epoch" that counts from 1970 is a clock."""
     roles = [_role_shown(table, column, heading) for column, heading in enumerate(headings)]
     return tuple(
         heading if role is None else Heading(heading.name, role)
@@ -91,7 +93,7 @@ def _role_shown(table: Table, column: int, heading: Heading) -> Role | None:
     cells = table.columns[column]
     if _is_share_of_work(heading) and all(map(_is_round_share, cells)):
         return Role.PARAMETER
-    if _is_size(table, column, heading):
+    if _is_size(table, column, heading) or (_is_amount(heading) and _are_round(cells)):
         return Role.PARAMETER
     surely = heading.role is Role.BLOCK and (
         heading.name.strip().lower() == "epoch" or len(set(cells)) == len(cells)
@@ -111,6 +113,19 @@ def _is_size(table: Table, column: int, heading: Heading) -> bool:
     steps = sorted(set(map(int, cells)))
     apart = all(later >= _APART * max(step, 1) for step, later in itertools.pairwise(steps))
     return apart and (len(steps) == 1 or steps[-1] - steps[0] >= len(steps))
+
+
+def _is_amount(heading: Heading) -> bool:
+    """Whether a count is of data that may have been asked for: "rows", "number of records"."""
+    words = set(split_words(heading.name))
+    return heading.role is Role.COUNT and bool(words & _AMOUNTS) and words <= _AMOUNTS | _COUNTING
+
+
+def _are_round(cells: Sequence[str]) -> bool:
+    """Whether all are whole numbers of two digits and noughts behind them, some of them large."""
+    texts = [cell.strip() for cell in cells]
+    round_ones = all(t == "1" or (t.endswith("0") and len(t.rstrip("0")) in (1, 2)) for t in texts)
+    return round_ones and all(map(str.isdecimal, texts)) and max(map(len, texts), default=0) > 2
 
 
 def _is_share_of_work(heading: Heading) -> bool:

@@ -92,7 +92,7 @@ PARAMETER_WORDS = {
         "threads",
     ),
     *("user", "users", "vu", "vus", "sessions", "terminal", "jobs", "thds", "numthreads", "conn"),
-    *("qd", "queuedepth", "procs", "nproc", "processes", "instances", "vcpu", "core"),
+    *("qd", "queuedepth", "procs", "nproc", "processes", "instances", "vcpu", "core", "offset"),
 }
 """What was asked for, not what came of it."""
 LOAD_WORDS = {
@@ -112,7 +112,7 @@ LOAD_WORDS = {
     *("protocol", "payload", "rows", "nrows", "n_rows", "numrows", "conn", "sessions", "depth"),
     *("percent", "skew", "theta", "zipf", "batchsize", "qd", "queuedepth", "procs", "nproc"),
     *("processes", "instances", "ratio", "pct", "percentage", "fraction", "proportion", "share"),
-    *("%", "mix"),
+    *("%", "mix", "records", "tuples", "items", "documents", "docs"),
 }
 """Parameters of the load: where the arms differ in one, it explains any difference."""
 CLIENT_WORDS = {
@@ -131,7 +131,7 @@ COUNT_WORDS = {
 CODE_WORDS = {
     *("code", "status", "pid", "tid", "id", "ids", "guid", "uuid", "worker_id", "statuscode"),
     *("exit", "exitcode", "returncode", "rc", "oid", "hash", "line", "lineno", "phase", "type"),
-    *("sentbytes", "grpthreads", "allthreads", "offset"),
+    *("sentbytes", "grpthreads", "allthreads"),
 }
 """Names made of digits."""
 MONEY_WORDS = {
