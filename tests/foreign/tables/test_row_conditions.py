@@ -255,11 +255,14 @@ def test_an_n_that_counts_repeated_rows_is_none(runs: tuple[str, ...]) -> None:
     assert judgement.comparison.row_names == runs
 
 
-@pytest.mark.parametrize("heading", ["rows", "records", "number of rows", "tuples", "MB"])
+@pytest.mark.parametrize("heading", ["rows", "records", "number of rows", "tuples"])
 @pytest.mark.parametrize("files", [1, 2])
 def test_round_amounts_of_data_are_of_the_load(heading: str, files: int) -> None:
     def arm(name: str, factor: float, amounts: tuple[int, ...]) -> str:
-        return "".join(f"{name}{n},{n / 1000 * factor:.4f}\n" for n in amounts)
+        return "".join(
+            f"{name}{n},{n / 1000 * factor * (1 + k * 7 % 9 / 900):.6f}\n"
+            for k, n in enumerate(amounts)
+        )
 
     def texts(off: tuple[int, ...], on: tuple[int, ...]) -> list[str]:
         if files == 1:
