@@ -168,14 +168,18 @@ def _refuse_warm_ups(table: Table, roles: Roles) -> None:
 
 def _warm_ups(table: Table, column: int, heading: Heading) -> set[int]:
     """The rows that a column says were to warm up, or do not count."""
-    cells = [cell.strip().lower() for cell in table.columns[column]]
-    present = {cell for cell in cells if not is_missing(cell)}
-    if _is_warm_up(heading.name):
+    marked = _is_warm_up(heading.name)
+    if not marked and not table.is_text(column):
+        return set()
+    cells = table.columns[column]
+    words = {cell: cell.strip().lower() for cell in set(cells)}
+    present = {word for word in words.values() if not is_missing(word)}
+    if marked:
         marks = _TRUE | _MARKS
         odd = present & marks if present <= marks | _FALSE | {"0"} else set[str]()
     else:
-        odd = set(filter(_is_warm_up, present)) if table.is_text(column) else set[str]()
-    return {row for row, cell in enumerate(cells) if cell in odd} if odd else set()
+        odd = set(filter(_is_warm_up, present))
+    return {row for row, cell in enumerate(cells) if words[cell] in odd} if odd else set()
 
 
 def _is_warm_up(text: str) -> bool:

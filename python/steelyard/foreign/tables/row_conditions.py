@@ -106,9 +106,10 @@ def _role_shown(table: Table, column: int, heading: Heading) -> Role | None:
 def _is_size(table: Table, column: int, heading: Heading) -> bool:
     """Whether whole numbers called "n" are steps that come again, 100 and 1000, and count no rows:
     those of runs that are repeated follow each other."""
+    if heading.role is not Role.COUNTER or heading.name.strip().lower() not in _ALSO_SIZES:
+        return False
     cells = [cell.strip() for cell in table.columns[column]]
-    called = heading.role is Role.COUNTER and heading.name.strip().lower() in _ALSO_SIZES
-    if not called or not all(map(str.isdecimal, cells)) or 2 * len(set(cells)) > len(cells):
+    if not all(map(str.isdecimal, cells)) or 2 * len(set(cells)) > len(cells):
         return False
     steps = sorted(set(map(int, cells)))
     apart = all(later >= _APART * max(step, 1) for step, later in itertools.pairwise(steps))
