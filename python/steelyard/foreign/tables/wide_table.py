@@ -165,9 +165,9 @@ def _repetition(name: str) -> tuple[tuple[str, ...], int] | None:
     """The words of a heading and the number of the repetition behind them; None for others."""
     words = split_words(_arm_and_unit(name)[0])
     counted = [i for i, word in enumerate(words[:-1]) if word in _REPETITIONS]
-    at = next((i + 1 for i in counted if words[i + 1].isdigit()), len(words) - 1)
+    at = next((i + 1 for i in counted if words[i + 1].isdecimal()), len(words) - 1)
     stem = tuple(w for i, w in enumerate(words) if i != at and w not in _REPETITIONS)
-    if not stem or not words[at].isdigit() or _VERSION.search(name):
+    if not stem or not words[at].isdecimal() or _VERSION.search(name):
         return None
     return stem, int(words[at])
 

@@ -93,7 +93,8 @@ UNREAD = (
         "mysql",
         (
             r"\A(?![\s\S]*^\+-)",  # a table is read, whatever stands below it
-            r"(?:[0-9]+ rows? in set|Empty set|Query OK, [0-9]+ rows? affected)\b.*\(.*sec\)",
+            r"(?:[0-9]+ rows? in set|Empty set|Query OK, [0-9]+ rows? affected)\b[^(\n]*"
+            r"\([^()\n]*sec\)",
         ),
         _TABLE.format("query,s"),
     ),
