@@ -266,6 +266,23 @@ def test_what_cannot_be_judged_is_refused_in_the_house_manner(
     assert answer.stderr.startswith(f"error: {said}")
 
 
+@pytest.mark.parametrize(
+    ("given", "said", "typed"),
+    [
+        ("off=runs/", 'could not read "runs/": it is a directory', "'off=%s ' runs/*)"),
+        ("on=r*.csv", 'could not read "r*.csv": a shell expands no pattern', "'on=%s ' r*.csv)"),
+    ],
+)
+def test_several_files_of_an_arm_are_asked_for_one_by_one(
+    steelyard_here: Call, two_columns: Path, tmp_path: Path, given: str, said: str, typed: str
+) -> None:
+    (tmp_path / "runs").mkdir()
+    answer = steelyard_here("judge", given, "b=runs.csv")
+    assert answer.returncode == 2
+    assert answer.stderr.startswith(f"error: {said}")
+    assert f"steelyard judge $(printf {typed} …" in answer.stderr
+
+
 def test_a_picture_that_cannot_be_written_is_said(
     refused: Callable[..., str], two_columns: Path
 ) -> None:

@@ -15,7 +15,7 @@ from steelyard.foreign.cells import (
     pairs_of,
     varying_factors,
 )
-from steelyard.foreign.copies import dated, order_of_runs, refuse_repeats, runs_of
+from steelyard.foreign.copies import dated, order_of_runs, refuse_namesakes, refuse_repeats, runs_of
 from steelyard.foreign.fixed_rates import rate_conditions
 from steelyard.foreign.metric import LATENCY, THROUGHPUT, Metric, per_second
 from steelyard.foreign.metric_choice import choose_metric
@@ -29,7 +29,7 @@ from steelyard.foreign.series import (
     Sheet,
     TransactionCounts,
 )
-from steelyard.foreign.source import quoted
+from steelyard.foreign.source import arm_of_file, quoted
 from steelyard.foreign.vocabulary.units import SECONDS
 from steelyard.model.errors import NumbersError, UsageError
 from steelyard.model.threat import ThreatKind
@@ -97,6 +97,7 @@ NamedSheet = tuple[str | None, Sheet]
 def compare(sheets: Sequence[NamedSheet], options: Options) -> Comparison:
     """The comparison; UsageError or NumbersError where there is none to be made."""
     labelled_sheets = [_labelled(arm, sheet, len(sheets) > 1) for arm, sheet in sheets]
+    refuse_namesakes([s.source for arm, s in sheets if arm is None and _holds(s, "")])
     choice = choose_metric(labelled_sheets, options.metric, options.unit, options.higher_is_better)
     files = _by_arm(choice.series)
     for arm, arm_files in files.items():
@@ -209,7 +210,7 @@ def _labelled(arm: str | None, sheet: Sheet, several: bool) -> Sheet:
             hint="Judge it alone, or name files with one arm each.",
         )
     label = next(iter(arms), "")
-    called = arm or label or _stem(sheet.source)
+    called = arm or label or arm_of_file(sheet.source)
     return replace(
         sheet,
         metrics=tuple(
@@ -254,10 +255,6 @@ def _conditions(files: Sequence[Series], paired: Sequence[str]) -> dict[str, tup
         for name in common
         if name not in paired
     }
-
-
-def _stem(source: str) -> str:
-    return source.rpartition("/")[2].partition(".")[0] or source
 
 
 def _holds(sheet: Sheet, arm: str) -> bool:

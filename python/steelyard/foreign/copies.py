@@ -1,20 +1,23 @@
 """Groups the files of an arm into runs, and refuses numbers that are there twice.
 
-A copy adds no information, and the interval would shrink as if it did.
+A copy adds no information, and the interval would shrink as if it did. Nor do files of two arms
+that are taken for one: names that do not tell them apart are refused too.
 """
 
 from __future__ import annotations
 
 import itertools
 import math
+import re
 from collections.abc import Sequence
 
 import numpy as np
 
 from steelyard.foreign.series import Floats, Grain, Order, Series
-from steelyard.foreign.source import SourceText, quoted
+from steelyard.foreign.source import SourceText, arm_of_file, quoted
 from steelyard.foreign.tables.row_times import order_of
-from steelyard.model.errors import NumbersError
+from steelyard.foreign.vocabulary.words import BLOCK_WORDS, COUNTER_WORDS
+from steelyard.model.errors import NumbersError, UsageError
 
 _LEAST_SCATTER = 1e-3
 """Of the median: no measurement repeats more closely, however quiet the machine."""
@@ -38,6 +41,53 @@ def refuse_copies(sources: Sequence[SourceText]) -> None:
                 hint="Name every file once.",
             )
         first[text] = source
+
+
+_NUMBERED = re.compile(r"(.*?)[ _-]?([0-9]{1,6})")
+_RUNS = COUNTER_WORDS | BLOCK_WORDS | {"", "r", "runs", "result", "results", "output", "out"}
+_VERSION = re.compile(r"\.[0-9]+")
+
+
+def refuse_namesakes(sources: Sequence[str]) -> None:
+    """UsageError where files without names of arms may be of several arms that share a name: of
+    versions, "pg16.3.txt" and "pg16.4.txt", or of directories, "off/run1.txt" and "on/run1.txt"."""
+    groups: dict[str, list[str]] = {}
+    for source in sources:
+        groups.setdefault(arm_of_file(source), []).append(source)
+    numbers = [_run_number(name) for name in groups]
+    runs = sorted(number for number in numbers if number is not None)
+    counts = [list(range(first, first + len(groups))) for first in (0, 1)]
+    numbered = len(groups) > 1 and runs in counts
+    for name, files in groups.items():
+        arms = _versions(name, files)
+        if len(arms) < 2 and numbered:
+            arms = _folders(files)
+        if len(arms) > 1:
+            first, second, *_ = arms.values()
+            typed = " ".join(f"{arm or 'other'}={file}" for arm, file in arms.items())
+            raise UsageError(
+                f"{quoted(first)} and {quoted(second)} would both be of an arm {quoted(name)}",
+                hint=f"Name the arm of each file: steelyard judge {typed} …",
+            )
+
+
+def _versions(name: str, files: Sequence[str]) -> dict[str, str]:
+    """Version → a file of it, where the name of an arm was cut behind its first number."""
+    tails = {file: _VERSION.match(file.rpartition("/")[2][len(name) :]) for file in files}
+    cut = name[-1:].isdigit()
+    return {f"{name}{match[0]}": file for file, match in tails.items() if cut and match}
+
+
+def _folders(files: Sequence[str]) -> dict[str, str]:
+    """Directory → a file in it, where they are not numbered too."""
+    folders = {file.rpartition("/")[0].rpartition("/")[2]: file for file in files}
+    return folders if any(_run_number(folder) is None for folder in folders) else {}
+
+
+def _run_number(name: str) -> int | None:
+    """The number of a run that a file or directory is called by; None for other names."""
+    match = _NUMBERED.fullmatch(name.lower())
+    return int(match[2]) if match is not None and match[1] in _RUNS else None
 
 
 def refuse_repeats(arm: str, files: Sequence[Series]) -> None:

@@ -104,6 +104,11 @@ def source_of(content: bytes, name: str) -> SourceText:
     return source
 
 
+def arm_of_file(source: str) -> str:
+    """What an arm is called that has no name but that of its files: "off" of "b/off.1.txt"."""
+    return source.rpartition("/")[2].partition(".")[0] or source
+
+
 def quoted(text: str) -> str:
     """A piece of a file as an error shows it: quoted, cut short, nothing unprintable."""
     cut = text if len(text) <= MOST_QUOTED else text[: MOST_QUOTED - 1] + "…"

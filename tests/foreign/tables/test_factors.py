@@ -150,3 +150,57 @@ def test_a_column_that_is_asked_for_is_judged_whatever_it_says() -> None:
     text = laid_out("long", "exit", cells)[0]
     asked = {"columns": {"value": "exit"}, "higher_is_better": False}
     assert judged_text(text, **asked).comparison.metric.column == "exit"
+
+
+WARM_UPS = [
+    ("warmup", "false", "true"),
+    ("is_warmup", "0", "1"),
+    ("warm-up", "no", "yes"),
+    ("discarded", "", "x"),
+    ("exclude", "f", "t"),
+    ("phase", "measure", "warmup"),
+    ("stage", "run", "Warm-up"),
+    ("kind", "steady", "ramp-up phase"),
+    ("note", "", "warm up run 1"),
+    ("note", "", "ignored"),
+]
+
+
+WARMED = "says that this row is no repetition like the others"
+
+
+@pytest.mark.parametrize(("heading", "good", "odd"), WARM_UPS)
+@pytest.mark.parametrize("layout", ["long", "a file an arm", "records"])
+@pytest.mark.parametrize("place", [0, 5])
+def test_rows_that_warmed_up_are_no_repetitions(
+    heading: str, good: str, odd: str, layout: str, place: int
+) -> None:
+    cells = [(odd, odd) if n == place else (good, good) for n in range(10)]
+    error = refused_text(*laid_out(layout, heading, cells), **RANDOM)
+    assert f'column "{heading}" {WARMED}: "{odd}"' in error.primary
+    assert "Leave out the rows" in str(error.hint)
+
+
+def test_rows_of_all_arms_that_warmed_up_are_none() -> None:
+    cells = [("", str(int(n == 0))) for n in range(10)]
+    error = refused_text(*laid_out("wide", "is_warmup", cells), unit="tps")
+    assert f'line 2, column 15: column "is_warmup" {WARMED}: "1"' in error.primary
+
+
+@pytest.mark.parametrize("layout", ["long", "a file an arm", "records"])
+@pytest.mark.parametrize(
+    ("heading", "cells"),
+    [
+        ("warmup", ["true"] * 10),
+        ("warmup", ["0"] * 10),
+        ("warmup_s", ["0", "1"] * 5),
+        ("cache", ["cold", "warm"] * 5),
+        ("query", ["warm cache", "cold cache"] * 5),
+        ("note", ["", "after the warm-up as planned"] * 5),
+    ],
+)
+def test_what_all_rows_say_or_no_row_says_of_itself_is_a_condition(
+    layout: str, heading: str, cells: list[str]
+) -> None:
+    texts = laid_out(layout, heading, [(cell, cell) for cell in cells])
+    assert verdict(judged_text(*texts, **RANDOM)) == "faster"

@@ -6,7 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from foreign.judged_files import judged_text, percent
 from foreign.reading import arms_of, refusal, sheet_of
+from steelyard.foreign.tables.first_line import FirstLine, first_line
 from steelyard.model.errors import NumbersError
 
 VERSIONS = st.sampled_from(["9.6", "10", "12", "14", "15", "16", "17", "18", "8", "64", "256"])
@@ -92,6 +94,53 @@ def test_what_could_be_either_is_asked_about(text: str) -> None:
 def test_measurements_above_others_are_numbers(text: str) -> None:
     sheet = sheet_of(text)
     assert {len(values) for values in arms_of(sheet).values()} == {text.count("\n")}
+
+
+MEASURED = [
+    "off_1.txt:tps = 985.312000 (without)\noff_2.txt:tps = 990.112000 (without)\n",
+    "load 12.31 s\nvacuum 3.21 s\nindex 45.62 s\n",
+    "load,123.4,120.1\nindex,12.3,11.9\nQ1,45.6,44.0\n",
+    "load,1204,1201\nvacuum,320,311\nanalyze,110,108\n",
+    "read_latency 12\nwrite_latency 13\n",
+    "avg_latency,812.4\nq,815.25\nr,813.1\n",
+    "total 985.3\n",
+]
+
+
+@pytest.mark.parametrize("text", MEASURED)
+def test_a_known_word_before_what_was_measured_is_no_heading(text: str) -> None:
+    """Read as one, its row would be lost without a word."""
+    assert first_line(columns_of(text)) is FirstLine.NUMBERS
+
+
+def columns_of(text: str) -> list[tuple[str, ...]]:
+    separator = "," if "," in text else None
+    rows = [line.split(separator) for line in text.replace(" s\n", "s\n").splitlines()]
+    return list(zip(*rows, strict=True))
+
+
+def test_a_known_word_before_numbers_that_could_be_versions_is_asked_about() -> None:
+    text = "vacuum,3.21,3.11\nindex,12.31,11.91\ncluster,4.60,4.41\n"
+    assert "could be a heading or numbers" in refusal(text)
+    assert list(arms_of(sheet_of(f"name,v1,v2\n{text}"))) == ["v1", "v2"]
+
+
+@pytest.mark.parametrize("word", ["query", "load", "plan", "tps", "queries", "system", "test"])
+@pytest.mark.parametrize("names", ["16,17", "9.6,10.1", "0.001,0.01", "16GB,32GB", "8192,65536"])
+def test_a_known_word_before_names_is_a_heading(word: str, names: str) -> None:
+    rows = "".join(f"kind {n},{12 + n}.125,{13 + n}.625\n" for n in range(5))
+    assert first_line(columns_of(f"{word},{names}\n{rows}")) is FirstLine.HEADING
+
+
+def test_phases_in_a_file_an_arm_are_all_there() -> None:
+    phases = {"load": 12.31, "vacuum": 3.21, "index": 9.41}
+    texts = [
+        "".join(f"{name} {seconds * factor:.2f} s\n" for name, seconds in phases.items())
+        for factor in (1, 2)
+    ]
+    judgement = judged_text(*texts)
+    assert judgement.comparison.row_names == ("load", "vacuum", "index")
+    assert percent(judgement) == pytest.approx(100)
 
 
 def german(values: list[float], decimals: int) -> list[str]:

@@ -178,3 +178,115 @@ def test_numbers_that_explain_nothing_are_no_steps(cells: tuple[str, str, str]) 
     assert verdict(judgement) == "faster"
     assert DIFFER not in doubts(judgement)
     assert not judgement.comparison.row_names
+
+
+@pytest.mark.parametrize("heading", ["version", "pg_version", "server", "mode"])
+@pytest.mark.parametrize("levels", [("16", "17"), ("1.5", "1.6")])
+def test_numbers_that_could_name_arms_are_conditions_beside_them(
+    heading: str, levels: tuple[str, str]
+) -> None:
+    off, on = mixed("off", 24, 6, levels), mixed("on", 6, 24, levels)
+    judgement = judged_text(f"arm,{heading},tps\n{off}{on}", **RANDOM)
+    assert [arm.arm for arm in judgement.comparison.arms] == ["off", "on"]
+    assert percent(judgement) == pytest.approx(0, abs=0.05)
+    assert only(judgement).epochs == 2
+    own = judged_text(plain(heading, [levels[0]] * 10, [levels[1]] * 10), **RANDOM)
+    assert (verdict(own), DIFFER in doubts(own)) == ("faster", False)
+
+
+SHARES = ["read_ratio", "write_pct", "update percent", "read %", "% writes", "rw_mix", "scan_share"]
+
+
+@pytest.mark.parametrize("heading", [*SHARES, "read/write ratio", "insert_proportion"])
+@pytest.mark.parametrize(
+    "levels", [("50", "95"), ("0.5", "0.95"), ("50.0", "95.0"), ("50%", "95%"), (".5", "1.0")]
+)
+@pytest.mark.parametrize("files", [1, 2])
+def test_the_share_of_reads_that_was_asked_for_is_of_the_load(
+    heading: str, levels: tuple[str, str], files: int
+) -> None:
+    def texts(off: str, on: str) -> list[str]:
+        if files == 1:
+            return [f"arm,{heading},tps\n{off}{on}"]
+        return [
+            f"{heading},tps\n" + "".join(r.partition(",")[2] for r in rows.splitlines(True))
+            for rows in (off, on)
+        ]
+
+    mixtures = [mixed("off", 24, 6, levels), mixed("on", 6, 24, levels)]
+    judgement = judged_text(*texts(*mixtures), **RANDOM)
+    assert percent(judgement) == pytest.approx(0, abs=0.05)
+    assert only(judgement).epochs == 2
+    apart = [mixed("off", 9, 0, levels), mixed("on", 0, 9, levels)]
+    assert verdict(judged_text(*texts(*apart), **RANDOM)) == "invalid"
+
+
+def test_a_measured_share_is_no_condition() -> None:
+    off, on = ([f"{level + n * 7 % 10 / 9:.2f}" for n in range(10)] for level in (51, 49))
+    for heading in ("read %", "write_ratio"):
+        judgement = judged_text(plain(heading, off, on), **RANDOM)
+        assert (verdict(judgement), DIFFER in doubts(judgement)) == ("faster", False)
+
+
+def test_shares_in_a_table_of_arms_name_its_rows() -> None:
+    rows = "".join(f"{n * 10},{900 - 3 * n}.5,{950 - 2 * n}.5\n" for n in range(11))
+    judgement = judged_text(f"write_pct,off,on\n{rows}", unit="tps")
+    assert [arm.arm for arm in judgement.comparison.arms] == ["off", "on"]
+    assert judgement.comparison.row_names[1] == "10"
+    assert "order lost" in doubts(judgement)
+
+
+@pytest.mark.parametrize("heading", ["n", "k", "number", "N"])
+@pytest.mark.parametrize("levels", [("10", "100"), ("1000", "1000000"), ("1", "8")])
+def test_an_n_that_counts_no_rows_is_a_condition(heading: str, levels: tuple[str, str]) -> None:
+    off, on = mixed("off", 24, 6, levels), mixed("on", 6, 24, levels)
+    judgement = judged_text(f"arm,{heading},tps\n{off}{on}", **RANDOM)
+    assert percent(judgement) == pytest.approx(0, abs=0.05)
+    assert only(judgement).epochs == 2
+    own = judged_text(plain(heading, [levels[0]] * 10, [levels[1]] * 10), **RANDOM)
+    assert DIFFER in doubts(own)
+
+
+@pytest.mark.parametrize("runs", [("1", "2"), ("1", "2", "3"), ("7", "8")])
+def test_an_n_that_counts_repeated_rows_is_none(runs: tuple[str, ...]) -> None:
+    cells = [runs[n % len(runs)] for n in range(12)]
+    judgement = judged_text(plain("n", cells, cells), **RANDOM)
+    assert DIFFER not in doubts(judgement)
+    assert judgement.comparison.row_names == runs
+
+
+@pytest.mark.parametrize("heading", ["rows", "records", "number of rows", "tuples"])
+@pytest.mark.parametrize("files", [1, 2])
+def test_round_amounts_of_data_are_of_the_load(heading: str, files: int) -> None:
+    def arm(name: str, factor: float, amounts: tuple[int, ...]) -> str:
+        return "".join(
+            f"{name}{n},{n / 1000 * factor * (1 + k * 7 % 9 / 900):.6f}\n"
+            for k, n in enumerate(amounts)
+        )
+
+    def texts(off: tuple[int, ...], on: tuple[int, ...]) -> list[str]:
+        if files == 1:
+            rows = arm("copy,", 1, off) + arm("insert,", 2, on)
+            return [f"method,{heading},seconds\n{rows}"]
+        return [f"{heading},seconds\n{arm('', f, n)}" for f, n in ((1, off), (2, on))]
+
+    sizes = (100, 2_500, 10_000, 1_000_000)
+    judgement = judged_text(*texts(sizes, sizes))
+    assert percent(judgement) == pytest.approx(100, abs=0.1)
+    assert (only(judgement).details.paired, only(judgement).epochs) == (True, 4)
+    apart = judged_text(*texts((10_000,) * 9, (100_000,) * 9), **RANDOM)
+    assert verdict(apart) == "invalid"
+
+
+def test_amounts_that_came_of_it_are_no_conditions() -> None:
+    counts = [str(10_000 + 37 * n) for n in range(10)]
+    judgement = judged_text(plain("rows", counts, counts[::-1]), **RANDOM)
+    assert (verdict(judgement), DIFFER in doubts(judgement)) == ("faster", False)
+
+
+def test_offsets_are_compared_each_with_its_own() -> None:
+    levels = ("1000", "100000")
+    off, on = mixed("off", 24, 6, levels), mixed("on", 6, 24, levels)
+    judgement = judged_text(f"arm,offset,iops\n{off}{on}", **RANDOM)
+    assert percent(judgement) == pytest.approx(0, abs=0.05)
+    assert only(judgement).epochs == 2

@@ -218,3 +218,75 @@ def test_a_time_that_could_be_either_is_still_asked_about() -> None:
         f"{'ab'[n % 2]},{n * 7 % 5 + 1},{9 + n % 3}.5\n" for n in range(8)
     )
     assert 'column "time" beside "foo"' in refused_text(text).primary
+
+
+@pytest.mark.parametrize(
+    "heading", ["elapsed", "elapsed_s", "sec", "t", "t (s)", "runtime", "second"]
+)
+@pytest.mark.parametrize("step", [1, 10])
+def test_a_clock_that_begins_anew_counts_seconds_of_runs(heading: str, step: int) -> None:
+    def runs(before: str, level: float) -> str:
+        return "".join(
+            f"{before.format(run)}{step * second},{level + run + RNG.normal(0, 9):.2f}\n"
+            for run in range(3)
+            for second in range(1, 13)
+        )
+
+    files = [f"{heading},tps\n" + runs("", level) for level in (1000, 1100)]
+    alone = f"arm,{heading},tps\n" + runs("off,", 1000) + runs("on,", 1100)
+    for judgement in (judged_text(*files), judged_text(alone)):
+        assert all(arm.grain is Grain.SLICE for arm in judgement.comparison.arms)
+        assert verdict(judgement) == "inconclusive"
+        assert "one run per arm" in doubts(judgement)
+    numbered = runs("off,{0},", 1000) + runs("on,{0},", 1100)
+    judgement = judged_text(f"arm,run,{heading},tps\n{numbered}")
+    assert [len(arm.values) for arm in judgement.comparison.arms] == [3, 3]
+
+
+@pytest.mark.parametrize("heading", ["t", "T", "elapsed"])
+def test_seconds_behind_the_arm_are_a_clock_too(heading: str) -> None:
+    rows = "".join(
+        f"{arm},{n},{level + RNG.normal(0, 9):.2f}\n"
+        for arm, level in (("off", 1000), ("on", 1100))
+        for n in range(1, 21)
+    )
+    judgement = judged_text(f"arm,{heading},tps\n{rows}")
+    assert all(arm.grain is Grain.SLICE for arm in judgement.comparison.arms)
+    assert verdict(judgement) == "inconclusive"
+
+
+def test_durations_that_rise_and_fall_are_no_clock() -> None:
+    rows = "".join(
+        f"{'ab'[n % 2]},{(1, 2, 4, 3)[n % 4]}.5,{1000 + 7 * n % 11}.5\n" for n in range(24)
+    )
+    judgement = judged_text(f"arm,elapsed,tps\n{rows}")
+    assert all(arm.grain is Grain.REPETITION for arm in judgement.comparison.arms)
+
+
+@pytest.mark.parametrize("scale", [1, 1_000, 1_000_000])
+@pytest.mark.parametrize("heads", ["epoch,tps", "tps,utime", "day,tps"])
+def test_seconds_since_1970_are_a_clock_under_any_heading(scale: int, heads: str) -> None:
+    def seconds(before: str, level: float, start: int) -> str:
+        rows = [(scale * (start + n), level + RNG.normal(0, 9)) for n in range(20)]
+        behind = heads.startswith("tps")
+        return "".join(
+            f"{before}{value:.2f},{at}\n" if behind else f"{before}{at},{value:.2f}\n"
+            for at, value in rows
+        )
+
+    start = 1_764_311_229
+    files = [f"{heads}\n" + seconds("", level, start) for level in (1000, 1100)]
+    alone = f"arm,{heads}\n" + seconds("off,", 1000, start) + seconds("on,", 1100, start + 90)
+    for judgement in (judged_text(*files), judged_text(alone)):
+        assert judgement.comparison.metric.column == "tps"
+        assert all(arm.grain is Grain.SLICE for arm in judgement.comparison.arms)
+        assert verdict(judgement) == "inconclusive"
+
+
+def test_epochs_that_are_numbered_are_blocks() -> None:
+    rows = "".join(
+        f"{n},off,{1000 + 7 * n % 11}.5\n{n},on,{1010 + 5 * n % 11}.5\n" for n in range(9)
+    )
+    judgement = judged_text(f"epoch,arm,tps\n{rows}")
+    assert [len(arm.values) for arm in judgement.comparison.arms] == [9, 9]
+    assert judgement.comparison.row_names[:2] == ("0", "1")

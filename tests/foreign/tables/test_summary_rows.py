@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from foreign.reading import arms_of, refusal, sheet_of
 from steelyard.foreign.tables.summary_rows import statistic_of
+from steelyard.model.errors import NumbersError
 
 RNG = np.random.default_rng(5)
 OFF, ON = RNG.normal(1000, 10, 12), RNG.normal(1030, 10, 12)
@@ -195,6 +196,60 @@ def test_summaries_never_count_as_rows(
     lines = [*ends, *named] if first else [*named, *ends]
     sheet = sheet_of("\n".join(["query,off,on", *lines]) + "\n")
     assert sheet.row_names == tuple(f"Q{n}" for n in range(len(rows)))
+
+
+ENDS = {
+    "mean": lambda x: x.mean(),
+    "geometric mean": lambda x: np.exp(np.log(x).mean()),
+    "median": np.median,
+    "standard deviation": lambda x: x.std(ddof=1),
+    "sum": lambda x: x.sum(),
+}
+
+
+def ending(statistic: str, digits: int, first: str, *more: str) -> str:
+    """Numbers of two arms with rows at their end that nothing names."""
+    numbers = [f"{n + 1}," if first else "" for n in range(12)]
+    rows = [f"{number}{a:.2f},{b:.2f}" for number, (a, b) in zip(numbers, ROWS, strict=True)]
+    ends = ",".join(f"{ENDS[statistic](np.round(x, 2)):.{digits}f}" for x in (OFF, ON))
+    blank = "," if first else ""
+    unnamed = [blank + line for line in (ends, *more)]
+    return "\n".join([f"{first}off,on", *rows, *unnamed]) + "\n"
+
+
+@pytest.mark.parametrize("statistic", ENDS)
+@pytest.mark.parametrize("digits", [2, 3, 9])
+@pytest.mark.parametrize("first", ["", "run,", "query,"])
+def test_a_statistic_that_nothing_names_is_asked_about_at_the_end(
+    statistic: str, digits: int, first: str
+) -> None:
+    for more in ((), ("5.12,5.77",), ("9.5,9.25", "8.5,8.25")):
+        text = ending(statistic, digits, first, *more)
+        said = refusal(text)
+        assert said.startswith('"f.txt" line 14, column ')
+        assert f"is the {statistic} of the rows above it: a summary, and no repetition" in said
+    if first:
+        numbered = ending(statistic, digits, first).replace("\n,", "\n13,")
+        assert {len(values) for values in arms_of(sheet_of(numbered)).values()} == {13}
+
+
+def test_one_column_ends_with_its_mean() -> None:
+    for numbers in (OFF, ON):
+        text = "tps\n" + "".join(f"{x:.2f}\n" for x in numbers) + f"{numbers.mean():.6f}\n"
+        assert "is the mean of the rows above it" in refusal(text)
+
+
+@pytest.mark.parametrize("decimals", [0, 1, 3])
+def test_measurements_are_hardly_ever_taken_for_statistics(decimals: int) -> None:
+    rng, refused = np.random.default_rng(7), 0
+    for _ in range(300):
+        columns = rng.normal(1000, 10, (2, int(rng.integers(5, 40))))
+        rows = (f"{a:.{decimals}f},{b:.{decimals}f}" for a, b in columns.T)
+        try:
+            sheet_of("\n".join(["off,on", *rows]) + "\n")
+        except NumbersError:
+            refused += 1
+    assert refused <= 3
 
 
 @pytest.mark.parametrize("cell", ["Q1", "total_orders", "12", "-", "", "mean 5", "delete", "scan"])

@@ -27,6 +27,41 @@ def test_a_column_that_counts_the_rows_is_no_arm(name: str) -> None:
     assert "counts the rows" in sheet.notes[0]
 
 
+def arms_in_columns(names: str) -> str:
+    count = names.count(",") + 1
+    rows = [",".join(f"{100 + k * 7 % 5}.{n}5" for n in range(count)) for k in range(6)]
+    return "\n".join([names, *rows]) + "\n"
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        "off_1,off_2,on_1,on_2",
+        "off_1,on_1,off_2,on_2,off_3,on_3",
+        "pg16 #1 (ms),pg16 #2 (ms),pg17 #1 (ms),pg17 #2 (ms)",
+        "off run 1,off run 2,on run 1,on run 2",
+        "run1_off,run2_off,run1_on,run2_on",
+        "off0,off1,off2,on0,on1,on2",
+        "off (1),off (2),on (1),on (2),on (3)",
+    ],
+)
+def test_numbered_repetitions_of_arms_are_no_arms_of_their_own(names: str) -> None:
+    assert "are numbered as repetitions are, and would each be an arm" in refusal(
+        arms_in_columns(names)
+    )
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        *("pg16,pg17,pg18", "a_1,a_2,a_3", "off_1,on_1", "pg16.1,pg16.2,pg17.1,pg17.2"),
+        *("x0_y0,x0_y1,x1_y0,x1_y1", "off_8,off_16,on_8,on_16", "c1,c2,c3,master"),
+    ],
+)
+def test_numbers_may_be_of_the_names_of_arms(names: str) -> None:
+    assert list(arms_of(sheet_of(arms_in_columns(names)))) == names.split(",")
+
+
 def test_empty_cells_at_the_end_make_a_shorter_arm() -> None:
     sheet = sheet_of("off,on\n1,2\n3,4\n5,\n")
     assert arms_of(sheet) == {"off": [1, 3, 5], "on": [2, 4]}
@@ -175,6 +210,24 @@ def test_two_columns_that_could_name_the_arm_are_asked_about() -> None:
     said = refusal(f"host,disk,tps\n{rows}")
     assert 'columns "host" and "disk" could each name the arms' in said
     assert list(arms_of(sheet_of(f"host,disk,tps\n{rows}", arm="disk"))) == ["d0", "d1"]
+
+
+@pytest.mark.parametrize("heads", ["off,on", "off (ms),on (ms)", "off_ms,on_ms", "tps_off,tps_on"])
+@pytest.mark.parametrize("heading", ["query", "benchmark", "test"])
+@pytest.mark.parametrize("times", [1, 3])
+def test_queries_beside_columns_of_arms_are_no_arms(heads: str, heading: str, times: int) -> None:
+    rows = [f"Q{q},{10 * q}.{k},{11 * q}.{k}\n" for k in range(1, times + 1) for q in range(1, 5)]
+    sheet = sheet_of(f"{heading},{heads}\n{''.join(rows)}")
+    named = heads.replace(" (ms)", "").split(",")
+    assert list(arms_of(sheet)) == named
+    assert sheet.row_names == ("Q1", "Q2", "Q3", "Q4") * times
+    assert (sheet.rows, sheet.ordered) == (Rows.BLOCKS, False)
+
+
+def test_names_that_come_again_beside_one_metric_or_two_are_arms() -> None:
+    for heads in ("tps", "tps,latency_ms"):
+        rows = "".join(f"{'ab'[n % 2]},{900 + n}.5{',1.25' * heads.count(',')}\n" for n in range(8))
+        assert list(arms_of(sheet_of(f"name,{heads}\n{rows}"))) == ["a", "b"]
 
 
 def test_a_setting_in_words_names_the_arm_where_nothing_else_does() -> None:

@@ -33,6 +33,8 @@ def test_skipped_and_failed_transactions_are_counted_and_said() -> None:
     assert f"{text.count('skipped')} transactions were skipped" in sheet.notes
     failed = "0 1 500 0 1700000000 1\n0 2 serialization 0 1700000000 2 0\n"
     assert "1 transactions were serialization" in sheet_of(failed).notes
+    other = failed.replace("serialization", "other")
+    assert "1 transactions were other" in sheet_of(other).notes
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from foreign.judged_files import judged, percent
+from foreign.judged_files import RANDOM, doubts, judged, judged_text, percent, verdict
+from foreign.judged_files import only as only_contrast
 from foreign.reading import GOLDEN, assert_values, golden_sheet, only, refusal, sheet_of
 from steelyard.foreign.metric import LATENCY, THROUGHPUT
 from steelyard.foreign.series import Grain, TransactionCounts
@@ -236,6 +237,42 @@ def test_what_was_asked_for_is_a_factor_of_every_summary() -> None:
     factors = {factor.name: factor.values for factor in only(sheet_of(text)).factors}
     assert factors["clients"] == ("4",)
     assert {"script", "scale", "mode", "threads", "duration"} <= set(factors)
+
+
+def mixed(scripts: dict[str, int], tps: float) -> str:
+    """What pgbench 18 prints of several scripts."""
+    share = 100 / sum(scripts.values())
+    parts = "".join(
+        f"SQL script {n}: {name}\n - weight: {weight} (targets {weight * share:.1f}% of total)\n"
+        f" - 500 transactions ({weight * share:.1f}% of total)\n"
+        f" - number of transactions actually processed: 500 (tps = {tps / 2:.6f})\n"
+        " - latency average = 1.900 ms\n - latency stddev = 0.100 ms\n"
+        for n, (name, weight) in enumerate(scripts.items(), start=1)
+    )
+    head = "transaction type: multiple scripts\nscaling factor: 100\nnumber of clients: 8\n"
+    return f"{head}tps = {tps:.6f} (without initial connection time)\n{parts}"
+
+
+def mixed_runs(*mixtures: dict[str, int], level: int = 1000) -> str:
+    return "".join(
+        mixed(scripts, level * max(scripts.values()) * (1 + (n * 7 + level) % 11 / 900))
+        for n in range(9)
+        for scripts in mixtures
+    )
+
+
+def test_scripts_are_conditions_with_their_weights() -> None:
+    even, uneven = {"read.sql": 2, "write.sql": 1}, {"read.sql": 9, "write.sql": 1}
+    sheet = sheet_of(mixed(even, 5.5) + mixed(uneven, 9.5))
+    factors = {factor.name: factor.values for factor in only(sheet).factors}
+    assert factors["scripts"] == ("read.sql@2, write.sql@1", "read.sql@9, write.sql@1")
+    assert verdict(judged_text(mixed_runs(even), mixed_runs(uneven), **RANDOM)) == "invalid"
+    turned = dict(reversed(even.items()))
+    same = judged_text(mixed_runs(even), mixed_runs(turned, level=1100), **RANDOM)
+    assert (verdict(same), "conditions differ" in doubts(same)) == ("faster", False)
+    sweep = judged_text(mixed_runs(even, uneven), mixed_runs(even, uneven, level=1100), **RANDOM)
+    assert only_contrast(sweep).details.paired
+    assert percent(sweep) == pytest.approx(10, abs=0.3)
 
 
 def golden_text(name: str) -> str:

@@ -48,6 +48,7 @@ FIO = """fio-3.36
 randread: (groupid=0, jobs=1): err= 0: pid=11780: Wed Mar 25 08:58:34 2026
   read: IOPS=5640, BW=22.0MiB/s (23.1MB/s)(220MiB/10001msec)
 """
+MYSQL = "1 row in set (0.05 sec)\n1 row in set (0.06 sec)\n"
 BENCHMARKSQL = "13:33:27,771 [main] INFO   jTPCC : Term-00, Measured tpmC (NewOrders) = 212.56\n"
 
 
@@ -74,6 +75,9 @@ BENCHMARKSQL = "13:33:27,771 [main] INFO   jTPCC : Term-00, Measured tpmC (NewOr
         (JMETER.replace("+ ", "= "), "JMeter", "jmeter -n -l FILE"),
         (HYPERFINE, "hyperfine", "--export-json FILE"),
         (FIO, "fio", "fio --output-format=json"),
+        (MYSQL, "mysql", "arm,query,s"),
+        (MYSQL.replace("set", "set, 2 warnings"), "mysql", "arm,query,s"),
+        ("Query OK, 100 rows affected (1 min 2.05 sec)\n", "mysql", "arm,query,s"),
     ],
 )
 @pytest.mark.parametrize("before", ["", "$ run it\n", "\n\n"])
@@ -92,6 +96,7 @@ def test_a_text_for_people_is_refused_with_what_to_type(
         "arm,Requests/sec\na,1000.5\nb,1001.5\n",
         "Requests/sec:\t1000.5\nRequests/sec:\t1001.5\n",
         "query,off,on\nsummary,1.5,1.6\nq2,1.7,1.8\n",
+        "+---+---+\n| a | b |\n+---+---+\n| 5 | 6 |\n+---+---+\n1 row in set (0.05 sec)\n",
         '[{"arm": "a", "tpmC": 5.5}, {"arm": "b", "tpmC": 6.5}]',
     ],
 )

@@ -171,6 +171,9 @@ def _show_recorded(recorded: SavedVerdict, changed: bool, as_json: bool) -> None
 def _sources(files: Sequence[str]) -> list[tuple[str | None, SourceText]]:
     """Each file's arm, where it is named, and its text."""
     arm_paths = [_named(text) for text in files]
+    for arm, path in arm_paths:
+        if arm is not None:
+            _refuse_several(arm, path)
     return [(arm, _source(path)) for arm, path in arm_paths]
 
 
@@ -199,6 +202,19 @@ def _named(text: str) -> tuple[str | None, str]:
     if not arm or not path:
         raise UsageError(f'invalid file of an arm: "{text}"', hint="Write ARM=FILE.")
     return arm, path
+
+
+def _refuse_several(arm: str, path: str) -> None:
+    """UsageError for a directory or a pattern behind the name of an arm, which no shell expands."""
+    file = Path(path)
+    folder = file.is_dir() and not (file / "verdict.json").is_file()
+    if folder or (not file.exists() and any(letter in path for letter in "*?")):
+        files = f"{path.rstrip('/')}/*" if folder else path
+        reason = "it is a directory" if folder else f"a shell expands no pattern behind {arm}="
+        raise UsageError(
+            f'could not read "{path}": {reason}',
+            hint=f"Name each file: steelyard judge $(printf '{arm}=%s ' {files}) …",
+        )
 
 
 def _source(path: str) -> SourceText:

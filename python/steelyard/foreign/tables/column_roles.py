@@ -15,7 +15,13 @@ from steelyard.foreign.source import quoted
 from steelyard.foreign.tables.arm_column import arm_column
 from steelyard.foreign.tables.moments import are_dates, are_days, are_times_of_day
 from steelyard.foreign.tables.named_arms import headings_with_arms
-from steelyard.foreign.tables.row_conditions import is_subject, is_swept, names_kinds
+from steelyard.foreign.tables.row_conditions import (
+    by_content,
+    is_arm_beside,
+    is_subject,
+    is_swept,
+    names_kinds,
+)
 from steelyard.foreign.tables.table import Table
 from steelyard.foreign.tables.time_column import (
     TIME_HEADING,
@@ -82,7 +88,8 @@ class _Finder:
         self.named = {role: _column_named(table, role, name) for role, name in columns.items()}
         count = len(table.columns)
         unnamed = tuple(Heading("", Role.UNKNOWN) for _ in range(count))
-        self.headings = headings_of(tuple(table.names())) if table.header else unnamed
+        headings = headings_of(tuple(table.names())) if table.header else unnamed
+        self.headings = by_content(table, headings)
         self.text = [table.is_text(column) for column in range(count)]
         self.taken = set(self.named.values())
         self.lone: int | None = None
@@ -104,7 +111,7 @@ class _Finder:
         self._take(order)
         order, day = self._with_day(order)
         index = self._index(arm)
-        labels, parameters = self._labels(arm), self._parameters()
+        labels, parameters = self._labels(arm), self._parameters(arm)
         rest = self._rest()
         order, clock = self._time(rest, arm, order, clock)
         if arm is None and block is None and not labels:
@@ -245,11 +252,14 @@ class _Finder:
             if c not in metrics and is_swept(self.table, c, self.headings[c], arms, metrics)
         ]
 
-    def _parameters(self) -> list[int]:
+    def _parameters(self, arm: int | None) -> list[int]:
+        arms = self.table.columns[arm] if arm is not None else None
+        parameters = [h.role is Role.PARAMETER and not h.rest for h in self.headings]
         columns = [
             column
             for column, heading in enumerate(self.headings)
-            if column not in self.taken and heading.role is Role.PARAMETER and not heading.rest
+            if column not in self.taken
+            and (parameters[column] or is_arm_beside(self.table, column, heading, arms))
         ]
         if self.named.get("arm") is None or self.headings:
             self.taken |= set(columns)
@@ -306,12 +316,13 @@ class _Finder:
         for column in rest:
             heading = self.headings[column]
             timed = heading.metric is not None and heading.metric.name == TIME
+            timed = timed or heading.name.strip().lower() == "t"
             eligible = heading.role in (Role.UNKNOWN, Role.COUNT) or heading.weak or timed
             elsewhere = [c for c in metrics if c != column]
-            nameless = heading.role is Role.UNKNOWN and column != 0
+            nameless = heading.role is Role.UNKNOWN and column != 0 and not timed
             if not eligible or nameless or not elsewhere or self.text[column]:
                 continue
-            if steady(self.table.columns[column], arms):
+            if steady(self.table.columns[column], arms, several=timed):
                 return column
         return None
 

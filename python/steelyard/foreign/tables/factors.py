@@ -32,6 +32,16 @@ _FAILED_STATES = _FAILURES | {
 }
 _TELLING = _STATES | _EXITS | _FAILURES | known.GOOD_OUTCOMES
 """One of them is in each heading of a column that says what became of rows."""
+_MARKS = {"1", "x", "*", "✓"}
+_WARM_UPS = {
+    *("warmup", "warming", "warmingup", "prewarm", "prewarming", "preheat", "priming"),
+    *("rampup", "rampingup", "discard", "discarded", "exclude", "excluded", "ignore", "ignored"),
+    *("outlier", "outliers"),
+}
+_BESIDE = {
+    *("is", "was", "a", "the", "phase", "run", "runs", "row", "rows", "period", "iteration"),
+    *("iterations", "round", "rounds", "stage", "step", "flag", "query", "queries", "pass", "only"),
+}
 _DENIAL = re.compile(
     r"\b(?:no|not|without|zero|0)\s+(?:any\s+)?"
     r"(?:errors?|fail(?:ed|ures?)|exceptions?|aborted|aborts|timeouts?|crash(?:ed|es)?|problems?)"
@@ -105,9 +115,11 @@ def _sum(table: Table, column: int, rows: Sequence[int]) -> int:
 
 
 def require_comparable_rows(table: Table, roles: Roles) -> None:
-    """NumbersError: rows are of several metrics, or one says of itself that it failed."""
+    """NumbersError: rows are of several metrics, or one says of itself that it failed, that it was
+    to warm up, or that it does not count."""
     _refuse_mixture(table, roles)
     _refuse_failed_rows(table, roles)
+    _refuse_warm_ups(table, roles)
 
 
 def _refuse_failed_rows(table: Table, roles: Roles) -> None:
@@ -131,6 +143,49 @@ def _refuse_failed_rows(table: Table, roles: Roles) -> None:
                 hint="Leave the row out, and find out why it failed; if it did not, leave the "
                 "column out, or call it otherwise.",
             )
+
+
+def _refuse_warm_ups(table: Table, roles: Roles) -> None:
+    """NumbersError with its place for a row that is no repetition like the others of its arm, as a
+    column says: "warmup" true, or "warm-up" where others have another word."""
+    every = ("",) * table.rows
+    arms = table.columns[roles.arm] if roles.arm is not None else every
+    for column, heading in enumerate(roles.headings):
+        if column == roles.arm or (roles.chosen and column in roles.numbers):
+            continue
+        odd = _warm_ups(table, column, heading)
+        others = {arm for row, arm in enumerate(arms) if row not in odd} if odd else set()
+        row = next((row for row in sorted(odd) if arms[row] in others), None)
+        if row is not None:
+            raise table.source.error(
+                f"column {quoted(table.name(column))} says that this row is no repetition like "
+                f"the others: {quoted(table.columns[column][row].strip())}",
+                table.spot(row, column),
+                hint="Leave out the rows that were to warm up or do not count; if they do, leave "
+                "the column out, or call it otherwise.",
+            )
+
+
+def _warm_ups(table: Table, column: int, heading: Heading) -> set[int]:
+    """The rows that a column says were to warm up, or do not count."""
+    marked = _is_warm_up(heading.name)
+    if not marked and not table.is_text(column):
+        return set()
+    cells = table.columns[column]
+    words = {cell: cell.strip().lower() for cell in set(cells)}
+    present = {word for word in words.values() if not is_missing(word)}
+    if marked:
+        marks = _TRUE | _MARKS
+        odd = present & marks if present <= marks | _FALSE | {"0"} else set[str]()
+    else:
+        odd = set(filter(_is_warm_up, present))
+    return {row for row, cell in enumerate(cells) if words[cell] in odd} if odd else set()
+
+
+def _is_warm_up(text: str) -> bool:
+    """Whether words are nothing but "warm-up", "discarded" and the like; "warm" may be an arm."""
+    words = [word for word in split_words(text) if word not in _BESIDE and not word.isdigit()]
+    return "".join(words) in _WARM_UPS
 
 
 def _failure_test(heading: Heading, present: Set[str]) -> Callable[[str], bool] | None:

@@ -20,6 +20,9 @@ _NAME = re.compile(r"[0-9]{1,4}|[0-9]{1,2}\.[0-9]{1,2}")
 """A number that names something: a version, a count of clients, a year."""
 _SHORT_NAME = re.compile(r"[0-9]{1,2}(?:\.[0-9]{1,2})?")
 _PLAIN = re.compile(r"[0-9]+(?:[.,][0-9]+)?")
+_FRACTION = re.compile(r"([0-9]+[.,][0-9]+)\s*([A-Za-zµμ/%]*)")
+"""A number with decimals, and the unit behind it."""
+_QUANTITIES = {Role.METRIC, Role.STATISTIC, Role.COST, Role.OUTCOME, Role.DERIVED}
 _WITH_COMMA = re.compile(
     r"[+-]?([0-9]{1,3}(?:\.[0-9]{3})+|[0-9]{1,15})"
     r",(?:([0-9]{1,15})|([0-9]{3})(?:,[0-9]{3})*(?:\.[0-9]+)?)(?:[^\W\d_][\w/]*|%)?"
@@ -47,16 +50,16 @@ class FirstLine(StrEnum):
 def first_line(columns: Columns) -> FirstLine:
     """What it is: numbers where it holds nothing else, or numbers beside words that no heading is:
     they come again in their columns, or stand above other words, as the name of a query does. A
-    word that the vocabulary knows above words is a heading: "query,16,17". So are numbers that are
-    written otherwise than all those below them."""
+    word that the vocabulary knows above words is a heading, "query,16,17", unless the numbers
+    beside it are surely measured, "tps = 985.312", or words below are known so too: "load",
+    "vacuum". So are numbers that are written otherwise than all those below them."""
     first = [column[0] for column in columns]
     numbers = [i for i, column in enumerate(columns) if _is_value(column)]
     text_columns = [i for i, cell in enumerate(first) if i not in numbers and not is_missing(cell)]
     if not numbers:
         return FirstLine.HEADING if text_columns else FirstLine.NUMBERS
     if text_columns:
-        rows = all(first[i] in columns[i][1:] or _names_rows(columns[i]) for i in text_columns)
-        return FirstLine.NUMBERS if rows else FirstLine.HEADING
+        return _of_words([columns[i] for i in text_columns], [columns[i] for i in numbers])
     if any(_is_corner(column) for column in columns):
         return FirstLine.HEADING
     return _of_numbers(columns)
@@ -146,6 +149,43 @@ def _tighter(fronts: Sequence[str], behinds: Sequence[str]) -> bool:
         return False
     spread, scatter = max(decimals) / min(decimals), max(digits) / min(digits)
     return scatter > _ALIKE and scatter - 1 > _SCATTER * (spread - 1)
+
+
+def _of_words(text_columns: Columns, numbers: Columns) -> FirstLine:
+    """Of a line of words and numbers."""
+    odd = [c for c in text_columns if c[0] not in c[1:] and not _names_rows(c)]
+    if not odd or all(map(_is_measurement, numbers)):
+        return FirstLine.NUMBERS
+    if not all(_is_quantity(column[0]) for column in odd):
+        return FirstLine.HEADING
+    if all(2 * sum(map(_is_quantity, set(c[1:_SAMPLE]))) > len(set(c[1:_SAMPLE])) for c in odd):
+        return FirstLine.NUMBERS
+    alike = all(_decimals(column[0].strip()) > 0 and _as_below(column) for column in numbers)
+    return FirstLine.EITHER if alike else FirstLine.HEADING
+
+
+def _is_quantity(text: str) -> bool:
+    """Whether a word says what a number is, and not what the words below it are."""
+    return heading_of(text.strip(" :=")).role in _QUANTITIES
+
+
+def _is_measurement(column: Sequence[str]) -> bool:
+    """Whether the first cell of a column is a number that can be no name, with more digits than
+    versions have or with a unit, and is written as those below it are, or lies among them."""
+    first = column[0].strip()
+    match = _FRACTION.fullmatch(first)
+    if match is None or _NAME.fullmatch(first):
+        return False
+    below = [_FRACTION.fullmatch(cell.strip()) for cell in column[1:_SAMPLE]]
+    texts = [cell[1] for cell in below if cell is not None and cell[2] == match[2]]
+    if not texts:
+        return len(column) == 1
+    return _as_below([match[1], *texts]) or not _outside(match[1], texts)
+
+
+def _as_below(column: Sequence[str]) -> bool:
+    """Whether the first of some numbers has as many decimals as each of the others."""
+    return len({_decimals(cell.strip()) for cell in column[:_SAMPLE]}) == 1
 
 
 def _of_numbers(columns: Columns) -> FirstLine:

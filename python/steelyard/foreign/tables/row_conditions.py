@@ -1,8 +1,10 @@
 """Finds columns that say what rows are about or what they were measured under, though their
-headings do not: codes that name kinds ("type", "sql_id"), steps under an unknown word ("qd")."""
+headings do not: codes that name kinds ("type", "sql_id"), steps under an unknown word ("qd"),
+versions beside the arms, shares of a load ("read_ratio"); or when they were ("epoch")."""
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Sequence
 
@@ -10,6 +12,7 @@ import numpy as np
 
 from steelyard.foreign.series import Floats
 from steelyard.foreign.tables.table import Table
+from steelyard.foreign.tables.time_column import is_unix_time
 from steelyard.foreign.vocabulary import words as known
 from steelyard.foreign.vocabulary.heading import Heading, Role
 from steelyard.foreign.vocabulary.tokens import split_words
@@ -19,6 +22,13 @@ _IDENTIFIERS = {"id", "ids"}
 _OF_WORK = known.LABEL_WORDS | {"op", "txn", "transaction"}
 """Before "id" or "code": of a query, a test, and not of a process."""
 _NUMBER = re.compile(r"[+-]?[0-9]+(?:[.,][0-9]+)?(?:[eE][+-]?[0-9]{1,2})?")
+_SHARE = re.compile(r"([0-9]{1,3}(?:[.,][0-9]{1,4})?|[.,][0-9]{1,4})\s*%?")
+_JOINING = {"of", "per", "to", "the", "op", "ops", "operations", "queries", "requests"}
+_AMOUNTS = {"rows", "records", "tuples", "items", "documents", "docs", "bytes", "kb", "mb", "gb"}
+_COUNTING = {"n", "num", "number", "of", "count", "table"}
+_ALSO_SIZES, _APART = {"n", "k", "number"}, 1.5
+_ROUND, _EXTREMES = 5, {1, 2, 98, 99, 99.9}
+"""Percent."""
 _FEWEST_CONSTANT, _FEWEST_SWEPT = 3, 6
 """Rows of an arm, or of all: a measurement is no whole number that comes as often."""
 _EXPLAINED = 0.8
@@ -54,6 +64,84 @@ def is_subject(
         return arms is None or len(set(cells)) > 1
     shared = 2 * len(set.intersection(*levels)) >= len(set.union(*levels))
     return varied and shared and (of_work or (again and _last(heading) in _IDENTIFIERS))
+
+
+def is_arm_beside(
+    table: Table, column: int, heading: Heading, arms: Sequence[str] | None
+) -> bool:
+    """Whether numbers that could name arms too, as those of "version" do, say what the rows of arms
+    were measured under: a few, of which some arm has several."""
+    if heading.role is not Role.ARM or arms is None or table.is_text(column):
+        return False
+    cells = [cell.strip() for cell in table.columns[column]]
+    again = 2 * len(set(cells)) <= len(cells)
+    return again and any(len(set(group)) > 1 for group in _by_arm(cells, arms))
+
+
+def by_content(table: Table, headings: Sequence[Heading]) -> tuple[Heading, ...]:
+    """The headings, with other meanings where the cells show that they have them: shares of reads
+    and amounts of rows that were asked for, which are round as measured ones are not, and an "n"
+    that counts no rows are parameters; an "epoch" that counts from 1970 is a clock."""
+    roles = [_role_shown(table, column, heading) for column, heading in enumerate(headings)]
+    return tuple(
+        heading if role is None else Heading(heading.name, role)
+        for heading, role in zip(headings, roles, strict=True)
+    )
+
+
+def _role_shown(table: Table, column: int, heading: Heading) -> Role | None:
+    cells = table.columns[column]
+    if _is_share_of_work(heading) and all(map(_is_round_share, cells)):
+        return Role.PARAMETER
+    if _is_size(table, column, heading) or (_is_amount(heading) and _are_round(cells)):
+        return Role.PARAMETER
+    surely = heading.role is Role.BLOCK and (
+        heading.name.strip().lower() == "epoch" or len(set(cells)) == len(cells)
+    )
+    if (surely or heading.role is Role.UNKNOWN) and is_unix_time(cells, surely=surely):
+        return Role.CLOCK
+    return None
+
+
+def _is_size(table: Table, column: int, heading: Heading) -> bool:
+    """Whether whole numbers called "n" are steps that come again, 100 and 1000, and count no rows:
+    those of runs that are repeated follow each other."""
+    if heading.role is not Role.COUNTER or heading.name.strip().lower() not in _ALSO_SIZES:
+        return False
+    cells = [cell.strip() for cell in table.columns[column]]
+    if not all(map(str.isdecimal, cells)) or 2 * len(set(cells)) > len(cells):
+        return False
+    steps = sorted(set(map(int, cells)))
+    apart = all(later >= _APART * max(step, 1) for step, later in itertools.pairwise(steps))
+    return apart and (len(steps) == 1 or steps[-1] - steps[0] >= len(steps))
+
+
+def _is_amount(heading: Heading) -> bool:
+    """Whether a count is of data that may have been asked for: "rows", "number of records"."""
+    words = set(split_words(heading.name))
+    return heading.role is Role.COUNT and bool(words & _AMOUNTS) and words <= _AMOUNTS | _COUNTING
+
+
+def _are_round(cells: Sequence[str]) -> bool:
+    """Whether all are whole numbers of two digits and noughts behind them, some of them large."""
+    texts = [cell.strip() for cell in cells]
+    round_ones = all(t == "1" or (t.endswith("0") and len(t.rstrip("0")) in (1, 2)) for t in texts)
+    return round_ones and all(map(str.isdecimal, texts)) and max(map(len, texts), default=0) > 2
+
+
+def _is_share_of_work(heading: Heading) -> bool:
+    words = set(split_words(heading.name)) - _JOINING
+    shares, mixed = words & known.SHARE_WORDS, words & known.MIXED_WORDS
+    return bool(shares and mixed) and words == shares | mixed
+
+
+def _is_round_share(cell: str) -> bool:
+    match = _SHARE.fullmatch(cell.strip())
+    if match is None:
+        return False
+    share = float(match[1].replace(",", "."))
+    percent = round(100 * share, 6) if share <= 1 and not match[1].isdecimal() else share
+    return percent in _EXTREMES or (percent <= 100 and percent % _ROUND == 0)
 
 
 def is_swept(

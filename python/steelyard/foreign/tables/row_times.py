@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import operator
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
@@ -23,7 +24,7 @@ from steelyard.foreign.tables.moments import (
     times_of_day,
 )
 from steelyard.foreign.tables.table import Table
-from steelyard.foreign.tables.time_column import equal_steps
+from steelyard.foreign.tables.time_column import begins_anew, equal_steps
 from steelyard.foreign.vocabulary.heading import Role
 from steelyard.foreign.vocabulary.tokens import split_words
 from steelyard.foreign.vocabulary.units import SECONDS, TIME_UNITS
@@ -108,7 +109,8 @@ def slices_of(
 
     A clock that ticks at equal steps through the rows of every arm is the report of a run, unless
     the arms took turns between its ticks: then each tick is a run of its own. A column that surely
-    is a clock needs no equal steps where they are short and an arm has one stretch of them.
+    is a clock needs no equal steps where they are short and an arm has one stretch of them. One
+    that begins anew is that of several runs, which are not told apart without a column of runs.
     """
     if timestamps is None or not roles.clock or roles.order is None:
         return ""
@@ -123,7 +125,11 @@ def slices_of(
         return f'column "{name}" is a clock at equal steps: rows are of one run'
     if _surely_clock(table, roles) and _apart(moments) and all(map(_ticks_often, moments)):
         return f'column "{name}" is a clock at short steps: rows are of one run'
-    return ""
+    in_file = [_in_seconds(table, roles, timestamps[np.sort(rows)]) for rows in arms.values()]
+    anew = list(map(begins_anew, in_file))
+    several = any(anew) and all(map(operator.or_, anew, map(_ticks, in_file)))
+    reason = f'column "{name}" is a clock that begins anew: rows are of runs that nothing numbers'
+    return reason if several else ""
 
 
 def run_means(

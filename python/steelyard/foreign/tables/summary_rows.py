@@ -3,11 +3,13 @@
 Where other rows are numbered, a word of statistics is such a row. Where others have names, it could
 be the name of a query too ("sum", "total"): it is left out where its numbers are that statistic of
 the others, and asked about where they are not. Any other word where rows are numbered ("warm-up")
-is asked about too.
+is asked about too, and so are rows without a name at the end whose numbers are a statistic of those
+above them, to the last digit and in every column, as no measurement is by chance.
 """
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence, Set
@@ -73,6 +75,7 @@ _FEW = 0.25
 """Of the rows: so few are not like the rest, and more may be of another kind."""
 _LETTER = re.compile(r"[^\W\d_]")
 _NUMBER = re.compile(r"[+-]?[0-9]+(?:[.,][0-9]+)?(?:[eE][+-]?[0-9]{1,2})?")
+_DECIMALS = re.compile(r"[+-]?[0-9]+[.,]([0-9]+)")
 _WORD = re.compile(r"[^\W\d_]+|[∑Ø]")
 _HAS_WORD = re.compile(r"[^\W\d_]{2}|[ΣσØøμ∑]")
 _MOST_NAMED = 6
@@ -81,6 +84,17 @@ _TOLERANCE = 0.005
 _LOOSE = 0.1
 """The same of a standard deviation, of which there are two."""
 _NAMES = {Role.LABEL, Role.UNKNOWN, Role.COUNTER, Role.BLOCK, Role.CODE, Role.PARAMETER}
+_NAMING = {
+    *(Role.COUNTER, Role.BLOCK, Role.LABEL, Role.CLOCK, Role.START, Role.END, Role.CODE, Role.ARM),
+}
+"""Columns that name rows: a summary is blank there."""
+_MOST_ROWS, _FEWEST_ABOVE, _MOST_ENDS = 10_000, 4, 3
+_CHANCE = 3e-3
+_LARGEST = 1e60
+_SHARP = 0.02
+"""Of a sum or a deviation: with fewer digits many numbers could be one."""
+_NEW_DIGITS = 0.05
+"""A number with more decimals than all those above it was hardly measured as they were."""
 _VERIFIED = {"mean", "geomean", "median", "stddev", "min", "max", "sum", "overall"}
 
 
@@ -89,6 +103,7 @@ def without_summaries(table: Table) -> tuple[Table, tuple[str, ...]]:
 
     NumbersError with its place where a row may be one, and where all are.
     """
+    _refuse_unnamed(table)
     left_out: dict[int, str] = {}
     for column in range(len(table.columns)):
         for row in _summaries(table, column):
@@ -200,22 +215,107 @@ def _is_statistic(
 
 
 def _is_near(value: float, values: Floats, statistic: str) -> bool:
-    logs = np.log(values) if (values > 0).all() else np.array([np.nan])
-    expected = {
-        "mean": [float(values.mean())],
-        "geomean": [float(np.exp(logs.mean()))],
-        "median": [float(np.median(values))],
-        "stddev": [float(values.std(ddof=1))],
-        "min": [float(values.min())],
-        "max": [float(values.max())],
-        "sum": [float(values.sum())],
-    }
-    overall = [*expected["sum"], *expected["mean"], *expected["geomean"]]
+    expected = _statistics_of(values)
+    overall = [expected["sum"], expected["mean"], expected["geomean"]]
+    known = [expected[statistic]] if statistic in expected else []
     tolerance = _LOOSE if statistic == "stddev" else _TOLERANCE
     return any(
         abs(value - number) <= tolerance * abs(number)
-        for number in (overall if statistic == "overall" else expected.get(statistic, []))
+        for number in (overall if statistic == "overall" else known)
     )
+
+
+def _statistics_of(values: Floats) -> dict[str, float]:
+    """The statistics of two numbers or more, shape (n,)."""
+    logs = np.log(values) if (values > 0).all() else np.array([np.nan])
+    return {
+        "mean": float(values.mean()),
+        "geomean": float(np.exp(logs.mean())),
+        "median": float(np.median(values)),
+        "stddev": float(values.std(ddof=1)),
+        "min": float(values.min()),
+        "max": float(values.max()),
+        "sum": float(values.sum()),
+    }
+
+
+def _refuse_unnamed(table: Table) -> None:
+    """NumbersError with its place for a row without a name at the end that sums up those above."""
+    if table.rows > _MOST_ROWS:
+        return
+    roles = [heading_of(name).role if table.header else Role.UNKNOWN for name in table.names()]
+    naming = [c for c, role in enumerate(roles) if table.is_text(c) or role in _NAMING]
+    named = any(
+        not any(map(is_missing, table.columns[c][: max(table.rows - _MOST_ENDS, 1)]))
+        for c in naming
+    )
+    for row in range(max(table.rows - _MOST_ENDS, _FEWEST_ABOVE), table.rows):
+        if not all(is_missing(table.columns[c][row]) for c in naming):
+            continue
+        present = [
+            c
+            for c in range(len(table.columns))
+            if c not in naming and not is_missing(table.columns[c][row])
+        ]
+        statistic = _summed_up([table.columns[c] for c in present], row, named)
+        if statistic:
+            raise table.source.error(
+                f"{quoted(table.columns[present[0]][row].strip())} is the {statistic} of the rows "
+                "above it: a summary, and no repetition",
+                table.spot(row, present[0]),
+                hint="Leave the row out; if it was measured, number all rows in a column of their "
+                "own, called run.",
+            )
+
+
+def _summed_up(columns: Sequence[Sequence[str]], row: int, blank: bool) -> str:
+    """The statistic of the rows above that the numbers of a row are in every column; "" where they
+    are none, or could be one by chance. `blank`: whether it has no name where others have one."""
+    parts = [(_numbers(cells[:row]), _numbers(cells[row : row + 1])) for cells in columns]
+    if not parts or any(len(above) < row or not len(own) for above, own in parts):
+        return ""
+    if not all((np.abs(np.concatenate(part)) < _LARGEST).all() for part in parts):
+        return ""
+    every = [_statistics_of(above) for above, _ in parts]
+    units = [(_unit(cells[:row]), _unit(cells[row : row + 1])) for cells in columns]
+    for statistic in every[0]:
+        near = all(
+            abs(float(own[0]) - known[statistic]) <= (above_unit + own_unit) / 2 * 1.001
+            for (_, own), known, (above_unit, own_unit) in zip(parts, every, units, strict=True)
+        )
+        if near and (blank or _telling(statistic, parts, units)):
+            return {"stddev": "standard deviation", "geomean": "geometric mean"}.get(
+                statistic, statistic
+            )
+    return ""
+
+
+def _telling(
+    statistic: str,
+    parts: Sequence[tuple[Floats, Floats]],
+    units: Sequence[tuple[float, float]],
+) -> bool:
+    """Whether numbers of a row are hardly a statistic of those above it by chance."""
+    if statistic in ("sum", "stddev"):
+        return all(
+            not above.min() <= own[0] <= above.max()
+            and above_unit + own_unit <= _SHARP * abs(float(own[0]))
+            for (above, own), (above_unit, own_unit) in zip(parts, units, strict=True)
+        )
+    chance = 1.0 if statistic in ("mean", "geomean", "median") else math.inf
+    for (above, _), (above_unit, own_unit) in zip(parts, units, strict=True):
+        gaps = np.diff(np.unique(above))
+        step = max(above_unit + own_unit, float(gaps.min())) if len(gaps) else math.inf
+        scatter = 2.5 * float(above.std(ddof=1))
+        chance *= min(step / scatter, 1.0) if scatter > 0 else 1.0
+        chance *= _NEW_DIGITS if own_unit < above_unit else 1.0
+    return chance < _CHANCE
+
+
+def _unit(cells: Sequence[str]) -> float:
+    """The unit of the last digit of numbers, of the one with the most decimals."""
+    matches = [_DECIMALS.match(cell.strip()) for cell in cells]
+    return math.pow(10, -max((len(match[1]) for match in matches if match is not None), default=0))
 
 
 def _numbers(cells: Sequence[str]) -> Floats:

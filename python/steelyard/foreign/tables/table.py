@@ -38,7 +38,10 @@ _WITH_UNIT = re.compile(
 )
 _RULE = re.compile(r"[\s|+:─│┼├┤-]*-{2}[\s|+:─│┼├┤-]*")
 """Between headings and rows: "|---|---:|", "-----+-----"."""
-_ROW_COUNT = re.compile(r"\s*\([0-9]+ rows?\)\s*")
+_ROW_COUNT = re.compile(
+    r"\s*(?:\([0-9]+ rows?\)|[0-9]+ rows? in set(?:, [0-9]+ warnings?)? \([^()]*\))\s*"
+)
+"""Below a table of psql, or of mysql."""
 _SEPARATOR_LINE = re.compile(r"sep=.")
 _QUOTED = re.compile(r'\s*"((?:[^"]|"")*)"\s*')
 
@@ -269,7 +272,7 @@ def _commas_or_columns(source: SourceText, number: int, line: str) -> Exception:
 def _heading_or_numbers(
     source: SourceText, number: int, line: str, columns: Sequence[Sequence[str]]
 ) -> Exception:
-    name = columns[0][0].strip()
+    name = next((column[0] for column in columns if is_number(column[0])), columns[0][0]).strip()
     return source.error(
         f"{quoted(line.strip())} could be a heading or numbers",
         TextPosition(number, 1),

@@ -86,20 +86,42 @@ def could_be_either(table: Table, column: int, others: Sequence[int]) -> Numbers
     )
 
 
+def is_unix_time(cells: Sequence[str], *, surely: bool) -> bool:
+    """Whether numbers count from 1970, in seconds or finer units; where no heading speaks for it
+    (`surely`), only if they rise down the file, as large measurements do not."""
+    scales = (1.0, *_FINE)
+    if not _counts_from_1970(_numbers([cell.strip() for cell in cells[:1]]), scales):
+        return False
+    numbers = _numbers([cell.strip() for cell in cells])
+    return _counts_from_1970(numbers, scales) and (surely or _in_turn(numbers))
+
+
 def rises(cells: Sequence[str]) -> bool:
     """Whether three or more numbers, or times of day, rise down the file or count its rows."""
     return _in_turn(_numbers([cell.strip() for cell in cells]))
 
 
-def steady(cells: Sequence[str], arms: Sequence[str] | None = None) -> bool:
-    """Whether numbers rise at equal steps; `arms`: in the rows of each arm by themselves."""
+def steady(
+    cells: Sequence[str], arms: Sequence[str] | None = None, *, several: bool = False
+) -> bool:
+    """Whether numbers rise at equal steps; `arms`: in the rows of each arm by themselves;
+    `several`: perhaps in each of several runs anew."""
     numbers = _numbers([cell.strip() for cell in cells])
     if not numbers:
         return False
-    if arms is None:
-        return equal_steps(np.array(numbers))
-    values, labels = np.array(numbers), np.array([arm.strip() for arm in arms])
-    return all(equal_steps(values[labels == label]) for label in dict.fromkeys(labels.tolist()))
+    values, labels = np.array(numbers), np.array([arm.strip() for arm in arms or ()])
+    groups = [values[labels == label] for label in dict.fromkeys(labels.tolist())] or [values]
+    return all(equal_steps(group) or (several and begins_anew(group)) for group in groups)
+
+
+def begins_anew(moments: Floats) -> bool:
+    """Whether moments, shape (n,), rise at equal steps in several stretches that begin alike: the
+    clocks of runs one after the other."""
+    runs = np.split(moments, np.flatnonzero(np.diff(moments) < 0) + 1)
+    if len(runs) < 2 or not all(map(equal_steps, runs)):
+        return False
+    starts = [float(run[0]) for run in runs]
+    return max(starts) - min(starts) <= float(np.median(np.diff(runs[0])))
 
 
 def equal_steps(moments: Floats) -> bool:

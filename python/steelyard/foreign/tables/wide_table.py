@@ -26,6 +26,8 @@ _UNIT_BEHIND = re.compile(r"\s*[(\[]\s*([^)\]]+?)\s*[)\]]\s*$")
 _KINDS = (THROUGHPUT, LATENCY, TIME, "value")
 """What is judged first."""
 _SPREADS = ("stddev", "range")
+_REPETITIONS = {"run", "rep", "repetition", "trial", "iteration", "iter", "round", "attempt", "r"}
+_VERSION = re.compile(r"[0-9][.,][0-9]+\W*$")
 _JOINTS = re.compile(r"[\s_-]+")
 """Between the words of a heading."""
 Group = tuple[str, str]
@@ -37,6 +39,7 @@ def read_wide_table(table: Table, roles: Roles, form: str) -> Sheet:
     require_comparable_rows(table, roles)
     swept = [c for c in roles.numbers if _is_parameter(table, c, roles.numbers)]
     numbers = [c for c in roles.numbers if c not in swept]
+    _refuse_repetitions(table, numbers)
     groups = _groups(table, roles, numbers)
     instead = _slices(table, roles)
     factors = (*factors_of(table, roles), *_swept_factors(table, swept), *_block(table, roles))
@@ -133,6 +136,40 @@ def _groups(table: Table, roles: Roles, numbers: Sequence[int]) -> dict[Group, l
             "measured: --column value=NAME.",
         )
     return groups
+
+
+def _refuse_repetitions(table: Table, numbers: Sequence[int]) -> None:
+    """NumbersError where columns are numbered repetitions of several arms, "off_1", "off_2",
+    "on_1", "on_2": each would be an arm of its own."""
+    matches = [_repetition(table.name(column)) for column in numbers] if table.header else []
+    counts: dict[tuple[str, ...], list[int]] = {}
+    for stem, number in filter(None, matches):
+        counts.setdefault(stem, []).append(number)
+    numbered = all(
+        sorted(each) in (list(range(1, len(each) + 1)), list(range(max(len(each), 3))))
+        for each in counts.values()
+    )
+    if None in matches or len(counts) < 2 or len(counts) == len(numbers) or not numbered:
+        return
+    stems = [" ".join(stem) for stem in counts]
+    raise table.source.error(
+        f"columns {quoted(table.name(numbers[0]))} and {quoted(table.name(numbers[1]))} are "
+        "numbered as repetitions are, and would each be an arm",
+        table.spot(0, numbers[1]),
+        hint=f"Write a column an arm ({', '.join(stems[:3])}) and a row a repetition; if each is "
+        "an arm, call it by a name without a number.",
+    )
+
+
+def _repetition(name: str) -> tuple[tuple[str, ...], int] | None:
+    """The words of a heading and the number of the repetition behind them; None for others."""
+    words = split_words(_arm_and_unit(name)[0])
+    counted = [i for i, word in enumerate(words[:-1]) if word in _REPETITIONS]
+    at = next((i + 1 for i in counted if words[i + 1].isdecimal()), len(words) - 1)
+    stem = tuple(w for i, w in enumerate(words) if i != at and w not in _REPETITIONS)
+    if not stem or not words[at].isdecimal() or _VERSION.search(name):
+        return None
+    return stem, int(words[at])
 
 
 def _beside_others(

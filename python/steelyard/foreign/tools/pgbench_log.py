@@ -19,7 +19,7 @@ from steelyard.foreign.source import SourceText, TextPosition, quoted
 from steelyard.foreign.tools.request_times import sheet_of_requests
 
 _LINE = re.compile(r"[0-9]+ [0-9]+ (?:[0-9]+|[a-z]+) [0-9]+ [0-9]{9,11} [0-9]{1,6}(?: [0-9]+){0,2}")
-_WORDS = {"skipped", "failed", "serialization", "deadlock", "serialization_failure"}
+_WORDS = {"skipped", "failed", "serialization", "deadlock", "other", "serialization_failure"}
 
 
 def is_log(source: SourceText) -> bool:

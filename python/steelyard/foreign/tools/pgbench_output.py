@@ -56,7 +56,8 @@ _ASKED = {
     "transactions per client": re.compile(r"number of transactions per client: ([0-9]+)"),
     "version of pgbench": re.compile(r"pgbench \(PostgreSQL\) (.+)|pgbench \((.+)\)"),
 }
-_LOAD = {"script", "scale", "mode", "clients"}
+_SCRIPTS = "scripts"
+_LOAD = {"script", _SCRIPTS, "scale", "mode", "clients"}
 """What explains a difference: the others are only named."""
 _STAMP = re.compile(
     r"^(?:\[?[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9:.,]{8,18}(?:Z|[+-][0-9:]{4,5})?\]? )"
@@ -71,6 +72,8 @@ _OTHER_LANGUAGE = (
     "pgbench printed in another language: the conditions are not read, run it with LC_MESSAGES=C"
 )
 _LINE_OF_TPS = re.compile(r"^(?:\S+ )?tps = [0-9.]+ \((.+)\)\s*$", re.MULTILINE)
+_SCRIPT = re.compile(r"SQL script [0-9]+: (.+)| - weight: ([0-9]+) ")
+"""Behind the tps, where there are several: "transaction type" says no more than that."""
 _ABORTED = re.compile(r".*(?:Run was aborted|client [0-9]+ (?:script [0-9]+ )?aborted)")
 _COUNTS = {
     "processed": re.compile(r"number of transactions actually processed: ([0-9]{1,15})"),
@@ -95,6 +98,14 @@ class _Summary:
     rated: bool
     """Whether -R held it to a rate, which pgbench does not print."""
     requested: RequestedRate | None
+    scripts: tuple[str, ...] = ()
+    """Where there were several: each with its weight, "a.sql@9"."""
+
+    @property
+    def asked_for(self) -> Mapping[str, str]:
+        """All that it was asked to do: name → value."""
+        scripts = ", ".join(sorted(self.scripts))
+        return {**self.conditions, **({_SCRIPTS: scripts} if scripts else {})}
 
 
 def is_pgbench(source: SourceText) -> bool:
@@ -207,6 +218,8 @@ class _Reader:
                 TextPosition(number, 1),
                 hint="Leave this run out, and ask why it was aborted: the arm may be the cause.",
             )
+        elif self.summaries and (match := _SCRIPT.match(line)):
+            self._script(match[1], match[2])
         elif line.startswith("tps ="):
             cell = quoted(line[5:].strip())
             raise self.source.error(
@@ -214,6 +227,13 @@ class _Reader:
             )
         else:
             self._note(line)
+
+    def _script(self, name: str | None, weight: str | None) -> None:
+        """Keep a script of the last summary, or the weight of the last script."""
+        summary = self.summaries[-1]
+        before, last = summary.scripts[:-1], summary.scripts[-1:]
+        scripts = tuple(f"{each}@{weight}" for each in last) if name is None else (*last, name)
+        self.summaries[-1] = replace(summary, scripts=(*before, *scripts))
 
     def _note(self, line: str) -> None:
         """Keep what was asked for, and what became of it."""
@@ -276,10 +296,10 @@ def _factors(summaries: Sequence[_Summary]) -> tuple[Factor, ...]:
         Factor(
             name,
             FactorKind.LOAD if name in _LOAD else FactorKind.PARAMETER,
-            tuple(summary.conditions[name] for summary in summaries),
+            tuple(summary.asked_for[name] for summary in summaries),
         )
-        for name in _ASKED
-        if all(name in summary.conditions for summary in summaries)
+        for name in (*_ASKED, _SCRIPTS)
+        if all(name in summary.asked_for for summary in summaries)
     )
 
 

@@ -90,6 +90,15 @@ UNREAD = (
         "Keep its JSON: hyperfine --export-json FILE",
     ),
     UnreadOutput(
+        "mysql",
+        (
+            r"\A(?![\s\S]*^\+-)",  # a table is read, whatever stands below it
+            r"(?:[0-9]+ rows? in set|Empty set|Query OK, [0-9]+ rows? affected)\b[^(\n]*"
+            r"\([^()\n]*sec\)",
+        ),
+        _TABLE.format("query,s"),
+    ),
+    UnreadOutput(
         "fio",
         (r".*: \(groupid=[0-9]+, jobs=[0-9]+\): err= *[0-9]+: pid=",),
         "Keep its JSON, a file a run: fio --output-format=json",

@@ -53,6 +53,15 @@ BAD_WORDS = COUNTED_FAILURES | {
 """What went wrong: less is better, and it is no rate of work."""
 GOOD_OUTCOMES = {"success", "succeeded", "successes", "successful", "ok", "passed"}
 FRACTION_WORDS = {"rate", "ratio", "percent", "percentage", "fraction", "share", "pct", "%"}
+SHARE_WORDS = {
+    *("ratio", "percent", "percentage", "fraction", "share", "pct", "%", "proportion", "mix"),
+}
+MIXED_WORDS = {
+    *("read", "reads", "write", "writes", "update", "updates", "insert", "inserts", "select"),
+    *("selects", "delete", "deletes", "scan", "scans", "lookup", "lookups", "rw", "ro", "dml"),
+    *("neworder", "payment", "mix", "rmw"),
+}
+"""Of a share: what a load was mixed of."""
 DERIVED_WORDS = {
     *("%", "ratio", "diff", "delta", "change", "speedup", "relative", "rel", "percent", "pct"),
     *("percentage", "difference", "improvement", "gain", "overhead", "normalized", "scaled"),
@@ -83,7 +92,7 @@ PARAMETER_WORDS = {
         "threads",
     ),
     *("user", "users", "vu", "vus", "sessions", "terminal", "jobs", "thds", "numthreads", "conn"),
-    *("qd", "queuedepth", "procs", "nproc", "processes", "instances", "vcpu", "core"),
+    *("qd", "queuedepth", "procs", "nproc", "processes", "instances", "vcpu", "core", "offset"),
 }
 """What was asked for, not what came of it."""
 LOAD_WORDS = {
@@ -102,7 +111,8 @@ LOAD_WORDS = {
     *("user", "users", "vu", "vus", "thds", "numthreads", "dataset", "datasize", "querymode"),
     *("protocol", "payload", "rows", "nrows", "n_rows", "numrows", "conn", "sessions", "depth"),
     *("percent", "skew", "theta", "zipf", "batchsize", "qd", "queuedepth", "procs", "nproc"),
-    *("processes", "instances"),
+    *("processes", "instances", "ratio", "pct", "percentage", "fraction", "proportion", "share"),
+    *("%", "mix", "records", "tuples", "items", "documents", "docs"),
 }
 """Parameters of the load: where the arms differ in one, it explains any difference."""
 CLIENT_WORDS = {
@@ -121,7 +131,7 @@ COUNT_WORDS = {
 CODE_WORDS = {
     *("code", "status", "pid", "tid", "id", "ids", "guid", "uuid", "worker_id", "statuscode"),
     *("exit", "exitcode", "returncode", "rc", "oid", "hash", "line", "lineno", "phase", "type"),
-    *("sentbytes", "grpthreads", "allthreads", "offset"),
+    *("sentbytes", "grpthreads", "allthreads"),
 }
 """Names made of digits."""
 MONEY_WORDS = {

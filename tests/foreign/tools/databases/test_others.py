@@ -6,7 +6,8 @@ import json
 
 import pytest
 
-from foreign.judged_files import INPUTS, doubts, judged, judged_text, percent
+from foreign.judged_files import INPUTS, RANDOM, doubts, judged, judged_text, percent, verdict
+from foreign.judged_files import only as only_contrast
 from foreign.reading import assert_values, only, refusal, sheet_of
 from steelyard.foreign.comparison import total_of
 from steelyard.foreign.formats import format_of, read_sheet
@@ -69,6 +70,34 @@ def test_a_report_of_mysqlslap_is_one_repetition_of_its_average() -> None:
     assert percent(judgement) == pytest.approx(8.09, abs=0.01)
     assert "conditions differ" not in doubts(judgement)
     assert {f.name for f in only(sheet("slap_a.csv")).factors} >= {"clients", "queries a client"}
+
+
+def slap(engine: str, seconds: float, form: str) -> str:
+    if form == "csv":
+        return f"{engine},mixed,{seconds:.3f},0.100,9.900,50,10\n"
+    return (
+        f"Benchmark\n\tRunning for engine {engine}\n"
+        f"\tAverage number of seconds to run all queries: {seconds:.3f} seconds\n"
+        "\tNumber of clients running queries: 50\n\n"
+    )
+
+
+@pytest.mark.parametrize("form", ["text", "csv"])
+def test_engines_of_mysqlslap_are_compared_each_with_its_own(form: str) -> None:
+    def runs(scale: float, engines: str) -> str:
+        levels = {"innodb": 0.5, "myisam": 2.0}
+        return "".join(
+            slap(name, scale * levels[name] * (1 + n * 7 % 11 / 900), form)
+            for n in range(9)
+            for name in engines.split()
+        )
+
+    judgement = judged_text(runs(1, "innodb myisam"), runs(1.1, "innodb myisam"), **RANDOM)
+    assert only_contrast(judgement).details.paired
+    assert percent(judgement) == pytest.approx(10, abs=0.1)
+    assert verdict(judgement) == "slower"
+    other = judged_text(runs(1, "innodb"), runs(1, "myisam"), **RANDOM)
+    assert (verdict(other), "conditions differ" in doubts(other)) == ("slower", True)
 
 
 @pytest.mark.parametrize(

@@ -84,6 +84,15 @@ def test_what_is_no_result_is_refused() -> None:
     assert "is no line of sysbench's CSV" in refusal("1,8,2\n", "sysbench-csv")
 
 
+@pytest.mark.parametrize("line", ["[ 60s ] Checkpoint report:", "[  60s] Checkpoint report:"])
+def test_reports_of_checkpoints_are_no_repetitions(line: str) -> None:
+    """The first is often the warm-up (sysbench.c, checkpoints_thread_proc)."""
+    head, _, rest = summary(700.5).partition("SQL statistics")
+    text = f"{head}{line}\nSQL statistics{rest}SQL statistics{rest.replace('700.5', '1000.5')}"
+    assert refusal(text).endswith("are parts of one run, and no repetitions of it")
+    assert_values(only(sheet_of(text.partition(line)[0] + summary(1000.5))), [1000.5])
+
+
 RATED = "Number of threads: {threads}\nTarget transaction rate: {rate}/sec\n"
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from foreign.judged_files import doubts, judged_text, verdict
+from foreign.judged_files import doubts, judged_text, percent, verdict
+from foreign.judged_files import only as only_contrast
 from foreign.reading import assert_values, only, sheet_of
 from steelyard.foreign.metric import LATENCY, THROUGHPUT
 from steelyard.foreign.series import Order, TransactionCounts
@@ -105,3 +106,27 @@ def test_a_failure_counts_once_and_the_order_of_the_first_lines_does_not_matter(
     failed = text + "[READ], Return=ERROR, 9\n[READ-FAILED], Operations, 9\n"
     assert sheet_of(failed).outcomes == {"": TransactionCounts(99, 9)}
     assert_values(only(sheet_of(text + text.replace("5.5", "6.5"))), [5.5, 6.5])
+
+
+def test_loading_and_running_are_two_loads_without_a_command_line() -> None:
+    """`ycsb` writes its command line to the standard error, which `> a.txt` does not keep."""
+
+    def loading(rate: float) -> str:
+        text = summary(rate, 400, 900).replace("[UPDATE]", "[INSERT]")
+        return "".join(line for line in text.splitlines(True) if not line.startswith("[READ]"))
+
+    def both(scale: float) -> str:
+        return "".join(
+            loading(scale * (9000 + k * 7 % 9)) + summary(scale * (1000 + k * 5 % 9), 400, 900)
+            for k in range(9)
+        )
+
+    sheet = sheet_of(both(1.01))
+    factors = {factor.name: factor.values for factor in only(sheet).factors}
+    assert factors["operations"] == ("insert", "read, update") * 9
+    judgement = judged_text(both(1.013), both(1.111), order=Order.RANDOM)
+    assert only_contrast(judgement).details.paired
+    assert percent(judgement) == pytest.approx(100 * (1.111 / 1.013 - 1), abs=0.01)
+    runs = "".join(summary(1000.5 + k, 400, 900) for k in range(9))
+    loads = "".join(loading(9000.5 + k) for k in range(9))
+    assert verdict(judged_text(runs, loads, order=Order.RANDOM)) == "invalid"

@@ -69,10 +69,36 @@ def test_a_summary_of_wrk_is_one_repetition() -> None:
     sheet = read_sheet(open_source(INPUTS / "wrk_a.txt"))
     assert_values(only(sheet), [748868.53])
     assert_values(only(sheet, 1), [0.63591])
-    assert {factor.name for factor in only(sheet).factors} == {"duration", "threads", "connections"}
+    factors = {factor.name: factor.values for factor in only(sheet).factors}
+    assert factors.keys() == {"duration", "threads", "connections", "path"}
+    assert factors["path"] == ("/",)
     trouble = "  Socket errors: connect 1, read 2, write 3, timeout 4\nRequests/sec:  9.5\n"
     text = "  Thread Stats   Avg\n  90 requests in 9.0s, 1MB read\n" + trouble
     assert sheet_of(text).outcomes == {"": TransactionCounts(90, 10)}
+
+
+WRK = """Running 30s test @ http://{host}:8080{path}
+  12 threads and 400 connections
+  Thread Stats   Avg      Stdev     Max   +/- Stdev
+    Latency     5.91ms    0.89ms  12.92ms   93.69%
+Requests/sec: {rate:.2f}
+"""
+
+
+def test_paths_of_wrk_are_compared_each_with_its_own() -> None:
+    def runs(host: str, scale: float, counts: tuple[int, int]) -> str:
+        return "".join(
+            WRK.format(host=host, path=path, rate=scale * (level + n * 7 % 11))
+            for path, level, count in zip(("/a?id=1", "/b"), (1000, 9000), counts, strict=True)
+            for n in range(count)
+        )
+
+    judgement = judged_text(runs("one", 1, (9, 3)), runs("two", 1, (3, 9)), order=Order.RANDOM)
+    assert percent(judgement) == pytest.approx(0, abs=0.5)
+    other = judged_text(runs("one", 1, (9, 0)), runs("one", 1, (0, 9)), order=Order.RANDOM)
+    assert "conditions differ" in doubts(other)
+    same = judged_text(runs("one", 1, (9, 0)), runs("two", 1.1, (9, 0)), order=Order.RANDOM)
+    assert (verdict(same), "conditions differ" in doubts(same)) == ("faster", False)
 
 
 OHA = {"summary": {"successRate": 0.9, "requestsPerSec": 1000.5, "average": 0.01}}

@@ -112,6 +112,12 @@ def test_repetitions_of_google_benchmark_are_rows_without_their_aggregates() -> 
     assert 'benchmark "BM" failed' in refusal(json.dumps({"benchmarks": failed}))
 
 
+def test_how_time_grows_over_sizes_is_no_repetition() -> None:
+    ends = '"BM_get_BigO",,0.81,0.80,NlgN\n"BM_get_RMS",,4,4,%\n'
+    sheet = sheet_of((INPUTS / "gb_a.csv").read_text() + ends)
+    assert len(only(sheet).values) == 10
+
+
 def test_rounds_and_samples_of_one_process_are_slices() -> None:
     judgement = judged("a=crit_a2.csv", "b=crit_b2.csv")
     assert percent(judgement) == pytest.approx(20.0, abs=0.05)

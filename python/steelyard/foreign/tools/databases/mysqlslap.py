@@ -12,6 +12,7 @@ from steelyard.foreign.tools.measured_runs import MeasuredRun, sheet_of_runs
 
 _SECONDS = Metric(TIME, "s", False)
 _AVERAGE = re.compile(r"\s*Average number of seconds to run all queries: ([0-9.]+) seconds")
+_ENGINE = re.compile(r"\s*Running for engine (\S+)")
 _CLIENTS = re.compile(r"\s*Number of clients running queries: ([0-9]+)")
 _QUERIES = re.compile(r"\s*Average number of queries per client: ([0-9]+)")
 _CSV = re.compile(
@@ -31,14 +32,20 @@ def read_mysqlslap(source: SourceText) -> Sheet:
     """One arm: seconds to run all queries."""
     runs: list[MeasuredRun] = []
     loads: dict[str, str] = {}
+    engine = ""
     for number, line in enumerate(source.text.split("\n"), start=1):
         if match := _CSV.fullmatch(line):
             load = {"clients": match[4], "queries a client": match[5]}
-            kind = f"{match[2] or ''}{match[1]}"
-            runs.append(MeasuredRun({_SECONDS: float(match[3])}, number, kind, load))
+            engine, kind = (match[1], match[2].rstrip(",")) if match[2] else ("", match[1])
+            seconds = {_SECONDS: float(match[3])}
+            runs.append(MeasuredRun(seconds, number, kind, load, _conditions(engine)))
+        elif match := _ENGINE.match(line):
+            engine = match[1]
         elif match := _AVERAGE.match(line):
             loads = {}
-            runs.append(MeasuredRun({_SECONDS: float(match[1])}, number, "", loads))
+            seconds = {_SECONDS: float(match[1])}
+            runs.append(MeasuredRun(seconds, number, "", loads, _conditions(engine)))
+            engine = ""
         elif match := _CLIENTS.match(line):
             loads["clients"] = match[1]
         elif match := _QUERIES.match(line):
@@ -48,6 +55,11 @@ def read_mysqlslap(source: SourceText) -> Sheet:
                 f"{quoted(line)} is no line of mysqlslap's CSV", TextPosition(number, 1)
             )
     return sheet_of_runs(source, "mysqlslap", runs, label="load")
+
+
+def _conditions(engine: str) -> dict[str, str]:
+    """Arms may be engines, so that another one is named, and is no other load."""
+    return {"engine": engine} if engine else {}
 
 
 FORMAT = TextFormat("mysqlslap", is_mysqlslap, read_mysqlslap, precedence=5)

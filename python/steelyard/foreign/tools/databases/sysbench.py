@@ -48,6 +48,9 @@ _INTERVAL = re.compile(rf"\[\s*([0-9]+)s\s*\] (?:thds|threads): ([0-9]+),? tps: 
 _TAIL = re.compile(rf"err/s:? {_N}")
 _PERCENTILE = re.compile(rf"lat \(ms, ?{_N}%\): {_N}|response time: {_N} ?ms \({_N}%\)")
 """Of an interval, since 1.0 and before."""
+_CHECKPOINT = re.compile(r"\[\s*[0-9]+s\s*\] Checkpoint report:")
+"""Of --report-checkpoints: what follows is of the time since the one before, and the summary at the
+end of the rest."""
 _RATED = re.compile(r"^(?:Target transaction rate: |\[ *[0-9]+s *\] queue length: )", re.MULTILINE)
 """Of the heading, or of intervals where it was cut off."""
 _OWN = re.compile(
@@ -102,6 +105,13 @@ def read_sysbench(source: SourceText) -> Sheet:
             figures[LATENCY_MS] = float(match[1]) * (1e3 if match[2] == "s" else 1.0)
         elif match := _TROUBLE.match(line):
             troubled += int(match[1])
+        elif _CHECKPOINT.match(line):
+            raise source.error(
+                "reports of checkpoints are parts of one run, and no repetitions of it",
+                TextPosition(number, 1),
+                hint="Keep one report of each run: of --report-checkpoints=60 the last, without "
+                "what stands before it; or run without checkpoints.",
+            )
         elif line.startswith("FATAL:"):
             raise source.error(
                 f"the run failed, its results are incomplete: {quoted(line)}",

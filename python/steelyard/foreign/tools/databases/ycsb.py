@@ -22,6 +22,7 @@ _COMMAND = re.compile(r"^(?:Command line:|.*\bycsb\.Client)(?=\s)(.*)")
 _NO_TARGET = "none"
 _NO_OPERATION = re.compile(r"^(?:cleanup|read-modify-write|intended-.*|.*-failed)(?::|$)")
 """What is done once a thread, what holds other operations, and what did not succeed."""
+_JOINT = "read-modify-write"
 _SHORT = {"threadcount": "threads"}
 _LOADS = (
     *("phase", "threads", "target", "properties", "workload", "recordcount", "fieldcount"),
@@ -60,6 +61,9 @@ class _Run:
             figures = {mean[0]: mean[1], **figures}
         ordered = {metric: figures[metric] for metric in sorted(figures, key=_rank)}
         loads = {name: self.asked_for[name] for name in _LOADS if name in self.asked_for}
+        done = sorted(n for n in self.operations if n == _JOINT or not _NO_OPERATION.search(n))
+        if done:
+            loads["operations"] = ", ".join(done)
         conditions = {n: self.asked_for[n] for n in _CONDITIONS if n in self.asked_for}
         return MeasuredRun(ordered, self.line, "", loads, conditions)
 

@@ -21,7 +21,8 @@ from steelyard.foreign.tools.measured_runs import MeasuredRun, csv_rows, float_i
 from steelyard.foreign.vocabulary.units import unit_of
 
 _RATE = Metric(THROUGHPUT, "requests/s", True)
-_RUNNING = re.compile(r"Running (\S+) test @ (\S+)")
+_RUNNING = re.compile(r"Running (\S+) test @ (?:https?://[^/\s]+)?(\S*)")
+"""The same path on another host is the same thing."""
 _LOAD = re.compile(r"\s+([0-9]+) threads and ([0-9]+) connections")
 _MEAN = re.compile(r"\s+Latency\s+([0-9.]+)(us|ms|s|m|h)\s")
 _PER_SECOND = re.compile(r"Requests/sec:\s+([0-9.]+)")
@@ -45,11 +46,12 @@ def read_wrk(source: SourceText) -> Sheet:
     runs: list[MeasuredRun] = []
     figures: dict[Metric, float] = {}
     loads: dict[str, str] = {}
+    conditions: dict[str, str] = {}
     rated = _OF_WRK2.search(source.text) is not None
     done = troubled = 0
     for number, line in enumerate(source.text.split("\n"), start=1):
         if match := _RUNNING.match(line):
-            figures, loads = {}, {"duration": match[1]}
+            figures, loads, conditions = {}, {"duration": match[1]}, {"path": match[2] or "/"}
         elif match := _LOAD.match(line):
             loads |= {"threads": match[1], "connections": match[2]}
         elif match := _MEAN.match(line):
@@ -64,8 +66,8 @@ def read_wrk(source: SourceText) -> Sheet:
         elif match := _PER_SECOND.match(line):
             rate = float(match[1])
             asked_for = rounded_rate(rate) if rated else ""
-            requested = {"rate": asked_for} if asked_for else {}
-            runs.append(MeasuredRun({_RATE: rate, **figures}, number, "", loads | requested))
+            requested = loads | ({"rate": asked_for} if asked_for else {})
+            runs.append(MeasuredRun({_RATE: rate, **figures}, number, "", requested, conditions))
     outcome = TransactionCounts(max(done, troubled), troubled) if done else None
     return sheet_of_runs(source, "wrk", runs, outcome=outcome, rated=rated)
 

@@ -16,7 +16,8 @@ from steelyard.foreign.source import SourceText, TextPosition, quoted
 from steelyard.foreign.tools.measured_runs import MeasuredRun, csv_rows, float_in, sheet_of_runs
 from steelyard.foreign.vocabulary.units import unit_of
 
-_AGGREGATE = re.compile(r"_(mean|median|stddev|cv|min|max)$")
+_AGGREGATE = re.compile(r"_(mean|median|stddev|cv|min|max|BigO|RMS)$")
+"""The last two say how time grows over sizes."""
 _HEAD = "name,iterations,real_time,cpu_time,time_unit"
 
 
