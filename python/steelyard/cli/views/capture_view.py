@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import shlex
 import statistics
 from collections.abc import Iterator
@@ -10,8 +11,7 @@ from collections.abc import Iterator
 from steelyard.cli.driving.passing import QUANTILES, Passed, Status
 from steelyard.cli.views.text_layout import WHOLE, hanging
 from steelyard.model.units import NS_PER_S, format_duration
-from steelyard.workloads.capturing.completeness import Completeness
-from steelyard.workloads.capturing.ledger import StatementOutcome
+from steelyard.workloads.capturing.ledger import CaptureLedger, StatementOutcome
 from steelyard.workloads.capturing.mix import TransactionKind
 from steelyard.workloads.capturing.writing import Captured
 from steelyard.workloads.reading.chosen import folder_word
@@ -72,7 +72,7 @@ def _outcome_lines(captured: Captured, passed: Passed | None) -> Iterator[str]:
         remedy = "; --writes takes them" if why is StatementOutcome.WRITES else ""
         yield f"left out: {_shares(count, seconds)}: {why}{remedy}"
     if passed is None:
-        yield from _gap_lines(captured.ledger.completeness)
+        yield from _gap_lines(captured.ledger)
     for refused in captured.refused:
         yield f"cannot be prepared: {refused.name}, {refused.count} times: {refused.error}"
     yield _sent(captured)
@@ -83,9 +83,10 @@ def _outcome_lines(captured: Captured, passed: Passed | None) -> Iterator[str]:
         yield f"{captured.arrivals} arrivals: repeated by drive -w {folder} --pace 1"
 
 
-def _gap_lines(completeness: Completeness) -> Iterator[str]:
+def _gap_lines(ledger: CaptureLedger) -> Iterator[str]:
     """What the log seems not to have."""
-    if completeness.is_slow_alone:
+    completeness = ledger.completeness
+    if ledger.is_slow_alone:
         yield (
             f"note: no statement of the log took less than {completeness.least_ms:g} ms: unless "
             "log_min_duration_statement was 0, what was quicker is in none of these shares, BEGIN "
@@ -160,13 +161,14 @@ def captured_json(captured: Captured, passed: Passed | None = None) -> str:
     """One JSON object."""
     through = {} if passed is None else {"passed": _passed_facts(passed)}
     ledger = captured.ledger
+    least_ms = ledger.completeness.least_ms
     facts = {
         "folder": str(captured.folder),
         "mode": captured.mode,
         "protocols": dict(captured.protocols),
         "statements": ledger.total,
         "arrivals": captured.arrivals,
-        "least_ms": ledger.completeness.least_ms if ledger.completeness.timed else None,
+        "least_ms": least_ms if math.isfinite(least_ms) else None,
         "without_begin": ledger.completeness.unbegun,
         "captured": ledger.statements[StatementOutcome.CAPTURED],
         "statements_share": captured.statements_share,

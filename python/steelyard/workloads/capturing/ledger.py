@@ -49,6 +49,8 @@ class StatementOutcome(StrEnum):
 
 _ENOUGH_TIMED = 0.99
 """Of the executed statements; the few others were quick, or failed unseen."""
+_FEWEST_TIMED = 20
+"""With log_min_duration_statement = 0 one of so many is quick: a BEGIN takes microseconds."""
 
 
 @dataclass
@@ -102,6 +104,11 @@ class CaptureLedger:
         """Whether times are those of all statements, and not of the slow ones alone: with
         log_min_duration_statement beside log_statement the others are logged without."""
         return self.timed_share >= _ENOUGH_TIMED
+
+    @property
+    def is_slow_alone(self) -> bool:
+        """Whether the log seems to have slow statements alone."""
+        return self.timed >= _FEWEST_TIMED and self.completeness.lacks_quick
 
     def copy(self) -> CaptureLedger:
         """Another ledger with the same counts."""
