@@ -73,6 +73,7 @@ def _outcome_lines(captured: Captured, passed: Passed | None) -> Iterator[str]:
         yield f"left out: {_shares(count, seconds)}: {why}{remedy}"
     if passed is None:
         yield from _gap_lines(captured.ledger)
+    yield from _sample_lines(captured)
     for refused in captured.refused:
         yield f"cannot be prepared: {refused.name}, {refused.count} times: {refused.error}"
     yield _sent(captured)
@@ -81,6 +82,18 @@ def _outcome_lines(captured: Captured, passed: Passed | None) -> Iterator[str]:
     if captured.arrivals is not None:
         folder = folder_word(captured.folder)
         yield f"{captured.arrivals} arrivals: repeated by drive -w {folder} --pace 1"
+
+
+def _sample_lines(captured: Captured) -> Iterator[str]:
+    """Of which kinds fewer values are kept than of others."""
+    thinned = [(name, len(kind.rows)) for name, kind in captured.scripts if kind.thinned]
+    if thinned:
+        name, rows = min(thinned, key=lambda of_kind: of_kind[1])
+        more = f" and {len(thinned) - 1} more" if len(thinned) > 1 else ""
+        yield (
+            f"note: the values of {name} ({rows} executions){more} are a sample of fewer than "
+            "10,000 executions: what is kept takes 512 MiB of memory, and a file of rows 128 MiB"
+        )
 
 
 def _gap_lines(ledger: CaptureLedger) -> Iterator[str]:
@@ -184,6 +197,7 @@ def captured_json(captured: Captured, passed: Passed | None = None) -> str:
                 "writes": kind.writes,
                 "calls": list(kind.calls),
                 "rows": len(kind.rows),
+                "thinned": kind.thinned,
             }
             for name, kind in captured.scripts
         ],

@@ -7,6 +7,7 @@ import math
 from dataclasses import dataclass, field
 
 from steelyard.workloads.capturing.leading_words import leading_words
+from steelyard.workloads.capturing.memory import RecentSessions
 
 _SLOW_MS = 5.0
 _FEWEST_UNBEGUN, _UNBEGUN_SHARE = 10, 0.05
@@ -25,7 +26,7 @@ class Completeness:
     """Transactions whose BEGIN is in the log."""
     unbegun: int = 0
     """Those whose BEGIN is not, though something of their session before it is."""
-    _sessions: set[str] = field(default_factory=set)
+    _sessions: RecentSessions = field(default_factory=RecentSessions)
     """Of which a transaction has ended in the log."""
 
     def note_statement(self, text: str, duration_ms: float | None) -> None:

@@ -4,30 +4,34 @@ from __future__ import annotations
 
 import hashlib
 import random
+import sys
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from steelyard.workloads.capturing.completeness import Completeness
 from steelyard.workloads.capturing.ledger import CaptureLedger, StatementOutcome
+from steelyard.workloads.capturing.memory import MOST_MEMORY, Row, bytes_of, thin
 from steelyard.workloads.capturing.shapes import Shape, shape_of
 from steelyard.workloads.capturing.statements import LoggedStatement, Protocol
-from steelyard.workloads.capturing.transactions import LoggedTransaction, is_of_session
+from steelyard.workloads.capturing.transactions import (
+    MOST_LENGTH,
+    LoggedTransaction,
+    is_of_session,
+)
+from steelyard.workloads.reading.arrivals import MOST_ARRIVALS
 
 KEPT_ROWS = 10_000
-"""Executions of a kind whose values are kept; of more, a fair sample."""
+"""Executions of a kind whose values are kept; of more, a fair sample. Of fewer, where the values of
+all kinds together are too large (memory.py)."""
 MOST_VALUES = 255
 """Of one statement: pgbench's limit of variables."""
-MOST_LENGTH = 16 << 20
-"""Characters of a transaction's texts and values: escaped, a script or a row of it stays below what
-is read again (reading/rows.py)."""
 MOST_CONSTANTS = 8
 """Beside parameters so many literals, or sets of them, are parts of statements: as parameters they
 would be planned otherwise, as text the parameters would be. Of more they are values."""
 
 Key = tuple[str, ...]
-Row = tuple[str | None, ...]
 
 
 @dataclass
@@ -37,16 +41,21 @@ class TransactionKind:
     shapes: tuple[Shape, ...]
     count: int = 0
     seconds: float = 0.0
-    times_s: list[float] = field(default_factory=list)
+    times_s: array[float] = field(default_factory=lambda: array("d"))
     """Of the first executions."""
-    think_s: list[float] = field(default_factory=list)
+    think_s: array[float] = field(default_factory=lambda: array("d"))
     rows: list[Row] = field(default_factory=list)
+    rows_bytes: int = 0
+    most_rows: int = field(default_factory=lambda: KEPT_ROWS)
+    thinned: bool = False
+    """Whether values of fewer executions are kept, since they are large."""
     protocols: Counter[Protocol] = field(default_factory=Counter)
     """Of its statements, those that begin and end transactions aside."""
     types: Counter[tuple[str | None, ...]] = field(default_factory=Counter)
     """Of the values of an execution, as its client declared them; None: not at all."""
     arrivals_s: array[float] = field(default_factory=lambda: array("d"))
-    """When each execution began, on the log's clock; fewer than `count`: some are not known."""
+    """When each execution began, on the log's clock; fewer than `count`: some are not known, or
+    they are more than a workload has."""
     timed: bool = True
     """Whether the log says how long all of them took."""
     implicit: bool = False
@@ -121,8 +130,8 @@ def mix_of(
 ) -> Mix:
     """The kinds of a log's transactions, the most frequent first. `seed`: of the sample of values
     where a kind has more than are kept. `ledger`: gets what is in no kind."""
-    groups: dict[Key, _Group] = {}
-    mix, draw = Mix([], ledger if ledger is not None else CaptureLedger()), random.Random(seed)
+    groups = _Groups(random.Random(seed))
+    mix = Mix([], ledger if ledger is not None else CaptureLedger())
     for transaction in logged:
         _note(mix.ledger.completeness, transaction)
         read = transaction.outcome or _read(transaction)
@@ -130,10 +139,10 @@ def mix_of(
             for statement in transaction.statements:
                 mix.ledger.enter(statement.outcome or read, statement.seconds)
             continue
-        key = (*_key(read), *(["implicit"] if transaction.implicit else []))
-        groups.setdefault(key, _Group()).add(transaction, read, draw)
-    mix.kinds = [kind for group in groups.values() for kind in group.kinds.values()]
-    mix.kinds.sort(key=lambda kind: -kind.count)
+        if not groups.add(transaction, read):
+            for statement in transaction.statements:
+                mix.ledger.enter(StatementOutcome.NO_ROOM, statement.seconds)
+    mix.kinds = sorted(groups.kinds(), key=lambda kind: -kind.count)
     return mix
 
 
@@ -149,6 +158,42 @@ def _note(completeness: Completeness, transaction: LoggedTransaction) -> None:
         completeness.note_transaction(session, has_begin=True)
 
 
+class _Groups:
+    """Transactions by their keys, in bounded memory: where their values are too large, fewer of
+    them are kept, and where that is not enough, what has a new key has no room."""
+
+    def __init__(self, draw: random.Random) -> None:
+        self._groups: dict[Key, _Group] = {}
+        self._draw = draw
+        self._bytes = 0
+        self._is_full = False
+
+    def kinds(self) -> Iterator[TransactionKind]:
+        return (kind for group in self._groups.values() for kind in group.kinds.values())
+
+    def add(self, transaction: LoggedTransaction, read: Readings) -> bool:
+        """Whether there is room for it."""
+        key = (*_key(read), *(["implicit"] if transaction.implicit else []))
+        group = self._groups.get(key)
+        if group is None and self._is_full:
+            return False
+        if group is None:
+            group = self._groups[key] = _Group()
+            texts = (text for shape, _ in read for text in shape.pieces)
+            self._bytes += sum(map(sys.getsizeof, (*key, *texts)))
+        before = group.bytes
+        group.add(transaction, read, self._draw, is_full=self._is_full)
+        self._bytes += group.bytes - before
+        if self._bytes > MOST_MEMORY and not self._is_full:
+            self._bytes -= thin(self.kinds(), self._bytes - MOST_MEMORY * 3 // 4, self._draw)
+            self._is_full = self._bytes > MOST_MEMORY * 3 // 4
+        return True
+
+
+_OF_A_KIND = 4096
+"""Bytes of a kind beside its text and values."""
+
+
 class _Group:
     """Transactions of one key: one kind, or one for each of a few sets of literals that stand
     beside parameters."""
@@ -157,7 +202,15 @@ class _Group:
         self.kinds: dict[tuple[str, ...], TransactionKind] = {}
         self._is_split = True
 
-    def add(self, transaction: LoggedTransaction, read: Readings, draw: random.Random) -> None:
+    @property
+    def bytes(self) -> int:
+        """Memory of its kinds, beside the text that they share."""
+        return sum(kind.rows_bytes + _OF_A_KIND for kind in self.kinds.values())
+
+    def add(
+        self, transaction: LoggedTransaction, read: Readings, draw: random.Random, *, is_full: bool
+    ) -> None:
+        """Count a transaction. `is_full`: there is no room for its values, nor for more kinds."""
         literals: tuple[str, ...] = ()
         has_parameters = any(number for shape, _ in read for number in shape.numbers)
         if self._is_split and has_parameters:
@@ -167,12 +220,18 @@ class _Group:
                 for number, word in zip(shape.numbers, texts, strict=True)
                 if number is None
             )
-            if literals not in self.kinds and len(self.kinds) == MOST_CONSTANTS:
+            most = 1 if is_full else MOST_CONSTANTS
+            if literals not in self.kinds and len(self.kinds) >= most:
                 self.kinds = {(): _joined(list(self.kinds.values()), draw)}
                 self._is_split, literals = False, ()
         shapes = tuple(shape for shape, _ in read)
         fresh = TransactionKind(shapes, implicit=transaction.implicit)
-        _add(self.kinds.setdefault(literals, fresh), transaction, read, draw)
+        kind = self.kinds.setdefault(literals, fresh)
+        _add(kind, transaction, read)
+        if is_full:
+            kind.thinned = True
+        else:
+            _sample(kind, transaction, read, draw)
 
 
 def _joined(kinds: Sequence[TransactionKind], draw: random.Random) -> TransactionKind:
@@ -190,6 +249,9 @@ def _joined(kinds: Sequence[TransactionKind], draw: random.Random) -> Transactio
         joined.timed = joined.timed and kind.timed
         share = min(len(kind.rows), round(most * kind.count / total))
         joined.rows += draw.sample(kind.rows, share)
+    joined.rows_bytes = sum(map(bytes_of, joined.rows))
+    if any(kind.thinned for kind in kinds):
+        joined.thinned, joined.most_rows = True, max(1, len(joined.rows))
     return joined
 
 
@@ -206,7 +268,7 @@ def _key(read: Readings) -> Key:
 
 def _read(transaction: LoggedTransaction) -> Readings | StatementOutcome:
     """Its statements' shapes with their literals, or why it cannot be repeated."""
-    if sum(map(_length, transaction.statements)) > MOST_LENGTH:
+    if sum(statement.length for statement in transaction.statements) > MOST_LENGTH:
         return StatementOutcome.LARGE
     readings = []
     is_single = len(transaction.statements) == 1
@@ -220,10 +282,6 @@ def _read(transaction: LoggedTransaction) -> Readings | StatementOutcome:
             return why
         readings.append(reading)
     return readings
-
-
-def _length(statement: LoggedStatement) -> int:
-    return len(statement.text) + sum(len(value) for value in statement.parameters if value)
 
 
 def _unrepeatable(statement: LoggedStatement, shape: Shape) -> StatementOutcome | None:
@@ -241,30 +299,42 @@ def _unrepeatable(statement: LoggedStatement, shape: Shape) -> StatementOutcome 
     return None
 
 
-def _add(
-    kind: TransactionKind, transaction: LoggedTransaction, read: Readings, draw: random.Random
-) -> None:
+def _add(kind: TransactionKind, transaction: LoggedTransaction, read: Readings) -> None:
     kind.count += 1
     kind.seconds += transaction.seconds
     if len(kind.times_s) < KEPT_ROWS:
         kind.times_s.append(transaction.seconds)
     if transaction.think_s is not None and len(kind.think_s) < KEPT_ROWS:
         kind.think_s.append(transaction.think_s)
-    row, types = list[str | None](), list[str | None]()
-    for statement, (shape, literals) in zip(transaction.statements, read, strict=True):
+    types = list[str | None]()
+    for statement, (shape, _) in zip(transaction.statements, read, strict=True):
         kind.timed = kind.timed and statement.duration_ms is not None
         if not shape.controls:
             kind.protocols[statement.protocol] += 1
-        row += _values(statement, shape, literals)
         types += _types(statement, shape)
     kind.types[tuple(types)] += 1
     first = transaction.statements[0]
-    if first.exact and first.duration_ms is not None:
+    if kind.count > MOST_ARRIVALS:
+        del kind.arrivals_s[:]
+    elif first.exact and first.duration_ms is not None:
         kind.arrivals_s.append(first.ended - first.seconds)
-    if len(kind.rows) < KEPT_ROWS:
-        kind.rows.append(tuple(row))
-    elif (index := draw.randrange(kind.count)) < KEPT_ROWS:
-        kind.rows[index] = tuple(row)
+
+
+def _sample(
+    kind: TransactionKind, transaction: LoggedTransaction, read: Readings, draw: random.Random
+) -> None:
+    """Keep the values of an execution, or not, so that those that are kept are a fair sample."""
+    row = tuple(
+        value
+        for statement, (shape, literals) in zip(transaction.statements, read, strict=True)
+        for value in _values(statement, shape, literals)
+    )
+    if len(kind.rows) < kind.most_rows:
+        kind.rows.append(row)
+        kind.rows_bytes += bytes_of(row)
+    elif (index := draw.randrange(kind.count)) < kind.most_rows:
+        kind.rows_bytes += bytes_of(row) - bytes_of(kind.rows[index])
+        kind.rows[index] = row
 
 
 def _values(statement: LoggedStatement, shape: Shape, literals: Sequence[str]) -> list[str | None]:

@@ -159,6 +159,7 @@ def write_workload(
         if rows:
             lines = [rows_text([row]) for row in rows]
             sample = _fair_sample(lines)
+            kind.thinned = kind.thinned or len(sample) < len(lines)
             kind.rows = [kind.rows[number] for number in sample]
             _write(folder / "rows" / f"{script}.tsv", "".join(lines[number] for number in sample))
     _write(folder / "workload.toml", _description(name, source, mode, scripts))
