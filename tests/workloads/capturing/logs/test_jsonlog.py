@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from steelyard.model.errors import UsageError
+from steelyard.workloads.capturing.ledger import StatementOutcome
 from workloads.capturing.logs.log_lines import (
     CAPTURED,
     CUT,
@@ -199,3 +200,49 @@ def test_a_line_that_journald_left_out_is_refused(
 def test_lines_of_other_programs_may_be_missing(tmp_path: Path, other: str) -> None:
     lines = [journal(line, **UNIT) for line in journal_lines(*BODIES)]
     assert texts(entries(tmp_path, other + other.join(lines) + other)) == list(BODIES)
+
+
+FLEXIBLE = {
+    # Its default, and one that a user set.
+    None: "{stamp} UTC-6563.64-",
+    "%m [%p]: [%l-1] xact=%x,user=%u,db=%d,client=%h, app=%a": (
+        "{stamp} UTC [100]: [7-1] xact=0,user=joe,db=shop,client=[local], app=[unknown]"
+    ),
+}
+
+
+def flexible(second: int, head: str, text: str, detail: str = "", level: str = "LOG") -> str:
+    """As Azure's flexible server exports entries: the line in "message", DETAIL beside it."""
+    at = stamp(second).removesuffix(" UTC")
+    properties = {
+        "timestamp": f"{at} UTC", "processId": 100, "errorLevel": level, "sqlerrcode": "00000",
+        "message": f"{head.format(stamp=at)}{level}:  {text}", "backend_type": "client backend",
+    }  # fmt: skip
+    if detail:
+        properties["detail"] = detail
+    record = {"properties": properties, "time": f"{at}Z", "category": "PostgreSQLLogs"}
+    return json.dumps(record) + "\n"
+
+
+@pytest.mark.parametrize("prefix", FLEXIBLE)
+@pytest.mark.parametrize("feed", ["\n", "\n\t"])
+def test_lines_of_azures_flexible_server_are_read_with_their_details(
+    tmp_path: Path, prefix: str | None, feed: str
+) -> None:
+    head = FLEXIBLE[prefix]
+    asked = f"select a{feed}from t where b = $1 and c = 'LOG:  x'"
+    log = "".join(
+        flexible(n, head, f"duration: 1.0 ms  {step} <unnamed>: {asked}", f"parameters: $1 = '{n}'")
+        for n in range(3)
+        for step in ("bind", "execute")
+    )
+    failed = flexible(4, head, 'relation "u" does not exist at character 15', level="ERROR")
+    read = entries(tmp_path, log + failed, prefix=prefix)
+    assert [entry.severity for entry in read] == ["LOG"] * 6 + ["ERROR"]
+    assert all(entry.whole for entry in read)
+    text = "select a\nfrom t where b = $1 and c = 'LOG:  x'"
+    assert read[1].message == f"duration: 1.0 ms  execute <unnamed>: {text}"
+    assert [entry.detail for entry in read[1:6:2]] == [f"parameters: $1 = '{n}'" for n in range(3)]
+    assert {entry.database for entry in read} == {"shop" if prefix else ""}
+    counted = outcomes(tmp_path, log + failed, prefix=prefix)
+    assert counted == {CAPTURED: 3, StatementOutcome.FAILED: 1}

@@ -1,7 +1,7 @@
 """Reads logs of JSON objects: jsonlog, and the envelopes in which operators and clouds put entries.
 
-CloudNativePG has csvlog's columns under "record", Azure fields under "properties"; Cloud SQL,
-Docker and shippers have a line of text.
+CloudNativePG has csvlog's columns under "record", Azure fields under "properties", with a line of
+text in one of them; Cloud SQL, Docker and shippers have a line of text.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from steelyard.model.errors import UsageError
 from steelyard.workloads.capturing.logs.csvlog import NAMES
 from steelyard.workloads.capturing.logs.entry import LogEntry, Names, entry_of
 from steelyard.workloads.capturing.logs.opening import codec_of
+from steelyard.workloads.capturing.logs.other_lines import holds_statement
 from steelyard.workloads.capturing.logs.servers import LogServer, Source, source_of
 from steelyard.workloads.capturing.logs.stderr_log import LogLine
 
@@ -279,10 +280,27 @@ def _lines(text: str, *, whole: bool = True) -> Iterator[LogLine]:
 
 def _azure(value: Mapping[str, Any], properties: Mapping[str, Any]) -> LogEntry | str:
     message = str(properties["message"])
-    # The older service has the prefix in its messages, or beside them.
-    prefix = str(properties.get("prefix") or "")
-    if "errorLevel" not in properties or ("timestamp" not in properties and prefix):
-        level = str(properties.get("errorLevel", ""))
-        return f"{prefix}{level}:  {message}" if prefix and level else message
+    # The older service has the prefix beside its messages. Flexible server has it within them, and
+    # of what PostgreSQL writes in lines of their own the DETAIL alone, beside them.
+    prefix, level = (str(properties.get(name) or "") for name in ("prefix", "errorLevel"))
+    before, mark, text = message.partition(f"{level}:  ")
+    if before and level and mark and not (prefix or "\n" in before or holds_statement(before)):
+        return _azure_lines(before, level, text, properties)
+    if not level or ("timestamp" not in properties and prefix):
+        return _azure_lines(prefix, level, message, properties) if prefix and level else message
     entry = entry_of({"timestamp": value.get("time"), **properties}, _AZURE)
     return replace(entry, database=entry.database or str(properties.get("dbname") or ""))
+
+
+def _azure_lines(prefix: str, level: str, text: str, properties: Mapping[str, Any]) -> str:
+    """The lines of an entry as PostgreSQL writes them, its DETAIL behind it."""
+    lines = [_with_tabs(f"{prefix}{level}:  {text}")]
+    if detail := properties.get("detail"):
+        lines.append(_with_tabs(f"{prefix}DETAIL:  {detail}"))
+    return "\n".join(lines)
+
+
+def _with_tabs(text: str) -> str:
+    """With the tab behind each line feed by which PostgreSQL says that the entry goes on."""
+    text = text.rstrip("\r\n")
+    return text if text.count("\n") == text.count("\n\t") else text.replace("\n", "\n\t")
