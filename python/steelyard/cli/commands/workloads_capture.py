@@ -178,9 +178,10 @@ def _counted(target: str) -> Mix:
     from steelyard.workloads.capturing.parameter_columns import mix_of_counted
 
     endpoint = read_target(target)
-    return mix_of_counted(
-        counted_statements(endpoint), lambda tables: column_statistics(endpoint, tables)
-    )
+    counted = counted_statements(endpoint)
+    mix = mix_of_counted(counted.statements, lambda tables: column_statistics(endpoint, tables))
+    mix.ledger.forgotten = counted.forgotten
+    return mix
 
 
 def _errors_of(server: str) -> ErrorsOf:

@@ -69,8 +69,13 @@ def _outcome_lines(captured: Captured, passed: Passed | None) -> Iterator[str]:
             "their number; log_min_duration_statement = 0 logs all durations"
         )
     for why, count, seconds in captured.left_out:
-        remedy = "; --writes takes them" if why is StatementOutcome.WRITES else ""
-        yield f"left out: {_shares(count, seconds)}: {why}{remedy}"
+        yield f"left out: {_shares(count, seconds)}: {why}{_REMEDIES.get(why, '')}"
+    if ledger.forgotten:
+        yield (
+            f"note: the server forgot statements {ledger.forgotten} times to make room for others: "
+            "those that were called least are in none of these shares, or in part; with a larger "
+            "pg_stat_statements.max none are"
+        )
     if passed is None:
         yield from _gap_lines(captured.ledger)
     yield from _sample_lines(captured)
@@ -82,6 +87,12 @@ def _outcome_lines(captured: Captured, passed: Passed | None) -> Iterator[str]:
     if captured.arrivals is not None:
         folder = folder_word(captured.folder)
         yield f"{captured.arrivals} arrivals: repeated by drive -w {folder} --pace 1"
+
+
+_REMEDIES = {
+    StatementOutcome.WRITES: "; --writes takes them",
+    StatementOutcome.HIDDEN: "; GRANT pg_read_all_stats TO the role of the DSN shows it",
+}
 
 
 def _sample_lines(captured: Captured) -> Iterator[str]:
@@ -181,6 +192,7 @@ def captured_json(captured: Captured, passed: Passed | None = None) -> str:
         "protocols": dict(captured.protocols),
         "statements": ledger.total,
         "arrivals": captured.arrivals,
+        "forgotten": ledger.forgotten,
         "least_ms": least_ms if math.isfinite(least_ms) else None,
         "without_begin": ledger.completeness.unbegun,
         "captured": ledger.statements[StatementOutcome.CAPTURED],

@@ -45,6 +45,7 @@ class StatementOutcome(StrEnum):
     NO_COLUMN = "statements with values that meet no column"
     LIST_LENGTH = "statements with lists whose length is not counted (PostgreSQL 18)"
     NO_STATISTICS = "statements whose columns have no statistics (ANALYZE)"
+    HIDDEN = "statements of other roles, whose text the server does not show (pg_read_all_stats)"
     NO_SESSION = "commands of sessions and transactions: what belongs together is not counted"
 
 
@@ -72,6 +73,8 @@ class CaptureLedger:
     """Statements read that did not fail."""
     timed: int = 0
     """Of these, those whose duration is in the log."""
+    forgotten: int = 0
+    """How often a server that counts statements made room for others by forgetting some."""
 
     def enter(self, outcome: StatementOutcome, seconds: float = 0.0, statements: int = 1) -> None:
         """Count statements under what became of them."""

@@ -231,6 +231,8 @@ _ENGLISH = "The server writes English with lc_messages = C."
 def _hint(ledger: CaptureLedger) -> str:
     if ledger.statements[StatementOutcome.OTHER_LANGUAGE]:
         return _ENGLISH
+    if ledger.statements[StatementOutcome.HIDDEN]:
+        return "GRANT pg_read_all_stats TO the role of the DSN: then the server shows all texts."
     if ledger.statements[StatementOutcome.WRITES]:
         return "--writes takes along transactions that write."
     return "log_min_duration_statement = 0 logs every statement with its parameters."
