@@ -187,6 +187,9 @@ _OF_SERVER = {
     "AlterTableSpaceOptionsStmt", "CreateRoleStmt", "AlterRoleStmt", "AlterRoleSetStmt",
     "DropRoleStmt", "GrantRoleStmt", "ReassignOwnedStmt", "DropOwnedStmt",
     "CreateSubscriptionStmt", "AlterSubscriptionStmt", "DropSubscriptionStmt",
+    "CreateFdwStmt", "AlterFdwStmt", "CreateForeignServerStmt", "AlterForeignServerStmt",
+    "CreateUserMappingStmt", "AlterUserMappingStmt", "DropUserMappingStmt",
+    "ImportForeignSchemaStmt",
 }  # fmt: skip
 """Statements that act on more than a database, or on another server."""
 
