@@ -230,3 +230,22 @@ def test_what_is_left_out_is_listed_by_name_and_beyond_a_thousand_counted(
     assert [f": {more} statements beside the first 1000" in doubt for doubt in counted] == (
         [True] if more else []
     )
+
+
+@pytest.mark.parametrize(
+    ("header", "statements", "is_said"),
+    [
+        ("-- PostgreSQL database dump", "CREATE TABLE t (a int);", True),
+        ("-- PostgreSQL database dump", "CREATE TABLE t (a int);\nCOPY t FROM stdin;\n\\.\n", False),
+        ("-- PostgreSQL database dump", "CREATE TABLE t (a int);\nINSERT INTO t VALUES (1);", False),
+        ("-- PostgreSQL database dump", "CREATE FUNCTION f() RETURNS int RETURN 1;", False),
+        ("-- by hand", "CREATE TABLE t (a int);", False),
+    ],
+)
+def test_a_dump_of_the_schema_alone_is_said_to_have_no_rows(
+    server: RestoreServer, tmp_path: Path, header: str, statements: str, is_said: bool
+) -> None:
+    dump = tmp_path / "dump.sql"
+    dump.write_text(f"--\n{header}\n--\n{statements}\n--\n{header} complete\n--\n")
+    doubts = server.restore(dump).doubts
+    assert [doubt.startswith("no rows are in the dump") for doubt in doubts] == [True] * is_said

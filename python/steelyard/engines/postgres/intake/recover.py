@@ -111,6 +111,7 @@ class Opening:
             yield from _unlogged_doubts(session)
         yield from _index_doubts(session, self._cluster.identity.version_number)
         yield from _extension_doubts(session)
+        yield from row_security_doubts(session)
 
     @contextmanager
     def _session(self, database: str) -> Iterator[psycopg.Connection]:
@@ -187,6 +188,23 @@ def _unlogged_doubts(session: psycopg.Connection) -> Iterator[str]:
             f"{count} unlogged {'table is' if count == 1 else 'tables are'} empty in the copy, as "
             f"after a crash of the server: {names}; a dump brings the rows, and so does the "
             "directory of a server that was stopped cleanly"
+        )
+
+
+def row_security_doubts(session: psycopg.Connection) -> Iterator[str]:
+    """Which tables have row security, but for those of extensions: a superuser's plans lack it."""
+    rows = session.execute(
+        "SELECT oid::regclass::text, count(*) OVER () FROM pg_catalog.pg_class AS c"
+        " WHERE relrowsecurity AND NOT EXISTS (SELECT FROM pg_catalog.pg_depend WHERE deptype = 'e'"
+        " AND classid = 'pg_catalog.pg_class'::regclass AND objid = c.oid) ORDER BY 1 LIMIT %s",
+        [_MOST_NAMED],
+    ).fetchall()
+    if rows:
+        names = ", ".join(printable(str(name)) for name, _ in rows)
+        names += ", …" if int(rows[0][1]) > len(rows) else ""
+        yield (
+            f"scripts run as {SUPERUSER}, which row security does not hold for: the policies of "
+            f"{names} are not weighed, unless a script says SET ROLE"
         )
 
 

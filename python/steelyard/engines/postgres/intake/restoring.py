@@ -105,6 +105,7 @@ class _Restore:
         self._unlisted = 0  # statements left out beyond these
         self._roles: list[str] = []
         self._empty = True  # nothing was made yet
+        self._tables = self._rows = False  # whether it makes tables, and fills any
         self._database = ""
 
     def run(self) -> None:
@@ -153,6 +154,10 @@ class _Restore:
             )
         if self._lexer.cut_off:
             doubts.append("the end of the dump is missing: it may have been cut off")
+        if self._lexer.is_of_pg_dump and self._tables and not self._rows:
+            doubts.append(
+                "no rows are in the dump, as of pg_dump --schema-only: its tables are empty"
+            )
         return Restored(tuple(notes), tuple(doubts), self._database)
 
     def _command(self, command: PsqlCommand) -> None:
@@ -169,6 +174,8 @@ class _Restore:
         raise refused_command(command)
 
     def _statement(self, statement: SqlStatement) -> None:
+        self._tables |= statement.begins("CREATE", "TABLE")
+        self._rows |= statement.reads_rows or statement.begins("INSERT")
         self._empty &= statement.words[:1] in (("SET",), ("SELECT",), ())
         try:
             if statement.reads_rows:
