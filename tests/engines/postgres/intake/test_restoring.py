@@ -249,3 +249,35 @@ def test_a_dump_of_the_schema_alone_is_said_to_have_no_rows(
     dump.write_text(f"--\n{header}\n--\n{statements}\n--\n{header} complete\n--\n")
     doubts = server.restore(dump).doubts
     assert [doubt.startswith("no rows are in the dump") for doubt in doubts] == [True] * is_said
+
+
+@pytest.mark.parametrize(
+    ("created", "database", "refused"),
+    [
+        ("shop", "crm", 'it is of database "shop", not of "crm"'),
+        ('"Shop"', "shop", 'it is of database "Shop", not of "shop"'),
+        ("shop", "shop", None),
+        ('"Shop"', "Shop", None),
+        ("Shop", "shop", None),
+        ("shop", None, None),
+        (None, "crm", None),
+    ],
+)
+def test_a_dump_of_another_database_than_the_named_one_is_refused(
+    server: RestoreServer,
+    tmp_path: Path,
+    created: str | None,
+    database: str | None,
+    refused: str | None,
+) -> None:
+    dump = tmp_path / "dump.sql"
+    head = f"CREATE DATABASE {created} ENCODING 'UTF8';\n\\connect {created}\n" if created else ""
+    dump.write_text(f"{head}CREATE TABLE t (a int);\n")
+    if refused is None:
+        server.restore(dump, database)
+        assert server.rows("SELECT count(*) FROM t") == [(0,)]
+    else:
+        with pytest.raises(UsageError) as error:
+            server.restore(dump, database)
+        assert refused in error.value.primary
+        assert "--database" in str(error.value.hint)

@@ -141,7 +141,8 @@ def take_in_dump(
         with connected(cluster.address) as session:
             session.execute(f"CREATE DATABASE {DATABASE} TEMPLATE template0".encode())
         report("restore the dump")
-        restored = restore_dump(build, account, cluster, intake.place.path, slot.path)
+        path = intake.place.path
+        restored = restore_dump(build, account, cluster, path, slot.path, intake.database)
         with connected(cluster.address) as session:  # what statements within a DO block set, too
             gone = [*restored.neutralised, *reset_own_role(session)]
             doubts = [_LOCALE_C, *restored.doubts, *setting_doubts(session)]
