@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from steelyard.cli.views.capture_view import capture_lines
+from steelyard.cli.views.capture_view import capture_lines, captured_json
 from steelyard.model.errors import UsageError
 from steelyard.workloads.capturing import mix as mixing
 from steelyard.workloads.capturing.ledger import CaptureLedger, StatementOutcome
@@ -204,6 +205,18 @@ def test_what_cannot_be_repeated_is_left_out_and_counted() -> None:
     assert mix.ledger.total == 5
     assert mix.statements == 6
     assert [kind.count for kind in mix.kinds] == [1]
+
+
+def test_what_sessions_set_for_what_follows_is_said(tmp_path: Path) -> None:
+    """Tenants have tables of one name each in a schema of its own."""
+    mix = mixed(
+        *(said(text, "1") for _ in range(3) for text in ("SET search_path TO a", "SELECT b FROM t")),
+        *(said(text, "2") for text in ("BEGIN", "SET ROLE c", "SET TIME ZONE 'UTC'", "COMMIT")),
+    )
+    captured = write_workload(mix, tmp_path / "made", name="made", source="log")
+    [note] = [line for line in capture_lines(captured) if line.startswith("note: ")]
+    assert note.startswith("note: sessions set search_path (3 times), role (1 times): ")
+    assert json.loads(captured_json(captured))["sets"] == {"search_path": 3, "role": 1}
 
 
 def test_of_many_executions_a_fair_sample_of_values_is_kept(

@@ -78,6 +78,13 @@ def _outcome_lines(captured: Captured, passed: Passed | None) -> Iterator[str]:
         )
     if passed is None:
         yield from _gap_lines(captured.ledger)
+    if ledger.sets:
+        names = [f"{name} ({count} times)" for name, count in ledger.sets.most_common(_MOST_NAMED)]
+        more = f" and {len(ledger.sets) - len(names)} more" if len(ledger.sets) > len(names) else ""
+        yield (
+            f"note: sessions set {', '.join(names)}{more}: their statements are driven without, and "
+            "may meet other tables, rows or plans; scripts can be edited to say SET LOCAL"
+        )
     yield from _sample_lines(captured)
     for refused in captured.refused:
         yield f"cannot be prepared: {refused.name}, {refused.count} times: {refused.error}"
@@ -89,6 +96,7 @@ def _outcome_lines(captured: Captured, passed: Passed | None) -> Iterator[str]:
         yield f"{captured.arrivals} arrivals: repeated by drive -w {folder} --pace 1"
 
 
+_MOST_NAMED = 5
 _REMEDIES = {
     StatementOutcome.WRITES: "; --writes takes them",
     StatementOutcome.HIDDEN: "; GRANT pg_read_all_stats TO the role of the DSN shows it",
@@ -192,6 +200,7 @@ def captured_json(captured: Captured, passed: Passed | None = None) -> str:
         "protocols": dict(captured.protocols),
         "statements": ledger.total,
         "arrivals": captured.arrivals,
+        "sets": dict(ledger.sets),
         "forgotten": ledger.forgotten,
         "least_ms": least_ms if math.isfinite(least_ms) else None,
         "without_begin": ledger.completeness.unbegun,

@@ -73,6 +73,9 @@ class CaptureLedger:
     """Statements read that did not fail."""
     timed: int = 0
     """Of these, those whose duration is in the log."""
+    sets: Counter[str] = field(default_factory=Counter)
+    """How often sessions set what decides which tables or plans their statements meet, by its
+    name."""
     forgotten: int = 0
     """How often a server that counts statements made room for others by forgetting some."""
 

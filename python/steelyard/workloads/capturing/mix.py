@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from steelyard.workloads.capturing.completeness import Completeness
+from steelyard.workloads.capturing.leading_words import setting_of_session
 from steelyard.workloads.capturing.ledger import CaptureLedger, StatementOutcome
 from steelyard.workloads.capturing.memory import MOST_MEMORY, Row, bytes_of, thin
 from steelyard.workloads.capturing.shapes import Shape, shape_of
@@ -138,6 +139,8 @@ def mix_of(
         if isinstance(read, StatementOutcome):
             for statement in transaction.statements:
                 mix.ledger.enter(statement.outcome or read, statement.seconds)
+                if read is StatementOutcome.SESSION and statement.outcome is None:
+                    _note_setting(mix.ledger, statement)
             continue
         if not groups.add(transaction, read):
             for statement in transaction.statements:
@@ -156,6 +159,16 @@ def _note(completeness: Completeness, transaction: LoggedTransaction) -> None:
             completeness.note_transaction(session, has_begin=False)
     elif len(statements) > 1 and not transaction.implicit:
         completeness.note_transaction(session, has_begin=True)
+
+
+def _note_setting(ledger: CaptureLedger, statement: LoggedStatement) -> None:
+    name = setting_of_session(statement.text)
+    if name and (name in ledger.sets or len(ledger.sets) < _MOST_SETTINGS):
+        ledger.sets[name] += 1
+
+
+_MOST_SETTINGS = 1000
+"""Names that are counted: an application may make them up."""
 
 
 class _Groups:
