@@ -71,6 +71,11 @@ _LEVELS = (
     "LOG", "ERROR", "FATAL", "PANIC", "WARNING", "NOTICE", "INFO", "STATEMENT", "DETAIL", "HINT",
     "CONTEXT", "QUERY", "LOCATION", "BACKTRACE", *(f"DEBUG{level}" for level in range(1, 6)),
 )  # fmt: skip
+_OF_MYSQL = re.compile(
+    r"# (?:Time: \d|User@Host: |Query_time: )|Time\s+Id\s+Command\s+Argument"
+    r"|\S*(?:mysqld|mariadbd)\S*, Version: "
+)
+"""Lines of its slow log and its general log."""
 _LEVEL = re.compile(r"(?:LOG|ERROR|FATAL|WARNING|STATEMENT|DETAIL|statement): ")
 _LONGEST_PREFIX = 60
 
@@ -189,6 +194,12 @@ def prefixes_of(
     ]
     counted = [(sum(1 for line in head if pattern.match(line)), pattern) for pattern in patterns]
     most, best = max(counted, key=lambda count: count[0])
+    if required and not most and any(map(_OF_MYSQL.match, head)):
+        raise UsageError(
+            f'could not read log "{path}": it is one of MySQL or MariaDB',
+            hint="Logs of PostgreSQL alone become workloads. Scripts of your own drive such a "
+            "server: steelyard drive mysql://USER@HOST/DATABASE -f SCRIPT",
+        )
     if required and not most:
         raise UsageError(
             f'could not read log "{path}": its lines begin with no prefix that is known',
