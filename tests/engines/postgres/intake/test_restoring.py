@@ -168,6 +168,7 @@ def test_sql_that_people_have_is_restored(
         ("CREATE TABLE t(a int);\nCOPY t FROM stdin;\nx\n\\.\n", ServerError, "integer.*Line 2"),
         ("CREATE TABLE t(a int);\n\\c other\n", UsageError, "line 2 goes on in another database"),
         ("CREATE EXTENSION no_such;", ServerError, "--set contrib=true"),
+        ('CREATE TABLE t (a text COLLATE "xx_YY");', ServerError, "collation .*locale-gen"),
         ("SET client_encoding='SQL_ASCII';SELECT 'gr\xfc';", ServerError, "sed .*LATIN1"),
         ("SET client_encoding='SJIS';SELECT 'a';", UsageError, "SJIS.*pg_dump -E UTF8"),
         ("COPY (SELECT 1) TO STDOUT;", UsageError, "copies rows to the client"),

@@ -279,6 +279,11 @@ class _Restore:
                 "--set contrib=true brings PostgreSQL's own extensions; for others name a build "
                 "that has them: --set control.bindir=DIR"
             )
+        if error.sqlstate == "42704" and error.primary.startswith("collation "):
+            return (
+                "A collation of the C library is there where its locale is on this machine: "
+                "locale -a lists them, sudo locale-gen NAME makes one (Debian)."
+            )
         if error.sqlstate in ("22021", "22P05"):
             written = f"client_encoding = '{self._session.client_encoding}'"
             source = shlex.quote(str(self._dump.path))
