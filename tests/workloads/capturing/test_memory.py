@@ -15,7 +15,7 @@ from steelyard.workloads.capturing.ledger import CaptureLedger, StatementOutcome
 from steelyard.workloads.capturing.logs.entry import LogEntry
 from steelyard.workloads.capturing.memory import RecentSessions
 from steelyard.workloads.capturing.mix import Mix, mix_of
-from steelyard.workloads.capturing.statements import LoggedStatement, statements
+from steelyard.workloads.capturing.statements import LoggedStatement, Protocol, statements
 from steelyard.workloads.capturing.writing import write_workload
 
 BYTES = 1 << 20
@@ -146,8 +146,8 @@ def test_a_transaction_too_large_to_be_repeated_is_not_held(
         for number, text in enumerate(texts):
             read += 1
             inside = vxid if 0 < number < len(texts) - 2 else ""
-            protocol = "extended" if vxid else "simple"
-            yield LoggedStatement("1", float(number), 1.0, text, protocol, vxid=inside)  # type: ignore[arg-type]
+            protocol: Protocol = "extended" if vxid else "simple"
+            yield LoggedStatement("1", float(number), 1.0, text, protocol, vxid=inside)
 
     behind, pieces = 0, []
     for piece in transactions.transactions(restore()):

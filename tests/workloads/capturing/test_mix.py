@@ -210,7 +210,7 @@ def test_what_cannot_be_repeated_is_left_out_and_counted() -> None:
 def test_what_sessions_set_for_what_follows_is_said(tmp_path: Path) -> None:
     """Tenants have tables of one name each in a schema of its own."""
     mix = mixed(
-        *(said(text, "1") for _ in range(3) for text in ("SET search_path TO a", "SELECT b FROM t")),
+        *(said(text) for _ in range(3) for text in ("SET search_path TO a", "SELECT b FROM t")),
         *(said(text, "2") for text in ("BEGIN", "SET ROLE c", "SET TIME ZONE 'UTC'", "COMMIT")),
     )
     captured = write_workload(mix, tmp_path / "made", name="made", source="log")

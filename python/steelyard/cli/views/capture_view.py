@@ -82,8 +82,8 @@ def _outcome_lines(captured: Captured, passed: Passed | None) -> Iterator[str]:
         names = [f"{name} ({count} times)" for name, count in ledger.sets.most_common(_MOST_NAMED)]
         more = f" and {len(ledger.sets) - len(names)} more" if len(ledger.sets) > len(names) else ""
         yield (
-            f"note: sessions set {', '.join(names)}{more}: their statements are driven without, and "
-            "may meet other tables, rows or plans; scripts can be edited to say SET LOCAL"
+            f"note: sessions set {', '.join(names)}{more}: their statements are driven without, "
+            "and may meet other tables, rows or plans; scripts can be edited to say SET LOCAL"
         )
     yield from _sample_lines(captured)
     for refused in captured.refused:

@@ -60,12 +60,12 @@ _WITHOUT_EFFECT = re.compile(
     r"|intervalstyle|timezone|standard_conforming_strings|escape_string_warning|bytea_output"
     r"|xmlbinary|xmloption|xml|(?:log|debug|tcp)_\w+|\w+_timeout"
 )
-"""Settings of which statements meet the same tables, by the same plans: drivers set most of them."""
+"""With which statements meet the same tables by the same plans: drivers set most of them."""
 
 
 def setting_of_session(text: str) -> str:
-    """The setting that a SET leaves to what follows in its session, where it may be driven otherwise
-    without it; empty: there is none such."""
+    """The setting that a SET leaves to what follows in its session, which may be driven otherwise
+    without; empty: there is none such."""
     match = _SET.match(text, _past_blanks(text, 0))
     if match is None or is_local(text):
         return ""

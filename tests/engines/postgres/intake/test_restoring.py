@@ -233,13 +233,16 @@ def test_what_is_left_out_is_listed_by_name_and_beyond_a_thousand_counted(
     )
 
 
+OF_PG_DUMP = "-- PostgreSQL database dump"
+
+
 @pytest.mark.parametrize(
     ("header", "statements", "is_said"),
     [
-        ("-- PostgreSQL database dump", "CREATE TABLE t (a int);", True),
-        ("-- PostgreSQL database dump", "CREATE TABLE t (a int);\nCOPY t FROM stdin;\n\\.\n", False),
-        ("-- PostgreSQL database dump", "CREATE TABLE t (a int);\nINSERT INTO t VALUES (1);", False),
-        ("-- PostgreSQL database dump", "CREATE FUNCTION f() RETURNS int RETURN 1;", False),
+        (OF_PG_DUMP, "CREATE TABLE t (a int);", True),
+        (OF_PG_DUMP, "CREATE TABLE t (a int);\nCOPY t FROM stdin;\n\\.\n", False),
+        (OF_PG_DUMP, "CREATE TABLE t (a int);\nINSERT INTO t VALUES (1);", False),
+        (OF_PG_DUMP, "CREATE FUNCTION f() RETURNS int RETURN 1;", False),
         ("-- by hand", "CREATE TABLE t (a int);", False),
     ],
 )
