@@ -137,7 +137,9 @@ def _passed(how: PassingOptions, database: str | None, write: _Writing) -> None:
 
 _DRAWN = (
     "note: what was counted has no values: they are drawn from the planner's statistics of the "
-    "columns that they meet, each by itself; statements of one transaction come apart"
+    "columns that they meet, each by itself, of a column of many values no more than its histogram "
+    "has (default_statistics_target, 100), which a cache holds; statements of one transaction come "
+    "apart; a log has the values themselves"
 )
 
 
