@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from steelyard.model.errors import UsageError
 from steelyard.workloads.capturing.ledger import StatementOutcome
+from steelyard.workloads.capturing.logs import jsonlog as reading
 from workloads.capturing.logs.log_lines import (
     CAPTURED,
     CUT,
@@ -246,3 +247,36 @@ def test_lines_of_azures_flexible_server_are_read_with_their_details(
     assert {entry.database for entry in read} == {"shop" if prefix else ""}
     counted = outcomes(tmp_path, log + failed, prefix=prefix)
     assert counted == {CAPTURED: 3, StatementOutcome.FAILED: 1}
+
+
+def cloud_sql(second: int) -> str:
+    head = "{stamp} [{process}]: [1-1] db=shop,user=joe "
+    line = stderr(second, f"select {second}", head)
+    return json.dumps({"textPayload": line, "timestamp": stamp(second)}) + "\n"
+
+
+@pytest.mark.parametrize("many", [2, 999, 1001, 2500])
+@pytest.mark.parametrize("newest_first", [True, False])
+def test_an_export_is_read_from_its_oldest_entry_on(
+    tmp_path: Path, many: int, newest_first: bool
+) -> None:
+    lines = [cloud_sql(second) for second in range(many)]
+    expected = [f"select {second}" for second in range(many)]
+    ordered = lines[::-1] if newest_first else lines
+    assert texts(entries(tmp_path, "".join(ordered))) == expected
+    assert texts(entries(tmp_path, f"[{','.join(ordered)}]")) == expected
+
+
+def test_what_must_be_held_as_a_whole_has_a_bound(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines = [cloud_sql(second) for second in range(2000)]
+    monkeypatch.setattr(reading, "_MOST_TURNED", 500)
+    with pytest.raises(UsageError, match="newest entries come first") as refused:
+        entries(tmp_path, "".join(lines[::-1]))
+    assert "tac LOG > NEW" in str(refused.value.hint)
+    assert len(entries(tmp_path, "".join(lines))) == 2000
+    monkeypatch.setattr(reading, "_MOST_OF_A_LIST", 10_000)
+    with pytest.raises(UsageError, match="it is longer than") as refused:
+        entries(tmp_path, f"[{','.join(lines)}]")
+    assert "jq -c" in str(refused.value.hint)

@@ -10,7 +10,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +34,10 @@ _JOURNAL = "MESSAGE"
 _TEXTS = ("textPayload", "log", "message", "@message", _JOURNAL)
 """Where an envelope has a line of a stderr log."""
 _LISTS = ("records", "events", "entries")
+_MOST_OF_A_LIST = 1 << 30
+"""Characters; an object a line is read one by one."""
+_COMPARED, _MOST_TURNED = 1000, 1_000_000
+"""Entries that tell whether the newest come first, and so many that are turned then."""
 
 _PART_BYTES = 16_384
 """Docker cuts longer lines."""
@@ -54,7 +58,7 @@ def read_jsonlog(path: Path, file: Iterable[str], encoding: str | None = None) -
     lines = iter(file)
     first = next((line for line in lines if line.strip()), "")
     if _is_laid_out(first):
-        values = _of_text(path, first + "".join(lines))
+        values = _of_text(path, _whole(path, chain([first], lines)))
     else:
         values = _of_lines(path, chain([first], lines))
     head = next(values, None)
@@ -64,9 +68,10 @@ def read_jsonlog(path: Path, file: Iterable[str], encoding: str | None = None) -
     records = _Records(path, LogServer(path, _selection), codec or "utf-8")
     # Exports of clouds may begin with the newest.
     if first.lstrip().startswith("[") or (isinstance(head, Mapping) and "textPayload" in head):
-        values = iter(_in_order([head, *values]))
-        head = next(values)
-    for value in chain([head], values):
+        values = _in_order(path, chain([head], values))
+    else:
+        values = chain([head], values)
+    for value in values:
         yield from records.of(value)
     yield from records.end()
 
@@ -116,11 +121,43 @@ def _of_text(path: Path, text: str) -> Iterator[Any]:
         at = end
 
 
-def _in_order(values: list[Any]) -> list[Any]:
+def _whole(path: Path, lines: Iterable[str]) -> str:
+    """A text whose values go over several lines. UsageError: it is too long to be held."""
+    parts, length = list[str](), 0
+    for line in lines:
+        parts.append(line)
+        length += len(line)
+        if length > _MOST_OF_A_LIST:
+            raise UsageError(
+                f'could not read log "{path}": it is one list, or its objects go over several '
+                f"lines, and it is longer than {_MOST_OF_A_LIST >> 20} MiB",
+                hint="An object a line is read whatever their number: jq -c '.[]?' LOG > NEW of a "
+                "list, jq -c . LOG > NEW of objects.",
+            )
+    return "".join(parts)
+
+
+def _in_order(path: Path, values: Iterator[Any]) -> Iterator[Any]:
+    """The oldest first. UsageError: they are the newest first, and too many to be turned."""
+    head = list(islice(values, _COMPARED))
+    if not _is_newest_first(head):
+        yield from chain(head, values)
+        return
+    every = [*head, *islice(values, _MOST_TURNED)]
+    if next(values, None) is not None:
+        raise UsageError(
+            f'could not read log "{path}": its newest entries come first, and they are more than '
+            f"{_MOST_TURNED}",
+            hint="tac LOG > NEW turns it where each entry is one line; or export it with the "
+            "oldest first.",
+        )
+    yield from reversed(every)
+
+
+def _is_newest_first(values: Iterable[Any]) -> bool:
     stamps = [str(v.get("timestamp", "")) for v in values if isinstance(v, Mapping)]
     nonempty = [stamp for stamp in stamps if stamp]
-    newest_first = len(nonempty) > 1 and nonempty[0] > nonempty[-1]
-    return values[::-1] if newest_first else values
+    return len(nonempty) > 1 and nonempty[0] > nonempty[-1]
 
 
 def _of_lines(path: Path, lines: Iterable[str]) -> Iterator[Any]:
