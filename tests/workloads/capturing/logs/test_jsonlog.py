@@ -203,13 +203,16 @@ def test_lines_of_other_programs_may_be_missing(tmp_path: Path, other: str) -> N
     assert texts(entries(tmp_path, other + other.join(lines) + other)) == list(BODIES)
 
 
-FLEXIBLE = {
-    # Its default, and one that a user set.
-    None: "{stamp} UTC-6563.64-",
-    "%m [%p]: [%l-1] xact=%x,user=%u,db=%d,client=%h, app=%a": (
-        "{stamp} UTC [100]: [7-1] xact=0,user=joe,db=shop,client=[local], app=[unknown]"
+FLEXIBLE = [
+    # Its default, a usual one, and one of a user's own.
+    (None, "{stamp} UTC-6563.64-", ""),
+    (None, "{stamp} UTC [100] [user=joe,db=shop,app=[unknown]] ", "shop"),
+    (
+        "%m [%p]: [%l-1] xact=%x,user=%u,db=%d,client=%h, app=%a",
+        "{stamp} UTC [100]: [7-1] xact=0,user=joe,db=shop,client=[local], app=[unknown]",
+        "shop",
     ),
-}
+]
 
 
 def flexible(second: int, head: str, text: str, detail: str = "", level: str = "LOG") -> str:
@@ -225,12 +228,11 @@ def flexible(second: int, head: str, text: str, detail: str = "", level: str = "
     return json.dumps(record) + "\n"
 
 
-@pytest.mark.parametrize("prefix", FLEXIBLE)
+@pytest.mark.parametrize(("prefix", "head", "database"), FLEXIBLE)
 @pytest.mark.parametrize("feed", ["\n", "\n\t"])
 def test_lines_of_azures_flexible_server_are_read_with_their_details(
-    tmp_path: Path, prefix: str | None, feed: str
+    tmp_path: Path, prefix: str | None, head: str, database: str, feed: str
 ) -> None:
-    head = FLEXIBLE[prefix]
     asked = f"select a{feed}from t where b = $1 and c = 'LOG:  x'"
     log = "".join(
         flexible(n, head, f"duration: 1.0 ms  {step} <unnamed>: {asked}", f"parameters: $1 = '{n}'")
@@ -244,7 +246,7 @@ def test_lines_of_azures_flexible_server_are_read_with_their_details(
     text = "select a\nfrom t where b = $1 and c = 'LOG:  x'"
     assert read[1].message == f"duration: 1.0 ms  execute <unnamed>: {text}"
     assert [entry.detail for entry in read[1:6:2]] == [f"parameters: $1 = '{n}'" for n in range(3)]
-    assert {entry.database for entry in read} == {"shop" if prefix else ""}
+    assert {entry.database for entry in read} == {database}
     counted = outcomes(tmp_path, log + failed, prefix=prefix)
     assert counted == {CAPTURED: 3, StatementOutcome.FAILED: 1}
 

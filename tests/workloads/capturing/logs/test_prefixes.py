@@ -35,6 +35,7 @@ def test_a_prefix_that_nearly_fits_is_refused(tmp_path: Path, head: str) -> None
         "{{stamp}}:10.0.0.1(5000):{user}@shop:[{{process}}]:",
         "{{stamp}} [{{process}}]: [7-1] user={user},db=shop,app=a, b=c,client=::1 ",
         "{{stamp}} [{{process}}]: db=shop,user={user},app=web,client=h ",
+        "{{stamp}} [{{process}}] [user={user},db=shop,app=[unknown]] ",
         "{{stamp}}|{user}|shop|6563.64|",
     ],
 )
