@@ -321,12 +321,19 @@ def _azure(value: Mapping[str, Any], properties: Mapping[str, Any]) -> LogEntry 
     # of what PostgreSQL writes in lines of their own the DETAIL alone, beside them.
     prefix, level = (str(properties.get(name) or "") for name in ("prefix", "errorLevel"))
     before, mark, text = message.partition(f"{level}:  ")
-    if before and level and mark and not (prefix or "\n" in before or holds_statement(before)):
+    if level and mark and not prefix and _is_prefix(before):
         return _azure_lines(before, level, text, properties)
     if not level or ("timestamp" not in properties and prefix):
         return _azure_lines(prefix, level, message, properties) if prefix and level else message
     entry = entry_of({"timestamp": value.get("time"), **properties}, _AZURE)
     return replace(entry, database=entry.database or str(properties.get("dbname") or ""))
+
+
+def _is_prefix(text: str) -> bool:
+    """Whether what stands before a severity may be a prefix, and is not a statement with that
+    word."""
+    is_message = text.startswith("duration: ") or holds_statement(text)
+    return bool(text) and "\n" not in text and not is_message
 
 
 def _azure_lines(prefix: str, level: str, text: str, properties: Mapping[str, Any]) -> str:
