@@ -16,9 +16,10 @@ from steelyard.workloads.capturing.workers import without_workers
 Protocol = Literal["simple", "extended", "prepared"]
 
 _DURATION = r"duration: (?P<ms>\d+(?:\.\d+)?) ms"
-# A name may hold a colon; a blank behind it is rarer than the text's own.
+# A name may hold a colon; a blank behind it is rarer than the text's own. Where the text begins in
+# another line, what carried the log may have taken the blank.
 _STATEMENT = re.compile(
-    rf"^(?:{_DURATION}  )?(?:(?P<how>statement|parse|bind|execute)(?: (?P<name>.*?))?: "
+    rf"^(?:{_DURATION}  )?(?:(?P<how>statement|parse|bind|execute)(?: (?P<name>.*?))?:(?: |(?=\n))"
     r"|(?P<fast>fastpath function call): )(?P<text>.*)$",
     re.DOTALL,
 )

@@ -36,6 +36,10 @@ def test_a_prefix_that_nearly_fits_is_refused(tmp_path: Path, head: str) -> None
         "{{stamp}} [{{process}}]: [7-1] user={user},db=shop,app=a, b=c,client=::1 ",
         "{{stamp}} [{{process}}]: db=shop,user={user},app=web,client=h ",
         "{{stamp}} [{{process}}] [user={user},db=shop,app=[unknown]] ",
+        "{{stamp}} [{{process}}] [user={user},db=shop,app=a, b=c,host=[local]] ",
+        "{{stamp}} [{{process}}-7] {user}@shop ",
+        "pid={{process}},user={user},db=shop,app=[unknown],client=10.0.0.1 ",
+        "[{{process}}]: [7-1] db=shop,user={user} ",
         "{{stamp}}|{user}|shop|6563.64|",
     ],
 )

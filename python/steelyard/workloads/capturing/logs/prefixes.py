@@ -47,6 +47,7 @@ USUAL = (
     "%m [%p] ",  # PostgreSQL's default
     "%m [%p] %q%u@%d ",  # Debian's
     "%m [%p] %q[user=%u,db=%d,app=%a] ",  # pganalyze's advice
+    "%m [%p] %q[user=%u,db=%d,app=%a,host=%h] ",
     "%t [%p]: [%l-1] user=%u,db=%d,app=%a,client=%h ",  # pgBadger's advice, old and new
     "%t [%p]: user=%u,db=%d,app=%a,client=%h ",
     "%t [%p]: [%l-1] db=%d,user=%u,app=%a,client=%h ",
@@ -56,7 +57,10 @@ USUAL = (
     "%t:%r:%u@%d:[%p]:",  # Amazon RDS
     "%m [%p] %u@%d ",
     "%t [%p-%l] %u@%d ",
+    "%t [%p-%l] %q%u@%d ",
+    "pid=%p,user=%u,db=%d,app=%a,client=%h ",  # Aiven
     "%m [%p]: [%l-1] db=%d,user=%u ",  # Google Cloud SQL
+    "[%p]: [%l-1] db=%d,user=%u ",  # and its earlier one
     "%m [%p]: [%l-1] user=%u,db=%d ",
     "%m:%r:%u@%d:[%p]:%l:%e:%s:%v:%x:%c:%q%a:",  # Amazon Aurora
     "%t-%c-",  # Azure
