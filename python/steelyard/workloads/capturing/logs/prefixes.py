@@ -46,8 +46,8 @@ _ESCAPE = re.compile(r"%(-?\d*)([a-zA-Z%])|([^%]+)|%")
 USUAL = (
     "%m [%p] ",  # PostgreSQL's default
     "%m [%p] %q%u@%d ",  # Debian's
-    "%m [%p] %q[user=%u,db=%d,app=%a] ",  # pganalyze's advice
-    "%m [%p] %q[user=%u,db=%d,app=%a,host=%h] ",
+    "%m [%p] %q[user=%u,db=%d,app=%a,host=%h] ",  # pganalyze's advice
+    "%m [%p] %q[user=%u,db=%d,app=%a] ",
     "%t [%p]: [%l-1] user=%u,db=%d,app=%a,client=%h ",  # pgBadger's advice, old and new
     "%t [%p]: user=%u,db=%d,app=%a,client=%h ",
     "%t [%p]: [%l-1] db=%d,user=%u,app=%a,client=%h ",
