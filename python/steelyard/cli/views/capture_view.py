@@ -111,7 +111,7 @@ def _sample_lines(captured: Captured) -> Iterator[str]:
         more = f" and {len(thinned) - 1} more" if len(thinned) > 1 else ""
         yield (
             f"note: the values of {name} ({rows} executions){more} are a sample of fewer than "
-            "10,000 executions: what is kept takes 512 MiB of memory, and a file of rows 128 MiB"
+            "10,000 executions: values take 256 MiB of memory at most, and a file of rows 128 MiB"
         )
 
 

@@ -39,7 +39,7 @@ class StatementOutcome(StrEnum):
     NOT_RECORDED = "statements after the file of notes was full, or the disk too slow for it"
     MANY_VALUES = "statements with more values than a script can draw"
     WRITES = "transactions that write"
-    NO_ROOM = "kinds for whose texts and values memory was full (512 MiB)"
+    NO_ROOM = "kinds for whose texts and values memory was full (256 MiB each)"
     BEYOND = "kinds beyond those that take most time (--most)"
     REFUSED = "kinds that the server cannot prepare (--server)"
     NO_COLUMN = "statements with values that meet no column"

@@ -12,7 +12,7 @@ MOST_SESSIONS = 20_000
 """A log need not say that a session ended: of more, those that were silent longest have. Servers
 have fewer at a time."""
 MOST_MEMORY = 512 << 20
-"""Of the texts and values of all kinds together."""
+"""Of the texts and values of all kinds together, a half for each."""
 
 Row = tuple[str | None, ...]
 
@@ -44,8 +44,8 @@ class Sampled(Protocol):
 
 
 def bytes_of(row: Row) -> int:
-    """Memory that a row takes."""
-    return sys.getsizeof(row) + sum(map(sys.getsizeof, row))
+    """Memory that a row takes; one without values is the same object in all."""
+    return sys.getsizeof(row) + sum(map(sys.getsizeof, row)) if row else 0
 
 
 def halve(kind: Sampled, draw: random.Random) -> int:
@@ -62,7 +62,9 @@ def halve(kind: Sampled, draw: random.Random) -> int:
 def thin(kinds: Iterable[Sampled], needed_bytes: int, draw: random.Random) -> int:
     """Halve the samples that take most memory, until so much is free; how much is. Each kind keeps
     a row."""
-    largest = [(-kind.rows_bytes, number, kind) for number, kind in enumerate(kinds)]
+    largest = [
+        (-kind.rows_bytes, number, kind) for number, kind in enumerate(kinds) if kind.rows_bytes
+    ]
     heapq.heapify(largest)
     free_bytes = 0
     while free_bytes < needed_bytes and largest:

@@ -172,14 +172,15 @@ _MOST_SETTINGS = 1000
 
 
 class _Groups:
-    """Transactions by their keys, in bounded memory: where their values are too large, fewer of
-    them are kept, and where that is not enough, what has a new key has no room."""
+    """Transactions by their keys, in bounded memory: a half is for the texts of kinds, and beyond
+    it what has a new key has no room; the other for values, of which fewer are kept beyond it."""
 
     def __init__(self, draw: random.Random) -> None:
         self._groups: dict[Key, _Group] = {}
         self._draw = draw
-        self._bytes = 0
-        self._is_full = False
+        self._text_bytes = self._rows_bytes = 0
+        self._has_room = True
+        """For values, of which each kind has one at least."""
 
     def kinds(self) -> Iterator[TransactionKind]:
         return (kind for group in self._groups.values() for kind in group.kinds.values())
@@ -188,18 +189,26 @@ class _Groups:
         """Whether there is room for it."""
         key = (*_key(read), *(["implicit"] if transaction.implicit else []))
         group = self._groups.get(key)
-        if group is None and self._is_full:
+        is_full = not self._has_room or self._text_bytes > MOST_MEMORY // 2
+        if group is None and is_full:
             return False
         if group is None:
             group = self._groups[key] = _Group()
             texts = (text for shape, _ in read for text in shape.pieces)
-            self._bytes += sum(map(sys.getsizeof, (*key, *texts)))
-        before = group.bytes
-        group.add(transaction, read, self._draw, is_full=self._is_full)
-        self._bytes += group.bytes - before
-        if self._bytes > MOST_MEMORY and not self._is_full:
-            self._bytes -= thin(self.kinds(), self._bytes - MOST_MEMORY * 3 // 4, self._draw)
-            self._is_full = self._bytes > MOST_MEMORY * 3 // 4
+            self._text_bytes += sum(map(sys.getsizeof, (*key, *texts)))
+        kinds, rows_bytes = len(group.kinds), group.rows_bytes
+        kind = group.kind_for(transaction, read, self._draw, most=1 if is_full else MOST_CONSTANTS)
+        _add(kind, transaction, read)
+        if self._has_room:
+            _sample(kind, transaction, read, self._draw)
+        else:
+            kind.thinned = True
+        self._text_bytes += _OF_A_KIND * (len(group.kinds) - kinds)
+        self._rows_bytes += group.rows_bytes - rows_bytes
+        if self._rows_bytes > MOST_MEMORY // 2 and self._has_room:
+            most_bytes = MOST_MEMORY * 3 // 8
+            self._rows_bytes -= thin(self.kinds(), self._rows_bytes - most_bytes, self._draw)
+            self._has_room = self._rows_bytes <= most_bytes
         return True
 
 
@@ -216,14 +225,15 @@ class _Group:
         self._is_split = True
 
     @property
-    def bytes(self) -> int:
-        """Memory of its kinds, beside the text that they share."""
-        return sum(kind.rows_bytes + _OF_A_KIND for kind in self.kinds.values())
+    def rows_bytes(self) -> int:
+        """Memory of the values of its kinds."""
+        return sum(kind.rows_bytes for kind in self.kinds.values())
 
-    def add(
-        self, transaction: LoggedTransaction, read: Readings, draw: random.Random, *, is_full: bool
-    ) -> None:
-        """Count a transaction. `is_full`: there is no room for its values, nor for more kinds."""
+    def kind_for(
+        self, transaction: LoggedTransaction, read: Readings, draw: random.Random, *, most: int
+    ) -> TransactionKind:
+        """The kind of a transaction. `most`: of so many sets of literals; with more all are
+        values."""
         literals: tuple[str, ...] = ()
         has_parameters = any(number for shape, _ in read for number in shape.numbers)
         if self._is_split and has_parameters:
@@ -233,18 +243,12 @@ class _Group:
                 for number, word in zip(shape.numbers, texts, strict=True)
                 if number is None
             )
-            most = 1 if is_full else MOST_CONSTANTS
             if literals not in self.kinds and len(self.kinds) >= most:
                 self.kinds = {(): _joined(list(self.kinds.values()), draw)}
                 self._is_split, literals = False, ()
         shapes = tuple(shape for shape, _ in read)
         fresh = TransactionKind(shapes, implicit=transaction.implicit)
-        kind = self.kinds.setdefault(literals, fresh)
-        _add(kind, transaction, read)
-        if is_full:
-            kind.thinned = True
-        else:
-            _sample(kind, transaction, read, draw)
+        return self.kinds.setdefault(literals, fresh)
 
 
 def _joined(kinds: Sequence[TransactionKind], draw: random.Random) -> TransactionKind:
