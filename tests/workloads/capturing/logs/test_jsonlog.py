@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from pathlib import Path
 
@@ -282,3 +283,25 @@ def test_what_must_be_held_as_a_whole_has_a_bound(
     with pytest.raises(UsageError, match="it is longer than") as refused:
         entries(tmp_path, f"[{','.join(lines)}]")
     assert "jq -c" in str(refused.value.hint)
+
+
+@pytest.mark.parametrize(("name", "text"), [("timestamp", "textPayload"), ("time", "log")])
+@pytest.mark.parametrize("has_time", [True, False])
+def test_where_the_prefix_has_no_time_it_is_the_envelopes(
+    tmp_path: Path, name: str, text: str, has_time: bool
+) -> None:
+    """As Cloud SQL's earlier one had none."""
+    head = "{stamp} [{process}]: [7-1] db=shop,user=joe " if has_time else (
+        "[{process}]: [7-1] db=shop,user=joe "
+    )
+    log = "".join(
+        json.dumps({
+            text: stderr(n, f"select a\nfrom t where b = {n}", head),
+            name: f"2026-11-28T03:00:{2 * n:02}.500000001Z",
+        }) + "\n"
+        for n in range(4)
+    )  # fmt: skip
+    read = entries(tmp_path, log)
+    steps = [after.seconds - before.seconds for before, after in itertools.pairwise(read)]
+    assert steps == [1.0 if has_time else 2.0] * 3
+    assert all(entry.exact for entry in read)

@@ -16,7 +16,13 @@ from typing import Any
 
 from steelyard.model.errors import UsageError
 from steelyard.workloads.capturing.logs.csvlog import NAMES
-from steelyard.workloads.capturing.logs.entry import LogEntry, Names, entry_of
+from steelyard.workloads.capturing.logs.entry import (
+    LogEntry,
+    Names,
+    entry_of,
+    is_exact,
+    seconds_of,
+)
 from steelyard.workloads.capturing.logs.opening import codec_of
 from steelyard.workloads.capturing.logs.other_lines import holds_statement
 from steelyard.workloads.capturing.logs.servers import LogServer, Source, source_of
@@ -33,6 +39,7 @@ _AZURE = Names(
 _JOURNAL = "MESSAGE"
 _TEXTS = ("textPayload", "log", "message", "@message", _JOURNAL)
 """Where an envelope has a line of a stderr log."""
+_TIMES = ("timestamp", "time", "@timestamp")
 _LISTS = ("records", "events", "entries")
 _MOST_OF_A_LIST = 1 << 30
 """Characters; an object a line is read one by one."""
@@ -229,7 +236,7 @@ class _Records:
             if self.server.takes(source, f"{content.severity}:  {content.message}"):
                 yield content
         elif content is not None and self.server.takes(source, content):
-            yield from _lines(content)
+            yield from _lines(content, _time_of(value))
 
     def _content(self, value: Mapping[str, Any], source: Source) -> LogEntry | str | None:
         """The entry or the text of an envelope; None: it has neither, or a part of a text."""
@@ -309,10 +316,16 @@ def _is_bytes(value: Any) -> bool:
     )
 
 
-def _lines(text: str, *, whole: bool = True) -> Iterator[LogLine]:
+def _time_of(value: Mapping[str, Any]) -> str:
+    """What an envelope says of a line's time; it counts where the line's prefix has none."""
+    return next((str(value[name]) for name in _TIMES if isinstance(value.get(name), str)), "")
+
+
+def _lines(text: str, stamp: str = "", *, whole: bool = True) -> Iterator[LogLine]:
     """A text's lines; what stands at their ends may be part of a value."""
+    seconds, exact = seconds_of(stamp), is_exact(stamp)
     for line in text.removesuffix("\n").split("\n"):
-        yield LogLine(line, whole=whole)
+        yield LogLine(line, seconds=seconds, exact=exact, whole=whole)
 
 
 def _azure(value: Mapping[str, Any], properties: Mapping[str, Any]) -> LogEntry | str:
