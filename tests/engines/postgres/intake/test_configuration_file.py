@@ -323,7 +323,7 @@ def test_a_file_of_another_form_is_refused_with_what_makes_a_configuration_of_it
     assert typed in str(refused.value.hint)
     program = str(refused.value.hint).partition(": sed -nE '")[2].partition("'")[0]
     if program and line != "parameters:":
-        made = subprocess.run(
+        converted = subprocess.run(
             ["sed", "-nE", program], input=line + "\n", capture_output=True, text=True, check=True
         )
-        assert parse_line(made.stdout.rstrip("\n")) is not None
+        assert parse_line(converted.stdout.rstrip("\n")) is not None
