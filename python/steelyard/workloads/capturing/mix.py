@@ -202,7 +202,7 @@ class _Groups:
         if self._has_room:
             _sample(kind, transaction, read, self._draw)
         else:
-            kind.thinned = True
+            kind.thinned = kind.columns > 0
         self._text_bytes += _OF_A_KIND * (len(group.kinds) - kinds)
         self._rows_bytes += group.rows_bytes - rows_bytes
         if self._rows_bytes > MOST_MEMORY // 2 and self._has_room:
