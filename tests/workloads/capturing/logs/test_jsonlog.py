@@ -285,10 +285,17 @@ def test_what_must_be_held_as_a_whole_has_a_bound(
     assert "jq -c" in str(refused.value.hint)
 
 
-@pytest.mark.parametrize(("name", "text"), [("timestamp", "textPayload"), ("time", "log")])
+@pytest.mark.parametrize(
+    ("name", "text", "time"),
+    [
+        ("timestamp", "textPayload", "2026-11-28T03:00:{:02}.500000001Z"),
+        ("time", "log", "2026-11-28T03:00:{:02}.500000001Z"),
+        ("__REALTIME_TIMESTAMP", "MESSAGE", "17642988{:02}500000"),
+    ],
+)
 @pytest.mark.parametrize("has_time", [True, False])
 def test_where_the_prefix_has_no_time_it_is_the_envelopes(
-    tmp_path: Path, name: str, text: str, has_time: bool
+    tmp_path: Path, name: str, text: str, time: str, has_time: bool
 ) -> None:
     """As Cloud SQL's earlier one had none."""
     head = "{stamp} [{process}]: [7-1] db=shop,user=joe " if has_time else (
@@ -297,7 +304,7 @@ def test_where_the_prefix_has_no_time_it_is_the_envelopes(
     log = "".join(
         json.dumps({
             text: stderr(n, f"select a\nfrom t where b = {n}", head),
-            name: f"2026-11-28T03:00:{2 * n:02}.500000001Z",
+            name: time.format(2 * n),
         }) + "\n"
         for n in range(4)
     )  # fmt: skip

@@ -36,7 +36,7 @@ _AZURE = Names(
     ("sessionId", "session_id", "processId"), "timestamp", "errorLevel", "user", "database",
     "statement",
 )  # fmt: skip
-_JOURNAL = "MESSAGE"
+_JOURNAL, _JOURNAL_TIME = "MESSAGE", "__REALTIME_TIMESTAMP"
 _TEXTS = ("textPayload", "log", "message", "@message", _JOURNAL)
 """Where an envelope has a line of a stderr log."""
 _TIMES = ("timestamp", "time", "@timestamp")
@@ -236,7 +236,7 @@ class _Records:
             if self.server.takes(source, f"{content.severity}:  {content.message}"):
                 yield content
         elif content is not None and self.server.takes(source, content):
-            yield from _lines(content, _time_of(value))
+            yield from _lines(content, *_time_of(value))
 
     def _content(self, value: Mapping[str, Any], source: Source) -> LogEntry | str | None:
         """The entry or the text of an envelope; None: it has neither, or a part of a text."""
@@ -316,14 +316,19 @@ def _is_bytes(value: Any) -> bool:
     )
 
 
-def _time_of(value: Mapping[str, Any]) -> str:
-    """What an envelope says of a line's time; it counts where the line's prefix has none."""
-    return next((str(value[name]) for name in _TIMES if isinstance(value.get(name), str)), "")
+def _time_of(value: Mapping[str, Any]) -> tuple[float, bool]:
+    """An envelope's time in seconds, 0 where it has none, and whether it has fractions of one: it
+    counts where the line's prefix has no time."""
+    if (microseconds := str(value.get(_JOURNAL_TIME, ""))).isdecimal():
+        return int(microseconds) / 1e6, True
+    stamp = next((value[name] for name in _TIMES if isinstance(value.get(name), str)), "")
+    return seconds_of(stamp), is_exact(stamp)
 
 
-def _lines(text: str, stamp: str = "", *, whole: bool = True) -> Iterator[LogLine]:
+def _lines(
+    text: str, seconds: float = 0.0, exact: bool = False, *, whole: bool = True
+) -> Iterator[LogLine]:
     """A text's lines; what stands at their ends may be part of a value."""
-    seconds, exact = seconds_of(stamp), is_exact(stamp)
     for line in text.removesuffix("\n").split("\n"):
         yield LogLine(line, seconds=seconds, exact=exact, whole=whole)
 
