@@ -70,6 +70,10 @@ USUAL = (
 _WITHOUT_SESSIONS = (
     "", "%q%u@%d ", "user=%u,db=%d,app=%a,client=%h ", "db=%d,user=%u,app=%a,client=%h ",
     "user=%u,db=%d ", "db=%d,user=%u ",
+    " sql_error_code = %e ",  # Heroku's earlier one, and its own
+    ' sql_error_code = %e time_ms = "%m" pid="%p" proc_start_time="%s" session_id="%c" vtid="%v" '
+    'tid="%x" log_line="%l" %qdatabase="%d" connection_source="%r" user="%u" '
+    'application_name="%a" ',
 )  # fmt: skip
 """Those that are usual where another names the process: syslog."""
 _LEVELS = (
