@@ -149,7 +149,9 @@ def test_a_stderr_log_of_which_the_prefix_looks_so_is_read_by_it(tmp_path: Path)
     assert texts([entry]) == ["select\n1"]
 
 
-HEROKU = "2026-11-28T03:00:{second:02}.000000+00:00 app[postgres.{process}]: [{server}] [{n}-{part}] "
+HEROKU = (
+    "2026-11-28T03:00:{second:02}.000000+00:00 app[postgres.{process}]: [{server}] [{n}-{part}] "
+)
 EARLIER = " sql_error_code = 00000 "
 PRESENT = (
     ' sql_error_code = 00000 time_ms = "2026-11-28 03:00:{second:02}.250 UTC" pid="248773" '

@@ -149,8 +149,8 @@ class _Message:
 
 
 def _source(match: re.Match[str]) -> Source:
-    """The host and the name that syslog wrote, and Heroku's of the server. A blank within the time is no syslog's: there they
-    are words of a log_line_prefix that looks so."""
+    """The host and the name that syslog wrote, and Heroku's of the server. A blank within the time
+    is no syslog's: there they are words of a log_line_prefix that looks so."""
     stamp = match["time"]
     if stamp[0].isdigit() and " " in stamp:
         return ()
