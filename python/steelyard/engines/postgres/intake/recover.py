@@ -112,6 +112,7 @@ class Opening:
         yield from _index_doubts(session, self._cluster.identity.version_number)
         yield from _extension_doubts(session)
         yield from row_security_doubts(session)
+        yield from _schema_doubts(session)
 
     @contextmanager
     def _session(self, database: str) -> Iterator[psycopg.Connection]:
@@ -205,6 +206,26 @@ def row_security_doubts(session: psycopg.Connection) -> Iterator[str]:
         yield (
             f"scripts run as {SUPERUSER}, which row security does not hold for: the policies of "
             f"{names} are not weighed, unless a script says SET ROLE"
+        )
+
+
+def _schema_doubts(session: psycopg.Connection) -> Iterator[str]:
+    """Which schemas a role finds by its own name: another role's statements meet other tables."""
+    rows = session.execute(
+        "SELECT nspname, count(*) OVER () FROM pg_catalog.pg_namespace AS n"
+        " JOIN pg_catalog.pg_roles ON rolname = nspname WHERE rolname <> %s"
+        " AND pg_catalog.strpos(pg_catalog.current_setting('search_path'), '$user') > 0"
+        " AND EXISTS (SELECT FROM pg_catalog.pg_class WHERE relnamespace = n.oid) ORDER BY 1 LIMIT"
+        " %s",
+        [SUPERUSER, _MOST_NAMED],
+    ).fetchall()
+    if rows:
+        names = ", ".join(printable(str(name)) for name, _ in rows)
+        names += ", …" if int(rows[0][1]) > len(rows) else ""
+        yield (
+            f"roles find schemas of their names before others (\"$user\" in search_path), and "
+            f"scripts run as {SUPERUSER}, which does not: {names}; --set settings.search_path="
+            f"{printable(str(rows[0][0]))},public weighs as that role would find its tables"
         )
 
 
