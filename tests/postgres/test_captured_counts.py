@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import psycopg
@@ -11,7 +12,9 @@ import pytest
 from own_cache import own_server
 from postgres.test_captured import steelyard
 from steelyard.engines.postgres.libpq.connection_string import conninfo_of
+from steelyard.engines.postgres.sql.statement_mix import counted_statements
 from steelyard.model.endpoint import Endpoint
+from steelyard.model.errors import EngineError
 from steelyard.workloads.capturing.ledger import StatementOutcome
 
 pytestmark = pytest.mark.postgres
@@ -76,3 +79,34 @@ def test_counted_statements_are_driven_with_values_of_their_columns(
     words = ("drive", "-w", str(tmp_path / "counted"), target, "-c", "2", "-t", "50")
     driven = steelyard(*words, directory=tmp_path)
     assert (driven["transactions"], driven["errors"]) == (100, {})
+
+
+def test_what_a_role_may_not_see_is_left_out_by_name_and_says_what_to_type(
+    server: Endpoint, tmp_path: Path
+) -> None:
+    with psycopg.connect(conninfo_of(server), autocommit=True) as session:
+        session.execute("CREATE ROLE limited LOGIN")
+        session.execute("GRANT SELECT ON log TO limited")
+    target = conninfo_of(server).replace("user=postgres", "user=limited")
+    with psycopg.connect(target, autocommit=True) as session:
+        session.execute("SELECT count(*) FROM log")
+    words = ("workloads", "capture", target, "-o", str(tmp_path / "counted"))
+    captured = steelyard(*words, directory=tmp_path)
+    [kind] = captured["kinds"]
+    assert (kind["script"], captured["forgotten"]) == ("01-select-log", 0)
+    left_out = {one["why"]: one["statements"] for one in captured["left_out"]}
+    assert left_out[StatementOutcome.HIDDEN] > 30
+    assert StatementOutcome.SEVERAL not in left_out
+
+
+def test_counters_of_an_extension_that_was_not_upgraded_are_refused(
+    server: Endpoint, tmp_path: Path
+) -> None:
+    with psycopg.connect(conninfo_of(server), autocommit=True) as session:
+        session.execute("CREATE DATABASE old")
+    target = conninfo_of(replace(server, database="old"))
+    with psycopg.connect(target, autocommit=True) as session:
+        session.execute("CREATE EXTENSION pg_stat_statements VERSION '1.8'")
+    with pytest.raises(EngineError, match="pg_stat_statements 1.8") as refused:
+        counted_statements(replace(server, database="old"))
+    assert "ALTER EXTENSION pg_stat_statements UPDATE" in str(refused.value.hint)

@@ -128,6 +128,16 @@ STATEMENTS = [
     f"UPDATE u SET \"token\" = '{T}'",
     f"WHERE principal_key='x' OR vault.key = '{T}'",
 ]
+CIPHERS = [
+    f"SELECT pgp_sym_decrypt(ssn, '{T}') FROM u",
+    f"Filter: (pgp_sym_decrypt(ssn, '{T}'::text) ~~ 'a%'::text)",
+    f"select public.PGP_SYM_ENCRYPT ($1::text, concat('a', '{T}'), 'compress-algo=1')",
+    f"SELECT pgp_pub_decrypt_bytea(a, dearmor($k${T}$k$), 'b{T}')",
+    f"UPDATE u SET a = encrypt_iv('x', E'{T}', '\\x00', 'aes') WHERE id = 7",
+    f"SELECT encode(hmac(body, '{T}', 'sha256'), 'hex') FROM t",
+    f"SELECT id FROM u WHERE hash = crypt('{T}', hash)",
+    f"INSERT INTO t VALUES (1, AES_ENCRYPT('a', \"{T}\")), (2, aes_encrypt('b', '{T}'))",
+]
 SERVERS = [
     f'LOG:  parameter "archive_command" changed to "curl -H "a: {T}" -u a:{T}"',
     f'LOG:  parameter "primary_conninfo" changed to "host=h password={T}"',
@@ -149,6 +159,8 @@ HARMLESS = [
     "SELECT 1 FROM u WHERE password = (SELECT password FROM v)",
     "SELECT 1 FROM u WHERE password IS NULL AND token <> '' AND name <> ''",
     "SELECT 1 FROM u WHERE password = crypt($1, password)",
+    "SELECT crypt($1, hash), hmac(a, $2, b), encode(digest('a', 'sha256'), 'hex') FROM u",
+    "an encrypted (see 'a') file; encrypted('a'); the crypt of 'b'; my_crypt('c')",
     "UPDATE u SET token = DEFAULT, password = NULL WHERE id = 1",
     'SELECT "u"."token", "u"."name" FROM u WHERE "u"."token" = "t"."token"',
     'SELECT "users"."token" AS "t0", "token", "id" FROM "users"',
@@ -194,7 +206,7 @@ HARMLESS = [
 ]
 
 
-EVERY = [*CONNECTIONS, *VARIABLES, *PROGRAMS, *COLONS, *STATEMENTS, *SERVERS]
+EVERY = [*CONNECTIONS, *VARIABLES, *PROGRAMS, *COLONS, *STATEMENTS, *CIPHERS, *SERVERS]
 
 
 @pytest.mark.parametrize("text", EVERY)

@@ -77,6 +77,16 @@ def test_of_a_few_slow_statements_nothing_is_known(tmp_path: Path) -> None:
     assert not notes(captured(tmp_path, SLOW[:19]))
 
 
+def test_statements_that_failed_are_no_slow_ones(tmp_path: Path) -> None:
+    """Those with durations are counted in one place: of what was executed."""
+    failed = [
+        line(9, "duration: 400.0 ms  parse <unnamed>: select b from t", 8),
+        line(9, 'column "b" does not exist', 8, "ERROR"),
+        line(9, "select b from t", 8, "STATEMENT"),
+    ]
+    assert not notes(captured(tmp_path, [*SLOW[:10], *failed * 20, *SLOW[10:19]]))
+
+
 def traffic(sessions: int = 8, each: int = 60) -> list[str]:
     """Transactions of several sessions at once."""
     texts = ["BEGIN", "select a from t where id = 7", "select b from u", "COMMIT"]

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from steelyard.cli.views.capture_view import capture_lines
 from steelyard.engines.postgres.sql.statement_mix import ColumnStatistics, CountedStatement
+from steelyard.model.errors import UsageError
 from steelyard.workloads.capturing.ledger import StatementOutcome
 from steelyard.workloads.capturing.mix import TransactionKind
 from steelyard.workloads.capturing.parameter_columns import (
@@ -18,6 +21,7 @@ from steelyard.workloads.capturing.parameter_columns import (
     mix_of_counted,
     parameter_columns,
 )
+from steelyard.workloads.capturing.writing import write_workload
 
 COLUMNS = (
     ColumnStatistics("public", "t", "id", 0.0, (), (), tuple(str(n) for n in range(0, 101, 10))),
@@ -138,6 +142,24 @@ def test_what_has_no_values_to_draw_is_left_out_with_its_share() -> None:
     assert [kind.count for kind in mix.kinds] == [10, 6]
     assert mix.ledger.total == 2 + 3 + 4 + 5 + 1
     assert mix.statements == 31
+
+
+def test_what_the_server_does_not_show_is_left_out_by_name(tmp_path: Path) -> None:
+    """Of other roles' statements it counts the calls, and shows no text."""
+    asked = [CountedStatement("", 30, 1.0, 0), CountedStatement("SELECT count(*) FROM t", 10, 3, 0)]
+    mix = mix_of_counted(asked, known)
+    assert mix.ledger.statements == {StatementOutcome.HIDDEN: 30}
+    mix.ledger.forgotten = 2
+    captured = write_workload(mix, tmp_path / "made", name="made", source="counters")
+    lines = list(capture_lines(captured))
+    [left_out] = [line for line in lines if line.startswith("left out: 75.0 %")]
+    assert "GRANT pg_read_all_stats" in left_out
+    [note] = [line for line in lines if line.startswith("note: ")]
+    assert "forgot statements 2 times" in note
+    with pytest.raises(UsageError, match="nothing is left") as refused:
+        hidden = mix_of_counted(asked[:1], known)
+        write_workload(hidden, tmp_path / "none", name="none", source="counters")
+    assert "GRANT pg_read_all_stats" in str(refused.value.hint)
 
 
 def kind_of(text: str, rows: int = 0) -> TransactionKind | StatementOutcome:

@@ -8,7 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steelyard.workloads.capturing.leading_words import ending_words, is_local, leading_words
+from steelyard.workloads.capturing.leading_words import (
+    ending_words,
+    is_local,
+    leading_words,
+    setting_of_session,
+)
 from steelyard.workloads.capturing.transactions import effect_of, first_word
 
 BETWEEN = st.lists(
@@ -81,3 +86,31 @@ def test_words_end_where_none_follows(
 )  # fmt: skip
 def test_what_lasts_for_a_transaction(text: str, local: bool) -> None:
     assert is_local(text) is local
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("SET search_path TO tenant_7, public", "search_path"),
+        ("/* app */ set session search_path = tenant_7", "search_path"),
+        ("SET SCHEMA 'tenant_7'", "search_path"),
+        ("SET ROLE reader", "role"),
+        ("SET SESSION AUTHORIZATION 'reader'", "session authorization"),
+        ("SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL SERIALIZABLE",
+         "session characteristics"),
+        ("SET app.tenant = '7'", "app.tenant"),
+        ("SET enable_seqscan=off", "enable_seqscan"),
+        ("SET LOCAL search_path TO tenant_7", ""),
+        ("SET TRANSACTION READ ONLY", ""),
+        ("SET CONSTRAINTS ALL DEFERRED", ""),
+        *((text, "") for text in (
+            "SET TIME ZONE 'UTC'", "SET timezone TO 'UTC'", "SET SESSION TIME ZONE LOCAL",
+            "SET NAMES 'UTF8'", "SET client_encoding = 'UTF8'", "SET extra_float_digits = 3",
+            "SET application_name = 'a'", "SET statement_timeout = 5000", "SET DateStyle = 'ISO'",
+            "SET client_min_messages TO warning", "RESET search_path", "SHOW search_path",
+            "SELECT 1", "settle",
+        )),
+    ],
+)  # fmt: skip
+def test_what_a_set_leaves_to_its_session_is_named_where_it_matters(text: str, name: str) -> None:
+    assert setting_of_session(text) == name

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from steelyard.cli.views.capture_view import capture_lines
+from steelyard.cli.views.capture_view import capture_lines, captured_json
 from steelyard.model.errors import UsageError
 from steelyard.workloads.capturing import mix as mixing
 from steelyard.workloads.capturing.ledger import CaptureLedger, StatementOutcome
@@ -167,6 +168,13 @@ def test_what_writes_is_known_by_its_tree(text: str, writes: bool) -> None:
         ("ALTER ROLE a RENAME TO b", True), ("GRANT a TO b", True),
         ("CREATE SUBSCRIPTION a CONNECTION 'b' PUBLICATION c", True),
         ("CREATE TABLESPACE a LOCATION '/b'", True),
+        ("CREATE SERVER a FOREIGN DATA WRAPPER b OPTIONS (host 'c')", True),
+        ("ALTER SERVER a OPTIONS (SET host 'c')", True), ("CREATE FOREIGN DATA WRAPPER a", True),
+        ("CREATE USER MAPPING FOR a SERVER b OPTIONS (password 'c')", True),
+        ("ALTER USER MAPPING FOR a SERVER b OPTIONS (SET password 'c')", True),
+        ("DROP USER MAPPING FOR a SERVER b", True),
+        ("IMPORT FOREIGN SCHEMA a FROM SERVER b INTO c", True),
+        ("CREATE FOREIGN TABLE a (b int) SERVER c", False),
         ("GRANT SELECT ON t TO a", False), ("ALTER TABLE a RENAME TO b", False),
         ("SELECT 'pg_reload_conf()'", False), ("SELECT pg_reload_conf FROM t", False),
         ("SELECT * FROM pg_replication_slots", False), ("SELECT pg_try_advisory_lock(1)", False),
@@ -197,6 +205,18 @@ def test_what_cannot_be_repeated_is_left_out_and_counted() -> None:
     assert mix.ledger.total == 5
     assert mix.statements == 6
     assert [kind.count for kind in mix.kinds] == [1]
+
+
+def test_what_sessions_set_for_what_follows_is_said(tmp_path: Path) -> None:
+    """Tenants have tables of one name each in a schema of its own."""
+    mix = mixed(
+        *(said(text) for _ in range(3) for text in ("SET search_path TO a", "SELECT b FROM t")),
+        *(said(text, "2") for text in ("BEGIN", "SET ROLE c", "SET TIME ZONE 'UTC'", "COMMIT")),
+    )
+    captured = write_workload(mix, tmp_path / "made", name="made", source="log")
+    [note] = [line for line in capture_lines(captured) if line.startswith("note: ")]
+    assert note.startswith("note: sessions set search_path (3 times), role (1 times): ")
+    assert json.loads(captured_json(captured))["sets"] == {"search_path": 3, "role": 1}
 
 
 def test_of_many_executions_a_fair_sample_of_values_is_kept(

@@ -102,3 +102,24 @@ def test_comments_go_and_names_that_need_quotes_are_hashed(piece: str, shown: st
     else:
         name = piece[piece.index('"') :]
         assert re.fullmatch(r'"h[0-9a-f]{16}"', drawn.removeprefix(piece.removesuffix(name)))
+
+
+@pytest.mark.parametrize(
+    ("text", "secret"),
+    [
+        ("INSERT INTO users (id, name, pin_token) VALUES ({0}, 'a', 39473{0})", True),
+        ("INSERT INTO users (id, token) VALUES ({0}, 1), (2, 39473{0})", True),
+        ("SELECT pgp_sym_decrypt(a, 39473{0}) FROM t", True),
+        ("UPDATE users SET token = 39473{0} WHERE id = 7", True),
+        ("INSERT INTO orders (id, amount) VALUES ({0}, 39473{0})", False),
+    ],
+)
+def test_numbers_that_are_secrets_by_the_whole_statement_become_others(
+    text: str, secret: bool
+) -> None:
+    events = [LoggedStatement("1", 0.0, 1.0, text.format(n), "simple") for n in range(100, 110)]
+    [kind] = mix_of(transactions(events)).kinds
+    _, rows = script_of("s", kind, "simple", b"salt")
+    written = {value for row in rows for value in row}
+    numbers = {f"39473{n}" for n in range(100, 110)}
+    assert (numbers <= written, numbers.isdisjoint(written)) == (not secret, secret)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from folders import write_folder
 
 from steelyard.study.read import read_study
@@ -90,3 +91,19 @@ def test_statements_of_own_scripts_are_timed_where_a_script_holds_several(tmp_pa
     assert not timed(of(several), "workload.timed=false")
     assert not timed("workload.scripts={'tpcb-like' = 1}")
     assert timed("workload.scripts={'tpcb-like' = 1}", "workload.timed=true")
+
+
+@pytest.mark.parametrize(
+    ("is_captured", "writes", "begins_read_only"),
+    [(True, False, True), (True, True, False), (False, False, False), (False, True, False)],
+)
+def test_sessions_begin_read_only_where_captured_work_is_to_read(
+    tmp_path: Path, is_captured: bool, writes: bool, begins_read_only: bool
+) -> None:
+    """Asked by drive and by weigh --address alike."""
+    folder = write_folder(tmp_path)
+    description = folder / "workload.toml"
+    text = description.read_text().replace("writes = false", f"writes = {str(writes).lower()}")
+    description.write_text("tried_first = true\n" * is_captured + text)
+    resolved = resolve(study_of(folder).workload)
+    assert (resolved.writes, resolved.begins_read_only) == (writes, begins_read_only)

@@ -137,7 +137,9 @@ def _passed(how: PassingOptions, database: str | None, write: _Writing) -> None:
 
 _DRAWN = (
     "note: what was counted has no values: they are drawn from the planner's statistics of the "
-    "columns that they meet, each by itself; statements of one transaction come apart"
+    "columns that they meet, each by itself, of a column of many values no more than its histogram "
+    "has (default_statistics_target, 100), which a cache holds; statements of one transaction come "
+    "apart; a log has the values themselves"
 )
 
 
@@ -178,9 +180,10 @@ def _counted(target: str) -> Mix:
     from steelyard.workloads.capturing.parameter_columns import mix_of_counted
 
     endpoint = read_target(target)
-    return mix_of_counted(
-        counted_statements(endpoint), lambda tables: column_statistics(endpoint, tables)
-    )
+    counted = counted_statements(endpoint)
+    mix = mix_of_counted(counted.statements, lambda tables: column_statistics(endpoint, tables))
+    mix.ledger.forgotten = counted.forgotten
+    return mix
 
 
 def _errors_of(server: str) -> ErrorsOf:

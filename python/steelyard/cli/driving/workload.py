@@ -105,11 +105,10 @@ def open_workload(
         failing=options.failing_rule,
     )
     resolved = resolve(choice, database.kind)
-    if resolved.workload.tried_first and not options.yes:
-        if any(script.writes for script in resolved.scripts):
-            _refuse_writes(options, target)
-        if target.protocol == POSTGRES:
-            target = _with_read_only_sessions(options, target)
+    if resolved.workload.tried_first and resolved.writes and not options.yes:
+        _refuse_writes(options, target)
+    if resolved.begins_read_only and target.protocol == POSTGRES and not options.yes:
+        target = _with_read_only_sessions(options, target)
     if not external:
         require_workload(resolved.workload, resolved.scale, loaded, target.host)
     return DrivenWorkload(

@@ -156,8 +156,7 @@ def with_read_only_sessions(study: Study, *, agreed: bool) -> Study:
         return study
     from steelyard.workloads.reading.resolved import resolve
 
-    resolved = resolve(study.workload)
-    if not resolved.workload.tried_first or any(script.writes for script in resolved.scripts):
+    if not resolve(study.workload).begins_read_only:
         return study
     settings = {"default_transaction_read_only": "on", **study.settings}
     return study.model_copy(update={"settings": settings})

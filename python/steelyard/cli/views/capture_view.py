@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import shlex
 import statistics
 from collections.abc import Iterator
@@ -10,8 +11,7 @@ from collections.abc import Iterator
 from steelyard.cli.driving.passing import QUANTILES, Passed, Status
 from steelyard.cli.views.text_layout import WHOLE, hanging
 from steelyard.model.units import NS_PER_S, format_duration
-from steelyard.workloads.capturing.completeness import Completeness
-from steelyard.workloads.capturing.ledger import StatementOutcome
+from steelyard.workloads.capturing.ledger import CaptureLedger, StatementOutcome
 from steelyard.workloads.capturing.mix import TransactionKind
 from steelyard.workloads.capturing.writing import Captured
 from steelyard.workloads.reading.chosen import folder_word
@@ -69,10 +69,23 @@ def _outcome_lines(captured: Captured, passed: Passed | None) -> Iterator[str]:
             "their number; log_min_duration_statement = 0 logs all durations"
         )
     for why, count, seconds in captured.left_out:
-        remedy = "; --writes takes them" if why is StatementOutcome.WRITES else ""
-        yield f"left out: {_shares(count, seconds)}: {why}{remedy}"
+        yield f"left out: {_shares(count, seconds)}: {why}{_REMEDIES.get(why, '')}"
+    if ledger.forgotten:
+        yield (
+            f"note: the server forgot statements {ledger.forgotten} times to make room for others: "
+            "those that were called least are in none of these shares, or in part; with a larger "
+            "pg_stat_statements.max none are"
+        )
     if passed is None:
-        yield from _gap_lines(captured.ledger.completeness)
+        yield from _gap_lines(captured.ledger)
+    if ledger.sets:
+        names = [f"{name} ({count} times)" for name, count in ledger.sets.most_common(_MOST_NAMED)]
+        more = f" and {len(ledger.sets) - len(names)} more" if len(ledger.sets) > len(names) else ""
+        yield (
+            f"note: sessions set {', '.join(names)}{more}: their statements are driven without, "
+            "and may meet other tables, rows or plans; scripts can be edited to say SET LOCAL"
+        )
+    yield from _sample_lines(captured)
     for refused in captured.refused:
         yield f"cannot be prepared: {refused.name}, {refused.count} times: {refused.error}"
     yield _sent(captured)
@@ -83,9 +96,29 @@ def _outcome_lines(captured: Captured, passed: Passed | None) -> Iterator[str]:
         yield f"{captured.arrivals} arrivals: repeated by drive -w {folder} --pace 1"
 
 
-def _gap_lines(completeness: Completeness) -> Iterator[str]:
+_MOST_NAMED = 5
+_REMEDIES = {
+    StatementOutcome.WRITES: "; --writes takes them",
+    StatementOutcome.HIDDEN: "; GRANT pg_read_all_stats TO the role of the DSN shows it",
+}
+
+
+def _sample_lines(captured: Captured) -> Iterator[str]:
+    """Of which kinds fewer values are kept than of others."""
+    thinned = [(name, len(kind.rows)) for name, kind in captured.scripts if kind.thinned]
+    if thinned:
+        name, rows = min(thinned, key=lambda of_kind: of_kind[1])
+        more = f" and {len(thinned) - 1} more" if len(thinned) > 1 else ""
+        yield (
+            f"note: the values of {name} ({rows} executions){more} are a sample of fewer than "
+            "10,000 executions: values take 256 MiB of memory at most, and a file of rows 128 MiB"
+        )
+
+
+def _gap_lines(ledger: CaptureLedger) -> Iterator[str]:
     """What the log seems not to have."""
-    if completeness.is_slow_alone:
+    completeness = ledger.completeness
+    if ledger.is_slow_alone:
         yield (
             f"note: no statement of the log took less than {completeness.least_ms:g} ms: unless "
             "log_min_duration_statement was 0, what was quicker is in none of these shares, BEGIN "
@@ -160,13 +193,16 @@ def captured_json(captured: Captured, passed: Passed | None = None) -> str:
     """One JSON object."""
     through = {} if passed is None else {"passed": _passed_facts(passed)}
     ledger = captured.ledger
+    least_ms = ledger.completeness.least_ms
     facts = {
         "folder": str(captured.folder),
         "mode": captured.mode,
         "protocols": dict(captured.protocols),
         "statements": ledger.total,
         "arrivals": captured.arrivals,
-        "least_ms": ledger.completeness.least_ms if ledger.completeness.timed else None,
+        "sets": dict(ledger.sets),
+        "forgotten": ledger.forgotten,
+        "least_ms": least_ms if math.isfinite(least_ms) else None,
         "without_begin": ledger.completeness.unbegun,
         "captured": ledger.statements[StatementOutcome.CAPTURED],
         "statements_share": captured.statements_share,
@@ -182,6 +218,7 @@ def captured_json(captured: Captured, passed: Passed | None = None) -> str:
                 "writes": kind.writes,
                 "calls": list(kind.calls),
                 "rows": len(kind.rows),
+                "thinned": kind.thinned,
             }
             for name, kind in captured.scripts
         ],

@@ -84,6 +84,12 @@ _INSERTED = re.compile(
     r"(?:overriding\s{1,9}\w{1,9}\s{1,9}value\s{1,9})?values\b",
     re.IGNORECASE,
 )
+_CIPHER = re.compile(
+    r"\b(?:pgp_(?:sym|pub)_(?:en|de)crypt(?:_bytea)?|(?:(?:aes|des)_)?(?:en|de)crypt(?:_iv)?|crypt"
+    r"|hmac)\s{0,3}(?=\()",
+    re.IGNORECASE,
+)
+"""Functions of pgcrypto and MySQL with a key or a password among their arguments, at no name."""
 _NO_LITERAL = re.compile(r"[^'\"$()]+")
 _NEXT_ROW = re.compile(r"\s{0,100},\s{0,100}\(")
 _LINE_OF_COPY = re.compile(r", line \d{1,20}")
@@ -103,7 +109,7 @@ def redact_forms(text: str) -> str:
         text = _LONE_USER.sub(rf"\1{LEFT_OUT}@", text)
     text = _ORACLE.sub(rf"\1{LEFT_OUT}@", text)
     text = _without_passwords_of_accounts(text)
-    text = _without_inserted(text)
+    text = _without_keys(_without_inserted(text))
     text = without_named(_without_rows(text))
     text = _without_options(text)
     text = _BEARER.sub(rf"\1{LEFT_OUT}", text)
@@ -186,6 +192,16 @@ def _without_inserted(text: str) -> str:
         if any(is_secret(name) and not is_perhaps_a_column(name) for name in names):
             rows, at = _without_literals(text, at)
             parts.append(rows)
+    return "".join([*parts, text[at:]])
+
+
+def _without_keys(text: str) -> str:
+    """Without the literals among the arguments of ciphers."""
+    parts, at = list[str](), 0
+    while (match := _CIPHER.search(text, at)) is not None:
+        arguments, end = _without_literals(text, match.end())
+        parts += [text[at : match.end()], arguments]
+        at = end
     return "".join([*parts, text[at:]])
 
 

@@ -7,9 +7,9 @@ import math
 from dataclasses import dataclass, field
 
 from steelyard.workloads.capturing.leading_words import leading_words
+from steelyard.workloads.capturing.memory import RecentSessions
 
-_FEWEST_TIMED, _SLOW_MS = 20, 5.0
-"""With log_min_duration_statement = 0 one of so many takes less: a BEGIN takes microseconds."""
+_SLOW_MS = 5.0
 _FEWEST_UNBEGUN, _UNBEGUN_SHARE = 10, 0.05
 _READS = {"select", "begin", "start", "commit"}
 """First words of what log_statement logs as `all` alone: the quick ones are then in the log."""
@@ -19,22 +19,19 @@ _READS = {"select", "begin", "start", "commit"}
 class Completeness:
     """Counts of a log's statements and transactions."""
 
-    timed: int = 0
-    """Statements whose duration is in the log."""
     least_ms: float = math.inf
-    """Of these."""
+    """Of the durations of statements that are in the log; without any, infinity."""
     untimed_reads: int = 0
     begun: int = 0
     """Transactions whose BEGIN is in the log."""
     unbegun: int = 0
     """Those whose BEGIN is not, though something of their session before it is."""
-    _sessions: set[str] = field(default_factory=set)
+    _sessions: RecentSessions = field(default_factory=RecentSessions)
     """Of which a transaction has ended in the log."""
 
     def note_statement(self, text: str, duration_ms: float | None) -> None:
         """Count a statement; None: the log does not say how long it took."""
         if duration_ms:
-            self.timed += 1
             self.least_ms = min(self.least_ms, duration_ms)
         elif duration_ms is None:
             self.untimed_reads += not _READS.isdisjoint(leading_words(text)[:1])
@@ -49,10 +46,9 @@ class Completeness:
         self._sessions.add(session)
 
     @property
-    def is_slow_alone(self) -> bool:
-        """Whether the log seems to have slow statements alone."""
-        is_slow = self.timed >= _FEWEST_TIMED and self.least_ms >= _SLOW_MS
-        return is_slow and not self.untimed_reads
+    def lacks_quick(self) -> bool:
+        """Whether durations are in the log, and none of a quick statement."""
+        return _SLOW_MS <= self.least_ms < math.inf and not self.untimed_reads
 
     @property
     def is_partial(self) -> bool:

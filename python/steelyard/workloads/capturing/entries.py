@@ -49,7 +49,8 @@ _STAMP = re.compile(
     r"(?:(?P<stream>stdout|stderr) (?P<tag>[FP])(?::\S*)? )?"
 )
 _MOST = 0.8
-"""This share of the first lines has it, so that one in a statement is no wrapping."""
+"""This share of the first lines has it, so that one in a statement is no wrapping; lines that go on
+aside, which some put nothing before (CloudWatch, to an event of several lines)."""
 
 
 class Wrapping:
@@ -240,7 +241,8 @@ def wrappings_of(path: Path, head: Sequence[str], prefix: str | None) -> list[Wr
     lines = [line for line in head if line.strip()]
     for pattern in (_NAME, _STAMP):
         matches = [(line, match) for line in lines if (match := pattern.match(line)) is not None]
-        if len(matches) <= _MOST * len(lines) or any(is_syslog(line) for line in lines):
+        firsts = sum(not line[:1].isspace() for line in lines)
+        if len(matches) <= _MOST * firsts or any(is_syslog(line) for line in lines):
             continue
         name = None
         if pattern is _NAME:

@@ -45,3 +45,30 @@ def is_local(text: str) -> bool:
     """Whether it sets what lasts for its transaction alone."""
     first, second = (*leading_words(text), "", "")[:2]
     return first == "set" and second in ("local", "transaction", "constraints")
+
+
+_SET = re.compile(
+    r"set\s+(?:session\s+)?(?P<name>time\s+zone|[a-z_][\w$]*(?:\.[a-z_][\w$]*)?)", re.IGNORECASE
+)
+_NAMED_OTHERWISE = {
+    "schema": "search_path", "authorization": "session authorization",
+    "characteristics": "session characteristics", "time zone": "timezone",
+    "names": "client_encoding",
+}  # fmt: skip
+_WITHOUT_EFFECT = re.compile(
+    r"application_name|client_encoding|client_min_messages|extra_float_digits|datestyle"
+    r"|intervalstyle|timezone|standard_conforming_strings|escape_string_warning|bytea_output"
+    r"|xmlbinary|xmloption|xml|(?:log|debug|tcp)_\w+|\w+_timeout"
+)
+"""With which statements meet the same tables by the same plans: drivers set most of them."""
+
+
+def setting_of_session(text: str) -> str:
+    """The setting that a SET leaves to what follows in its session, which may be driven otherwise
+    without; empty: there is none such."""
+    match = _SET.match(text, _past_blanks(text, 0))
+    if match is None or is_local(text):
+        return ""
+    name = " ".join(match["name"].lower().split())
+    name = _NAMED_OTHERWISE.get(name, name)
+    return "" if _WITHOUT_EFFECT.fullmatch(name) else name

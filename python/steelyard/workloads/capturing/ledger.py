@@ -39,16 +39,20 @@ class StatementOutcome(StrEnum):
     NOT_RECORDED = "statements after the file of notes was full, or the disk too slow for it"
     MANY_VALUES = "statements with more values than a script can draw"
     WRITES = "transactions that write"
+    NO_ROOM = "kinds for whose texts and values memory was full (256 MiB each)"
     BEYOND = "kinds beyond those that take most time (--most)"
     REFUSED = "kinds that the server cannot prepare (--server)"
     NO_COLUMN = "statements with values that meet no column"
     LIST_LENGTH = "statements with lists whose length is not counted (PostgreSQL 18)"
     NO_STATISTICS = "statements whose columns have no statistics (ANALYZE)"
+    HIDDEN = "statements of other roles, whose text the server does not show (pg_read_all_stats)"
     NO_SESSION = "commands of sessions and transactions: what belongs together is not counted"
 
 
 _ENOUGH_TIMED = 0.99
 """Of the executed statements; the few others were quick, or failed unseen."""
+_FEWEST_TIMED = 20
+"""With log_min_duration_statement = 0 one of so many is quick: a BEGIN takes microseconds."""
 
 
 @dataclass
@@ -69,6 +73,11 @@ class CaptureLedger:
     """Statements read that did not fail."""
     timed: int = 0
     """Of these, those whose duration is in the log."""
+    sets: Counter[str] = field(default_factory=Counter)
+    """How often sessions set what decides which tables or plans their statements meet, by its
+    name."""
+    forgotten: int = 0
+    """How often a server that counts statements made room for others by forgetting some."""
 
     def enter(self, outcome: StatementOutcome, seconds: float = 0.0, statements: int = 1) -> None:
         """Count statements under what became of them."""
@@ -102,6 +111,11 @@ class CaptureLedger:
         """Whether times are those of all statements, and not of the slow ones alone: with
         log_min_duration_statement beside log_statement the others are logged without."""
         return self.timed_share >= _ENOUGH_TIMED
+
+    @property
+    def is_slow_alone(self) -> bool:
+        """Whether the log seems to have slow statements alone."""
+        return self.timed >= _FEWEST_TIMED and self.completeness.lacks_quick
 
     def copy(self) -> CaptureLedger:
         """Another ledger with the same counts."""

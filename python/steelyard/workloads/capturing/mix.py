@@ -4,30 +4,35 @@ from __future__ import annotations
 
 import hashlib
 import random
+import sys
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from steelyard.workloads.capturing.completeness import Completeness
+from steelyard.workloads.capturing.leading_words import setting_of_session
 from steelyard.workloads.capturing.ledger import CaptureLedger, StatementOutcome
+from steelyard.workloads.capturing.memory import MOST_MEMORY, Row, bytes_of, thin
 from steelyard.workloads.capturing.shapes import Shape, shape_of
 from steelyard.workloads.capturing.statements import LoggedStatement, Protocol
-from steelyard.workloads.capturing.transactions import LoggedTransaction, is_of_session
+from steelyard.workloads.capturing.transactions import (
+    MOST_LENGTH,
+    LoggedTransaction,
+    is_of_session,
+)
+from steelyard.workloads.reading.arrivals import MOST_ARRIVALS
 
 KEPT_ROWS = 10_000
-"""Executions of a kind whose values are kept; of more, a fair sample."""
+"""Executions of a kind whose values are kept; of more, a fair sample. Of fewer, where the values of
+all kinds together are too large (memory.py)."""
 MOST_VALUES = 255
 """Of one statement: pgbench's limit of variables."""
-MOST_LENGTH = 16 << 20
-"""Characters of a transaction's texts and values: escaped, a script or a row of it stays below what
-is read again (reading/rows.py)."""
 MOST_CONSTANTS = 8
 """Beside parameters so many literals, or sets of them, are parts of statements: as parameters they
 would be planned otherwise, as text the parameters would be. Of more they are values."""
 
 Key = tuple[str, ...]
-Row = tuple[str | None, ...]
 
 
 @dataclass
@@ -37,16 +42,21 @@ class TransactionKind:
     shapes: tuple[Shape, ...]
     count: int = 0
     seconds: float = 0.0
-    times_s: list[float] = field(default_factory=list)
+    times_s: array[float] = field(default_factory=lambda: array("d"))
     """Of the first executions."""
-    think_s: list[float] = field(default_factory=list)
+    think_s: array[float] = field(default_factory=lambda: array("d"))
     rows: list[Row] = field(default_factory=list)
+    rows_bytes: int = 0
+    most_rows: int = field(default_factory=lambda: KEPT_ROWS)
+    thinned: bool = False
+    """Whether values of fewer executions are kept, since they are large."""
     protocols: Counter[Protocol] = field(default_factory=Counter)
     """Of its statements, those that begin and end transactions aside."""
     types: Counter[tuple[str | None, ...]] = field(default_factory=Counter)
     """Of the values of an execution, as its client declared them; None: not at all."""
     arrivals_s: array[float] = field(default_factory=lambda: array("d"))
-    """When each execution began, on the log's clock; fewer than `count`: some are not known."""
+    """When each execution began, on the log's clock; fewer than `count`: some are not known, or
+    they are more than a workload has."""
     timed: bool = True
     """Whether the log says how long all of them took."""
     implicit: bool = False
@@ -121,19 +131,21 @@ def mix_of(
 ) -> Mix:
     """The kinds of a log's transactions, the most frequent first. `seed`: of the sample of values
     where a kind has more than are kept. `ledger`: gets what is in no kind."""
-    groups: dict[Key, _Group] = {}
-    mix, draw = Mix([], ledger if ledger is not None else CaptureLedger()), random.Random(seed)
+    groups = _Groups(random.Random(seed))
+    mix = Mix([], ledger if ledger is not None else CaptureLedger())
     for transaction in logged:
         _note(mix.ledger.completeness, transaction)
         read = transaction.outcome or _read(transaction)
         if isinstance(read, StatementOutcome):
             for statement in transaction.statements:
                 mix.ledger.enter(statement.outcome or read, statement.seconds)
+                if read is StatementOutcome.SESSION and statement.outcome is None:
+                    _note_setting(mix.ledger, statement)
             continue
-        key = (*_key(read), *(["implicit"] if transaction.implicit else []))
-        groups.setdefault(key, _Group()).add(transaction, read, draw)
-    mix.kinds = [kind for group in groups.values() for kind in group.kinds.values()]
-    mix.kinds.sort(key=lambda kind: -kind.count)
+        if not groups.add(transaction, read):
+            for statement in transaction.statements:
+                mix.ledger.enter(StatementOutcome.NO_ROOM, statement.seconds)
+    mix.kinds = sorted(groups.kinds(), key=lambda kind: -kind.count)
     return mix
 
 
@@ -149,6 +161,61 @@ def _note(completeness: Completeness, transaction: LoggedTransaction) -> None:
         completeness.note_transaction(session, has_begin=True)
 
 
+def _note_setting(ledger: CaptureLedger, statement: LoggedStatement) -> None:
+    name = setting_of_session(statement.text)
+    if name and (name in ledger.sets or len(ledger.sets) < _MOST_SETTINGS):
+        ledger.sets[name] += 1
+
+
+_MOST_SETTINGS = 1000
+"""Names that are counted: an application may make them up."""
+
+
+class _Groups:
+    """Transactions by their keys, in bounded memory: a half is for the texts of kinds, and beyond
+    it what has a new key has no room; the other for values, of which fewer are kept beyond it."""
+
+    def __init__(self, draw: random.Random) -> None:
+        self._groups: dict[Key, _Group] = {}
+        self._draw = draw
+        self._text_bytes = self._rows_bytes = 0
+        self._has_room = True
+        """For values, of which each kind has one at least."""
+
+    def kinds(self) -> Iterator[TransactionKind]:
+        return (kind for group in self._groups.values() for kind in group.kinds.values())
+
+    def add(self, transaction: LoggedTransaction, read: Readings) -> bool:
+        """Whether there is room for it."""
+        key = (*_key(read), *(["implicit"] if transaction.implicit else []))
+        group = self._groups.get(key)
+        is_full = not self._has_room or self._text_bytes > MOST_MEMORY // 2
+        if group is None and is_full:
+            return False
+        if group is None:
+            group = self._groups[key] = _Group()
+            texts = (text for shape, _ in read for text in shape.pieces)
+            self._text_bytes += sum(map(sys.getsizeof, (*key, *texts)))
+        kinds, rows_bytes = len(group.kinds), group.rows_bytes
+        kind = group.kind_for(transaction, read, self._draw, most=1 if is_full else MOST_CONSTANTS)
+        _add(kind, transaction, read)
+        if self._has_room:
+            _sample(kind, transaction, read, self._draw)
+        else:
+            kind.thinned = kind.columns > 0
+        self._text_bytes += _OF_A_KIND * (len(group.kinds) - kinds)
+        self._rows_bytes += group.rows_bytes - rows_bytes
+        if self._rows_bytes > MOST_MEMORY // 2 and self._has_room:
+            most_bytes = MOST_MEMORY * 3 // 8
+            self._rows_bytes -= thin(self.kinds(), self._rows_bytes - most_bytes, self._draw)
+            self._has_room = self._rows_bytes <= most_bytes
+        return True
+
+
+_OF_A_KIND = 4096
+"""Bytes of a kind beside its text and values."""
+
+
 class _Group:
     """Transactions of one key: one kind, or one for each of a few sets of literals that stand
     beside parameters."""
@@ -157,7 +224,16 @@ class _Group:
         self.kinds: dict[tuple[str, ...], TransactionKind] = {}
         self._is_split = True
 
-    def add(self, transaction: LoggedTransaction, read: Readings, draw: random.Random) -> None:
+    @property
+    def rows_bytes(self) -> int:
+        """Memory of the values of its kinds."""
+        return sum(kind.rows_bytes for kind in self.kinds.values())
+
+    def kind_for(
+        self, transaction: LoggedTransaction, read: Readings, draw: random.Random, *, most: int
+    ) -> TransactionKind:
+        """The kind of a transaction. `most`: of so many sets of literals; with more all are
+        values."""
         literals: tuple[str, ...] = ()
         has_parameters = any(number for shape, _ in read for number in shape.numbers)
         if self._is_split and has_parameters:
@@ -167,12 +243,12 @@ class _Group:
                 for number, word in zip(shape.numbers, texts, strict=True)
                 if number is None
             )
-            if literals not in self.kinds and len(self.kinds) == MOST_CONSTANTS:
+            if literals not in self.kinds and len(self.kinds) >= most:
                 self.kinds = {(): _joined(list(self.kinds.values()), draw)}
                 self._is_split, literals = False, ()
         shapes = tuple(shape for shape, _ in read)
         fresh = TransactionKind(shapes, implicit=transaction.implicit)
-        _add(self.kinds.setdefault(literals, fresh), transaction, read, draw)
+        return self.kinds.setdefault(literals, fresh)
 
 
 def _joined(kinds: Sequence[TransactionKind], draw: random.Random) -> TransactionKind:
@@ -190,6 +266,9 @@ def _joined(kinds: Sequence[TransactionKind], draw: random.Random) -> Transactio
         joined.timed = joined.timed and kind.timed
         share = min(len(kind.rows), round(most * kind.count / total))
         joined.rows += draw.sample(kind.rows, share)
+    joined.rows_bytes = sum(map(bytes_of, joined.rows))
+    if any(kind.thinned for kind in kinds):
+        joined.thinned, joined.most_rows = True, max(1, len(joined.rows))
     return joined
 
 
@@ -206,7 +285,7 @@ def _key(read: Readings) -> Key:
 
 def _read(transaction: LoggedTransaction) -> Readings | StatementOutcome:
     """Its statements' shapes with their literals, or why it cannot be repeated."""
-    if sum(map(_length, transaction.statements)) > MOST_LENGTH:
+    if sum(statement.length for statement in transaction.statements) > MOST_LENGTH:
         return StatementOutcome.LARGE
     readings = []
     is_single = len(transaction.statements) == 1
@@ -220,10 +299,6 @@ def _read(transaction: LoggedTransaction) -> Readings | StatementOutcome:
             return why
         readings.append(reading)
     return readings
-
-
-def _length(statement: LoggedStatement) -> int:
-    return len(statement.text) + sum(len(value) for value in statement.parameters if value)
 
 
 def _unrepeatable(statement: LoggedStatement, shape: Shape) -> StatementOutcome | None:
@@ -241,30 +316,42 @@ def _unrepeatable(statement: LoggedStatement, shape: Shape) -> StatementOutcome 
     return None
 
 
-def _add(
-    kind: TransactionKind, transaction: LoggedTransaction, read: Readings, draw: random.Random
-) -> None:
+def _add(kind: TransactionKind, transaction: LoggedTransaction, read: Readings) -> None:
     kind.count += 1
     kind.seconds += transaction.seconds
     if len(kind.times_s) < KEPT_ROWS:
         kind.times_s.append(transaction.seconds)
     if transaction.think_s is not None and len(kind.think_s) < KEPT_ROWS:
         kind.think_s.append(transaction.think_s)
-    row, types = list[str | None](), list[str | None]()
-    for statement, (shape, literals) in zip(transaction.statements, read, strict=True):
+    types = list[str | None]()
+    for statement, (shape, _) in zip(transaction.statements, read, strict=True):
         kind.timed = kind.timed and statement.duration_ms is not None
         if not shape.controls:
             kind.protocols[statement.protocol] += 1
-        row += _values(statement, shape, literals)
         types += _types(statement, shape)
     kind.types[tuple(types)] += 1
     first = transaction.statements[0]
-    if first.exact and first.duration_ms is not None:
+    if kind.count > MOST_ARRIVALS:
+        del kind.arrivals_s[:]
+    elif first.exact and first.duration_ms is not None:
         kind.arrivals_s.append(first.ended - first.seconds)
-    if len(kind.rows) < KEPT_ROWS:
-        kind.rows.append(tuple(row))
-    elif (index := draw.randrange(kind.count)) < KEPT_ROWS:
-        kind.rows[index] = tuple(row)
+
+
+def _sample(
+    kind: TransactionKind, transaction: LoggedTransaction, read: Readings, draw: random.Random
+) -> None:
+    """Keep the values of an execution, or not, so that those that are kept are a fair sample."""
+    row = tuple(
+        value
+        for statement, (shape, literals) in zip(transaction.statements, read, strict=True)
+        for value in _values(statement, shape, literals)
+    )
+    if len(kind.rows) < kind.most_rows:
+        kind.rows.append(row)
+        kind.rows_bytes += bytes_of(row)
+    elif (index := draw.randrange(kind.count)) < kind.most_rows:
+        kind.rows_bytes += bytes_of(row) - bytes_of(kind.rows[index])
+        kind.rows[index] = row
 
 
 def _values(statement: LoggedStatement, shape: Shape, literals: Sequence[str]) -> list[str | None]:

@@ -201,7 +201,9 @@ class CalledStatement(Protocol):
     """A statement without its values, and how often it was called."""
 
     @property
-    def text(self) -> str: ...
+    def text(self) -> str:
+        """Empty: it is not known."""
+
     @property
     def calls(self) -> int: ...
     @property
@@ -284,6 +286,8 @@ def _kind(
     columns: _Columns,
     draw: random.Random,
 ) -> TransactionKind | StatementOutcome:
+    if not statement.text:
+        return StatementOutcome.HIDDEN
     if first_word(statement.text) in SESSION | _TRANSACTIONAL:
         return StatementOutcome.NO_SESSION
     shape = shape_of(statement.text)

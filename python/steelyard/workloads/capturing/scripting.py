@@ -12,8 +12,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from steelyard.model.secrets.redaction import holds_secret
+from steelyard.model.secrets.redaction import redacted as without_secrets
 from steelyard.workloads.capturing.mix import TransactionKind
 from steelyard.workloads.capturing.redacting import end_of_comment, redacted, redacted_piece
+from steelyard.workloads.capturing.shapes import Shape
 from steelyard.workloads.capturing.statements import Protocol
 
 _START = r"A-Za-z_\x80-\U0010ffff"
@@ -62,8 +64,9 @@ def script_of(
     for number, shape in enumerate(kind.shapes):
         pieces = [p if salt is None else redacted_piece(p, salt) for p in shape.pieces]
         expressions = []
+        secrets = [False] * len(shape.numbers) if salt is None else _secret_places(shape)
         for index, parameter in enumerate(shape.numbers):
-            secret = holds_secret(f"{shape.pieces[index]}'x'")
+            secret = secrets[index]
             values = [
                 _written(value, mode, parameter is None, salt, secret)
                 for value in columns[at + index]
@@ -83,6 +86,18 @@ def script_of(
     if think_us:
         lines.append(f"\\if :think\n\\sleep {think_us} us\n\\endif")
     return "\n".join(lines) + "\n", [list(row) for row in zip(*drawn.columns, strict=True)]
+
+
+def _secret_places(shape: Shape) -> list[bool]:
+    """Of each place of a value, whether it is one of a secret: behind its name, in a row of columns
+    one of which is secret, or among the arguments of a cipher."""
+    marks = [f"steelyard-{number}-" for number in range(len(shape.numbers))]
+    texts = (f"{piece}'{mark}'" for piece, mark in zip(shape.pieces, marks, strict=False))
+    shown = without_secrets("".join([*texts, shape.pieces[-1]]))
+    return [
+        mark not in shown or holds_secret(f"{piece}'x'")
+        for mark, piece in zip(marks, shape.pieces, strict=False)
+    ]
 
 
 def texts_of(kind: TransactionKind, mode: Protocol) -> list[str]:

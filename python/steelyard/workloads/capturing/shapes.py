@@ -23,7 +23,8 @@ _OPERANDS = _LITERALS | {_PARAMETER, "IDENT", "UIDENT", "ASCII_41", "ASCII_93"}
 """Tokens after which a minus subtracts."""
 _SEMICOLON, _MINUS, _NATIONAL = "ASCII_59", "ASCII_45", "NCHAR"
 _ESCAPES, _UNICODE, _TEXT = "UESCAPE", "USCONST", "SCONST"
-_REMEMBERED = 20_000
+_LONG, _REMEMBERED, _REMEMBERED_LONG = 4096, 20_000, 64
+"""Characters of a long text; how many of the others, and of these, are read once."""
 
 
 @dataclass(frozen=True)
@@ -62,10 +63,26 @@ def require_pglast() -> None:
         ) from error
 
 
-@functools.lru_cache(_REMEMBERED)
-def shape_of(text: str) -> tuple[Shape, tuple[str, ...]] | None:
+_Reading = tuple[Shape, tuple[str, ...]]
+
+
+def shape_of(text: str) -> _Reading | None:
     """The shape of a statement, and its literals as they are written, a parameter's place empty.
     None: it cannot be parsed, or is more than one."""
+    return (_of_short if len(text) < _LONG else _of_long)(text)
+
+
+@functools.lru_cache(_REMEMBERED)
+def _of_short(text: str) -> _Reading | None:
+    return _parsed(text)
+
+
+@functools.lru_cache(_REMEMBERED_LONG)
+def _of_long(text: str) -> _Reading | None:
+    return _parsed(text)
+
+
+def _parsed(text: str) -> _Reading | None:
     from pglast import parse_sql
     from pglast.parser import ParseError, fingerprint, scan
 
@@ -170,6 +187,9 @@ _OF_SERVER = {
     "AlterTableSpaceOptionsStmt", "CreateRoleStmt", "AlterRoleStmt", "AlterRoleSetStmt",
     "DropRoleStmt", "GrantRoleStmt", "ReassignOwnedStmt", "DropOwnedStmt",
     "CreateSubscriptionStmt", "AlterSubscriptionStmt", "DropSubscriptionStmt",
+    "CreateFdwStmt", "AlterFdwStmt", "CreateForeignServerStmt", "AlterForeignServerStmt",
+    "CreateUserMappingStmt", "AlterUserMappingStmt", "DropUserMappingStmt",
+    "ImportForeignSchemaStmt",
 }  # fmt: skip
 """Statements that act on more than a database, or on another server."""
 

@@ -9,15 +9,17 @@ from typing import Literal
 
 from steelyard.workloads.capturing.ledger import CaptureLedger, StatementOutcome
 from steelyard.workloads.capturing.logs.entry import LogEntry
+from steelyard.workloads.capturing.memory import MOST_SESSIONS
 from steelyard.workloads.capturing.shapes import shape_of
 from steelyard.workloads.capturing.workers import without_workers
 
 Protocol = Literal["simple", "extended", "prepared"]
 
 _DURATION = r"duration: (?P<ms>\d+(?:\.\d+)?) ms"
-# A name may hold a colon; a blank behind it is rarer than the text's own.
+# A name may hold a colon; a blank behind it is rarer than the text's own. Where the text begins in
+# another line, what carried the log may have taken the blank.
 _STATEMENT = re.compile(
-    rf"^(?:{_DURATION}  )?(?:(?P<how>statement|parse|bind|execute)(?: (?P<name>.*?))?: "
+    rf"^(?:{_DURATION}  )?(?:(?P<how>statement|parse|bind|execute)(?: (?P<name>.*?))?:(?: |(?=\n))"
     r"|(?P<fast>fastpath function call): )(?P<text>.*)$",
     re.DOTALL,
 )
@@ -69,6 +71,11 @@ class LoggedStatement:
     vxid: str = ""
     """The virtual transaction that was open when it had been executed: 4/17; 4/0: none was; empty:
     it is not known."""
+
+    @property
+    def length(self) -> int:
+        """Characters of its text and values."""
+        return len(self.text) + sum(len(value) for value in self.parameters if value)
 
     @property
     def seconds(self) -> float:
@@ -170,6 +177,8 @@ class _Reader:
                 yield from self._logged(entry)
             elif _OTHER_LANGUAGE.match(entry.message):
                 yield _without_text(entry, StatementOutcome.OTHER_LANGUAGE)
+            if len(self._sessions) > MOST_SESSIONS:
+                yield from self._end(next(iter(self._sessions)))
         # Sessions whose ends are not logged are here too: more than can have been running.
         waiting = sum(session.waiting is not None for session in self._sessions.values())
         self._has_untimed = self._has_untimed or waiting > self._timed
@@ -177,7 +186,8 @@ class _Reader:
             yield from self._end(name)
 
     def _of(self, entry: LogEntry) -> _Session:
-        session = self._sessions.setdefault(entry.session, _Session())
+        session = self._sessions.pop(entry.session, None) or _Session()
+        self._sessions[entry.session] = session  # behind those that were silent for longer
         session.user, session.database = entry.user or session.user, entry.database
         return session
 

@@ -11,6 +11,9 @@ from steelyard.workloads.capturing.leading_words import ending_words, is_local, 
 from steelyard.workloads.capturing.ledger import StatementOutcome
 from steelyard.workloads.capturing.statements import Event, LoggedStatement, SessionEnd
 
+MOST_LENGTH = 16 << 20
+"""Characters of a transaction's texts and values: escaped, a script or a row of it stays below what
+is read again (reading/rows.py)."""
 _ENDS = {"commit", "end", "rollback", "abort"}
 SESSION = {
     "set", "reset", "show", "discard", "deallocate", "listen", "unlisten", "notify", "prepare",
@@ -56,6 +59,13 @@ class _Open:
     """Its virtual transaction, where the log says it."""
     implicit: bool = False
     """Whether its statements are known to be one by that alone."""
+
+    def __post_init__(self) -> None:
+        self.length = sum(statement.length for statement in self.statements)
+
+    def add(self, statement: LoggedStatement) -> None:
+        self.statements.append(statement)
+        self.length += statement.length
 
 
 @dataclass
@@ -143,7 +153,7 @@ _PARSED = {
 }
 
 
-@functools.lru_cache(1000)
+@functools.lru_cache(100)
 def _steps(text: str) -> tuple[str, ...]:
     """Of each statement of a message; none: it cannot be parsed."""
     from pglast import parse_sql
@@ -247,7 +257,7 @@ def _followed(session: _Session, statement: LoggedStatement) -> Iterator[LoggedT
         else:
             yield from _single(session, statement, effect)
         return
-    current.statements.append(statement)
+    current.add(statement)
     current.vxid = "" if _chains(statement.text) else _open_vxid(statement) or current.vxid
     if failed:
         current.aborted = True
@@ -260,6 +270,8 @@ def _followed(session: _Session, statement: LoggedStatement) -> Iterator[LoggedT
         session.open = (
             _Open([], StatementOutcome.SEVERAL) if effect.is_open and not failed else None
         )
+    else:
+        yield from _without_large(session, current)
 
 
 def _open_vxid(statement: LoggedStatement) -> str:
@@ -307,7 +319,7 @@ def _within(
     """Adds the statement. One that begins or ends the transaction, or is simple, shows that BEGIN
     was said before it and is not in the log."""
     effect = effect_of(statement.text, is_open=True)
-    open_.statements.append(statement)
+    open_.add(statement)
     explicit = effect.begins or effect.passes_end or statement.protocol == "simple"
     if statement.outcome is not StatementOutcome.FAILED and explicit:
         open_.outcome = open_.outcome or _why(effect) or StatementOutcome.NO_BEGIN
@@ -315,12 +327,23 @@ def _within(
         open_.implicit = False
     elif effect.passes_end:
         yield from _closed_implicit(session)
+        return
+    yield from _without_large(session, open_)
+
+
+def _without_large(session: _Session, open_: _Open) -> Iterator[LoggedTransaction]:
+    """Of a transaction that is too large to be repeated, what it did so far: a restore may be one
+    of millions of statements, and is not held in memory."""
+    if open_.length > MOST_LENGTH and open_.statements:
+        open_.outcome = open_.outcome or StatementOutcome.LARGE
+        yield from _follow(session, replace(_done(open_), implicit=open_.implicit))
+        open_.statements = []
 
 
 def _closed_implicit(session: _Session) -> Iterator[LoggedTransaction]:
     """What was a transaction by its virtual one alone, now that its end is known."""
     open_, session.open = session.open, None
-    if open_ is None:
+    if open_ is None or not open_.statements:
         return
     if len(open_.statements) > 1:
         yield from _follow(session, replace(_done(open_), implicit=True))

@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 
 from steelyard.workloads.capturing.logs.entry import WORKER, LogEntry
+from steelyard.workloads.capturing.memory import RecentSessions
 
 _LATER = 64
 """So many entries after a worker's error its leader's is looked for."""
@@ -16,7 +17,7 @@ def without_workers(entries: Iterable[LogEntry]) -> Iterator[LogEntry]:
     error is a worker's if nothing else is there of its process, and the leader then says that it
     was. An error of which this is not yet known comes later than others'."""
     waiting = deque[tuple[int, LogEntry]]()
-    sessions = {""}
+    sessions = RecentSessions()
     for number, entry in enumerate(entries):
         if entry.of_worker or (entry.severity == "FATAL" and WORKER in entry.message):
             continue
@@ -25,7 +26,7 @@ def without_workers(entries: Iterable[LogEntry]) -> Iterator[LogEntry]:
             sessions.add(client.session)
             yield client
         own = [pair for pair in waiting if pair[1].session == entry.session]
-        is_known = entry.session in sessions
+        is_known = not entry.session or entry.session in sessions
         workers = [pair for pair in waiting if _is_leader_of(pair[1], entry, is_known)]
         for pair in (*own, *workers):
             waiting.remove(pair)

@@ -159,6 +159,7 @@ def write_workload(
         if rows:
             lines = [rows_text([row]) for row in rows]
             sample = _fair_sample(lines)
+            kind.thinned = kind.thinned or len(sample) < len(lines)
             kind.rows = [kind.rows[number] for number in sample]
             _write(folder / "rows" / f"{script}.tsv", "".join(lines[number] for number in sample))
     _write(folder / "workload.toml", _description(name, source, mode, scripts))
@@ -230,6 +231,8 @@ _ENGLISH = "The server writes English with lc_messages = C."
 def _hint(ledger: CaptureLedger) -> str:
     if ledger.statements[StatementOutcome.OTHER_LANGUAGE]:
         return _ENGLISH
+    if ledger.statements[StatementOutcome.HIDDEN]:
+        return "GRANT pg_read_all_stats TO the role of the DSN: then the server shows all texts."
     if ledger.statements[StatementOutcome.WRITES]:
         return "--writes takes along transactions that write."
     return "log_min_duration_statement = 0 logs every statement with its parameters."

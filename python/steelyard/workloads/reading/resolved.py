@@ -32,6 +32,17 @@ class ResolvedWorkload:
     timed: bool
     """Whether every statement is timed by itself."""
 
+    @property
+    def writes(self) -> bool:
+        """Whether a script of it does, as far as its text says."""
+        return any(script.writes for script in self.scripts)
+
+    @property
+    def begins_read_only(self) -> bool:
+        """Whether its sessions begin read-only on a server that is no copy: it was captured and is
+        to read, and what functions of its queries do, their text does not say."""
+        return self.workload.tried_first and not self.writes
+
 
 def resolve(choice: WorkloadChoice, kind: str = GENERIC) -> ResolvedWorkload:
     """The workload of a study for a kind of engine; UsageError or StudyError: there is none such,

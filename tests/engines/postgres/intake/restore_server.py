@@ -29,14 +29,16 @@ class RestoreServer:
     account: Account
     directory: Path
 
-    def restore(self, dump: Path) -> Restored:
-        """Restore a dump into a new database."""
+    def restore(self, dump: Path, database: str | None = None) -> Restored:
+        """Restore a dump into a new database; `database`: the one that it is to be of."""
         self.ask(f"DROP DATABASE IF EXISTS {DATABASE}", "postgres")
         for (role,) in self.ask("SELECT rolname FROM pg_roles WHERE rolname !~ '^(pg_|postgres$)'"):
             quoted = str(role).replace('"', '""')
             self.ask(f'DROP ROLE "{quoted}"')
         self.ask(f"CREATE DATABASE {DATABASE} TEMPLATE template0", "postgres")
-        return restore_dump(self.build, self.account, self.instance, dump, self.directory)
+        return restore_dump(
+            self.build, self.account, self.instance, dump, self.directory, database
+        )
 
     def ask(self, query: str, database: str = "postgres") -> list[tuple[object, ...]]:
         """The rows of a query; none of a statement without."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pwd
 import shutil
+import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -301,3 +302,28 @@ def test_includes_are_read_as_the_server_reads_them(oracle: Oracle) -> None:
         }  # fmt: skip
     finally:
         shutil.rmtree(home)
+
+
+@pytest.mark.parametrize(
+    ("line", "typed"),
+    [
+        ("ALTER SYSTEM SET shared_buffers = '4GB';", "sed -nE 's/^ALTER SYSTEM SET (.*);/"),
+        ("shared_buffers: 4GB", "sed -nE 's/^ *([a-z_.]+): +/"),
+        ("      work_mem: 64MB", "sed -nE 's/^ *([a-z_.]+): +/"),
+        ("parameters:", "sed -nE 's/^ *([a-z_.]+): +/"),
+        ("[mysqld]", "--set arm.settings.NAME=VALUE"),
+        ("work_mem == 4MB", "correct or remove it"),
+    ],
+)
+def test_a_file_of_another_form_is_refused_with_what_makes_a_configuration_of_it(
+    tmp_path: Path, line: str, typed: str
+) -> None:
+    with pytest.raises(EngineError, match="line 2 is no setting") as refused:
+        read(tmp_path, f"# settings\n{line}\n")
+    assert typed in str(refused.value.hint)
+    program = str(refused.value.hint).partition(": sed -nE '")[2].partition("'")[0]
+    if program and line != "parameters:":
+        converted = subprocess.run(
+            ["sed", "-nE", program], input=line + "\n", capture_output=True, text=True, check=True
+        )
+        assert parse_line(converted.stdout.rstrip("\n")) is not None

@@ -168,6 +168,7 @@ def test_sql_that_people_have_is_restored(
         ("CREATE TABLE t(a int);\nCOPY t FROM stdin;\nx\n\\.\n", ServerError, "integer.*Line 2"),
         ("CREATE TABLE t(a int);\n\\c other\n", UsageError, "line 2 goes on in another database"),
         ("CREATE EXTENSION no_such;", ServerError, "--set contrib=true"),
+        ('CREATE TABLE t (a text COLLATE "xx_YY");', ServerError, "collation .*locale-gen"),
         ("SET client_encoding='SQL_ASCII';SELECT 'gr\xfc';", ServerError, "sed .*LATIN1"),
         ("SET client_encoding='SJIS';SELECT 'a';", UsageError, "SJIS.*pg_dump -E UTF8"),
         ("COPY (SELECT 1) TO STDOUT;", UsageError, "copies rows to the client"),
@@ -230,3 +231,57 @@ def test_what_is_left_out_is_listed_by_name_and_beyond_a_thousand_counted(
     assert [f": {more} statements beside the first 1000" in doubt for doubt in counted] == (
         [True] if more else []
     )
+
+
+OF_PG_DUMP = "-- PostgreSQL database dump"
+
+
+@pytest.mark.parametrize(
+    ("header", "statements", "is_said"),
+    [
+        (OF_PG_DUMP, "CREATE TABLE t (a int);", True),
+        (OF_PG_DUMP, "CREATE TABLE t (a int);\nCOPY t FROM stdin;\n\\.\n", False),
+        (OF_PG_DUMP, "CREATE TABLE t (a int);\nINSERT INTO t VALUES (1);", False),
+        (OF_PG_DUMP, "CREATE FUNCTION f() RETURNS int RETURN 1;", False),
+        ("-- by hand", "CREATE TABLE t (a int);", False),
+    ],
+)
+def test_a_dump_of_the_schema_alone_is_said_to_have_no_rows(
+    server: RestoreServer, tmp_path: Path, header: str, statements: str, is_said: bool
+) -> None:
+    dump = tmp_path / "dump.sql"
+    dump.write_text(f"--\n{header}\n--\n{statements}\n--\n{header} complete\n--\n")
+    doubts = server.restore(dump).doubts
+    assert [doubt.startswith("no rows are in the dump") for doubt in doubts] == [True] * is_said
+
+
+@pytest.mark.parametrize(
+    ("created", "database", "refused"),
+    [
+        ("shop", "crm", 'it is of database "shop", not of "crm"'),
+        ('"Shop"', "shop", 'it is of database "Shop", not of "shop"'),
+        ("shop", "shop", None),
+        ('"Shop"', "Shop", None),
+        ("Shop", "shop", None),
+        ("shop", None, None),
+        (None, "crm", None),
+    ],
+)
+def test_a_dump_of_another_database_than_the_named_one_is_refused(
+    server: RestoreServer,
+    tmp_path: Path,
+    created: str | None,
+    database: str | None,
+    refused: str | None,
+) -> None:
+    dump = tmp_path / "dump.sql"
+    head = f"CREATE DATABASE {created} ENCODING 'UTF8';\n\\connect {created}\n" if created else ""
+    dump.write_text(f"{head}CREATE TABLE t (a int);\n")
+    if refused is None:
+        server.restore(dump, database)
+        assert server.rows("SELECT count(*) FROM t") == [(0,)]
+    else:
+        with pytest.raises(UsageError) as error:
+            server.restore(dump, database)
+        assert refused in error.value.primary
+        assert "--database" in str(error.value.hint)

@@ -71,6 +71,48 @@ def original() -> Iterator[Original]:
         yield made
 
 
+SECURED = (
+    "CREATE TABLE orders (id int, tenant text)",
+    "ALTER TABLE orders ENABLE ROW LEVEL SECURITY",
+    "CREATE POLICY own ON orders USING (tenant = current_user)",
+    "CREATE TABLE open (id int)",
+)
+
+
+@pytest.mark.parametrize("of_a_dump", [True, False])
+def test_tables_whose_policies_do_not_hold_for_our_role_are_named(
+    made_of: Callable[..., object], slot: Slot, original: Original, tmp_path: Path, of_a_dump: bool
+) -> None:
+    place = original.directory
+    if of_a_dump:
+        place = tmp_path / "dump.sql"
+        place.write_text("".join(f"{statement};\n" for statement in SECURED))
+    else:
+        with original.running():
+            for statement in SECURED:
+                original.ask(statement, "shop")
+    engine = made_of("18").engine  # type: ignore[attr-defined]
+    imported, _ = take(engine, place, slot, None if of_a_dump else "shop")
+    [doubt] = [doubt for doubt in imported.doubts if "row security" in doubt]
+    assert "the policies of orders are not weighed, unless a script says SET ROLE" in doubt
+
+
+def test_schemas_that_roles_find_by_their_names_are_named(
+    made_of: Callable[..., object], slot: Slot, original: Original
+) -> None:
+    with original.running():
+        for statement in (
+            "CREATE ROLE tenant LOGIN", "CREATE SCHEMA tenant", "CREATE TABLE tenant.t (a int)",
+            "CREATE ROLE idle LOGIN", "CREATE SCHEMA idle", "CREATE SCHEMA other",
+            "CREATE TABLE other.t (a int)",
+        ):  # fmt: skip
+            original.ask(statement, "shop")
+    engine = made_of("18").engine  # type: ignore[attr-defined]
+    imported, _ = take(engine, original.directory, slot)
+    [doubt] = [doubt for doubt in imported.doubts if "$user" in doubt]
+    assert "which does not: tenant; --set settings.search_path=tenant,public" in doubt
+
+
 def altered(imported: ImportedCluster) -> list[str]:
     """Settings of roles among what a copy is without."""
     return [left.what for left in imported.neutralised if left.what.startswith("ALTER ")]

@@ -15,6 +15,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from steelyard.model.errors import UsageError
+from steelyard.workloads.capturing.ledger import CaptureLedger
+from steelyard.workloads.capturing.mix import mix_of
+from steelyard.workloads.capturing.statements import statements
+from steelyard.workloads.capturing.transactions import transactions
+from steelyard.workloads.capturing.writing import write_workload
 from workloads.capturing.logs.log_lines import csv, entries, jsonlog, message, stderr
 
 MARCH, NOVEMBER = "2026-03-08 ", "2026-11-01 "
@@ -75,6 +80,31 @@ def test_times_of_a_zone_that_is_not_known_are_inexact(tmp_path: Path) -> None:
     assert [entry.exact for entry in entries(tmp_path, log(*stamps))] == [True, False]
     # That of its abbreviation alone is no reason.
     assert all(entry.exact for entry in entries(tmp_path, log(stamps[1], stamps[1])))
+
+
+@pytest.mark.parametrize(
+    ("prefix", "head", "is_known"),
+    [
+        ("[%p] ", "[100] ", False),
+        ("%c %u@%d ", "6563.64 joe@shop ", False),
+        ("%n [%p] ", "{seconds:.3f} [100] ", True),
+        ("%m [%p] ", "2026-11-28 03:00:{number:02}.250 UTC [100] ", True),
+        ("%t [%p] ", "2026-11-28 03:00:{number:02} UTC [100] ", False),
+    ],
+)
+def test_of_a_prefix_without_a_time_neither_pauses_nor_arrivals_are_known(
+    tmp_path: Path, prefix: str, head: str, is_known: bool
+) -> None:
+    heads = [head.format(number=n, seconds=1_764_298_800 + n) for n in range(5)]
+    lines = "".join(f"{each}LOG:  {message('select 1')}\n" for each in heads)
+    read = entries(tmp_path, lines, prefix=prefix)
+    assert [entry.exact for entry in read] == [is_known] * 5
+    ledger = CaptureLedger()
+    mix = mix_of(transactions(statements(iter(read), ledger)), ledger=ledger)
+    captured = write_workload(mix, tmp_path / "made", name="made", source="log")
+    assert captured.arrivals == (5 if is_known else None)
+    [kind] = mix.kinds
+    assert len(kind.think_s) == (4 if is_known else 0)
 
 
 def test_files_are_in_order_across_the_end_of_summer(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from pathlib import Path
 
@@ -10,6 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from steelyard.model.errors import UsageError
+from steelyard.workloads.capturing.ledger import StatementOutcome
+from steelyard.workloads.capturing.logs import jsonlog as reading
 from workloads.capturing.logs.log_lines import (
     CAPTURED,
     CUT,
@@ -199,3 +202,113 @@ def test_a_line_that_journald_left_out_is_refused(
 def test_lines_of_other_programs_may_be_missing(tmp_path: Path, other: str) -> None:
     lines = [journal(line, **UNIT) for line in journal_lines(*BODIES)]
     assert texts(entries(tmp_path, other + other.join(lines) + other)) == list(BODIES)
+
+
+FLEXIBLE = [
+    # Its default, a usual one, and one of a user's own.
+    (None, "{stamp} UTC-6563.64-", ""),
+    (None, "{stamp} UTC [100] [user=joe,db=shop,app=[unknown]] ", "shop"),
+    (
+        "%m [%p]: [%l-1] xact=%x,user=%u,db=%d,client=%h, app=%a",
+        "{stamp} UTC [100]: [7-1] xact=0,user=joe,db=shop,client=[local], app=[unknown]",
+        "shop",
+    ),
+]
+
+
+def flexible(second: int, head: str, text: str, detail: str = "", level: str = "LOG") -> str:
+    """As Azure's flexible server exports entries: the line in "message", DETAIL beside it."""
+    at = stamp(second).removesuffix(" UTC")
+    properties = {
+        "timestamp": f"{at} UTC", "processId": 100, "errorLevel": level, "sqlerrcode": "00000",
+        "message": f"{head.format(stamp=at)}{level}:  {text}", "backend_type": "client backend",
+    }  # fmt: skip
+    if detail:
+        properties["detail"] = detail
+    record = {"properties": properties, "time": f"{at}Z", "category": "PostgreSQLLogs"}
+    return json.dumps(record) + "\n"
+
+
+@pytest.mark.parametrize(("prefix", "head", "database"), FLEXIBLE)
+@pytest.mark.parametrize("feed", ["\n", "\n\t"])
+def test_lines_of_azures_flexible_server_are_read_with_their_details(
+    tmp_path: Path, prefix: str | None, head: str, database: str, feed: str
+) -> None:
+    asked = f"select a{feed}from t where b = $1 and c = 'LOG:  x'"
+    log = "".join(
+        flexible(n, head, f"duration: 1.0 ms  {step} <unnamed>: {asked}", f"parameters: $1 = '{n}'")
+        for n in range(3)
+        for step in ("bind", "execute")
+    )
+    failed = flexible(4, head, 'relation "u" does not exist at character 15', level="ERROR")
+    read = entries(tmp_path, log + failed, prefix=prefix)
+    assert [entry.severity for entry in read] == ["LOG"] * 6 + ["ERROR"]
+    assert all(entry.whole for entry in read)
+    text = "select a\nfrom t where b = $1 and c = 'LOG:  x'"
+    assert read[1].message == f"duration: 1.0 ms  execute <unnamed>: {text}"
+    assert [entry.detail for entry in read[1:6:2]] == [f"parameters: $1 = '{n}'" for n in range(3)]
+    assert {entry.database for entry in read} == {database}
+    counted = outcomes(tmp_path, log + failed, prefix=prefix)
+    assert counted == {CAPTURED: 3, StatementOutcome.FAILED: 1}
+
+
+def cloud_sql(second: int) -> str:
+    head = "{stamp} [{process}]: [1-1] db=shop,user=joe "
+    line = stderr(second, f"select {second}", head)
+    return json.dumps({"textPayload": line, "timestamp": stamp(second)}) + "\n"
+
+
+@pytest.mark.parametrize("many", [2, 999, 1001, 2500])
+@pytest.mark.parametrize("newest_first", [True, False])
+def test_an_export_is_read_from_its_oldest_entry_on(
+    tmp_path: Path, many: int, newest_first: bool
+) -> None:
+    lines = [cloud_sql(second) for second in range(many)]
+    expected = [f"select {second}" for second in range(many)]
+    ordered = lines[::-1] if newest_first else lines
+    assert texts(entries(tmp_path, "".join(ordered))) == expected
+    assert texts(entries(tmp_path, f"[{','.join(ordered)}]")) == expected
+
+
+def test_what_must_be_held_as_a_whole_has_a_bound(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines = [cloud_sql(second) for second in range(2000)]
+    monkeypatch.setattr(reading, "_MOST_TURNED", 500)
+    with pytest.raises(UsageError, match="newest entries come first") as refused:
+        entries(tmp_path, "".join(lines[::-1]))
+    assert "tac LOG > NEW" in str(refused.value.hint)
+    assert len(entries(tmp_path, "".join(lines))) == 2000
+    monkeypatch.setattr(reading, "_MOST_OF_A_LIST", 10_000)
+    with pytest.raises(UsageError, match="it is longer than") as refused:
+        entries(tmp_path, f"[{','.join(lines)}]")
+    assert "jq -c" in str(refused.value.hint)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "time"),
+    [
+        ("timestamp", "textPayload", "2026-11-28T03:00:{:02}.500000001Z"),
+        ("time", "log", "2026-11-28T03:00:{:02}.500000001Z"),
+        ("__REALTIME_TIMESTAMP", "MESSAGE", "17642988{:02}500000"),
+    ],
+)
+@pytest.mark.parametrize("has_time", [True, False])
+def test_where_the_prefix_has_no_time_it_is_the_envelopes(
+    tmp_path: Path, name: str, text: str, time: str, has_time: bool
+) -> None:
+    """As Cloud SQL's earlier one had none."""
+    head = "{stamp} [{process}]: [7-1] db=shop,user=joe " if has_time else (
+        "[{process}]: [7-1] db=shop,user=joe "
+    )
+    log = "".join(
+        json.dumps({
+            text: stderr(n, f"select a\nfrom t where b = {n}", head),
+            name: time.format(2 * n),
+        }) + "\n"
+        for n in range(4)
+    )  # fmt: skip
+    read = entries(tmp_path, log)
+    steps = [after.seconds - before.seconds for before, after in itertools.pairwise(read)]
+    assert steps == [1.0 if has_time else 2.0] * 3
+    assert all(entry.exact for entry in read)

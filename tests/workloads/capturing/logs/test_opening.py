@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import tarfile
 from pathlib import Path
 
 import pytest
 
 from steelyard.model.errors import UsageError
+from steelyard.workloads.capturing.entries import read_entries
 from workloads.capturing.logs.log_lines import entries, stderr, texts
 
 ASCII = "".join(stderr(n, "select 'abc'") for n in range(3000))
@@ -48,3 +50,27 @@ def test_a_log_in_the_encoding_that_is_named_is_read(
 def test_what_is_no_text_is_refused(tmp_path: Path, data: bytes) -> None:
     with pytest.raises(UsageError, match="it is no text"):
         entries(tmp_path, data)
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "typed"),
+    [
+        ("a b.lz4", b"\x04\x22\x4d\x18d@\xa7" + b"x" * 40, "lz4 -dc '{}' > NEW"),
+        ("a.zip", b"PK\x03\x04\x14\x00" + b"x" * 40, "unzip -p {} > NEW"),
+        ("logs.tar", b"", "tar -xf {}"),
+        ("logs.tgz", b"gzip", "tar -xf {}"),
+    ],
+)
+def test_what_must_be_unpacked_first_is_refused_with_what_does_so(
+    tmp_path: Path, name: str, data: bytes, typed: str
+) -> None:
+    log = tmp_path / name
+    if not data or data == b"gzip":
+        (tmp_path / "postgresql.log").write_text(ASCII)
+        with tarfile.open(log, "w:gz" if data else "w") as archive:
+            archive.add(tmp_path / "postgresql.log", "postgresql.log")
+    else:
+        log.write_bytes(data)
+    with pytest.raises(UsageError) as refused:
+        list(read_entries([log]))
+    assert typed.format(log) in str(refused.value.hint)

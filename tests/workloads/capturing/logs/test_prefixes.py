@@ -35,6 +35,11 @@ def test_a_prefix_that_nearly_fits_is_refused(tmp_path: Path, head: str) -> None
         "{{stamp}}:10.0.0.1(5000):{user}@shop:[{{process}}]:",
         "{{stamp}} [{{process}}]: [7-1] user={user},db=shop,app=a, b=c,client=::1 ",
         "{{stamp}} [{{process}}]: db=shop,user={user},app=web,client=h ",
+        "{{stamp}} [{{process}}] [user={user},db=shop,app=[unknown]] ",
+        "{{stamp}} [{{process}}] [user={user},db=shop,app=a, b=c,host=[local]] ",
+        "{{stamp}} [{{process}}-7] {user}@shop ",
+        "pid={{process}},user={user},db=shop,app=[unknown],client=10.0.0.1 ",
+        "[{{process}}]: [7-1] db=shop,user={user} ",
         "{{stamp}}|{user}|shop|6563.64|",
     ],
 )
@@ -75,3 +80,26 @@ def test_padded_escapes_are_read_without_their_blanks(
 def test_every_zone_that_a_server_writes_is_part_of_the_time(tmp_path: Path, zone: str) -> None:
     text = stderr(1, "select 1").replace("UTC", zone)
     assert entries(tmp_path, text)[0].session == "100"
+
+
+SLOW = """/usr/sbin/mysqld, Version: 8.0.40 (MySQL Community Server - GPL). started with:
+Tcp port: 3306  Unix socket: /var/run/mysqld/mysqld.sock
+Time                 Id Command    Argument
+# Time: 2026-11-28T03:00:00.123456Z
+# User@Host: app[app] @ localhost []  Id:     8
+# Query_time: 0.000123  Lock_time: 0.000001 Rows_sent: 1  Rows_examined: 1
+SET timestamp=1764298800;
+SELECT 1;
+"""
+GENERAL = """/usr/sbin/mariadbd, Version: 11.4.2-MariaDB-log (MariaDB Server). started with:
+Tcp port: 3306  Unix socket: /run/mysqld/mysqld.sock
+Time\t\t    Id Command\tArgument
+2026-11-28T03:00:00.123456Z\t    8 Query\tSELECT 1
+"""
+
+
+@pytest.mark.parametrize("log", [SLOW, GENERAL, SLOW.split("\n", 3)[3]])
+def test_a_log_of_mysql_is_called_so(tmp_path: Path, log: str) -> None:
+    with pytest.raises(UsageError, match="one of MySQL or MariaDB") as refused:
+        entries(tmp_path, log * 3)
+    assert "steelyard drive mysql://" in str(refused.value.hint)

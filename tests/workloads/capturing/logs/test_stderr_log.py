@@ -185,3 +185,15 @@ def test_drawn_statements_come_back_by_whatever_prefixes(
         for n, (body, (_, _, head)) in enumerate(zip(expected, drawn, strict=True))
     )
     assert texts(entries(folder, text)) == expected
+
+
+@pytest.mark.parametrize("how", ["statement", "execute <unnamed>", "execute S_1"])
+def test_a_text_that_begins_in_another_line_needs_no_blank_before_that(
+    tmp_path: Path, how: str
+) -> None:
+    """Some that carry logs take blanks from the ends of lines."""
+    lines = [
+        f"{stamp(n)} [100] LOG:  duration: 1.000 ms  {how}:{blank}\n\tSELECT a\n\tFROM t\n"
+        for n, blank in enumerate(["", " "])
+    ]
+    assert outcomes(tmp_path, "".join(lines)) == {CAPTURED: 2}

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from steelyard.model.errors import UsageError
 from workloads.capturing.logs.log_lines import (
     CAPTURED,
     CUT,
@@ -146,3 +147,48 @@ def test_a_stderr_log_of_which_the_prefix_looks_so_is_read_by_it(tmp_path: Path)
     [entry] = entries(tmp_path, text * 2, prefix="%m postgres[%p]: ")[:1]
     assert (entry.session, entry.exact) == ("100", True)
     assert texts([entry]) == ["select\n1"]
+
+
+HEROKU = (
+    "2026-11-28T03:00:{second:02}.000000+00:00 app[postgres.{process}]: [{server}] [{n}-{part}] "
+)
+EARLIER = " sql_error_code = 00000 "
+PRESENT = (
+    ' sql_error_code = 00000 time_ms = "2026-11-28 03:00:{second:02}.250 UTC" pid="248773" '
+    'proc_start_time="2026-11-28 02:59:00 UTC" session_id="6563.64" vtid="27/0" tid="0" '
+    'log_line="1" database="shop" connection_source="10.0.0.1(5000)" user="joe" '
+    'application_name="web: [6 of 16] - 1" '
+)
+
+
+def heroku(number: int, text: str, prefix: str, server: str = "DATABASE") -> str:
+    """A message as `heroku logs` writes it."""
+    own = f"{prefix.format(second=number)}LOG:  {message(text)}".replace("\n", "\n\t")
+    return "".join(
+        HEROKU.format(second=number, process=135, server=server, n=number + 1, part=part)
+        + f"{line}\n"
+        for part, line in enumerate(own.split("\n"), 1)
+    )
+
+
+@pytest.mark.parametrize("prefix", [EARLIER, PRESENT])
+def test_what_heroku_writes_is_read(tmp_path: Path, prefix: str) -> None:
+    others = (
+        "2026-11-28T03:00:00.123456+00:00 app[web.1]: GET /orders\n"
+        "2026-11-28T03:00:00.000000+00:00 app[heroku-postgres]: source=DATABASE sample#tables=7\n"
+    )
+    bodies = [BODY.format(n=n) for n in range(4)]
+    log = others.join(heroku(n, body, prefix) for n, body in enumerate(bodies))
+    read = entries(tmp_path, log)
+    assert texts(read) == bodies
+    # Behind whole seconds Heroku writes zeros.
+    assert [entry.exact for entry in read] == [prefix == PRESENT] * 4
+    expected = ("6563.64", "joe", "shop") if prefix == PRESENT else ("135", "", "")
+    assert {(entry.session, entry.user, entry.database) for entry in read} == {expected}
+
+
+def test_two_servers_of_heroku_are_refused(tmp_path: Path) -> None:
+    log = heroku(0, "select 1", EARLIER) + heroku(1, "select 2", EARLIER, "PINK")
+    with pytest.raises(UsageError, match="several servers: DATABASE, PINK") as refused:
+        entries(tmp_path, log)
+    assert "grep -F '[DATABASE]' LOG > NEW" in str(refused.value.hint)

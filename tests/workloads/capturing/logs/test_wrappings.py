@@ -80,3 +80,12 @@ def test_prefixes_that_look_so_are_prefixes(tmp_path: Path) -> None:
     assert (entry.user, entry.session) == ("joe", "100")
     text = "".join(stderr(n, body, "{stamp}|joe|shop|6.64|") for n, body in enumerate(BODIES))
     assert texts(entries(tmp_path, text)) == BODIES
+
+
+@pytest.mark.parametrize("lines", [1, 3, 40])
+def test_events_of_several_lines_have_one_stamp(tmp_path: Path, lines: int) -> None:
+    """CloudWatch's, as its console and its command line write them."""
+    bodies = ["\n".join([f"select {n}", *["from t"] * (lines - 1)]) for n in range(30)]
+    head = "{stamp}:10.0.0.1(5000):joe@shop:[{process}]:"
+    text = "".join(f"{STAMP} {stderr(n, body, head)}" for n, body in enumerate(bodies))
+    assert texts(entries(tmp_path, text)) == bodies

@@ -30,12 +30,25 @@ _BLANK = re.compile(r"[ \t\r]*")
 _END = re.compile(r"[ \t\r]*(?:#[^\0]*)?\Z")
 _ESCAPE = re.compile(r"''|\\([0-7]{1,3}|.)", re.DOTALL)
 _LETTERS = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
-_GROUP = re.compile(r"\s*(?:\[[^\]]*\]|!include(?:dir)?\s)")
 _NO_SETTING = "A server does not start with this line either: correct or remove it."
-_OPTION_FILE = (
-    "It is like an option file of MySQL or MariaDB; read are files of PostgreSQL alone. Name each "
-    "setting of such a server: --set arm.settings.NAME=VALUE"
+_OTHER_FILES = (
+    (
+        re.compile(r"\s*(?:\[[^\]]*\]|!include(?:dir)?\s)"),
+        "It is like an option file of MySQL or MariaDB; read are files of PostgreSQL alone. Name "
+        "each setting of such a server: --set arm.settings.NAME=VALUE",
+    ),
+    (
+        re.compile(r"\s*alter\s+system\s", re.IGNORECASE),
+        "It is SQL, as of pgtune. A configuration has NAME = VALUE: "
+        "sed -nE 's/^ALTER SYSTEM SET (.*);/\\1/p' SQL > FILE",
+    ),
+    (
+        re.compile(r"\s*(?:-\s+)?[a-z_.]+\s*:(?:\s|$)", re.IGNORECASE),
+        "It is like YAML, as of Patroni or Kubernetes. A configuration has NAME = VALUE: "
+        "sed -nE 's/^ *([a-z_.]+): +/\\1 = /p' YAML > FILE",
+    ),
 )
+"""How lines of other files begin, and what to type."""
 _INCLUDES = ("include", "include_if_exists", "include_dir")
 _DEEPEST = 10  # CONF_FILE_MAX_DEPTH
 MOST_BYTES = 16 << 20
@@ -78,7 +91,7 @@ class ConfigurationReader:
             if setting is None:
                 raise EngineError(
                     f'could not read configuration file "{file}": line {number} is no setting',
-                    hint=_OPTION_FILE if _GROUP.match(line) else _NO_SETTING,
+                    hint=next((hint for of, hint in _OTHER_FILES if of.match(line)), _NO_SETTING),
                 )
             name, value = setting
             if name in _INCLUDES:

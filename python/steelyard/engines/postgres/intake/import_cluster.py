@@ -22,7 +22,7 @@ from steelyard.engines.postgres.builds.build import Build, major_of
 from steelyard.engines.postgres.builds.find import select_builds
 from steelyard.engines.postgres.intake.accepting import known_settings
 from steelyard.engines.postgres.intake.copying import copy_in
-from steelyard.engines.postgres.intake.recover import Opening
+from steelyard.engines.postgres.intake.recover import Opening, row_security_doubts
 from steelyard.engines.postgres.intake.restoring import restore_dump
 from steelyard.engines.postgres.intake.role_settings import reset_own_role, setting_doubts
 from steelyard.engines.postgres.intake.server_settings import read_server_settings
@@ -141,13 +141,15 @@ def take_in_dump(
         with connected(cluster.address) as session:
             session.execute(f"CREATE DATABASE {DATABASE} TEMPLATE template0".encode())
         report("restore the dump")
-        restored = restore_dump(build, account, cluster, intake.place.path, slot.path)
+        path = intake.place.path
+        restored = restore_dump(build, account, cluster, path, slot.path, intake.database)
         with connected(cluster.address) as session:  # what statements within a DO block set, too
             gone = [*restored.neutralised, *reset_own_role(session)]
             doubts = [_LOCALE_C, *restored.doubts, *setting_doubts(session)]
         report("vacuum")
         database = replace(cluster.address, database=DATABASE)
         with connected(database) as session:
+            doubts += row_security_doubts(session)
             session.execute(b"VACUUM (ANALYZE)")
             row = session.execute(b"SELECT pg_catalog.pg_database_size(current_database())")
             size = int((row.fetchone() or (0,))[0])

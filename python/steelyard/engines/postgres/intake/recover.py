@@ -111,6 +111,8 @@ class Opening:
             yield from _unlogged_doubts(session)
         yield from _index_doubts(session, self._cluster.identity.version_number)
         yield from _extension_doubts(session)
+        yield from row_security_doubts(session)
+        yield from _schema_doubts(session)
 
     @contextmanager
     def _session(self, database: str) -> Iterator[psycopg.Connection]:
@@ -187,6 +189,43 @@ def _unlogged_doubts(session: psycopg.Connection) -> Iterator[str]:
             f"{count} unlogged {'table is' if count == 1 else 'tables are'} empty in the copy, as "
             f"after a crash of the server: {names}; a dump brings the rows, and so does the "
             "directory of a server that was stopped cleanly"
+        )
+
+
+def row_security_doubts(session: psycopg.Connection) -> Iterator[str]:
+    """Which tables have row security, but for those of extensions: a superuser's plans lack it."""
+    rows = session.execute(
+        "SELECT oid::regclass::text, count(*) OVER () FROM pg_catalog.pg_class AS c"
+        " WHERE relrowsecurity AND NOT EXISTS (SELECT FROM pg_catalog.pg_depend WHERE deptype = 'e'"
+        " AND classid = 'pg_catalog.pg_class'::regclass AND objid = c.oid) ORDER BY 1 LIMIT %s",
+        [_MOST_NAMED],
+    ).fetchall()
+    if rows:
+        names = ", ".join(printable(str(name)) for name, _ in rows)
+        names += ", …" if int(rows[0][1]) > len(rows) else ""
+        yield (
+            f"scripts run as {SUPERUSER}, which row security does not hold for: the policies of "
+            f"{names} are not weighed, unless a script says SET ROLE"
+        )
+
+
+def _schema_doubts(session: psycopg.Connection) -> Iterator[str]:
+    """Which schemas a role finds by its own name: another role's statements meet other tables."""
+    rows = session.execute(
+        "SELECT nspname, count(*) OVER () FROM pg_catalog.pg_namespace AS n"
+        " JOIN pg_catalog.pg_roles ON rolname = nspname WHERE rolname <> %s"
+        " AND pg_catalog.strpos(pg_catalog.current_setting('search_path'), '$user') > 0"
+        " AND EXISTS (SELECT FROM pg_catalog.pg_class WHERE relnamespace = n.oid) ORDER BY 1 LIMIT"
+        " %s",
+        [SUPERUSER, _MOST_NAMED],
+    ).fetchall()
+    if rows:
+        names = ", ".join(printable(str(name)) for name, _ in rows)
+        names += ", …" if int(rows[0][1]) > len(rows) else ""
+        yield (
+            f"roles find schemas of their names before others (\"$user\" in search_path), and "
+            f"scripts run as {SUPERUSER}, which does not: {names}; --set settings.search_path="
+            f"{printable(str(rows[0][0]))},public weighs as that role would find its tables"
         )
 
 

@@ -62,19 +62,25 @@ class Restored:
 
 
 def restore_dump(
-    build: Build, account: Account, instance: Instance, path: Path, directory: Path
+    build: Build,
+    account: Account,
+    instance: Instance,
+    path: Path,
+    directory: Path,
+    database: str | None = None,
 ) -> Restored:
-    """Restore a dump into database "steelyard", which exists and is empty.
+    """Restore a dump into database "steelyard", which exists and is empty. `database`: the one that
+    it is to be of, as far as it says; None: of any.
 
     Owners, rights and tablespaces are left out: nothing else of the original is needed. What is
     unpacked meanwhile stands in `directory`. ServerError quotes what failed; UsageError: a dump
-    that is more than SQL and rows.
+    that is more than SQL and rows, or of another database.
     """
     dump = recognise(path)
     address = replace(instance.address, database=DATABASE)
     with _sql(dump, build, account, directory) as lexer, connected(address) as connection:
         session = DumpSession(connection.pgconn)
-        restore = _Restore(dump, session, lexer, instance.identity.version)
+        restore = _Restore(dump, session, lexer, instance.identity.version, database)
         try:
             restore.run()
         except BaseException:
@@ -96,15 +102,24 @@ def _sql(dump: Dump, build: Build, account: Account, directory: Path) -> Iterato
 class _Restore:
     """One dump on its way into one session."""
 
-    def __init__(self, dump: Dump, session: DumpSession, lexer: DumpLexer, version: str) -> None:
+    def __init__(
+        self,
+        dump: Dump,
+        session: DumpSession,
+        lexer: DumpLexer,
+        version: str,
+        required_database: str | None,
+    ) -> None:
         self._dump = dump
         self._session = session
         self._lexer = lexer
         self._version = version
+        self._required_database = required_database
         self._notes: dict[str, Neutralised] = {}
         self._unlisted = 0  # statements left out beyond these
         self._roles: list[str] = []
         self._empty = True  # nothing was made yet
+        self._tables = self._rows = False  # whether it makes tables, and fills any
         self._database = ""
 
     def run(self) -> None:
@@ -117,6 +132,7 @@ class _Restore:
                     self._command(part)
                 elif is_left_out(part):
                     self._database = self._database or created_database(part)
+                    self._require_database()
                     self._note(left_out(part))
                 else:
                     self._statement(part)
@@ -153,7 +169,19 @@ class _Restore:
             )
         if self._lexer.cut_off:
             doubts.append("the end of the dump is missing: it may have been cut off")
+        if self._lexer.is_of_pg_dump and self._tables and not self._rows:
+            doubts.append(
+                "no rows are in the dump, as of pg_dump --schema-only: its tables are empty"
+            )
         return Restored(tuple(notes), tuple(doubts), self._database)
+
+    def _require_database(self) -> None:
+        """UsageError: the dump says that it is of another database than the one that was named."""
+        if self._database and self._required_database not in (None, self._database):
+            raise UsageError(
+                f'it is of database "{self._database}", not of "{self._required_database}"',
+                hint="Name the dump of that database, or leave out --database.",
+            )
 
     def _command(self, command: PsqlCommand) -> None:
         if _PASSED_BY.fullmatch(command.text):
@@ -169,6 +197,8 @@ class _Restore:
         raise refused_command(command)
 
     def _statement(self, statement: SqlStatement) -> None:
+        self._tables |= statement.begins("CREATE", "TABLE")
+        self._rows |= statement.reads_rows or statement.begins("INSERT")
         self._empty &= statement.words[:1] in (("SET",), ("SELECT",), ())
         try:
             if statement.reads_rows:
@@ -248,6 +278,11 @@ class _Restore:
             return (
                 "--set contrib=true brings PostgreSQL's own extensions; for others name a build "
                 "that has them: --set control.bindir=DIR"
+            )
+        if error.sqlstate == "42704" and error.primary.startswith("collation "):
+            return (
+                "A collation of the C library is there where its locale is on this machine: "
+                "locale -a lists them, sudo locale-gen NAME makes one (Debian)."
             )
         if error.sqlstate in ("22021", "22P05"):
             written = f"client_encoding = '{self._session.client_encoding}'"

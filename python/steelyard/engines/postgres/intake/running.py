@@ -313,7 +313,8 @@ def back_up(
             "could not take a base backup of the server",
             detail=output.strip() or None,
             hint="It needs a role with REPLICATION, a line for it in pg_hba.conf, and two free "
-            "max_wal_senders; else stop the server and name its data directory.",
+            "max_wal_senders; else stop the server and name its data directory. A managed server "
+            "often allows no copy: name a dump of it then, pg_dump -Fc -f FILE DATABASE.",
         )
     _require_same(server, data)
 

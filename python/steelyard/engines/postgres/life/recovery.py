@@ -83,7 +83,9 @@ def recover(
         raise EngineError(
             "could not recover the copy: it is half a backup",
             detail=quoted(output) or None,
-            hint="Take it with pg_basebackup -X stream, which brings the log that it needs.",
+            hint="Take it with pg_basebackup -X stream, which brings the log that it needs. Where "
+            "that is in an archive (pgBackRest, Barman, WAL-G), start a server on the restored "
+            "files once, so that it fetches the log, and stop it.",
         )
     raise ServerError("could not recover the copy", detail=quoted(output) or output.strip())
 

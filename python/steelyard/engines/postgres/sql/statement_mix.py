@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, LiteralString
 
 from steelyard.engines.postgres.sql.database import connected
 from steelyard.model.endpoint import Endpoint
@@ -22,17 +22,18 @@ _PREPARABLE = re.compile(r"\s*(?:select|insert|update|delete|merge|values|with)\
 # In each of the own statements, so that they are not taken for the application's.
 _OWN = "/* steelyard asks */"
 _COUNTED = f"""
-SELECT {_OWN} query, calls, total_exec_time, rows
+SELECT {_OWN} nullif(query, '<insufficient privilege>'), calls, total_exec_time, rows
   FROM pg_catalog.pg_database AS own, {{}}.pg_stat_statements
  WHERE own.oid = dbid AND own.datname = current_database() AND toplevel AND calls > 0
-   AND position('{_OWN}' IN query) = 0
+   AND position('{_OWN}' IN coalesce(query, '')) = 0
  ORDER BY total_exec_time DESC
 """
 _WHERE = f"""
-SELECT {_OWN} n.nspname FROM pg_catalog.pg_extension AS e
+SELECT {_OWN} n.nspname, e.extversion FROM pg_catalog.pg_extension AS e
   JOIN pg_catalog.pg_namespace AS n ON n.oid = e.extnamespace
  WHERE e.extname = 'pg_stat_statements'
 """
+_FORGOTTEN = f"SELECT {_OWN} dealloc FROM {{}}.pg_stat_statements_info"
 _KNOWN = f"""
 SELECT {_OWN} schemaname, tablename, attname, null_frac,
        most_common_vals::text::text[], most_common_freqs::float8[], histogram_bounds::text::text[],
@@ -46,6 +47,8 @@ SELECT {_OWN} schemaname, tablename, attname, null_frac,
 """
 # What a table's heirs hold comes last, and counts: a statement reads them too.
 
+_FIRST_READ = (1, 9)
+"""The first version with `toplevel` and with pg_stat_statements_info (PostgreSQL 14)."""
 _ANSWER_S = 60.0
 """The texts are read from a file, which may hold hundreds of megabytes."""
 
@@ -55,10 +58,21 @@ class CountedStatement:
     """A statement without its values."""
 
     text: str
+    """Empty: the server does not show it."""
     calls: int
     seconds: float
     rows: int
     """That all its calls returned or changed."""
+
+
+@dataclass(frozen=True)
+class CountedStatements:
+    """The statements of a database, those that took most time first."""
+
+    statements: tuple[CountedStatement, ...]
+    forgotten: int
+    """How often the server made room (pg_stat_statements.max): each time it forgot the twentieth
+    part that was called least."""
 
 
 @dataclass(frozen=True)
@@ -77,9 +91,9 @@ class ColumnStatistics:
     other schema has a table of that name."""
 
 
-def counted_statements(target: Endpoint) -> list[CountedStatement]:
-    """The statements of the target's database, those that took most time first. EngineError:
-    pg_stat_statements is not there; ServerError: it cannot be read."""
+def counted_statements(target: Endpoint) -> CountedStatements:
+    """The statements of the target's database. EngineError: pg_stat_statements is not there, or of
+    a version that does not count what is read; ServerError: it cannot be read."""
     with connected(target, answer_s=_ANSWER_S) as session:
         row = session.execute(_WHERE).fetchone()
         if row is None:
@@ -87,13 +101,29 @@ def counted_statements(target: Endpoint) -> list[CountedStatement]:
                 f'database "{target.database}" does not count its statements',
                 hint="CREATE EXTENSION pg_stat_statements, preloaded; or capture its log.",
             )
+        schema, version = row
+        if _number(str(version)) < _FIRST_READ:
+            raise EngineError(
+                f'cannot read pg_stat_statements {version} of database "{target.database}"',
+                detail="Its server was upgraded, and the extension in this database was not.",
+                hint="Type ALTER EXTENSION pg_stat_statements UPDATE there.",
+            )
         from psycopg import sql
 
-        rows = session.execute(sql.SQL(_COUNTED).format(sql.Identifier(row[0]))).fetchall()
-    return [
-        CountedStatement(str(text), int(calls), ms / 1000, int(returned))
+        def rows_of(query: LiteralString) -> list[tuple[Any, ...]]:
+            return session.execute(sql.SQL(query).format(sql.Identifier(schema))).fetchall()
+
+        rows, [(forgotten,)] = rows_of(_COUNTED), rows_of(_FORGOTTEN)
+    statements = tuple(
+        CountedStatement(text or "", int(calls), ms / 1000, int(returned))
         for text, calls, ms, returned in rows
-    ]
+    )
+    return CountedStatements(statements, int(forgotten))
+
+
+def _number(version: str) -> tuple[int, ...]:
+    """1.10 is later than 1.9."""
+    return tuple(int(part) for part in re.findall(r"\d+", version))
 
 
 def column_statistics(target: Endpoint, tables: Iterable[str]) -> list[ColumnStatistics]:

@@ -34,7 +34,7 @@ class LogEntry:
     whole: bool = True
     """Whether all of it is there: a log may be copied while it is written."""
     exact: bool = True
-    """Whether its time has fractions of a second."""
+    """Whether its time is known, with fractions of a second."""
     context: str = ""
     vxid: str = ""
     """Its virtual transaction, as the server writes it: 4/17; 4/0: none was open."""
@@ -69,9 +69,9 @@ def zone_of(stamp: str) -> str:
 
 
 def is_exact(stamp: str) -> bool:
-    """Whether a time stamp has fractions of a second."""
+    """Whether it is a time stamp with fractions of a second."""
     match = _STAMP.match(stamp)
-    return match is None or "." in match["time"]
+    return match is not None and "." in match["time"]
 
 
 def starts_with_stamp(text: str) -> bool:

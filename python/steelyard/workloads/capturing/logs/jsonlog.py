@@ -1,7 +1,7 @@
 """Reads logs of JSON objects: jsonlog, and the envelopes in which operators and clouds put entries.
 
-CloudNativePG has csvlog's columns under "record", Azure fields under "properties"; Cloud SQL,
-Docker and shippers have a line of text.
+CloudNativePG has csvlog's columns under "record", Azure fields under "properties", with a line of
+text in one of them; Cloud SQL, Docker and shippers have a line of text.
 """
 
 from __future__ import annotations
@@ -10,14 +10,21 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
 from steelyard.model.errors import UsageError
 from steelyard.workloads.capturing.logs.csvlog import NAMES
-from steelyard.workloads.capturing.logs.entry import LogEntry, Names, entry_of
+from steelyard.workloads.capturing.logs.entry import (
+    LogEntry,
+    Names,
+    entry_of,
+    is_exact,
+    seconds_of,
+)
 from steelyard.workloads.capturing.logs.opening import codec_of
+from steelyard.workloads.capturing.logs.other_lines import holds_statement
 from steelyard.workloads.capturing.logs.servers import LogServer, Source, source_of
 from steelyard.workloads.capturing.logs.stderr_log import LogLine
 
@@ -29,10 +36,15 @@ _AZURE = Names(
     ("sessionId", "session_id", "processId"), "timestamp", "errorLevel", "user", "database",
     "statement",
 )  # fmt: skip
-_JOURNAL = "MESSAGE"
+_JOURNAL, _JOURNAL_TIME = "MESSAGE", "__REALTIME_TIMESTAMP"
 _TEXTS = ("textPayload", "log", "message", "@message", _JOURNAL)
 """Where an envelope has a line of a stderr log."""
+_TIMES = ("timestamp", "time", "@timestamp")
 _LISTS = ("records", "events", "entries")
+_MOST_OF_A_LIST = 1 << 30
+"""Characters; an object a line is read one by one."""
+_COMPARED, _MOST_TURNED = 1000, 1_000_000
+"""Entries that tell whether the newest come first, and so many that are turned then."""
 
 _PART_BYTES = 16_384
 """Docker cuts longer lines."""
@@ -53,7 +65,7 @@ def read_jsonlog(path: Path, file: Iterable[str], encoding: str | None = None) -
     lines = iter(file)
     first = next((line for line in lines if line.strip()), "")
     if _is_laid_out(first):
-        values = _of_text(path, first + "".join(lines))
+        values = _of_text(path, _whole(path, chain([first], lines)))
     else:
         values = _of_lines(path, chain([first], lines))
     head = next(values, None)
@@ -63,9 +75,10 @@ def read_jsonlog(path: Path, file: Iterable[str], encoding: str | None = None) -
     records = _Records(path, LogServer(path, _selection), codec or "utf-8")
     # Exports of clouds may begin with the newest.
     if first.lstrip().startswith("[") or (isinstance(head, Mapping) and "textPayload" in head):
-        values = iter(_in_order([head, *values]))
-        head = next(values)
-    for value in chain([head], values):
+        values = _in_order(path, chain([head], values))
+    else:
+        values = chain([head], values)
+    for value in values:
         yield from records.of(value)
     yield from records.end()
 
@@ -115,11 +128,43 @@ def _of_text(path: Path, text: str) -> Iterator[Any]:
         at = end
 
 
-def _in_order(values: list[Any]) -> list[Any]:
+def _whole(path: Path, lines: Iterable[str]) -> str:
+    """A text whose values go over several lines. UsageError: it is too long to be held."""
+    parts, length = list[str](), 0
+    for line in lines:
+        parts.append(line)
+        length += len(line)
+        if length > _MOST_OF_A_LIST:
+            raise UsageError(
+                f'could not read log "{path}": it is one list, or its objects go over several '
+                f"lines, and it is longer than {_MOST_OF_A_LIST >> 20} MiB",
+                hint="An object a line is read whatever their number: jq -c '.[]?' LOG > NEW of a "
+                "list, jq -c . LOG > NEW of objects.",
+            )
+    return "".join(parts)
+
+
+def _in_order(path: Path, values: Iterator[Any]) -> Iterator[Any]:
+    """The oldest first. UsageError: they are the newest first, and too many to be turned."""
+    head = list(islice(values, _COMPARED))
+    if not _is_newest_first(head):
+        yield from chain(head, values)
+        return
+    every = [*head, *islice(values, _MOST_TURNED)]
+    if next(values, None) is not None:
+        raise UsageError(
+            f'could not read log "{path}": its newest entries come first, and they are more than '
+            f"{_MOST_TURNED}",
+            hint="tac LOG > NEW turns it where each entry is one line; or export it with the "
+            "oldest first.",
+        )
+    yield from reversed(every)
+
+
+def _is_newest_first(values: Iterable[Any]) -> bool:
     stamps = [str(v.get("timestamp", "")) for v in values if isinstance(v, Mapping)]
     nonempty = [stamp for stamp in stamps if stamp]
-    newest_first = len(nonempty) > 1 and nonempty[0] > nonempty[-1]
-    return values[::-1] if newest_first else values
+    return len(nonempty) > 1 and nonempty[0] > nonempty[-1]
 
 
 def _of_lines(path: Path, lines: Iterable[str]) -> Iterator[Any]:
@@ -191,7 +236,7 @@ class _Records:
             if self.server.takes(source, f"{content.severity}:  {content.message}"):
                 yield content
         elif content is not None and self.server.takes(source, content):
-            yield from _lines(content)
+            yield from _lines(content, *_time_of(value))
 
     def _content(self, value: Mapping[str, Any], source: Source) -> LogEntry | str | None:
         """The entry or the text of an envelope; None: it has neither, or a part of a text."""
@@ -271,18 +316,53 @@ def _is_bytes(value: Any) -> bool:
     )
 
 
-def _lines(text: str, *, whole: bool = True) -> Iterator[LogLine]:
+def _time_of(value: Mapping[str, Any]) -> tuple[float, bool]:
+    """An envelope's time in seconds, 0 where it has none, and whether it has fractions of one: it
+    counts where the line's prefix has no time."""
+    if (microseconds := str(value.get(_JOURNAL_TIME, ""))).isdecimal():
+        return int(microseconds) / 1e6, True
+    stamp = next((value[name] for name in _TIMES if isinstance(value.get(name), str)), "")
+    return seconds_of(stamp), is_exact(stamp)
+
+
+def _lines(
+    text: str, seconds: float = 0.0, exact: bool = False, *, whole: bool = True
+) -> Iterator[LogLine]:
     """A text's lines; what stands at their ends may be part of a value."""
     for line in text.removesuffix("\n").split("\n"):
-        yield LogLine(line, whole=whole)
+        yield LogLine(line, seconds=seconds, exact=exact, whole=whole)
 
 
 def _azure(value: Mapping[str, Any], properties: Mapping[str, Any]) -> LogEntry | str:
     message = str(properties["message"])
-    # The older service has the prefix in its messages, or beside them.
-    prefix = str(properties.get("prefix") or "")
-    if "errorLevel" not in properties or ("timestamp" not in properties and prefix):
-        level = str(properties.get("errorLevel", ""))
-        return f"{prefix}{level}:  {message}" if prefix and level else message
+    # The older service has the prefix beside its messages. Flexible server has it within them, and
+    # of what PostgreSQL writes in lines of their own the DETAIL alone, beside them.
+    prefix, level = (str(properties.get(name) or "") for name in ("prefix", "errorLevel"))
+    before, mark, text = message.partition(f"{level}:  ")
+    if level and mark and not prefix and _is_prefix(before):
+        return _azure_lines(before, level, text, properties)
+    if not level or ("timestamp" not in properties and prefix):
+        return _azure_lines(prefix, level, message, properties) if prefix and level else message
     entry = entry_of({"timestamp": value.get("time"), **properties}, _AZURE)
     return replace(entry, database=entry.database or str(properties.get("dbname") or ""))
+
+
+def _is_prefix(text: str) -> bool:
+    """Whether what stands before a severity may be a prefix, and is not a statement with that
+    word."""
+    is_message = text.startswith("duration: ") or holds_statement(text)
+    return bool(text) and "\n" not in text and not is_message
+
+
+def _azure_lines(prefix: str, level: str, text: str, properties: Mapping[str, Any]) -> str:
+    """The lines of an entry as PostgreSQL writes them, its DETAIL behind it."""
+    lines = [_with_tabs(f"{prefix}{level}:  {text}")]
+    if detail := properties.get("detail"):
+        lines.append(_with_tabs(f"{prefix}DETAIL:  {detail}"))
+    return "\n".join(lines)
+
+
+def _with_tabs(text: str) -> str:
+    """With the tab behind each line feed by which PostgreSQL says that the entry goes on."""
+    text = text.rstrip("\r\n")
+    return text if text.count("\n") == text.count("\n\t") else text.replace("\n", "\n\t")

@@ -8,6 +8,7 @@ import gzip
 import io
 import lzma
 import re
+import shlex
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -19,6 +20,9 @@ from steelyard.model.errors import UsageError
 _HEAD_BYTES = 4096
 _CHUNK = 1 << 16
 _ZSTD = b"\x28\xb5\x2f\xfd"
+_NOT_UNPACKED = {b"\x04\x22\x4d\x18": "lz4 -dc", b"PK\x03\x04": "unzip -p"}
+"""What begins so, and what unpacks it."""
+_TAR_AT, _TAR = 257, b"ustar"
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
     (codecs.BOM_UTF16_LE, "utf-16"),
@@ -51,6 +55,7 @@ def opened(path: Path, encoding: str | None = None, name: Path | None = None) ->
     try:
         with _unpacked(path, name) as file:
             head = file.peek(_HEAD_BYTES)
+        _require_single(name, head)
         codec = _encoding(name, head, encoding)
         with _unpacked(path, name) as file, io.TextIOWrapper(file, codec, newline="\n") as text:
             yield _without_nuls(text)
@@ -64,6 +69,15 @@ def opened(path: Path, encoding: str | None = None, name: Path | None = None) ->
         raise UsageError(f'could not unpack log "{name}": {error}') from error
     except OSError as error:
         raise UsageError(f'could not read log "{name}": {error.strerror or error}') from error
+
+
+def _require_single(name: Path, head: bytes) -> None:
+    """UsageError: it is an archive, which may hold several logs."""
+    if head[_TAR_AT:].startswith(_TAR):
+        raise UsageError(
+            f'could not read log "{name}": it is an archive',
+            hint=f"Unpack it, and name the logs in it: tar -xf {shlex.quote(str(name))}",
+        )
 
 
 def _without_nuls(text: Iterable[str]) -> Iterator[str]:
@@ -104,6 +118,12 @@ def require_encoding(path: Path, encoding: str | None, name: Path) -> None:
 def _unpacked(path: Path, name: Path) -> io.BufferedReader:
     with path.open("rb") as file:
         head = file.read(8)
+    program = next((word for mark, word in _NOT_UNPACKED.items() if head.startswith(mark)), None)
+    if program is not None:
+        raise UsageError(
+            f'could not unpack log "{name}"',
+            hint=f"Unpack it first: {program} {shlex.quote(str(name))} > NEW",
+        )
     unpack = next((unpack for mark, unpack in _PACKED if head.startswith(mark)), None)
     if unpack is None:
         return path.open("rb")

@@ -46,6 +46,8 @@ _ESCAPE = re.compile(r"%(-?\d*)([a-zA-Z%])|([^%]+)|%")
 USUAL = (
     "%m [%p] ",  # PostgreSQL's default
     "%m [%p] %q%u@%d ",  # Debian's
+    "%m [%p] %q[user=%u,db=%d,app=%a,host=%h] ",  # pganalyze's advice
+    "%m [%p] %q[user=%u,db=%d,app=%a] ",
     "%t [%p]: [%l-1] user=%u,db=%d,app=%a,client=%h ",  # pgBadger's advice, old and new
     "%t [%p]: user=%u,db=%d,app=%a,client=%h ",
     "%t [%p]: [%l-1] db=%d,user=%u,app=%a,client=%h ",
@@ -55,7 +57,10 @@ USUAL = (
     "%t:%r:%u@%d:[%p]:",  # Amazon RDS
     "%m [%p] %u@%d ",
     "%t [%p-%l] %u@%d ",
+    "%t [%p-%l] %q%u@%d ",
+    "pid=%p,user=%u,db=%d,app=%a,client=%h ",  # Aiven
     "%m [%p]: [%l-1] db=%d,user=%u ",  # Google Cloud SQL
+    "[%p]: [%l-1] db=%d,user=%u ",  # and its earlier one
     "%m [%p]: [%l-1] user=%u,db=%d ",
     "%m:%r:%u@%d:[%p]:%l:%e:%s:%v:%x:%c:%q%a:",  # Amazon Aurora
     "%t-%c-",  # Azure
@@ -65,12 +70,21 @@ USUAL = (
 _WITHOUT_SESSIONS = (
     "", "%q%u@%d ", "user=%u,db=%d,app=%a,client=%h ", "db=%d,user=%u,app=%a,client=%h ",
     "user=%u,db=%d ", "db=%d,user=%u ",
+    " sql_error_code = %e ",  # Heroku's earlier one, and its own
+    ' sql_error_code = %e time_ms = "%m" pid="%p" proc_start_time="%s" session_id="%c" vtid="%v" '
+    'tid="%x" log_line="%l" %qdatabase="%d" connection_source="%r" user="%u" '
+    'application_name="%a" ',
 )  # fmt: skip
 """Those that are usual where another names the process: syslog."""
 _LEVELS = (
     "LOG", "ERROR", "FATAL", "PANIC", "WARNING", "NOTICE", "INFO", "STATEMENT", "DETAIL", "HINT",
     "CONTEXT", "QUERY", "LOCATION", "BACKTRACE", *(f"DEBUG{level}" for level in range(1, 6)),
 )  # fmt: skip
+_OF_MYSQL = re.compile(
+    r"# (?:Time: \d|User@Host: |Query_time: )|Time\s+Id\s+Command\s+Argument"
+    r"|\S*(?:mysqld|mariadbd)\S*, Version: "
+)
+"""Lines of its slow log and its general log."""
 _LEVEL = re.compile(r"(?:LOG|ERROR|FATAL|WARNING|STATEMENT|DETAIL|statement): ")
 _LONGEST_PREFIX = 60
 
@@ -189,6 +203,12 @@ def prefixes_of(
     ]
     counted = [(sum(1 for line in head if pattern.match(line)), pattern) for pattern in patterns]
     most, best = max(counted, key=lambda count: count[0])
+    if required and not most and any(map(_OF_MYSQL.match, head)):
+        raise UsageError(
+            f'could not read log "{path}": it is one of MySQL or MariaDB',
+            hint="Logs of PostgreSQL alone become workloads. Scripts of your own drive such a "
+            "server: steelyard drive mysql://USER@HOST/DATABASE -f SCRIPT",
+        )
     if required and not most:
         raise UsageError(
             f'could not read log "{path}": its lines begin with no prefix that is known',

@@ -189,7 +189,7 @@ class _Reader:
                 vxid=fields.get("vxid", ""),
                 of_worker=bool(fields.get("leader")) or fields.get("backend") == WORKER,
                 whole=block.whole,
-                exact=is_exact(stamp) and (bool(stamp or seconds) or block.line.exact),
+                exact=_is_exact(stamp, seconds, block.line),
                 zone=zone_of(stamp),
                 doubtful=block.doubtful,
             )
@@ -208,6 +208,14 @@ class _Reader:
                     **{name: text},
                 )
                 return
+
+
+def _is_exact(stamp: str, seconds: str, line: LogLine) -> bool:
+    """Whether an entry's time has fractions of a second: that of its prefix, else of its envelope;
+    a prefix without a time says none."""
+    if stamp:
+        return is_exact(stamp)
+    return bool(seconds) or (bool(line.seconds) and line.exact)
 
 
 def _without_sqlstate(message: str) -> str:

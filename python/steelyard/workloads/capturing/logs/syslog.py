@@ -22,9 +22,13 @@ _TIME = (
     r"(?P<time>[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d(?:\.\d+)?"
     r"|\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[-+]\d\d:?\d\d)?)"
 )
-_TEXT = r"(?:\[(?P<number>\d+)-(?P<part>\d+)\] )?(?P<text>.*)$"
+# Heroku puts the name of the server before the numbers, and a service before the process.
+_TEXT = (
+    r"(?:(?:\[(?P<colour>[A-Z][A-Z0-9_]*)\] )?\[(?P<number>\d+)-(?P<part>\d+)\] )?(?P<text>.*)$"
+)
 _LINE = re.compile(
-    rf"^(?:<\d+>1? ?)?{_TIME} (?:(?P<host>\S+) )?(?P<name>[^\s\[\]:]+)\[(?P<process>\d+)\]: "
+    rf"^(?:<\d+>1? ?)?{_TIME} (?:(?P<host>\S+) )?(?P<name>[^\s\[\]:]+)"
+    r"\[(?:(?:heroku-)?postgres\.)?(?P<process>\d+)\]: "
     rf"(?:\[(?:ID )?\d+ [\w.]+\] )?{_TEXT}",
     re.DOTALL,
 )
@@ -145,16 +149,19 @@ class _Message:
 
 
 def _source(match: re.Match[str]) -> Source:
-    """The host and the name that syslog wrote. A blank within the time is no syslog's: there they
-    are words of a log_line_prefix that looks so."""
+    """The host and the name that syslog wrote, and Heroku's of the server. A blank within the time
+    is no syslog's: there they are words of a log_line_prefix that looks so."""
     stamp = match["time"]
     if stamp[0].isdigit() and " " in stamp:
         return ()
     host = (("host", match["host"]),) if match["host"] else ()
-    return (*host, ("name", match["name"]))
+    colour = (("colour", match["colour"]),) if match["colour"] else ()
+    return (*host, ("name", match["name"]), *colour)
 
 
 def _selection(key: str, text: str) -> str:
+    if key == "colour":
+        return f"grep -F '[{text}]' LOG > NEW writes those of one."
     end = " " if key == "host" else "[[ ]"
     return f"grep ' {text}{end}' LOG > NEW writes those of one."
 
@@ -205,6 +212,7 @@ class _Reader:
         if match["part"] is not None:
             message.whole = message.whole and int(match["part"]) == message.parts
         seconds, exact = _time(match["time"])
+        exact = exact and match["colour"] is None  # Heroku writes zeros behind whole seconds
         whole = raw.endswith("\n")
         for number, piece in enumerate(split_lines(text, self._begins)):
             line = LogLine(piece, process, seconds, exact, whole)

@@ -93,6 +93,8 @@ class DumpLexer:
         self.standard_strings = True
         """As the server reports standard_conforming_strings; off: a backslash escapes in every
         literal. Set it after each statement."""
+        self.is_of_pg_dump = False
+        """Whether the line was read that pg_dump writes first."""
         self.cut_off = False
         """Whether the line was read that pg_dump writes first, and not yet the one it writes
         last."""
@@ -160,6 +162,7 @@ class DumpLexer:
     def _note_comments(self, end: int) -> None:
         last = self._text.rfind(_BEGUN, self._at, end)
         if last >= 0:
+            self.is_of_pg_dump = True
             self.cut_off = not self._text.startswith(_COMPLETE, last)
 
     def _statement(self) -> SqlStatement:

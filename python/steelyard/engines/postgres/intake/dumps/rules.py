@@ -66,7 +66,7 @@ def created_database(statement: SqlStatement) -> str:
     if match is None:
         return ""
     quoted, plain = match.groups()
-    name: bytes = plain if quoted is None else quoted.replace(b'""', b'"')
+    name: bytes = plain.lower() if quoted is None else quoted.replace(b'""', b'"')
     return name.decode(errors="replace")
 
 
