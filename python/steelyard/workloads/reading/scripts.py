@@ -11,9 +11,9 @@ from pathlib import Path
 from steelyard._core import script_statements
 from steelyard.model.errors import StudyError, UsageError
 from steelyard.model.files.small_file import read_small_bytes
+from steelyard.workloads.reading.branches import Assignments, may_write
 from steelyard.workloads.reading.dialects import GENERIC, language
 from steelyard.workloads.reading.workload import Workload, WorkloadFile
-from steelyard.workloads.reading.writing import writes
 
 Tables = Mapping[str, Sequence[Sequence[str | None]]]
 """Rows that scripts draw from, by name."""
@@ -55,26 +55,27 @@ def resolve_scripts(
     file, line and column.
     """
     defined = script_variables(workload, scale, variables or {})
-    tried = workload.drawn_first
+    tried, dialect = workload.drawn_first, language(workload.kind)
+    every = [_find(workload, name, weight, texts or {}) for name, weight in scripts.items()]
+    own = {s.name for s in every if s.name in (texts or {}) or s.name not in workload.scripts}
+    assigned = Assignments.of(script.text for script in every if own)
     resolved = []
-    for name, weight in scripts.items():
-        text = (texts or {}).get(name)
-        script = (
-            _find(workload, name, weight)
-            if text is None
-            else Script(name, text, weight, None, writes=True)
-        )
+    for script in every:
+        name = script.name
         try:
             statements = script_statements(
-                name, script.text, defined, tables=tried, dialect=language(workload.kind)
+                name, script.text, defined, tables=tried, dialect=dialect
             )
         except ValueError as error:
             raise StudyError(f'script "{name}" is wrong', detail=str(error)) from error
-        if text is not None or name not in workload.scripts:
-            script = Script(name, script.text, weight, None, any(map(writes, statements)))
+        does_write = script.writes
+        if name in own:
+            does_write = may_write(name, script.text, defined, assigned, dialect)
         pause_ns = longest_pause_ns(name, script.text, defined, tried, workload.kind)
         several = len(statements) > 1 or bool(_BRANCH.search(script.text))
-        resolved.append(replace(script, pause_ns=pause_ns, several=several))
+        resolved.append(
+            replace(script, writes=does_write, pause_ns=pause_ns, several=several)
+        )
     return resolved
 
 
@@ -87,7 +88,10 @@ def script_variables(
     return {name: str(value) for name, value in every.items()}
 
 
-def _find(workload: Workload, name: str, weight: int) -> Script:
+def _find(workload: Workload, name: str, weight: int, texts: Mapping[str, str]) -> Script:
+    """A script before it is compiled; one of the user's is taken to write."""
+    if name in texts:
+        return Script(name, texts[name], weight, None, writes=True)
     facts = workload.scripts.get(name)
     file = workload.script(name) if facts else _file_of_user(workload, name)
     try:

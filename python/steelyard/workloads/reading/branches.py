@@ -1,0 +1,117 @@
+"""Lists the statements of all branches of a script: one execution sends those of a few."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Self
+
+from steelyard._core import script_statements
+from steelyard.workloads.reading.writing import any_writes
+
+VARIABLE = re.compile(r":([A-Za-z_\x80-\U0010ffff][\w\x80-\U0010ffff]*)", re.ASCII)
+"""A variable that a script reads, or a cast."""
+_COMMAND = re.compile(
+    r"'[^'\n]*'|--[^\n]*|/\*.*?\*/|\\;"
+    r"|\\(?P<verb>set|if|elif|else|endif|sleep|draw|[ag]set|(?:start|sync|end)pipeline)\b"
+    r"(?P<rest>(?:\\\r?\n|[^\n])*)",
+    re.IGNORECASE | re.DOTALL,
+)
+"""Strings, comments, what parts the statements of one message, and backslash commands."""
+_VARYING = frozenset({"client_id", "clients", "random_seed", "default_seed"})
+"""Variables that exist by themselves, and are not the same for every client and load."""
+_CALLS_OF_CHANCE = re.compile(r"random|hash|permute", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Assignments:
+    """What scripts assign: names, and prefixes before names that an answer of the server has."""
+
+    names: frozenset[str]
+    prefixes: tuple[str, ...]
+
+    @classmethod
+    def of(cls, texts: Iterable[str]) -> Self:
+        """Of scripts that share their variables, as those of a mix do."""
+        names, prefixes = set[str](), set[str]()
+        for command in (command for text in texts for command in _commands(text)):
+            words = [word for word in command["rest"].split() if word != "\\"]
+            match command["verb"].lower():
+                case "set":
+                    names.update(words[:1])
+                case "draw":
+                    names.update(words[1:])
+                case "gset" | "aset":
+                    prefixes.add(words[0] if words else "")
+        return cls(frozenset(names), tuple(prefixes))
+
+    def holds(self, name: str) -> bool:
+        """Whether a variable of this name may be assigned."""
+        return name in self.names or name.startswith(self.prefixes)
+
+
+def may_write(
+    name: str,
+    text: str,
+    variables: Mapping[str, str],
+    assigned: Assignments,
+    dialect: str = "postgres",
+) -> bool:
+    """Whether a script writes in one of its branches, as far as its text shows; one whose
+    statements cannot be told apart is taken to write. Arguments: as of `every_statement`."""
+    try:
+        return any_writes(every_statement(name, text, variables, assigned, dialect))
+    except ValueError:
+        return True
+
+
+def every_statement(
+    name: str,
+    text: str,
+    variables: Mapping[str, str],
+    assigned: Assignments,
+    dialect: str = "postgres",
+) -> list[str]:
+    """The statements of all branches of a script, those of one message each by itself. A branch
+    that the given variables rule out is not taken; every other variable is 1.
+
+    `assigned`: by this script and those that share its variables. ValueError: it is wrong.
+    """
+    constants = {key for key in variables if key not in _VARYING and not assigned.holds(key)}
+    decided = _decided(_commands(text), constants)
+
+    def replacement(match: re.Match[str]) -> str:
+        if match["verb"] is None:
+            return ";" if match[0] == "\\;" else match[0]
+        return match[0] if match.start() in decided else ";"
+
+    plain = _COMMAND.sub(replacement, text)
+    values = {**dict.fromkeys(VARIABLE.findall(plain), "1"), **variables}
+    return script_statements(name, plain, values, dialect=dialect)
+
+
+def _commands(text: str) -> list[re.Match[str]]:
+    return [match for match in _COMMAND.finditer(text) if match["verb"] is not None]
+
+
+def _decided(commands: Sequence[re.Match[str]], constants: set[str]) -> set[int]:
+    """Where the commands of those branches begin whose every condition follows from constants."""
+    decided, open_branches = set[int](), list[list[re.Match[str]]]()
+    for command in commands:
+        verb = command["verb"].lower()
+        if verb == "if":
+            open_branches.append([])
+        if verb in ("if", "elif", "else", "endif") and open_branches:
+            open_branches[-1].append(command)
+        if verb == "endif" and open_branches:
+            branches = open_branches.pop()
+            if all(_follows(branch["rest"], constants) for branch in branches):
+                decided.update(branch.start() for branch in branches)
+    return decided
+
+
+def _follows(condition: str, constants: set[str]) -> bool:
+    """Whether a condition has one result, whatever is drawn or answered."""
+    names = VARIABLE.findall(condition)
+    return constants.issuperset(names) and _CALLS_OF_CHANCE.search(condition) is None
