@@ -39,7 +39,7 @@ WRITES = {
     ),
     "a condition on two lines": "\\if :client_id \\\n = 7\nDELETE FROM t;\n\\endif\nSELECT 1;\n",
     "a division that an answer permits": (
-        "SELECT 2 AS n \\gset\n\\set m 1 / (:n - 1 + 1)\n\\if :m = 7\nDELETE FROM t;\n\\endif\n"
+        "SELECT 2 AS n \\gset\n\\set m 1 / (:n - 1)\n\\if :m = 7\nDELETE FROM t;\n\\endif\n"
     ),
     "several statements in one message": "SELECT ';' \\; UPDATE t SET a = 1 \\; SELECT 2;\n",
     "a branch that a variable opens": "\\if :limit = 5\nUPDATE t SET a = 1;\n\\endif\n",
