@@ -18,6 +18,13 @@ from steelyard.workloads.reading.scripts import Script, longest_pause_ns, resolv
         ("\\if :long > 7\n\\sleep 9 s\n\\endif\nSELECT 1;", 0),
         ("\\set nap random(1, 3)\n\\sleep :nap s\nSELECT 1;", 3 * NS_PER_S),
         ("SELECT 1 AS one\n\\gset\n\\sleep 5 s\nSELECT :one;", 5 * NS_PER_S),
+        ("\\sleep 20ms\nSELECT 1;\n\\sleep 3S", 20 * NS_PER_MS + 3 * NS_PER_S),
+        ("SELECT 1; \\sleep 3 s\nSELECT 2\n\\sleep :long ms \n", 3 * NS_PER_S + 7 * NS_PER_MS),
+        ("\\set nap 2.75\n\\sleep :nap s\nSELECT 1;", 2 * NS_PER_S),
+        ("\\set nap -ln(0.5) * 1000\n\\sleep :nap ms\nSELECT 1;", 693 * NS_PER_MS),
+        ("\\sleep -3 s\n\\sleep +1 s\nSELECT 1;", NS_PER_S),
+        ("\\sleep 2 s\r\nSELECT 1;\r\n", 2 * NS_PER_S),
+        ("-- \\sleep 9 s\nSELECT 1 -- \\sleep 9 s\n; /* \n\\sleep 9 s\n */ SELECT 2;", 0),
     ],
 )
 def test_the_sleeps_of_a_transaction_are_added_up(text: str, pause_ns: int) -> None:

@@ -12,13 +12,15 @@ from steelyard.workloads.reading.writing import any_writes
 
 VARIABLE = re.compile(r":([A-Za-z_\x80-\U0010ffff][\w\x80-\U0010ffff]*)", re.ASCII)
 """A variable that a script reads, or a cast."""
+TEXTS = r"'[^'\n]*'|--[^\n]*|/\*.*?\*/"
+"""Strings of one line and comments, in which no command stands."""
 _COMMAND = re.compile(
-    r"'[^'\n]*'|--[^\n]*|/\*.*?\*/|\\;"
+    rf"{TEXTS}|\\;"
     r"|\\(?P<verb>set|if|elif|else|endif|sleep|draw|[ag]set|(?:start|sync|end)pipeline)\b"
     r"(?P<rest>(?:\\\r?\n|[^\n])*)",
     re.IGNORECASE | re.DOTALL,
 )
-"""Strings, comments, what parts the statements of one message, and backslash commands."""
+"""Also what parts the statements of one message, and backslash commands."""
 _VARYING = frozenset({"client_id", "clients", "random_seed", "default_seed"})
 """Variables that exist by themselves, and are not the same for every client and load."""
 _CALLS_OF_CHANCE = re.compile(r"random|hash|permute", re.IGNORECASE)
@@ -64,6 +66,13 @@ def may_write(
         return any_writes(every_statement(name, text, variables, assigned, dialect))
     except ValueError:
         return True
+
+
+def has_branches(text: str) -> bool:
+    """Whether what a script sends may depend on a condition."""
+    if "\\if" not in text.lower():  # soon known of a long text
+        return False
+    return any(command["verb"].lower() == "if" for command in _commands(text))
 
 
 def every_statement(

@@ -11,7 +11,7 @@ from pathlib import Path
 from steelyard._core import script_statements
 from steelyard.model.errors import StudyError, UsageError
 from steelyard.model.files.small_file import read_small_bytes
-from steelyard.workloads.reading.branches import Assignments, may_write
+from steelyard.workloads.reading.branches import TEXTS, Assignments, has_branches, may_write
 from steelyard.workloads.reading.dialects import GENERIC, language
 from steelyard.workloads.reading.workload import Workload, WorkloadFile
 
@@ -20,9 +20,13 @@ Tables = Mapping[str, Sequence[Sequence[str | None]]]
 EXECUTIONS = 200
 """Tried without sleeping: pauses are drawn at random and depend on options."""
 UNIT_NS = {"": 1_000_000_000, "s": 1_000_000_000, "ms": 1_000_000, "us": 1_000}
-_SLEEP = re.compile(r"^[ \t]*\\sleep[ \t]+(\S+)(?:[ \t]+(us|ms|s))?[ \t]*$", re.IGNORECASE | re.M)
-_BRANCH = re.compile(r"^[ \t]*\\if\b", re.IGNORECASE | re.M)
-_SLEPT = re.compile(r"SELECT 'steelyard sleeps', (\d+), '(\w*)'")
+_SLEEP = re.compile(
+    rf"{TEXTS}|\\sleep[ \t]+(?P<amount>:\w+|[+-]?\d+)[ \t]*(?P<unit>us|ms|s|)[ \t]*\r?$",
+    re.IGNORECASE | re.MULTILINE | re.DOTALL,
+)
+"""A unit may touch the number, and a command stand behind a statement on its line."""
+_SLEPT = re.compile(r"SELECT 'steelyard sleeps', ([+-]?\d+)[^';]*, '(\w*)';")
+"""Of a value that is no whole number, the digits that it begins with."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +76,7 @@ def resolve_scripts(
         if name in own:
             does_write = may_write(name, script.text, defined, assigned, dialect)
         pause_ns = longest_pause_ns(name, script.text, defined, tried, workload.kind)
-        several = len(statements) > 1 or bool(_BRANCH.search(script.text))
+        several = len(statements) > 1 or has_branches(script.text)
         resolved.append(
             replace(script, writes=does_write, pause_ns=pause_ns, several=several)
         )
@@ -133,10 +137,16 @@ def longest_pause_ns(
     kind: str = GENERIC,
 ) -> int:
     """The longest that one of the executions that are tried sleeps in all, in ns; 0: none does."""
-    if not _SLEEP.search(text):
+    logged = _SLEEP.sub(_logged_sleep, text) if "\\sleep" in text.lower() else text
+    if logged == text:
         return 0
-    logged = _SLEEP.sub(r"SELECT 'steelyard sleeps', \1, '\2';", text)
     return max(_pause_ns(name, logged, variables, tables, seed, kind) for seed in range(EXECUTIONS))
+
+
+def _logged_sleep(match: re.Match[str]) -> str:
+    if match["amount"] is None:
+        return match[0]
+    return f" SELECT 'steelyard sleeps', {match['amount']}, '{match['unit']}';"
 
 
 def _pause_ns(
@@ -153,4 +163,4 @@ def _pause_ns(
     except ValueError:  # no result with these draws: the transaction ends there
         return 0
     slept = _SLEPT.findall("\n".join(statements))
-    return sum(int(amount) * UNIT_NS[unit.lower()] for amount, unit in slept)
+    return sum(max(0, int(amount)) * UNIT_NS[unit.lower()] for amount, unit in slept)
