@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from steelyard.model.errors import StudyError
 from steelyard.model.units import NS_PER_MS, NS_PER_S
+from steelyard.study.read import read_study
 from steelyard.workloads.reading.folder import find_workload
+from steelyard.workloads.reading.resolved import resolve
 from steelyard.workloads.reading.scripts import Script, longest_pause_ns, resolve_scripts
 
 
@@ -42,3 +47,38 @@ def test_keying_and_thinking_times_are_found_where_they_are_asked_for(name: str)
     # Keying of 18, 3 and 2 s; thinking of 12 or 5 s in the mean, ten times that at most.
     assert 18 + 3 * 12 < pauses["new-order"] < 18 + 120
     assert all(2 + 3 * 5 < pause < 3 + 120 for pause in pauses.values())
+
+
+QUOTED = "\\set a 1\nSELECT ':a';\n"
+PIPELINE = "SELECT 1;\n\\startpipeline\nSELECT 2;\n\\endpipeline\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "mode", "other", "place"),
+    [
+        (QUOTED, None, "simple", "mine:2:9"),
+        (QUOTED, "extended", "simple", "mine:2:9"),
+        ("SELECT 1 \\; SELECT 2;\n", "prepared", "simple", "mine:1:10"),
+        (PIPELINE, "simple", "prepared", "mine:2:1"),
+    ],
+)
+def test_a_script_that_its_mode_cannot_send_says_which_mode_can(
+    text: str, mode: str | None, other: str, place: str
+) -> None:
+    pgbench = find_workload("pgbench")
+    texts = {"select": "SELECT 1;", "mine": text}
+    with pytest.raises(StudyError, match='script "mine" cannot be sent as') as refused:
+        resolve_scripts(pgbench, dict.fromkeys(texts, 1), 1, texts=texts, mode=mode)
+    assert place in str(refused.value)
+    assert f"--set workload.mode={other}" in str(refused.value)
+    assert len(resolve_scripts(pgbench, dict.fromkeys(texts, 1), 1, texts=texts, mode=other)) == 2
+
+
+def test_the_mode_of_a_study_is_that_of_its_scripts(tmp_path: Path) -> None:
+    file = tmp_path / "quoted.sql"
+    file.write_text(QUOTED)
+    script = f"workload.scripts={{'{file}' = 1}}"
+    with pytest.raises(StudyError, match="cannot be sent as prepared"):
+        resolve(read_study("settings", [script]).workload)
+    [resolved] = resolve(read_study("settings", [script, "workload.mode=simple"]).workload).scripts
+    assert not resolved.writes

@@ -41,13 +41,15 @@ def resolve(choice: WorkloadChoice, kind: str = GENERIC) -> ResolvedWorkload:
     full = _complete(choice, workload)
     scale = full.scale or workload.default_scale
     variables = workload.variables(scale)
-    scripts = tuple(resolve_scripts(workload, full.scripts, scale, full.variables, full.texts))
+    scripts = resolve_scripts(
+        workload, full.scripts, scale, full.variables, full.texts, full.mode
+    )
     failing = _failing(choice.name, workload, full)
     timed = failing is not None and any(script.several for script in scripts)
     return ResolvedWorkload(
         workload=workload,
         scale=scale,
-        scripts=scripts,
+        scripts=tuple(scripts),
         variables={"clients": choice.clients, **variables, **choice.variables},
         failing=choice.failing or failing,
         timed=timed if choice.timed is None else choice.timed,

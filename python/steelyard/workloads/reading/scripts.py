@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
 
-from steelyard._core import script_statements
+from steelyard._core import check_scripts, script_statements
 from steelyard.model.errors import StudyError, UsageError
 from steelyard.model.files.small_file import read_small_bytes
 from steelyard.workloads.reading.branches import TEXTS, Assignments, has_branches, may_write
@@ -51,18 +51,21 @@ def resolve_scripts(
     scale: int,
     variables: Mapping[str, str | int | float] | None = None,
     texts: Mapping[str, str] | None = None,
+    mode: str | None = None,
 ) -> list[Script]:
-    """The scripts by name or path, with their weights, each compiled and evaluated once.
-    `texts`: those that the study itself holds, which go before others of that name.
+    """The scripts by name or path, with their weights, compiled together and evaluated once each.
+    `texts`: those that the study itself holds, which go before others of that name. `mode`: how
+    their statements are sent; None: as the workload is meant to be driven.
 
-    StudyError: no such script (the near one is suggested), or a script that is wrong, with its
-    file, line and column.
+    StudyError: no such script (the near one is suggested), or a script that is wrong or cannot be
+    sent so, with its file, line and column.
     """
     defined = script_variables(workload, scale, variables or {})
     tried, dialect = workload.drawn_first, language(workload.kind)
     every = [_find(workload, name, weight, texts or {}) for name, weight in scripts.items()]
     own = {s.name for s in every if s.name in (texts or {}) or s.name not in workload.scripts}
     assigned = Assignments.of(script.text for script in every if own)
+    _require_compiled(workload, every, defined, mode or workload.mode)
     resolved = []
     for script in every:
         name = script.name
@@ -90,6 +93,39 @@ def script_variables(
     automatic = {"client_id": 0, "clients": 1, "random_seed": 0, "default_seed": 0}
     every = {**automatic, **workload.variables(scale), **variables}
     return {name: str(value) for name, value in every.items()}
+
+
+def _require_compiled(
+    workload: Workload, scripts: Sequence[Script], defined: dict[str, str], mode: str
+) -> None:
+    """StudyError: one is wrong, though it may read what the others set, or this mode cannot send
+    it."""
+    error = _compile_error(workload, scripts, defined, mode)
+    if error is None:
+        return
+    name = next((s.name for s in scripts if error.startswith(f"{s.name}:")), scripts[0].name)
+    other = "prepared" if mode == "simple" else "simple"
+    if _compile_error(workload, scripts, defined, other) is not None:
+        raise StudyError(f'script "{name}" is wrong', detail=error)
+    raise StudyError(
+        f'script "{name}" cannot be sent as {mode}',
+        detail=error,
+        # The values of a workload that draws them are written to be sent in its own mode.
+        hint=None
+        if workload.draws
+        else f"Send the statements as {other}: --set workload.mode={other} (drive: -M {other}).",
+    )
+
+
+def _compile_error(
+    workload: Workload, scripts: Sequence[Script], defined: dict[str, str], mode: str
+) -> str | None:
+    texts = [(script.name, script.text) for script in scripts]
+    try:
+        check_scripts(texts, defined, mode, workload.drawn_first, language(workload.kind))
+    except ValueError as error:
+        return str(error)
+    return None
 
 
 def _find(workload: Workload, name: str, weight: int, texts: Mapping[str, str]) -> Script:
