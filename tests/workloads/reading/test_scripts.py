@@ -82,3 +82,48 @@ def test_the_mode_of_a_study_is_that_of_its_scripts(tmp_path: Path) -> None:
         resolve(read_study("settings", [script]).workload)
     [resolved] = resolve(read_study("settings", [script, "workload.mode=simple"]).workload).scripts
     assert not resolved.writes
+
+
+ANSWERED = "SELECT min(a) AS low, max(a) AS high FROM t \\gset\n"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        ANSWERED + "\\set a random(:low + 1, :high)\nSELECT :a;\n",
+        ANSWERED + "\\set a 100 / (:high - :low)\nSELECT :a;\n",
+        "SELECT 7 AS n \\aset x_\n\\if 1 / (:x_n - 1) > 0\nSELECT 1;\n\\endif\n",
+    ],
+)
+def test_an_expression_of_answers_may_have_a_result_that_it_has_not_with_ones(text: str) -> None:
+    [script] = resolve_scripts(find_workload("pgbench"), {"mine": 1}, 1, texts={"mine": text})
+    assert (script.several, script.writes) == (True, False)
+
+
+@pytest.mark.parametrize("text", ["\\set a 1 / 0\n" + ANSWERED, "\\set a 1 / 0\nSELECT :a;\n"])
+def test_an_expression_that_no_answer_changes_is_refused(text: str) -> None:
+    with pytest.raises(StudyError, match="division by zero"):
+        resolve_scripts(find_workload("pgbench"), {"mine": 1}, 1, texts={"mine": text})
+
+
+def test_a_script_may_read_what_another_one_sets() -> None:
+    pgbench = find_workload("pgbench")
+    texts = {
+        "first": "\\set key random(5, 9)\nSELECT 2 AS nap \\gset my_\n",
+        "second": "SELECT 10 / (:key - 1);\n\\sleep :my_nap s\n",
+        "third": "\\set k 10 / (:key - 1)\nSELECT :k;\n",
+    }
+    scripts = resolve_scripts(pgbench, dict.fromkeys(texts, 1), 1, texts=texts)
+    assert [script.pause_ns for script in scripts] == [0, NS_PER_S, 0]
+    with pytest.raises(StudyError, match='undefined variable "key"'):
+        resolve_scripts(pgbench, {"second": 1}, 1, texts=texts)
+
+
+def test_a_script_is_evaluated_with_the_number_of_its_clients(tmp_path: Path) -> None:
+    file = tmp_path / "shared.sql"
+    file.write_text("\\set part 100 / (:clients - 1)\nSELECT :part;\n")
+    changes = [f"workload.scripts={{'{file}' = 1}}", "workload.clients=3"]
+    [script] = resolve(read_study("settings", changes).workload).scripts
+    assert script.text.startswith("\\set part")
+    with pytest.raises(StudyError, match="division by zero"):
+        resolve(read_study("settings", [changes[0], "workload.clients=1"]).workload)

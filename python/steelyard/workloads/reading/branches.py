@@ -68,6 +68,20 @@ def may_write(
         return True
 
 
+def shared_variables(text: str, assigned: Assignments) -> set[str]:
+    """Variables that a script reads and only others set. `assigned`: by all of them."""
+    own = Assignments.of([text])
+    names = {*VARIABLE.findall(text)}
+    return {name for name in names if assigned.holds(name) and not own.holds(name)}
+
+
+def first_answer_line(text: str) -> int | None:
+    """The line of the first command that takes variables from an answer; None: none does."""
+    captures = (command for command in _commands(text) if command["verb"].lower().endswith("set"))
+    starts = [c.start() for c in captures if c["verb"].lower() != "set"]
+    return text.count("\n", 0, starts[0]) + 1 if starts else None
+
+
 def has_branches(text: str) -> bool:
     """Whether what a script sends may depend on a condition."""
     if "\\if" not in text.lower():  # soon known of a long text

@@ -42,7 +42,12 @@ def resolve(choice: WorkloadChoice, kind: str = GENERIC) -> ResolvedWorkload:
     scale = full.scale or workload.default_scale
     variables = workload.variables(scale)
     scripts = resolve_scripts(
-        workload, full.scripts, scale, full.variables, full.texts, full.mode
+        workload,
+        full.scripts,
+        scale,
+        {"clients": choice.clients, **full.variables},
+        full.texts,
+        full.mode,
     )
     failing = _failing(choice.name, workload, full)
     timed = failing is not None and any(script.several for script in scripts)

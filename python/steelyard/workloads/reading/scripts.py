@@ -11,7 +11,14 @@ from pathlib import Path
 from steelyard._core import check_scripts, script_statements
 from steelyard.model.errors import StudyError, UsageError
 from steelyard.model.files.small_file import read_small_bytes
-from steelyard.workloads.reading.branches import TEXTS, Assignments, has_branches, may_write
+from steelyard.workloads.reading.branches import (
+    TEXTS,
+    Assignments,
+    first_answer_line,
+    has_branches,
+    may_write,
+    shared_variables,
+)
 from steelyard.workloads.reading.dialects import GENERIC, language
 from steelyard.workloads.reading.workload import Workload, WorkloadFile
 
@@ -68,22 +75,29 @@ def resolve_scripts(
     _require_compiled(workload, every, defined, mode or workload.mode)
     resolved = []
     for script in every:
-        name = script.name
-        try:
-            statements = script_statements(
-                name, script.text, defined, tables=tried, dialect=dialect
-            )
-        except ValueError as error:
-            raise StudyError(f'script "{name}" is wrong', detail=str(error)) from error
-        does_write = script.writes
+        name, text = script.name, script.text
+        does_write, values = script.writes, defined
         if name in own:
-            does_write = may_write(name, script.text, defined, assigned, dialect)
-        pause_ns = longest_pause_ns(name, script.text, defined, tried, workload.kind)
-        several = len(statements) > 1 or has_branches(script.text)
-        resolved.append(
-            replace(script, writes=does_write, pause_ns=pause_ns, several=several)
-        )
+            does_write = may_write(name, text, defined, assigned, dialect)
+            values = {**dict.fromkeys(shared_variables(text, assigned), "1"), **defined}
+        try:
+            count = len(script_statements(name, text, values, tables=tried, dialect=dialect))
+        except ValueError as error:
+            if not _may_have_result(script, str(error), shares=len(values) > len(defined)):
+                raise StudyError(f'script "{name}" is wrong', detail=str(error)) from error
+            count = 2  # one that answers, and what follows from its answer
+        pause_ns = longest_pause_ns(name, text, values, tried, workload.kind)
+        several = count > 1 or has_branches(text)
+        resolved.append(replace(script, writes=does_write, pause_ns=pause_ns, several=several))
     return resolved
+
+
+def _may_have_result(script: Script, error: str, *, shares: bool) -> bool:
+    """Whether an expression without a result may have one with other answers of the server, or
+    other values of variables that it shares: all of them are 1 here."""
+    answered = first_answer_line(script.text)
+    place = re.match(r"(\d+):", error.removeprefix(f"{script.name}:"))
+    return shares or answered is not None and place is not None and int(place[1]) > answered
 
 
 def script_variables(
