@@ -10,8 +10,8 @@ from typing import Self
 from steelyard._core import script_statements
 from steelyard.workloads.reading.writing import any_writes
 
-VARIABLE = re.compile(r":([A-Za-z_\x80-\U0010ffff][\w\x80-\U0010ffff]*)", re.ASCII)
-"""A variable that a script reads, or a cast."""
+VARIABLE = re.compile(r"(?<!:):([A-Za-z_\x80-\U0010ffff][\w\x80-\U0010ffff]*)", re.ASCII)
+"""A variable that a script reads, and no cast."""
 TEXTS = r"'[^'\n]*'|--[^\n]*|/\*.*?\*/"
 """Strings of one line and comments, in which no command stands."""
 _COMMAND = re.compile(
