@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
@@ -98,6 +98,13 @@ def _may_have_result(script: Script, error: str, *, shares: bool) -> bool:
     answered = first_answer_line(script.text)
     place = re.match(r"(\d+):", error.removeprefix(f"{script.name}:"))
     return shares or answered is not None and place is not None and int(place[1]) > answered
+
+
+def script_texts(
+    workload: Workload, scripts: Iterable[str], texts: Mapping[str, str]
+) -> dict[str, str]:
+    """Name of a script → its text, as it is found. StudyError: there is no such script."""
+    return {name: _find(workload, name, 1, texts).text for name in scripts}
 
 
 def script_variables(
