@@ -7,20 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Self
 
-from steelyard._core import script_statements
+from steelyard.model.script_text import VARIABLE, commands, split_statements, without_commands
 from steelyard.workloads.reading.writing import any_writes
 
-VARIABLE = re.compile(r"(?<!:):([A-Za-z_\x80-\U0010ffff][\w\x80-\U0010ffff]*)", re.ASCII)
-"""A variable that a script reads, and no cast."""
-TEXTS = r"'[^'\n]*'|--[^\n]*|/\*.*?\*/"
-"""Strings of one line and comments, in which no command stands."""
-_COMMAND = re.compile(
-    rf"{TEXTS}|\\;"
-    r"|\\(?P<verb>set|if|elif|else|endif|sleep|draw|[ag]set|(?:start|sync|end)pipeline)\b"
-    r"(?P<rest>(?:\\\r?\n|[^\n])*)",
-    re.IGNORECASE | re.DOTALL,
-)
-"""Also what parts the statements of one message, and backslash commands."""
 _VARYING = frozenset({"client_id", "clients", "random_seed", "default_seed"})
 """Variables that exist by themselves, and are not the same for every client and load."""
 _CALLS_OF_CHANCE = re.compile(r"random|hash|permute", re.IGNORECASE)
@@ -37,7 +26,7 @@ class Assignments:
     def of(cls, texts: Iterable[str]) -> Self:
         """Of scripts that share their variables, as those of a mix do."""
         names, prefixes = set[str](), set[str]()
-        for command in (command for text in texts for command in _commands(text)):
+        for command in (command for text in texts for command in commands(text)):
             words = [word for word in command["rest"].split() if word != "\\"]
             match command["verb"].lower():
                 case "set":
@@ -77,16 +66,16 @@ def shared_variables(text: str, assigned: Assignments) -> set[str]:
 
 def first_answer_line(text: str) -> int | None:
     """The line of the first command that takes variables from an answer; None: none does."""
-    captures = (command for command in _commands(text) if command["verb"].lower().endswith("set"))
-    starts = [c.start() for c in captures if c["verb"].lower() != "set"]
-    return text.count("\n", 0, starts[0]) + 1 if starts else None
+    answers = (c.start() for c in commands(text) if c["verb"].lower() in ("gset", "aset"))
+    first = next(answers, None)
+    return None if first is None else text.count("\n", 0, first) + 1
 
 
 def has_branches(text: str) -> bool:
     """Whether what a script sends may depend on a condition."""
     if "\\if" not in text.lower():  # soon known of a long text
         return False
-    return any(command["verb"].lower() == "if" for command in _commands(text))
+    return any(command["verb"].lower() == "if" for command in commands(text))
 
 
 def every_statement(
@@ -102,26 +91,15 @@ def every_statement(
     `assigned`: by this script and those that share its variables. ValueError: it is wrong.
     """
     constants = {key for key in variables if key not in _VARYING and not assigned.holds(key)}
-    decided = _decided(_commands(text), constants)
-
-    def replacement(match: re.Match[str]) -> str:
-        if match["verb"] is None:
-            return ";" if match[0] == "\\;" else match[0]
-        return match[0] if match.start() in decided else ";"
-
-    plain = _COMMAND.sub(replacement, text)
+    plain = without_commands(text, exempt=_decided(commands(text), constants))
     values = {**dict.fromkeys(VARIABLE.findall(plain), "1"), **variables}
-    return script_statements(name, plain, values, dialect=dialect)
+    return split_statements(name, plain, values, dialect)
 
 
-def _commands(text: str) -> list[re.Match[str]]:
-    return [match for match in _COMMAND.finditer(text) if match["verb"] is not None]
-
-
-def _decided(commands: Sequence[re.Match[str]], constants: set[str]) -> set[int]:
+def _decided(script: Sequence[re.Match[str]], constants: set[str]) -> set[int]:
     """Where the commands of those branches begin whose every condition follows from constants."""
     decided, open_branches = set[int](), list[list[re.Match[str]]]()
-    for command in commands:
+    for command in script:
         verb = command["verb"].lower()
         if verb == "if":
             open_branches.append([])

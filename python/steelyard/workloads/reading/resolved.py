@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from steelyard.model.errors import StudyError, UsageError
+from steelyard.model.script_text import VARIABLE
 from steelyard.study.study import LEAVE_OUT, REFUSE, Failing, Study, WorkloadChoice
-from steelyard.workloads.reading.branches import VARIABLE
 from steelyard.workloads.reading.dialects import GENERIC
 from steelyard.workloads.reading.folder import find_workload, known_workloads
 from steelyard.workloads.reading.scripts import Script, resolve_scripts, script_texts

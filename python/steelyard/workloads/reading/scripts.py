@@ -11,8 +11,8 @@ from pathlib import Path
 from steelyard._core import check_scripts, script_statements
 from steelyard.model.errors import StudyError, UsageError
 from steelyard.model.files.small_file import read_small_bytes
+from steelyard.model.script_text import TEXTS
 from steelyard.workloads.reading.branches import (
-    TEXTS,
     Assignments,
     first_answer_line,
     has_branches,
