@@ -117,6 +117,9 @@ def test_a_script_may_read_what_another_one_sets() -> None:
     assert [script.pause_ns for script in scripts] == [0, NS_PER_S, 0]
     with pytest.raises(StudyError, match='undefined variable "key"'):
         resolve_scripts(pgbench, {"second": 1}, 1, texts=texts)
+    texts = {"first": "SELECT 1 AS one \\gset\n", "second": "SELECT :two;\n"}
+    with pytest.raises(StudyError, match='undefined variable "two"'):
+        resolve_scripts(pgbench, dict.fromkeys(texts, 1), 1, texts=texts)
 
 
 def test_a_script_is_evaluated_with_the_number_of_its_clients(tmp_path: Path) -> None:

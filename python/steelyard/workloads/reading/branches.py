@@ -58,10 +58,13 @@ def may_write(
 
 
 def shared_variables(text: str, assigned: Assignments) -> set[str]:
-    """Variables that a script reads and only others set. `assigned`: by all of them."""
+    """Variables that a script reads and only others set. `assigned`: by all of them. Which columns
+    an answer without a prefix has is not known: a name that stands nowhere else is taken for a
+    wrong one."""
     own = Assignments.of([text])
+    others = Assignments(assigned.names, tuple(filter(None, assigned.prefixes)))
     names = {*VARIABLE.findall(text)}
-    return {name for name in names if assigned.holds(name) and not own.holds(name)}
+    return {name for name in names if others.holds(name) and not own.holds(name)}
 
 
 def first_answer_line(text: str) -> int | None:
