@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from steelyard import _core
+from steelyard.cli.driving.run import only_reads
+from steelyard.driver.plan import DrivePlan, DriveScript
 from steelyard.model.errors import DriverError
 from thinned import thinned
 
@@ -93,6 +95,27 @@ def test_captured_transactions_that_write_are_refused_without_a_yes(
     assert "could not connect" in refused(*asked, "--yes", status=3)
     file.write_text(described.format("false"))
     assert "could not connect" in refused(*asked, status=3)
+
+
+@pytest.mark.parametrize(
+    ("texts", "answer"),
+    [
+        (["SELECT 1;\nselect 2;"], True),
+        (["\\set a random(1, 9)\n\\if :a > 4\nSELECT 1;\n\\else\nSELECT 2;\n\\endif"], True),
+        (["\\if :scale > 4\nUPDATE t SET a = 1;\n\\endif\nSELECT 1;"], True),
+        (["\\if :client_id > 4\nUPDATE t SET a = 1;\n\\endif\nSELECT 1;"], False),
+        (["SELECT a FROM t FOR UPDATE;"], False),
+        (["SELECT 1 \\; DELETE FROM t;"], False),
+        (["SELECT nextval('s');"], False),
+        (["BEGIN;\nSELECT 1;\nCOMMIT;"], False),
+        (["SELECT 1;", "SELECT 1 AS n \\gset\n\\if :n = 0\nDELETE FROM t;\n\\endif"], False),
+    ],
+)
+def test_backends_are_placed_by_themselves_only_for_scripts_that_read(
+    texts: list[str], answer: bool
+) -> None:
+    scripts = tuple(DriveScript(f"{n}.sql", text) for n, text in enumerate(texts))
+    assert only_reads(DrivePlan((), scripts, variables={"scale": "1"})) is answer
 
 
 def _is_off(arm: str, sql: str) -> list[list[str]]:

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 from folders import write_folder
 
+from steelyard.model.errors import UsageError
 from steelyard.study.read import read_study
-from steelyard.study.study import Source, Study
+from steelyard.study.study import Source, Study, WorkloadChoice
 from steelyard.workloads.reading.resolved import data_bytes, resolve, resolve_workload
 from steelyard.workloads.reading.workload import LOADING_FILES, Workload
 
@@ -107,3 +108,31 @@ def test_sessions_begin_read_only_where_captured_work_is_to_read(
     description.write_text("tried_first = true\n" * is_captured + text)
     resolved = resolve(study_of(folder).workload)
     assert (resolved.writes, resolved.begins_read_only) == (writes, begins_read_only)
+
+
+def on_their_data(*changes: str) -> WorkloadChoice:
+    """The workload of a study whose data come from elsewhere."""
+    study = read_study("settings", list(changes))
+    return resolve_workload(study.model_copy(update={"source": Source(place="/data")})).workload
+
+
+def test_the_scale_of_data_from_elsewhere_is_said_and_not_guessed(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="scale of the data is not known") as refused:
+        on_their_data("workload=pgbench")
+    assert "branches" in str(refused.value)
+    assert "--set workload.scale=N" in str(refused.value)
+    assert on_their_data("workload=pgbench", "workload.scale=7").scale == 7
+    keyed, fixed = tmp_path / "keyed.sql", tmp_path / "fixed.sql"
+    keyed.write_text("\\set a random(1, 100000 * :scale)\nSELECT :a;")
+    fixed.write_text("SELECT 1::scale;")
+    scripts = "workload.scripts={{'{}' = 1}}".format
+    with pytest.raises(UsageError, match="scale of the data is not known"):
+        on_their_data("workload=own", scripts(keyed))
+    assert on_their_data("workload=own", scripts(keyed), "workload.scale=7").scale == 7
+    on_their_data("workload=own", scripts(keyed), "workload.variables.scale=7")
+    on_their_data("workload=own", scripts(fixed))
+    sessions = ["settings={}", "workload=own", scripts(keyed), "address=host=db"]
+    with pytest.raises(UsageError, match="scale of the data is not known"):
+        resolve_workload(read_study("settings", sessions))
+    ours = read_study("settings", [scripts(keyed), "workload.scale=3"])
+    assert resolve_workload(ours).workload.scale == 3

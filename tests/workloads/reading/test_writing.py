@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steelyard.workloads.reading.writing import writes
+from steelyard.workloads.reading.writing import any_writes, writes
 
 READS = [
     "SELECT * FROM t WHERE action = 'update'",
@@ -29,6 +29,18 @@ READS = [
     "SELECT * FROM pg_replication_slots, pg_stat_replication_slots",
     "SELECT pg_stat_get_db_stat_reset_time(1), lo_get(1), currval('s'), pg_backend_pid()",
     "SET lock_timeout = 1000",
+    "SELECT replace(comment, 'kill', 'flush'), execute FROM t",
+    "PREPARE q(int) AS SELECT $1",
+    "PREPARE q FROM 'SELECT 1'",
+    "DEALLOCATE q",
+    "COMMIT AND CHAIN",
+    "SET global.tenant = '7'",
+    "SET @@session.sql_mode = ''",
+    "/*!40101 SET NAMES utf8 */ SELECT 1",
+    "SELECT next, value FROM t",
+    ";",
+    "/* nothing */ ;",
+    "",
 ]
 WRITES = [
     "INSERT INTO t VALUES (1)",
@@ -76,6 +88,30 @@ WRITES = [
     "CREATE TABLE t (a int)",
     "REPLACE INTO t VALUES (1)",
     "REFRESH MATERIALIZED VIEW v",
+    "REPLACE t VALUES (1)",
+    "replace low_priority t select 1",
+    "/*!50000 DELETE FROM t */",
+    "/*M!100100 UPDATE t SET a = 1 */ -- SELECT",
+    "RENAME TABLE a TO b",
+    "OPTIMIZE TABLE t",
+    "REPACK t",
+    "EXEC dbo.place_order 7",
+    "exec(N'SELECT 1')",
+    "EXECUTE q(1)",
+    "EXPLAIN ANALYZE EXECUTE q",
+    "PREPARE TRANSACTION 'a'",
+    "COMMIT PREPARED 'a'",
+    "ROLLBACK  PREPARED 'a'",
+    "COMMENT ON TABLE t IS 'a'",
+    "SECURITY LABEL ON TABLE t IS 'a'",
+    "SET GLOBAL innodb_flush_log_at_trx_commit = 2",
+    "SET @@global.sync_binlog = 0",
+    "SELECT * FROM t WITH (UPDLOCK, ROWLOCK) WHERE a = 1",
+    "SELECT NEXT VALUE FOR s",
+    "SELECT GET_LOCK('a', 1)",
+    "SELECT release_all_locks()",
+    "KILL 7",
+    "1",
 ]
 
 
@@ -99,3 +135,23 @@ def test_what_stands_behind_a_statement_makes_no_reader_of_a_writer(
 @given(st.text())
 def test_any_text_has_an_answer(text: str) -> None:
     assert writes(text) in (True, False)
+
+
+@pytest.mark.parametrize(
+    ("statements", "answer"),
+    [
+        (["PREPARE q AS SELECT $1", "EXECUTE q(1)"], False),
+        (["EXECUTE q(1)", "prepare Q(int) as select $1", "EXPLAIN ANALYZE EXECUTE Q(1)"], False),
+        (["PREPARE q FROM 'SELECT ?'", "SET @a = 1", "EXECUTE q USING @a"], False),
+        (["PREPARE q AS SELECT $1", "EXECUTE q(nextval('s'))"], True),
+        (["PREPARE q AS INSERT INTO t VALUES ($1)", "EXECUTE q(1)"], True),
+        (["PREPARE q AS SELECT 1", "EXECUTE other"], True),
+        (["SELECT 1", "EXECUTE q"], True),
+        (["BEGIN", "SELECT 1", "/*! DELETE FROM t */"], True),
+        ([], False),
+    ],
+)
+def test_what_is_executed_by_name_does_what_was_prepared(
+    statements: list[str], answer: bool
+) -> None:
+    assert any_writes(statements) is answer

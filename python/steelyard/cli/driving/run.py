@@ -29,7 +29,9 @@ from steelyard.model.errors import DriverError, EngineError, UsageError
 from steelyard.model.files.small_file import read_small
 from steelyard.telemetry.capacity import allowed_processors
 from steelyard.telemetry.host import host_readings, sample_host
+from steelyard.workloads.reading.branches import Assignments, every_statement
 from steelyard.workloads.reading.dialects import language
+from steelyard.workloads.reading.writing import any_writes
 
 BROKEN = 1
 """Exit status where --check finds the data inconsistent."""
@@ -167,7 +169,7 @@ def _start(
         and target.host.startswith("/")
         and plan.threads >= len(processors)
         and not plan.connect
-        and all(only_reads(script, dict(plan.variables)) for script in plan.scripts)
+        and only_reads(plan)
     )
     if symmetric:
         driver = Driver.start(replace(plan, processors=processors))
@@ -252,14 +254,22 @@ def read_scripts(
     return tuple(scripts)
 
 
-def only_reads(script: DriveScript, variables: dict[str, Any]) -> bool:
-    """Whether every statement that the first transaction sends is a SELECT."""
-    definitions = {name: str(value) for name, value in variables.items()}
-    try:
-        sent = _core.script_statements(script.name, script.text, {**AUTOMATIC, **definitions})
-    except ValueError:
-        return False  # an expression without a result: the driver will say so
-    return all(statement.lstrip().lower().startswith("select") for statement in sent)
+def only_reads(plan: DrivePlan) -> bool:
+    """Whether every statement of its scripts, in all of their branches, is a SELECT that neither
+    writes nor locks."""
+    definitions = {name: str(value) for name, value in plan.variables.items()}
+    assigned = Assignments.of(script.text for script in plan.scripts)
+    for script in plan.scripts:
+        try:
+            statements = every_statement(script.name, script.text, definitions, assigned)
+        except ValueError:
+            return False  # they cannot be told apart
+        queries = [statement for statement in statements if statement.strip() != ";"]
+        if any(not query.lstrip().lower().startswith("select") for query in queries):
+            return False
+        if any_writes(queries):
+            return False
+    return True
 
 
 def _builtin(text: str) -> DriveScript:

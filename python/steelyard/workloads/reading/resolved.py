@@ -7,13 +7,15 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from steelyard.model.errors import StudyError, UsageError
+from steelyard.model.script_text import VARIABLE
 from steelyard.study.study import LEAVE_OUT, REFUSE, Failing, Study, WorkloadChoice
 from steelyard.workloads.reading.dialects import GENERIC
 from steelyard.workloads.reading.folder import find_workload, known_workloads
-from steelyard.workloads.reading.scripts import Script, resolve_scripts
+from steelyard.workloads.reading.scripts import Script, resolve_scripts, script_texts
 from steelyard.workloads.reading.workload import Workload
 
 _VARIABLE = re.compile(r":([A-Za-z_][A-Za-z0-9_]*)")
+_SCALE = "scale"
 
 
 @dataclass(frozen=True)
@@ -52,13 +54,20 @@ def resolve(choice: WorkloadChoice, kind: str = GENERIC) -> ResolvedWorkload:
     full = _complete(choice, workload)
     scale = full.scale or workload.default_scale
     variables = workload.variables(scale)
-    scripts = tuple(resolve_scripts(workload, full.scripts, scale, full.variables, full.texts))
+    scripts = resolve_scripts(
+        workload,
+        full.scripts,
+        scale,
+        {"clients": choice.clients, **full.variables},
+        full.texts,
+        full.mode,
+    )
     failing = _failing(choice.name, workload, full)
     timed = failing is not None and any(script.several for script in scripts)
     return ResolvedWorkload(
         workload=workload,
         scale=scale,
-        scripts=scripts,
+        scripts=tuple(scripts),
         variables={"clients": choice.clients, **variables, **choice.variables},
         failing=choice.failing or failing,
         timed=timed if choice.timed is None else choice.timed,
@@ -86,11 +95,37 @@ def _failing(name: str, workload: Workload, choice: WorkloadChoice) -> Failing |
 def resolve_workload(study: Study) -> Study:
     """A study that says everything about its workload, as its record keeps it.
 
-    UsageError: an option was chosen that changes nothing of what is driven.
+    UsageError: an option was chosen that changes nothing of what is driven, or the scale of data
+    that Steelyard did not load is not said.
     """
     choice = study.workload
     workload = find_workload(choice.name, choice.options, study.engine)
-    return study.model_copy(update={"workload": _complete(choice, workload)})
+    completed = _complete(choice, workload)
+    if choice.scale is None and (study.source is not None or study.is_external):
+        _require_known_scale(study, workload, completed.scripts)
+    return study.model_copy(update={"workload": completed})
+
+
+def _require_known_scale(study: Study, workload: Workload, scripts: Iterable[str]) -> None:
+    """UsageError where statements follow the scale of data that Steelyard did not load: that of the
+    workload, or 1, would be a guess, by which they meet a part of the rows. What it loaded at an
+    address says its scale."""
+    choice = study.workload
+    every = script_texts(workload, scripts, choice.texts)
+    if workload.loaded and study.source is not None:
+        checks = workload.files.get("checks.sql")
+        texts = [*every.values(), checks.text() if checks else ""]
+    elif not workload.loaded and _SCALE not in choice.variables:
+        texts = [text for name, text in every.items() if name not in workload.scripts]
+    else:
+        return
+    if any(_SCALE in VARIABLE.findall(text) for text in texts):
+        counts = f": {workload.scale_is}" if workload.loaded else ""
+        raise UsageError(
+            "the scale of the data is not known, and what is driven follows it (:scale)",
+            detail=f'Steelyard did not load them for workload "{workload.name}".',
+            hint=f"Say it{counts}: --set workload.scale=N",
+        )
 
 
 def data_bytes(study: Study) -> int | None:

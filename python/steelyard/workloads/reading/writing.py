@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 # Functions of PostgreSQL's and of extensions beside it: what changes or locks what others meet.
 _WRITING_CALL = (
@@ -28,7 +29,20 @@ _SERVES = re.compile(_SERVER_CALL)
 _SERVES_ANYWHERE = re.compile(rf"\b(?:{_SERVER_CALL})\b", re.IGNORECASE)
 _CALLS = re.compile(rf"\b(?:{_WRITING_CALL}|{_SERVER_CALL})\b", re.IGNORECASE)
 _LEADING = re.compile(r"\A(?:\s|\(|--[^\n]*(?:\n|$)|/\*.*?\*/)*", re.DOTALL)
+_RUN_COMMENT = re.compile(r"/\*M?!(.*?)\*/", re.DOTALL)
+"""What MySQL and MariaDB execute although it is in a comment."""
 _WORD = re.compile(r"[a-z]+", re.IGNORECASE)
+_BEGINS = re.compile(
+    r"(?:replace|rename|optimize|repair|repack|comment|security|reassign|exec|execute|flush|kill"
+    r"|shutdown|backup|restore|deny|reconfigure|prepare\s+transaction"
+    r"|(?:commit|rollback)\s+prepared)\b"
+    r"|set\s+(?:@@(?:global|persist(?:_only)?)\.|(?:global|persist(?:_only)?)\s)",
+    re.IGNORECASE,
+)
+"""How statements begin that write, or do what another text says: elsewhere these words are names
+of functions and columns."""
+_PREPARED = re.compile(r'prepare\s+(\w+|"[^"]+")', re.IGNORECASE)
+_EXECUTED = re.compile(r'(?:explain\b[^;]*?\b)?execute\s+(\w+|"[^"]+")', re.IGNORECASE)
 _ANYWHERE = re.compile(
     r"\b(insert|update|delete|merge|truncate|copy|call|do|create|alter|drop|vacuum|analyze"
     r"|cluster|reindex|refresh|into|checkpoint|notify|grant|revoke|lock)\b"
@@ -38,10 +52,12 @@ _ANYWHERE = re.compile(
 """What a statement of another kind can write with, wherever it stands."""
 _OF_QUERIES = re.compile(
     r"\binto\b|\bfor\s+(?:no\s+key\s+|key\s+)?(?:update|share)\b|\block\s+in\s+share\b"
+    r"|\b(?:updlock|xlock|tablockx)\b|\bnext\s+value\s+for\b"
+    r"|\b(?:get_lock|release_lock|release_all_locks)\s*\("
     rf"|{_CALLS.pattern}",
     re.IGNORECASE,
 )
-"""What writes in a query: rows are locked, a table is made, a function does."""
+"""What writes in a query: rows are locked, a table is made, a number is drawn, a function does."""
 _CHANGES = re.compile(r"\b(?:insert|update|delete|merge)\b", re.IGNORECASE)
 _EXPLAINED = re.compile(
     r"\Aexplain\b(?:\s*\([^()]*\)|\s+(?:analy[zs]e|verbose|extended|format\s*=\s*\w+)\b)*",
@@ -71,12 +87,33 @@ def names_server_call(text: str) -> bool:
     return _SERVES_ANYWHERE.search(text) is not None
 
 
+def any_writes(statements: Iterable[str]) -> bool:
+    """Whether one of a session's statements writes. EXECUTE does what a PREPARE among them says;
+    what was prepared elsewhere is not known."""
+    texts = {statement: _LEADING.sub("", statement, count=1) for statement in statements}
+    prepared = {match[1].lower() for text in texts.values() if (match := _PREPARED.match(text))}
+
+    def is_prepared(text: str) -> bool:
+        executed = _EXECUTED.match(text)
+        return executed is not None and executed[1].lower() in prepared
+
+    return any(
+        _CALLS.search(text) if is_prepared(text) else writes(statement)
+        for statement, text in texts.items()
+    )
+
+
 def writes(statement: str) -> bool:
     """Whether a statement writes, as far as its text shows. A function that writes is not seen: a
     study then says cost = "whole" itself."""
     text = _LEADING.sub("", statement, count=1)
+    before = statement[: len(statement) - len(text)]
+    if any(map(_ANYWHERE.search, _RUN_COMMENT.findall(before))):
+        return True
     first = _WORD.match(text)
-    word = first[0].lower() if first else ""
+    if first is None:  # no statement, or one whose beginning a variable holds
+        return bool(text.strip("; \t\r\n\v\f"))
+    word = first[0].lower()
     if word == "explain":
         return writes(_EXPLAINED.sub("", text, count=1))
     if word in ("select", "values", "table"):
@@ -85,4 +122,4 @@ def writes(statement: str) -> bool:
         return bool(_OF_QUERIES.search(text) or _CHANGES.search(text))
     if word == "copy":
         return _COPIED_OUT.match(text) is None or bool(_CHANGES.search(text) or _CALLS.search(text))
-    return _ANYWHERE.search(text) is not None
+    return bool(_BEGINS.match(text) or _ANYWHERE.search(text))

@@ -54,6 +54,31 @@ SELECT $tag$ a ; b \ c $tag$;
     ]
 
 
+@pytest.mark.parametrize(
+    ("script", "expected"),
+    [
+        (
+            r"SELECT E'\'', :a; DELETE FROM t WHERE a = 'x'; SELECT E'it\'s; :b' || ';';",
+            [r"SELECT E'\'', $1", "DELETE FROM t WHERE a = 'x'", r"SELECT E'it\'s; :b' || ';'"],
+        ),
+        (r"SELECT E'\'' \; SELECT 'b' \gset", [r"SELECT E'\''", "SELECT 'b'"]),
+        (
+            "SELECT $a1$ ; it's $a1$, a$b, 'c'; SELECT 2;",
+            ["SELECT $a1$ ; it's $a1$, a$b, 'c'", "SELECT 2"],
+        ),
+        ("SELECT 1 /* a /* ; */ :b */ + :c; SELECT 2", ["SELECT 1   + $1", "SELECT 2"]),
+        ("/*+ SeqScan(t) */ SELECT :a FROM t;", ["/*+ SeqScan(t) */ SELECT $1 FROM t"]),
+        ("(SELECT 1) UNION (SELECT :ä);\nTABLE t;", ["(SELECT 1) UNION (SELECT $1)", "TABLE t"]),
+        ("\\if :a\nSELECT 1;\n\\else\nSELECT 2; \\endif\n", ["SELECT 1", "SELECT 2"]),
+        ("BEGIN;\nEND;\n\\set a 1\n", []),
+        ("SELECT 'a", []),
+        ("-- nothing", []),
+    ],
+)
+def test_statements_are_cut_as_the_driver_cuts_them(script: str, expected: list[str]) -> None:
+    assert statements(script) == expected
+
+
 @pytest.mark.parametrize("name", ["tproc-c-client", "reserva", "select-insert", "tproc-h"])
 def test_no_statement_of_a_workload_swallows_the_next(name: str) -> None:
     """Every statement that the load driver sends has a plan of its own."""
@@ -92,3 +117,15 @@ def test_a_plan_follows_the_settings_and_nothing_is_executed(server: Any) -> Non
         select,
         "s: UPDATE t SET n = n + $1, at = '12:30'::text WHERE id = $2",
     }
+
+
+@pytest.mark.postgres
+def test_no_statement_behind_a_planned_one_is_executed(server: Any) -> None:
+    """An escaped quote is no end of its string: a DELETE would have gone along with the PREPARE."""
+    with server.connect() as connection:
+        connection.execute("DROP TABLE IF EXISTS t")
+        connection.execute("CREATE TABLE t (a text)")
+        connection.execute("INSERT INTO t VALUES ('x')")
+        plans = read_plans(server.conninfo, {"s": r"SELECT E'\''; DELETE FROM t WHERE a = 'x';"})
+        assert connection.execute("SELECT count(*) FROM t").fetchone() == (1,)
+    assert list(plans) == [r"s: SELECT E'\''", "s: DELETE FROM t WHERE a = 'x'"]

@@ -7,17 +7,22 @@ from collections.abc import Mapping
 from typing import Any
 
 from steelyard.engines.postgres.sql.session import connect
+from steelyard.model.script_text import VARIABLE, split_statements, without_commands
 
-_PLANNED = re.compile(r"\s*(select|insert|update|delete|merge|values|with)\b", re.IGNORECASE)
+_PLANNED = re.compile(
+    r"(?:[\s(]|/\*.*?\*/)*(?:select|insert|update|delete|merge|values|with|table)\b",
+    re.IGNORECASE | re.DOTALL,
+)
+_NAME = r"[A-Za-z_\x80-\U0010ffff][A-Za-z0-9_\x80-\U0010ffff]*"
 _PIECES = re.compile(
-    r"'(?:[^']|'')*'"  # a string: pgbench would substitute inside, a plan does not need it
+    r"\b[eE]'(?:[^'\\]|''|\\.)*'"
+    r"|'(?:[^']|'')*'"  # a string: pgbench would substitute inside, a plan does not need it
     r'|"(?:[^"]|"")*"'
-    r"|\$(?P<tag>[A-Za-z_]*)\$.*?\$(?P=tag)\$"
-    r"|(?P<comment>--[^\n]*|/\*.*?\*/)"
+    rf"|(?<![\w$])\$(?P<tag>(?:{_NAME})?)\$.*?\$(?P=tag)\$"
+    r"|/\*\+.*?\*/"  # hints of pg_hint_plan
+    r"|(?P<comment>--[^\n]*|/\*(?:[^*/]|\*(?!/)|/(?!\*)|/\*.*?\*/)*\*/)"
     r"|::"  # a cast, not a variable
-    r"|:(?P<variable>[A-Za-z_][A-Za-z0-9_]*)"
-    # A backslash command ends the statement before it, as \gset does that stores its answer.
-    r"|(?P<end>;|\\;|\\(?:[^\n]*\\\n)*[^\n]*)",
+    rf"|:(?P<variable>{_NAME})",
     re.DOTALL,
 )
 _PARAMETER = re.compile(r"\$\d+")
@@ -27,25 +32,32 @@ _UNPLANNED = "cannot be planned"
 def statements(script: str) -> list[str]:
     """The statements of a pgbench script that have a plan, `:variables` as `$1`, `$2`, ...
 
-    Backslash commands and transaction control are left out.
+    They are cut as the driver cuts them, each of them alone: what follows one would be executed
+    with it. Backslash commands and transaction control are left out, and what cannot be cut.
     """
-    planned: list[str] = []
-    current: list[str] = []
+    planned = map(_with_parameters, _cut(without_commands(script)))
+    return [text for text in planned if _PLANNED.match(text) and len(_cut(text)) == 1]
+
+
+def _cut(text: str) -> list[str]:
+    """Its statements, with their variables by name; none where it cannot be cut."""
+    by_name = {name: f":{name}" for name in VARIABLE.findall(text)}
+    try:
+        return split_statements("plan", text, by_name)
+    except ValueError:
+        return []
+
+
+def _with_parameters(statement: str) -> str:
+    """A statement without its semicolon and its comments, each variable a parameter."""
     slots: dict[str, int] = {}
-    position = 0
-    for piece in _PIECES.finditer(script + "\n;"):
-        current.append(script[position : piece.start()])
-        position = piece.end()
+
+    def replacement(piece: re.Match[str]) -> str:
         if name := piece["variable"]:
-            current.append(f"${slots.setdefault(name, len(slots) + 1)}")
-        elif piece["end"] is None:
-            current.append(" " if piece["comment"] else piece[0])
-        else:
-            statement = "".join(current).strip()
-            if _PLANNED.match(statement):
-                planned.append(statement)
-            current, slots = [], {}
-    return planned
+            return f"${slots.setdefault(name, len(slots) + 1)}"
+        return " " if piece["comment"] else piece[0]
+
+    return _PIECES.sub(replacement, statement.rstrip().removesuffix(";")).strip()
 
 
 def read_plans(conninfo: str, scripts: Mapping[str, str]) -> dict[str, str]:
