@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ from steelyard.telemetry.devices import (
     device_counts,
     device_use,
     devices_beneath,
+    named_counts,
 )
 
 
@@ -124,9 +126,29 @@ def test_every_field_is_read_from_its_place(machine: Machine) -> None:
     )  # fmt: skip
 
 
-def test_an_older_kernel_counts_no_discards_and_no_flushes(machine: Machine) -> None:
-    counts = stat(machine, "1 2 3 4 5 6 7 8 9 10 11\n")
-    assert (counts.queued_ms, counts.discards, counts.flushes) == (11, 0, 0)
+@pytest.mark.parametrize(
+    ("numbers", "discards", "flushes"),
+    [
+        ("1 2 3 4 5 6 7 8 9 10 11", None, None),  # Linux 4.14, as Amazon Linux 2 has it
+        ("1 2 3 4 5 6 7 8 9 10 11 12 13 14 15", 12, None),  # 4.18 to 5.4: RHEL 8, Ubuntu 20.04
+        ("1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17", 12, 16),
+    ],
+)
+def test_what_an_older_kernel_does_not_count_is_not_known(
+    machine: Machine, numbers: str, discards: int | None, flushes: int | None
+) -> None:
+    counts = stat(machine, f"{numbers}\n")
+    assert (counts.queued_ms, counts.discards, counts.flushes) == (11, discards, flushes)
+    use = device_use(counts, counts)
+    assert use is not None
+    assert (use.reads, use.in_flight) == (0, 9)
+    assert {use.discards, use.discarded_bytes, use.discard_ms} == {discards and 0}
+    assert {use.flushes, use.flush_ms} == {flushes and 0}
+    assert added([use, use]) == replace(use, in_flight=18)
+    read = named_counts("vdz", use)
+    assert ("device_vdz_discards" in read) == (discards is not None)
+    assert ("device_vdz_flush_ms" in read) == (flushes is not None)
+    assert read["device_vdz_reads"] == ("requests", 0)
 
 
 def test_no_device_has_no_counts(machine: Machine) -> None:
