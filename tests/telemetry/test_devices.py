@@ -101,6 +101,27 @@ def test_of_a_btrfs_on_encrypted_drives_the_volumes_are_its_members(machine: Mac
     assert (found.leaves, found.members) == (("sdc", "sdd"), ("dm-0", "dm-1"))
 
 
+@pytest.mark.parametrize("source", ["/dev/mapper/luks-1", "/dev/vg/root", "/dev/dm-1"])
+def test_a_btrfs_on_a_volume_is_known_by_whatever_name_it_was_mounted(
+    machine: Machine, source: str
+) -> None:
+    """As Fedora and openSUSE install it: the kernel's names stand in /sys, a volume's in
+    mountinfo; a container has no links in /dev/mapper."""
+    for number, volume in ((0, "swap"), (1, "luks-1")):
+        machine.device(f"virtual/dm-{number}", "sdc")
+        (machine.root / f"sys/devices/virtual/dm-{number}/dm").mkdir()
+        (machine.root / f"sys/devices/virtual/dm-{number}/dm/name").write_text(f"{volume}\n")
+    machine.device("pci/sdc")
+    members = machine.root / "sys/fs/btrfs/some-uuid/devices"
+    members.mkdir(parents=True)
+    (members / "dm-1").symlink_to(machine.root / "sys/class/block/dm-1")
+    (machine.root / "dev/vg").mkdir(parents=True)
+    (machine.root / "dev/vg/root").symlink_to("../dm-1")
+    machine.mount("btrfs", source)
+    found = devices_beneath(machine.directory, machine.root)
+    assert (found.top, found.leaves, found.members) == ("dm-1", ("sdc",), ("dm-1",))
+
+
 @pytest.mark.parametrize("kind", ["overlay", "tmpfs", "zfs", "nfs4"])
 def test_a_file_system_without_a_device_is_said(machine: Machine, kind: str) -> None:
     machine.mount(kind, kind)

@@ -79,9 +79,19 @@ def _leaves(device: Path, root: Path) -> Iterator[str]:
         yield from _leaves(_whole((root / "sys/class/block" / part.name).resolve()), root)
 
 
+def _kernel_name(source: str, root: Path) -> str:
+    """What the kernel calls a device: "dm-0" of "/dev/mapper/luks-1", "sda2" of
+    "/dev/disk/by-label/data"."""
+    volume = source.removeprefix("/dev/mapper/")
+    for name in sorted((root / "sys/class/block").glob("dm-*/dm/name")):
+        if volume != source and text_of(name).strip() == volume:
+            return name.parents[1].name
+    return (root / source.lstrip("/")).resolve().name
+
+
 def _of_btrfs(source: str, root: Path) -> Devices:
-    """All devices of the btrfs that has a partition as its source."""
-    name = Path(source).name
+    """All devices of the btrfs that has a partition or a volume as its source."""
+    name = _kernel_name(source, root)
     for members in sorted((root / "sys/fs/btrfs").glob("*/devices")):
         names = sorted(member.name for member in members.iterdir())
         if name in names:
@@ -183,10 +193,11 @@ def added(uses: Sequence[DeviceCounts | None]) -> DeviceCounts | None:
     counts = [use for use in uses if use is not None]
     if not counts or len(counts) < len(uses):
         return None
-    every = {field.name: [getattr(use, field.name) for use in counts] for field in fields(counts[0])}
-    return DeviceCounts(
-        **{name: None if None in numbers else sum(numbers) for name, numbers in every.items()}
-    )
+    total: dict[str, Any] = {}
+    for field in fields(DeviceCounts):
+        numbers = [getattr(use, field.name) for use in counts]
+        total[field.name] = None if None in numbers else sum(numbers)
+    return DeviceCounts(**total)
 
 
 def named_counts(device: str, counts: DeviceCounts) -> dict[str, tuple[str, int]]:
