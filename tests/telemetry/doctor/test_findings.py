@@ -94,6 +94,8 @@ CASES: list[tuple[Check, Files, Lately, Level]] = [
     (processors.numa, {}, Lately(), "good"),
     (processors.numa, NODES, Lately(), "note"),
     (processors.numa, {**NODES, BALANCING: "1"}, Lately(), "warning"),
+    (processors.numa, {**NODES, BALANCING: "2"}, Lately(), "warning"),
+    (processors.numa, {**NODES, BALANCING: "0"}, Lately(), "note"),
     (processors.numa, {**NODES, RECLAIM: "1"}, Lately(), "warning"),
     (processors.clock, {CLOCK: "tsc"}, Lately(clock_ns=30.0), "good"),
     (processors.clock, {CLOCK: "tsc"}, Lately(clock_ns=400.0), "warning"),
