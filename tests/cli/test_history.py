@@ -70,6 +70,20 @@ def test_a_sweep_is_listed_once_with_its_curve(forked: Steelyard, tmp_path: Path
     assert lines[4].startswith("    256  faster        +7.")
 
 
+def test_points_of_a_sweep_over_sizes_stand_in_its_order(
+    forked: Steelyard, tmp_path: Path
+) -> None:
+    sweep = tmp_path / "records" / "by-work_mem" / DAY.format(day=1)
+    values = ["64kB", "4MB", "256MB", "1GB"]
+    for number, effect in ((2, 0.04), (0, 0.0), (3, 0.07), (1, 0.02)):
+        keep_record(sweep / "points" / values[number], effect=effect, seed=9 + number)
+    plan = {"key": "settings.work_mem", "values": values, "order": [2, 0, 3, 1], "seed": 9}
+    (sweep / "sweep.json").write_text(json.dumps({**plan, "study": "checksums"}))
+    lines = forked("history", "list").stdout.splitlines()
+    assert [line.split()[0] for line in lines[2:]] == values
+    assert lines[1] == "  off against on  ▁▃▅█"
+
+
 def test_the_list_as_json_is_one_object(forked: Steelyard, records: Path) -> None:
     told = json.loads(forked("history", "list", "--json").stdout)
     assert len(told["records"]) == 14
