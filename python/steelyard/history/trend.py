@@ -187,7 +187,7 @@ def trend_of(
     a weighing whose build names none of them is left out. Without it commits stand in the order in
     which they were first weighed.
     """
-    placed: list[tuple[tuple[int, str, str], TrendPoint]] = []
+    placed: list[tuple[tuple[tuple[int, ...], str, str], TrendPoint]] = []
     left_out = [
         (copy.path, f"it is a copy of {original}")
         for copy, original in question.copies
@@ -231,18 +231,33 @@ def _unfit(point: Point) -> str:
     return ""
 
 
-def _place(point: Point, order: Order, commits: Sequence[str]) -> tuple[int, str] | None:
+def _place(
+    point: Point, order: Order, commits: Sequence[str]
+) -> tuple[tuple[int, ...], str] | None:
     """What it is sorted by before its time, and what its place is called."""
     build = point.entry.builds.get(point.reading.arm, KnownBuild())
     if order == "version":
-        return (build.version_number, build.version) if build.version else None
+        if not build.version:
+            return None
+        return (build.version_number, *_stage(build.version)), build.version
     if order == "commit":
         commit = commit_of(build)
         numbers = [n for n, listed in enumerate(commits) if _is_one_commit(listed, commit)]
         if not commit or (commits and not numbers):
             return None
-        return (numbers[0] if numbers else 0), commit[:12]
-    return 0, moment(point.entry.at)
+        return (numbers[0] if numbers else 0,), commit[:12]
+    return (), moment(point.entry.at)
+
+
+_STAGES = ("devel", "alpha", "beta", "rc")
+_BEFORE_RELEASE = re.compile(rf"[0-9.]+({'|'.join(_STAGES)})([0-9]*)")
+
+
+def _stage(version: str) -> tuple[int, int]:
+    """How far a version is on its way to its release: server_version_num is 190000 of "19devel", of
+    "19beta2" and of "19rc1" alike."""
+    match = _BEFORE_RELEASE.match(version)
+    return (len(_STAGES), 0) if match is None else (_STAGES.index(match[1]), int(match[2] or 0))
 
 
 def _is_one_commit(first: str, second: str) -> bool:
