@@ -102,6 +102,19 @@ def test_what_no_other_did_is_said_with_the_keys_it_differs_in(records: Path) ->
     assert "by the cost of a million transactions" in lines
 
 
+def test_machines_with_other_texts_of_a_script_of_one_name_did_not_the_same(
+    tmp_path: Path,
+) -> None:
+    for day, host in enumerate(("one", "two", "three"), 1):
+        place = kept(tmp_path / "records", day, host, 1.0)
+        files = {"script mine.sql": ("b" if host == "three" else "a") * 64}
+        change(place / "environment.json", lambda facts, files=files: {**facts, "files": files})
+    both, alone = ranked(tmp_path / "records").groups[:2], ranked(tmp_path / "records").groups[2:]
+    assert [len(group.by_throughput) for group in (*both, *alone)] == [2, 2, 1, 1]
+    assert "texts of the scripts (SHA-256 " in alone[0].differs_in(both[0])
+    assert "SHA-256" not in both[0].words
+
+
 def test_machines_of_one_speed_are_not_told_apart(tmp_path: Path) -> None:
     for day, host in enumerate(("one", "two", "three"), 1):
         kept(tmp_path / "records", day, host, 1.0)
