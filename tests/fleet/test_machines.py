@@ -94,6 +94,21 @@ def test_the_cheaper_machine_comes_first_by_cost(records: Path) -> None:
     assert low < (first.machine.cost or 0) < high
 
 
+def test_prices_in_several_currencies_make_no_ranking_by_cost_and_that_is_said(
+    records: Path, tmp_path: Path
+) -> None:
+    """As where a table names some hosts, and the records of others have prices of their own."""
+    prices = {**PRICES, "slow": parse_price("0.20 EUR/h")}
+    ranking = ranked(records, prices)
+    assert ranking.groups[0].by_cost == ()
+    words = "no ranking by cost: prices in several currencies (EUR, USD)"
+    assert f"  {words}" in machine_lines(ranking)
+    assert ranking.to_json()["groups"][0]["currencies"] == ["EUR", "USD"]
+    site = build_site(read_history(records), tmp_path / "site", prices).folder
+    assert words[1:] in (site / "machines.html").read_text(encoding="utf-8")
+    assert not [line for line in machine_lines(ranked(records, PRICES)) if "currencies" in line]
+
+
 def test_what_no_other_did_is_said_with_the_keys_it_differs_in(records: Path) -> None:
     lines = "\n".join(machine_lines(ranked(records, PRICES)))
     assert "not compared: other" in lines

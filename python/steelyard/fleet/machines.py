@@ -117,6 +117,12 @@ class MachineGroup:
         """Machines that are in no ranking by cost."""
         return tuple(item.machine.name for item in self.by_throughput if item.machine.price is None)
 
+    @property
+    def currencies(self) -> tuple[str, ...]:
+        """Of its machines' prices; of several there is no ranking by cost."""
+        prices = [item.machine.price for item in self.by_throughput]
+        return tuple(sorted({price.currency or "none" for price in prices if price is not None}))
+
     def differs_in(self, other: MachineGroup) -> str:
         """`"workload.scale (50, here 100)"`: what keeps the machines of another group from being
         compared with these."""
@@ -289,6 +295,7 @@ def _group_json(group: MachineGroup, first: MachineGroup) -> dict[str, Any]:
         "by_throughput": [_ranked_json(item) for item in group.by_throughput],
         "by_cost": [_ranked_json(item) for item in group.by_cost],
         "without_price": list(group.without_price),
+        "currencies": list(group.currencies),
         "not_compared_with_first": "" if group is first else group.differs_in(first),
     }
 
