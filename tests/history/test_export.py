@@ -180,6 +180,27 @@ def test_parquet_has_the_table_of_csv_with_types(three: Path, tmp_path: Path) ->
         assert columns[name] == [float(row[name]) for row in rows]
 
 
+@pytest.mark.parametrize("seed", [2**63 - 1, 2**63, 2**64])
+def test_a_seed_that_no_column_holds_is_refused_and_a_table_of_text_has_it(
+    keep: Keep, records: Path, tmp_path: Path, seed: int
+) -> None:
+    """As of `od -An -N8 -tu8 /dev/urandom`: every second one is so large."""
+    folder = keep(1)
+    for name in ("plan.json", "verdict.json"):
+        change(folder / name, lambda document: {**document, "seed": seed})
+    entries = read_history(records).entries
+    assert [entry.seed for entry in entries] == [seed]
+    for form in ("sqlite", "parquet"):
+        if seed < 2**63:
+            assert export(entries, tmp_path / f"all.{form}", form) == 1
+            continue
+        with pytest.raises(RecordError, match="the seed of .* has more than 63 bits"):
+            export(entries, tmp_path / f"all.{form}", form)
+        assert not (tmp_path / f"all.{form}").exists()
+    export(entries, tmp_path / "all.csv", "csv")
+    assert str(seed) in (tmp_path / "all.csv").read_text()
+
+
 def test_parquet_without_its_library_is_refused_with_what_to_type(
     three: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
