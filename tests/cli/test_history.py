@@ -147,6 +147,25 @@ def test_a_trend_is_drawn_and_its_step_said(forked: Steelyard, records: Path) ->
     assert len(told["points"]) == 14
 
 
+def test_a_trend_says_what_was_weighed_on_other_machines(
+    forked: Steelyard, tmp_path: Path
+) -> None:
+    """Every container has a name of its own: each line would be one weighing long, without a
+    word."""
+    for day in range(1, 7):
+        machine = {"hostname": f"container-{min(day, 5)}", "processor": "P", "processors": 2}
+        place = tmp_path / "records" / "checksums" / DAY.format(day=day)
+        keep_record(place, seed=day, machine=machine)
+    lines = " ".join(forked("history", "trend", "checksums").stdout.split())
+    assert "on container-5, P, 2 processors" in lines
+    assert "on 4 other machines, not here: 4 weighings (--machine names one: container-1" in lines
+    assert "container-3, P, 2 processors; …)" in lines
+    facts = json.loads(forked("history", "trend", "checksums", "--json").stdout)
+    assert sum(facts["other_machines"].values()) == 4
+    one = forked("history", "trend", "checksums", "--machine", "container-2").stdout
+    assert "5 weighings" in " ".join(one.split())
+
+
 def test_a_trend_by_version_shows_versions(forked: Steelyard, records: Path) -> None:
     told = json.loads(forked("history", "trend", "checksums", "--by", "version", "--json").stdout)
     assert {one["place"] for one in told["points"]} == {"18.4"}

@@ -12,7 +12,8 @@ from __future__ import annotations
 import math
 import re
 import shlex
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -24,7 +25,7 @@ from steelyard.analysis.decision.sign_flip import Floats
 from steelyard.analysis.decision.t_interval import welch
 from steelyard.analysis.two_samples.change_points import FEWEST_ROWS, Segment, segments_of
 from steelyard.history.entry import KnownBuild, moment
-from steelyard.history.question import Point, QuestionHistory
+from steelyard.history.question import Point, QuestionHistory, machines_of
 from steelyard.model.errors import UsageError
 from steelyard.model.units import format_percent, log_of_percent, percent_of_log
 
@@ -120,6 +121,12 @@ class QuestionTrend:
     left_out: tuple[tuple[str, str], ...]
     """(record, why) of weighings that are on no line."""
 
+    @property
+    def other_machines(self) -> Mapping[str, int]:
+        """Machine → weighings of the question there, which are on other lines."""
+        counts = Counter(point.entry.machine_words for point in self.question.points)
+        return {name: counts[name] for name in machines_of(self.question) if name != self.machine}
+
     def to_json(self) -> dict[str, Any]:
         """As `--json` prints it."""
         return {
@@ -134,6 +141,7 @@ class QuestionTrend:
             ],
             "steps": [step.to_json() for step in self.steps],
             "left_out": [{"record": record, "why": why} for record, why in self.left_out],
+            "other_machines": dict(self.other_machines),
             "sentence": self.sentence,
         }
 
