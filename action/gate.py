@@ -61,6 +61,8 @@ def name(options: argparse.Namespace) -> int:
 
 def weigh(options: argparse.Namespace) -> int:
     """Weigh, and write gate.json and gate.md beside the record."""
+    require_conditions(options.fail_if)
+    require_hosts(options.hosts)
     out: Path = options.out
     out.mkdir(parents=True, exist_ok=True)
     forget(out)
@@ -86,6 +88,7 @@ def weigh(options: argparse.Namespace) -> int:
 def agree(options: argparse.Namespace) -> int:
     """Join what every host found: closed only where as many as were asked for are, passed only
     where as many found nothing to close it for."""
+    require_hosts(options.hosts)
     left = [folder for folder in options.found if (folder / "gate.json").is_file()]
     without = [folder.name for folder in options.found if folder not in left]
     gates = [json.loads((folder / "gate.json").read_text(encoding="utf-8")) for folder in left]
@@ -271,6 +274,19 @@ def slug(text: str) -> str:
 def lines(text: str) -> list[str]:
     """The lines of an input that hold something."""
     return [line.strip() for line in text.splitlines() if line.strip()]
+
+
+def require_conditions(text: str) -> None:
+    """ValueError: a gate without a condition passes whatever is read, as where a variable of the
+    workflow is not set."""
+    if not lines(text):
+        raise ValueError('fail-if is empty, so nothing would close the gate; write "slower:2%"')
+
+
+def require_hosts(hosts: int) -> None:
+    """ValueError: no hosts agree on anything, and on nothing all do."""
+    if hosts < 1:
+        raise ValueError(f"hosts is {hosts}: how many must agree, 1 or more")
 
 
 def alike(keys: Sequence[str]) -> list[str]:

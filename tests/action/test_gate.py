@@ -200,6 +200,32 @@ def test_versions_are_keys_and_conditions_are_lines(weighed: Gate, tmp_path: Pat
 
 
 @pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--fail-if", ""), 'fail-if is empty, so nothing would close the gate; write "slower:2%"'),
+        (("--fail-if", " \n\n"), "fail-if is empty"),
+        (("--hosts", "0"), "hosts is 0: how many must agree, 1 or more"),
+        (("--hosts", "-2"), "hosts is -2"),
+    ],
+)
+def test_a_gate_that_could_not_close_is_refused_before_anything_is_weighed(
+    weighed: Gate, tmp_path: Path, capsys: pytest.CaptureFixture[str],
+    words: tuple[str, ...], said: str,
+) -> None:  # fmt: skip
+    """An expression of a workflow that is not set is an empty text."""
+    assert weighed(*words, verdict="slower", status=0) == 2
+    assert said in capsys.readouterr().err
+    assert not (tmp_path / "calls").exists()
+
+
+def test_no_hosts_close_no_gate(gate: ModuleType, weighed: Gate, tmp_path: Path) -> None:
+    assert weighed(verdict="equivalent") == 0
+    found_by = str(tmp_path / "out")
+    assert gate.main(["agree", found_by, "--hosts", "0", "--out", str(tmp_path / "agreed")]) == 2
+    assert not (tmp_path / "agreed").exists()
+
+
+@pytest.mark.parametrize(
     ("outcomes", "ends", "joined"),
     [
         (("closed", "closed"), 1, "closed"),

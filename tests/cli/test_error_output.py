@@ -136,13 +136,21 @@ def ended(error: str, before: str = "pass") -> subprocess.CompletedProcess[str]:
 
 
 def test_a_defect_is_an_object_too_and_standard_error_has_its_traceback() -> None:
+    """It was not completed: 1 would close a gate, and say that a scrub found damage."""
     done = ended('ValueError("password=hunter2")')
-    assert done.returncode == 1
+    assert done.returncode == 3
     error = json.loads(done.stdout)["error"]
     assert error["primary"].startswith("defect of Steelyard: ValueError: ")
-    assert error["status"] == 1
+    assert error["status"] == 3
     assert "Traceback" in done.stderr
     assert "hunter2" not in done.stdout
+
+
+def test_a_defect_after_the_verdict_was_printed_closes_no_gate() -> None:
+    done = ended('KeyError("summary")', 'print("{}")')
+    assert done.returncode == 3
+    assert done.stdout == "{}\n"
+    assert "KeyError" in done.stderr
 
 
 def test_none_is_added_where_the_command_had_printed_its_object() -> None:

@@ -70,6 +70,20 @@ def test_a_sweep_is_listed_once_with_its_curve(forked: Steelyard, tmp_path: Path
     assert lines[4].startswith("    256  faster        +7.")
 
 
+def test_points_of_a_sweep_over_sizes_stand_in_its_order(
+    forked: Steelyard, tmp_path: Path
+) -> None:
+    sweep = tmp_path / "records" / "by-work_mem" / DAY.format(day=1)
+    values = ["64kB", "4MB", "256MB", "1GB"]
+    for number, effect in ((2, 0.04), (0, 0.0), (3, 0.07), (1, 0.02)):
+        keep_record(sweep / "points" / values[number], effect=effect, seed=9 + number)
+    plan = {"key": "settings.work_mem", "values": values, "order": [2, 0, 3, 1], "seed": 9}
+    (sweep / "sweep.json").write_text(json.dumps({**plan, "study": "checksums"}))
+    lines = forked("history", "list").stdout.splitlines()
+    assert [line.split()[0] for line in lines[2:]] == values
+    assert lines[1] == "  off against on  ▁▃▅█"
+
+
 def test_the_list_as_json_is_one_object(forked: Steelyard, records: Path) -> None:
     told = json.loads(forked("history", "list", "--json").stdout)
     assert len(told["records"]) == 14
@@ -131,6 +145,25 @@ def test_a_trend_is_drawn_and_its_step_said(forked: Steelyard, records: Path) ->
     told = json.loads(forked("history", "trend", "checksums", "--json").stdout)
     assert [step["weighings"] for step in told["steps"]] == [[7, 7]]
     assert len(told["points"]) == 14
+
+
+def test_a_trend_says_what_was_weighed_on_other_machines(
+    forked: Steelyard, tmp_path: Path
+) -> None:
+    """Every container has a name of its own: each line would be one weighing long, without a
+    word."""
+    for day in range(1, 7):
+        machine = {"hostname": f"container-{min(day, 5)}", "processor": "P", "processors": 2}
+        place = tmp_path / "records" / "checksums" / DAY.format(day=day)
+        keep_record(place, seed=day, machine=machine)
+    lines = " ".join(forked("history", "trend", "checksums").stdout.split())
+    assert "on container-5, P, 2 processors" in lines
+    assert "on 4 other machines, not here: 4 weighings (--machine names one: container-1" in lines
+    assert "container-3, P, 2 processors; …)" in lines
+    facts = json.loads(forked("history", "trend", "checksums", "--json").stdout)
+    assert sum(facts["other_machines"].values()) == 4
+    one = forked("history", "trend", "checksums", "--machine", "container-2").stdout
+    assert "5 weighings" in " ".join(one.split())
 
 
 def test_a_trend_by_version_shows_versions(forked: Steelyard, records: Path) -> None:

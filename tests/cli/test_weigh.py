@@ -51,6 +51,14 @@ def test_a_condition_that_means_nothing_is_refused(refused: Refused, condition: 
     assert "Accepted: slower:2%" in said
 
 
+def test_a_wrong_condition_is_refused_before_data_are_looked_at(
+    refused: Refused, tmp_path: Path
+) -> None:
+    """Copying them may take an hour."""
+    said = refused("weigh", "aa", "--from", str(tmp_path / "none"), "--fail-if", "slower:2")
+    assert 'invalid condition for --fail-if: "slower:2"' in said
+
+
 def test_an_unknown_setting_is_refused_before_anything_is_loaded(refused: Refused) -> None:
     said = refused("weigh", "settings", "--set", "arm.settings.wal_compresion=pglz")
     assert 'unrecognized setting: "wal_compresion"' in said

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from history.made import change
+from history.made import change, close_folder
 from records.conftest import unpack
 from steelyard.fleet import collecting
 from steelyard.fleet.collecting import Collected, collect
@@ -34,6 +34,21 @@ def files(folder: Path) -> dict[str, bytes]:
 def the_entry(records: Path) -> Entry:
     [entry] = read_history(records).entries
     return entry
+
+
+def test_a_folder_that_cannot_be_listed_is_named(
+    theirs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (theirs / "roots").mkdir()
+    close_folder(theirs / "roots", monkeypatch)
+    why = "could not read this folder: permission denied"
+    collected = collect([theirs], tmp_path / "records")
+    assert len(collected.taken) == 1
+    assert collected.skipped == ((str(theirs / "roots"), why),)
+    shutil.rmtree(theirs / "checksums")
+    with pytest.raises(RecordError, match="no record below") as refused:
+        collect([theirs], tmp_path / "records")
+    assert f'"{theirs / "roots"}": {why}' in str(refused.value)
 
 
 @pytest.fixture

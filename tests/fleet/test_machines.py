@@ -94,12 +94,40 @@ def test_the_cheaper_machine_comes_first_by_cost(records: Path) -> None:
     assert low < (first.machine.cost or 0) < high
 
 
+def test_prices_in_several_currencies_make_no_ranking_by_cost_and_that_is_said(
+    records: Path, tmp_path: Path
+) -> None:
+    """As where a table names some hosts, and the records of others have prices of their own."""
+    prices = {**PRICES, "slow": parse_price("0.20 EUR/h")}
+    ranking = ranked(records, prices)
+    assert ranking.groups[0].by_cost == ()
+    words = "no ranking by cost: prices in several currencies (EUR, USD)"
+    assert f"  {words}" in machine_lines(ranking)
+    assert ranking.to_json()["groups"][0]["currencies"] == ["EUR", "USD"]
+    site = build_site(read_history(records), tmp_path / "site", prices).folder
+    assert words[1:] in (site / "machines.html").read_text(encoding="utf-8")
+    assert not [line for line in machine_lines(ranked(records, PRICES)) if "currencies" in line]
+
+
 def test_what_no_other_did_is_said_with_the_keys_it_differs_in(records: Path) -> None:
     lines = "\n".join(machine_lines(ranked(records, PRICES)))
     assert "not compared: other" in lines
     assert "workload.scale (100, here 50)" in lines
     assert "left out: checksums/2026-03-04T120000Z: its verdict is invalid" in lines
     assert "by the cost of a million transactions" in lines
+
+
+def test_machines_with_other_texts_of_a_script_of_one_name_did_not_the_same(
+    tmp_path: Path,
+) -> None:
+    for day, host in enumerate(("one", "two", "three"), 1):
+        place = kept(tmp_path / "records", day, host, 1.0)
+        files = {"script mine.sql": ("b" if host == "three" else "a") * 64}
+        change(place / "environment.json", lambda facts, files=files: {**facts, "files": files})
+    both, alone = ranked(tmp_path / "records").groups[:2], ranked(tmp_path / "records").groups[2:]
+    assert [len(group.by_throughput) for group in (*both, *alone)] == [2, 2, 1, 1]
+    assert "texts of the scripts (SHA-256 " in alone[0].differs_in(both[0])
+    assert "SHA-256" not in both[0].words
 
 
 def test_machines_of_one_speed_are_not_told_apart(tmp_path: Path) -> None:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import math
+import os
 import random
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from report.conftest import make_record
 
@@ -81,6 +85,18 @@ def readings(effect: float, spread: float, epochs: int, seed: int) -> list[float
 def change(file: Path, by: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
     """Write a JSON file anew."""
     file.write_text(json.dumps(by(json.loads(file.read_text()))))
+
+
+def close_folder(folder: Path, patched: pytest.MonkeyPatch) -> None:
+    """As where it is another account's with mode 0700; root would list it all the same."""
+    listed = os.scandir
+
+    def scandir(path: Any = ".") -> Any:
+        if not isinstance(path, int) and Path(path) == folder:
+            raise PermissionError(errno.EACCES, "Permission denied", os.fspath(path))
+        return listed(path)
+
+    patched.setattr(os, "scandir", scandir)
 
 
 def change_contrast(folder: Path, **values: Any) -> None:

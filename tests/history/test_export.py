@@ -95,10 +95,8 @@ def test_openmetrics_holds_ratios_with_timestamps_that_rise(three: Path, tmp_pat
     assert float(str(ratios[0].timestamp)) == 1772366400  # date -ud 2026-03-01T12:00:00 +%s
     lows = [sample.value for sample in every if sample.name == "steelyard_ratio_low"]
     assert lows[2] == 0
-    # prometheus_client 0.26 takes states of a second timestamp for repeated ones and drops them.
-    lines = file.read_text(encoding="utf-8").splitlines()
-    states = [line.split()[-2] for line in lines if line.startswith("steelyard_verdict{")]
-    assert (states.count("1"), len(states)) == (3, 15)
+    states = [sample.value for sample in every if sample.name == "steelyard_verdict"]
+    assert (states.count(1), len(states)) == (3, 15)
 
 
 def test_openmetrics_holds_both_sides_in_base_units(three: Path, tmp_path: Path) -> None:
@@ -141,6 +139,21 @@ def test_the_newest_alone_have_no_timestamp(three: Path, tmp_path: Path) -> None
     assert (sum(sample.value for sample in states), len(states)) == (2, 10)
 
 
+@pytest.mark.parametrize("latest", [False, True])
+def test_readers_of_the_older_text_format_know_every_type(
+    three: Path, tmp_path: Path, latest: bool
+) -> None:
+    """node_exporter and Telegraf refuse a text with any other type, and each is said once."""
+    file = tmp_path / "new.prom"
+    export(read_history(three).entries, file, "openmetrics", latest=latest)
+    types = [
+        line.split() for line in file.read_text("utf-8").splitlines() if line.startswith("# TYPE ")
+    ]
+    assert {words[3] for words in types} <= {"counter", "gauge", "histogram", "summary", "untyped"}
+    assert len({words[2] for words in types}) == len(types)
+    assert "steelyard_verdict" in {words[2] for words in types}
+
+
 def test_words_of_labels_are_escaped(keep: Keep, records: Path, tmp_path: Path) -> None:
     keep(1, machine={"hostname": 'a "quoted" \\ name', "processor": "x\ny"})
     export(read_history(records).entries, tmp_path / "all.om", "openmetrics")
@@ -165,6 +178,27 @@ def test_parquet_has_the_table_of_csv_with_types(three: Path, tmp_path: Path) ->
         assert columns[name] == [row[name] for row in rows]
     for name in ("control_throughput", "arm_throughput", "arm_latency_us_p95"):
         assert columns[name] == [float(row[name]) for row in rows]
+
+
+@pytest.mark.parametrize("seed", [2**63 - 1, 2**63, 2**64])
+def test_a_seed_that_no_column_holds_is_refused_and_a_table_of_text_has_it(
+    keep: Keep, records: Path, tmp_path: Path, seed: int
+) -> None:
+    """As of `od -An -N8 -tu8 /dev/urandom`: every second one is so large."""
+    folder = keep(1)
+    for name in ("plan.json", "verdict.json"):
+        change(folder / name, lambda document: {**document, "seed": seed})
+    entries = read_history(records).entries
+    assert [entry.seed for entry in entries] == [seed]
+    for form in ("sqlite", "parquet"):
+        if seed < 2**63:
+            assert export(entries, tmp_path / f"all.{form}", form) == 1
+            continue
+        with pytest.raises(RecordError, match="the seed of .* has more than 63 bits"):
+            export(entries, tmp_path / f"all.{form}", form)
+        assert not (tmp_path / f"all.{form}").exists()
+    export(entries, tmp_path / "all.csv", "csv")
+    assert str(seed) in (tmp_path / "all.csv").read_text()
 
 
 def test_parquet_without_its_library_is_refused_with_what_to_type(

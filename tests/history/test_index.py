@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from history.made import change, change_contrast, keep_record
+from history.made import change, change_contrast, close_folder, keep_record
 from records.conftest import HERE as KEPT
 from steelyard.history.compare import compare_records
 from steelyard.history.entry import STAMP, time_of
@@ -161,6 +161,34 @@ def test_a_file_that_changed_since_it_was_read_makes_the_record_altered(
     assert len(read_history(records).entries) == 1
     rebuilt = read_history(records, rebuild=True)
     assert (len(rebuilt.entries), rebuilt.unread) == (2, ())
+
+
+def test_a_folder_that_cannot_be_listed_is_named_and_what_is_known_of_it_stays_known(
+    keep: Keep, records: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As that of a weighing that was made as root."""
+    keep(1)
+    altered = keep(2, study="roots")
+    assert len(read_history(records).entries) == 2
+    with monkeypatch.context() as patched:
+        close_folder(records / "roots", patched)
+        history = read_history(records)
+    assert [entry.path for entry in history.entries] == ["checksums/2026-03-01T120000Z"]
+    [closed] = history.unread
+    assert closed.path == "roots"
+    assert closed.reason == "could not read this folder: permission denied"
+    with (altered / "verdict.json").open("a") as stream:
+        stream.write("\n")
+    assert "altered: verdict.json" in reasons(records)["roots/2026-03-02T120000Z"]
+
+
+def test_a_file_systems_own_folder_is_none_of_records(
+    keep: Keep, records: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keep(1)
+    (records / "lost+found").mkdir()
+    close_folder(records / "lost+found", monkeypatch)
+    assert reasons(records) == {}
 
 
 def test_a_verdict_that_is_gone_is_named(keep: Keep, records: Path) -> None:

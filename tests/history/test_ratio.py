@@ -112,6 +112,36 @@ def test_settings_that_the_controls_reported_must_be_the_same_but_for_places(
     assert "settings that the control's server reported" in found.reasons[0]
 
 
+def test_scripts_that_were_edited_between_two_weighings_have_no_ratio(
+    keep: Keep, records: Path
+) -> None:
+    """Their names are the same, and so is the question."""
+
+    def with_text(letter: str, template: str) -> Callable[[dict[str, Any]], dict[str, Any]]:
+        files = {"script select-only": letter * 64, "template pg_control": template * 64}
+        return lambda environment: {**environment, "files": files}
+
+    keep(1)
+    directory = keep(2)
+    change(directory / "environment.json", with_text("a", "c"))
+    assert isinstance(pair(records), RatioOfRatios)
+    change(directory / "environment.json", with_text("e", "c"))
+    first, second = read_history(records).entries
+    assert first.readings[0].question == second.readings[0].question
+    refusal = pair(records)
+    assert isinstance(refusal, Refusal)
+    [reason] = refusal.reasons
+    assert reason.startswith("texts of the scripts: SHA-256 ")
+
+
+def test_records_that_do_not_have_the_texts_of_their_scripts_have_a_ratio(
+    keep: Keep, records: Path
+) -> None:
+    for day in (1, 2):
+        change(keep(day) / "environment.json", lambda environment: {**environment, "files": {}})
+    assert isinstance(pair(records), RatioOfRatios)
+
+
 def test_an_epoch_without_work_is_in_no_ratio(keep: Keep, records: Path) -> None:
     """A verdict keeps its infinite log ratio as none: the epoch counts all the same."""
 

@@ -115,6 +115,21 @@ def test_versions_stand_in_their_order(keep: Keep, records: Path) -> None:
     assert [one.place for one in found.points] == ["17.9", "18.4"]
 
 
+def test_versions_before_a_release_stand_in_the_order_in_which_they_came(
+    keep: Keep, records: Path
+) -> None:
+    """All have one server_version_num, and are weighed in any order."""
+    ordered = ["18.4", "19devel-g1a2b3c4d", "19alpha1", "19beta1", "19beta2 (Debian 19~beta2-1)",
+               "19beta10", "19rc1", "19.0", "19.1"]  # fmt: skip
+    for day, version in enumerate(sorted(ordered, key=lambda version: version[::-1]), 1):
+        minor = version.removeprefix("19.") if version.startswith("19.") else "0"
+        number = 180004 if version == "18.4" else 190000 + int(minor)
+        keep(day, arm_build={"version": version, "version_number": number})
+    question = asked(records)
+    trend = trend_of(question, machines_of(question)[0], "version")
+    assert [point.place for point in trend.points] == ordered
+
+
 def test_commits_stand_in_the_order_that_is_given(
     keep: Keep, records: Path, tmp_path: Path
 ) -> None:

@@ -144,6 +144,16 @@ def test_a_request_that_names_another_host_is_refused(unchanged: SiteServer, hos
     assert ask(unchanged, "/", host or " ") == 421
 
 
+def test_a_tunnel_of_another_port_is_refused_with_what_to_type(unchanged: SiteServer) -> None:
+    port = unchanged.server_address[1]
+    connection = http.client.HTTPConnection(LOOPBACK, port, timeout=30)
+    connection.request("GET", "/", headers={"Host": f"localhost:{port + 1}"})
+    answer = connection.getresponse()
+    assert answer.status == 421
+    assert f"ssh -L {port}:127.0.0.1:{port} HOST" in answer.read().decode()
+    connection.close()
+
+
 def test_localhost_is_this_machine_too(unchanged: SiteServer) -> None:
     assert "What was weighed" in str(
         ask(unchanged, "/", f"localhost:{unchanged.server_address[1]}")

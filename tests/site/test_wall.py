@@ -71,6 +71,20 @@ def test_a_sweep_is_one_row_with_its_curve_and_a_link_to_each_point(tmp_path: Pa
     assert wall.count('<ul class="values">') == 1
 
 
+def test_a_sweep_over_sizes_has_its_points_in_its_own_order(tmp_path: Path) -> None:
+    sweep = tmp_path / "records" / "by-work_mem" / "2026-03-01T120000Z"
+    values = ["64kB", "4MB", "256MB", "1GB"]
+    for number in (2, 0, 3, 1):
+        setting = f'settings.work_mem = "{values[number]}"'
+        keep_record(sweep / "points" / values[number], more=setting, seed=1 + number)
+    plan = {**SWEEP, "key": "arm.settings.work_mem", "values": values, "order": [2, 0, 3, 1]}
+    (sweep / "sweep.json").write_text(json.dumps(plan))
+    history = read_history(tmp_path / "records")
+    [row] = show_wall(history, questions_of(history.entries), {}).rows
+    assert [point.value for point in row.values] == values
+    assert row.label == "checksums: off against on by work_mem"
+
+
 def test_one_point_of_a_sweep_stands_for_itself(tmp_path: Path) -> None:
     sweep = tmp_path / "records" / "by-clients" / "2026-03-01T120000Z"
     keep_record(sweep / "points" / "8")

@@ -51,6 +51,27 @@ def test_a_mount_is_known_whatever_letters_its_place_has(tmp_path: Path, name: s
     assert filesystem(place, tmp_path)["mount"] == str(place)
 
 
+@pytest.mark.parametrize(
+    "name",
+    [b"stick-\xe4", b"a\rb", *(f"a{letter}b".encode() for letter in "\x85\u00a0\u2028\u3000")],
+)
+def test_a_mount_of_other_letters_hides_none(tmp_path: Path, name: bytes) -> None:
+    """Names of places are bytes: a stick of another system's, or white space of Unicode."""
+    place = tmp_path / os.fsdecode(name)
+    place.mkdir()
+    (tmp_path / "proc/self").mkdir(parents=True)
+    lines = [
+        b"27 1 254:0 / / rw - ext4 /dev/vda rw",
+        b"30 27 0:28 / " + os.fsencode(place) + b" rw,noatime - vfat  rw",
+        b"31 27 0:29 / /run rw - tmpfs tmpfs rw",
+    ]
+    (tmp_path / "proc/self/mountinfo").write_bytes(b"\n".join(lines) + b"\n")
+    assert filesystem(place, tmp_path) == {
+        "mount": str(place), "type": "vfat", "device": "", "options": "rw,noatime,rw",
+    }  # fmt: skip
+    assert filesystem(tmp_path, tmp_path)["type"] == "ext4"
+
+
 def test_a_machine_without_mountinfo_says_nothing(tmp_path: Path) -> None:
     assert filesystem(tmp_path, tmp_path) == {}
 

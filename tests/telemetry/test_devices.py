@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ from steelyard.telemetry.devices import (
     device_counts,
     device_use,
     devices_beneath,
+    named_counts,
 )
 
 
@@ -99,6 +101,27 @@ def test_of_a_btrfs_on_encrypted_drives_the_volumes_are_its_members(machine: Mac
     assert (found.leaves, found.members) == (("sdc", "sdd"), ("dm-0", "dm-1"))
 
 
+@pytest.mark.parametrize("source", ["/dev/mapper/luks-1", "/dev/vg/root", "/dev/dm-1"])
+def test_a_btrfs_on_a_volume_is_known_by_whatever_name_it_was_mounted(
+    machine: Machine, source: str
+) -> None:
+    """As Fedora and openSUSE install it: the kernel's names stand in /sys, a volume's in
+    mountinfo; a container has no links in /dev/mapper."""
+    for number, volume in ((0, "swap"), (1, "luks-1")):
+        machine.device(f"virtual/dm-{number}", "sdc")
+        (machine.root / f"sys/devices/virtual/dm-{number}/dm").mkdir()
+        (machine.root / f"sys/devices/virtual/dm-{number}/dm/name").write_text(f"{volume}\n")
+    machine.device("pci/sdc")
+    members = machine.root / "sys/fs/btrfs/some-uuid/devices"
+    members.mkdir(parents=True)
+    (members / "dm-1").symlink_to(machine.root / "sys/class/block/dm-1")
+    (machine.root / "dev/vg").mkdir(parents=True)
+    (machine.root / "dev/vg/root").symlink_to("../dm-1")
+    machine.mount("btrfs", source)
+    found = devices_beneath(machine.directory, machine.root)
+    assert (found.top, found.leaves, found.members) == ("dm-1", ("sdc",), ("dm-1",))
+
+
 @pytest.mark.parametrize("kind", ["overlay", "tmpfs", "zfs", "nfs4"])
 def test_a_file_system_without_a_device_is_said(machine: Machine, kind: str) -> None:
     machine.mount(kind, kind)
@@ -124,9 +147,29 @@ def test_every_field_is_read_from_its_place(machine: Machine) -> None:
     )  # fmt: skip
 
 
-def test_an_older_kernel_counts_no_discards_and_no_flushes(machine: Machine) -> None:
-    counts = stat(machine, "1 2 3 4 5 6 7 8 9 10 11\n")
-    assert (counts.queued_ms, counts.discards, counts.flushes) == (11, 0, 0)
+@pytest.mark.parametrize(
+    ("numbers", "discards", "flushes"),
+    [
+        ("1 2 3 4 5 6 7 8 9 10 11", None, None),  # Linux 4.14, as Amazon Linux 2 has it
+        ("1 2 3 4 5 6 7 8 9 10 11 12 13 14 15", 12, None),  # 4.18 to 5.4: RHEL 8, Ubuntu 20.04
+        ("1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17", 12, 16),
+    ],
+)
+def test_what_an_older_kernel_does_not_count_is_not_known(
+    machine: Machine, numbers: str, discards: int | None, flushes: int | None
+) -> None:
+    counts = stat(machine, f"{numbers}\n")
+    assert (counts.queued_ms, counts.discards, counts.flushes) == (11, discards, flushes)
+    use = device_use(counts, counts)
+    assert use is not None
+    assert (use.reads, use.in_flight) == (0, 9)
+    assert {use.discards, use.discarded_bytes, use.discard_ms} == {discards and 0}
+    assert {use.flushes, use.flush_ms} == {flushes and 0}
+    assert added([use, use]) == replace(use, in_flight=18)
+    read = named_counts("vdz", use)
+    assert ("device_vdz_discards" in read) == (discards is not None)
+    assert ("device_vdz_flush_ms" in read) == (flushes is not None)
+    assert read["device_vdz_reads"] == ("requests", 0)
 
 
 def test_no_device_has_no_counts(machine: Machine) -> None:

@@ -4,8 +4,8 @@ Under `--json` an error is one object on standard output as well, `{"error": {"p
 "hint", "status"}}`.
 
 0 the command did its work, 1 a `--fail-if` condition holds, or what was looked at is not as it
-should be, 2 wrong usage, a wrong study or a load that did nothing, 3 it could not be completed, 130
-interrupted, 143 terminated, 129 its terminal was closed, 131 ended by Ctrl-\.
+should be, 2 wrong usage, a wrong study or a load that did nothing, 3 it could not be completed, by
+a defect too, 130 interrupted, 143 terminated, 129 its terminal was closed, 131 ended by Ctrl-\.
 
 Under `--json` who parses standard output so finds one object there whatever happened; who reads a
 log finds the same words on standard error as ever. Where a command had printed its object before it
@@ -31,6 +31,8 @@ from steelyard.model.errors import SteelyardError, UsageError
 from steelyard.model.secrets.redaction import redacted
 
 INTERRUPTED = 130
+DEFECT = SteelyardError.exit_status
+"""The interpreter's own, 1, would say that a gate has closed, or that damage was found."""
 CLOSED_PIPE = 141
 """As a shell has it of a process that SIGPIPE ended."""
 
@@ -49,7 +51,7 @@ def main() -> None:
         if signal.getsignal(number) is not signal.SIG_IGN:  # as nohup has it for SIGHUP
             signal.signal(number, _terminate)
     take_over()
-    sys.excepthook = _print_traceback
+    sys.excepthook = _end_by_defect
     if sys.argv[1:] == ["--version"]:
         print(f"steelyard {__version__}")  # as the option does, without importing the parser
         return
@@ -90,6 +92,15 @@ def _run() -> int:
     status = int(status or 0)
     print_end(status)
     return status
+
+
+def _end_by_defect(
+    kind: type[BaseException], error: BaseException, trace: TracebackType | None
+) -> None:
+    """Print what happened, and end as what could not be completed."""
+    _print_traceback(kind, error, trace)
+    if issubclass(kind, Exception):
+        raise SystemExit(DEFECT)
 
 
 def _print_traceback(
@@ -163,10 +174,10 @@ def print_error(error: SteelyardError) -> int:
 
 
 def print_defect(trace: str, error: BaseException) -> None:
-    """Print a traceback, without secrets; the interpreter ends with exit status 1."""
+    """Print a traceback, and under `--json` the object, without secrets."""
     print(redacted(trace), file=sys.stderr, end="")
     primary = redacted(f"defect of Steelyard: {type(error).__name__}: {error}")
-    _print_object(primary, None, "Standard error has its traceback.", 1)
+    _print_object(primary, None, "Standard error has its traceback.", DEFECT)
 
 
 def print_end(status: int) -> None:

@@ -13,14 +13,14 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any, Literal
 
 from steelyard.history.entry import Entry
-from steelyard.history.index import INDEX, read_history
+from steelyard.history.index import INDEX, closed_folder, read_history
 from steelyard.history.reading import COLLECTED, HASHED, kind_of
 from steelyard.history.verify import swept_again, verified
 from steelyard.model.errors import RecordError, SteelyardError
@@ -57,7 +57,7 @@ class Collected:
     refused: tuple[tuple[str, str], ...] = ()
     """(record, why)."""
     skipped: tuple[tuple[str, str], ...] = ()
-    """(record, why): they are not finished."""
+    """(record, why): they are not finished; or (folder, why): it cannot be listed."""
 
     def to_json(self) -> dict[str, Any]:
         """As `--json` prints it."""
@@ -86,6 +86,7 @@ def collect(
         fleet.mkdir(parents=True, exist_ok=True)
     OwnDirectory.open(fleet).close()
     incoming = Path(tempfile.mkdtemp(prefix=_INCOMING, dir=fleet))
+    closed: list[OSError] = []
     by_outcome: dict[Outcome, list[tuple[str, str]]]
     by_outcome = {"taken": [], "known": [], "refused": [], "skipped": []}
     try:
@@ -94,7 +95,7 @@ def collect(
             for entry in read_history(records).entries
             if not entry.path.startswith(f"{_FLEET}/")
         }
-        for number, (source, unit) in enumerate(_units(sources)):
+        for number, (source, unit) in enumerate(_units(sources, closed.append)):
             kind = (kinds or {}).get(source, "")
             outcome, detail = _take(unit, fleet, incoming / str(number), kind, weighed_here)
             by_outcome[outcome].append((str(unit), detail))
@@ -102,8 +103,13 @@ def collect(
         shutil.rmtree(incoming, ignore_errors=True)
         with suppress(OSError):  # it holds something
             fleet.rmdir()
+    unlisted = [each for each in map(closed_folder, closed) if each is not None]
     if not any(by_outcome.values()):
-        raise RecordError(f"no record below {', '.join(map(str, sources))}")
+        raise RecordError(
+            f"no record below {', '.join(map(str, sources))}",
+            detail="; ".join(f'"{folder}": {why}' for folder, why in unlisted) or None,
+        )
+    by_outcome["skipped"] += unlisted
     return Collected(**{name: tuple(some) for name, some in by_outcome.items()})
 
 
@@ -174,12 +180,15 @@ def _own_weighing(
     return "known", str(end)
 
 
-def _units(sources: Sequence[Path]) -> Sequence[tuple[Path, Path]]:
+def _units(
+    sources: Sequence[Path], closed: Callable[[OSError], None]
+) -> Sequence[tuple[Path, Path]]:
     """Every record and every sweep, with the folder that it was found in. No link is followed:
-    "latest" leads to a record that is found by itself; what begins with a dot is on its way."""
+    "latest" leads to a record that is found by itself; what begins with a dot is on its way.
+    `closed` gets the errors of folders that cannot be listed."""
     units = []
     for source in sources:
-        for folder, below, names in os.walk(source):
+        for folder, below, names in os.walk(source, onerror=closed):
             below[:] = sorted(name for name in below if not name.startswith("."))
             if PLAN in names or SWEEP_FILE in names:
                 below.clear()  # what is below is its own

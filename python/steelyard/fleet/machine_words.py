@@ -16,6 +16,13 @@ def alone_words(group: MachineGroup, first: MachineGroup | None) -> str:
     return f"{name}: {first.differs_in(group)}"
 
 
+def currencies_text(group: MachineGroup) -> str:
+    """Why priced machines are in no ranking by cost; empty: their prices are in one currency."""
+    if len(group.currencies) < 2:
+        return ""
+    return f"no ranking by cost: prices in several currencies ({', '.join(group.currencies)})"
+
+
 def throughput_text(ranked: Ranked) -> str:
     """`"5,210 [5,100, 5,320] /s"`."""
     low, high = (

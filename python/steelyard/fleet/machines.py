@@ -1,9 +1,9 @@
 """Ranks machines by what they carried, and by what that cost, from the records of several.
 
-Only machines that did the same are ranked among themselves: the same workload, scale and clients,
-version and settings, layout and metric. Each gives its newest valid record. Every machine is held
-against the first by the t interval of two means of log throughput over epochs (Welch, Biometrika 34
-(1947) 28), all of a group jointly (Bonferroni).
+Only machines that did the same are ranked among themselves: the same workload, scripts, scale and
+clients, version and settings, layout and metric. Each gives its newest valid record. Every machine
+is held against the first by the t interval of two means of log throughput over epochs (Welch,
+Biometrika 34 (1947) 28), all of a group jointly (Bonferroni).
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ _NOT_OF_THE_WORK = frozenset(
     }
 )
 _OF_ARMS_OR_EFFORT = ("control.", "arm[", "budget.", "decision.")
+_TEXTS = "texts of the scripts"
 _NOT_OF_THE_ARM = ("name", "role", "price", "version", "bindir", "address")
 Configuration = tuple[tuple[str, str], ...]
 """Key → value of what was done, sorted."""
@@ -109,12 +110,18 @@ class MachineGroup:
     @property
     def words(self) -> str:
         """What they did, in keys: `"PostgreSQL 18.4; workload.scale = 50"`."""
-        return "; ".join(f"{key} = {value}" for key, value in self.configuration)
+        return "; ".join(f"{key} = {value}" for key, value in self.configuration if key != _TEXTS)
 
     @property
     def without_price(self) -> tuple[str, ...]:
         """Machines that are in no ranking by cost."""
         return tuple(item.machine.name for item in self.by_throughput if item.machine.price is None)
+
+    @property
+    def currencies(self) -> tuple[str, ...]:
+        """Of its machines' prices; of several there is no ranking by cost."""
+        prices = [item.machine.price for item in self.by_throughput]
+        return tuple(sorted({price.currency or "none" for price in prices if price is not None}))
 
     def differs_in(self, other: MachineGroup) -> str:
         """`"workload.scale (50, here 100)"`: what keeps the machines of another group from being
@@ -226,6 +233,7 @@ def _configuration(entry: Entry, prefix: str, build: KnownBuild) -> Configuratio
     """What an arm did: keys of the study that are of the work, and its own."""
     keys = {"version": " ".join(filter(None, (build.version, build.origin))) or "not known"}
     keys["layout"] = entry.layout
+    keys[_TEXTS] = entry.script_texts or "not kept"
     for key, value in entry.keys.items():
         if key.startswith(f"{prefix}."):
             arm_key = key.removeprefix(f"{prefix}.")
@@ -287,6 +295,7 @@ def _group_json(group: MachineGroup, first: MachineGroup) -> dict[str, Any]:
         "by_throughput": [_ranked_json(item) for item in group.by_throughput],
         "by_cost": [_ranked_json(item) for item in group.by_cost],
         "without_price": list(group.without_price),
+        "currencies": list(group.currencies),
         "not_compared_with_first": "" if group is first else group.differs_in(first),
     }
 

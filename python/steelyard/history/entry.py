@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections.abc import Mapping
 from contextlib import suppress
@@ -18,6 +19,8 @@ from steelyard.record.record import PLAN, STUDY_FILE
 
 STAMP = "%Y-%m-%dT%H%M%SZ"
 """In UTC, as folders of records are named."""
+_SCRIPT = "script "
+"""What the names of scripts begin with in `files` of environment.json."""
 State = Literal["judged", "interrupted", "no verdict"]
 """interrupted: judged by what there was; no verdict: still going, or stopped before the end."""
 
@@ -164,6 +167,14 @@ class Entry(Frozen):
         """The same in every copy of a record, and in no other: what its plan, its study and its
         environment are made of."""
         return " ".join(self.hashes.get(name, "") for name in (PLAN, STUDY_FILE, ENVIRONMENT))
+
+    @property
+    def script_texts(self) -> str:
+        """`"SHA-256 3fa9c1d2e4b5…"` over the texts of all scripts that took part; empty: the record
+        does not have them."""
+        texts = sorted(f"{n} {sha256}" for n, sha256 in self.files.items() if n.startswith(_SCRIPT))
+        digest = hashlib.sha256("\n".join(texts).encode()).hexdigest()
+        return f"SHA-256 {digest[:12]}…" if texts else ""
 
     @property
     def machine_words(self) -> str:

@@ -109,6 +109,8 @@ def export(entries: Sequence[Entry], file: Path, form: str, *, latest: bool = Fa
     }
     if form == "parquet":
         _require_pyarrow()
+    if form in ("sqlite", "parquet"):
+        _require_narrow_seeds(points, file)
     try:
         with replacing(file) as draft:
             written[form](draft)
@@ -222,6 +224,20 @@ def _write_database(file: Path, points: Sequence[Point]) -> None:
                 "INSERT INTO doubts VALUES (?, ?)",
                 [(number, name) for name in point.reading.doubts],
             )
+
+
+_MOST_BITS = 63
+"""Of a whole number in SQLite and Parquet, without its sign."""
+
+
+def _require_narrow_seeds(points: Sequence[Point], file: Path) -> None:
+    """RecordError: a seed, which may have any number of digits, is larger than a column holds."""
+    wide = next((point.entry for point in points if point.entry.seed >> _MOST_BITS), None)
+    if wide is not None:
+        raise RecordError(
+            f'could not write "{file}": the seed of "{wide.path}" has more than {_MOST_BITS} bits',
+            hint="A table as .csv holds it.",
+        )
 
 
 def _require_pyarrow() -> None:

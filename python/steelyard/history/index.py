@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -84,7 +84,8 @@ def read_history(root: Path, *, rebuild: bool = False) -> History:
     entries: list[Entry] = []
     lines: list[_Line] = []
     unread: list[Unread] = []
-    for directory, names in _folders(root):
+    closed: list[OSError] = []
+    for directory, names in _folders(root, closed.append):
         path = directory.relative_to(root).as_posix()
         if (PLAN in names or STUDY_FILE in names) and printable_line(path) != path:
             unread.append(Unread(path=printable_line(path), reason=UNPRINTABLE))
@@ -100,6 +101,10 @@ def read_history(root: Path, *, rebuild: bool = False) -> History:
             continue
         entries.append(entry)
         lines.append(_Line(entry))
+    for folder, why in filter(None, map(closed_folder, closed)):
+        path = Path(folder).relative_to(root).as_posix()
+        unread.append(Unread(path=printable_line(path), reason=why))
+        lines += [line for below, line in indexed.items() if _is_below(below, path)]
     if lines != [*indexed.values()]:
         _write(root / INDEX, lines)
     entries.sort(key=lambda entry: (entry.at, entry.path))
@@ -135,13 +140,29 @@ def _read(directory: Path, path: str, hashes: dict[str, str]) -> Entry:
         raise RecordError(f'could not read "{directory}": {reason}') from reason
 
 
-def _folders(root: Path) -> Iterator[tuple[Path, list[str]]]:
+def _folders(
+    root: Path, closed: Callable[[OSError], None]
+) -> Iterator[tuple[Path, list[str]]]:
     """Every folder with the names of its files, in order; links (`latest`) are not followed. What
-    begins with a dot is on its way, and what a matrix brought home stands elsewhere too."""
-    for folder, below, names in os.walk(root):
+    begins with a dot is on its way, and what a matrix brought home stands elsewhere too. `closed`
+    gets the errors of folders that cannot be listed."""
+    for folder, below, names in os.walk(root, onerror=closed):
         twice = HOME if MATRIX in names else ""
         below[:] = sorted(name for name in below if name != twice and not name.startswith("."))
         yield Path(folder), names
+
+
+def closed_folder(error: OSError) -> tuple[str, str] | None:
+    """(folder, why) of one that could not be listed, as another account's weighings may stand in;
+    None: it has gone meanwhile, or is a file system's own."""
+    folder = str(error.filename)
+    if isinstance(error, FileNotFoundError) or Path(folder).name == "lost+found":
+        return None
+    return folder, f"could not read this folder: {(error.strerror or 'unknown error').lower()}"
+
+
+def _is_below(path: str, folder: str) -> bool:
+    return folder == "." or path == folder or path.startswith(f"{folder}/")
 
 
 def _beside_records(directory: Path, path: str, names: list[str]) -> Iterator[Unread]:

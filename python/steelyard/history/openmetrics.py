@@ -7,6 +7,9 @@ record has them.
 
 With timestamps all weighings are there, in order, to be filled in afterwards (`promtool tsdb
 create-blocks-from openmetrics`); a scrape, and node_exporter's text files, want the newest without.
+
+All are gauges, the verdict too, and no state set: of that type node_exporter, Telegraf and whatever
+else reads Prometheus' older text format refuse the whole text (prometheus/common, expfmt).
 """
 
 from __future__ import annotations
@@ -29,8 +32,6 @@ def openmetrics_text(points: Sequence[Point], *, timestamps: bool) -> str:
     for name, help_text, samples in _GAUGES:
         lines += [f"# TYPE {name} gauge", f"# HELP {name} {help_text}"]
         lines += _samples(name, points, samples, timestamps)
-    lines += ["# TYPE steelyard_verdict stateset", "# HELP steelyard_verdict What was decided."]
-    lines += _states(points, timestamps)
     return "".join(f"{line}\n" for line in [*lines, "# EOF"])
 
 
@@ -65,6 +66,12 @@ def _latency(point: Point) -> Mapping[str, float]:
             ("0.99", values.latency_us_p99),
         )
         if us is not None
+    }
+
+
+def _verdict(point: Point) -> Mapping[str, float]:
+    return {
+        f'steelyard_verdict="{word}"': float(point.reading.verdict == word) for word in VERDICTS
     }
 
 
@@ -118,6 +125,7 @@ _GAUGES: tuple[tuple[str, str, _Values], ...] = (
         "Quantiles of the latency of one side, over whole epochs.",
         _latency,
     ),
+    ("steelyard_verdict", "What was decided: 1 at its word, 0 at the others.", _verdict),
 )
 
 
@@ -133,15 +141,6 @@ def _samples(
                 series.setdefault(every, []).append(f"{name}{{{every}}} {_number(value)}{at}")
     for samples in series.values():
         yield from samples
-
-
-def _states(points: Sequence[Point], timestamps: bool) -> Iterator[str]:
-    """One sample a state, all of a point before those of the next one."""
-    for labels, series in _by_series(points).items():
-        for point, at in _timed(series, timestamps):
-            for word in VERDICTS:
-                state = f'{labels},steelyard_verdict="{word}"'
-                yield f"steelyard_verdict{{{state}}} {int(point.reading.verdict == word)}{at}"
 
 
 def _by_series(points: Sequence[Point]) -> dict[str, list[Point]]:

@@ -81,6 +81,7 @@ def shared_parts(entry: Entry, reading: KnownReading) -> Mapping[str, str]:
         "metric": reading.metric,
         "machine": entry.machine_words if entry.machine.hostname else "",
         "layout": entry.layout,
+        "texts of the scripts": entry.script_texts or "not kept",
         "version of the control": build.version,
         "compiler of the control": build.builder or ("none named" if build.version else ""),
         "compiler's flags of the control": build.cflags or "none named",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
@@ -19,7 +19,7 @@ class SweepOfQuestions:
     key: str
     """`"clients"`: in what its points differ; empty: in nothing that makes a question."""
     points: tuple[tuple[str, QuestionHistory], ...]
-    """(value, its question), numbers in their order."""
+    """(value, its question), in the order of the sweep."""
 
     @property
     def label(self) -> str:
@@ -34,12 +34,10 @@ def value_of(entry: Entry) -> str:
     return PurePosixPath(entry.path).name
 
 
-def in_order(values: Sequence[str]) -> list[str]:
-    """Numbers by their size, else as they are."""
-    try:
-        return sorted(values, key=float)
-    except ValueError:
-        return list(values)
+def in_order(points: Mapping[str, Entry]) -> list[str]:
+    """The values of a sweep's points in the order in which the sweep itself has them, numbers and
+    sizes as `64kB` by size: a point's seed is that of its sweep and its place (record/sweep.py)."""
+    return sorted(points, key=lambda value: (points[value].seed, value))
 
 
 def sweeps_of(
@@ -61,6 +59,7 @@ def sweeps_of(
 
 def _sweep(sweep: str, questions: Sequence[QuestionHistory]) -> SweepOfQuestions:
     by_value = {value_of(question.newest.entry): question for question in questions}
+    records = {value: question.newest.entry for value, question in by_value.items()}
     question_keys = [
         asked_keys(question.newest.entry.keys, question.newest.reading.arm)
         for question in by_value.values()
@@ -70,5 +69,5 @@ def _sweep(sweep: str, questions: Sequence[QuestionHistory]) -> SweepOfQuestions
     return SweepOfQuestions(
         sweep=sweep,
         key=" and ".join(name.rpartition(".")[2] for name in apart),
-        points=tuple((value, by_value[value]) for value in in_order(list(by_value))),
+        points=tuple((value, by_value[value]) for value in in_order(records)),
     )

@@ -12,7 +12,8 @@ from __future__ import annotations
 import math
 import re
 import shlex
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -24,7 +25,7 @@ from steelyard.analysis.decision.sign_flip import Floats
 from steelyard.analysis.decision.t_interval import welch
 from steelyard.analysis.two_samples.change_points import FEWEST_ROWS, Segment, segments_of
 from steelyard.history.entry import KnownBuild, moment
-from steelyard.history.question import Point, QuestionHistory
+from steelyard.history.question import Point, QuestionHistory, machines_of
 from steelyard.model.errors import UsageError
 from steelyard.model.units import format_percent, log_of_percent, percent_of_log
 
@@ -120,6 +121,12 @@ class QuestionTrend:
     left_out: tuple[tuple[str, str], ...]
     """(record, why) of weighings that are on no line."""
 
+    @property
+    def other_machines(self) -> Mapping[str, int]:
+        """Machine → weighings of the question there, which are on other lines."""
+        counts = Counter(point.entry.machine_words for point in self.question.points)
+        return {name: counts[name] for name in machines_of(self.question) if name != self.machine}
+
     def to_json(self) -> dict[str, Any]:
         """As `--json` prints it."""
         return {
@@ -134,6 +141,7 @@ class QuestionTrend:
             ],
             "steps": [step.to_json() for step in self.steps],
             "left_out": [{"record": record, "why": why} for record, why in self.left_out],
+            "other_machines": dict(self.other_machines),
             "sentence": self.sentence,
         }
 
@@ -187,7 +195,7 @@ def trend_of(
     a weighing whose build names none of them is left out. Without it commits stand in the order in
     which they were first weighed.
     """
-    placed: list[tuple[tuple[int, str, str], TrendPoint]] = []
+    placed: list[tuple[tuple[tuple[int, ...], str, str], TrendPoint]] = []
     left_out = [
         (copy.path, f"it is a copy of {original}")
         for copy, original in question.copies
@@ -231,18 +239,33 @@ def _unfit(point: Point) -> str:
     return ""
 
 
-def _place(point: Point, order: Order, commits: Sequence[str]) -> tuple[int, str] | None:
+def _place(
+    point: Point, order: Order, commits: Sequence[str]
+) -> tuple[tuple[int, ...], str] | None:
     """What it is sorted by before its time, and what its place is called."""
     build = point.entry.builds.get(point.reading.arm, KnownBuild())
     if order == "version":
-        return (build.version_number, build.version) if build.version else None
+        if not build.version:
+            return None
+        return (build.version_number, *_stage(build.version)), build.version
     if order == "commit":
         commit = commit_of(build)
         numbers = [n for n, listed in enumerate(commits) if _is_one_commit(listed, commit)]
         if not commit or (commits and not numbers):
             return None
-        return (numbers[0] if numbers else 0), commit[:12]
-    return 0, moment(point.entry.at)
+        return (numbers[0] if numbers else 0,), commit[:12]
+    return (), moment(point.entry.at)
+
+
+_STAGES = ("devel", "alpha", "beta", "rc")
+_BEFORE_RELEASE = re.compile(rf"[0-9.]+({'|'.join(_STAGES)})([0-9]*)")
+
+
+def _stage(version: str) -> tuple[int, int]:
+    """How far a version is on its way to its release: server_version_num is 190000 of "19devel", of
+    "19beta2" and of "19rc1" alike."""
+    match = _BEFORE_RELEASE.match(version)
+    return (len(_STAGES), 0) if match is None else (_STAGES.index(match[1]), int(match[2] or 0))
 
 
 def _is_one_commit(first: str, second: str) -> bool:

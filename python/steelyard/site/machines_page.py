@@ -6,7 +6,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from steelyard.fleet.machine_words import alone_words, cost_text, place_text, throughput_text
+from steelyard.fleet.machine_words import (
+    alone_words,
+    cost_text,
+    currencies_text,
+    place_text,
+    throughput_text,
+)
 from steelyard.fleet.machines import MachineGroup, Ranked, WhichMachine
 from steelyard.site.address import utc
 
@@ -43,6 +49,8 @@ class ShownGroup:
     title: str
     rankings: tuple[ShownRanking, ...]
     without_price: str
+    currencies: str
+    """Why there is no ranking by cost, where prices are in several; else empty."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +83,9 @@ def _group(group: MachineGroup, reports: Mapping[str, str]) -> ShownGroup:
     if group.by_cost:
         rows = _rows(group.by_cost, cost_text, reports)
         rankings.append(ShownRanking("By cost", "a million transactions cost", rows))
-    return ShownGroup(group.words, tuple(rankings), ", ".join(group.without_price))
+    return ShownGroup(
+        group.words, tuple(rankings), ", ".join(group.without_price), currencies_text(group)
+    )
 
 
 def _rows(

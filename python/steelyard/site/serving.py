@@ -142,7 +142,7 @@ class _Pages(SimpleHTTPRequestHandler):
     def send_head(self) -> BinaryIO | None:
         """Open the requested file, with pages up to date; None: it was refused."""
         if not self._host_is_ours():
-            self.send_error(HTTPStatus.MISDIRECTED_REQUEST)
+            self.send_error(HTTPStatus.MISDIRECTED_REQUEST, explain=self._tunnel_words())
             return None
         if urlsplit(self.path).path == METRICS:
             return self._metrics()
@@ -182,6 +182,11 @@ class _Pages(SimpleHTTPRequestHandler):
 
     def log_message(self, format: str, *arguments: object) -> None:  # noqa: A002  of the base class
         """Requests are not logged."""
+
+    def _tunnel_words(self) -> str:
+        """What to type where the address is that of a tunnel's other end, of another port."""
+        port = self.server.server_address[1]
+        return f"Only {self.server.address} is served: ssh -L {port}:{LOOPBACK}:{port} HOST"
 
     def _host_is_ours(self) -> bool:
         host = self.headers.get("Host", "").rpartition(":")

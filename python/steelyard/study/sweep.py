@@ -69,13 +69,19 @@ def values_of(listed: str) -> tuple[str, ...]:
 
 def _numerically(value: str) -> tuple[int, float, str]:
     """Numbers, with a unit perhaps, by size; other words after them, as they are spelt."""
-    match = re.match(r"^'?(-?\d+(?:\.\d+)?)\s*([a-zA-Z%]*)'?$", value)
+    match = _NUMBER.fullmatch(value)
     if match is None:
         return (1, 0.0, value)
-    return (0, float(match[1]) * _UNITS.get(match[2].lower(), 1.0), value)
+    size = _UNITS.get(match[2]) or _UNITS.get(match[2].lower(), 1.0)
+    return (0, float(match[1]) * size, value)
 
 
+_NUMBER = re.compile(
+    r"'?(-?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?)\s*([a-zA-Z\u00b5\u03bc%]*)'?"
+)
 _UNITS = {
     "kb": 1e3, "mb": 1e6, "gb": 1e9, "tb": 1e12, "ms": 1e-3, "s": 1.0, "min": 60.0, "m": 60.0,
-    "h": 3600.0, "d": 86400.0, "us": 1e-6,
+    "h": 3600.0, "d": 86400.0, "us": 1e-6, "\u00b5s": 1e-6, "\u03bcs": 1e-6,
+    "k": 1e3, "M": 1e6, "g": 1e9, "t": 1e12, "kib": 1e3, "mib": 1e6, "gib": 1e9, "tib": 1e12,
 }  # fmt: skip
+"""As sizes and durations are written; by its letter's case a lone M is a size, and m a minute."""

@@ -126,20 +126,22 @@ def filesystem(path: Path, root: Path = ROOT) -> dict[str, str]:
     target = existing_ancestor(path).resolve()
     best: dict[str, str] = {}
     try:
-        lines = (root / "proc/self/mountinfo").read_text(encoding="utf-8").splitlines()
+        # Names are bytes of any encoding, and no letter but a space is a border of fields.
+        listing = (root / "proc/self/mountinfo").read_bytes().decode("utf-8", "surrogateescape")
     except OSError:
         return best
-    for line in lines:
+    for line in filter(None, listing.split("\n")):
         before, _, after = line.partition(" - ")
-        mount = _unescaped(before.split()[4])
+        fields = before.split(" ")
+        mount = _unescaped(fields[4])
         if not target.is_relative_to(mount) or len(mount) < len(best.get("mount", "")):
             continue
-        kind, device, *options = after.split()
+        kind, device, *options = after.split(" ")
         best = {
             "mount": mount,
             "type": kind,
             "device": device,
-            "options": ",".join([before.split()[5], *options]),
+            "options": ",".join([fields[5], *options]),
         }
     return best
 

@@ -9,6 +9,7 @@ import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
+from typing import Any
 
 from steelyard.engines.memory.group import ROOT, text_of
 from steelyard.model.readings import device_reading
@@ -78,9 +79,19 @@ def _leaves(device: Path, root: Path) -> Iterator[str]:
         yield from _leaves(_whole((root / "sys/class/block" / part.name).resolve()), root)
 
 
+def _kernel_name(source: str, root: Path) -> str:
+    """What the kernel calls a device: "dm-0" of "/dev/mapper/luks-1", "sda2" of
+    "/dev/disk/by-label/data"."""
+    volume = source.removeprefix("/dev/mapper/")
+    for name in sorted((root / "sys/class/block").glob("dm-*/dm/name")):
+        if volume != source and text_of(name).strip() == volume:
+            return name.parents[1].name
+    return (root / source.lstrip("/")).resolve().name
+
+
 def _of_btrfs(source: str, root: Path) -> Devices:
-    """All devices of the btrfs that has a partition as its source."""
-    name = Path(source).name
+    """All devices of the btrfs that has a partition or a volume as its source."""
+    name = _kernel_name(source, root)
     for members in sorted((root / "sys/fs/btrfs").glob("*/devices")):
         names = sorted(member.name for member in members.iterdir())
         if name in names:
@@ -105,11 +116,12 @@ class DeviceCounts:
     in_flight: int = 0
     busy_ms: int = 0
     queued_ms: int = 0
-    discards: int = 0
-    discarded_bytes: int = 0
-    discard_ms: int = 0
-    flushes: int = 0
-    flush_ms: int = 0
+    discards: int | None = 0
+    """None, here and below: this kernel does not count them."""
+    discarded_bytes: int | None = 0
+    discard_ms: int | None = 0
+    flushes: int | None = 0
+    flush_ms: int | None = 0
 
 
 def stat_file(name: str, root: Path = ROOT) -> Path:
@@ -128,9 +140,11 @@ def device_counts(name: str, root: Path = ROOT) -> DeviceCounts | None:
 def parse_device_counts(text: str) -> DeviceCounts:
     """The counts of a stat file.
 
-    Kernels before 4.18 count no discards, before 5.5 no flushes: these are 0.
+    Kernels before 4.18 count no discards, before 5.5 no flushes: how many there were is not known.
     """
-    n = [*map(int, text.split()), *[0] * 17]
+    numbers = [*map(int, text.split())]
+    n, later = [*numbers, *[0] * 11], _later(numbers[11:])
+    discards, _, discarded, discard_ms, flushes, flush_ms = later
     return DeviceCounts(
         reads=n[0],
         read_bytes=n[2] * SECTOR_BYTES,
@@ -141,26 +155,35 @@ def parse_device_counts(text: str) -> DeviceCounts:
         in_flight=n[8],
         busy_ms=n[9],
         queued_ms=n[10],
-        discards=n[11],
-        discarded_bytes=n[13] * SECTOR_BYTES,
-        discard_ms=n[14],
-        flushes=n[15],
-        flush_ms=n[16],
+        discards=discards,
+        discarded_bytes=None if discarded is None else discarded * SECTOR_BYTES,
+        discard_ms=discard_ms,
+        flushes=flushes,
+        flush_ms=flush_ms,
     )
+
+
+_LATER_FIELDS = 6
+"""Of a stat file, from the twelfth on: four of discards, and two of flushes."""
+
+
+def _later(numbers: Sequence[int]) -> list[int | None]:
+    """What newer kernels count; None where this one does not."""
+    return [*numbers, *[None] * _LATER_FIELDS][:_LATER_FIELDS]
 
 
 def device_use(before: DeviceCounts, after: DeviceCounts) -> DeviceCounts | None:
     """What happened between two readings, with `in_flight` as it stood at the end; None where the
     device was taken away meanwhile, so that its counts began anew."""
-    change: dict[str, int] = {}
+    change: dict[str, Any] = {}
     for field in fields(DeviceCounts):
         first, last = getattr(before, field.name), getattr(after, field.name)
-        if field.name == "in_flight":
-            change[field.name] = last
+        if field.name == "in_flight" or first is None or last is None:
+            change[field.name] = last if field.name == "in_flight" else None
             continue
         wraps = field.name.endswith("_ms") and last < first
         change[field.name] = last - first + (_WRAP_MS if wraps else 0)
-    began_anew = any(number < 0 for number in change.values())
+    began_anew = any(number is not None and number < 0 for number in change.values())
     return None if began_anew else DeviceCounts(**change)
 
 
@@ -170,19 +193,22 @@ def added(uses: Sequence[DeviceCounts | None]) -> DeviceCounts | None:
     counts = [use for use in uses if use is not None]
     if not counts or len(counts) < len(uses):
         return None
-    names = [field.name for field in fields(DeviceCounts)]
-    return DeviceCounts(**{name: sum(getattr(use, name) for use in counts) for name in names})
+    total: dict[str, Any] = {}
+    for field in fields(DeviceCounts):
+        numbers = [getattr(use, field.name) for use in counts]
+        total[field.name] = None if None in numbers else sum(numbers)
+    return DeviceCounts(**total)
 
 
 def named_counts(device: str, counts: DeviceCounts) -> dict[str, tuple[str, int]]:
     """Name of a reading → its unit and number, of everything that a device counts.
 
-    What is under way is a level and no count.
+    What is under way is a level and no count; what this kernel does not count is no reading.
     """
     return {
-        device_reading(device, field.name): (_unit(field.name), getattr(counts, field.name))
+        device_reading(device, field.name): (_unit(field.name), number)
         for field in fields(DeviceCounts)
-        if field.name != "in_flight"
+        if field.name != "in_flight" and (number := getattr(counts, field.name)) is not None
     }
 
 

@@ -94,6 +94,8 @@ CASES: list[tuple[Check, Files, Lately, Level]] = [
     (processors.numa, {}, Lately(), "good"),
     (processors.numa, NODES, Lately(), "note"),
     (processors.numa, {**NODES, BALANCING: "1"}, Lately(), "warning"),
+    (processors.numa, {**NODES, BALANCING: "2"}, Lately(), "warning"),
+    (processors.numa, {**NODES, BALANCING: "0"}, Lately(), "note"),
     (processors.numa, {**NODES, RECLAIM: "1"}, Lately(), "warning"),
     (processors.clock, {CLOCK: "tsc"}, Lately(clock_ns=30.0), "good"),
     (processors.clock, {CLOCK: "tsc"}, Lately(clock_ns=400.0), "warning"),
@@ -282,6 +284,18 @@ def test_a_cache_that_is_never_flushed_is_a_warning(
     counts = f"1 0 8 1 500 0 4000 9 0 9 9 0 0 0 0 {flushes} 1"
     made = drive(tmp_path.resolve(), "sda", queue_write_cache=cache, stat=counts)
     assert storage.write_cache(made).level == level
+
+
+@pytest.mark.parametrize("counts", ["1 0 8 1 500 0 4000 9 0 9 9", "1 0 8 1 5 0 4 9 0 9 9 0 0 0 0"])
+def test_of_a_kernel_that_counts_no_flush_it_is_not_told_that_there_was_none(
+    tmp_path: Path, counts: str
+) -> None:
+    made = drive(tmp_path.resolve(), "sda", queue_write_cache="write back", stat=counts)
+    found = storage.write_cache(made)
+    assert found.level == "unseen"
+    assert found.seen == (
+        "sda: write back; this kernel does not count flushes of sda (Linux 5.5 and later do)"
+    )
 
 
 @pytest.mark.parametrize(

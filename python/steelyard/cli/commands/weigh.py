@@ -70,6 +70,7 @@ def weigh(
     from steelyard.study.read import read_study
 
     _require_places(record if resume is None and sweep is None else None, summary, junit)
+    conditions = _conditions(fail_if)  # a wrong one is refused before data are copied
     changes = arm_changes(study, control, arm, account)  # beneath --set
     changes += changes_of(overrides, budget, workload, file, pace, metric)
     password = address_password(address, control, arm)
@@ -90,7 +91,6 @@ def weigh(
     from steelyard.cli.options.study_resolution import StudyRequest, resolve_study
 
     chosen = resolve_study(StudyRequest(study, changes, control, arm, resume, account, agreed=yes))
-    conditions = _conditions(fail_if)
     verdict = _weighed(chosen, drawn, record, resume, command, account, ray)
     _show(verdict, conditions, as_json=as_json)
     _write_for_ci(verdict, conditions, summary, junit)
@@ -146,9 +146,11 @@ def _sweep(
 
 
 def _conditions(fail_if: Sequence[str] | None) -> list[FailCondition]:
+    if not fail_if:
+        return []
     from steelyard.evaluation.rule import FailCondition
 
-    return [FailCondition.parse(text) for text in fail_if or ()]
+    return [FailCondition.parse(text) for text in fail_if]
 
 
 def _weighed(

@@ -122,9 +122,9 @@ def _row(request: BisectRequest) -> tuple[str, tuple[str, ...]]:
                 "--build may say a password, key or token, which would stand in the record",
                 hint="Export it as a variable: the command is run in this environment.",
             )
-        return "bindir", require_places(
-            read_commits(request.commits) or (), "bindir", str(request.study)
-        )
+        commits = read_commits(request.commits)
+        _require_names(commits, request.commits)
+        return "bindir", require_places(commits, "bindir", str(request.study))
     if request.build:
         raise UsageError("--build belongs to --commits")
     key, equals, listed = str(request.along).partition("=")
@@ -134,6 +134,16 @@ def _row(request: BisectRequest) -> tuple[str, tuple[str, ...]]:
             hint="Write it as KEY=V,V,...: --along version=16.14,17.0,18.4",
         )
     return key.strip(), require_places(values_of(listed), key.strip(), str(request.study))
+
+
+def _require_names(commits: Sequence[str], file: Path) -> None:
+    """UsageError: one is no name of a folder, which its build has."""
+    path = next((commit for commit in commits if "/" in commit or commit.startswith(".")), None)
+    if path is not None:
+        raise UsageError(
+            f'"{path}" in "{file}" is no commit, but a branch or a path',
+            hint="git log --reverse --format=%H FIRST..LAST writes commits.",
+        )
 
 
 def _search(plan: BisectPlan, campaign: Campaign, *, as_json: bool) -> None:
@@ -209,25 +219,29 @@ class _Weighings:
 
     def _build(self, commit: str) -> str:
         prefix = self._prefix(commit)
-        server = prefix / "bin" / "postgres"
-        if server.is_file():
+        server, log = prefix / "bin" / "postgres", prefix.with_name(f"{commit}.log")
+        complete = prefix.with_name(f"{commit}.built")
+        if complete.is_file() and server.is_file():
             return ""
         say(f"builds {commit}")
         prefix.mkdir(parents=True, exist_ok=True)
-        log = prefix.with_name(f"{commit}.log")
-        with OwnDirectory.open(log.parent) as builds, builds.draft(log.name) as output:
-            done = subprocess.run(
-                self.plan.build,
-                shell=True,  # it is the user's own command
-                env={**os.environ, "COMMIT": commit, "PREFIX": str(prefix)},
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=subprocess.STDOUT,
-                check=False,
-            )
-        if done.returncode != 0:
-            return f"it was not built: status {done.returncode}, {log}"
-        return "" if server.is_file() else f"it was not built: no bin/postgres in {prefix}, {log}"
+        with OwnDirectory.open(log.parent) as builds:
+            with builds.draft(log.name) as output:
+                done = subprocess.run(
+                    self.plan.build,
+                    shell=True,  # it is the user's own command
+                    env={**os.environ, "COMMIT": commit, "PREFIX": str(prefix)},
+                    stdin=subprocess.DEVNULL,
+                    stdout=output,
+                    stderr=subprocess.STDOUT,
+                    check=False,
+                )
+            if done.returncode != 0:
+                return f"it was not built: status {done.returncode}, {log}"
+            if not server.is_file():
+                return f"it was not built: no bin/postgres in {prefix}, {log}"
+            builds.write(complete.name, "")  # a build that failed or was killed has none
+        return ""
 
 
 def _study_at(plan: BisectPlan, control: str, arm: str) -> Study:

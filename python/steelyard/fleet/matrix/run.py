@@ -31,7 +31,7 @@ from steelyard.record.reader import VERDICT
 LOOK_S = 1.0
 JUDGED = 0
 """Exit status of a weighing that was completed, whatever its verdict: no cell has a condition to
-fail by, so that 1 is a program that crashed."""
+fail by."""
 Says = Callable[[str], None]
 
 

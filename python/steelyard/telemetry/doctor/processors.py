@@ -190,7 +190,8 @@ def neighbours(host: HostFacts) -> HostFinding:
 def numa(host: HostFacts) -> HostFinding:
     """Memory nodes, and what moves pages between them."""
     nodes = len(host.every("sys/devices/system/node/node[0-9]*/cpulist")) or 1
-    moves = host.number("proc/sys/kernel/numa_balancing") == 1
+    # A mask since Linux 5.18: 2 moves pages between tiers of memory (sysctl/kernel.rst).
+    moves = (host.number("proc/sys/kernel/numa_balancing") or 0) != 0
     reclaims = (host.number("proc/sys/vm/zone_reclaim_mode") or 0) != 0
     level: Level = "good"
     if nodes > 1:

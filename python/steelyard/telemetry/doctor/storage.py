@@ -123,11 +123,18 @@ def write_cache(host: HostFacts) -> HostFinding:
     cached = [name for name, mode in modes.items() if mode == "write back"]
     counts = {name: device_counts(name, host.root) for name in cached}
     unflushed = [
-        name for name, count in counts.items() if count and count.writes and not count.flushes
+        name for name, count in counts.items() if count and count.writes and count.flushes == 0
     ]
-    level: Level = "unseen" if not any(modes.values()) else "warning" if unflushed else "good"
+    uncounted = [name for name, count in counts.items() if count and count.flushes is None]
+    level: Level = "unseen" if uncounted or not any(modes.values()) else "good"
+    level = "warning" if unflushed else level
     state = ", ".join(f"{name}: {mode}" for name, mode in modes.items() if mode)
     state += f"; no flush ever on {', '.join(unflushed)}" if unflushed else ""
+    state += (
+        f"; this kernel does not count flushes of {', '.join(uncounted)} (Linux 5.5 and later do)"
+        if uncounted
+        else ""
+    )
     return HostFinding(
         "write cache",
         level,

@@ -5,7 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from steelyard.fleet.hosts import Across
-from steelyard.fleet.machine_words import alone_words, cost_text, place_text, throughput_text
+from steelyard.fleet.machine_words import (
+    alone_words,
+    cost_text,
+    currencies_text,
+    place_text,
+    throughput_text,
+)
 from steelyard.fleet.machines import Ranked, WhichMachine
 from steelyard.model.units import format_reading
 
@@ -36,6 +42,8 @@ def machine_lines(ranking: WhichMachine) -> Iterator[str]:
         if group.by_cost:
             yield "  by the cost of a million transactions"
             yield from _rows(group.by_cost, cost_text)
+        if currencies := currencies_text(group):
+            yield f"  {currencies}"
         if group.without_price:
             yield f"  without a price, in no ranking by cost: {', '.join(group.without_price)}"
         yield ""

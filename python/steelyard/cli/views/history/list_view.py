@@ -49,7 +49,7 @@ def _sweep(sweep: str, entries: Sequence[Entry]) -> Iterator[str]:
     """All points of a sweep: a curve an arm, then a line a point."""
     yield f"{_when(entries[0])}  {sweep}: a sweep of {len(entries)} points"
     by_value = {value_of(entry): entry for entry in entries}
-    ordered = {value: by_value[value] for value in in_order(list(by_value))}
+    ordered = {value: by_value[value] for value in in_order(by_value)}
     for value, entry in ordered.items():
         if entry.state != "judged":
             yield f"  at {value}: {entry.state}"

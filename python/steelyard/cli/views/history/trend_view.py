@@ -7,8 +7,10 @@ from collections.abc import Iterator
 from steelyard.cli.views.history.list_view import reading_words
 from steelyard.cli.views.text_layout import broken
 from steelyard.history.trend import QuestionTrend
+from steelyard.model.units import counted
 
 _FEWEST_COLUMNS = 16
+_MOST_NAMES = 3
 _MOST_PERCENT = 400.0
 """What lies further out is drawn at the end of the scale, where it takes the others no room."""
 
@@ -23,6 +25,11 @@ def trend_lines(trend: QuestionTrend, width: int) -> Iterator[str]:
         yield f"a step is no verdict; this settles it: {step.settled_by}"
     for record, why in trend.left_out:
         yield from broken(f"left out: {record}: {why}", width, others="  ")
+    if others := trend.other_machines:
+        weighings = counted(sum(others.values()), "weighings")
+        names = "; ".join([*others][:_MOST_NAMES]) + ("; …" if len(others) > _MOST_NAMES else "")
+        text = f"on {counted(len(others), 'other machines')}, not here: {weighings}"
+        yield from broken(f"{text} (--machine names one: {names})", width, others="  ")
 
 
 def _rows(trend: QuestionTrend, width: int) -> Iterator[str]:
